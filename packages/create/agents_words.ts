@@ -55,6 +55,9 @@ Rules:
 - A call of more than 45 seconds becomes a task by itself. Work that must survive
   a restart: \`task: { durable: true }\`, with \`step\` and \`sleep\` of the context.
 - What not every sign-in may do: \`scopes\`.
+- To act at another service as the caller: \`needs: { github: account("github") }\`
+  (OAuth) or \`personalKey(…)\` (a key that people paste), then
+  \`needs.github.fetch(path)\`. \`SECRETS_KEYS\` seals what they connect.
 - Nothing in memory outlives a process or is seen by another. Data goes into a
   file in \`data/\` or a database of yours, opened by a service, and a setting
   says where, so that tests use \`:memory:\`. Never into the server's own database.

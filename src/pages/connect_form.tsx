@@ -21,6 +21,8 @@ interface ServiceInWords {
   help?: string;
   /** The scopes to ask for; undefined where people paste keys. */
   scopes?: readonly string[];
+  /** The scopes that are asked for besides, if the service has them. */
+  usual?: readonly string[];
   /** True if a person may connect several accounts there. */
   several?: boolean;
   /** True if the person has to name the account. */

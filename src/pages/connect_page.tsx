@@ -45,12 +45,10 @@ export function ConnectPage(props: ConnectProps & { refusal?: string }) {
             <bdi>{help}</bdi>
           </Fact>
         )}
-        {scopes !== undefined && scopes.length > 0 && (
-          <ScopesAsked scopes={scopes} connected={connected} />
-        )}
+        {scopes !== undefined && <ScopesAsked {...props} scopes={scopes} />}
         <Fact term={`What happens to the ${token}`}>
-          It is kept sealed here, and sent to {host}{" "}
-          alone. The app and its assistant never see it.
+          It is kept sealed here, for this server's tools to use at{" "}
+          {host}. Neither the app nor its assistant is given it.
         </Fact>
         {connected.length > 0 && (
           <Fact term="Connected now">
@@ -87,7 +85,9 @@ export function ConnectPage(props: ConnectProps & { refusal?: string }) {
 
 /** The scopes to ask for, those apart that were not allowed before. */
 function ScopesAsked(
-  { scopes, connected }: Required<Pick<ConnectProps, "scopes" | "connected">>,
+  { scopes, connected, usual = [] }:
+    & Pick<ConnectProps, "connected" | "usual">
+    & { scopes: readonly string[] },
 ) {
   const added = scopes.filter((scope) =>
     connected.length > 0 &&
@@ -104,6 +104,11 @@ function ScopesAsked(
       {others.length > 0 && (
         <Fact term={added.length > 0 ? "Allowed before" : "The scopes there"}>
           <ScopeNames scopes={others} />
+        </Fact>
+      )}
+      {usual.length > 0 && (
+        <Fact term="Besides, if it has them">
+          <ScopeNames scopes={usual} />
         </Fact>
       )}
     </>

@@ -239,7 +239,7 @@ Deno.test("a person with two accounts of one service is asked which, and told as
     const asked = await resultOf(call("me"));
     assert.match(
       asked.content[0].text,
-      /these accounts at Linear: ada@home, ada@work\. Name one of them in the argument "account"/,
+      /these accounts at Linear: ada@home, ada@work\. Name one of them in the argument "account", .* connect another: http\S+\/connect\/linear$/,
     );
     for (const account of ["ada@work", "ada@home"]) {
       const { structuredContent, content, _meta } = await resultOf(

@@ -770,6 +770,8 @@ Deno.test("tokens that came with a wrong id_token are revoked, and a plain servi
         ? Response.json({ access_token: "crm-access-2", id_token: "a.b.c" })
         : undefined;
     const visitor = await visit(server, service);
+    const besides = /Besides, if it has them openid , email , offline_access/;
+    assert.equal(besides.test(visitor.words), isOpenId);
     await visitor.press(PATH, { answer: "connect" });
     if (isOpenId) {
       assert.match(visitor.words, /answer that is of no use/);

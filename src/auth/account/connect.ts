@@ -190,6 +190,7 @@ export function connectEndpoints(services: AuthServices) {
       } catch (error) {
         const isRefusal = error instanceof KeyRefusal;
         if (!isRefusal && !(error instanceof SealingError)) throw error;
+        if (isRefusal) noteRefusal(c, visit, error);
         const words = isRefusal ? error.message : `${error.message}.`;
         const { status } = isRefusal ? {} : error;
         const sealed = form.get("checked");
@@ -206,8 +207,23 @@ export function connectEndpoints(services: AuthServices) {
         return await authorization.finish(c, visit, answer);
       } catch (error) {
         if (!(error instanceof KeyRefusal)) throw error;
+        noteRefusal(c, visit, error);
         return await visits.refuse(c, visit, error.message);
       }
     },
   };
+}
+
+/** Notes for the log at which service nothing was kept, and what it answered. */
+function noteRefusal(
+  c: Context,
+  { service: { name } }: Visit,
+  { answered }: KeyRefusal,
+): void {
+  c.set(
+    "refusal",
+    answered === undefined
+      ? `nothing was kept for ${name}`
+      : `${name} answered ${answered}`,
+  );
 }

@@ -4,7 +4,10 @@
  * @module
  */
 import type { Context } from "@hono/hono";
-import type { ConnectableService } from "../../authoring/account.ts";
+import type {
+  ConnectableService,
+  OAuthAccount,
+} from "../../authoring/account.ts";
 import { now } from "../../clock.ts";
 import { titleOf } from "../../http/account_fetch.ts";
 import { mintCsrf } from "../../http/browser.ts";
@@ -28,7 +31,10 @@ import {
 } from "../../store/begun_account.ts";
 import type { AccountVault } from "../../store/account_vault.ts";
 import type { Wait } from "../../store/waits.ts";
-import type { AccountClient } from "../provider/account_client.ts";
+import {
+  type AccountClient,
+  USUAL_SCOPES,
+} from "../provider/account_client.ts";
 import type { AuthServices } from "../services.ts";
 import type { SignedIn } from "../signed_in.ts";
 import { type CheckedKey, checkedKeys } from "./checked_key.ts";
@@ -66,7 +72,7 @@ export function connectPages(services: AuthServices) {
       host: new URL(service.api).host,
       ...service.kind === "personalKey"
         ? { help: service.help }
-        : { scopes: service.scopes ?? [] },
+        : { scopes: service.scopes ?? [], usual: usualScopes(service) },
       several: service.several,
       asksLabel: service.several === true && !service.check,
       person: personName(session),
@@ -206,6 +212,13 @@ export function newAccount(
       }
       : { api: originOf(service) },
   };
+}
+
+/** Lists the scopes that are asked for besides, if the service has them. */
+function usualScopes({ issuer, scopes = [] }: OAuthAccount): string[] {
+  return issuer === undefined
+    ? []
+    : USUAL_SCOPES.filter((it) => !scopes.includes(it));
 }
 
 /** The targets that the forms of a service's page may have. */

@@ -23,7 +23,12 @@ const MAX_KEY_CHARACTERS = 4096;
 const MAX_LABEL_CHARACTERS = 80;
 
 /** A key that is not kept; the message tells its person why. */
-export class KeyRefusal extends Error {}
+export class KeyRefusal extends Error {
+  /** @param answered the status with which the service has answered */
+  constructor(message: string, readonly answered?: number) {
+    super(message);
+  }
+}
 
 /** Parses a pasted key. @throws {KeyRefusal} */
 export function parseKey({ shape, title }: PersonalKey, text: string): string {
@@ -134,5 +139,6 @@ function checkStatus({ ok, status }: Response, title: string): void {
     status === 429 || status >= 500
       ? `${title} cannot say now if it takes this key (${status}). Try again later.`
       : `${title} does not take this key (${status}).`,
+    status,
   );
 }

@@ -57,7 +57,7 @@ function nameIn(
 }
 
 /** Scopes that are asked for wherever a service with an issuer has them. */
-const USUAL_SCOPES = ["openid", "email", "offline_access"];
+export const USUAL_SCOPES = ["openid", "email", "offline_access"];
 
 /** Makes the client of a service. Nothing is fetched yet. */
 export function accountClient(

@@ -30,7 +30,11 @@ import { keyFetch, tokenFetch } from "./account_request.ts";
 import type { Asking } from "./asking.ts";
 import type { Acting } from "./author_code.ts";
 import { CallContext } from "./call_context.ts";
-import { connectQuestion, type MissingAccount } from "./connect_question.ts";
+import {
+  choiceOf,
+  connectQuestion,
+  type MissingAccount,
+} from "./connect_question.ts";
 import { KeyRefusals } from "./key_refusals.ts";
 
 /** The most characters that are kept of the name of a client. */
@@ -240,10 +244,7 @@ export class AccountLookup {
       this.#stayWith(found);
       return found;
     }
-    throw new ToolError(
-      `The person has these accounts at ${titleOf(service)}: ${
-        names.join(", ")
-      }. Name one of them in the argument "account".`,
-    );
+    const { work } = CallContext.askingOf(this.context);
+    throw new ToolError(choiceOf(work.pageQuestions!.pages, service, names));
   }
 }

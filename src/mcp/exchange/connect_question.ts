@@ -39,6 +39,18 @@ export function connectQuestion(
   );
 }
 
+/** Makes the words that let a model choose one of several accounts. */
+export function choiceOf(
+  pages: WaitPages,
+  service: ConnectableService,
+  names: readonly string[],
+): string {
+  return `The person has these accounts at ${titleOf(service)}: ${
+    names.join(", ")
+  }. Name one of them in the argument "account", or give the person this ` +
+    `link to connect another: ${connectAddress(pages, service.name)}`;
+}
+
 function wordsFor(
   service: ConnectableService,
   record: AccountRecord | undefined,

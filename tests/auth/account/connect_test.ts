@@ -81,6 +81,13 @@ Deno.test("POST /connect/:name asks the service, and says what it answered", asy
   await service[Symbol.asyncDispose]();
   assert.match(await paste(visitor, key), /Linear did not answer/);
   assert.doesNotMatch(JSON.stringify(log.events), /secret/);
+  const refusals = log.events.map(({ properties }) => properties?.refusal);
+  assert.deepEqual(refusals.filter(Boolean), [
+    "linear answered 401",
+    "linear answered 503",
+    "linear answered 429",
+    ...Array(3).fill("nothing was kept for linear"),
+  ]);
 });
 
 Deno.test("a check may tell no name, or fail", async () => {
