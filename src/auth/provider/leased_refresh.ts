@@ -82,8 +82,10 @@ export function leasedRefresh<F extends StoredTokens>(
     if (failure) throw issuer.unavailable(failure.cause);
     let refresh = refreshing.get(id);
     if (!refresh) {
-      refresh = refreshOnce(issuer, found, options)
-        .finally(() => refreshing.delete(id));
+      refresh = refreshOnce(issuer, found, options).finally(() => {
+        refreshing.delete(id);
+        failures.endWait(id);
+      });
       refreshing.set(id, refresh);
     }
     return await wait(refresh, issuer, found);
@@ -169,7 +171,6 @@ export function leasedRefresh<F extends StoredTokens>(
     // process may need to know who the person is.
     const tokens = { ...refreshed };
     tokens.refreshToken ??= refreshToken;
-    failures.forget(leased.id);
     return await keep(issuer, leased, tokens, extraWrites);
   }
 

@@ -15,6 +15,7 @@ const CAPACITY = 10_000;
 interface Failure {
   /** The tokens that were not refreshed. */
   tokens: string;
+  /** Undefined if the refresh only took long. */
   cause: unknown;
   /** The time until which it is given, by `performance.now()`. */
   untilMilliseconds: number;
@@ -49,8 +50,8 @@ export class RefreshFailures {
     this.#latest.set(id, { tokens, cause, untilMilliseconds });
   }
 
-  /** Forgets a failure: the tokens were refreshed after all. */
-  forget(id: string): void {
-    this.#latest.delete(id);
+  /** Forgets that a refresh took long, which has ended. */
+  endWait(id: string): void {
+    if (this.#latest.get(id)?.cause === undefined) this.#latest.delete(id);
   }
 }
