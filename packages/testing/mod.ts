@@ -42,6 +42,7 @@ export { RefusedError } from "./failures.ts";
 export { type Served, serveTest } from "./served.ts";
 export type {
   CallArguments,
+  CallInput,
   Listed,
   ListedPrompt,
   ListedResource,
