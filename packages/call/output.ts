@@ -114,6 +114,9 @@ export class Output {
 
 /** The messages before the result of one command. */
 export class Notices {
+  /** The state of the task that was shown last; empty if none was. */
+  #state: string | undefined = "";
+
   /** @param isReported true if the person knows the ID of the task */
   constructor(
     private readonly terminal: Terminal,
@@ -142,8 +145,13 @@ export class Notices {
           `task call --task ${taskId}`,
       );
     }
-    if (status !== "working") return;
-    this.terminal.progress(`[${status}] ${statusMessage ?? ""}`.trim());
+    // A server may tell a state again.
+    if (status !== "working" || statusMessage === this.#state) return;
+    this.#state = statusMessage;
+    // A page that its person has to open is on a line of its own.
+    if (/\nhttps?:\/\/\S+$/.test(statusMessage ?? "")) {
+      this.terminal.report(`It waits for you: ${statusMessage}`);
+    } else this.terminal.progress(`[${status}] ${statusMessage ?? ""}`.trim());
   }
 
   /** Reports that no server answers about a task, or that one does again. */

@@ -24,15 +24,18 @@ import { secret, type SettingSchemas } from "./setting.ts";
  *
  * @example
  * ```ts
- * import { account, tool } from "@tool-server/tool-server";
+ * import { account, tool, ToolError } from "@tool-server/tool-server";
  *
  * const github = account("github", { scopes: ["repo"] });
  *
  * tool({
  *   name: "my_issues",
  *   needs: { github },
- *   run: async (_input, { needs }) =>
- *     await (await needs.github.fetch("/issues")).text(),
+ *   async run(_input, { needs }) {
+ *     const found = await needs.github.fetch("/issues");
+ *     if (!found.ok) throw new ToolError(`GitHub answered ${found.status}.`);
+ *     return await found.text();
+ *   },
  * });
  * ```
  * @param name `github`, `google`, `linear`, `microsoft`, `notion` or `slack`,

@@ -12,7 +12,7 @@ import type { PersonalKey, PersonalKeyOptions } from "./account.ts";
  *
  * @example
  * ```ts
- * import { personalKey, tool } from "@tool-server/tool-server";
+ * import { personalKey, tool, ToolError } from "@tool-server/tool-server";
  *
  * const linear = personalKey("linear", {
  *   api: "https://api.linear.app",
@@ -22,8 +22,11 @@ import type { PersonalKey, PersonalKeyOptions } from "./account.ts";
  * tool({
  *   name: "my_issues",
  *   needs: { linear },
- *   run: async (_input, { needs }) =>
- *     await (await needs.linear.fetch("/issues")).text(),
+ *   async run(_input, { needs }) {
+ *     const found = await needs.linear.fetch("/issues");
+ *     if (!found.ok) throw new ToolError(`Linear answered ${found.status}.`);
+ *     return await found.text();
+ *   },
  * });
  * ```
  * @param name names it in addresses: `a` to `z`, digits, `-` and `_`
