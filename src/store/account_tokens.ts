@@ -6,16 +6,16 @@
 import { parseGiven } from "../oauth/given_scopes.ts";
 import type { AccountVault } from "./account_vault.ts";
 import type { AccountRecord } from "./accounts.ts";
+import { isSameAccount } from "./begun_account.ts";
 import { type Database, type Found, isFound } from "./database.ts";
 import { refreshLease } from "./refresh_lease.ts";
 
 /** Tokens as they were read. A change fails if there was another since. */
 export interface FoundAccount extends Found<AccountRecord> {
-  /** Names the record. */
+  /** Names the record, and when the account was connected. */
   id: string;
   /** The unsealed text. */
   tokens: string;
-  account?: string;
 }
 
 export type AccountTokenStore = ReturnType<typeof accountTokenStore>;
@@ -24,19 +24,22 @@ export function accountTokenStore(database: Database, vault: AccountVault) {
   const leases = refreshLease(database);
 
   /**
-   * Finds the tokens as they are now; undefined if the account is gone, or
-   * another process has sealed other ones with a key that is not here.
+   * Finds the tokens as they are now; undefined if the account is gone, another
+   * one is in its place, or another process has sealed other tokens with a key
+   * that is not here.
    */
   async function find(
-    { key, value: { leaseUntil }, tokens: before }:
+    { key, value, tokens: before }:
       & Found<AccountRecord>
       & Partial<Pick<FoundAccount, "tokens">>,
   ): Promise<FoundAccount | undefined> {
     const entry = await database.get<AccountRecord>(key);
-    if (!isFound(entry)) return undefined;
+    // A call goes on with no other account than the one that it has begun with.
+    if (!isFound(entry) || !isSameAccount(entry.value, value)) return undefined;
     const tokens = await vault.open(entry);
     if (tokens !== undefined) return known(entry, tokens);
     // New tokens end the lease: these were only sealed anew.
+    const { leaseUntil } = value;
     const isSame = leaseUntil !== undefined &&
       leaseUntil === entry.value.leaseUntil;
     return isSame && before !== undefined ? known(entry, before) : undefined;
@@ -44,9 +47,8 @@ export function accountTokenStore(database: Database, vault: AccountVault) {
 
   /** Names tokens that were unsealed. */
   function known(found: Found<AccountRecord>, tokens: string): FoundAccount {
-    const { label, accountId } = found.value;
-    const account = accountId ?? label;
-    return { ...found, id: JSON.stringify(found.key), tokens, account };
+    const id = JSON.stringify([found.key, found.value.createdAt]);
+    return { ...found, id, tokens };
   }
 
   return {

@@ -32,7 +32,11 @@ export function findBegun(
   begun: BegunAccount,
 ): Found<AccountRecord> | undefined {
   const found = own.find(({ value }) => isSameAccount(value, begun)) ??
-    own.find(({ value }) => value.formerLabels?.includes(begun.label ?? ""));
+    // Two accounts may have had one name, but not one id.
+    own.find(({ value: { accountId, formerLabels } }) =>
+      (accountId === undefined || begun.accountId === undefined) &&
+      formerLabels?.includes(begun.label ?? "")
+    );
   if (found && found.value.refusedAt === undefined) return found;
   return own.find(({ value }) =>
     value.standsInFor?.some((it) =>

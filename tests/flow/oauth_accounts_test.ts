@@ -522,6 +522,42 @@ async function* endless(): AsyncGenerator<Uint8Array> {
   for (;;) yield new Uint8Array(64 * 1024);
 }
 
+for (
+  const [what, path, lifetime] of [
+    ["a request that the API refuses", "/api/me", 3600],
+    ["a refresh", "/token", 30],
+  ] as const
+) {
+  Deno.test(`${what} while another account is put in its place is not sent as that one`, async () => {
+    await using service = new TokenService();
+    service.lifetime = lifetime;
+    await using server = await start(service);
+    const call = await clientOf(server, "2026");
+    await connect(await visit(server, service));
+    const arrived = Promise.withResolvers<void>();
+    const held = Promise.withResolvers<undefined>();
+    let isRunning = path === "/api/me";
+    service.answer = (_, asked) => {
+      if (asked !== path) return undefined;
+      // The first refresh is that of the look before the tool runs.
+      if (!isRunning) return void (isRunning = true);
+      service.answer = undefined;
+      arrived.resolve();
+      return held.promise;
+    };
+    const answer = textOf(call("who"));
+    await arrived.promise;
+    service.account = "ada@home";
+    service.lifetime = 3600;
+    await connect(await visit(server, service));
+    await until(() => service.revoked.length > 0);
+    held.resolve(undefined);
+    assert.doesNotMatch(await answer, /ada@home/);
+    // The old account may be in memory for a second.
+    await until(async () => await textOf(call("who")) === "200 ada@home");
+  });
+}
+
 for (const error of ["invalid_grant", "access_denied", "token_revoked"]) {
   Deno.test(`${error} asks the person again, and the service no second time`, async () => {
     await using service = new TokenService();
@@ -806,7 +842,7 @@ for (const other of [undefined, "ada@other"]) {
       await connect(visitor);
     }
     gone.resolve(undefined);
-    assert.match(await answer, other ? /call the tool again/ : /connect\/crm/);
+    assert.match(await answer, other ? /200 ada@other/ : /connect\/crm/);
     await until(() => service.revoked.length === 2);
     assert.deepEqual(service.revoked, ["crm-refresh-3", "crm-refresh-5"]);
   });
@@ -892,6 +928,8 @@ for (
     const visitor = await AccountVisitor.signIn(after);
     await visitor.look("/accounts");
     assert.match(visitor.words, /Example CRM cannot be told/);
+    await visitor.look("/data");
+    assert.match(visitor.words, /stay good/);
   });
 }
 

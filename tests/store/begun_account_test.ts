@@ -33,6 +33,9 @@ for (
         formerLabels: ["ada"],
       }),
     ],
+    ["none that had the name before and has another id", [
+      account({ label: "bob", accountId: "2", formerLabels: ["ada"] }),
+    ], begun],
     ["an account without a name", [bob, account({})], { at: 100 }, account({})],
     ["the account that its person put in its place", [standIn], begun, standIn],
     [

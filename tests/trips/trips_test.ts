@@ -115,7 +115,7 @@ testBudgets("the account page", walkAccount, {
   tokens: ["3 (3)", "3 (3)"],
   "tokens, with a new one": ["3 (4)", "3 (4)"],
   calls: ["4 (4)", "4 (4)"],
-  data: ["1 (1)", "1 (1)"],
+  data: ["2 (2)", "2 (2)"],
   people: ["5 (6)", "5 (5)"],
   clients: ["1 (1)", "1 (1)"],
   attempts: ["2 (2)", "2 (2)"],

@@ -18,10 +18,7 @@ import { deriveKey } from "../../oauth/data_key.ts";
 import { parseGiven } from "../../oauth/given_scopes.ts";
 import { codeChallenge } from "../../oauth/pkce.ts";
 import { stateStore } from "../../store/once.ts";
-import {
-  type AccountClient,
-  MAX_TOKEN_CHARACTERS,
-} from "../provider/account_client.ts";
+import { type AccountClient, isTooLong } from "../provider/account_client.ts";
 import { settingRefused } from "../provider/application_refusal.ts";
 import { refusalOf, UpstreamError } from "../provider/provider.ts";
 import { refusalIn } from "../provider/token_answer.ts";
@@ -206,7 +203,7 @@ export function accountAuthorization(
       const { accessToken, scope } = kept;
       const key = JSON.stringify(kept);
       const checked = { key, confirmation: handle };
-      if (key.length > MAX_TOKEN_CHARACTERS) {
+      if (isTooLong(key)) {
         // Nothing that is stored holds it, so this is tried once.
         database.background(() => client.revoke(tokens));
         throw new KeyRefusal(

@@ -9,13 +9,14 @@ import { titleOf } from "../../http/account_fetch.ts";
 import { redirect } from "../../http/browser.ts";
 import { unnamedScopes } from "../../oauth/given_scopes.ts";
 import { AccountsSection } from "../../pages/accounts_section.tsx";
+import type { ListedAccount } from "../../store/accounts.ts";
 import type { AuthServices } from "../services.ts";
 import type { AccountPart, AccountPlaces } from "./account_pages.ts";
 import { missingSetting } from "./connect_visit.ts";
 import { printNotice } from "./notices.ts";
 
 export function accountsPart(services: AuthServices): AccountPart {
-  const { accounts, accountServices, accountClients, vault } = services;
+  const { accounts, accountServices } = services;
   return {
     name: "accounts",
     label: "Accounts",
@@ -33,14 +34,12 @@ export function accountsPart(services: AuthServices): AccountPart {
         accounts: own.map((account) => {
           const { tool } = account.usedBy ?? {};
           const service = accountServices.get(account.service);
-          const client = accountClients.get(account.service);
           return {
             ...account,
             title: service ? titleOf(service) : account.service,
             isConnectable: on.some(({ name }) => name === account.service),
             unnamed: unnamedScopes(account.scopes ?? [], account.given),
-            isRevoked: vault !== undefined && client?.revokes === true &&
-              client.id === account.application,
+            isRevoked: isRevocable(account, services),
             toolTitle: tool && services.titleOf(tool),
           };
         }),
@@ -55,6 +54,16 @@ export function accountsPart(services: AuthServices): AccountPart {
       });
     },
   };
+}
+
+/** True if this server can tell an account's service that its tokens end. */
+export function isRevocable(
+  { service, application }: ListedAccount,
+  { accountClients, vault }: AuthServices,
+): boolean {
+  const client = accountClients.get(service);
+  return vault !== undefined && client?.revokes === true &&
+    client.id === application;
 }
 
 /** Makes the endpoint that disconnects an account of the person. */

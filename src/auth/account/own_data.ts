@@ -15,6 +15,7 @@ import { refuseFor } from "../../http/rate_limit.ts";
 import { keptAbout } from "../grants/kept_data.ts";
 import { DataSection } from "../../pages/data_section.tsx";
 import type { AccountPart } from "./account_pages.ts";
+import { isRevocable } from "./accounts_part.ts";
 import type { AuthServices } from "../services.ts";
 import { isRecent } from "../signed_in.ts";
 import {
@@ -25,14 +26,12 @@ import { printDuration } from "../../pages/times.tsx";
 
 export function dataPart(services: AuthServices): AccountPart {
   const { config: { accountIdleDays, ledgerDays }, lifetimes } = services;
-  const { accounts, accountClients, accountServices } = services;
+  const { accounts, accountServices } = services;
 
   /** Names the services at which a person's keys and tokens stay good. */
   async function untoldServices(subject: string): Promise<string[]> {
     const own = await accounts.listOf(subject);
-    const untold = own.filter(({ service }) =>
-      accountClients.get(service)?.revokes !== true
-    );
+    const untold = own.filter((account) => !isRevocable(account, services));
     return [
       ...new Set(untold.map(({ service }) => {
         const known = accountServices.get(service);

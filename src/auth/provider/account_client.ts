@@ -24,8 +24,12 @@ import {
   upstreamFetch,
 } from "./upstream_fetch.ts";
 
-/** The longest tokens of an account, in characters of their JSON. */
-export const MAX_TOKEN_CHARACTERS = 16 * 1024;
+const MAX_TOKEN_BYTES = 16 * 1024;
+
+/** True if tokens are longer than is kept: their JSON, or one of them. */
+export function isTooLong(tokens: string): boolean {
+  return new TextEncoder().encode(tokens).length > MAX_TOKEN_BYTES;
+}
 
 /** The tokens of an account, which are to be revoked if the rest fails. */
 export interface RedeemedAccount {
@@ -173,7 +177,7 @@ export function accountClient(
     async refresh(refreshToken) {
       const { tokens } = await client.refresh(await findServer(), refreshToken);
       // One that no record holds would be written again and again, for minutes.
-      if (JSON.stringify(tokens).length <= MAX_TOKEN_CHARACTERS) return tokens;
+      if (!isTooLong(JSON.stringify(tokens))) return tokens;
       // Where the old refresh token stays, so does the connection.
       if (tokens.refreshToken !== refreshToken) {
         await this.revoke(tokens).catch(() => {});

@@ -198,9 +198,7 @@ export function leasedRefresh<F extends StoredTokens>(
         }
         const again = await store.find(leased);
         if (again?.tokens === text) return { tokens };
-        if (!again || again.account !== leased.account) {
-          await issuer.discard?.(tokens);
-        }
+        if (!again) await issuer.discard?.(tokens);
         // Another process may have leased the old tokens too; ours are newer.
         if (again?.tokens !== leased.tokens) return undefined;
         current = again;

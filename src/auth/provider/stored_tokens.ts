@@ -13,8 +13,6 @@ export interface StoredTokens {
   readonly id: string;
   /** The unsealed text. */
   tokens: string;
-  /** Names the account of the tokens, where the record may get another. */
-  account?: string;
 }
 
 /** The store of such tokens. */

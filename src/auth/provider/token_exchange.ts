@@ -7,7 +7,7 @@
  */
 import { fingerprint } from "../../crypto/crypto.ts";
 import type { ExchangeTarget, TokenExchange } from "../../token_exchange.ts";
-import { MAX_TOKEN_CHARACTERS } from "./account_client.ts";
+import { isTooLong } from "./account_client.ts";
 import { KeptTokens } from "./kept_tokens.ts";
 import {
   misbehaved,
@@ -89,7 +89,7 @@ async function exchange(
     throw misbehaved(`${provider.name} does not exchange tokens`);
   }
   const tokens = await provider.exchange(accessToken, target);
-  if (tokens.accessToken.length > MAX_TOKEN_CHARACTERS) {
+  if (isTooLong(tokens.accessToken)) {
     throw misbehaved(`${provider.name} gave a token that is too long`);
   }
   // The sign-in is exchanged again in place of a refresh.

@@ -49,7 +49,12 @@ export function tokenFetch<O extends Pick<OpenedAccount, "key">>(
     const response = await send(path, init);
     const isStream = init?.body instanceof ReadableStream;
     const isRefused = response.status === 401;
-    const fresh = isRefused && !isStream ? await renew(used!) : undefined;
+    const fresh = isRefused && !isStream
+      ? await renew(used!).catch(async (error) => {
+        await response.body?.cancel();
+        throw error;
+      })
+      : undefined;
     if (fresh === undefined) {
       await onAnswer?.(used!, response);
       return response;
