@@ -18,6 +18,15 @@ export interface FoundAccount extends Found<AccountRecord> {
   tokens: string;
 }
 
+/** True if a record has tokens of the account that it had before. */
+function isStill(record: AccountRecord, before: AccountRecord): boolean {
+  const { label, accountId, oauth: { confirmation } = {} } = before;
+  if (!record.oauth) return false;
+  const isNamed = (label ?? accountId) !== undefined;
+  return isNamed && isSameAccount(record, before) ||
+    confirmation !== undefined && confirmation === record.oauth.confirmation;
+}
+
 export type AccountTokenStore = ReturnType<typeof accountTokenStore>;
 
 export function accountTokenStore(database: Database, vault: AccountVault) {
@@ -35,7 +44,7 @@ export function accountTokenStore(database: Database, vault: AccountVault) {
   ): Promise<FoundAccount | undefined> {
     const entry = await database.get<AccountRecord>(key);
     // A call goes on with no other account than the one that it has begun with.
-    if (!isFound(entry) || !isSameAccount(entry.value, value)) return undefined;
+    if (!isFound(entry) || !isStill(entry.value, value)) return undefined;
     const tokens = await vault.open(entry);
     if (tokens !== undefined) return known(entry, tokens);
     // New tokens end the lease: these were only sealed anew.

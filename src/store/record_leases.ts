@@ -11,7 +11,7 @@ import { WatchedLeases } from "./leases.ts";
  * The time after its end at which a lease has lapsed by the time of day alone, in
  * seconds: no one waits for a process that died long ago.
  */
-const FORGOTTEN_SECONDS = 60 * 60;
+const FORGOTTEN_SECONDS = 10 * 60;
 
 /** A record with a lease for what is in it. */
 export interface Leasable {

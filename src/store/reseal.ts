@@ -36,6 +36,14 @@ export async function resealAll(
   await resealSome(vault.all(), vault.reseal);
   const queued = queuedTokens(database, sealing);
   // After the accounts: their tokens come into the queue, and never back.
-  await resealSome(revocationQueue(database).read(Infinity), queued.reseal);
+  const queue = revocationQueue(database);
+  const { left } = counts;
+  await resealSome(queue.read(Infinity), queued.reseal);
+  counts.left = left;
+  // Read again: one that was moved to an earlier time meanwhile was passed over.
+  for await (const some of queue.read(Infinity)) {
+    counts.left += some.filter(({ value }) => value.keyId !== sealing.keyId)
+      .length;
+  }
   return counts;
 }

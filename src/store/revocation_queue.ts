@@ -123,7 +123,8 @@ export function queuedTokens(database: Database, sealing: Sealing) {
         const { label: name, accountId } = found.value;
         const label = name === undefined ? name : fingerprint(name);
         if (!isOtherAccount({ label, accountId }, value)) return undefined;
-        const other = await open(found);
+        // A pasted key, from before the service was one of OAuth, is no token.
+        const other = found.value.oauth && await open(found);
         if (other && JSON.parse(other).accessToken === accessToken) {
           return undefined;
         }

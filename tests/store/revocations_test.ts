@@ -7,6 +7,7 @@ import { keyRing } from "../../src/crypto/key_ring.ts";
 import { accountStore } from "../../src/store/accounts.ts";
 import { accountVault } from "../../src/store/account_vault.ts";
 import { Database } from "../../src/store/database.ts";
+import { resealAll } from "../../src/store/reseal.ts";
 import { revocationQueue } from "../../src/store/revocation_queue.ts";
 import type { Json } from "../kit/message.ts";
 import { fiftyAtOnce, test } from "../kit/databases.ts";
@@ -185,6 +186,56 @@ test.onDatabases("tokens that no key opens here wait for a process that has it, 
   }
   without.now += 3 * DAY;
   assert.deepEqual(await without.waits(), []);
+});
+
+test.inMemory("a service that does not answer is asked for some of its tokens, and not for the rest", async ({ kv }) => {
+  const server = new Process(kv);
+  let asked = 0;
+  server.fault = () => {
+    asked++;
+    return Promise.reject(new UpstreamError("unavailable", "silent"));
+  };
+  for (let nth = 0; nth < 45; nth++) {
+    await server.save(`${nth}`, { label: `${nth}`, several: true });
+  }
+  await server.accounts.forgetAllOf(ADA.subject);
+  await server.revokeDue();
+  assert.ok(asked > 0 && asked <= 20, `${asked}`);
+  assert.equal((await server.waits()).length, 45);
+});
+
+test.inMemory("tokens are revoked besides a key that was pasted when the service took keys, which no log has", async ({ kv }) => {
+  const server = new Process(kv);
+  const pasted = { ...ADA, label: "by key", several: true };
+  assert.ok(await server.vault.save(pasted, "secret-key", freely));
+  await server.save("token", { several: true });
+  const all = await server.accounts.read(ADA.subject);
+  const { key } = all.find(({ value }) => value.oauth)!;
+  await server.accounts.forget(ADA.subject, String(key.at(-1)));
+  await server.revokeDue();
+  assert.deepEqual(server.revoked, ["token"]);
+  assert.deepEqual(server.messages, []);
+});
+
+test.inMemory("resealAll() counts tokens as left that come before it in the queue meanwhile", async ({ kv }) => {
+  const server = new Process(kv);
+  const tokens = JSON.stringify({ accessToken: "one" });
+  const account = { ...ADA, oauth: OAUTH };
+  for (let nth = 0; nth < 25; nth++) {
+    await server.vault.revoke(account, tokens, 5 * MINUTE);
+  }
+  const late = await server.vault.revoke(account, tokens, HOUR);
+  const ring = keyRing([OTHER_SECRETS_KEY, SECRETS_KEY]);
+  let isHastened = false;
+  const counts = await resealAll(server.database, {
+    ...ring,
+    async seal(text) {
+      if (!isHastened) await server.vault.revokeNow(late);
+      isHastened = true;
+      return await ring.seal(text);
+    },
+  });
+  assert.deepEqual(counts, { sealed: 25, resealed: 25, left: 1 });
 });
 
 test.onDatabases("a token that the service does not know any more is done", async ({ kv }) => {

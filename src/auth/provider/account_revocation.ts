@@ -14,6 +14,9 @@ import type { RevocationRecord } from "../../store/revocations.ts";
 import type { AccountClient } from "./account_client.ts";
 import { UpstreamError } from "./provider.ts";
 
+/** The time for which a service that has not answered is left alone. */
+const SILENT_MILLISECONDS = 30_000;
+
 type Queued = Found<RevocationRecord>;
 
 /** Makes the function that revokes tokens of the queue. */
@@ -26,7 +29,10 @@ export function accountRevocation({ sealing, clients, database, log }: {
   const queue = revocationQueue(database);
   const tokens = queuedTokens(database, sealing);
 
-  /** Tries once. */
+  /** The services that have not answered, and when, by `performance.now()`. */
+  const silent = new Map<string, number>();
+
+  /** Tries once. @throws {Error} if the service does not answer */
   async function revoke(taken: Queued): Promise<void> {
     const { service, application } = taken.value;
     const client = clients.get(service);
@@ -40,10 +46,16 @@ export function accountRevocation({ sealing, clients, database, log }: {
     }
     const text = client.revokes ? await tokens.open(taken) : undefined;
     if (text === undefined) return;
+    // One that does not answer holds up the revocations of no other.
+    const silence = performance.now() - (silent.get(service) ?? -Infinity);
+    if (silence < SILENT_MILLISECONDS) {
+      throw new Error(`${service} has not answered just now`);
+    }
     await client.revoke(JSON.parse(text)).catch((error) => {
+      const kind = error instanceof UpstreamError ? error.kind : undefined;
+      if (kind === "unavailable") silent.set(service, performance.now());
       // The service does not know them any more.
-      const isDead = error instanceof UpstreamError && error.kind === "dead";
-      if (!isDead) throw error;
+      if (kind !== "dead") throw error;
     });
   }
 
