@@ -202,13 +202,15 @@ export function accountStore(
      */
     standIn: (
       found: Found<AccountRecord>,
-      begun: KnownAccount,
+      begun: BegunAccount,
       extraWrites: Write,
     ): Promise<boolean> =>
       changeKept(
         found,
         ({ standsInFor = [], ...record }) => {
-          const all = [{ ...begun, at: database.now() }, ...standsInFor];
+          // Its clock may be ahead of ours.
+          const at = Math.max(database.now(), begun.at);
+          const all = [{ ...begun, at }, ...standsInFor];
           return { ...record, standsInFor: all.slice(0, MAX_STANDS_IN_FOR) };
         },
         extraWrites,

@@ -4,6 +4,7 @@ import { keyRing } from "../../src/crypto/key_ring.ts";
 import { HttpError } from "../../src/errors.ts";
 import { accountStore } from "../../src/store/accounts.ts";
 import { accountVault, MAX_ACCOUNTS } from "../../src/store/account_vault.ts";
+import { findBegun } from "../../src/store/begun_account.ts";
 import { resealAll } from "../../src/store/reseal.ts";
 import {
   queuedTokens,
@@ -211,6 +212,22 @@ test.onDatabases("a person has so many accounts at most, and many of one service
   assert.equal((await vault.listOf(ADA.subject)).length, MAX_ACCOUNTS);
   assert.equal(await vault.forgetAllOf(ADA.subject), MAX_ACCOUNTS);
   assert.deepEqual(await vault.listOf(ADA.subject), []);
+});
+
+test.inMemory("standIn() counts for what has begun by a clock that is ahead, and keeps the last five", async ({ kv }) => {
+  const { vault } = open(kv, { clock: () => NOW * 1000 });
+  await vault.save({ ...ADA, label: "bob" }, "key", freely);
+  const find = async () => (await vault.find(ADA.subject, true))[0];
+  const begun = { label: "ada", at: NOW + 3600 };
+  assert.ok(await vault.standIn(await find(), begun, freely));
+  const own = await find();
+  assert.deepEqual(findBegun([own], begun), own);
+  for (let nth = 0; nth < 20; nth++) {
+    const other = { label: `${nth}`, at: NOW };
+    assert.ok(await vault.standIn(await find(), other, freely));
+  }
+  const { standsInFor = [] } = (await find()).value;
+  assert.deepEqual([standsInFor.length, standsInFor[0].label], [5, "19"]);
 });
 
 test.onDatabases("resealAll() seals everyone's keys and queued tokens with the first of the ring, and counts what it cannot open", async ({ kv, other }) => {

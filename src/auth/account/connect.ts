@@ -99,11 +99,8 @@ export function connectEndpoints(services: AuthServices) {
     const begun = wait?.state === "open" ? begunAccountOf(wait) : undefined;
     if (!begun) throw new KeyRefusal("Nothing waits for it any more.");
     if (!found) throw new KeyRefusal(NO_ACCOUNT);
-    const { label, accountId } = begun;
     const stays = await signedIn.staysAllowed(person);
-    if (!await vault.standIn(found, { label, accountId }, stays)) {
-      throw signedOut();
-    }
+    if (!await vault.standIn(found, begun, stays)) throw signedOut();
     log.audit("Account put in the place of another", {
       reference: c.get("reference"),
       subject: person.session.subject,

@@ -51,8 +51,8 @@ const GRAPH = "https://graph.microsoft.com/v1.0/";
 
 /**
  * Reads the groups of a person whose token says that they are too many for it;
- * undefined if the token has them. Without `ask` they stay unknown. The address in the token is not used,
- * because it belongs to an older API.
+ * undefined if the token has them. Without `ask` they stay unknown. The address
+ * in the token is not used, because it belongs to an older API.
  *
  * @see https://learn.microsoft.com/entra/identity-platform/id-token-claims-reference
  */

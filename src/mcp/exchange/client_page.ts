@@ -39,7 +39,7 @@ export async function askViaClient(
   for (;;) {
     const late = new AbortController();
     const opening = work.request(question, late.signal)
-      .then(({ action }) => action);
+      .then(({ action }) => ({ opened: action }));
     // A 2025 request is open all the time.
     const answering = stateless ? undefined : pages.waitFor(
       page,
@@ -47,17 +47,17 @@ export async function askViaClient(
       OPEN_MILLISECONDS - (performance.now() - work.startedMilliseconds!),
     );
     answering?.catch(() => {});
-    const first =
-      await (answering ? Promise.race([opening, answering]) : opening);
+    const { opened } = await Promise.race([
+      opening,
+      ...answering ? [answering.then(() => ({ opened: "accept" }))] : [],
+    ]);
     // `accept` says only that the person opens the page.
-    if (typeof first === "string" && first !== "accept") {
+    if (opened !== "accept") {
       await pages.withdraw(page);
-      return { action: first === "decline" ? first : "cancel" };
+      return { action: opened === "decline" ? opened : "cancel" };
     }
-    const answer = typeof first === "string"
-      ? await (answering ??
-        pages.waitFor(page, signal, work.mayAskAgain && HOLD_MILLISECONDS))
-      : first as Elicited<undefined> | undefined;
+    const answer = await (answering ??
+      pages.waitFor(page, signal, work.mayAskAgain && HOLD_MILLISECONDS));
     // The client need not ask its person any more.
     opening.catch(() => {});
     late.abort();
