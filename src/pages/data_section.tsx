@@ -15,12 +15,12 @@ interface DataProps extends FormPage {
   /** The kinds of data: name, time stored, and why an erasure leaves it. */
   kept: readonly (readonly [what: string, until: string, stays?: string])[];
   /** The services at which the person's keys and tokens stay good. */
-  untold?: readonly string[];
+  unrevoked?: readonly string[];
 }
 
 /** The data of a person, with the forms to download and to erase it. */
 export function DataSection(
-  { providerKey, providerName, mayErase, kept, untold = [], ...form }:
+  { providerKey, providerName, mayErase, kept, unrevoked = [], ...form }:
     DataProps,
 ) {
   const { base = "" } = form;
@@ -64,9 +64,9 @@ export function DataSection(
             <li>
               what you allowed this server at {providerName}: end it there;
             </li>
-            {untold.length > 0 && (
+            {unrevoked.length > 0 && (
               <li>
-                your keys and tokens at {untold.join(", ")}{" "}
+                your keys and tokens at {unrevoked.join(", ")}{" "}
                 themselves, which stay good: end them there;
               </li>
             )}

@@ -29,11 +29,11 @@ export function dataPart(services: AuthServices): AccountPart {
   const { accounts, accountServices } = services;
 
   /** Names the services at which a person's keys and tokens stay good. */
-  async function untoldServices(subject: string): Promise<string[]> {
+  async function unrevokedServices(subject: string): Promise<string[]> {
     const own = await accounts.listOf(subject);
-    const untold = own.filter((account) => !isRevocable(account, services));
+    const unrevoked = own.filter((account) => !isRevocable(account, services));
     return [
-      ...new Set(untold.map(({ service }) => {
+      ...new Set(unrevoked.map(({ service }) => {
         const known = accountServices.get(service);
         return known ? titleOf(known) : service;
       })),
@@ -52,7 +52,7 @@ export function dataPart(services: AuthServices): AccountPart {
         providerName,
         mayErase: mayErase(session, now),
         kept: keptAbout({ accountIdleDays, lifetimes, ledgerDays }),
-        untold: await untoldServices(session.subject),
+        unrevoked: await unrevokedServices(session.subject),
       });
     },
   };
