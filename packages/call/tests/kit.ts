@@ -184,6 +184,8 @@ export async function serve(
       await listening[Symbol.asyncDispose]();
       await server.close();
       kv.close();
+      // A watch ends with its database, a moment later.
+      await new Promise((resolve) => setTimeout(resolve, 0));
     },
   };
 }
