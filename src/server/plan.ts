@@ -62,7 +62,7 @@ export class Plan {
       throw new ConfigError([{
         variable: "SECRETS_KEYS",
         got: "keys",
-        wants: "nothing beside `sealing`",
+        wants: "nothing besides `sealing`",
         fix: "Unset it, or leave `sealing` out",
       }]);
     }

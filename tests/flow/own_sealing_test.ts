@@ -256,7 +256,7 @@ test.inMemory("a sealing besides SECRETS_KEYS is refused at the start, and one w
     }),
     (error) =>
       error instanceof ConfigError &&
-      /SECRETS_KEYS: got .* beside `sealing`.* Unset it, or leave `sealing` out/
+      /SECRETS_KEYS: got .* besides `sealing`.* Unset it, or leave `sealing` out/
         .test(error.message) &&
       !error.message.includes(SECRETS_KEY),
   );

@@ -52,7 +52,7 @@ export function jwtDoor(
     isKnownBlocked?(subject: string): Promise<boolean>;
     /** Returns true if an operator has blocked a subject. */
     isBlockedPerson(subject: string): Promise<boolean>;
-    /** Begins the reads, beside that of the blocks, that a person's calls need. */
+    /** Begins the reads that a person's calls need, while the blocks are read. */
     readAhead?(subject: string): void;
     /** Makes the exchange of a JWT for tokens of services behind its issuer. */
     exchange?(id: string, token: string): TokenExchange | undefined;

@@ -56,7 +56,7 @@ export function oauthDoor(
     upstream: ProviderTokens["upstream"];
     exchange: ProviderTokens["exchange"];
     lifetimes: Lifetimes;
-    /** Begins the reads, beside that of its token, that a grant's calls need. */
+    /** Begins the reads that a grant's calls need, while its token is read. */
     readAhead?(grantId: string): void;
     clock: Clock;
   },

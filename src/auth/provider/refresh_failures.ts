@@ -1,6 +1,6 @@
 /**
- * The failures of refreshes. Whoever needs the same tokens soon after is given the
- * failure, and the server that issued them is left alone.
+ * The failures of refreshes. A request for the same tokens soon after fails in the
+ * same way, and the server that issued them is left alone.
  *
  * @module
  */
