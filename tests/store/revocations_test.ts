@@ -55,7 +55,7 @@ class Process {
     } as Partial<AccountClient> as AccountClient;
     this.#revoke = accountRevocation({
       sealing,
-      clients: new Map([["crm", client]]),
+      clients: new Map([["crm", client], ["work", client]]),
       database,
       log: this.#recorded.logger,
     });
@@ -295,26 +295,30 @@ test.onDatabases("save() queues the tokens of an account that one of another nam
   assert.deepEqual(server.revoked, ["four"]);
 });
 
-for (
-  const [what, options, message] of [
-    ["of another application", { application: "another" }, /no such applic/],
-    ["of a service without a way to revoke", { revokes: false }, undefined],
-  ] as const
-) {
-  test.onDatabases(`tokens ${what} are dropped`, async ({ kv }) => {
-    const server = new Process(kv, options);
-    await server.save("one");
-    await server.accounts.forgetAllOf(ADA.subject);
-    await server.save("two", { service: "gone" });
-    await server.accounts.forgetAllOf(ADA.subject);
-    await server.revokeDue();
-    assert.deepEqual(server.revoked, []);
-    assert.deepEqual(await server.waits(), []);
-    // An unknown service is told in any case.
-    assert.equal(server.messages.length, message ? 2 : 1);
-    assert.match(server.messages.at(-1)!, /no such application/);
-  });
-}
+test.onDatabases("tokens of another application, or of an unknown service, wait for a process that has it", async ({ kv, other }) => {
+  const before = new Process(kv);
+  const after = new Process(other, { application: "another" });
+  await before.save("one");
+  await after.accounts.forgetAllOf(ADA.subject);
+  await before.save("two", { service: "gone" });
+  await after.accounts.forgetAllOf(ADA.subject);
+  await after.revokeDue();
+  assert.deepEqual(after.revoked, []);
+  assert.equal((await after.waits()).length, 2);
+  assert.match(after.messages[0], /could not be revoked yet/);
+  before.now += HOUR;
+  await before.revokeDue();
+  assert.deepEqual(before.revoked, ["one"]);
+});
+
+test.onDatabases("tokens of a service without a way to revoke are dropped", async ({ kv }) => {
+  const server = new Process(kv, { revokes: false });
+  await server.save("one");
+  await server.accounts.forgetAllOf(ADA.subject);
+  await server.revokeDue();
+  assert.deepEqual(server.revoked, []);
+  assert.deepEqual(await server.waits(), []);
+});
 
 test.onDatabases("tokens that no one confirms are revoked once that is too late, and kept ones are not", async ({ kv }) => {
   const server = new Process(kv);

@@ -36,13 +36,9 @@ export function accountRevocation({ sealing, clients, database, log }: {
   async function revoke(taken: Queued): Promise<void> {
     const { service, application } = taken.value;
     const client = clients.get(service);
+    // An older process may have it, or a release that is taken back.
     if (client?.id !== application) {
-      log.warning(
-        "Tokens of an account were not revoked: this server has no such " +
-          "application at the service any more",
-        { service },
-      );
-      return;
+      throw new Error("This server has no such application at the service");
     }
     const text = client.revokes ? await tokens.open(taken) : undefined;
     if (text === undefined) return;
