@@ -7,7 +7,7 @@
 import type { Sealed } from "../crypto/sealing.ts";
 import type { Database, Entry, Found } from "./database.ts";
 import { accountKey, rangeOf } from "./keys.ts";
-import type { Refreshable } from "./refresh_lease.ts";
+import type { Leasable } from "./record_leases.ts";
 import {
   type KnownAccount,
   newRevocationKey,
@@ -33,7 +33,7 @@ export interface AccountUse {
   tool: string;
 }
 
-export interface AccountRecord extends Refreshable, Sealed {
+export interface AccountRecord extends Leasable, Sealed {
   subject: string;
   /** The name of the service. */
   service: string;

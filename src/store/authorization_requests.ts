@@ -17,7 +17,7 @@ import {
 } from "../oauth/lifetimes.ts";
 import { seal, unseal } from "../crypto/seal.ts";
 import { issueCode } from "./codes.ts";
-import type { Database, Expiring, Found } from "./database.ts";
+import type { Database, Found } from "./database.ts";
 import { authorizationRequestKey } from "./keys.ts";
 import { type Leasable, RecordLeases } from "./record_leases.ts";
 import type { Transaction, Write } from "./transaction.ts";
@@ -25,7 +25,7 @@ import type { Transaction, Write } from "./transaction.ts";
 const responseKey = (handle: string) => deriveKey(handle, "code");
 
 /** The record of a request while a person signs in. */
-interface RequestRecord extends Expiring, Leasable {
+interface RequestRecord extends Leasable {
   request: AuthorizationRequest;
   clientName: string;
   /** The scopes that the client named. */

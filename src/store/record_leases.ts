@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Database, Found } from "./database.ts";
+import type { Database, Expiring, Found } from "./database.ts";
 import { WatchedLeases } from "./leases.ts";
 
 /**
@@ -14,7 +14,7 @@ import { WatchedLeases } from "./leases.ts";
 const FORGOTTEN_SECONDS = 10 * 60;
 
 /** A record with a lease for what is in it. */
-export interface Leasable {
+export interface Leasable extends Expiring {
   /** The time at which the lease ends, by its holder's clock. */
   leaseUntil?: number;
 }

@@ -4,11 +4,8 @@
  * @module
  */
 import { REFRESH_LEASE_SECONDS } from "../oauth/lifetimes.ts";
-import type { Database, Expiring, Found } from "./database.ts";
+import type { Database, Found } from "./database.ts";
 import { type Leasable, RecordLeases } from "./record_leases.ts";
-
-/** A record of tokens that are refreshed. */
-export interface Refreshable extends Expiring, Leasable {}
 
 /** Opens the leases of the tokens in a database. */
 export function refreshLease(database: Database) {
@@ -19,7 +16,7 @@ export function refreshLease(database: Database) {
      * Takes the lease to refresh the tokens. Returns undefined if another
      * process has it.
      */
-    async lease<F extends Found<Refreshable>>(
+    async lease<F extends Found<Leasable>>(
       found: F,
     ): Promise<F | undefined> {
       // A lease that was given up before its holder began is void.
@@ -30,7 +27,7 @@ export function refreshLease(database: Database) {
     },
 
     /** Frees the lease without new tokens. */
-    async release(leased: Found<Refreshable>): Promise<void> {
+    async release(leased: Found<Leasable>): Promise<void> {
       await database.replace(leased, {
         ...leased.value,
         leaseUntil: undefined,
@@ -42,11 +39,11 @@ export function refreshLease(database: Database) {
      * from a holder that has died.
      */
     async waitFor(
-      { key, value: { leaseUntil } }: Found<Refreshable>,
+      { key, value: { leaseUntil } }: Found<Leasable>,
       signal: AbortSignal,
     ): Promise<void> {
       const endMilliseconds = performance.now() + REFRESH_LEASE_SECONDS * 1000;
-      await database.waitFor<Refreshable>(
+      await database.waitFor<Leasable>(
         key,
         (record) =>
           !record || leases.isOver(record) ||

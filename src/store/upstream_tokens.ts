@@ -7,10 +7,11 @@
 import { seal, unseal } from "../crypto/seal.ts";
 import { type Database, type Entry, type Found, isFound } from "./database.ts";
 import { upstreamKey } from "./keys.ts";
-import { type Refreshable, refreshLease } from "./refresh_lease.ts";
+import type { Leasable } from "./record_leases.ts";
+import { refreshLease } from "./refresh_lease.ts";
 import type { Write } from "./transaction.ts";
 
-export interface UpstreamRecord extends Refreshable {
+export interface UpstreamRecord extends Leasable {
   /** The tokens, sealed with the grant's data key. */
   sealed: string;
 }
