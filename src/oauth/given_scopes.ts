@@ -47,7 +47,7 @@ function covers(given: string, asked: string): boolean {
   // Microsoft: https://graph.microsoft.com/Mail.Read is Mail.Read.
   if (isAddress[0] !== isAddress[1]) return lastPart(given) === lastPart(asked);
   // GitHub leaves out what another scope includes: user:email with user,
-  // read:org beside admin:org, and all of repo.
+  // read:org with admin:org, and all of repo.
   const [verb, noun] = asked.split(":");
   if (noun === undefined) return given === "repo" && asked === "public_repo";
   return given === verb || given === noun || given === `admin:${noun}` ||

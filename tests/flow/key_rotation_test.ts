@@ -129,7 +129,7 @@ test.inMemory("keys are rotated under load, process by process, and no connectio
   assert.match(await reseal(NEW), /^0 of (\d+) accounts .* left .*: \1$/);
   await roll(OLD, NEW);
   await roll(NEW, OLD);
-  // What is used meanwhile may be changed by another, and is left.
+  // A key that is used meanwhile may be changed by another process, and is left.
   await until(async () => / left .*: 0$/.test(await reseal(NEW, OLD)));
   await roll(NEW);
   isOver = true;

@@ -131,7 +131,7 @@ test.inMemory("a call opens each of its accounts once a second", async ({ kv }) 
 });
 
 for (const [name, answer] of Object.entries(FAILURES)) {
-  test.inMemory(`while an app's own sealing ${name}, calls say so, nobody is asked to connect, and nothing is lost`, async ({ kv }) => {
+  test.inMemory(`while an app's own sealing ${name}, calls say so, no one is asked to connect, and nothing is lost`, async ({ kv }) => {
     await using service = new KeyService(ADA, EVE);
     const sealing = new KeyManagement();
     const linear = service.key();

@@ -164,7 +164,7 @@ testBudgets("a call with two accounts at other services", walkAccounts, {
   // In the background the use of each is noted.
   "first call": ["2 (5)", "2 (5)"],
   "next call": ["2 (3)", "0 (0)"],
-  // Read beside the token of a grant whose calls have needed them before.
+  // Read with the token of a grant whose calls have needed them before.
   "a second later": ["2 (3)", "1 (2)"],
   "another second later": ["2 (3)", "1 (2)"],
   "before its second is over": ["2 (3)", "0 (0)"],

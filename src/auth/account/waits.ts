@@ -44,7 +44,7 @@ export function begunAccountOf(
   { payload, createdAt }: Pick<Wait, "payload" | "createdAt">,
 ): BegunAccount | undefined {
   const begun = payload?.begun as KnownAccount | undefined;
-  // What waits has begun before.
+  // The work has begun before it waits.
   return begun && { ...begun, at: createdAt };
 }
 

@@ -178,7 +178,7 @@ export function accountClient(
       const { tokens } = await client.refresh(await findServer(), refreshToken);
       // One that no record holds would be written again and again, for minutes.
       if (!isTooLong(JSON.stringify(tokens))) return tokens;
-      // Where the old refresh token stays, so does the connection.
+      // The connection stays if the old refresh token does.
       if (tokens.refreshToken !== refreshToken) {
         await this.revoke(tokens).catch(() => {});
       }

@@ -88,7 +88,7 @@ Deno.test("jwtDoor() refuses a token that any of several keys may have signed", 
   await assert.rejects(server.authenticate(token), isInvalid);
 });
 
-Deno.test("jwtDoor() reads ahead for a person when it knows them, beside their block", async () => {
+Deno.test("jwtDoor() reads ahead for a person when it knows them, while it reads their block", async () => {
   await using server = await start();
   const forged = await server.keys.sign({ ...CLAIMS, aud: "another" });
   await assert.rejects(server.authenticate(forged), isInvalid);

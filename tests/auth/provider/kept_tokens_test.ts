@@ -30,7 +30,7 @@ Deno.test("get() asks once for fifty at a time, and replace() once for fifty ref
   const second = await fifty(() => kept.replace("a", ask, refused));
   assert.equal(place.count, 2);
   assert.equal(new Set(second).size, 1);
-  // Whoever comes late with the old one is given the new one too.
+  // A late request with the old one is given the new one too.
   assert.equal(await kept.replace("a", ask, refused), second[0]);
   const { accessToken } = second[0]!;
   assert.equal(await kept.replace("a", ask, accessToken), undefined);
@@ -61,7 +61,7 @@ for (
     const { place, ask } = counted(seconds);
     await kept.get("a", ask);
     time.tick(life - 1);
-    // What the time of day does changes nothing.
+    // The time of day changes nothing.
     time.set(0);
     await kept.get("a", ask);
     assert.equal(place.count, 1);
