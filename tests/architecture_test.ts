@@ -357,7 +357,7 @@ const STARTED = [
 ];
 
 /** The most of these modules: ten more make a start from sources 1% slower. */
-const MAX_STARTED_MODULES = 205;
+const MAX_STARTED_MODULES = 206;
 
 /** The most characters of their code: comments are not counted. */
 const MAX_STARTED_CHARACTERS = 739_000;
@@ -365,7 +365,7 @@ const MAX_STARTED_CHARACTERS = 739_000;
 /** The comments of a source that have lines of their own. */
 const COMMENTS = /^[ \t]*(?:\/\*\*[\s\S]*?\*\/|\/\/.*)\n/gm;
 
-Deno.test("a start without sign-in loads these folders, 205 modules and 739,000 characters of code", async () => {
+Deno.test("a start without sign-in loads these folders, 206 modules and 739,000 characters of code", async () => {
   const loaded = [...loadedWith("main.ts")].filter((path) =>
     path.startsWith("src/") && !AUTHORED.test(path)
   );

@@ -8,6 +8,7 @@ import type { Implementation } from "@modelcontextprotocol/server";
 import type { Described } from "../authoring/context.ts";
 import type { Prompt } from "../authoring/prompt.ts";
 import type { Resource } from "../authoring/resource.ts";
+import { LatestMap } from "../latest_map.ts";
 import {
   type CacheHint,
   sessionPrinter,
@@ -109,7 +110,7 @@ export function compileCatalogue(
 ): Catalogue {
   const source = sourceOf(definitions, options);
   const { scopes } = source.common;
-  const narrowed = new Map<string, Catalogue>();
+  const narrowed = new LatestMap<Catalogue>(MAX_NARROWED);
 
   function within(ceiling: readonly string[] | undefined): Catalogue {
     if (ceiling === undefined) return whole;
@@ -120,12 +121,8 @@ export function compileCatalogue(
       scopes.every((scope) => reachable.includes(scope));
     const seen = narrowed.get(key) ??
       { ...select(source, isSeen), within, whole };
-    // Inserted again: the set that was used last is dropped last.
-    narrowed.delete(key);
+    // Set again: the scopes that were used last are dropped last.
     narrowed.set(key, seen);
-    if (narrowed.size > MAX_NARROWED) {
-      narrowed.delete(narrowed.keys().next().value!);
-    }
     return seen;
   }
 

@@ -31,7 +31,11 @@ export class Buckets {
   readonly #buckets = new Map<string, number>();
   readonly #filling: Filling;
 
-  constructor(rate: Rate) {
+  /** @param forgotten is told the names of buckets that are dropped */
+  constructor(
+    rate: Rate,
+    private readonly forgotten: (name: string) => unknown = () => {},
+  ) {
     this.#filling = new Filling(rate);
   }
 
@@ -65,14 +69,16 @@ export class Buckets {
     return this.#buckets.size;
   }
 
-  /** Drops full buckets, then the oldest. */
+  /**
+   * Drops full buckets, and a tenth at least: those that are full again first,
+   * so that no flood of names frees one that has to wait.
+   */
   #forget(time: number): void {
-    for (const [name, fullAt] of this.#buckets) {
-      if (fullAt <= time) this.#buckets.delete(name);
-    }
-    for (const name of this.#buckets.keys()) {
-      if (this.#buckets.size < MAX_BUCKETS * 0.9) break;
+    const fullestFirst = [...this.#buckets].sort((a, b) => a[1] - b[1]);
+    for (const [nth, [name, fullAt]] of fullestFirst.entries()) {
+      if (nth >= MAX_BUCKETS / 10 && fullAt > time) break;
       this.#buckets.delete(name);
+      this.forgotten(name);
     }
   }
 }
@@ -86,7 +92,6 @@ const UNSHARED = 0.1;
 const PART = 0.05;
 /** The time for which a process limits alone after the database has failed. */
 const ALONE_MILLISECONDS = 1000;
-const MAX_SHARES = 10_000;
 
 interface Share {
   /** Tokens that were taken from the database and not yet given. */
@@ -110,6 +115,7 @@ interface Share {
 export class SharedBuckets {
   /** The buckets of this process alone: it gives no more than they hold. */
   readonly #own: Buckets;
+  /** A share of each of these buckets, once one was needed. */
   readonly #shares = new Map<string, Share>();
   readonly #store: RateStore;
   readonly #free: number;
@@ -122,7 +128,7 @@ export class SharedBuckets {
     private readonly purpose: string,
     rate: Rate,
   ) {
-    this.#own = new Buckets(rate);
+    this.#own = new Buckets(rate, (name) => this.#shares.delete(name));
     this.#store = rateStore(parts.database, purpose, rate);
     this.#free = Math.floor(rate.burst * UNSHARED);
     this.#part = Math.max(1, Math.floor(rate.burst * PART));
@@ -149,6 +155,11 @@ export class SharedBuckets {
     if (share === undefined) return;
     share.unshared--;
     share.free++;
+  }
+
+  /** The number of names of which more is known than that nothing was taken. */
+  get size(): number {
+    return this.#shares.size;
   }
 
   /**
@@ -207,10 +218,6 @@ export class SharedBuckets {
   #shareOf(name: string): Share {
     let share = this.#shares.get(name);
     if (share === undefined) {
-      for (const oldest of this.#shares.keys()) {
-        if (this.#shares.size < MAX_SHARES) break;
-        this.#shares.delete(oldest);
-      }
       share = { left: 0, free: this.#free, unshared: 0, emptyUntil: 0 };
       this.#shares.set(name, share);
     }

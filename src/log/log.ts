@@ -5,6 +5,7 @@
  * @module
  */
 import type { LogEvent, Properties } from "./log_line.ts";
+import { LatestMap } from "../latest_map.ts";
 import { telemetry } from "../telemetry/current.ts";
 import { headOf, reasonsOf } from "../thrown.ts";
 
@@ -176,10 +177,7 @@ export class Log {
 const SAME_CAUSE_MILLISECONDS = 1000;
 /** The time in which a failure of work that is tried again is logged once. */
 const SAME_WORK_MILLISECONDS = 60_000;
-/**
- * The most kinds of failures that are remembered; beyond it all are forgotten,
- * and logged again.
- */
+/** The most kinds of failures that are remembered. */
 const MAX_KINDS = 100;
 
 interface LoggedFailure {
@@ -189,7 +187,7 @@ interface LoggedFailure {
 }
 
 /** The failures that were logged, by kind, for each log. */
-const failuresOf = new WeakMap<Logger, Map<string, LoggedFailure>>();
+const failuresOf = new WeakMap<Logger, LatestMap<LoggedFailure>>();
 
 /**
  * Logs a failure of something that the server depends on, once a second for
@@ -229,14 +227,13 @@ function countFailure(
   milliseconds: number,
 ): { repeated?: number } | undefined {
   let failures = failuresOf.get(log);
-  if (!failures) failuresOf.set(log, failures = new Map());
+  if (!failures) failuresOf.set(log, failures = new LatestMap(MAX_KINDS));
   const time = performance.now();
   const before = failures.get(kind);
   if (before && time - before.atMilliseconds < milliseconds) {
     before.repeated++;
     return undefined;
   }
-  if (failures.size >= MAX_KINDS) failures.clear();
   failures.set(kind, { atMilliseconds: time, repeated: 0 });
   return { repeated: before?.repeated || undefined };
 }

@@ -11,6 +11,7 @@ import {
   DOCUMENT_FRESH_SECONDS,
   DOCUMENT_TTL_SECONDS,
 } from "../oauth/lifetimes.ts";
+import { LatestMap } from "../latest_map.ts";
 import type { Database, Expiring } from "./database.ts";
 import { documentKey } from "./keys.ts";
 
@@ -76,25 +77,16 @@ export function documentStore(
   fetchDocument: FetchForClient,
 ) {
   const lookups = new Map<string, Promise<Lookup>>();
-  /** Documents of clients that no one has signed in with, oldest first. */
-  const unused = new Map<string, DocumentRecord>();
+  /** Documents of clients that no one has signed in with. */
+  const unused = new LatestMap<DocumentRecord>(MAX_UNUSED);
 
-  /** Recent failures, oldest first, until a time by `performance.now()`. */
-  const failures = new Map<
-    string,
-    { error: unknown; endMilliseconds: number }
-  >();
+  /** Recent failures. */
+  const failures = new LatestMap<{ error: unknown }>(MAX_FAILURES);
 
   function save(url: string, record: DocumentRecord): Promise<unknown> {
     return database.commit((transaction) =>
       transaction.set(documentKey(url), record)
     );
-  }
-
-  function remember(url: string, record: DocumentRecord): void {
-    unused.delete(url);
-    if (unused.size >= MAX_UNUSED) unused.delete(unused.keys().next().value!);
-    unused.set(url, record);
   }
 
   async function fetchRecord(
@@ -121,25 +113,18 @@ export function documentStore(
     const older = kept?.value ?? unused.get(url);
     if (older && isGood(older)) return older;
     const failure = failures.get(url);
-    if (failure && failure.endMilliseconds > performance.now()) {
-      return { error: failure.error, older };
-    }
-    failures.delete(url);
+    if (failure) return { ...failure, older };
     let record: DocumentRecord;
     try {
       record = await fetchRecord(url, { isKept: kept !== undefined, network });
     } catch (error) {
       // Another network may still fetch it.
       if (isRefused(error)) return { error, older };
-      if (failures.size >= MAX_FAILURES) {
-        failures.delete(failures.keys().next().value!);
-      }
-      const endMilliseconds = performance.now() + FAILURE_SECONDS * 1000;
-      failures.set(url, { error, endMilliseconds });
+      failures.set(url, { error }, FAILURE_SECONDS * 1000);
       return { error, older };
     }
     if (kept) await save(url, record);
-    else remember(url, record);
+    else unused.set(url, record);
     return record;
   }
 

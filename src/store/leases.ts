@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { LatestMap } from "../latest_map.ts";
 import type { Database, Entry, Expiring, Transaction } from "./database.ts";
 import { taskLeaseKey } from "./keys.ts";
 
@@ -16,9 +17,6 @@ export const LEASE_SECONDS = 30;
 export const HEARTBEAT_SECONDS = 5;
 /** The time for which an expired lease is watched. */
 export const CONFIRM_SECONDS = 2 * HEARTBEAT_SECONDS;
-
-/** The most leases that are watched, each for a few seconds. */
-const MAX_WATCHED = 10_000;
 
 export function setLease(
   transaction: Transaction,
@@ -36,8 +34,7 @@ interface Suspicion {
 
 /** The leases that a process watches, by id. */
 export class WatchedLeases {
-  /** The oldest first. */
-  readonly #suspicions = new Map<string, Suspicion>();
+  readonly #suspicions = new LatestMap<Suspicion>();
 
   constructor(
     private readonly database: Pick<Database, "answersForMilliseconds">,
@@ -53,7 +50,7 @@ export class WatchedLeases {
       before?.versionstamp !== versionstamp ||
       this.database.answersForMilliseconds <= milliseconds
     ) {
-      this.#watch(id, { versionstamp, sinceMilliseconds: now });
+      this.#suspicions.set(id, { versionstamp, sinceMilliseconds: now });
       return this.confirmMilliseconds === 0;
     }
     return milliseconds >= this.confirmMilliseconds;
@@ -61,19 +58,11 @@ export class WatchedLeases {
 
   /** True if a lease is watched. */
   isWatched(id: string): boolean {
-    return this.#suspicions.has(id);
+    return this.#suspicions.get(id) !== undefined;
   }
 
   /** Stops watching a lease: it was renewed, or its task has ended. */
   forget(id: string): void {
     this.#suspicions.delete(id);
-  }
-
-  #watch(id: string, suspicion: Suspicion): void {
-    this.#suspicions.delete(id);
-    if (this.#suspicions.size >= MAX_WATCHED) {
-      this.#suspicions.delete(this.#suspicions.keys().next().value!);
-    }
-    this.#suspicions.set(id, suspicion);
   }
 }

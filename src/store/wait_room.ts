@@ -5,6 +5,7 @@
  * @module
  */
 import { LimitError } from "../errors.ts";
+import { LatestMap } from "../latest_map.ts";
 import type { Database, Found } from "./database.ts";
 import { waitsOfKey } from "./keys.ts";
 import { isSameClient, type ListedWait, type Waiting } from "./wait_record.ts";
@@ -33,10 +34,10 @@ export function waitRoom(database: Database) {
   /** The last opening under way here, by list. */
   const openings = new Map<string, Promise<unknown>>();
   /**
-   * The times until which openers find their lists full, the earliest first, by
-   * `performance.now()`: reading a long list costs more than being refused.
+   * The openers that found their lists full a moment ago: reading a long list
+   * costs more than being refused.
    */
-  const fullUntil = new Map<string, number>();
+  const full = new LatestMap<true>();
 
   function nameOf({ list, kind, most, clientId, grantId }: Opener): string {
     return JSON.stringify([list, kind, most, clientId ?? null, grantId]);
@@ -58,8 +59,7 @@ export function waitRoom(database: Database) {
 
     /** Reads a list; undefined if it was full for the opener a moment ago. */
     async read(opener: Opener): Promise<Found<ListedWait>[] | undefined> {
-      const until = fullUntil.get(nameOf(opener)) ?? 0;
-      return until > performance.now()
+      return full.get(nameOf(opener))
         ? undefined
         : await database.list<ListedWait>(waitsOfKey(opener.list));
     },
@@ -83,12 +83,7 @@ export function waitRoom(database: Database) {
         ? same.filter(({ value }) => isSameClient(value, opener)).length
         : 0;
       if (same.length < opener.most && ofClient < MAX_WAITS_PER_CLIENT) return;
-      const now = performance.now();
-      for (const [name, until] of fullUntil) {
-        if (until > now) break;
-        fullUntil.delete(name);
-      }
-      fullUntil.set(nameOf(opener), now + FULL_MILLISECONDS);
+      full.set(nameOf(opener), true, FULL_MILLISECONDS);
       refuse();
     },
   };

@@ -79,13 +79,30 @@ Deno.test("Buckets forget the full ones first", () => {
   assert.equal(takeAll(buckets, "0", time), 1);
 });
 
-Deno.test("Buckets forget a tenth, the oldest, where none is full", () => {
+Deno.test("Buckets forget a tenth, the oldest, where all have to wait as long", () => {
   const buckets = new Buckets({ burst: 5, perSecond: 1 });
   for (let n = 0; n <= 10_000; n++) takeAll(buckets, `${n}`, NOW);
-  assert.equal(buckets.size, 9000);
+  assert.equal(buckets.size, 9001);
   assert.equal(takeAll(buckets, "9999", NOW), 0);
   assert.equal(takeAll(buckets, "1001", NOW), 0);
   assert.equal(takeAll(buckets, "0", NOW), 5);
+});
+
+Deno.test("Buckets free no name that has to wait, however many others come", () => {
+  const buckets = new Buckets({ burst: 5, perSecond: 1 });
+  assert.equal(takeAll(buckets, "busy", NOW), 5);
+  for (let n = 0; n < 30_000; n++) buckets.take(`${n}`, NOW);
+  assert.equal(buckets.take("busy", NOW), 1000);
+});
+
+Deno.test("SharedBuckets free no name that has to wait, and remember no more shares than buckets", async () => {
+  using processes = await startProcesses({ burst: 100, perSecond: 1 });
+  const { place, count } = processes;
+  const one = processes.start();
+  assert.equal(await count(one, 200), 100);
+  for (let n = 0; n < 30_000; n++) await one.take(`${n}`, place.time);
+  assert.equal(await count(one, 200), 0);
+  assert.ok(one.size <= 10_000);
 });
 
 /** Several processes that share what they take, at a time that a test sets. */

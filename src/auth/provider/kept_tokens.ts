@@ -6,10 +6,8 @@
  */
 import { now, systemClock } from "../../clock.ts";
 import { UPSTREAM_MARGIN_SECONDS } from "../../oauth/lifetimes.ts";
+import { LatestMap } from "../../latest_map.ts";
 import { UpstreamError, type UpstreamTokens } from "./provider.ts";
-
-/** The most tokens that are kept. */
-const CAPACITY = 10_000;
 
 /** The longest time for which a token is kept, whatever its end. */
 const MAX_KEPT_SECONDS = 3600;
@@ -25,22 +23,19 @@ const PAUSE_MILLISECONDS = 60_000;
 
 interface Kept {
   tokens: Promise<UpstreamTokens>;
-  /** The time until which they are given, by `performance.now()`. */
-  untilMilliseconds: number;
   /** The time of their request, if they replaced a refused token. */
   replacedMilliseconds: number;
 }
 
 export class KeptTokens {
-  /** By their keys, the oldest first. */
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new LatestMap<Kept>();
 
   /** Gives the tokens with a key, or those that `ask` gets. */
   get(
     key: string,
     ask: () => Promise<UpstreamTokens>,
   ): Promise<UpstreamTokens> {
-    return (this.#find(key) ?? this.#ask(key, ask)).tokens;
+    return (this.#kept.get(key) ?? this.#ask(key, ask)).tokens;
   }
 
   /**
@@ -52,23 +47,17 @@ export class KeptTokens {
     ask: () => Promise<UpstreamTokens>,
     refused: string,
   ): Promise<UpstreamTokens | undefined> {
-    const kept = this.#find(key);
+    const kept = this.#kept.get(key);
     if (kept) {
       const tokens = await kept.tokens;
       if (tokens.accessToken !== refused) return tokens;
       const freshSince = performance.now() - PAUSE_MILLISECONDS;
       if (kept.replacedMilliseconds > freshSince) return undefined;
       // Another call may have replaced it meanwhile.
-      if (this.#find(key) !== kept) return await this.get(key, ask);
+      if (this.#kept.get(key) !== kept) return await this.get(key, ask);
     }
     const tokens = await this.#ask(key, ask, performance.now()).tokens;
     return tokens.accessToken === refused ? undefined : tokens;
-  }
-
-  #find(key: string): Kept | undefined {
-    const kept = this.#kept.get(key);
-    if (kept && kept.untilMilliseconds > performance.now()) return kept;
-    this.#kept.delete(key);
   }
 
   #ask(
@@ -76,21 +65,14 @@ export class KeptTokens {
     ask: () => Promise<UpstreamTokens>,
     replacedMilliseconds = -Infinity,
   ): Kept {
-    const kept: Kept = {
-      tokens: ask(),
-      untilMilliseconds: Infinity,
-      replacedMilliseconds,
+    const kept: Kept = { tokens: ask(), replacedMilliseconds };
+    const keepFor = (milliseconds: number) => {
+      if (this.#kept.get(key) === kept) this.#kept.set(key, kept, milliseconds);
     };
-    kept.tokens.then((tokens) => {
-      kept.untilMilliseconds = performance.now() + lifetimeOf(tokens);
-    }, (error) => {
-      kept.untilMilliseconds = isFinal(error)
-        ? performance.now() + PAUSE_MILLISECONDS
-        : -Infinity;
-    });
-    this.#kept.delete(key);
-    const [oldest] = this.#kept.keys();
-    if (this.#kept.size >= CAPACITY) this.#kept.delete(oldest);
+    kept.tokens.then(
+      (tokens) => keepFor(lifetimeOf(tokens)),
+      (error) => keepFor(isFinal(error) ? PAUSE_MILLISECONDS : 0),
+    );
     this.#kept.set(key, kept);
     return kept;
   }

@@ -5,22 +5,19 @@
  *
  * @module
  */
-const RENEWED_MILLISECONDS = 60_000;
+import { LatestMap } from "../../latest_map.ts";
 
-/** The most accounts whose renewals are remembered. */
-const CAPACITY = 10_000;
+const RENEWED_MILLISECONDS = 60_000;
 
 interface Renewal<T> {
   rejected: string;
   /** The token in its place. */
   token: Promise<T | undefined>;
-  /** The time of its start, by `performance.now()`. */
-  startedMilliseconds: number;
 }
 
 export class Renewals<T> {
-  /** The latest of each account, the oldest first. */
-  readonly #latest = new Map<string, Renewal<T>>();
+  /** The latest of each account. */
+  readonly #latest = new LatestMap<Renewal<T>>();
 
   /**
    * Gives the token in place of one that was rejected. Undefined if another of
@@ -33,21 +30,10 @@ export class Renewals<T> {
     rejected: string,
     renewNow: () => Promise<T | undefined>,
   ): Promise<T | undefined> {
-    this.#dropOldest();
     const latest = this.#latest.get(id);
     if (latest) return latest.rejected === rejected ? latest.token : undefined;
-    const startedMilliseconds = performance.now();
     const token = renewNow();
-    this.#latest.set(id, { rejected, token, startedMilliseconds });
+    this.#latest.set(id, { rejected, token }, RENEWED_MILLISECONDS);
     return await token;
-  }
-
-  #dropOldest(): void {
-    const freshSince = performance.now() - RENEWED_MILLISECONDS;
-    for (const [id, { startedMilliseconds }] of this.#latest) {
-      const isFresh = startedMilliseconds > freshSince;
-      if (isFresh && this.#latest.size < CAPACITY) return;
-      this.#latest.delete(id);
-    }
   }
 }

@@ -6,29 +6,22 @@
  * @module
  */
 import type { Caller } from "../../caller.ts";
+import { LatestMap } from "../../latest_map.ts";
 import type { AccountVault } from "../../store/account_vault.ts";
-
-/** The most callers that a process remembers. */
-const MAX_CALLERS = 10_000;
 
 export class AccountsAhead {
   /**
    * Subjects by grant; those of callers without one by themselves. A grant is of
    * one person for ever, so nothing here grows old.
    */
-  readonly #subjects = new Map<string, string>();
+  readonly #subjects = new LatestMap<string>();
 
   constructor(private readonly vault: Pick<AccountVault, "readAhead">) {}
 
   /** Remembers that calls of a caller need accounts. */
   note({ grantId, subject }: Pick<Caller, "grantId" | "subject">): void {
-    const subjects = this.#subjects;
     const name = grantId ?? subject;
-    if (subjects.has(name)) return;
-    if (subjects.size >= MAX_CALLERS) {
-      subjects.delete(subjects.keys().next().value!);
-    }
-    subjects.set(name, subject);
+    if (!this.#subjects.get(name)) this.#subjects.set(name, subject);
   }
 
   /**
