@@ -44,9 +44,15 @@ const OAUTH_STATUS = {
   invalid_client_metadata: 400,
   server_error: 500,
   temporarily_unavailable: 503,
+  interaction_required: 400,
+  request_not_supported: 400,
+  request_uri_not_supported: 400,
 } as const;
 
-/** The error codes of RFC 6749 §4.1.2.1 and §5.2, RFC 7591 §3.2.2 and RFC 8707 §2 that are used here. */
+/**
+ * The error codes of RFC 6749 §4.1.2.1 and §5.2, RFC 7591 §3.2.2, RFC 8707 §2
+ * and OpenID Connect Core §3.1.2.6 that are used here.
+ */
 export type OAuthErrorCode = keyof typeof OAUTH_STATUS;
 
 /** The parts of a refusal besides its message. */

@@ -7,6 +7,7 @@
 import type { Context } from "@hono/hono";
 import { deleteCookie, getCookie, setCookie } from "@hono/hono/cookie";
 import { fingerprint, isSameSecret, randomId } from "../crypto/crypto.ts";
+import { HttpError } from "../errors.ts";
 import { basePathOf } from "../net/url.ts";
 import { APPROVAL_TTL_SECONDS } from "../oauth/lifetimes.ts";
 
@@ -106,6 +107,26 @@ export function isCsrf(token: string, sessionId: string): boolean {
 
 function bind(nonce: string, sessionId: string): string {
   return fingerprint(`csrf ${nonce} ${sessionId}`);
+}
+
+/**
+ * Refuses a form that a page of another site sends, which may make its browser
+ * send `Origin: null`. A browser that sends `Sec-Fetch-Site` knows best, also
+ * behind a proxy with another address; older ones do not.
+ *
+ * @throws {HttpError} 403
+ * @see Fetch Metadata Request Headers §2.3
+ */
+export function checkSameSite(
+  { headers }: Pick<Request, "headers">,
+  baseUrl: string,
+): void {
+  const site = headers.get("sec-fetch-site");
+  const origin = headers.get("origin");
+  const isOwn = site === null
+    ? origin === null || origin === new URL(baseUrl).origin
+    : site === "same-origin" || site === "none";
+  if (!isOwn) throw new HttpError(403, "A page of another site sent this form");
 }
 
 /**

@@ -2,7 +2,8 @@
  * The authorization request of a client, and the response that travels through
  * the browser back to it.
  *
- * @see RFC 6749 §4.1.1 and §4.1.2, RFC 9207, RFC 7636 §4.3, RFC 8707 §2.1
+ * @see RFC 6749 §4.1.1 and §4.1.2, RFC 9207, RFC 7636 §4.3, RFC 8707 §2.1,
+ * OpenID Connect Core §3.1.2.1 and §3.1.2.6
  * @module
  */
 import type { Scopes } from "../authoring/scope.ts";
@@ -40,9 +41,7 @@ export interface ProviderHints {
 
 /**
  * The values of `prompt` that are passed on to the provider. `consent` is asked
- * on our own page, and `none` is impossible because that page is always shown.
- *
- * @see OpenID Connect Core §3.1.2.1
+ * on our own page.
  */
 const PROVIDER_PROMPTS = ["login", "select_account"] as const;
 
@@ -51,15 +50,47 @@ const STATE_MAX_LENGTH = 4096;
 /** The longest e-mail address (RFC 5321 §4.5.3.1), and no line breaks. */
 const LOGIN_HINT = /^\P{Cc}{1,320}$/u;
 
+/** Lists the values of `prompt`. */
+export function parsePrompts(parameters: Parameters): string[] {
+  return parameters.get("prompt")?.split(" ") ?? [];
+}
+
 function parseProviderHints(parameters: Parameters): ProviderHints | undefined {
   const loginHint = parameters.get("login_hint");
-  const asked = parameters.get("prompt")?.split(" ") ?? [];
+  const asked = parsePrompts(parameters);
+  // No sign-in is younger than 0 seconds: the person is asked again.
+  if (parameters.get("max_age") === "0") asked.push("login");
   const prompts = PROVIDER_PROMPTS.filter((prompt) => asked.includes(prompt));
   const providerHints = {
     ...loginHint !== undefined && LOGIN_HINT.test(loginHint) && { loginHint },
     ...prompts.length > 0 && { prompts },
   };
   return Object.keys(providerHints).length > 0 ? providerHints : undefined;
+}
+
+/**
+ * Refuses what would be another request if it were passed over. Other unknown
+ * parameters are passed over (RFC 6749 §3.1).
+ *
+ * @throws {OAuthError} a code of OpenID Connect Core §3.1.2.6
+ */
+function checkFeatures(parameters: Parameters): void {
+  for (const name of ["request", "request_uri"] as const) {
+    if (parameters.get(name) === undefined) continue;
+    throw new OAuthError(
+      `${name}_not_supported`,
+      `${name} is not supported: send each parameter by itself`,
+    );
+  }
+  const prompts = parsePrompts(parameters);
+  if (!prompts.includes("none")) return;
+  if (prompts.length > 1) {
+    throw invalidRequest("prompt=none takes no other value besides");
+  }
+  throw new OAuthError(
+    "interaction_required",
+    "prompt=none is not possible: the person is asked at every sign-in",
+  );
 }
 
 /** Parses an authorization request of a known client. */
@@ -72,6 +103,7 @@ export function parseAuthorizationRequest(
   },
 ): AuthorizationRequest {
   const redirectUri = parseRedirectUri(parameters, client);
+  checkFeatures(parameters);
   const responseType = parameters.require("response_type");
   if (responseType !== "code") {
     throw new OAuthError(

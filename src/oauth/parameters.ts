@@ -27,8 +27,8 @@ const NAMES: ReadonlySet<string> = new Set(
   (
     "assertion client_assertion client_assertion_type client_id " +
     "client_secret code code_challenge code_challenge_method code_verifier " +
-    "error grant_type iss login_hint prompt redirect_uri refresh_token " +
-    "request response_mode response_type scope state token token_type_hint"
+    "error grant_type iss login_hint max_age prompt redirect_uri " +
+    "refresh_token request request_uri response_mode response_type scope state token token_type_hint"
   ).split(" "),
 );
 

@@ -38,17 +38,18 @@ export function printScope(scopes: readonly string[]): string {
 
 /**
  * The scopes that clients request from any server. No resource here needs them,
- * so a request for only these is treated as one for no scope.
+ * and a request for only these is no mistake.
  *
  * @see OpenID Connect Core §5.4 and §11
  */
 const GENERIC = ["openid", "profile", "email", "address", "phone"];
 
 /**
- * Computes the scopes that an authorization request may get. A request for no
- * scope gets the `usual` ones. Unknown scopes are left out (RFC 6749 §3.3
- * allows this). If all are unknown, the request is refused, because its token
- * would open nothing.
+ * Computes the scopes that an authorization request may get. A request without
+ * `scope` gets the `usual` ones, and any other no more than it names (RFC 6749
+ * §3.3): one for `offline_access` alone opens only what needs no scope, until
+ * its client asks for more. Unknown scopes are left out. If none is known, the
+ * request is refused, because its token would open nothing.
  *
  * @throws {OAuthError} `invalid_scope` when none of them is known
  */
@@ -69,7 +70,7 @@ export function grantableScopes(
     );
   }
   return [
-    ...known.length > 0 ? known : usual,
+    ...requested.length > 0 ? known : usual,
     ...requested.filter((scope) => scope === OFFLINE_ACCESS),
   ];
 }

@@ -159,6 +159,7 @@ const APP_TITLES: Partial<Record<OAuthErrorCode, string>> = {
   invalid_target: "The app asks for another server",
   unsupported_response_type: "The app asks for an answer of another kind",
   access_denied: "Access was denied",
+  interaction_required: "The app asks to go on without you",
 };
 
 /** The next step after mistakes of an app that no update would fix. */

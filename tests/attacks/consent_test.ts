@@ -59,7 +59,28 @@ attacks("consent cannot be given for someone", {
     const page = await browser.open(
       client.authorizationUrl({ prompt: "none" }),
     );
-    assert.match(page.text, /name="decision"/);
+    assert.equal(page.status, 400);
+    assert.match(page.text, /asks to go on without you/);
+  },
+  "by a form of another site that has its handle": async (target) => {
+    const { browser, page, handle } = await consenting(target);
+    for (
+      const headers of [
+        { "sec-fetch-site": "cross-site", origin: "null" },
+        { "sec-fetch-site": "same-site" },
+        { origin: "https://evil.example" },
+        { origin: "null" },
+      ] as Record<string, string>[]
+    ) {
+      const answer = await target.ask("/authorize", {
+        method: "POST",
+        headers: { ...headers, cookie: cookiesOf(browser) },
+        body: new URLSearchParams({ request: handle, decision: "deny" }),
+      });
+      assert.equal(answer.status, 403, JSON.stringify(headers));
+    }
+    const { url } = await browser.press(page, "decision", "approve");
+    assert.match(url, /[?&]code=/);
   },
   "through a cookie from a neighbouring site": async () => {
     await using target = await startTarget({

@@ -52,7 +52,13 @@ for (
     }, { loginHint: "jo@example.com", prompts: ["select_account"] }],
     ["a prompt for the password", { prompt: "login" }, { prompts: ["login"] }],
     ["a prompt that is ours", { prompt: "consent" }, undefined],
-    ["a prompt that cannot be kept", { prompt: "none" }, undefined],
+    ["a sign-in of now", { max_age: "0" }, { prompts: ["login"] }],
+    ["a sign-in of an hour ago", { max_age: "3600" }, undefined],
+    ["what only OpenID Connect has", {
+      claims: "{}",
+      id_token_hint: "x",
+      display: "popup",
+    }, undefined],
     ["a hint longer than an address", {
       login_hint: "x".repeat(321),
     }, undefined],

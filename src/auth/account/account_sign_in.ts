@@ -24,13 +24,13 @@ import {
 } from "../provider/unavailable.ts";
 import {
   browserOf,
+  checkSameSite,
   dropCookie,
   keepBrowser,
   keepCookie,
   readCookie,
   redirect,
 } from "../../http/browser.ts";
-import { checkSameSite } from "../doors/origin.ts";
 import { isOfNow } from "../signed_in.ts";
 import type { AuthServices } from "../services.ts";
 import type { AccountPlaces } from "./account_pages.ts";

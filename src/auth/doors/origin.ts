@@ -123,26 +123,6 @@ export function originCheck(
   };
 }
 
-/**
- * Refuses a form that a page of another site sends, which may make its browser
- * send `Origin: null`. A browser that sends `Sec-Fetch-Site` knows best, also
- * behind a proxy with another address; older ones do not.
- *
- * @throws {HttpError} 403
- * @see Fetch Metadata Request Headers §2.3
- */
-export function checkSameSite(
-  { headers }: Pick<Request, "headers">,
-  baseUrl: string,
-): void {
-  const site = headers.get("sec-fetch-site");
-  const origin = headers.get("origin");
-  const isOwn = site === null
-    ? origin === null || origin === new URL(baseUrl).origin
-    : site === "same-origin" || site === "none";
-  if (!isOwn) throw new HttpError(403, "A page of another site sent this form");
-}
-
 /** Finds the host and port of an absolute URL. */
 function authorityOf(url: string): string {
   return /^[a-z]+:\/\/([^/?#]*)/i.exec(url)?.[1] ?? "";

@@ -19,6 +19,7 @@ import {
   type AuthorizationRequest,
   authorizationResponseUrl,
   parseAuthorizationRequest,
+  parsePrompts,
   parseRedirectUri,
 } from "../../oauth/authorization_request.ts";
 import { type Client, clientName } from "../../oauth/client.ts";
@@ -162,14 +163,16 @@ export function authorizeEndpoint(
       revokedBefore.includes(scope)
     );
 
-    // A client that the operator trusts goes on without consent.
+    // A client that the operator trusts goes on without consent, unless it asks
+    // for it.
     const pending = {
       request: { ...request, scopes },
       clientName: clientName(client),
       named: scopes.filter((scope) => named.includes(scope)),
       ...revokedScopes.length > 0 && { revokedScopes },
     };
-    if (skipsConsent(client, redirectUri, policy)) {
+    const isAskedFor = parsePrompts(parameters).includes("consent");
+    if (skipsConsent(client, redirectUri, policy) && !isAskedFor) {
       const { providerHints } = request;
       const chosen = choice.find({ providerHints });
       if (!chosen) {

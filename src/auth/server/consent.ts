@@ -18,7 +18,7 @@ import { readParameters } from "../../http/body.ts";
 import { findBrowserRequest } from "./browser_request.ts";
 import { askProvider } from "../provider/unavailable.ts";
 import { providerUrl } from "../grants/provider_choice.ts";
-import { redirect } from "../../http/browser.ts";
+import { checkSameSite, redirect } from "../../http/browser.ts";
 import type { AuthServices } from "../services.ts";
 
 /** Sends the browser to the provider, or a refusal to the client. */
@@ -58,6 +58,8 @@ export function consentEndpoint(
   }
 
   return async function consent(c) {
+    // Only our own page asks. The handle and the cookie hold without this too.
+    checkSameSite(c.req.raw, baseUrl);
     const form = await readParameters(c.req.raw, ["resource", "scope"]);
     const handle = form.require("request");
     const { found, browser } = await findBrowserRequest(c, handle, services);

@@ -88,6 +88,12 @@ const MISTAKES: [string, Record<string, string>, RegExp][] = [
   }, /The resource of this server is/],
   ["invalid_scope", { scope: 'a"b' }, /must be visible ASCII/],
   ["invalid_scope", { scope: "none" }, /must name at least one of/],
+  ["interaction_required", { prompt: "none" }, /person is asked/],
+  ["invalid_request", { prompt: "login none" }, /no other value/],
+  ["request_not_supported", { request: "e30.e30." }, /^request is not/],
+  ["request_uri_not_supported", {
+    request_uri: "https://app.example.com/r",
+  }, /^request_uri is not/],
 ];
 
 /** The address of a request with a mistake; `&` in a value adds a parameter. */

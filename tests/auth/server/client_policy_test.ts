@@ -134,6 +134,16 @@ for (
   });
 }
 
+Deno.test("OAUTH_TRUSTED_CLIENTS asks where the client wants it: prompt=consent", async () => {
+  await using server = await start({ OAUTH_TRUSTED_CLIENTS: "intranet" });
+  const client = new Client(server, "intranet", REDIRECT_URI, SECRET);
+  const url = client.authorizationUrl({ prompt: "login consent" });
+  const response = await server.fetch(url.slice(BASE_URL.length));
+  assert.match(await response.text(), /name="decision"/);
+  const tokens = await client.connect({ prompt: "consent" });
+  assert(tokens.access_token);
+});
+
 Deno.test("OAUTH_TRUSTED_CLIENTS keeps a sign-in in the browser that began it", async () => {
   await using server = await start({ OAUTH_TRUSTED_CLIENTS: "intranet" });
   const client = new Client(server, "intranet", REDIRECT_URI, SECRET);

@@ -78,7 +78,9 @@ for (
     await using server = await startOAuthServer();
     const response = await server.fetch(path);
     assert.equal(response.status, 200);
-    assert.equal((await response.json()).issuer, BASE_URL);
+    const metadata = await response.json();
+    assert.equal(metadata.issuer, BASE_URL);
+    assert.equal(metadata.request_uri_parameter_supported, false);
   });
 }
 

@@ -12,6 +12,8 @@ import { basePathOf, isLoopback } from "../../../net/url.ts";
 import { EncryptJWT, jwtDecrypt } from "jose";
 import { fingerprint, randomId } from "../../../crypto/crypto.ts";
 import { DevSignInPage, identityOf, makePerson } from "./dev_sign_in_page.tsx";
+import { readParameters } from "../../../http/body.ts";
+import { checkSameSite } from "../../../http/browser.ts";
 import { page } from "../../../pages/respond.ts";
 import type { Database } from "../../../store/database.ts";
 import { type SecretStore, secretStore } from "../../../store/secrets.ts";
@@ -54,7 +56,7 @@ export function devProvider(
 
   app.get("/authorize", (c) => {
     const request = c.req.query();
-    if (!isOurs(request, redirectUri)) return refuse(c);
+    if (!isOurs((name) => request[name], redirectUri)) return refuse(c);
     const action = `${basePathOf(baseUrl)}${DEV_PATH}/authorize`;
     const shown = DevSignInPage({ serverTitle, action, fields: request });
     // The redirects that follow may end at any client's address.
@@ -62,18 +64,21 @@ export function devProvider(
   });
 
   app.post("/authorize", async (c) => {
-    const body = new URLSearchParams(await c.req.text());
-    const form: Record<string, string> = Object.fromEntries(body);
-    const { state, nonce, code_challenge, name = "", groups, cancel } = form;
-    if (!isOurs(form, redirectUri)) return refuse(c);
+    checkSameSite(c.req.raw, baseUrl);
+    const form = await readParameters(c.req.raw);
+    if (!isOurs((name) => form.get(name), redirectUri)) return refuse(c);
     const answer = new URL(redirectUri);
-    answer.searchParams.set("state", state);
+    answer.searchParams.set("state", form.require("state"));
     answer.searchParams.set("iss", issuer);
-    if (cancel !== undefined || name.trim() === "") {
+    const name = form.get("name") ?? "";
+    if (form.get("cancel") !== undefined || name.trim() === "") {
       answer.searchParams.set("error", "access_denied");
     } else {
-      const person = makePerson(name, groups);
-      const claims = { nonce, code_challenge, person };
+      const claims = {
+        nonce: form.get("nonce"),
+        code_challenge: form.get("code_challenge"),
+        person: makePerson(name, form.get("groups")),
+      };
       const code = await seal("code", claims, CODE_TTL_SECONDS);
       answer.searchParams.set("code", code);
     }
@@ -171,13 +176,13 @@ async function answered<T>(answer: () => Promise<T>): Promise<T> {
 
 /** True if an authorization request comes from our own server. */
 function isOurs(
-  request: Readonly<Record<string, string>>,
+  get: (name: string) => string | undefined,
   redirectUri: string,
 ): boolean {
-  return request.client_id === DEV_CLIENT_ID &&
-    request.redirect_uri === redirectUri &&
-    request.response_type === "code" && Boolean(request.state) &&
-    Boolean(request.code_challenge) && request.code_challenge_method === "S256";
+  return get("client_id") === DEV_CLIENT_ID &&
+    get("redirect_uri") === redirectUri &&
+    get("response_type") === "code" && Boolean(get("state")) &&
+    Boolean(get("code_challenge")) && get("code_challenge_method") === "S256";
 }
 
 function refuse(c: Context): Response {

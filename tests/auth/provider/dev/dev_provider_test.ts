@@ -4,6 +4,7 @@ import {
   checkDevProvider,
   devProvider,
 } from "../../../../src/auth/provider/dev/dev_provider.ts";
+import type { HttpError } from "../../../../src/errors.ts";
 import { codeChallenge } from "../../../../src/oauth/pkce.ts";
 import type { UpstreamResponse } from "../../../../src/auth/provider/provider.ts";
 import { assertRefused } from "../refusal.ts";
@@ -286,3 +287,27 @@ Deno.test("dev's routes and provider are refused on a public address", async () 
     /anyone in/,
   );
 });
+
+withProcess(
+  "dev takes a form of its own page, of 16 KiB at most",
+  async ({ routes, provider }) => {
+    const { searchParams } = await provider.authorizationUrl(REQUEST);
+    searchParams.set("name", "Ada");
+    const send = async (
+      groups: string,
+      headers: Record<string, string> = {},
+    ) => {
+      searchParams.set("groups", groups);
+      const body = new URLSearchParams(searchParams);
+      const init = { method: "POST", headers, body };
+      try {
+        return (await routes.request("/dev-provider/authorize", init)).status;
+      } catch (error) {
+        return (error as HttpError).status;
+      }
+    };
+    assert.equal(await send("a".repeat(10_000)), 303);
+    assert.equal(await send("a".repeat(17_000)), 413);
+    assert.equal(await send("a", { origin: "https://evil.example" }), 403);
+  },
+);
