@@ -8,7 +8,7 @@ import { defineServer } from "./src/mod.ts";
 import { prompts } from "./src/prompts/mod.ts";
 import { resources } from "./src/resources/mod.ts";
 import { tools } from "./src/tools/mod.ts";
-import { VERSION } from "./src/version.ts";
+import { VERSION } from "./src/core/version.ts";
 
 export default defineServer({
   name: "tool-server",

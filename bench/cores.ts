@@ -132,7 +132,7 @@ async function startServer(
   const server = new Program(Deno.execPath(), [
     ...run,
     ...(processes > 1
-      ? ["src/process/cores.ts", Deno.execPath(), ...run, "main.ts"]
+      ? ["src/core/process/cores.ts", Deno.execPath(), ...run, "main.ts"]
       : ["main.ts"]),
   ], {
     ...env,

@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { pause } from "../src/clock.ts";
+import { pause } from "../src/core/clock.ts";
 import { type Cluster, startCluster } from "../tests/kit/cluster.ts";
 import { Events } from "../tests/kit/answer.ts";
 import type { Json } from "../tests/kit/message.ts";

@@ -3,15 +3,15 @@
  *
  * @module
  */
-import { randomId } from "../src/crypto/crypto.ts";
-import { bindingOf } from "../src/oauth/grant.ts";
-import { APPROVAL_TTL_SECONDS } from "../src/oauth/lifetimes.ts";
-import { seal } from "../src/crypto/seal.ts";
-import { CALLS, type NotedCall } from "../src/store/call_list.ts";
-import { Database } from "../src/store/database.ts";
-import { checkedKv } from "../src/store/layout.ts";
-import { approvalKey, ledgerKey, upstreamKey } from "../src/store/keys.ts";
-import { sessionStore } from "../src/store/sessions.ts";
+import { randomId } from "../src/core/crypto/crypto.ts";
+import { bindingOf } from "../src/core/oauth/grant.ts";
+import { APPROVAL_TTL_SECONDS } from "../src/core/oauth/lifetimes.ts";
+import { seal } from "../src/core/crypto/seal.ts";
+import { CALLS, type NotedCall } from "../src/features/ledger/call_list.ts";
+import { Database } from "../src/core/kv/database.ts";
+import { checkedKv } from "../src/core/kv/layout.ts";
+import { approvalKey, ledgerKey, upstreamKey } from "../src/core/kv/keys.ts";
+import { sessionStore } from "../src/core/store/sessions.ts";
 import { copyRecords } from "./copies.ts";
 import { openSignIn, saveGrant } from "./login.ts";
 

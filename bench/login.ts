@@ -3,15 +3,15 @@
  *
  * @module
  */
-import type { AuthorizationRequest } from "../src/oauth/authorization_request.ts";
-import { useGrant } from "../src/oauth/grant.ts";
-import { DEFAULT_LIFETIMES } from "../src/oauth/lifetimes.ts";
-import { openGrant } from "../src/oauth/new_grant.ts";
-import type { IssuedTokens } from "../src/oauth/token_response.ts";
-import { issueTokens } from "../src/store/issuance.ts";
-import { Database } from "../src/store/database.ts";
-import { checkedKv } from "../src/store/layout.ts";
-import { now } from "../src/clock.ts";
+import type { AuthorizationRequest } from "../src/core/oauth/authorization_request.ts";
+import { useGrant } from "../src/core/oauth/grant.ts";
+import { DEFAULT_LIFETIMES } from "../src/core/oauth/lifetimes.ts";
+import { openGrant } from "../src/core/oauth/new_grant.ts";
+import type { IssuedTokens } from "../src/core/oauth/token_response.ts";
+import { issueTokens } from "../src/core/store/issuance.ts";
+import { Database } from "../src/core/kv/database.ts";
+import { checkedKv } from "../src/core/kv/layout.ts";
+import { now } from "../src/core/clock.ts";
 
 /** `AUTH_STRATEGY` of a column. */
 export type Login = "none" | "bearer" | "oauth";

@@ -8,13 +8,13 @@
  */
 import { runCommand } from "../packages/operate/run_command.ts";
 import { openRegister } from "../packages/operate/register.ts";
-import { Log } from "../src/log/log.ts";
-import { openPersonalGrant } from "../src/oauth/new_grant.ts";
+import { Log } from "../src/core/log/log.ts";
+import { openPersonalGrant } from "../src/core/oauth/new_grant.ts";
 import { createServer } from "../src/server.ts";
-import { accountSessionStore } from "../src/store/account_sessions.ts";
-import { Database } from "../src/store/database.ts";
-import { checkedKv } from "../src/store/layout.ts";
-import { setGrant } from "../src/store/grants.ts";
+import { accountSessionStore } from "../src/features/account_page/account_sessions.ts";
+import { Database } from "../src/core/kv/database.ts";
+import { checkedKv } from "../src/core/kv/layout.ts";
+import { setGrant } from "../src/core/store/grants.ts";
 import { median, print, table } from "./statistics.ts";
 
 const BASE_URL = "http://127.0.0.1:3000";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { pause } from "../src/clock.ts";
+import { pause } from "../src/core/clock.ts";
 import { freePort } from "../tests/kit/port.ts";
 import { callHealth, clientOf, connect, type Endpoint } from "./client.ts";
 import { prepareLogin } from "./login.ts";

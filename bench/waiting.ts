@@ -6,9 +6,9 @@
  *
  * @module
  */
-import { pause } from "../src/clock.ts";
-import { Database } from "../src/store/database.ts";
-import { replyStore } from "../src/store/replies.ts";
+import { pause } from "../src/core/clock.ts";
+import { Database } from "../src/core/kv/database.ts";
+import { replyStore } from "../src/core/store/replies.ts";
 import { kvWith } from "../tests/kit/kv.ts";
 import { cpuSeconds } from "./process.ts";
 import { print, table } from "./statistics.ts";

@@ -9,12 +9,12 @@
  * @module
  */
 import { parseArgs } from "node:util";
-import { pause } from "../src/clock.ts";
-import { ANONYMOUS } from "../src/caller.ts";
-import { Database } from "../src/store/database.ts";
-import { checkedKv } from "../src/store/layout.ts";
-import { taskRunStore } from "../src/store/task_runs.ts";
-import { taskStore } from "../src/store/tasks.ts";
+import { pause } from "../src/core/clock.ts";
+import { ANONYMOUS } from "../src/core/caller.ts";
+import { Database } from "../src/core/kv/database.ts";
+import { checkedKv } from "../src/core/kv/layout.ts";
+import { taskRunStore } from "../src/features/work/task_runs.ts";
+import { taskStore } from "../src/features/work/tasks.ts";
 import { count } from "./arguments.ts";
 import { callEcho, clientOf } from "./client.ts";
 import { type Running, start } from "./process.ts";

@@ -7,7 +7,7 @@
 import {
   registryComplaints,
   registryEntry,
-} from "../src/discovery/registry_entry.ts";
+} from "../src/features/discovery/registry_entry.ts";
 
 if (import.meta.main) {
   const url = URL.parse(Deno.args[0] ?? "");

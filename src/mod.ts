@@ -35,10 +35,10 @@ export type {
   RoutesContext,
   Server,
   ServerOptions,
-} from "./server/server_options.ts";
-export type { Definitions } from "./catalogue/compiled_definitions.ts";
-export type { ConnectionInfo } from "./http/client_address.ts";
-export type { LogEvent, LogOptions } from "./log/log.ts";
+} from "./core/server/server_options.ts";
+export type { Definitions } from "./core/catalogue/compiled_definitions.ts";
+export type { ConnectionInfo } from "./core/http/client_address.ts";
+export type { LogEvent, LogOptions } from "./core/log/log.ts";
 
 export {
   type CallToolResult,
@@ -122,13 +122,18 @@ export {
   type SettingSchemas,
   type SettingValues,
 } from "./authoring/setting.ts";
-export type { Sealed, Sealing } from "./crypto/sealing.ts";
+export type { Sealed, Sealing } from "./core/crypto/sealing.ts";
 export type { About } from "./authoring/about.ts";
 export type { Around, ToolCall } from "./authoring/around.ts";
-export type { Authenticated, Caller, Identity, Upstream } from "./caller.ts";
+export type {
+  Authenticated,
+  Caller,
+  Identity,
+  Upstream,
+} from "./core/caller.ts";
 export type { ScopeDefinitions } from "./authoring/scope.ts";
-export type { DecidePermissions } from "./oauth/permissions.ts";
-export type { Person, ProviderIdentity } from "./oauth/person.ts";
+export type { DecidePermissions } from "./core/oauth/permissions.ts";
+export type { Person, ProviderIdentity } from "./core/oauth/person.ts";
 export {
   type Provider,
   type RedeemedCode,
@@ -136,9 +141,9 @@ export {
   type UpstreamRequest,
   type UpstreamResponse,
   type UpstreamTokens,
-} from "./auth/provider/provider.ts";
-export type { ExchangeTarget, TokenExchange } from "./token_exchange.ts";
-export type { FetchDocument } from "./store/documents.ts";
+} from "./core/provider/provider.ts";
+export type { ExchangeTarget, TokenExchange } from "./core/token_exchange.ts";
+export type { FetchDocument } from "./core/store/documents.ts";
 export type {
   Kv,
   KvAbsence,
@@ -150,16 +155,16 @@ export type {
   KvKey,
   KvListOptions,
   KvSelector,
-} from "./store/kv.ts";
+} from "./core/kv/kv.ts";
 export {
   KvClosedError,
   KvLockedError,
   KvUsageError,
-} from "./store/kv_error.ts";
-export { type Complaint, ConfigError } from "./settings/complaint.ts";
-export type { Environment } from "./settings/setting.ts";
-export { CatalogueError } from "./catalogue/compiled_definitions.ts";
-export { ServiceError } from "./server/lifecycle.ts";
+} from "./core/kv/kv_error.ts";
+export { type Complaint, ConfigError } from "./core/settings/complaint.ts";
+export type { Environment } from "./core/settings/setting.ts";
+export { CatalogueError } from "./core/catalogue/compiled_definitions.ts";
+export { ServiceError } from "./core/server/lifecycle.ts";
 
 /** Zod, in which schemas are written: the same copy that checks them. */
 export * as z from "zod";

@@ -3,31 +3,31 @@
  *
  * @module
  */
-import { ConfigError, StartError } from "./settings/complaint.ts";
-import { isLocal } from "./settings/config.ts";
-import { ServiceError } from "./server/lifecycle.ts";
-import { Log, type Logger } from "./log/log.ts";
+import { ConfigError, StartError } from "./core/settings/complaint.ts";
+import { isLocal } from "./core/settings/config.ts";
+import { ServiceError } from "./core/server/lifecycle.ts";
+import { Log, type Logger } from "./core/log/log.ts";
 import type { Services } from "./authoring/service.ts";
 import type { SettingSchemas } from "./authoring/setting.ts";
-import { CatalogueError } from "./catalogue/compiled_definitions.ts";
-import { ServerInstance } from "./server/server_instance.ts";
-import { Plan } from "./server/plan.ts";
+import { CatalogueError } from "./core/catalogue/compiled_definitions.ts";
+import { ServerInstance } from "./core/server/server_instance.ts";
+import { Plan } from "./core/server/plan.ts";
 import type {
   CreateServerOptions,
   Server,
   ServerOptions,
-} from "./server/server_options.ts";
-import { standardOutput } from "./log/standard_output.ts";
-import { startTelemetry } from "./telemetry/current.ts";
+} from "./core/server/server_options.ts";
+import { standardOutput } from "./core/log/standard_output.ts";
+import { startTelemetry } from "./core/telemetry/current.ts";
 import {
   checkPropagators,
   processSettings,
   warnOfCollecting,
-} from "./process/environment.ts";
-import { announce, warnOfSettings } from "./process/announcement.ts";
-import { checkDatabase, openKv } from "./process/kv.ts";
-import { type Handler, Socket } from "./process/socket.ts";
-import { stopOnSignal } from "./process/signals.ts";
+} from "./core/process/environment.ts";
+import { announce, warnOfSettings } from "./core/process/announcement.ts";
+import { checkDatabase, openKv } from "./core/process/kv.ts";
+import { type Handler, Socket } from "./core/process/socket.ts";
+import { stopOnSignal } from "./core/process/signals.ts";
 
 /** The options of {@linkcode serve}: a server's, and some for tests. */
 export interface ServeOptions<
@@ -95,7 +95,7 @@ export async function serve<
 >(options: ServeOptions<S, V>): Promise<void> {
   const terminal = Deno.stdout.isTerminal();
   const { environment, ...rest } = processSettings();
-  const { fileComplaints } = await import("./process/environment_file.ts");
+  const { fileComplaints } = await import("./core/process/environment_file.ts");
   const complaints = fileComplaints();
   await startTelemetry();
   let log: Log | undefined;
@@ -121,7 +121,9 @@ export async function serve<
     if (isMistake && environment.DENO_DEPLOYMENT_ID) {
       serveMisconfigured(error);
     } else {
-      const { withAddress } = await import("./process/address_complaint.ts");
+      const { withAddress } = await import(
+        "./core/process/address_complaint.ts"
+      );
       console.error(withAddress(error, environment).message);
       Deno.exit(1);
     }
@@ -203,7 +205,9 @@ async function listen(
       },
     });
   } catch (error) {
-    const { addressComplaint } = await import("./process/address_complaint.ts");
+    const { addressComplaint } = await import(
+      "./core/process/address_complaint.ts"
+    );
     throw new StartError(addressComplaint(error, { host, port }));
   }
 }

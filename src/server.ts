@@ -3,15 +3,15 @@
  *
  * @module
  */
-import { ServerInstance } from "./server/server_instance.ts";
+import { ServerInstance } from "./core/server/server_instance.ts";
 import type { Services } from "./authoring/service.ts";
 import type { SettingSchemas } from "./authoring/setting.ts";
-import { Plan } from "./server/plan.ts";
+import { Plan } from "./core/server/plan.ts";
 import type {
   CreateServerOptions,
   Server,
   ServerOptions,
-} from "./server/server_options.ts";
+} from "./core/server/server_options.ts";
 
 /**
  * Types the options of a server, for `serve`, `createServer` and `testServer`.
@@ -61,9 +61,9 @@ export function defineServer<
  * });
  * const response = await server.fetch(new Request("http://localhost/health"));
  * ```
- * @throws {import("./settings/complaint.ts").ConfigError} with every complaint
+ * @throws {import("./core/settings/complaint.ts").ConfigError} with every complaint
  * about the settings
- * @throws {import("./catalogue/compiled_definitions.ts").CatalogueError} with every complaint about the definitions
+ * @throws {import("./core/catalogue/compiled_definitions.ts").CatalogueError} with every complaint about the definitions
  */
 export function createServer<
   S extends SettingSchemas = Record<never, never>,

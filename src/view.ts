@@ -15,9 +15,9 @@
  *
  * @module
  */
-import { hostChannel } from "./view/host_channel.ts";
-import { makeView } from "./view/make_view.ts";
-import { type View, viewResult } from "./view/view.ts";
+import { hostChannel } from "./features/views/host_channel.ts";
+import { makeView } from "./features/views/make_view.ts";
+import { type View, viewResult } from "./features/views/view.ts";
 
 export type {
   DisplayMode,
@@ -26,7 +26,7 @@ export type {
   ViewResult,
   ViewState,
   ViewStatus,
-} from "./view/view.ts";
+} from "./features/views/view.ts";
 
 /**
  * Connects a page to the host around it. In a bundled page, import it;

@@ -1,4 +1,4 @@
-import { pause } from "../src/clock.ts";
+import { pause } from "../src/core/clock.ts";
 
 Deno.test("pause() ends with a signal, and waits for none that has fired", async () => {
   const abort = new AbortController();

@@ -5,7 +5,7 @@ import {
   OAuthError,
   RpcError,
   StorageError,
-} from "../src/errors.ts";
+} from "../src/core/errors.ts";
 
 const cause = new Error("the disk is full");
 

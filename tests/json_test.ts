@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { canonicalJson } from "../src/json.ts";
+import { canonicalJson } from "../src/core/json.ts";
 
 Deno.test("canonicalJson() does not depend on the order of members", () => {
   assert.equal(

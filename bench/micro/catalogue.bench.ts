@@ -1,6 +1,6 @@
 /** The cost of a thousand tools: once at start-up, and for each call. */
 import { tool } from "../../src/authoring/tool.ts";
-import { compileCatalogue } from "../../src/catalogue/catalogue.ts";
+import { compileCatalogue } from "../../src/core/catalogue/catalogue.ts";
 import * as z from "zod";
 
 function catalogueOf(count: number) {

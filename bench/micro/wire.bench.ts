@@ -1,15 +1,21 @@
 /** The checks of a POST, its message, and the printing of its result. */
-import { originCheck } from "../../src/auth/doors/origin.ts";
-import { checkStandardHeaders } from "../../src/protocol/headers.ts";
-import { checkAccept, checkContentType } from "../../src/protocol/transport.ts";
-import { parseMessage, printResult } from "../../src/protocol/messages.ts";
-import { metaOf, parseStatelessMeta } from "../../src/protocol/request_meta.ts";
+import { originCheck } from "../../src/core/auth/doors/origin.ts";
+import { checkStandardHeaders } from "../../src/core/protocol/headers.ts";
+import {
+  checkAccept,
+  checkContentType,
+} from "../../src/core/protocol/transport.ts";
+import { parseMessage, printResult } from "../../src/core/protocol/messages.ts";
+import {
+  metaOf,
+  parseStatelessMeta,
+} from "../../src/core/protocol/request_meta.ts";
 import { callHealth, request } from "../client.ts";
 import {
   sessionPrinter,
   statelessPrinter,
-} from "../../src/protocol/printer.ts";
-import { structuredResult } from "../../src/protocol/tool_result.ts";
+} from "../../src/core/protocol/printer.ts";
+import { structuredResult } from "../../src/core/protocol/tool_result.ts";
 import { health } from "../peers/catalogue.mjs";
 import { readHealth } from "../peers/health.mjs";
 

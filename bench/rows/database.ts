@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { pause } from "../../src/clock.ts";
+import { pause } from "../../src/core/clock.ts";
 import { DatabaseSync } from "node:sqlite";
 import { callHealth } from "../client.ts";
 import { fill, saveGrants, saveSessions } from "../filler.ts";

@@ -4,8 +4,8 @@
  *
  * @module
  */
-import { randomId } from "../../src/crypto/crypto.ts";
-import { mintCredential, newGrantId } from "../../src/oauth/credential.ts";
+import { randomId } from "../../src/core/crypto/crypto.ts";
+import { mintCredential, newGrantId } from "../../src/core/oauth/credential.ts";
 import { type Call, callHealth, initialize } from "../client.ts";
 import { load } from "../load.ts";
 import { type Running, start } from "../process.ts";

@@ -10,10 +10,10 @@ import {
   personalKey,
   tool,
 } from "../../src/mod.ts";
-import { keyRing } from "../../src/crypto/key_ring.ts";
-import { parseConfig } from "../../src/settings/config.ts";
-import { accountVault } from "../../src/store/account_vault.ts";
-import { Database } from "../../src/store/database.ts";
+import { keyRing } from "../../src/core/crypto/key_ring.ts";
+import { parseConfig } from "../../src/core/settings/config.ts";
+import { accountVault } from "../../src/features/accounts/account_vault.ts";
+import { Database } from "../../src/core/kv/database.ts";
 import { echo, health } from "../peers/catalogue.mjs";
 import { readHealth } from "../peers/health.mjs";
 

@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { encode } from "../../src/mcp/exchange/answer.ts";
+import { encode } from "../../src/core/mcp/exchange/answer.ts";
 import { echoResult, healthResult, port } from "../peers/health.mjs";
 
 const READ = [

@@ -12,8 +12,11 @@ import {
   SpanKind,
   trace,
 } from "@opentelemetry/api";
-import { makeInstruments, TRANSPORT } from "../../src/telemetry/instruments.ts";
-import { LinkedContext } from "../../src/telemetry/tally.ts";
+import {
+  makeInstruments,
+  TRANSPORT,
+} from "../../src/core/telemetry/instruments.ts";
+import { LinkedContext } from "../../src/core/telemetry/tally.ts";
 import { port } from "../peers/health.mjs";
 import { answer } from "./floor.ts";
 

@@ -5,7 +5,7 @@
  */
 import * as z from "zod";
 import { createServer, tool } from "../../src/mod.ts";
-import { parseConfig } from "../../src/settings/config.ts";
+import { parseConfig } from "../../src/core/settings/config.ts";
 import health from "../../health.ts";
 import { echo } from "../peers/catalogue.mjs";
 import { readHealth } from "../peers/health.mjs";

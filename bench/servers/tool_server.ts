@@ -4,7 +4,7 @@
  * @module
  */
 import { createServer, tool } from "../../src/mod.ts";
-import { parseConfig } from "../../src/settings/config.ts";
+import { parseConfig } from "../../src/core/settings/config.ts";
 import health from "../../health.ts";
 import { count, echo, fillers, runCount } from "../peers/catalogue.mjs";
 import { readHealth } from "../peers/health.mjs";

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { isLoopback } from "../../src/net/url.ts";
+import { isLoopback } from "../../src/core/net/url.ts";
 import { SignIn } from "../client/mod.ts";
 import {
   Credentials,

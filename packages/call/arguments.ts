@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { isObject } from "../../src/json.ts";
+import { isObject } from "../../src/core/json.ts";
 import type { Json } from "../client/mod.ts";
 import { didYouMean, usageFailure } from "./failure.ts";
 import {

@@ -4,8 +4,8 @@
  * @module
  */
 import { parseArgs } from "node:util";
-import { LOGGING_LEVELS } from "../../src/protocol/request_meta.ts";
-import { parseTypedUrl } from "../../src/net/url.ts";
+import { LOGGING_LEVELS } from "../../src/core/protocol/request_meta.ts";
+import { parseTypedUrl } from "../../src/core/net/url.ts";
 import type { Revision } from "../client/mod.ts";
 import { didYouMean, usageFailure } from "./failure.ts";
 

@@ -5,13 +5,13 @@
  *
  * @module
  */
-import { pause } from "../../src/clock.ts";
+import { pause } from "../../src/core/clock.ts";
 import {
   isUnknownTask,
   parseNotYet,
   TASK_CANCEL,
   TASK_STATUS,
-} from "../../src/protocol/not_yet.ts";
+} from "../../src/core/protocol/not_yet.ts";
 import { Client, type ClientOptions, type Json } from "../client/mod.ts";
 
 /**

@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { SAME_SIGNAL_MILLISECONDS } from "../../src/clock.ts";
+import { SAME_SIGNAL_MILLISECONDS } from "../../src/core/clock.ts";
 import type { ServerError } from "../client/mod.ts";
 import { Command, type Surroundings } from "./command.ts";
 import { parseCommandLine } from "./command_line.ts";

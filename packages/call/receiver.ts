@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { within } from "../../src/clock.ts";
+import { within } from "../../src/core/clock.ts";
 
 const PAGE = {
   done: "You are signed in. Close this window and go back to the terminal.",

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { messageOf } from "../../src/thrown.ts";
+import { messageOf } from "../../src/core/thrown.ts";
 
 /** Says why standard output cannot be written. */
 export function unwritten(error: unknown): string {

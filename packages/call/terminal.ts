@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { visible } from "../../src/log/log_line.ts";
+import { visible } from "../../src/core/log/log_line.ts";
 import { Exit, Failure } from "./failure.ts";
 import { unlessAborted } from "./receiver.ts";
 import { unwritten } from "./standard_output.ts";

@@ -20,7 +20,7 @@ import {
 } from "./files.ts";
 import { parseProjectName, projectFiles } from "./project.ts";
 import { print } from "../call/standard_output.ts";
-import { messageOf } from "../../src/thrown.ts";
+import { messageOf } from "../../src/core/thrown.ts";
 import { updateSettings } from "./settings.ts";
 import { updateSkills } from "./skills.ts";
 import { findSource } from "./source.ts";

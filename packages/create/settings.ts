@@ -8,17 +8,20 @@
 import { pathToFileURL } from "node:url";
 import type * as z from "zod";
 import { needsOf } from "../../src/authoring/service.ts";
-import { needing } from "../../src/server/plan.ts";
-import type { ServerOptions } from "../../src/server/server_options.ts";
+import { needing } from "../../src/core/server/plan.ts";
+import type { ServerOptions } from "../../src/core/server/server_options.ts";
 import {
   isGiven,
   type OwnSetting,
   ownSetting,
   TABLE,
   VARIABLES,
-} from "../../src/settings/table.ts";
-import { defaultText, type NamedSetting } from "../../src/settings/setting.ts";
-import { oneLine } from "../../src/settings/complaint.ts";
+} from "../../src/core/settings/table.ts";
+import {
+  defaultText,
+  type NamedSetting,
+} from "../../src/core/settings/setting.ts";
+import { oneLine } from "../../src/core/settings/complaint.ts";
 import { print } from "../call/standard_output.ts";
 import { CreateError } from "./files.ts";
 

@@ -5,7 +5,7 @@
  * @module
  */
 import { fileURLToPath } from "node:url";
-import { VERSION } from "../../src/version.ts";
+import { VERSION } from "../../src/core/version.ts";
 
 /** The name under which projects import this package. */
 export const PACKAGE = "@tool-server/tool-server";

@@ -5,8 +5,8 @@
  * @module
  */
 import { raw } from "@hono/hono/html";
-import { Layout } from "../../src/pages/layout.tsx";
-import type { JsonObject } from "../../src/json.ts";
+import { Layout } from "../../src/core/pages/layout.tsx";
+import type { JsonObject } from "../../src/core/json.ts";
 
 /** A tool as it is listed, with a mark if it has a view. */
 export type ShownTool = JsonObject & {

@@ -6,14 +6,14 @@
  */
 import { type Context, Hono } from "@hono/hono";
 import { streamSSE } from "@hono/hono/streaming";
-import { randomId } from "../../src/crypto/crypto.ts";
-import { HttpError } from "../../src/errors.ts";
-import type { CheckOrigin } from "../../src/auth/doors/origin.ts";
-import { isObject, type JsonObject } from "../../src/json.ts";
-import { cspSource } from "../../src/pages/respond.ts";
-import { STYLE } from "../../src/pages/style.ts";
-import type { Catalogue } from "../../src/catalogue/catalogue.ts";
-import type { ViewPolicy } from "../../src/catalogue/view_resource.ts";
+import { randomId } from "../../src/core/crypto/crypto.ts";
+import { HttpError } from "../../src/core/errors.ts";
+import type { CheckOrigin } from "../../src/core/auth/doors/origin.ts";
+import { isObject, type JsonObject } from "../../src/core/json.ts";
+import { cspSource } from "../../src/core/pages/respond.ts";
+import { STYLE } from "../../src/core/pages/style.ts";
+import type { Catalogue } from "../../src/core/catalogue/catalogue.ts";
+import type { ViewPolicy } from "../../src/features/views/view_resource.ts";
 import { HostPage, type ShownTool } from "./host_page.tsx";
 import { PARTS, partText } from "./host_parts.ts";
 import { HOST_OPTIONS } from "./host_view.ts";

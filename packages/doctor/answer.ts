@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { isObject } from "../../src/json.ts";
-import { wholeTextOf } from "../../src/thrown.ts";
+import { isObject } from "../../src/core/json.ts";
+import { wholeTextOf } from "../../src/core/thrown.ts";
 import { Client, type Json } from "../client/mod.ts";
 import { Fault } from "./finding.ts";
 

@@ -5,9 +5,9 @@
  * @module
  * @see RFC 9728, RFC 8414
  */
-import { pause } from "../../src/clock.ts";
-import { isObject } from "../../src/json.ts";
-import { callbackAt } from "../../src/settings/providers.ts";
+import { pause } from "../../src/core/clock.ts";
+import { isObject } from "../../src/core/json.ts";
+import { callbackAt } from "../../src/core/settings/providers.ts";
 import { parseObject } from "./answer.ts";
 import type { Check } from "./check.ts";
 import { checkAllowedOrigin, checkPreflight } from "./checks_reach.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { visible } from "../../src/log/log_line.ts";
+import { visible } from "../../src/core/log/log_line.ts";
 
 export interface Finding {
   /** The check's name, and the clients it matters to: "CORS (Inspector)". */

@@ -10,7 +10,7 @@ import { type Store, STORES } from "./check.ts";
 import { examine, type ExamineOptions } from "./examine.ts";
 import { printReport } from "./finding.ts";
 import type { Browser } from "./site.ts";
-import { isLoopback, parseTypedUrl } from "../../src/net/url.ts";
+import { isLoopback, parseTypedUrl } from "../../src/core/net/url.ts";
 import { serverAddress } from "../call/command_line.ts";
 import { listen } from "../call/receiver.ts";
 import { print } from "../call/standard_output.ts";

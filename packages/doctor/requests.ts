@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { isLoopback } from "../../src/net/url.ts";
+import { isLoopback } from "../../src/core/net/url.ts";
 import {
   Client,
   type ClientOptions,

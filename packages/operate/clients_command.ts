@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { shortClientId } from "../../src/oauth/client_id.ts";
-import { machineSubject } from "../../src/oauth/subject.ts";
-import { visible } from "../../src/log/log_line.ts";
+import { shortClientId } from "../../src/core/oauth/client_id.ts";
+import { machineSubject } from "../../src/core/oauth/subject.ts";
+import { visible } from "../../src/core/log/log_line.ts";
 import { Command, day, endedWords, table } from "./command.ts";
 import { notUnderstood, UsageError } from "./command_line.ts";
 

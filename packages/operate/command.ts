@@ -4,10 +4,10 @@
  *
  * @module
  */
-import type { EndedCounts } from "../../src/auth/grants/end_grant.ts";
-import { MACHINE_ID } from "../../src/oauth/subject.ts";
-import type { Logger } from "../../src/log/log.ts";
-import { visible } from "../../src/log/log_line.ts";
+import type { EndedCounts } from "../../src/core/auth/grants/end_grant.ts";
+import { MACHINE_ID } from "../../src/core/oauth/subject.ts";
+import type { Logger } from "../../src/core/log/log.ts";
+import { visible } from "../../src/core/log/log_line.ts";
 import {
   type CommandLine,
   RefusalError,

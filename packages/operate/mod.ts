@@ -6,23 +6,23 @@
  * @module
  */
 import { userInfo } from "node:os";
-import { StorageError } from "../../src/errors.ts";
-import { Log } from "../../src/log/log.ts";
-import { jsonLine, visibleLines } from "../../src/log/log_line.ts";
-import { openKv } from "../../src/process/kv.ts";
-import { StartError } from "../../src/settings/complaint.ts";
-import type { Config } from "../../src/settings/config.ts";
-import { PEOPLE } from "../../src/settings/people.ts";
+import { StorageError } from "../../src/core/errors.ts";
+import { Log } from "../../src/core/log/log.ts";
+import { jsonLine, visibleLines } from "../../src/core/log/log_line.ts";
+import { openKv } from "../../src/core/process/kv.ts";
+import { StartError } from "../../src/core/settings/complaint.ts";
+import type { Config } from "../../src/core/settings/config.ts";
+import { PEOPLE } from "../../src/core/settings/people.ts";
 import {
   isPostgres,
   isRemote,
   printDatabase,
-} from "../../src/settings/server.ts";
-import { Settings } from "../../src/settings/setting.ts";
-import { Database } from "../../src/store/database.ts";
-import type { Kv } from "../../src/store/kv.ts";
-import { checkedKv, checkLayoutOf } from "../../src/store/layout.ts";
-import { isEmpty } from "../../src/store/moving.ts";
+} from "../../src/core/settings/server.ts";
+import { Settings } from "../../src/core/settings/setting.ts";
+import { Database } from "../../src/core/kv/database.ts";
+import type { Kv } from "../../src/core/kv/kv.ts";
+import { checkedKv, checkLayoutOf } from "../../src/core/kv/layout.ts";
+import { isEmpty } from "../../src/core/kv/moving.ts";
 import { print } from "../call/standard_output.ts";
 import {
   RefusalError,

@@ -5,26 +5,26 @@
  * @module
  */
 import { DatabaseSync } from "node:sqlite";
-import { systemClock } from "../../src/clock.ts";
-import { Log } from "../../src/log/log.ts";
-import { jsonLine, visibleLines } from "../../src/log/log_line.ts";
-import { openKv } from "../../src/process/kv.ts";
-import { StartError } from "../../src/settings/complaint.ts";
-import type { Config } from "../../src/settings/config.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { Log } from "../../src/core/log/log.ts";
+import { jsonLine, visibleLines } from "../../src/core/log/log_line.ts";
+import { openKv } from "../../src/core/process/kv.ts";
+import { StartError } from "../../src/core/settings/complaint.ts";
+import type { Config } from "../../src/core/settings/config.ts";
 import {
   isPostgres,
   isRemote,
   printDatabase,
-} from "../../src/settings/server.ts";
-import type { Kv } from "../../src/store/kv.ts";
-import { kvErrorOf, KvLockedError } from "../../src/store/kv_error.ts";
+} from "../../src/core/settings/server.ts";
+import type { Kv } from "../../src/core/kv/kv.ts";
+import { kvErrorOf, KvLockedError } from "../../src/core/kv/kv_error.ts";
 import {
   checkUnused,
   count,
   isEmpty,
   move,
   MoveError,
-} from "../../src/store/moving.ts";
+} from "../../src/core/kv/moving.ts";
 import { print } from "../call/standard_output.ts";
 import type { PostgresKv } from "../postgres/mod.ts";
 

@@ -8,26 +8,26 @@ import {
   endClient,
   endSubject,
   grantsEnd,
-} from "../../src/auth/grants/end_grant.ts";
-import { shortClientId } from "../../src/oauth/client_id.ts";
-import { personData } from "../../src/auth/grants/person_data.ts";
-import type { Logger } from "../../src/log/log.ts";
-import { reportRun } from "../../src/mcp/exchange/report.ts";
-import { accessTokenStore } from "../../src/store/access_tokens.ts";
-import { connectionStore } from "../../src/store/connections.ts";
-import { keyRing } from "../../src/crypto/key_ring.ts";
-import { accountStore } from "../../src/store/accounts.ts";
-import { resealAll } from "../../src/store/reseal.ts";
-import { accountSessionStore } from "../../src/store/account_sessions.ts";
-import { blockStore } from "../../src/store/blocks.ts";
-import type { Database } from "../../src/store/database.ts";
-import { grantStore } from "../../src/store/grants.ts";
-import { findLastStart } from "../../src/store/last_start.ts";
-import { ledgerStore } from "../../src/store/ledger.ts";
-import { peopleStore } from "../../src/store/people.ts";
-import { sessionStore } from "../../src/store/sessions.ts";
-import { taskStore } from "../../src/store/tasks.ts";
-import { waitStore } from "../../src/store/waits.ts";
+} from "../../src/core/auth/grants/end_grant.ts";
+import { shortClientId } from "../../src/core/oauth/client_id.ts";
+import { personData } from "../../src/core/auth/grants/person_data.ts";
+import type { Logger } from "../../src/core/log/log.ts";
+import { reportRun } from "../../src/core/mcp/exchange/report.ts";
+import { accessTokenStore } from "../../src/core/store/access_tokens.ts";
+import { connectionStore } from "../../src/core/store/connections.ts";
+import { keyRing } from "../../src/core/crypto/key_ring.ts";
+import { accountStore } from "../../src/features/accounts/accounts.ts";
+import { resealAll } from "../../src/features/accounts/reseal.ts";
+import { accountSessionStore } from "../../src/features/account_page/account_sessions.ts";
+import { blockStore } from "../../src/core/store/blocks.ts";
+import type { Database } from "../../src/core/kv/database.ts";
+import { grantStore } from "../../src/core/store/grants.ts";
+import { findLastStart } from "../../src/core/store/last_start.ts";
+import { ledgerStore } from "../../src/features/ledger/ledger.ts";
+import { peopleStore } from "../../src/features/operators/people.ts";
+import { sessionStore } from "../../src/core/store/sessions.ts";
+import { taskStore } from "../../src/features/work/tasks.ts";
+import { waitStore } from "../../src/features/questions/waits.ts";
 
 /** Calls are stored for longer than `OAUTH_LEDGER_DAYS` may be. */
 const LEDGER_SECONDS = 366 * 24 * 60 * 60;

@@ -3,12 +3,12 @@
  *
  * @module
  */
-import { isAbout } from "../../src/oauth/allowed_users.ts";
-import type { Grant } from "../../src/oauth/grant.ts";
-import { lowerAscii } from "../../src/oauth/list_entry.ts";
-import { folded, personName } from "../../src/oauth/person.ts";
-import { visible, visibleLines } from "../../src/log/log_line.ts";
-import { parsePlace, printPlace } from "../../src/store/people.ts";
+import { isAbout } from "../../src/core/oauth/allowed_users.ts";
+import type { Grant } from "../../src/core/oauth/grant.ts";
+import { lowerAscii } from "../../src/core/oauth/list_entry.ts";
+import { folded, personName } from "../../src/core/oauth/person.ts";
+import { visible, visibleLines } from "../../src/core/log/log_line.ts";
+import { parsePlace, printPlace } from "../../src/features/operators/people.ts";
 import { ClientsCommand } from "./clients_command.ts";
 import {
   Command,

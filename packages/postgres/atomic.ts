@@ -5,12 +5,17 @@
  */
 import { createHash } from "node:crypto";
 import { Buffer } from "node:buffer";
-import type { KvAtomic, KvCheck, KvCommit, KvKey } from "../../src/store/kv.ts";
+import type {
+  KvAtomic,
+  KvCheck,
+  KvCommit,
+  KvKey,
+} from "../../src/core/kv/kv.ts";
 import {
   checkParts,
   checkWrite,
   cloneBytes,
-} from "../../src/store/kv_limits.ts";
+} from "../../src/core/kv/kv_limits.ts";
 import { binaryArray, bool, int8 } from "./binary_array.ts";
 import { packBytes } from "./packed_key.ts";
 
@@ -94,7 +99,7 @@ export class Atomic implements KvAtomic {
     return await this.send(this.#pack());
   }
 
-  /** @throws {import("../../src/store/kv_error.ts").KvUsageError} */
+  /** @throws {import("../../src/core/kv/kv_error.ts").KvUsageError} */
   #pack(): PackedCommit {
     checkParts(this.#checks, this.#mutations);
     const locks = new Map<bigint, boolean>();

@@ -5,7 +5,7 @@
  * @module
  * @see https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
-import { KvLockedError } from "../../src/store/kv_error.ts";
+import { KvLockedError } from "../../src/core/kv/kv_error.ts";
 
 /** A failure of a Postgres database. */
 export class PostgresError extends Error {

@@ -4,10 +4,10 @@
  * @module
  */
 import { Buffer } from "node:buffer";
-import type { KvKey, KvSelector } from "../../src/store/kv.ts";
-import { packKey } from "../../src/store/memory_key.ts";
+import type { KvKey, KvSelector } from "../../src/core/kv/kv.ts";
+import { packKey } from "../../src/core/kv/memory_key.ts";
 
-/** Packs a key. @throws {import("../../src/store/kv_error.ts").KvUsageError} */
+/** Packs a key. @throws {import("../../src/core/kv/kv_error.ts").KvUsageError} */
 export function packBytes(key: KvKey): Buffer {
   return Buffer.from(packKey(key), "latin1");
 }

@@ -15,9 +15,9 @@ import type {
   KvKey,
   KvListOptions,
   KvSelector,
-} from "../../src/store/kv.ts";
-import { KvClosedError, KvUsageError } from "../../src/store/kv_error.ts";
-import { checkKeys } from "../../src/store/kv_limits.ts";
+} from "../../src/core/kv/kv.ts";
+import { KvClosedError, KvUsageError } from "../../src/core/kv/kv_error.ts";
+import { checkKeys } from "../../src/core/kv/kv_limits.ts";
 import { Atomic, printVersion } from "./atomic.ts";
 import type { Connections, Row, Statement } from "./driver.ts";
 import { failureOf } from "./failure.ts";

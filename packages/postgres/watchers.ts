@@ -4,8 +4,8 @@
  *
  * @module
  */
-import type { KvEntryMaybe, KvKey } from "../../src/store/kv.ts";
-import { checkKeys } from "../../src/store/kv_limits.ts";
+import type { KvEntryMaybe, KvKey } from "../../src/core/kv/kv.ts";
+import { checkKeys } from "../../src/core/kv/kv_limits.ts";
 import { hashOf } from "./atomic.ts";
 import { packBytes } from "./packed_key.ts";
 

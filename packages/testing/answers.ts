@@ -5,7 +5,7 @@
  */
 import type { CreateMessageResult, Root } from "@modelcontextprotocol/server";
 import type { Elicited } from "../../src/authoring/context.ts";
-import { isObject, type JsonObject } from "../../src/json.ts";
+import { isObject, type JsonObject } from "../../src/core/json.ts";
 
 /** A question that a tool asked its client. */
 export interface AskedQuestion {

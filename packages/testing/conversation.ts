@@ -3,17 +3,17 @@
  *
  * @module
  */
-import type { JsonObject } from "../../src/json.ts";
+import type { JsonObject } from "../../src/core/json.ts";
 import { Client, type ServerError } from "../client/mod.ts";
-import { TASKS_EXTENSION } from "../../src/catalogue/printed_lists.ts";
+import { TASKS_EXTENSION } from "../../src/core/catalogue/printed_lists.ts";
 import {
   parseNotYet,
   TASK_CANCEL,
   TASK_STATUS,
-} from "../../src/protocol/not_yet.ts";
+} from "../../src/core/protocol/not_yet.ts";
 import { resultAfter } from "../call/handed_over.ts";
 import { durableOf } from "../../src/authoring/durable.ts";
-import type { Catalogue } from "../../src/catalogue/catalogue.ts";
+import type { Catalogue } from "../../src/core/catalogue/catalogue.ts";
 import { AnswerScript } from "./answers.ts";
 import type { Crash, Followed } from "./test_cluster.ts";
 import { TestUpstream } from "./provider_api.ts";

@@ -4,10 +4,10 @@
  *
  * @module
  */
-import { RpcCode } from "../../src/errors.ts";
-import type { LogEvent, LogOptions } from "../../src/log/log.ts";
-import { standardOutput } from "../../src/log/standard_output.ts";
-import { headOf, reasonsOf } from "../../src/thrown.ts";
+import { RpcCode } from "../../src/core/errors.ts";
+import type { LogEvent, LogOptions } from "../../src/core/log/log.ts";
+import { standardOutput } from "../../src/core/log/standard_output.ts";
+import { headOf, reasonsOf } from "../../src/core/thrown.ts";
 import { type ServerError, SignIn } from "../client/mod.ts";
 import type { TestCaller } from "./test_gate.ts";
 

@@ -69,11 +69,11 @@ export type { Frontmatter } from "../../src/authoring/skill.ts";
  * Starts a server in memory for a test. It takes the options of
  * `createServer`; its database is one of its own, empty, unless you give one.
  *
- * @throws {import("../../src/settings/complaint.ts").ConfigError} with every complaint
+ * @throws {import("../../src/core/settings/complaint.ts").ConfigError} with every complaint
  * about the settings
- * @throws {import("../../src/catalogue/compiled_definitions.ts").CatalogueError} with every
+ * @throws {import("../../src/core/catalogue/compiled_definitions.ts").CatalogueError} with every
  * complaint about the definitions
- * @throws {import("../../src/server/lifecycle.ts").ServiceError} when a service does
+ * @throws {import("../../src/core/server/lifecycle.ts").ServiceError} when a service does
  * not start
  */
 export async function testServer<

@@ -11,7 +11,7 @@ import type {
   KvCommit,
   KvEntry,
   KvKey,
-} from "../../src/store/kv.ts";
+} from "../../src/core/kv/kv.ts";
 
 /** A key and the value that a commit sets. */
 type Write = Pick<KvEntry, "key" | "value">;

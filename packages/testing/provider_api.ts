@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Upstream } from "../../src/caller.ts";
+import type { Upstream } from "../../src/core/caller.ts";
 import type { MaybePromise } from "../../src/authoring/service.ts";
 
 /** The base address of the paths of `upstream.fetch` in a test. */

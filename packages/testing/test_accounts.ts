@@ -9,9 +9,12 @@ import type {
   AccountService,
 } from "../../src/authoring/account.ts";
 import { ToolError } from "../../src/authoring/tool.ts";
-import type { Caller } from "../../src/caller.ts";
-import { accountFetch, titleOf } from "../../src/http/account_fetch.ts";
-import type { FindAccounts } from "../../src/mcp/exchange/account_finder.ts";
+import type { Caller } from "../../src/core/caller.ts";
+import {
+  accountFetch,
+  titleOf,
+} from "../../src/features/accounts/account_fetch.ts";
+import type { FindAccounts } from "../../src/features/accounts/account_finder.ts";
 import { type ServiceApis, TestApi } from "./provider_api.ts";
 
 /** The key that tools are given in a test. */

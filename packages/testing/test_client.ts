@@ -9,7 +9,7 @@ import type {
   ResourceContents,
 } from "../../src/authoring/resource.ts";
 import type { Tool } from "../../src/authoring/tool.ts";
-import type { JsonObject } from "../../src/json.ts";
+import type { JsonObject } from "../../src/core/json.ts";
 import type { TestCaller } from "./test_gate.ts";
 import { Conversation, type Target } from "./conversation.ts";
 import type {

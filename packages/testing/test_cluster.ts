@@ -5,11 +5,11 @@
  * @module
  */
 import { durableOf } from "../../src/authoring/durable.ts";
-import { now, pause } from "../../src/clock.ts";
-import { Database } from "../../src/store/database.ts";
-import { endsStep } from "../../src/store/steps.ts";
-import { isAsking } from "../../src/store/task_record.ts";
-import { type Wake, wakeStore } from "../../src/store/wakes.ts";
+import { now, pause } from "../../src/core/clock.ts";
+import { Database } from "../../src/core/kv/database.ts";
+import { endsStep } from "../../src/features/work/steps.ts";
+import { isAsking } from "../../src/features/work/task_record.ts";
+import { type Wake, wakeStore } from "../../src/features/work/wakes.ts";
 import { type ProcessOptions, TestProcess } from "./test_process.ts";
 
 /** The point at which a process dies; by default at once. */

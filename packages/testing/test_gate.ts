@@ -8,15 +8,15 @@ import {
   type Authenticated,
   type Caller,
   type Identity,
-} from "../../src/caller.ts";
+} from "../../src/core/caller.ts";
 import type { Context } from "../../src/authoring/context.ts";
-import { randomId } from "../../src/crypto/crypto.ts";
-import { ChallengeError } from "../../src/errors.ts";
+import { randomId } from "../../src/core/crypto/crypto.ts";
+import { ChallengeError } from "../../src/core/errors.ts";
 import {
   type Gate,
   parseBearer,
   printChallenge,
-} from "../../src/auth/doors/gate.ts";
+} from "../../src/core/auth/doors/gate.ts";
 import type { TestAccounts } from "./test_accounts.ts";
 import type { Progress } from "./test_request.ts";
 

@@ -3,11 +3,11 @@
  *
  * @module
  */
-import type { LogEvent, LogOptions } from "../../src/log/log.ts";
-import { ServerInstance } from "../../src/server/server_instance.ts";
-import { Plan } from "../../src/server/plan.ts";
-import type { CreateServerOptions } from "../../src/server/server_options.ts";
-import type { ServerDependencies } from "../../src/server/server_core.ts";
+import type { LogEvent, LogOptions } from "../../src/core/log/log.ts";
+import { ServerInstance } from "../../src/core/server/server_instance.ts";
+import { Plan } from "../../src/core/server/plan.ts";
+import type { CreateServerOptions } from "../../src/core/server/server_options.ts";
+import type { ServerDependencies } from "../../src/core/server/server_core.ts";
 import { MortalKv } from "./mortal_kv.ts";
 
 /** The options of a process, the database and the settings among them. */

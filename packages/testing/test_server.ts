@@ -8,9 +8,9 @@ import type { Context, Question } from "../../src/authoring/context.ts";
 import { durableOf } from "../../src/authoring/durable.ts";
 import type { Services } from "../../src/authoring/service.ts";
 import type { SettingSchemas } from "../../src/authoring/setting.ts";
-import type { CreateServerOptions } from "../../src/server/server_options.ts";
-import type { ConnectionInfo } from "../../src/http/client_address.ts";
-import { knowsTasks } from "../../src/mcp/exchange/task_answer.ts";
+import type { CreateServerOptions } from "../../src/core/server/server_options.ts";
+import type { ConnectionInfo } from "../../src/core/http/client_address.ts";
+import { knowsTasks } from "../../src/features/work/task_answer.ts";
 import { ExceptionLog } from "./failures.ts";
 import {
   type ProviderApi,
@@ -55,7 +55,7 @@ export class TestServer extends TestClient implements AsyncDisposable {
   ): Promise<TestServer> {
     const exceptions = new ExceptionLog(options.log);
     const gate = new TestGate();
-    const { memoryKv } = await import("../../src/store/memory_kv.ts");
+    const { memoryKv } = await import("../../src/core/kv/memory_kv.ts");
     const own = kv ? undefined : memoryKv();
     let cluster: TestCluster;
     try {

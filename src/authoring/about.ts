@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { isLoopback } from "../net/url.ts";
+import { isLoopback } from "../core/net/url.ts";
 
 /**
  * Facts about a server and its operator. Pages show it to people; the metadata

@@ -13,7 +13,7 @@ import type {
   Root,
 } from "@modelcontextprotocol/server";
 import type * as z from "zod";
-import type { Caller, Upstream } from "../caller.ts";
+import type { Caller, Upstream } from "../core/caller.ts";
 import type { AccountNeeds, NeededAccounts } from "./account.ts";
 import type { StepContext, StepOptions, WaitOptions } from "./durable.ts";
 import type { MaybePromise, Services, ServiceValues } from "./service.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { isLoopback } from "../net/url.ts";
+import { isLoopback } from "../core/net/url.ts";
 import type { PersonalKey, PersonalKeyOptions } from "./account.ts";
 
 /**

@@ -8,7 +8,7 @@
  * @see https://agentskills.io/specification
  */
 import { CORE_SCHEMA, load, YAML11_SCHEMA, YAMLException } from "js-yaml";
-import { isObject } from "../json.ts";
+import { isObject } from "../core/json.ts";
 
 /** The front matter of a `SKILL.md`, as it is written there. */
 export type Frontmatter = Record<string, unknown>;

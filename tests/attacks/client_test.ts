@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
 import * as jose from "jose";
-import { DocumentError } from "../../src/auth/clients/fetch_bounds.ts";
-import { fetchDocument } from "../../src/auth/clients/fetch_document.ts";
+import { DocumentError } from "../../src/core/auth/clients/fetch_bounds.ts";
+import { fetchDocument } from "../../src/core/auth/clients/fetch_document.ts";
 import type { Json } from "../kit/message.ts";
 import {
   attacks,

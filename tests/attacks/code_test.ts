@@ -1,7 +1,7 @@
 /** Stolen codes. */
 import assert from "node:assert/strict";
-import { codeChallenge } from "../../src/oauth/pkce.ts";
-import { CODE_TTL_SECONDS } from "../../src/oauth/lifetimes.ts";
+import { codeChallenge } from "../../src/core/oauth/pkce.ts";
+import { CODE_TTL_SECONDS } from "../../src/core/oauth/lifetimes.ts";
 import { FakeTime } from "../kit/fake_time.ts";
 import {
   attacks,

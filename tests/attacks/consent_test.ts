@@ -1,7 +1,7 @@
 /** Consent that a person did not give, and an account that is not theirs. */
 import assert from "node:assert/strict";
-import { AUTHORIZATION_REQUEST_TTL_SECONDS } from "../../src/oauth/lifetimes.ts";
-import { ACCOUNT_SESSION_SECONDS } from "../../src/store/account_sessions.ts";
+import { AUTHORIZATION_REQUEST_TTL_SECONDS } from "../../src/core/oauth/lifetimes.ts";
+import { ACCOUNT_SESSION_SECONDS } from "../../src/features/account_page/account_sessions.ts";
 import type { Browser } from "../kit/browser.ts";
 import { formOf } from "../kit/account_visitor.ts";
 import { FakeTime } from "../kit/fake_time.ts";

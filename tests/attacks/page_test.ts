@@ -1,8 +1,8 @@
 /** Strangers' texts on pages and in the log. */
 import assert from "node:assert/strict";
-import type { LogEvent } from "../../src/log/log.ts";
+import type { LogEvent } from "../../src/core/log/log.ts";
 import { recordLog } from "../kit/log.ts";
-import { jsonLine, terminalLine } from "../../src/log/log_line.ts";
+import { jsonLine, terminalLine } from "../../src/core/log/log_line.ts";
 import { attacks, each, startTarget, type Target } from "../kit/target.ts";
 import { BASE_URL } from "../kit/server.ts";
 

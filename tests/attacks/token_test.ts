@@ -1,9 +1,9 @@
 /** Access and refresh tokens in the wrong hands, or in the wrong place. */
 import assert from "node:assert/strict";
 import { Events } from "../kit/answer.ts";
-import { randomId } from "../../src/crypto/crypto.ts";
+import { randomId } from "../../src/core/crypto/crypto.ts";
 import { FakeTime } from "../kit/fake_time.ts";
-import { DEFAULT_LIFETIMES } from "../../src/oauth/lifetimes.ts";
+import { DEFAULT_LIFETIMES } from "../../src/core/oauth/lifetimes.ts";
 import { attacks, each, startTarget, type Target } from "../kit/target.ts";
 import { RemoteServer } from "../kit/server.ts";
 import type { Client } from "../kit/client.ts";

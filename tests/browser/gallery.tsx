@@ -4,12 +4,12 @@
  *
  * @module
  */
-import { keptAbout } from "../../src/auth/grants/kept_data.ts";
+import { keptAbout } from "../../src/core/auth/grants/kept_data.ts";
 import { clientCalled } from "../kit/records.ts";
-import { ChooserPage } from "../../src/pages/provider_buttons.tsx";
+import { ChooserPage } from "../../src/core/pages/provider_buttons.tsx";
 import { Hono } from "@hono/hono";
-import { DEFAULT_LIFETIMES } from "../../src/oauth/lifetimes.ts";
-import type { Client } from "../../src/oauth/client.ts";
+import { DEFAULT_LIFETIMES } from "../../src/core/oauth/lifetimes.ts";
+import type { Client } from "../../src/core/oauth/client.ts";
 import type { About } from "../../src/authoring/about.ts";
 import type { JSX } from "@hono/hono/jsx/jsx-runtime";
 import {
@@ -17,59 +17,65 @@ import {
   type AccountProps,
   type PartLink,
   SignInPage,
-} from "../../src/pages/account_page.tsx";
+} from "../../src/features/account_page/account_page.tsx";
 import {
   type CallInWords,
   CallsSection,
-} from "../../src/pages/calls_section.tsx";
+} from "../../src/features/ledger/calls_section.tsx";
 import {
   type ConnectionInWords,
   type ConnectionsProps,
   ConnectionsSection,
-} from "../../src/pages/connections_section.tsx";
-import { DataSection } from "../../src/pages/data_section.tsx";
-import { CallbackPage } from "../../src/pages/callback_page.tsx";
+} from "../../src/features/account_page/connections_section.tsx";
+import { DataSection } from "../../src/features/account_page/data_section.tsx";
+import { CallbackPage } from "../../src/core/pages/callback_page.tsx";
 import {
   ConsentPage,
   type ConsentProps,
-} from "../../src/pages/consent_page.tsx";
-import type { ScopeInWords } from "../../src/pages/scopes.ts";
-import { AccountsSection } from "../../src/pages/accounts_section.tsx";
-import { ConfirmPage, ConnectedPage } from "../../src/pages/confirm_page.tsx";
+} from "../../src/core/pages/consent_page.tsx";
+import type { ScopeInWords } from "../../src/core/pages/scopes.ts";
+import { AccountsSection } from "../../src/features/accounts/accounts_section.tsx";
+import {
+  ConfirmPage,
+  ConnectedPage,
+} from "../../src/features/accounts/confirm_page.tsx";
 import {
   ConnectPage,
   ConnectSignInPage,
-} from "../../src/pages/connect_page.tsx";
-import { TokenSection } from "../../src/pages/token_section.tsx";
-import { failuresFirst } from "../../src/store/call_list.ts";
-import { DevSignInPage } from "../../src/auth/provider/dev/dev_sign_in_page.tsx";
-import { ErrorPage, wordsFor } from "../../src/pages/error_page.tsx";
-import { LandingPage } from "../../src/pages/landing_page.tsx";
+} from "../../src/features/accounts/connect_page.tsx";
+import { TokenSection } from "../../src/features/account_page/token_section.tsx";
+import { failuresFirst } from "../../src/features/ledger/call_list.ts";
+import { DevSignInPage } from "../../src/core/provider/dev/dev_sign_in_page.tsx";
+import { ErrorPage, wordsFor } from "../../src/core/pages/error_page.tsx";
+import { LandingPage } from "../../src/features/landing/landing_page.tsx";
 import {
   OperatorAttempts,
   OperatorClients,
   OperatorWork,
-} from "../../src/pages/operator_sections.tsx";
+} from "../../src/features/operators/operator_sections.tsx";
 import {
   OperatorPeople,
   type OperatorPeopleProps,
-} from "../../src/pages/operator_people.tsx";
-import type { RefusedRequest } from "../../src/pages/situation_words.ts";
-import { HttpError, OAuthError, StorageError } from "../../src/errors.ts";
-import { page } from "../../src/pages/respond.ts";
-import { parseFormFields } from "../../src/protocol/form_fields.ts";
+} from "../../src/features/operators/operator_people.tsx";
+import type { RefusedRequest } from "../../src/core/pages/situation_words.ts";
+import { HttpError, OAuthError, StorageError } from "../../src/core/errors.ts";
+import { page } from "../../src/core/pages/respond.ts";
+import { parseFormFields } from "../../src/core/protocol/form_fields.ts";
 import {
   NoWaitPage,
   WaitAnsweredPage,
   WaitPage,
   WaitSignInPage,
-} from "../../src/pages/wait_page.tsx";
-import { WaitingSection } from "../../src/pages/waiting_section.tsx";
-import { WorkPage, type WorkPageProps } from "../../src/pages/work_page.tsx";
+} from "../../src/features/questions/wait_page.tsx";
+import { WaitingSection } from "../../src/features/questions/waiting_section.tsx";
+import {
+  WorkPage,
+  type WorkPageProps,
+} from "../../src/features/work/work_page.tsx";
 import {
   type WorkInWords,
   WorkSection,
-} from "../../src/pages/work_section.tsx";
+} from "../../src/features/work/work_section.tsx";
 
 const KEPT_UNDER = {
   accountIdleDays: 90,

@@ -7,12 +7,12 @@
 import assert from "node:assert/strict";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { createServer } from "../../src/server.ts";
-import type { Server } from "../../src/server/server_options.ts";
+import type { Server } from "../../src/core/server/server_options.ts";
 import { IMPLEMENTATION } from "../kit/server.ts";
-import type { Environment } from "../../src/settings/setting.ts";
-import { randomId } from "../../src/crypto/crypto.ts";
+import type { Environment } from "../../src/core/settings/setting.ts";
+import { randomId } from "../../src/core/crypto/crypto.ts";
 import { tool } from "../../src/authoring/tool.ts";
-import { codeChallenge } from "../../src/oauth/pkce.ts";
+import { codeChallenge } from "../../src/core/oauth/pkce.ts";
 import { startChromium } from "../kit/chromium.ts";
 import { SILENT } from "../kit/log.ts";
 

@@ -4,7 +4,7 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { withViewScript } from "../../src/catalogue/view_resource.ts";
+import { withViewScript } from "../../src/features/views/view_resource.ts";
 import { until } from "../kit/wait.ts";
 import { startChromium } from "../kit/chromium.ts";
 import { barTools, page as html, ViewSite } from "./view_site.ts";

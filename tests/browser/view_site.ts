@@ -6,11 +6,11 @@
 import * as z from "zod";
 import { result } from "../../src/authoring/result.ts";
 import { type Tool, tool } from "../../src/authoring/tool.ts";
-import type { Environment } from "../../src/settings/setting.ts";
-import { ServerInstance } from "../../src/server/server_instance.ts";
-import { Plan } from "../../src/server/plan.ts";
-import type { Server } from "../../src/server/server_options.ts";
-import { memoryKv } from "../../src/store/memory_kv.ts";
+import type { Environment } from "../../src/core/settings/setting.ts";
+import { ServerInstance } from "../../src/core/server/server_instance.ts";
+import { Plan } from "../../src/core/server/plan.ts";
+import type { Server } from "../../src/core/server/server_options.ts";
+import { memoryKv } from "../../src/core/kv/memory_kv.ts";
 import { IMPLEMENTATION } from "../kit/server.ts";
 import { SILENT } from "../kit/log.ts";
 

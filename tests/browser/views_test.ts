@@ -7,7 +7,7 @@ import type {
 } from "playwright-core";
 import * as z from "zod";
 import type { Tool } from "../../src/authoring/tool.ts";
-import type { Environment } from "../../src/settings/setting.ts";
+import type { Environment } from "../../src/core/settings/setting.ts";
 import { until } from "../kit/wait.ts";
 import { Process, REPOSITORY } from "../kit/process.ts";
 import { startChromium } from "../kit/chromium.ts";

@@ -5,11 +5,11 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod";
-import type { Server } from "../../src/server/server_options.ts";
+import type { Server } from "../../src/core/server/server_options.ts";
 import type { Context } from "../../src/authoring/context.ts";
 import { resource } from "../../src/authoring/resource.ts";
 import { type Tool, tool } from "../../src/authoring/tool.ts";
-import { fingerprint } from "../../src/crypto/crypto.ts";
+import { fingerprint } from "../../src/core/crypto/crypto.ts";
 
 /**
  * The times at which signals of tools in this process fired, by the name given.

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { fingerprint } from "../../src/crypto/crypto.ts";
+import { fingerprint } from "../../src/core/crypto/crypto.ts";
 import { Events, resultOf, statusOf } from "../kit/answer.ts";
 import type { Json } from "../kit/message.ts";
 import type { TestSession } from "../kit/server.ts";

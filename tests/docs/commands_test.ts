@@ -11,8 +11,8 @@ import { account, accountSettings } from "../../src/authoring/oauth_account.ts";
 import assert from "node:assert/strict";
 import { load } from "js-yaml";
 import { projectFiles } from "../../packages/create/project.ts";
-import { groupSettings } from "../../src/settings/providers.ts";
-import { isGiven, VARIABLES } from "../../src/settings/table.ts";
+import { groupSettings } from "../../src/core/settings/providers.ts";
+import { isGiven, VARIABLES } from "../../src/core/settings/table.ts";
 import { REPOSITORY } from "../kit/process.ts";
 import {
   type Block,

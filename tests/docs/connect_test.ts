@@ -5,8 +5,8 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { OAuthError } from "../../src/errors.ts";
-import { wordsFor } from "../../src/pages/error_page.tsx";
+import { OAuthError } from "../../src/core/errors.ts";
+import { wordsFor } from "../../src/core/pages/error_page.tsx";
 import { REPOSITORY } from "../kit/process.ts";
 
 /** Errors as the server throws them, by their sign on the page. */

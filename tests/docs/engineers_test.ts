@@ -122,7 +122,7 @@ function codeOf(line: string, language?: string): string[] {
     case "mermaid":
       return line.match(/\b[\w/]+\/[\w.]*/g) ?? [];
     default:
-      // The place of an example: "// src/oauth/client.ts, in parse()"; else
+      // The place of an example: "// src/core/oauth/client.ts, in parse()"; else
       // names, without texts.
       return /^\/\/ /.test(line) ? line.match(/\b\w+(?=\(\))/g) ?? [] : [
         line.replaceAll(

@@ -5,8 +5,8 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { KEPT_DATA, keptAbout } from "../../src/auth/grants/kept_data.ts";
-import { DEFAULT_LIFETIMES } from "../../src/oauth/lifetimes.ts";
+import { KEPT_DATA, keptAbout } from "../../src/core/auth/grants/kept_data.ts";
+import { DEFAULT_LIFETIMES } from "../../src/core/oauth/lifetimes.ts";
 import { REPOSITORY } from "../kit/process.ts";
 
 /** Keys under which nothing is about one person. */

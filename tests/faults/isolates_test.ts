@@ -5,7 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { tool } from "../../src/authoring/tool.ts";
-import { taskKey } from "../../src/store/keys.ts";
+import { taskKey } from "../../src/core/kv/keys.ts";
 import { resultOf } from "../kit/answer.ts";
 import { MovedTime } from "../kit/fake_time.ts";
 import type { Json } from "../kit/message.ts";

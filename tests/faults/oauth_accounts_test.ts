@@ -6,7 +6,7 @@
  */
 import assert from "node:assert/strict";
 import { tool } from "../../src/mod.ts";
-import { REFRESH_LEASE_SECONDS } from "../../src/oauth/lifetimes.ts";
+import { REFRESH_LEASE_SECONDS } from "../../src/core/oauth/lifetimes.ts";
 import { type Browser, browserOf } from "../kit/browser.ts";
 import { formOf } from "../kit/account_visitor.ts";
 import { testFaults } from "../kit/faults.ts";

@@ -4,7 +4,7 @@ import * as z from "zod";
 import { prompt } from "../../src/authoring/prompt.ts";
 import { resource } from "../../src/authoring/resource.ts";
 import { tool } from "../../src/authoring/tool.ts";
-import type { Environment } from "../../src/settings/setting.ts";
+import type { Environment } from "../../src/core/settings/setting.ts";
 import { type HeadersOf, initialize, type Json, rpc } from "../kit/message.ts";
 import { resultOf, statusOf, textOf } from "../kit/answer.ts";
 import { BASE_URL, startServer } from "../kit/server.ts";

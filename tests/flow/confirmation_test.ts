@@ -1,6 +1,6 @@
 /** The time for which a provider's word about a person counts. */
 import assert from "node:assert/strict";
-import type { Environment } from "../../src/settings/setting.ts";
+import type { Environment } from "../../src/core/settings/setting.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import { statusOf } from "../kit/answer.ts";
 import { AccountVisitor } from "../kit/account_visitor.ts";

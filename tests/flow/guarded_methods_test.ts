@@ -11,7 +11,7 @@ import { tool } from "../../src/authoring/tool.ts";
 import {
   SESSION_METHODS,
   STATELESS_METHODS,
-} from "../../src/mcp/generations/find.ts";
+} from "../../src/core/mcp/generations/find.ts";
 import { skill } from "../../src/skill.ts";
 import { resultOf } from "../kit/answer.ts";
 import { Client } from "../kit/client.ts";
@@ -94,7 +94,7 @@ Deno.test("every method of both generations is sorted into guarded and open", ()
     sorted.toSorted(),
     [...methods].sort(),
     "sort the new method here, and if it names a thing give it a case in " +
-      "scopesFor() of src/mcp/exchange/check.ts",
+      "scopesFor() of src/core/mcp/exchange/check.ts",
   );
 });
 

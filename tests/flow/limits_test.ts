@@ -4,20 +4,20 @@ import * as z from "zod";
 import { prompt } from "../../src/authoring/prompt.ts";
 import { resource } from "../../src/authoring/resource.ts";
 import { tool, type ToolLimit } from "../../src/authoring/tool.ts";
-import type { ConnectionInfo } from "../../src/http/client_address.ts";
+import type { ConnectionInfo } from "../../src/core/http/client_address.ts";
 import {
   MAX_CALLS_PER_CALLER,
   MAX_SUBSCRIPTIONS_PER_CALLER,
-} from "../../src/mcp/exchange/running.ts";
+} from "../../src/core/mcp/exchange/running.ts";
 import {
   MAX_TASKS_KEPT,
   MAX_TASKS_PER_CALLER,
-} from "../../src/mcp/work/task_room.ts";
-import { MANY } from "../../src/mcp/exchange/caller_bound.ts";
-import { Database } from "../../src/store/database.ts";
-import { tasksOfKey } from "../../src/store/keys.ts";
-import { TASK_SECONDS } from "../../src/store/task_record.ts";
-import { taskStore } from "../../src/store/tasks.ts";
+} from "../../src/features/work/task_room.ts";
+import { MANY } from "../../src/core/mcp/exchange/caller_bound.ts";
+import { Database } from "../../src/core/kv/database.ts";
+import { tasksOfKey } from "../../src/core/kv/keys.ts";
+import { TASK_SECONDS } from "../../src/features/work/task_record.ts";
+import { taskStore } from "../../src/features/work/tasks.ts";
 import {
   BASE_URL,
   Sender,

@@ -7,10 +7,10 @@
 import assert from "node:assert/strict";
 import { runCommand } from "../../packages/operate/run_command.ts";
 import { openRegister } from "../../packages/operate/register.ts";
-import { shortClientId } from "../../src/oauth/client_id.ts";
+import { shortClientId } from "../../src/core/oauth/client_id.ts";
 import { tool } from "../../src/authoring/tool.ts";
-import { blockStore } from "../../src/store/blocks.ts";
-import { Database } from "../../src/store/database.ts";
+import { blockStore } from "../../src/core/store/blocks.ts";
+import { Database } from "../../src/core/kv/database.ts";
 import { AccountVisitor } from "../kit/account_visitor.ts";
 import { Events, isStream, resultOf } from "../kit/answer.ts";
 import { Client } from "../kit/client.ts";

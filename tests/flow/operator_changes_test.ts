@@ -4,22 +4,22 @@
  */
 import assert from "node:assert/strict";
 import { tool } from "../../src/authoring/tool.ts";
-import { now } from "../../src/clock.ts";
-import { JWT_BEARER_GRANT_TYPE } from "../../src/oauth/identity_assertion.ts";
-import { shortClientId } from "../../src/oauth/client_id.ts";
+import { now } from "../../src/core/clock.ts";
+import { JWT_BEARER_GRANT_TYPE } from "../../src/features/id_jag/identity_assertion.ts";
+import { shortClientId } from "../../src/core/oauth/client_id.ts";
 import { AccountVisitor } from "../kit/account_visitor.ts";
 import {
   endClient,
   endSubject,
   grantsEnd,
-} from "../../src/auth/grants/end_grant.ts";
-import { accountStore } from "../../src/store/accounts.ts";
-import { accountSessionStore } from "../../src/store/account_sessions.ts";
-import { blockStore } from "../../src/store/blocks.ts";
-import { Database } from "../../src/store/database.ts";
-import { grantStore } from "../../src/store/grants.ts";
-import { sessionStore } from "../../src/store/sessions.ts";
-import { taskStore } from "../../src/store/tasks.ts";
+} from "../../src/core/auth/grants/end_grant.ts";
+import { accountStore } from "../../src/features/accounts/accounts.ts";
+import { accountSessionStore } from "../../src/features/account_page/account_sessions.ts";
+import { blockStore } from "../../src/core/store/blocks.ts";
+import { Database } from "../../src/core/kv/database.ts";
+import { grantStore } from "../../src/core/store/grants.ts";
+import { sessionStore } from "../../src/core/store/sessions.ts";
+import { taskStore } from "../../src/features/work/tasks.ts";
 import type { HeadersOf } from "../kit/message.ts";
 import { until } from "../kit/wait.ts";
 import { recordLog } from "../kit/log.ts";

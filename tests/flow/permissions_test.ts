@@ -1,9 +1,9 @@
 /** The permissions of a person, from sign-in to the last token. */
 import assert from "node:assert/strict";
-import type { Identity } from "../../src/caller.ts";
+import type { Identity } from "../../src/core/caller.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import { FakeTime } from "../kit/fake_time.ts";
-import type { Environment } from "../../src/settings/setting.ts";
+import type { Environment } from "../../src/core/settings/setting.ts";
 import { BASE_URL, startServer } from "../kit/server.ts";
 import { browserOf } from "../kit/browser.ts";
 import { Client } from "../kit/client.ts";

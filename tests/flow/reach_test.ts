@@ -8,7 +8,7 @@ import { prompt } from "../../src/authoring/prompt.ts";
 import { resource } from "../../src/authoring/resource.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import { skill } from "../../src/skill.ts";
-import { Meta } from "../../src/protocol/request_meta.ts";
+import { Meta } from "../../src/core/protocol/request_meta.ts";
 import { asksOf } from "../kit/server.ts";
 import { Events, isStream, resultOf, statusOf } from "../kit/answer.ts";
 import type { HeadersOf, Json } from "../kit/message.ts";

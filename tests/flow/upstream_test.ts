@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { tool } from "../../src/authoring/tool.ts";
-import { parseCredential } from "../../src/oauth/credential.ts";
-import { pauseGrant } from "../../src/oauth/grant.ts";
-import { Database } from "../../src/store/database.ts";
-import { grantStore } from "../../src/store/grants.ts";
-import { UpstreamError } from "../../src/auth/provider/provider.ts";
+import { parseCredential } from "../../src/core/oauth/credential.ts";
+import { pauseGrant } from "../../src/core/oauth/grant.ts";
+import { Database } from "../../src/core/kv/database.ts";
+import { grantStore } from "../../src/core/store/grants.ts";
+import { UpstreamError } from "../../src/core/provider/provider.ts";
 import { statusOf, textOf } from "../kit/answer.ts";
 import { FakeTime, MovedTime } from "../kit/fake_time.ts";
 import { Client } from "../kit/client.ts";

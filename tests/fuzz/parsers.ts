@@ -7,43 +7,49 @@ import { scopesOf } from "../../src/authoring/scope.ts";
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import * as z from "zod";
-import { parseAddress, parseNetwork } from "../../src/net/address.ts";
-import { isPublicAddress } from "../../src/auth/clients/fetch_bounds.ts";
-import { freshSeconds } from "../../src/auth/clients/fetch_document.ts";
-import { clientAddress } from "../../src/http/client_address.ts";
-import { jsonLine, terminalLine } from "../../src/log/log_line.ts";
+import { parseAddress, parseNetwork } from "../../src/core/net/address.ts";
+import { isPublicAddress } from "../../src/core/auth/clients/fetch_bounds.ts";
+import { freshSeconds } from "../../src/core/auth/clients/fetch_document.ts";
+import { clientAddress } from "../../src/core/http/client_address.ts";
+import { jsonLine, terminalLine } from "../../src/core/log/log_line.ts";
 import {
   authorizationResponseUrl,
   parseAuthorizationRequest,
-} from "../../src/oauth/authorization_request.ts";
-import { parseBearer, printChallenge } from "../../src/auth/doors/gate.ts";
-import { parseClientMetadata, registerClient } from "../../src/oauth/client.ts";
+} from "../../src/core/oauth/authorization_request.ts";
+import { parseBearer, printChallenge } from "../../src/core/auth/doors/gate.ts";
+import {
+  parseClientMetadata,
+  registerClient,
+} from "../../src/core/oauth/client.ts";
 import {
   parseClientCredentials,
   verifyClientAssertion,
-} from "../../src/oauth/client_authentication.ts";
-import { parseCredential } from "../../src/oauth/credential.ts";
-import { documentUrl } from "../../src/oauth/client_id.ts";
+} from "../../src/core/oauth/client_authentication.ts";
+import { parseCredential } from "../../src/core/oauth/credential.ts";
+import { documentUrl } from "../../src/core/oauth/client_id.ts";
 import {
   openClient,
   parseMetadataDocument,
-} from "../../src/oauth/sealed_client.ts";
-import { Parameters } from "../../src/oauth/parameters.ts";
-import { checkCodeVerifier, codeChallenge } from "../../src/oauth/pkce.ts";
+} from "../../src/core/oauth/sealed_client.ts";
+import { Parameters } from "../../src/core/oauth/parameters.ts";
+import { checkCodeVerifier, codeChallenge } from "../../src/core/oauth/pkce.ts";
 import {
   checkRedirectUri,
   isRegisteredRedirectUri,
-} from "../../src/oauth/redirect_uri.ts";
-import { parseScope, printScope } from "../../src/oauth/scope.ts";
-import { displayName } from "../../src/pages/names.tsx";
-import { FormError, parseAnswer } from "../../src/protocol/elicitation.ts";
-import { decodeHeaderValue } from "../../src/protocol/headers.ts";
-import { parseMessage, salvageId } from "../../src/protocol/messages.ts";
-import { Meta, parseStatelessMeta } from "../../src/protocol/request_meta.ts";
-import { openRequestState } from "../../src/protocol/input_rounds.ts";
-import { readBody } from "../../src/protocol/transport.ts";
-import { parseUriTemplate } from "../../src/catalogue/uri_template.ts";
-import { ChallengeError } from "../../src/errors.ts";
+} from "../../src/core/oauth/redirect_uri.ts";
+import { parseScope, printScope } from "../../src/core/oauth/scope.ts";
+import { displayName } from "../../src/core/pages/names.tsx";
+import { FormError, parseAnswer } from "../../src/core/protocol/elicitation.ts";
+import { decodeHeaderValue } from "../../src/core/protocol/headers.ts";
+import { parseMessage, salvageId } from "../../src/core/protocol/messages.ts";
+import {
+  Meta,
+  parseStatelessMeta,
+} from "../../src/core/protocol/request_meta.ts";
+import { openRequestState } from "../../src/core/protocol/input_rounds.ts";
+import { readBody } from "../../src/core/protocol/transport.ts";
+import { parseUriTemplate } from "../../src/core/catalogue/uri_template.ts";
+import { ChallengeError } from "../../src/core/errors.ts";
 import { BASE_URL } from "../kit/server.ts";
 import { REDIRECT_URI } from "../kit/client.ts";
 import {

@@ -4,7 +4,7 @@
  * @module
  */
 import fc from "fast-check";
-import { HttpError, OAuthError, RpcError } from "../../src/errors.ts";
+import { HttpError, OAuthError, RpcError } from "../../src/core/errors.ts";
 
 /** A rule with a name, tried with a given number of inputs. */
 export interface Property {

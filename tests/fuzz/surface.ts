@@ -10,11 +10,11 @@ import { resource } from "../../src/authoring/resource.ts";
 import {
   DocumentError,
   NoDocument,
-} from "../../src/auth/clients/fetch_bounds.ts";
+} from "../../src/core/auth/clients/fetch_bounds.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import { skill } from "../../src/skill.ts";
 import * as z from "zod";
-import { checkRedirectUri } from "../../src/oauth/redirect_uri.ts";
+import { checkRedirectUri } from "../../src/core/oauth/redirect_uri.ts";
 import { BASE_URL } from "../kit/server.ts";
 import { Client, REDIRECT_URI } from "../kit/client.ts";
 import { type OAuthServer, startOAuthServer } from "../kit/sign_in.ts";

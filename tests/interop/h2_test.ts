@@ -7,7 +7,7 @@ import {
   type IncomingHttpHeaders,
 } from "node:http2";
 import { tool } from "../../src/authoring/tool.ts";
-import { STATELESS_REVISION } from "../../src/protocol/revisions.ts";
+import { STATELESS_REVISION } from "../../src/core/protocol/revisions.ts";
 import { initialize, type Json, rpc, statelessMeta } from "../kit/message.ts";
 import { startServer } from "../kit/server.ts";
 import { within } from "../kit/wait.ts";

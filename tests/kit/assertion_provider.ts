@@ -13,8 +13,8 @@ import {
   jwtVerify,
   SignJWT,
 } from "jose";
-import { randomId } from "../../src/crypto/crypto.ts";
-import { ID_JAG_TYPE } from "../../src/oauth/identity_assertion.ts";
+import { randomId } from "../../src/core/crypto/crypto.ts";
+import { ID_JAG_TYPE } from "../../src/features/id_jag/identity_assertion.ts";
 
 /** A test's changes of an assertion; undefined leaves a claim out. */
 export type Claims = Record<string, unknown>;

@@ -4,9 +4,9 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { codeChallenge } from "../../src/oauth/pkce.ts";
-import { randomId } from "../../src/crypto/crypto.ts";
-import { STATELESS_REVISION } from "../../src/protocol/revisions.ts";
+import { codeChallenge } from "../../src/core/oauth/pkce.ts";
+import { randomId } from "../../src/core/crypto/crypto.ts";
+import { STATELESS_REVISION } from "../../src/core/protocol/revisions.ts";
 import { type Arrival, type Browser, browserOf } from "./browser.ts";
 import { type Json, rpc, statelessMeta } from "./message.ts";
 import { type Answering, BASE_URL, postForm, postJson } from "./server.ts";

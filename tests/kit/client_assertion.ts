@@ -4,7 +4,7 @@
  * @module
  */
 import { SignJWT } from "jose";
-import { randomId } from "../../src/crypto/crypto.ts";
+import { randomId } from "../../src/core/crypto/crypto.ts";
 import { BASE_URL } from "./server.ts";
 
 /**

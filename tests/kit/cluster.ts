@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Server } from "../../src/server/server_options.ts";
+import type { Server } from "../../src/core/server/server_options.ts";
 import { type ServerProcess, startServerProcess } from "./server_process.ts";
 import { freshSchema, openSharedKv, POSTGRES } from "./databases.ts";
 import type { Json } from "./message.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { startTelemetry } from "../../src/telemetry/current.ts";
+import { startTelemetry } from "../../src/core/telemetry/current.ts";
 
 /** The key of the registration of a collector. */
 const REGISTERED = Symbol.for("opentelemetry.js.api.1");

@@ -9,10 +9,10 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { isPostgres } from "../../src/settings/server.ts";
-import { AWAITED } from "../../src/store/awaited.ts";
-import { Database } from "../../src/store/database.ts";
-import { memoryKv } from "../../src/store/memory_kv.ts";
+import { isPostgres } from "../../src/core/settings/server.ts";
+import { AWAITED } from "../../src/core/kv/awaited.ts";
+import { Database } from "../../src/core/kv/database.ts";
+import { memoryKv } from "../../src/core/kv/memory_kv.ts";
 import { ACCESS_TOKEN, Denokv } from "./denokv.ts";
 import { atomicWith, kvWith, withShortcuts } from "./kv.ts";
 import { TemporaryDirectory } from "./process.ts";

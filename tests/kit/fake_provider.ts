@@ -5,15 +5,15 @@
  * @module
  */
 import assert from "node:assert/strict";
-import type { Identity, Membership } from "../../src/caller.ts";
-import type { ExchangeTarget } from "../../src/token_exchange.ts";
-import { codeChallenge } from "../../src/oauth/pkce.ts";
+import type { Identity, Membership } from "../../src/core/caller.ts";
+import type { ExchangeTarget } from "../../src/core/token_exchange.ts";
+import { codeChallenge } from "../../src/core/oauth/pkce.ts";
 import {
   type Provider,
   UpstreamError,
   type UpstreamRequest,
   type UpstreamTokens,
-} from "../../src/auth/provider/provider.ts";
+} from "../../src/core/provider/provider.ts";
 
 export const PROVIDER_URL = "https://id.example.com";
 

@@ -7,11 +7,11 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { ServerInstance } from "../../src/server/server_instance.ts";
-import { Plan } from "../../src/server/plan.ts";
-import type { Server } from "../../src/server/server_options.ts";
-import type { Definitions } from "../../src/catalogue/compiled_definitions.ts";
-import type { Environment } from "../../src/settings/setting.ts";
+import { ServerInstance } from "../../src/core/server/server_instance.ts";
+import { Plan } from "../../src/core/server/plan.ts";
+import type { Server } from "../../src/core/server/server_options.ts";
+import type { Definitions } from "../../src/core/catalogue/compiled_definitions.ts";
+import type { Environment } from "../../src/core/settings/setting.ts";
 import { openTestKv } from "./databases.ts";
 import { FakeProvider } from "./fake_provider.ts";
 import { BASE_URL, IMPLEMENTATION, Sender } from "./server.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { KnownNames } from "../../src/oauth/list_entry.ts";
+import type { KnownNames } from "../../src/core/oauth/list_entry.ts";
 
 export function known(provider = "dev"): KnownNames {
   return {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Kv } from "../../src/store/kv.ts";
+import type { Kv } from "../../src/core/kv/kv.ts";
 
 /** Adds to a handle the shortcuts of Deno KV that tests use. */
 export function withShortcuts(kv: Kv): Deno.Kv {

@@ -9,7 +9,7 @@ import {
   type Logger,
   type LogLevel,
   type LogOptions,
-} from "../../src/log/log.ts";
+} from "../../src/core/log/log.ts";
 
 /** The log of a server whose test is about something else. */
 export const SILENT: LogOptions = { level: "off" };

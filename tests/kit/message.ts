@@ -3,9 +3,9 @@
  *
  * @module
  */
-import type { JsonObject } from "../../src/json.ts";
-import { Meta } from "../../src/protocol/request_meta.ts";
-import { STATELESS_REVISION } from "../../src/protocol/revisions.ts";
+import type { JsonObject } from "../../src/core/json.ts";
+import { Meta } from "../../src/core/protocol/request_meta.ts";
+import { STATELESS_REVISION } from "../../src/core/protocol/revisions.ts";
 
 /** A message for tests to examine. */
 // deno-lint-ignore no-explicit-any

@@ -5,8 +5,8 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { STATELESS_REVISION } from "../../src/protocol/revisions.ts";
-import { DIED } from "../../src/store/task_end.ts";
+import { STATELESS_REVISION } from "../../src/core/protocol/revisions.ts";
+import { DIED } from "../../src/features/work/task_end.ts";
 import { Events, messagesOf, statusOf } from "./answer.ts";
 import { type Arrival, type Browser, browserOf } from "./browser.ts";
 import { Client } from "./client.ts";

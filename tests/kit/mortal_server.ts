@@ -4,9 +4,9 @@
  *
  * @module
  */
-import { ServerInstance } from "../../src/server/server_instance.ts";
-import { Plan } from "../../src/server/plan.ts";
-import type { Server } from "../../src/server/server_options.ts";
+import { ServerInstance } from "../../src/core/server/server_instance.ts";
+import { Plan } from "../../src/core/server/plan.ts";
+import type { Server } from "../../src/core/server/server_options.ts";
 import { type Fault, FaultyKv } from "./faulty_kv.ts";
 import { SILENT } from "./log.ts";
 import {

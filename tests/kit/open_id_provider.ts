@@ -6,7 +6,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import Provider from "oidc-provider";
-import { callbackAt } from "../../src/settings/providers.ts";
+import { callbackAt } from "../../src/core/settings/providers.ts";
 import type { Arrival, Browser } from "./browser.ts";
 
 /** An OpenID provider that is listening. */

@@ -4,7 +4,7 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { VARIABLES } from "../../src/settings/table.ts";
+import { VARIABLES } from "../../src/core/settings/table.ts";
 import { type HeadersOf, type Json, rpc } from "./message.ts";
 import { RemoteServer } from "./server.ts";
 

@@ -3,25 +3,25 @@
  *
  * @module
  */
-import { DEFAULT_LIFETIMES } from "../../src/oauth/lifetimes.ts";
-import { randomId } from "../../src/crypto/crypto.ts";
-import { type Client, registerClient } from "../../src/oauth/client.ts";
-import type { AuthorizationRequest } from "../../src/oauth/authorization_request.ts";
-import type { Grant } from "../../src/oauth/grant.ts";
-import { openGrant } from "../../src/oauth/new_grant.ts";
-import { codeChallenge } from "../../src/oauth/pkce.ts";
-import type { FindEffectiveScopes } from "../../src/oauth/effective_scopes.ts";
-import { Parameters } from "../../src/oauth/parameters.ts";
-import type { IssuedTokens } from "../../src/oauth/token_response.ts";
-import { authorizationCodeGrant } from "../../src/auth/server/authorization_code_grant.ts";
-import { identityRecheck } from "../../src/oauth/identity_recheck.ts";
-import { refreshTokenGrant } from "../../src/auth/server/refresh_token_grant.ts";
-import { refreshTokenStore } from "../../src/store/refresh_tokens.ts";
-import { codeStore } from "../../src/store/codes.ts";
-import { Database } from "../../src/store/database.ts";
-import { authorizationRequestStore } from "../../src/store/authorization_requests.ts";
-import { grantStore } from "../../src/store/grants.ts";
-import { now } from "../../src/clock.ts";
+import { DEFAULT_LIFETIMES } from "../../src/core/oauth/lifetimes.ts";
+import { randomId } from "../../src/core/crypto/crypto.ts";
+import { type Client, registerClient } from "../../src/core/oauth/client.ts";
+import type { AuthorizationRequest } from "../../src/core/oauth/authorization_request.ts";
+import type { Grant } from "../../src/core/oauth/grant.ts";
+import { openGrant } from "../../src/core/oauth/new_grant.ts";
+import { codeChallenge } from "../../src/core/oauth/pkce.ts";
+import type { FindEffectiveScopes } from "../../src/core/oauth/effective_scopes.ts";
+import { Parameters } from "../../src/core/oauth/parameters.ts";
+import type { IssuedTokens } from "../../src/core/oauth/token_response.ts";
+import { authorizationCodeGrant } from "../../src/core/auth/server/authorization_code_grant.ts";
+import { identityRecheck } from "../../src/core/oauth/identity_recheck.ts";
+import { refreshTokenGrant } from "../../src/core/auth/server/refresh_token_grant.ts";
+import { refreshTokenStore } from "../../src/core/store/refresh_tokens.ts";
+import { codeStore } from "../../src/core/store/codes.ts";
+import { Database } from "../../src/core/kv/database.ts";
+import { authorizationRequestStore } from "../../src/core/store/authorization_requests.ts";
+import { grantStore } from "../../src/core/store/grants.ts";
+import { now } from "../../src/core/clock.ts";
 
 export const ISSUER = "https://tools.example.com";
 export const VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";

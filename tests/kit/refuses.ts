@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { RpcError } from "../../src/errors.ts";
+import { RpcError } from "../../src/core/errors.ts";
 
 /** Asserts a JSON-RPC refusal by its code, and by its HTTP status if given. */
 export function refuses(act: () => unknown, code: number, status = 200): void {

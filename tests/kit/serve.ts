@@ -4,12 +4,12 @@
  *
  * @module
  */
-import { parseConfig } from "../../src/settings/config.ts";
-import type { Definitions } from "../../src/catalogue/compiled_definitions.ts";
-import { ServerInstance } from "../../src/server/server_instance.ts";
-import { Plan } from "../../src/server/plan.ts";
-import type { Server } from "../../src/server/server_options.ts";
-import { openKv } from "../../src/process/kv.ts";
+import { parseConfig } from "../../src/core/settings/config.ts";
+import type { Definitions } from "../../src/core/catalogue/compiled_definitions.ts";
+import { ServerInstance } from "../../src/core/server/server_instance.ts";
+import { Plan } from "../../src/core/server/plan.ts";
+import type { Server } from "../../src/core/server/server_options.ts";
+import { openKv } from "../../src/core/process/kv.ts";
 import { silentLogger } from "./log.ts";
 import { IMPLEMENTATION } from "./server.ts";
 

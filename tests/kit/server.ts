@@ -7,11 +7,11 @@ import { createServer } from "../../src/server.ts";
 import type {
   CreateServerOptions,
   Server,
-} from "../../src/server/server_options.ts";
-import type { JsonObject } from "../../src/json.ts";
-import { STATELESS_REVISION } from "../../src/protocol/revisions.ts";
-import { checkLayout } from "../../src/store/layout.ts";
-import { VERSION } from "../../src/version.ts";
+} from "../../src/core/server/server_options.ts";
+import type { JsonObject } from "../../src/core/json.ts";
+import { STATELESS_REVISION } from "../../src/core/protocol/revisions.ts";
+import { checkLayout } from "../../src/core/kv/layout.ts";
+import { VERSION } from "../../src/core/version.ts";
 import { openTestKv } from "./databases.ts";
 import { SILENT } from "./log.ts";
 import {

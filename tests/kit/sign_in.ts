@@ -4,11 +4,11 @@
  * @module
  */
 import { createServer } from "../../src/server.ts";
-import type { CreateServerOptions } from "../../src/server/server_options.ts";
-import type { Environment } from "../../src/settings/setting.ts";
-import type { Definitions } from "../../src/catalogue/compiled_definitions.ts";
-import type { FetchDocument } from "../../src/store/documents.ts";
-import { checkLayout } from "../../src/store/layout.ts";
+import type { CreateServerOptions } from "../../src/core/server/server_options.ts";
+import type { Environment } from "../../src/core/settings/setting.ts";
+import type { Definitions } from "../../src/core/catalogue/compiled_definitions.ts";
+import type { FetchDocument } from "../../src/core/store/documents.ts";
+import { checkLayout } from "../../src/core/kv/layout.ts";
 import { type Browser, browserOf } from "./browser.ts";
 import { Client } from "./client.ts";
 import { openTestKv } from "./databases.ts";

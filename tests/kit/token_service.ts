@@ -7,7 +7,7 @@
  */
 import { account } from "../../src/mod.ts";
 import type { OAuthAccount, OAuthAccountOptions } from "../../src/mod.ts";
-import { codeChallenge } from "../../src/oauth/pkce.ts";
+import { codeChallenge } from "../../src/core/oauth/pkce.ts";
 import { BASE_URL } from "./server.ts";
 
 /** The grant of one person to our application. */

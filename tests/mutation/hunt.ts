@@ -151,11 +151,12 @@ export async function inTurns<T>(
 
 /** Further folders with tests that use a folder's rules, below `tests/`. */
 const WIDER: Readonly<Record<string, readonly string[]>> = {
-  auth: ["attacks", "flow", "mcp/endpoint"],
-  http: ["auth", "pages", "attacks"],
+  auth: ["attacks", "flow", "core/mcp/endpoint"],
+  http: ["core/auth", "core/pages", "attacks"],
   mcp: ["flow", "attacks", "fuzz"],
-  store: ["auth", "mcp/endpoint", "flow", "faults", "attacks"],
-  pages: ["auth", "attacks"],
+  kv: ["core/store", "core/auth", "flow", "faults"],
+  store: ["core/auth", "core/mcp/endpoint", "flow", "faults", "attacks"],
+  pages: ["core/auth", "attacks"],
 };
 
 /**
@@ -174,8 +175,9 @@ export function nearestTests(
   const own = `tests/${inner.replace(/\.tsx?$/, "_test.ts")}`;
   const folders = inner.split("/").slice(0, -1)
     .map((_, at, all) => `tests/${all.slice(0, at + 1).join("/")}/`)
+    .slice(1)
     .reverse();
-  const [area] = inner.split("/");
+  const [, area] = inner.split("/");
   const wider = (WIDER[area] ?? ["attacks", "flow"])
     .map((folder) => `tests/${folder}/`);
   return [[own, `${own}x`], folders, isNearOnly ? [] : wider]

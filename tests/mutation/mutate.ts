@@ -25,14 +25,15 @@ import { filesBelow, RealTests, Workplace } from "./workplace.ts";
 
 /** The folders with rules, gates, stores, endpoints and the wire. */
 const RULES = [
-  "src/oauth",
-  "src/auth/doors",
-  "src/auth/server",
-  "src/auth/account",
-  "src/auth/clients",
-  "src/http",
-  "src/mcp",
-  "src/store",
+  "src/core/oauth",
+  "src/core/auth/doors",
+  "src/core/auth/server",
+  "src/core/auth/clients",
+  "src/core/http",
+  "src/core/mcp",
+  "src/core/kv",
+  "src/core/store",
+  "src/features",
 ];
 
 /** Tests that run other programs than the broken one. */

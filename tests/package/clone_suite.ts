@@ -11,7 +11,7 @@ import { callBoth } from "./project.ts";
 const READERS = [
   "tests/architecture_test.ts",
   "tests/words_test.ts",
-  "tests/settings/",
+  "tests/core/settings/",
   "tests/package/mod_test.ts",
   "tests/interop/main_test.ts",
   "packages/create/",

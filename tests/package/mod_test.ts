@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { VERSION } from "../../src/version.ts";
+import { VERSION } from "../../src/core/version.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 

@@ -5,8 +5,8 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { systemClock } from "../../src/clock.ts";
-import { move } from "../../src/store/moving.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { move } from "../../src/core/kv/moving.ts";
 import { AccountVisitor } from "../kit/account_visitor.ts";
 import { textOf } from "../kit/answer.ts";
 import { callBy, clientOf, startConnected } from "../kit/connected.ts";

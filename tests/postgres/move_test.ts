@@ -4,8 +4,8 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { layoutKey } from "../../src/store/keys.ts";
-import { LAYOUT } from "../../src/store/layout.ts";
+import { layoutKey } from "../../src/core/kv/keys.ts";
+import { LAYOUT } from "../../src/core/kv/layout.ts";
 import { callSignedIn, signInByName } from "../kit/dev_server.ts";
 import { freePort } from "../kit/port.ts";
 import { PASSWORD } from "../kit/postgres.ts";

@@ -7,8 +7,8 @@
 import assert from "node:assert/strict";
 import { openPostgres } from "../../packages/postgres/mod.ts";
 import { kvPromises } from "../../packages/testing/kv/mod.ts";
-import { AWAITED } from "../../src/store/awaited.ts";
-import { KvUsageError } from "../../src/store/kv_error.ts";
+import { AWAITED } from "../../src/core/kv/awaited.ts";
+import { KvUsageError } from "../../src/core/kv/kv_error.ts";
 import { Relay } from "./relay.ts";
 import { postgresTest } from "./schema.ts";
 

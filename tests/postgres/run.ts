@@ -7,7 +7,7 @@
  */
 import { findPostgres, Postgres } from "../kit/postgres.ts";
 
-const SUITES = ["tests/store/", "tests/trips/", "tests/postgres/"];
+const SUITES = ["tests/core/store/", "tests/trips/", "tests/postgres/"];
 
 const programs = findPostgres();
 if (!programs) {

@@ -1,7 +1,7 @@
 /** The messages of a server that has started. */
 import assert from "node:assert/strict";
-import { announce } from "../../src/process/announcement.ts";
-import { parseConfig } from "../../src/settings/config.ts";
+import { announce } from "../../src/core/process/announcement.ts";
+import { parseConfig } from "../../src/core/settings/config.ts";
 import { recordLog } from "../kit/log.ts";
 
 const baseUrl = "https://tools.example.com";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { until } from "../kit/wait.ts";
-import { layoutKey } from "../../src/store/keys.ts";
-import { LAYOUT } from "../../src/store/layout.ts";
+import { layoutKey } from "../../src/core/kv/keys.ts";
+import { LAYOUT } from "../../src/core/kv/layout.ts";
 import {
   callHealth,
   openSession,

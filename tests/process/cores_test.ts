@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { statusOf } from "../kit/answer.ts";
 import { childrenOf, Cores, isAlive } from "./cores.ts";
 import { freePort } from "../kit/port.ts";
-import { Cores as Supervisor } from "../../src/process/core_processes.ts";
+import { Cores as Supervisor } from "../../src/core/process/core_processes.ts";
 import { recordLog, silentLogger } from "../kit/log.ts";
 import { rpc } from "../kit/message.ts";
 import { until } from "../kit/wait.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { brokenLines } from "../../src/process/environment_file.ts";
+import { brokenLines } from "../../src/core/process/environment_file.ts";
 
 for (
   const [text, lines] of [

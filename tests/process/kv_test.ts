@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
-import { isService, openKv } from "../../src/process/kv.ts";
-import { announce, warnOfSettings } from "../../src/process/announcement.ts";
-import { ConfigError, StartError } from "../../src/settings/complaint.ts";
-import { type Config, parseConfig } from "../../src/settings/config.ts";
-import { guardFile } from "../../src/process/kv_file.ts";
+import { isService, openKv } from "../../src/core/process/kv.ts";
+import {
+  announce,
+  warnOfSettings,
+} from "../../src/core/process/announcement.ts";
+import { ConfigError, StartError } from "../../src/core/settings/complaint.ts";
+import { type Config, parseConfig } from "../../src/core/settings/config.ts";
+import { guardFile } from "../../src/core/process/kv_file.ts";
 import { SteadyTime } from "../kit/fake_time.ts";
 import { recordLog, silentLogger } from "../kit/log.ts";
 import { TemporaryDirectory } from "../kit/process.ts";

@@ -4,7 +4,7 @@
  *     deno task test:restarts 20
  */
 import assert from "node:assert/strict";
-import { STATELESS_REVISION } from "../../src/protocol/revisions.ts";
+import { STATELESS_REVISION } from "../../src/core/protocol/revisions.ts";
 import { type Answering, BASE_URL } from "../kit/server.ts";
 import { Client } from "../kit/client.ts";
 import { browserOf } from "../kit/browser.ts";

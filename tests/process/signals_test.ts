@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { STATELESS_REVISION } from "../../src/protocol/revisions.ts";
+import { STATELESS_REVISION } from "../../src/core/protocol/revisions.ts";
 import { Events } from "../kit/answer.ts";
 import { rpc, statelessMeta } from "../kit/message.ts";
 import { until } from "../kit/wait.ts";

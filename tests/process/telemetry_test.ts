@@ -3,9 +3,9 @@
  * sign-in, and calls of both generations.
  */
 import assert from "node:assert/strict";
-import { VERSION } from "../../src/version.ts";
-import { shortHash } from "../../src/log/request.ts";
-import { STATELESS_REVISION } from "../../src/protocol/revisions.ts";
+import { VERSION } from "../../src/core/version.ts";
+import { shortHash } from "../../src/core/log/request.ts";
+import { STATELESS_REVISION } from "../../src/core/protocol/revisions.ts";
 import { BASE_URL, Sender, type TestSession } from "../kit/server.ts";
 import { Client } from "../kit/client.ts";
 import { browserOf } from "../kit/browser.ts";

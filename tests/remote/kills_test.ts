@@ -12,7 +12,7 @@ import { type Json, rpc, statelessMeta } from "../kit/message.ts";
 import { messagesOf } from "../kit/answer.ts";
 import { pause, underLoad } from "../kit/mixed_load.ts";
 import { until } from "../kit/wait.ts";
-import { STATELESS_REVISION } from "../../src/protocol/revisions.ts";
+import { STATELESS_REVISION } from "../../src/core/protocol/revisions.ts";
 import { remoteTest } from "../kit/remote.ts";
 
 const CLIENTS = 20;

@@ -14,7 +14,7 @@ import { connect } from "../kit/walk.ts";
 import { type Json, rpc, statelessMeta } from "../kit/message.ts";
 import { messagesOf } from "../kit/answer.ts";
 import { until } from "../kit/wait.ts";
-import { STATELESS_REVISION } from "../../src/protocol/revisions.ts";
+import { STATELESS_REVISION } from "../../src/core/protocol/revisions.ts";
 import { remoteTest } from "../kit/remote.ts";
 
 const STALL_SECONDS = 40;

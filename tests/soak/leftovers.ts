@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { now } from "../../src/clock.ts";
+import { now } from "../../src/core/clock.ts";
 
 /**
  * The time after which an expired record counts as forgotten, because

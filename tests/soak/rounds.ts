@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { fingerprint } from "../../src/crypto/crypto.ts";
+import { fingerprint } from "../../src/core/crypto/crypto.ts";
 import type { Member } from "../kit/cluster.ts";
 import { Events, messagesOf, resultOf } from "../kit/answer.ts";
 import type { Json } from "../kit/message.ts";

@@ -6,7 +6,7 @@
  */
 import * as z from "zod";
 import { tool } from "../../src/authoring/tool.ts";
-import type { Environment } from "../../src/settings/setting.ts";
+import type { Environment } from "../../src/core/settings/setting.ts";
 import {
   type Answering,
   Sender,

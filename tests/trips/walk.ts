@@ -5,7 +5,7 @@
  * @module
  */
 import assert from "node:assert/strict";
-import type { Grant } from "../../src/oauth/grant.ts";
+import type { Grant } from "../../src/core/oauth/grant.ts";
 import type { Answering } from "../kit/server.ts";
 import { browserOf } from "../kit/browser.ts";
 import { Client, REDIRECT_URI, type TokenAnswer } from "../kit/client.ts";

@@ -4,7 +4,7 @@ import { prompt } from "../../../src/authoring/prompt.ts";
 import { resource } from "../../../src/authoring/resource.ts";
 import { result } from "../../../src/authoring/result.ts";
 import { tool, ToolError } from "../../../src/authoring/tool.ts";
-import { notYetMeta } from "../../../src/protocol/not_yet.ts";
+import { notYetMeta } from "../../../src/core/protocol/not_yet.ts";
 import type { Json } from "../../../tests/kit/message.ts";
 import { until } from "../../../tests/kit/wait.ts";
 import { Client } from "../../client/mod.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 import { createServer } from "../../../src/server.ts";
-import type { CreateServerOptions } from "../../../src/server/server_options.ts";
+import type { CreateServerOptions } from "../../../src/core/server/server_options.ts";
 import { SILENT } from "../../../tests/kit/log.ts";
 import type { Json } from "../../../tests/kit/message.ts";
 import { until } from "../../../tests/kit/wait.ts";

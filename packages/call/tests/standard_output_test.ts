@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { LAYOUT } from "../../../src/store/layout.ts";
+import { LAYOUT } from "../../../src/core/kv/layout.ts";
 
 Deno.test("print() says in one line that a disk is full, in every command", async () => {
   const path = await Deno.makeTempFile();

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import * as z from "zod";
 import { needsOf } from "../../../src/authoring/service.ts";
 import { secret } from "../../../src/authoring/setting.ts";
-import { SETTINGS, VARIABLES } from "../../../src/settings/table.ts";
+import { SETTINGS, VARIABLES } from "../../../src/core/settings/table.ts";
 import { projectFiles } from "../project.ts";
 import { PACKAGE } from "../source.ts";
 import { DOCKERFILE } from "../container_files.ts";
@@ -13,7 +13,7 @@ import {
   namesIn,
   settingsPage,
 } from "../settings.ts";
-import { needing } from "../../../src/server/plan.ts";
+import { needing } from "../../../src/core/server/plan.ts";
 import server from "../../../server.ts";
 
 const ROOT = new URL("../../../", import.meta.url);
@@ -242,7 +242,7 @@ Deno.test("a new project has the tasks of this one", async () => {
   );
   assert.equal(
     project.tasks["start:cores"].replace(`${PACKAGE}/cores`, "CORES"),
-    tasks["start:cores"].replace("src/process/cores.ts", "CORES"),
+    tasks["start:cores"].replace("src/core/process/cores.ts", "CORES"),
   );
 });
 

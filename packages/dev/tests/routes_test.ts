@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import * as z from "zod";
 import { tool } from "../../../src/authoring/tool.ts";
-import { ServerInstance } from "../../../src/server/server_instance.ts";
-import { Plan } from "../../../src/server/plan.ts";
-import type { Server } from "../../../src/server/server_options.ts";
-import { memoryKv } from "../../../src/store/memory_kv.ts";
+import { ServerInstance } from "../../../src/core/server/server_instance.ts";
+import { Plan } from "../../../src/core/server/plan.ts";
+import type { Server } from "../../../src/core/server/server_options.ts";
+import { memoryKv } from "../../../src/core/kv/memory_kv.ts";
 import { BASE_URL, IMPLEMENTATION } from "../../../tests/kit/server.ts";
 import { SILENT } from "../../../tests/kit/log.ts";
 import { Client } from "../../client/mod.ts";

@@ -5,7 +5,7 @@ import { STORES } from "../check.ts";
 import { examine, type ExamineOptions } from "../examine.ts";
 import { type Finding, printFinding } from "../finding.ts";
 import { createServer } from "../../../src/server.ts";
-import type { ServerOptions } from "../../../src/server/server_options.ts";
+import type { ServerOptions } from "../../../src/core/server/server_options.ts";
 import { skill } from "../../../src/skill.ts";
 import health from "../../../health.ts";
 import { Browser } from "../../../tests/kit/browser.ts";

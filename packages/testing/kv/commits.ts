@@ -4,8 +4,8 @@
  * @module
  */
 import assert from "node:assert/strict";
-import type { Kv, KvCheck, KvKey } from "../../../src/store/kv.ts";
-import { KvUsageError } from "../../../src/store/kv_error.ts";
+import type { Kv, KvCheck, KvKey } from "../../../src/core/kv/kv.ts";
+import { KvUsageError } from "../../../src/core/kv/kv_error.ts";
 import {
   commit,
   type KvPromise,

@@ -4,8 +4,8 @@
  * @module
  */
 import assert from "node:assert/strict";
-import type { Kv, KvKey } from "../../../src/store/kv.ts";
-import { KvClosedError, KvUsageError } from "../../../src/store/kv_error.ts";
+import type { Kv, KvKey } from "../../../src/core/kv/kv.ts";
+import { KvClosedError, KvUsageError } from "../../../src/core/kv/kv_error.ts";
 import { commit, type KvPromise, refused, write } from "./promise.ts";
 
 /** The longest time that a change may take to be reported, in milliseconds. */

@@ -4,7 +4,7 @@
  * @module
  */
 import assert from "node:assert/strict";
-import type { Kv, KvEntryMaybe, KvKey } from "../../../src/store/kv.ts";
+import type { Kv, KvEntryMaybe, KvKey } from "../../../src/core/kv/kv.ts";
 import { commit, type KvPromise, write } from "./promise.ts";
 
 const ROUNDS = 24;

@@ -5,8 +5,8 @@
  * @module
  */
 import assert from "node:assert/strict";
-import type { Kv, KvAtomic, KvCommit, KvKey } from "../../../src/store/kv.ts";
-import { kvErrorOf, KvLockedError } from "../../../src/store/kv_error.ts";
+import type { Kv, KvAtomic, KvCommit, KvKey } from "../../../src/core/kv/kv.ts";
+import { kvErrorOf, KvLockedError } from "../../../src/core/kv/kv_error.ts";
 
 /** Two handles on one database that is empty, as two processes have them. */
 export interface KvHandles {

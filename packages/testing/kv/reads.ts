@@ -4,8 +4,8 @@
  * @module
  */
 import assert from "node:assert/strict";
-import type { Kv, KvKey, KvSelector } from "../../../src/store/kv.ts";
-import { KvUsageError } from "../../../src/store/kv_error.ts";
+import type { Kv, KvKey, KvSelector } from "../../../src/core/kv/kv.ts";
+import { KvUsageError } from "../../../src/core/kv/kv_error.ts";
 import { commit, type KvPromise, read, refused, write } from "./promise.ts";
 
 /** A value with all that JSON would change or lose. */

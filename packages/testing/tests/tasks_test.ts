@@ -4,8 +4,8 @@ import { type Progress, type RequestOptions, testServer } from "../mod.ts";
 import type { Context } from "../../../src/authoring/context.ts";
 import { build, everything, greet, wait } from "./tools.ts";
 import { result, type Tool, tool, z } from "../../../src/mod.ts";
-import { notYetMeta } from "../../../src/protocol/not_yet.ts";
-import { memoryKv } from "../../../src/store/memory_kv.ts";
+import { notYetMeta } from "../../../src/core/protocol/not_yet.ts";
+import { memoryKv } from "../../../src/core/kv/memory_kv.ts";
 import { until } from "../../../tests/kit/wait.ts";
 
 const forever: Tool = { ...wait, name: "forever", task: "optional" };

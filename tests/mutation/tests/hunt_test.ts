@@ -3,14 +3,14 @@ import { nearestTests, rankOf } from "../hunt.ts";
 
 Deno.test("nearestTests() begins with a file's own test and goes outwards", () => {
   const there = [
-    "tests/mcp/methods/completion_test.ts",
-    "tests/mcp/methods/",
-    "tests/mcp/",
+    "tests/core/mcp/methods/completion_test.ts",
+    "tests/core/mcp/methods/",
+    "tests/core/mcp/",
     "tests/flow/",
   ];
   const found = (isNearOnly: boolean) =>
     nearestTests(
-      "src/mcp/methods/completion.ts",
+      "src/core/mcp/methods/completion.ts",
       (path) => there.includes(path),
       isNearOnly,
     );
@@ -20,9 +20,9 @@ Deno.test("nearestTests() begins with a file's own test and goes outwards", () =
 });
 
 Deno.test("rankOf() tells how near a test is", () => {
-  const rank = (test: string) => rankOf("src/store/rate.ts", test);
-  assert.equal(rank("tests/store/rate_test.ts"), 0);
-  assert.equal(rank("tests/store/tasks_test.ts"), 1);
+  const rank = (test: string) => rankOf("src/core/store/rate.ts", test);
+  assert.equal(rank("tests/core/store/rate_test.ts"), 0);
+  assert.equal(rank("tests/core/store/once_test.ts"), 1);
   assert.equal(rank("tests/flow/limits_test.ts"), 2);
-  assert.equal(rank("tests/pages/routes_test.ts"), 3);
+  assert.equal(rank("tests/core/pages/routes_test.ts"), 3);
 });

@@ -1,0 +1,52 @@
+/**
+ * The caller that a verified JWT of another issuer names.
+ *
+ * @see RFC 9068 §2.2
+ * @module
+ */
+import { errors, type JWTPayload } from "jose";
+import type { Caller } from "../../caller.ts";
+import { issuerId, jwtBinding } from "../../oauth/subject.ts";
+import type { JwtConfig } from "../../settings/credentials.ts";
+import { addressRuleOf, claimAt, isTrue } from "../../provider/identity.ts";
+
+/**
+ * Makes the caller of the claims.
+ *
+ * @throws {errors.JWTInvalid} when they name no person
+ */
+export function callerIn(
+  payload: JWTPayload,
+  { scopeClaims, subjectIn }: Pick<JwtConfig, "scopeClaims"> & {
+    subjectIn(id: string, sub: string): string;
+  },
+): Caller {
+  const text = (claim: unknown) =>
+    typeof claim === "string" ? claim : undefined;
+  const { iss, sub, client_id, azp } = payload;
+  const email = text(payload.email);
+  const isOwnAddress = addressRuleOf(iss!) ?? (() => true);
+  const clientId = text(client_id) ?? text(azp);
+  if (typeof sub !== "string" || sub === "") {
+    throw new errors.JWTInvalid("sub must be a text");
+  }
+  const granted = scopeClaims.map((name) => claimAt(payload, name))
+    .find((claim) => claim !== undefined && claim !== null);
+  const id = issuerId({ issuer: iss! });
+  return {
+    subject: subjectIn(id, sub),
+    door: "jwt",
+    clientId,
+    scopes: Array.isArray(granted)
+      ? granted.filter((one) => typeof one === "string")
+      : text(granted)?.split(" ").filter((one) => one !== "") ?? [],
+    identity: {
+      subject: sub,
+      name: text(payload.name),
+      email,
+      emailVerified: isTrue(payload.email_verified) &&
+        isOwnAddress(email ?? "", payload),
+    },
+    binding: jwtBinding(id, sub),
+  };
+}

@@ -1,0 +1,210 @@
+/**
+ * The door of `AUTH_STRATEGY=jwt`: access tokens of other authorization
+ * servers, whose resource this server is.
+ *
+ * @see RFC 9068 §4
+ * @module
+ */
+import { createRemoteJWKSet, customFetch, decodeJwt, errors } from "jose";
+import type { JwtConfig } from "../../settings/credentials.ts";
+import type { Authenticated, Caller } from "../../caller.ts";
+import type { TokenExchange } from "../../token_exchange.ts";
+import { ChallengeError, HttpError } from "../../errors.ts";
+import { callerIn } from "./jwt_caller.ts";
+import { type Gate, presentedBearer, printChallenge } from "./gate.ts";
+import { type Clock, now } from "../../clock.ts";
+import { recent } from "../../store/recent.ts";
+import { resourceMetadataUrl } from "../../oauth/resource.ts";
+import { isFaultOfJwt, verifySignedJwt } from "../../oauth/signed_jwt.ts";
+import { BLOCKED, isBlocked } from "../../oauth/allowed_users.ts";
+import type { ListEntry } from "../../oauth/list_entry.ts";
+import type { Person } from "../../oauth/person.ts";
+import {
+  isSubjectOfOther,
+  issuerId,
+  parseJwtBinding,
+  subjectOf,
+} from "../../oauth/subject.ts";
+import { upstreamFetch } from "../../provider/upstream_fetch.ts";
+
+/** Subjects of other doors that name no person. */
+const RESERVED_SUBJECTS = ["anonymous", "operator"];
+
+/** The seconds in which the keys of an issuer must arrive. */
+const KEYS_TIMEOUT_SECONDS = 5;
+
+/** The result for a token, remembered for up to a second. */
+interface Verified {
+  authenticated: Authenticated;
+  expiresAt: number;
+  isBlocked: boolean;
+}
+
+/** Makes the door for holders of a trusted issuer's JWT for this resource. */
+export function jwtDoor(
+  options: JwtConfig & {
+    baseUrl: string;
+    /** The prefixes of the subjects of other doors. */
+    otherIds?: readonly string[];
+    /** `OAUTH_BLOCKED`. */
+    blocked?: readonly ListEntry[];
+    /** Returns true if `OAUTH_BLOCKED` has an address of a person's grants. */
+    isKnownBlocked?(subject: string): Promise<boolean>;
+    /** Returns true if an operator has blocked a subject. */
+    isBlockedPerson(subject: string): Promise<boolean>;
+    /** Begins the reads that a person's calls need, while the blocks are read. */
+    readAhead?(subject: string): void;
+    /** Makes the exchange of a JWT for tokens of services behind its issuer. */
+    exchange?(id: string, token: string): TokenExchange | undefined;
+    clock: Clock;
+  },
+): Gate {
+  const { issuers, leewaySeconds, scopeClaims, otherIds = [], clock } = options;
+  const { blocked = [], isKnownBlocked, isBlockedPerson } = options;
+  const fetchKeys = upstreamFetch(fetch, KEYS_TIMEOUT_SECONDS);
+  const keysOf = new Map(issuers.map(({ issuer, jwksUrl }) => [
+    issuer,
+    createRemoteJWKSet(new URL(jwksUrl), { [customFetch]: fetchKeys }),
+  ]));
+  const takenIds = [...otherIds, ...issuers.map(issuerId)];
+  const [firstId] = issuers.map(issuerId);
+  const verified = recent(verify);
+  const unblocked = recent(async (subject) => !await isBlockedPerson(subject));
+
+  async function verify(token: string): Promise<Verified> {
+    const { caller, expiresAt } = await read(token);
+    const person = personOf(caller);
+    const [id] = parseJwtBinding(caller.binding);
+    options.readAhead?.(caller.subject);
+    return {
+      authenticated: {
+        caller,
+        exchange: options.exchange?.(id, token),
+        isLive: () => isUnblocked(person.subject),
+        isAccepted: () => Promise.resolve(expiresAt > now(clock)),
+      },
+      expiresAt,
+      isBlocked: await isShutOut(person),
+    };
+  }
+
+  function isTrusted(id: string): boolean {
+    return issuers.some((issuer) => issuerId(issuer) === id);
+  }
+
+  /** True if the settings or an operator block someone. */
+  async function isShutOut(person: Person): Promise<boolean> {
+    return isBlocked({ ...person, clientId: "" }, blocked) ||
+      await isKnownBlocked?.(person.subject) ||
+      await isBlockedPerson(person.subject);
+  }
+
+  /** True if no operator had blocked someone up to a second ago. */
+  async function isUnblocked(subject: string): Promise<boolean> {
+    return await unblocked.find(subject) === true;
+  }
+
+  async function read(
+    token: string,
+  ): Promise<{ caller: Caller; expiresAt: number }> {
+    try {
+      const issuer = decodeJwt(token).iss;
+      const keys = issuer === undefined ? undefined : keysOf.get(issuer);
+      if (keys === undefined) {
+        throw new errors.JWTInvalid("iss must be one of JWT_ISSUER");
+      }
+      const { payload, protectedHeader } = await verifySignedJwt(token, keys, {
+        issuer,
+        audience: [...options.audiences],
+        requiredClaims: ["exp", "sub"],
+        clockTolerance: leewaySeconds,
+        now: now(clock),
+      });
+      const { typ = "" } = protectedHeader as { typ?: unknown };
+      if (typeof typ !== "string" || !options.types.includes(mediaType(typ))) {
+        throw new errors.JWTInvalid("typ must be one of JWT_TYPE");
+      }
+      return {
+        caller: callerIn(payload, { scopeClaims, subjectIn }),
+        expiresAt: payload.exp! + leewaySeconds,
+      };
+    } catch (cause) {
+      throw isFaultOfJwt(cause)
+        ? new ChallengeError(
+          "The access token is not valid for this server",
+          "invalid_token",
+          [],
+          { cause },
+        )
+        // A 401 would make clients throw good tokens away.
+        : new HttpError(503, "The token issuer's keys cannot be read", {
+          cause,
+        });
+    }
+  }
+
+  /**
+   * Makes a person's subject here. Of the first issuer it is `sub` alone,
+   * unless another door could have the same subject, or knows the same people.
+   */
+  function subjectIn(id: string, sub: string): string {
+    const isFree = id === firstId && !otherIds.includes(id) &&
+      !RESERVED_SUBJECTS.includes(sub) &&
+      !isSubjectOfOther(sub, takenIds);
+    return isFree ? sub : subjectOf(id, { subject: sub });
+  }
+
+  function admit(found: Verified | undefined): Authenticated {
+    if (!found || found.expiresAt <= now(clock)) {
+      throw new ChallengeError("The access token has expired", "invalid_token");
+    }
+    // Not 401: another token of their issuer would be refused too.
+    if (found.isBlocked) throw new HttpError(403, BLOCKED);
+    return found.authenticated;
+  }
+
+  return {
+    authenticate(headers) {
+      const found = verified.find(presentedBearer(headers));
+      return found instanceof Promise ? found.then(admit) : admit(found);
+    },
+
+    // A caller comes back while their issuer is trusted: no one reports that a
+    // JWT was revoked.
+    async restore(caller) {
+      if (caller.door !== "jwt") return undefined;
+      const [id, sub] = parseJwtBinding(caller.binding);
+      const person = personOf(caller);
+      if (!isTrusted(id) || await isShutOut(person)) return undefined;
+      return {
+        // Computed anew: `JWT_ISSUER` may have another issuer first by now.
+        caller: { ...caller, subject: subjectIn(id, sub) },
+        isLive: () => isUnblocked(person.subject),
+      };
+    },
+
+    isConfigured: ({ door, binding }) =>
+      door === "jwt" && isTrusted(parseJwtBinding(binding)[0]),
+
+    challenge: (refusal, sid) =>
+      printChallenge(refusal, {
+        resource_metadata: resourceMetadataUrl(options.baseUrl, sid),
+      }),
+  };
+}
+
+/** Gives the person of a caller, always with the issuer in the subject. */
+function personOf(
+  { binding, identity }: Pick<Caller, "binding" | "identity">,
+): Person {
+  const [id, subject] = parseJwtBinding(binding);
+  return {
+    subject: subjectOf(id, { subject }),
+    identity: identity ?? { subject },
+  };
+}
+
+/** Normalizes a media type, "" for none (RFC 7515 §4.1.9). */
+function mediaType(typ: string): string {
+  return typ.toLowerCase().replace(/^application\//, "");
+}

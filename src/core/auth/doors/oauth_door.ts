@@ -1,0 +1,170 @@
+/**
+ * The door of `AUTH_STRATEGY=oauth`: access tokens that we issued.
+ *
+ * @module
+ */
+import type { Scopes } from "../../../authoring/scope.ts";
+import type { Authenticated } from "../../caller.ts";
+import { type Clock, now } from "../../clock.ts";
+import { ChallengeError, HttpError } from "../../errors.ts";
+import type { AccessTokenStore } from "../../store/access_tokens.ts";
+import type { GrantStore } from "../../store/grants.ts";
+import { recent } from "../../store/recent.ts";
+import type { ProviderTokens } from "../../provider/provider_tokens.ts";
+import { parseCredential } from "../../oauth/credential.ts";
+import {
+  callerOf,
+  endOfToken,
+  type Grant,
+  withinLifetimes,
+} from "../../oauth/grant.ts";
+import type {
+  EffectiveScopes,
+  FindEffectiveScopes,
+} from "../../oauth/effective_scopes.ts";
+import type { Lifetimes } from "../../oauth/lifetimes.ts";
+import {
+  resourceMetadataUrl,
+  serverMetadataUrl,
+} from "../../oauth/resource.ts";
+import { type Gate, presentedBearer, printChallenge } from "./gate.ts";
+
+/** The result for a token, remembered for up to a second. */
+interface Verified {
+  authenticated: Authenticated;
+  expiresAt: number;
+  /** True if the person paused the connection. */
+  isPaused: boolean;
+}
+
+/**
+ * Makes the door for holders of a live token whose grant is valid here. Work
+ * without a request is let in by its grant alone. Both answers are at most a
+ * second stale.
+ */
+export function oauthDoor(
+  parts: {
+    baseUrl: string;
+    /** The listed providers. */
+    providers: readonly { id: string }[];
+    /** The scopes of every sign-in, for challenges. */
+    scopes: Pick<Scopes, "usual">;
+    /** Computes the scopes of a grant that are still effective. */
+    effectiveScopes: FindEffectiveScopes;
+    accessTokens: Pick<AccessTokenStore, "find" | "findGrant">;
+    grants: Pick<GrantStore, "touch">;
+    upstream: ProviderTokens["upstream"];
+    exchange: ProviderTokens["exchange"];
+    lifetimes: Lifetimes;
+    /** Begins the reads that a grant's calls need, while its token is read. */
+    readAhead?(grantId: string): void;
+    clock: Clock;
+  },
+): Gate {
+  const { baseUrl, providers, effectiveScopes, accessTokens, grants } = parts;
+  const { lifetimes, clock } = parts;
+  const verified = recent(read);
+  const live = recent(accessTokens.findGrant);
+
+  async function find(
+    grantId: string,
+    scopes: readonly string[],
+  ): Promise<{ grant: Grant; effective: EffectiveScopes } | undefined> {
+    const grant = await live.find(grantId);
+    if (!grant || grant.pausedAt !== undefined) return undefined;
+    const { expiresAt } = withinLifetimes(grant, lifetimes);
+    const effective = expiresAt > now(clock) && effectiveScopes(grant, scopes);
+    return effective ? { grant, effective } : undefined;
+  }
+
+  /** True if a grant still has all these scopes. */
+  async function stillHasScopes(
+    grantId: string,
+    scopes: readonly string[],
+  ): Promise<boolean> {
+    const found = await find(grantId, scopes);
+    return found?.effective.scopes.length === scopes.length;
+  }
+
+  /** True while a token has neither expired nor been revoked. */
+  async function isAccepted(
+    token: string,
+    expiresAt: number,
+  ): Promise<boolean> {
+    return expiresAt > now(clock) && await verified.find(token) !== undefined;
+  }
+
+  async function read(token: string): Promise<Verified | undefined> {
+    const access = await accessTokens.find(token);
+    if (!access) return undefined;
+    const { grant, dataKey } = access;
+    const effective = effectiveScopes(grant, access.scopes);
+    if (!effective) return undefined;
+    const isPaused = grant.pausedAt !== undefined;
+    const expiresAt = endOfToken(grant, access, lifetimes);
+    if (grant.kind === "token" && !isPaused) grants.touch(grant.id);
+    return {
+      authenticated: {
+        caller: callerOf(grant, effective),
+        ...dataKey && {
+          upstream: parts.upstream({ grant, dataKey }),
+          exchange: parts.exchange({ grant, dataKey }),
+        },
+        isLive: (grantId = grant.id) =>
+          stillHasScopes(grantId, effective.scopes),
+        isAccepted: () => isAccepted(token, expiresAt),
+      },
+      expiresAt,
+      isPaused,
+    };
+  }
+
+  function admit(found: Verified | undefined): Authenticated {
+    if (found && found.expiresAt > now(clock)) {
+      if (!found.isPaused) return found.authenticated;
+      // Not 401: a client would throw away tokens that will work again later.
+      throw new HttpError(
+        403,
+        `This connection is paused: resume it at ${baseUrl}/account`,
+      );
+    }
+    throw new ChallengeError(
+      "The access token is unknown, expired or revoked",
+      "invalid_token",
+    );
+  }
+
+  return {
+    authenticate(headers) {
+      const token = presentedBearer(headers);
+      const found = verified.find(token);
+      if (!(found instanceof Promise)) return admit(found);
+      const grantId = parts.readAhead && parseCredential(token)?.grantId;
+      if (grantId !== undefined) parts.readAhead!(grantId);
+      return found.then(admit);
+    },
+
+    // Without `upstream`: the provider's tokens are sealed with the access
+    // token.
+    async restore({ grantId = "", scopes }) {
+      const found = await find(grantId, scopes === "all" ? [] : scopes);
+      if (!found) return undefined;
+      const { grant, effective } = found;
+      return {
+        caller: callerOf(grant, effective),
+        isLive: (id = grantId) => stillHasScopes(id, effective.scopes),
+      };
+    },
+
+    isConfigured: ({ door, provider }) =>
+      (door === "oauth" || door === "token") &&
+      (provider === undefined || providers.some(({ id }) => id === provider)),
+
+    challenge: (refusal, sid) =>
+      // RFC 9728 clients follow the first; other clients look for the second.
+      printChallenge(refusal, {
+        resource_metadata: resourceMetadataUrl(baseUrl, sid),
+        authorization_uri: serverMetadataUrl(baseUrl),
+      }, parts.scopes.usual),
+  };
+}

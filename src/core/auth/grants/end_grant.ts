@@ -1,0 +1,150 @@
+/**
+ * The end of grants at someone's request, one by one or all of a person, a
+ * machine or a client.
+ *
+ * @module
+ */
+import { bindingOf, type Grant } from "../../oauth/grant.ts";
+import { jwtBindingOf } from "../../oauth/subject.ts";
+import type { AccountStore } from "../../../features/accounts/accounts.ts";
+import type { AccountSessionStore } from "../../../features/account_page/account_sessions.ts";
+import type { Database, Entry } from "../../kv/database.ts";
+import type { GrantStore } from "../../store/grants.ts";
+import type { SessionStore } from "../../store/sessions.ts";
+import type { TaskStore } from "../../../features/work/tasks.ts";
+
+const CLOSED_AT_ONCE = 10;
+
+interface EndedGrant {
+  grant: Grant;
+  /** The grant's entry, if it was just read. */
+  read?: Entry<Grant>;
+}
+
+export type EndGrants = ReturnType<typeof grantsEnd>;
+
+/**
+ * Makes the function that ends grants with everything that belongs to them. It
+ * lists a person's sessions and tasks once, however many of their grants end.
+ */
+export function grantsEnd(
+  { grants, sessions, tasks, database }: {
+    grants: Pick<GrantStore, "close" | "unlist">;
+    database: Pick<Database, "background">;
+    sessions: Pick<SessionStore, "closeAllOf">;
+    tasks: Pick<TaskStore, "cancelAllOf">;
+  },
+) {
+  async function endOf(
+    binding: string,
+    [first, ...rest]: readonly EndedGrant[],
+  ): Promise<void> {
+    const ids = new Set([first, ...rest].map(({ grant }) => grant.id));
+    const [endSessions, endTasks] = await Promise.all([
+      sessions.closeAllOf(binding, ids),
+      tasks.cancelAllOf(binding, ids),
+    ]);
+    // The sessions end in the same commit as the first grant: after a failure,
+    // a second try would find the grant closed, and leave its sessions open.
+    // Tasks end by themselves.
+    await grants.close(first.grant.id, {
+      read: first.read,
+      extraWrites: endSessions.write,
+    });
+    endSessions.report();
+    while (rest.length > 0) {
+      await Promise.all(
+        rest.splice(-CLOSED_AT_ONCE).map(({ grant, read }) =>
+          grants.close(grant.id, { read })
+        ),
+      );
+    }
+    endTasks();
+  }
+
+  return async function endGrants(ended: readonly EndedGrant[]): Promise<void> {
+    const byBinding = Map.groupBy(ended, ({ grant }) => bindingOf(grant));
+    for (const [binding, some] of byBinding) await endOf(binding, some);
+    database.background(() => grants.unlist(ended.map(({ grant }) => grant)));
+  };
+}
+
+const MAX_ROUNDS = 5;
+
+/** The stores in which something of a subject may be open. */
+interface SubjectStores {
+  accounts: Pick<AccountStore, "forgetAllOf">;
+  accountSessions: Pick<AccountSessionStore, "closeAllOf">;
+  grants: Pick<GrantStore, "listOpen">;
+  database: Pick<Database, "commit">;
+  sessions: Pick<SessionStore, "closeAllOf">;
+  tasks: Pick<TaskStore, "cancelAllOf">;
+  endGrants: EndGrants;
+}
+
+/** Sessions and tasks of a caller with another issuer's JWTs have no grant. */
+const NO_GRANT = new Set([undefined]);
+
+/** Ends the sessions and tasks that a person opened with an issuer's JWTs. */
+async function endOfTokens(
+  subject: string,
+  { database, sessions, tasks }: SubjectStores,
+): Promise<void> {
+  const binding = jwtBindingOf(subject);
+  if (binding === undefined) return;
+  const [endSessions, endTasks] = await Promise.all([
+    sessions.closeAllOf(binding, NO_GRANT),
+    tasks.cancelAllOf(binding, NO_GRANT),
+  ]);
+  await database.commit(endSessions.write);
+  endSessions.report();
+  endTasks();
+}
+
+/** The numbers of what was open of a subject. */
+export interface EndedCounts {
+  grants: number;
+  /** The accounts at other services. */
+  accounts: number;
+}
+
+/**
+ * Ends everything of a subject: grants, also with codes that are not redeemed,
+ * sessions and tasks, sign-ins to the account page, and accounts at other
+ * services.
+ */
+export async function endSubject(
+  subject: string,
+  stores: SubjectStores,
+): Promise<EndedCounts> {
+  const { accounts, accountSessions, grants, endGrants } = stores;
+  await endOfTokens(subject, stores);
+  const counts = { grants: 0, accounts: 0 };
+  // Repeated until no grant is open: a client may get another one meanwhile.
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    await accountSessions.closeAllOf(subject);
+    // After the sessions: no page connects another one from then on.
+    counts.accounts += await accounts.forgetAllOf(subject);
+    const open = await grants.listOpen(subject);
+    if (open.length === 0) break;
+    counts.grants += open.length;
+    await endGrants(open.map((read) => ({ grant: read.value, read })));
+  }
+  return counts;
+}
+
+/** Ends the open grants of a client, by its short ID; gives their number. */
+export async function endClient(
+  shortId: string,
+  { grants, endGrants }: {
+    grants: Pick<GrantStore, "openOfClient">;
+    endGrants: EndGrants;
+  },
+): Promise<number> {
+  let count = 0;
+  for await (const open of grants.openOfClient(shortId)) {
+    count += open.length;
+    await endGrants(open.map((read) => ({ grant: read.value, read })));
+  }
+  return count;
+}

@@ -1,0 +1,190 @@
+/**
+ * The data kept about a person: a copy of it without secrets, and its end.
+ *
+ * @module
+ */
+import type { AccessTokenStore } from "../../store/access_tokens.ts";
+import type { AccountStore } from "../../../features/accounts/accounts.ts";
+import type { AccountSessionStore } from "../../../features/account_page/account_sessions.ts";
+import type { BlockStore } from "../../store/blocks.ts";
+import type { ConnectionStore } from "../../store/connections.ts";
+import type { Database } from "../../kv/database.ts";
+import { markErased } from "../../store/erased.ts";
+import type { GrantStore } from "../../store/grants.ts";
+import type { NotedCall } from "../../../features/ledger/call_list.ts";
+import type { LedgerStore } from "../../../features/ledger/ledger.ts";
+import type { SessionStore } from "../../store/sessions.ts";
+import type { TaskStore } from "../../../features/work/tasks.ts";
+import type { WaitStore } from "../../../features/questions/waits.ts";
+import {
+  bindingAt,
+  bindingOf,
+  type Grant,
+  ledgerIdOf,
+} from "../../oauth/grant.ts";
+import { jwtBindingOf } from "../../oauth/subject.ts";
+import { type EndedCounts, type EndGrants, endSubject } from "./end_grant.ts";
+
+/** A connection or an access token in a copy, ended or not. */
+type CopiedGrant =
+  & Omit<Grant, "refreshKey" | "refreshTokens" | "listedAs">
+  & {
+    calls: NotedCall[];
+  };
+
+/** Prints a copy as JSON, with times in ISO 8601. */
+function printCopied(value: unknown): string {
+  return JSON.stringify(
+    value,
+    (key, value) =>
+      typeof value === "number" && /^at$|At$/.test(key)
+        ? new Date(value * 1000).toISOString()
+        : value,
+    2,
+  );
+}
+
+/** The stores in which something is kept about a person. */
+interface PersonStores {
+  database: Database;
+  accounts: Pick<AccountStore, "forgetAllOf" | "listOf">;
+  accessTokens: Pick<AccessTokenStore, "forget">;
+  accountSessions: Pick<AccountSessionStore, "closeAllOf" | "listOf">;
+  blocks: Pick<BlockStore, "find">;
+  connections: Pick<ConnectionStore, "forget" | "listOf">;
+  grants: Pick<GrantStore, "forget" | "kept" | "listOpen" | "unlist">;
+  ledger: Pick<LedgerStore, "list">;
+  sessions: Pick<SessionStore, "closeAllOf" | "countsOf" | "forgetAllOf">;
+  tasks: Pick<TaskStore, "cancelAllOf" | "forgetAllOf" | "listOf">;
+  waits: Pick<WaitStore, "forgetAllOf" | "listKept">;
+  endGrants: EndGrants;
+  /** Finds the base URL of the server; undefined if it has never started. */
+  findBaseUrl(): Promise<string | undefined>;
+}
+
+/** Makes the reader and the eraser of what is kept about people. */
+export function personData(stores: PersonStores) {
+  const { database, grants, ledger, sessions, tasks, connections } = stores;
+  const { accountSessions, accessTokens, blocks, waits } = stores;
+
+  /** Lists the bindings of a person that are known without a grant. */
+  async function bindingsOf(subject: string): Promise<Set<string>> {
+    const baseUrl = await stores.findBaseUrl();
+    const bindings = [
+      baseUrl && bindingAt(baseUrl, subject),
+      jwtBindingOf(subject),
+    ];
+    return new Set(bindings.filter((binding) => binding !== undefined));
+  }
+
+  /** Copies the grants of a person with their calls, some at a time. */
+  async function* grantsOf(subject: string): AsyncGenerator<CopiedGrant[]> {
+    for await (const kept of grants.kept(subject)) {
+      const calls = await ledger.list(kept.map(ledgerIdOf));
+      yield kept.map((
+        { refreshKey: _, refreshTokens: __, listedAs: ___, ...grant },
+        index,
+      ) => ({ ...grant, calls: calls[index] }));
+    }
+  }
+
+  /** Reads everything but the grants. */
+  async function restOf(subject: string, bindings: ReadonlySet<string>) {
+    const counts = await Promise.all(
+      [...bindings].map((binding) => sessions.countsOf(binding)),
+    );
+    return {
+      changedConnections: await connections.listOf(subject),
+      sessions: counts.reduce(
+        (sum, { of }) => sum + [...of.values()].reduce((a, b) => a + b, 0),
+        0,
+      ),
+      tasks: (await Promise.all([...bindings].map(tasks.listOf))).flat().map(
+        ({ createdMilliseconds, ...task }) => ({
+          ...task,
+          createdAt: Math.floor(createdMilliseconds / 1000),
+        }),
+      ),
+      accounts: await stores.accounts.listOf(subject),
+      accountSessions: await accountSessions.listOf(subject),
+      waits: (await waits.listKept(subject)).map((
+        { key: _key, id: _id, ...wait },
+      ) => wait),
+    };
+  }
+
+  /** Gathers everything that is kept about a person, without secrets. */
+  async function gather(subject: string) {
+    const bindings = await bindingsOf(subject);
+    const kept: CopiedGrant[] = [];
+    for await (const some of grantsOf(subject)) kept.push(...some);
+    for (const grant of kept) bindings.add(bindingOf(grant));
+    return {
+      subject,
+      block: await blocks.find(subject) ?? null,
+      connections: kept,
+      ...await restOf(subject, bindings),
+    };
+  }
+
+  return {
+    gather,
+
+    /** True if anything is kept about a person. */
+    async isKnown(subject: string): Promise<boolean> {
+      if (await blocks.find(subject)) return true;
+      for await (const kept of grants.kept(subject)) {
+        if (kept.length > 0) return true;
+      }
+      const bindings = await bindingsOf(subject);
+      const { sessions: count, ...lists } = await restOf(subject, bindings);
+      return count > 0 ||
+        Object.values(lists).some(({ length }) => length > 0);
+    },
+
+    /** Prints the result of `gather` as JSON, while it is read. */
+    async *print(subject: string): AsyncGenerator<string> {
+      const bindings = await bindingsOf(subject);
+      const block = await blocks.find(subject) ?? null;
+      const head = printCopied({ subject, block });
+      yield head.slice(0, -"\n}".length) + `,\n  "connections": [`;
+      let isFirst = true;
+      for await (const some of grantsOf(subject)) {
+        for (const grant of some) {
+          bindings.add(bindingOf(grant));
+          yield `${isFirst ? "" : ","}\n${printCopied(grant)}`;
+          isFirst = false;
+        }
+      }
+      const rest = await restOf(subject, bindings);
+      yield `\n  ],${printCopied(rest).slice(1)}\n`;
+    },
+
+    /**
+     * Ends everything of a person, and deletes what is kept about them. After a
+     * failure it can be repeated, because the list of grants is deleted last.
+     */
+    async erase(subject: string): Promise<EndedCounts> {
+      const counts = await endSubject(subject, stores);
+      const bindings = await bindingsOf(subject);
+      for await (const kept of grants.kept(subject)) {
+        for (const grant of kept) bindings.add(bindingOf(grant));
+        // From here on, calls that still run store nothing more for these
+        // grants.
+        await markErased(database, kept.map(({ id }) => id));
+      }
+      for (const binding of bindings) {
+        await tasks.forgetAllOf(binding);
+        await sessions.forgetAllOf(binding);
+      }
+      await connections.forget(subject);
+      await accessTokens.forget(subject);
+      await waits.forgetAllOf(subject);
+      await grants.unlist([{ subject }]);
+      await grants.forget(subject);
+      // The person may have signed in meanwhile.
+      await accountSessions.closeAllOf(subject);
+      return counts;
+    },
+  };
+}

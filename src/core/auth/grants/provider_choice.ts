@@ -1,0 +1,135 @@
+/**
+ * The choice among several providers, by the person or by an e-mail address;
+ * and the authorization URL at the provider, with PKCE verifier and nonce.
+ *
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import { base64url, fingerprint } from "../../crypto/crypto.ts";
+import { keepCookie, readCookie } from "../../http/browser.ts";
+import { page } from "../../pages/respond.ts";
+import {
+  ChooserPage,
+  type ProviderOption,
+} from "../../pages/provider_buttons.tsx";
+import type { PageProps } from "../../pages/layout.tsx";
+import type { ProviderHints } from "../../oauth/authorization_request.ts";
+import { APPROVAL_TTL_SECONDS } from "../../oauth/lifetimes.ts";
+import type {
+  SignInProvider,
+  SignInProviders,
+} from "../../provider/sign_in_providers.ts";
+import { invalidRequest } from "../../oauth/parameters.ts";
+import { deriveKey } from "../../oauth/data_key.ts";
+import { codeChallenge } from "../../oauth/pkce.ts";
+
+export function providerChoice(
+  { baseUrl, providers, frame }: {
+    baseUrl: string;
+    providers: SignInProviders;
+    frame: PageProps;
+  },
+) {
+  const cookie = { name: "provider", baseUrl };
+
+  /** Lists the providers, first the one that this browser used last. */
+  function options(c: Context): ProviderOption[] {
+    const last = readCookie(c, cookie);
+    return providers.all.map(({ id, key, provider: { name } }) => ({
+      key,
+      name,
+      isLast: providers.all.length > 1 && fingerprint(id) === last,
+    })).toSorted((a, b) => Number(b.isLast) - Number(a.isLast));
+  }
+
+  return {
+    options,
+
+    /**
+     * Finds the provider that a form names, or that of the domain in
+     * `login_hint`, or the only one. Undefined if the person has to choose:
+     * among several without a name or a domain, or because of the prompt
+     * `select_account`.
+     *
+     * @throws {OAuthError} `invalid_request` if a form names one that is not
+     * listed
+     */
+    find(
+      { key, providerHints: { loginHint, prompts = [] } = {} }: {
+        key?: string;
+        providerHints?: ProviderHints;
+      },
+    ): SignInProvider | undefined {
+      if (key === undefined) {
+        const isAsked = prompts.includes("select_account");
+        return providers.forAddress(isAsked ? undefined : loginHint);
+      }
+      const named = providers.find(key);
+      if (named) return named;
+      throw invalidRequest(
+        "No such provider is here any more: start again in the app",
+        "expired",
+      );
+    },
+
+    /** Asks the person on a page whose form goes to `POST /authorize`. */
+    ask: (c: Context, fields: readonly (readonly [string, string])[]) =>
+      page(
+        c,
+        ChooserPage({
+          ...frame,
+          fields,
+          action: `${frame.base}/authorize`,
+          options: options(c),
+        }),
+        { forms: "any" },
+      ),
+
+    remember(c: Context, { id, key }: SignInProvider): void {
+      if (key === undefined) return;
+      keepCookie(c, cookie, fingerprint(id), APPROVAL_TTL_SECONDS);
+    },
+  };
+}
+
+/** Makes the authorization URL at a provider for a request of a browser. */
+export async function providerUrl(
+  { provider, redirectUri, key }: SignInProvider,
+  { handle, state = handle, browser, providerHints, isFresh }: {
+    handle: string;
+    /** The handle by default. */
+    state?: string;
+    browser: string;
+    providerHints?: ProviderHints;
+    /** True if the provider must ask again who the person is. */
+    isFresh?: boolean;
+  },
+): Promise<URL> {
+  const { codeVerifier, nonce } = upstreamSecrets(handle, browser, { key });
+  return await provider.authorizationUrl({
+    ...providerHints,
+    isFresh,
+    state,
+    nonce,
+    codeChallenge: codeChallenge(codeVerifier),
+    redirectUri,
+  });
+}
+
+/**
+ * Derives the PKCE verifier and the nonce of one sign-in at the provider from
+ * the browser's cookie and the request's handle. A reader of the database or of
+ * the addresses cannot derive them, and only this browser can finish. Of
+ * several providers each gets its own: one that the person did not choose in
+ * the end has nothing by which a code of another can be redeemed.
+ */
+export function upstreamSecrets(
+  handle: string,
+  browser: string,
+  { key }: { key?: string },
+): { codeVerifier: string; nonce: string } {
+  const name = key === undefined ? "upstream" : `upstream ${key}`;
+  const derive = (purpose: string) =>
+    base64url(deriveKey(`${browser} ${handle}`, `${name} ${purpose}`));
+  return { codeVerifier: derive("code_verifier"), nonce: derive("nonce") };
+}

@@ -1,0 +1,179 @@
+/**
+ * The sign-in of a server, as `AUTH_STRATEGY` says: the authorization server, an
+ * app of its own, or routes that say that there is none. The gate of `/mcp` is
+ * loaded without them: `doors/oauth_door.ts` verifies access tokens.
+ *
+ * @module
+ */
+import { type Context, Hono } from "@hono/hono";
+import { accountRoutes } from "../../../features/account_page/account.ts";
+import { assertionVerifier } from "../../../features/id_jag/assertion_issuers.ts";
+import { usualClaims } from "../../provider/identity.ts";
+import type { TrustedIssuer } from "../../../features/id_jag/identity_assertion.ts";
+import {
+  authorizationServerMetadata,
+  protectedResourceMetadataEndpoint,
+  serverMetadataPaths,
+} from "./well_known.ts";
+import { issuerId } from "../../oauth/subject.ts";
+import type { ProviderApplication } from "../../settings/application.ts";
+import type { OAuthConfig } from "../../settings/oauth.ts";
+import { CALLBACK_PATH } from "../../settings/providers.ts";
+import { attemptRecorder } from "./attempt_recorder.ts";
+import { authorizeEndpoint } from "./authorize.ts";
+import { consentEndpoint } from "./consent.ts";
+import { providerCallbackEndpoint } from "./provider_callback.ts";
+import type { AppEnv } from "../../http/client_address.ts";
+import { rateLimit, waiveRate } from "../../http/rate_limit.ts";
+import { registerEndpoint } from "./register.ts";
+import { revokeEndpoint } from "./revoke.ts";
+import { tokenEndpoint } from "./token.ts";
+import {
+  type AuthorizationServerOptions,
+  authorizationServices,
+} from "../services.ts";
+import type { AuthConfig } from "../../settings/auth.ts";
+import { HttpError } from "../../errors.ts";
+
+/** Finds our application at the provider whose people an issuer vouches for. */
+function applicationOf(
+  { providers }: OAuthConfig,
+  by: TrustedIssuer,
+): Pick<ProviderApplication, "groupsClaim"> {
+  const [only, ...others] = providers;
+  const found = others.length === 0
+    ? only
+    : providers.find(({ id }) => id === issuerId(by));
+  return found && found.config.provider !== "dev" ? found.config : {};
+}
+
+/** Makes the authorization server of `AUTH_STRATEGY=oauth`. */
+export function authorizationServer(options: AuthorizationServerOptions) {
+  const services = authorizationServices(options);
+  const { config, baseUrl, clock } = services;
+  const { assertionIssuers } = config;
+  const verifyAssertion = assertionIssuers.length === 0
+    ? undefined
+    : assertionVerifier(assertionIssuers, {
+      memberships: (by) => usualClaims(applicationOf(config, by)),
+      clock,
+    });
+  const limit = (endpoint: string, perSecond: number) =>
+    rateLimit(services, endpoint, perSecond);
+  const authorizing = limit("authorize", 10);
+  // A failure is cheap here, and others at the same address must be able to
+  // refresh.
+  const issuing = limit("token", 200);
+  const returning = limit("callback", 10);
+  const account = accountRoutes(services, limit("account", 10));
+  const finishSignIn = providerCallbackEndpoint(services);
+  const recorded = attemptRecorder(services);
+
+  const app = new Hono<AppEnv>();
+  const metadata = authorizationServerMetadata(options);
+  for (const path of serverMetadataPaths(baseUrl)) {
+    app.get(path, (c) => c.json(metadata));
+  }
+  for (const path of ["/register", "/token", "/revoke"]) {
+    app.use(path, async (c, next) => {
+      c.header("Cache-Control", "no-store");
+      await next();
+    });
+  }
+  const registering = limit("register", 2);
+  app.post("/register", recorded, registering, registerEndpoint(services));
+  app.get("/authorize", recorded, authorizing, authorizeEndpoint(services));
+  app.post("/authorize", recorded, authorizing, consentEndpoint(services));
+  const providerCallback = async (c: Context) => {
+    if (!account.isReturning(c)) return await finishSignIn(c);
+    const response = await account.finish(c);
+    waiveRate(c);
+    return response;
+  };
+  // A single provider answers at the first path, each of several at its own.
+  for (const path of [CALLBACK_PATH, `${CALLBACK_PATH}/:provider`]) {
+    app.get(path, recorded, returning, providerCallback);
+  }
+  const token = tokenEndpoint({ ...services, verifyAssertion });
+  app.post("/token", recorded, issuing, token);
+  app.post("/revoke", issuing, revokeEndpoint(services));
+  app.route("/", account.app);
+
+  return {
+    app,
+    providers: services.providers.all,
+    /** Makes the provider's API in the name of the person behind a grant. */
+    upstream: services.providerTokens.upstream,
+    /** Makes the exchange of that person's tokens for those of services. */
+    exchange: services.providerTokens.exchange,
+    /** Ends background work, after the last request. */
+    close: async () => {
+      await services.attempts.close();
+    },
+  };
+}
+
+/** The routes of a sign-in; if there is none, they answer so. */
+export type SignIn =
+  & Pick<ReturnType<typeof authorizationServer>, "app">
+  & Partial<ReturnType<typeof authorizationServer>>;
+
+/** Makes the sign-in of a server, whatever its strategy. */
+export function signIn(
+  { auth, ...options }: Omit<AuthorizationServerOptions, "config"> & {
+    auth: AuthConfig;
+  },
+): SignIn {
+  const { baseUrl, serverTitle: title, scopes } = options;
+  const { oauth, jwt } = auth;
+  const server = oauth && authorizationServer({ ...options, config: oauth });
+  const app = new Hono<AppEnv>();
+  app.route("/", server?.app ?? closedServer(auth, baseUrl));
+  const others = jwt?.issuers.map(({ issuer }) => issuer) ?? [];
+  const metadata = server || jwt
+    ? protectedResourceMetadataEndpoint({
+      ...options,
+      scopesSupported: scopes.usual,
+      issuers: server ? [baseUrl, ...others] : others,
+      title,
+    })
+    : refusal(404, auth);
+  app.get("/.well-known/oauth-protected-resource", metadata);
+  app.get("/.well-known/oauth-protected-resource/*", metadata);
+  return { ...server, app };
+}
+
+/** The steps of an attempt to connect. */
+export const STEPS: readonly string[] = [
+  "POST /register",
+  "GET /authorize",
+  "POST /authorize",
+  `GET ${CALLBACK_PATH}`,
+  `GET ${CALLBACK_PATH}/:provider`,
+  "POST /token",
+  "POST /revoke",
+];
+
+/** Makes the routes of a server that is no authorization server. */
+function closedServer(auth: AuthConfig, baseUrl: string): Hono<AppEnv> {
+  const app = new Hono<AppEnv>();
+  // Clients take a missing document for "no sign-in", and a 5xx for an outage.
+  const missing = refusal(404, auth);
+  for (const path of serverMetadataPaths(baseUrl)) app.get(path, missing);
+  for (const endpoint of [...STEPS, "GET /account/*", "POST /account/*"]) {
+    const [method, path] = endpoint.split(" ");
+    app.on(method, path, refusal(501, auth));
+  }
+  return app;
+}
+
+/** Makes an endpoint that only says that no one signs in here. */
+function refusal(status: 404 | 501, auth: AuthConfig): () => never {
+  const strategies = Object.keys(auth).join(",") || "none";
+  // For the log only.
+  const cause = `AUTH_STRATEGY is ${strategies}. To let people sign in: ` +
+    "AUTH_STRATEGY=oauth, OAUTH_PROVIDER, OAUTH_CLIENT_ID, OAUTH_CLIENT_SECRET";
+  return () => {
+    throw new HttpError(status, "This server has no sign-in", { cause });
+  };
+}

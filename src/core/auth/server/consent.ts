@@ -1,0 +1,122 @@
+/**
+ * `POST /authorize`: the person's decision on the consent page.
+ *
+ * @module
+ */
+import {
+  invalidRequest,
+  type Parameters as Form,
+} from "../../oauth/parameters.ts";
+import type { Context } from "@hono/hono";
+import type { OAuthError } from "../../errors.ts";
+import { shortClientId } from "../../oauth/client_id.ts";
+import { authorizationResponseUrl } from "../../oauth/authorization_request.ts";
+import { OFFLINE_ACCESS, opensNothing } from "../../oauth/scope.ts";
+import { BOXES } from "../../pages/scope_boxes.tsx";
+import type { FoundRequest } from "../../store/authorization_requests.ts";
+import { readParameters } from "../../http/body.ts";
+import { findBrowserRequest } from "./browser_request.ts";
+import { askProvider } from "../../provider/unavailable.ts";
+import { providerUrl } from "../grants/provider_choice.ts";
+import { checkSameSite, redirect } from "../../http/browser.ts";
+import type { AuthServices } from "../services.ts";
+
+/** Sends the browser to the provider, or a refusal to the client. */
+export function consentEndpoint(
+  services: AuthServices,
+): (c: Context) => Promise<Response> {
+  const { baseUrl, choice, requests, log } = services;
+
+  async function deny(c: Context, found: FoundRequest): Promise<Response> {
+    if (!await requests.finish(found)) throw answeredAlready();
+    const { request, clientName } = found.value;
+    log.audit("Consent denied", {
+      reference: c.get("reference"),
+      clientId: shortClientId(request.clientId),
+      client: clientName,
+    });
+    return redirect(
+      c,
+      authorizationResponseUrl(request, {
+        error: { code: "access_denied", description: "The person said no" },
+      }, baseUrl),
+    );
+  }
+
+  /** Stores the consent. Of several answers the last is kept. */
+  async function keepConsent(
+    c: Context,
+    found: FoundRequest,
+    consent: Parameters<typeof requests.approve>[1],
+  ): Promise<void> {
+    for (;;) {
+      if (await requests.approve(found, consent)) return;
+      // The button was pressed twice, or the provider has answered meanwhile.
+      ({ found } = await findBrowserRequest(c, found.handle, services));
+      if (found.value.phase === "done") throw answeredAlready();
+    }
+  }
+
+  return async function consent(c) {
+    // Only our own page asks. The handle and the cookie hold without this too.
+    checkSameSite(c.req.raw, baseUrl);
+    const form = await readParameters(c.req.raw, ["resource", "scope"]);
+    const handle = form.require("request");
+    const { found, browser } = await findBrowserRequest(c, handle, services);
+    const { phase, request: { scopes: asked, providerHints }, revokedScopes } =
+      found.value;
+    if (phase === "done") throw answeredAlready();
+
+    // The decision. The page on which people choose a provider comes after it.
+    const key = form.get("provider");
+    const decision = form.get("decision") ?? (key && "approve");
+    if (decision !== "approve" && decision !== "deny") {
+      throw invalidRequest("decision must be approve or deny");
+    }
+    const scopes = chosenScopes(asked, form, revokedScopes);
+    const isEmptied = opensNothing(scopes) && !opensNothing(asked);
+    if (decision === "deny" || isEmptied) return await deny(c, found);
+
+    // The provider that the person chose, or the only one.
+    const chosen = choice.find({ key, providerHints });
+    if (!chosen) {
+      // Nothing is written: the next form says again what was approved.
+      return choice.ask(c, [
+        ["request", handle],
+        [BOXES, "1"],
+        ...scopes.map((scope) => ["scope", scope] as const),
+      ]);
+    }
+    // Before anything is written: if the provider cannot be reached, the person
+    // can press the button again.
+    const url = await askProvider(
+      chosen.provider,
+      () => providerUrl(chosen, { handle, browser, providerHints }),
+    );
+    await keepConsent(c, found, { consented: scopes, provider: chosen.id });
+    choice.remember(c, chosen);
+    return redirect(c, url.href);
+  };
+}
+
+/**
+ * Finds the scopes that a person left ticked. A form without boxes, sent by a
+ * program that copies only its hidden fields, approves all requested scopes but
+ * those that were revoked before.
+ */
+function chosenScopes(
+  asked: readonly string[],
+  parameters: Form,
+  revokedScopes: readonly string[] = [],
+): readonly string[] {
+  const ticked = parameters.all("scope");
+  const hasBoxes = parameters.get(BOXES) !== undefined || ticked.length > 0;
+  if (!hasBoxes) return asked.filter((scope) => !revokedScopes.includes(scope));
+  return asked.filter((scope) =>
+    scope === OFFLINE_ACCESS || ticked.includes(scope)
+  );
+}
+
+function answeredAlready(): OAuthError {
+  return invalidRequest("This sign-in has been answered already", "answered");
+}

@@ -1,0 +1,229 @@
+/**
+ * `GET /oauth/provider-callback`: the person returns from the provider. The
+ * provider's tokens are sealed here and the client gets a code of ours.
+ *
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import { HttpError, OAuthError } from "../../errors.ts";
+import {
+  type AuthorizationResponse,
+  authorizationResponseUrl,
+} from "../../oauth/authorization_request.ts";
+import { shortClientId } from "../../oauth/client_id.ts";
+import { invalidRequest, Parameters } from "../../oauth/parameters.ts";
+import { subjectOf } from "../../oauth/subject.ts";
+import type { FoundRequest } from "../../store/authorization_requests.ts";
+import {
+  type Provider,
+  refusalOf,
+  UpstreamError,
+  type UpstreamResponse,
+} from "../../provider/provider.ts";
+import type { SignInProvider } from "../../provider/sign_in_providers.ts";
+import {
+  providerUnavailable,
+  signInInterrupted,
+} from "../../provider/unavailable.ts";
+import { findBrowserRequest, finishedAlready } from "./browser_request.ts";
+import { redirect } from "../../http/browser.ts";
+import { waiveRate } from "../../http/rate_limit.ts";
+import { upstreamSecrets } from "../grants/provider_choice.ts";
+import type { AuthServices } from "../services.ts";
+import { signInCompletion } from "./sign_in_completion.ts";
+
+/** The end of a sign-in without a code, with facts for the log. */
+interface Refusal extends Pick<OAuthError, "code" | "description"> {
+  situation?: OAuthError["situation"];
+  facts?: Record<string, unknown>;
+}
+
+export function providerCallbackEndpoint(
+  services: AuthServices,
+): (c: Context) => Promise<Response> {
+  const { baseUrl, providers, requests, log } = services;
+  const complete = signInCompletion(services);
+
+  function answer(
+    c: Context,
+    { value: { request } }: FoundRequest,
+    response: AuthorizationResponse,
+  ): Response {
+    return redirect(c, authorizationResponseUrl(request, response, baseUrl));
+  }
+
+  /**
+   * Ends the request, and sends the error to its client; a block is shown to
+   * the person instead.
+   */
+  async function refuse(
+    c: Context,
+    found: FoundRequest,
+    { code, description, situation, facts }: Refusal,
+  ): Promise<Response> {
+    const { request, clientName } = found.value;
+    log.warning("Sign-in failed", {
+      reference: c.get("reference"),
+      clientId: shortClientId(request.clientId),
+      client: clientName,
+      refusal: description,
+      ...facts,
+    });
+    if (!await requests.finish(found)) throw finishedAlready();
+    if (situation === "blocked") {
+      throw new OAuthError(code, description, { situation });
+    }
+    return answer(c, found, { error: { code, description } });
+  }
+
+  /**
+   * Refuses a response that is not the provider's, and leaves the request open:
+   * the provider's own may still come (RFC 9207 §2.4).
+   */
+  function refuseForeign(
+    c: Context,
+    { value: { request, clientName } }: FoundRequest,
+    { name }: Provider,
+    cause: UpstreamError,
+  ): HttpError {
+    log.warning("A response to a sign-in was not the provider's", {
+      reference: c.get("reference"),
+      clientId: shortClientId(request.clientId),
+      client: clientName,
+      error: cause,
+    });
+    const message = `This is not the answer of ${name}`;
+    return new HttpError(400, message, { situation: "foreign answer" });
+  }
+
+  /** Reads an error response; undefined if it is no error. */
+  function refusalIn(
+    parameters: Parameters,
+    { provider }: SignInProvider,
+  ): Refusal | undefined {
+    const error = parameters.get("error");
+    if (error === undefined) return undefined;
+    const { code, description } = failedAt(provider);
+    if (error === "access_denied") return deniedAt(provider);
+    return {
+      code: error === "temporarily_unavailable" ? error : code,
+      description,
+      // Only a code in the form of the standard; strangers write here too.
+      facts: { providerError: /^\w{1,40}$/.test(error) ? error : "unreadable" },
+    };
+  }
+
+  async function redeem(
+    c: Context,
+    leased: FoundRequest,
+    { provider, redirectUri }: SignInProvider,
+    response: Omit<UpstreamResponse, "redirectUri">,
+  ): Promise<Awaited<ReturnType<Provider["redeem"]>> | Refusal> {
+    try {
+      return await provider.redeem({ ...response, redirectUri });
+    } catch (error) {
+      if (!(error instanceof UpstreamError)) throw error;
+      const { kind, isCodeSpent } = error;
+      if (kind === "denied") return deniedAt(provider);
+      // The code may be of another sign-in. Only once: each try asks the
+      // provider.
+      if (kind === "dead" && !isCodeSpent && !leased.value.hasDeadCode) {
+        await requests.release(leased, true);
+        throw refuseForeign(c, leased, provider, error);
+      }
+      const { code, description } = failedAt(provider);
+      if (kind !== "unavailable") {
+        return { code, description, facts: { error } };
+      }
+      if (isCodeSpent) throw signInInterrupted(error);
+      // Loading the page again may work: the provider's code has not been used.
+      await requests.release(leased);
+      throw providerUnavailable(provider.name, error);
+    }
+  }
+
+  return async function providerCallback(c) {
+    // The request that this browser began.
+    const parameters = new Parameters(new URL(c.req.url).searchParams);
+    const handle = parameters.require("state");
+    const { found, browser } = await findBrowserRequest(c, handle, services);
+    const { phase, provider: sentTo } = found.value;
+    if (phase === "done") {
+      // This page may have been answered with 503 a moment ago.
+      const code = await requests.replayCode(found);
+      if (code === undefined) throw finishedAlready(found);
+      waiveRate(c);
+      return answer(c, found, { code });
+    }
+    if (phase === "consent") {
+      throw invalidRequest("This sign-in was not approved", "not approved");
+    }
+    // Only the provider that the browser was sent to may answer. Each has its
+    // own redirect URI, against mix-up (RFC 9700 §4.4.2.2).
+    const from = providers.find(c.req.param("provider"));
+    if (!from || from.id !== sentTo) {
+      throw invalidRequest(
+        "This sign-in began with another provider: start again in the app",
+        "expired",
+      );
+    }
+
+    // The provider's answer.
+    const { provider } = from;
+    const issuer = parameters.get("iss");
+    const other = await refusalOf(() => provider.checkIssuer?.(issuer));
+    if (other) throw refuseForeign(c, found, provider, other);
+    const refusal = refusalIn(parameters, from);
+    if (refusal) return await refuse(c, found, refusal);
+    const providerCode = parameters.require("code");
+
+    // The lease: one request at a time may redeem the provider's code.
+    const leased = await requests.lease(found);
+    if (!leased) throw finishedAlready(found);
+
+    // The person, and their tokens at the provider.
+    const signedIn = await redeem(c, leased, from, {
+      code: providerCode,
+      ...upstreamSecrets(handle, browser, from),
+      issuer,
+    });
+    if (!("identity" in signedIn)) return await refuse(c, leased, signedIn);
+    const { identity } = signedIn;
+
+    // The grant and its code, by the operator's rules of today.
+    let completed: Awaited<ReturnType<typeof complete>>;
+    try {
+      completed = await complete(leased, {
+        ...signedIn,
+        providerId: from.id,
+        browser,
+        reference: c.get("reference"),
+      });
+    } catch (error) {
+      const isRefusal = error instanceof OAuthError &&
+        error.code === "access_denied";
+      if (!isRefusal) throw error;
+      const { code, description, situation } = error;
+      const facts = { subject: subjectOf(from.id, identity) };
+      return await refuse(c, leased, { code, description, situation, facts });
+    }
+    const { grant, code } = completed;
+    waiveRate(c);
+    log.audit("Signed in", {
+      reference: c.get("reference"),
+      clientId: shortClientId(grant.clientId),
+      client: grant.clientName,
+      subject: grant.subject,
+      grantId: grant.id,
+    });
+    return answer(c, leased, { code });
+  };
+}
+
+function deniedAt({ name }: Provider): OAuthError {
+  return new OAuthError("access_denied", `${name} refused`);
+}
+
+function failedAt({ name }: Provider): OAuthError {
+  return new OAuthError("server_error", `Signing in with ${name} failed`);
+}

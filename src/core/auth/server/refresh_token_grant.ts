@@ -1,0 +1,186 @@
+/**
+ * A refresh: a refresh token is exchanged once, for a new pair. Because
+ * responses get lost and databases stall, the exchanged token gives that same
+ * pair again until a token of the pair is used; and for 30 s after the first
+ * call with its access token, because some clients refresh from two machines.
+ * After that it is a replay, and the grant ends.
+ *
+ * @see RFC 6749 §6, RFC 9700 §4.14.2
+ * @module
+ */
+import { now } from "../../clock.ts";
+import { ChallengeError, type OAuthError } from "../../errors.ts";
+import type { Client } from "../../oauth/client.ts";
+import {
+  endOfToken,
+  type Grant,
+  isGrantOf,
+  withinLifetimes,
+} from "../../oauth/grant.ts";
+import { refusedByBlock } from "../../oauth/allowed_users.ts";
+import { REPLAY_MARGIN_SECONDS } from "../../oauth/lifetimes.ts";
+import {
+  dataKeyOf,
+  replayResponse,
+  stateOfToken,
+} from "../../oauth/refresh_token.ts";
+import { resourceOf } from "../../oauth/resource.ts";
+import { narrowScopes, parseScope } from "../../oauth/scope.ts";
+import { invalidGrant, type Parameters } from "../../oauth/parameters.ts";
+import type { IssuedTokens } from "../../oauth/token_response.ts";
+import type { ReadRefreshToken } from "../../store/refresh_tokens.ts";
+import { Buckets, type Rate } from "../../http/buckets.ts";
+import { refuseFor } from "../../http/rate_limit.ts";
+import type { ProviderTokens } from "../../provider/provider_tokens.ts";
+import type { AuthServices } from "../services.ts";
+
+/** The rate of refreshes of one grant, in each process. */
+const PER_GRANT: Rate = { burst: 600, perSecond: 1 };
+
+/**
+ * Makes the function that refreshes, for an authenticated client. It gets
+ * `reading` if the reading of the token has begun.
+ *
+ * @throws {OAuthError} `invalid_grant` or `invalid_scope`
+ * @throws {import("../../errors.ts").HttpError} 503 when the provider does not
+ * answer, 429 when the client refreshes without end
+ */
+export function refreshTokenGrant(
+  services:
+    & Pick<
+      AuthServices,
+      | "baseUrl"
+      | "refreshTokens"
+      | "grants"
+      | "identityRecheck"
+      | "effectiveScopes"
+      | "lifetimes"
+      | "clock"
+    >
+    & { providerTokens: Pick<ProviderTokens, "identify" | "refreshIfDue"> },
+) {
+  const { baseUrl, refreshTokens, grants, providerTokens } = services;
+  const { identityRecheck, effectiveScopes, lifetimes, clock } = services;
+  const here = { issuer: baseUrl, resource: resourceOf(baseUrl) };
+  const refreshes = new Buckets(PER_GRANT);
+
+  /** True if a response is still valid, and has the scopes of this request. */
+  function mayReplay(
+    response: IssuedTokens,
+    grant: Grant,
+    requested: readonly string[],
+  ): boolean {
+    if (grant.refreshTokens?.exchange?.isRevoked) return false;
+    const effective = effectiveScopes(grant, requested);
+    if (effective && !isSameScopes(effective.scopes, response.scopes)) {
+      return false;
+    }
+    const time = now(clock);
+    return time + REPLAY_MARGIN_SECONDS < response.expiresAt &&
+      time < endOfToken(grant, response, lifetimes);
+  }
+
+  return async function refresh(
+    parameters: Parameters,
+    client: Pick<Client, "clientId">,
+    reading?: Promise<ReadRefreshToken | undefined>,
+  ): Promise<IssuedTokens> {
+    const refreshToken = parameters.require("refresh_token");
+    const scopes = parseScope(parameters.get("scope"));
+    for (;; reading = undefined) {
+      // A token of a live grant of this client.
+      const read = await (reading ?? refreshTokens.read(refreshToken));
+      const stored = read?.grant.value;
+      if (!read || !isOf(client, stored)) throw unknown();
+      if (read.isBlocked) throw refusedByBlock("invalid_grant");
+      const time = now(clock);
+      const state = stateOfToken(refreshToken, stored, time);
+      if (state === undefined) throw unknown();
+      if (state === "reused") {
+        await grants.revoke(stored.id, read.grant);
+        throw invalidGrant("The refresh token was used before");
+      }
+
+      // Exchanged before: the same response again, while its access token is
+      // valid and has the scopes of this request. After that a new access
+      // token, with the refresh token of that response.
+      const { scopes: own, grantedScopes = own } = stored;
+      // Scopes that the person has revoked since may be requested, and are left
+      // out later, as RFC 6749 §6 allows.
+      const requested = narrowScopes(scopes, grantedScopes);
+      const replayed = state === "exchanged"
+        ? await replayResponse(refreshToken, stored)
+        : undefined;
+      if (replayed && mayReplay(replayed, stored, requested)) return replayed;
+      const { refreshToken: successor } = replayed ?? {};
+
+      // The person as they are now, if a rule uses facts that may have changed.
+      // The provider's new tokens are stored before that.
+      let grant = withinLifetimes(stored, lifetimes);
+      if (!isGrantOf(grant, here) || grant.expiresAt <= time) throw ended();
+      const dataKey = await dataKeyOf(stored, successor ?? refreshToken);
+      const key = {
+        grant,
+        dataKey: () => Promise.resolve(dataKey),
+        sealed: read.upstream,
+      };
+      const needsIdentity = identityRecheck.isDue(grant, time);
+      if (needsIdentity) {
+        const identity = await providerTokens.identify(key).catch(refuseDead);
+        const confirm = (known: Grant) =>
+          identityRecheck.confirm(known, identity, time);
+        grant = confirm(grant);
+        if (!effectiveScopes(grant)) {
+          // Its access token must end now, not when it expires.
+          await grants.change(read.grant, confirm);
+          throw ended();
+        }
+      }
+
+      // The operator's rules of today.
+      const effective = effectiveScopes(grant, requested);
+      if (!effective) throw ended();
+      refuseFor(refreshes.take(grant.id));
+
+      // The provider's tokens before ours, or together: if it does not answer,
+      // the client still holds a refresh token that works.
+      const issuance = await refreshTokens.exchange(refreshToken, read, {
+        grant,
+        dataKey,
+        scopes: effective.scopes,
+        successor,
+      });
+      const isCommitted = !needsIdentity &&
+          await providerTokens.refreshIfDue(key, issuance.write)
+            .catch(refuseDead) ||
+        await refreshTokens.commit(issuance, grant);
+      if (isCommitted) return issuance.tokens;
+      // Another request was faster.
+    }
+  };
+}
+
+/** True if a grant is alive and the client's. */
+function isOf(
+  { clientId }: Pick<Client, "clientId">,
+  grant: Grant | undefined,
+): grant is Grant {
+  return grant?.status === "active" && grant.clientId === clientId;
+}
+
+function isSameScopes(a: readonly string[], b: readonly string[]): boolean {
+  return new Set(a).symmetricDifference(new Set(b)).size === 0;
+}
+
+function unknown(): OAuthError {
+  return invalidGrant("The refresh token is unknown, expired or revoked");
+}
+
+function ended(cause?: unknown): OAuthError {
+  return invalidGrant("The sign-in has ended", cause);
+}
+
+/** Refuses a grant whose tokens at the provider are dead. */
+function refuseDead(error: unknown): never {
+  throw error instanceof ChallengeError ? ended(error) : error;
+}

@@ -1,0 +1,177 @@
+/**
+ * The end of a sign-in: the grant of a person who has come back from the
+ * provider and the code for its client, in one commit with the approval and the
+ * new state of the connection.
+ *
+ * @module
+ */
+import type { Identity } from "../../caller.ts";
+import { now } from "../../clock.ts";
+import type { FoundRequest } from "../../store/authorization_requests.ts";
+import type { Connection, ConnectionState } from "../../store/connections.ts";
+import type { Write } from "../../kv/transaction.ts";
+import type { UpstreamTokens } from "../../provider/provider.ts";
+import { signInInterrupted, storeSignIn } from "../../provider/unavailable.ts";
+import { leastUsed, scopesAt, scopesOfSignIn } from "../../oauth/connection.ts";
+import type { Grant } from "../../oauth/grant.ts";
+import { AUTHORIZATION_REQUEST_TTL_SECONDS } from "../../oauth/lifetimes.ts";
+import { grantOfSignIn } from "../../oauth/new_grant.ts";
+import { subjectOf } from "../../oauth/subject.ts";
+import { finishedAlready } from "./browser_request.ts";
+import type { AuthServices } from "../services.ts";
+
+/** The most tries: another change of the connection makes one fail. */
+const MAX_TRIES = 50;
+
+/** A person who has come back from the provider. */
+interface ReturnedPerson {
+  /** The prefix of their provider's subjects. */
+  providerId: string;
+  identity: Identity;
+  tokens: UpstreamTokens;
+  /** The value of their browser's cookie. */
+  browser: string;
+  /** The reference of this request in the log. */
+  reference: string;
+}
+
+/**
+ * Makes the function that ends a leased request with a grant and its code.
+ *
+ * @throws {OAuthError} `access_denied` by the operator's rules of today;
+ * another when the request was finished elsewhere
+ * @throws {import("../../errors.ts").HttpError} 503 when the database is away
+ * for too long
+ */
+export function signInCompletion(services: AuthServices) {
+  const { baseUrl, approvals, connections, requests, database } = services;
+  const { scopes: known, lifetimes, endGrants, clock, log } = services;
+
+  /**
+   * Makes the write that records an approval. It is not stored before the
+   * person has signed in: anyone can press a button, and it is kept for months.
+   */
+  async function approvalOf(
+    { value: { request, consented } }: FoundRequest,
+    browser: string,
+  ): Promise<Write | undefined> {
+    // For a client that needs no consent, nothing was approved.
+    if (!consented) return undefined;
+    const approved = { ...request, scopes: consented };
+    return await approvals.add(browser, approved, request.scopes);
+  }
+
+  /** Makes the grant of a person, and the new state of their connection. */
+  function join(
+    { identity, providerId }: ReturnedPerson,
+    { value: record }: FoundRequest,
+    { state: { pausedAt, revokedScopes = [], revokedScopesAt = 0 }, open }:
+      Connection,
+  ): { grant: Grant; state: ConnectionState } {
+    const { request } = record;
+    const { consented = request.scopes, named } = record;
+    const beganAt = record.expiresAt - AUTHORIZATION_REQUEST_TTL_SECONDS;
+    const { redirectUri, scopes: offered } = request;
+    const time = now(clock);
+    const had = scopesAt(open, { redirectUri, lifetimes, now: time })
+      .filter((scope) => known.supported.includes(scope));
+    const scopes = scopesOfSignIn(
+      { approved: consented, offered, named, redirectUri },
+      { had, revokedScopes, isOlder: revokedScopesAt > beganAt },
+    );
+    const grant = grantOfSignIn(
+      identity,
+      { ...record, providerId, consented: scopes },
+      services,
+      { issuer: baseUrl, now: time },
+    );
+    const isPaused = pausedAt !== undefined && open.length > 0;
+    return {
+      grant: {
+        ...grant,
+        browserFingerprint: record.browserFingerprint,
+        ...isPaused && { pausedAt },
+      },
+      state: {
+        pausedAt: isPaused ? pausedAt : undefined,
+        revokedScopes: revokedScopes.filter((it) => !grant.scopes.includes(it)),
+        revokedScopesAt,
+      },
+    };
+  }
+
+  /** Ends the least recently used sign-ins of a connection with too many. */
+  async function makeRoom(
+    { open }: Connection,
+    reference: string,
+  ): Promise<void> {
+    const ended = leastUsed(open)
+      .map((read) => ({ grant: read.value, read }));
+    if (ended.length === 0) return;
+    await endGrants(ended);
+    for (const { grant: { id, subject, clientName } } of ended) {
+      log.audit("Sign-in ended, the least recently used of too many", {
+        reference,
+        subject,
+        grantId: id,
+        client: clientName,
+      });
+    }
+  }
+
+  /**
+   * Finds out why a commit failed. Undefined if another sign-in, or a change of
+   * the connection, came first. If an earlier try of ours was applied after
+   * all, gives its code.
+   *
+   * @throws {OAuthError} if another process was faster
+   */
+  async function completedAlready(
+    leased: FoundRequest,
+    browser: string,
+  ): Promise<string | undefined> {
+    const found = await requests.find(leased.handle, browser);
+    if (found?.versionstamp === leased.versionstamp) return undefined;
+    const code = found && await requests.replayCode(found);
+    if (code === undefined) throw finishedAlready();
+    return code;
+  }
+
+  return async function complete(
+    leased: FoundRequest,
+    person: ReturnedPerson,
+  ): Promise<{ grant: Grant; code: string }> {
+    const { identity, providerId, tokens, browser, reference } = person;
+    const subject = subjectOf(providerId, identity);
+    const { clientId } = leased.value.request;
+    const upstreamTokens = JSON.stringify(tokens);
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const [connection, approval] = await storeSignIn(() =>
+        Promise.all([
+          connections.read({ subject, clientId }),
+          approvalOf(leased, browser),
+        ])
+      );
+      const { grant, state } = join(person, leased, connection);
+      const extraWrites: Write = (transaction) => {
+        approval?.(transaction);
+        connections.join(connection, state)(transaction);
+      };
+      const outcome = { grant, upstreamTokens, extraWrites };
+      const code = await storeSignIn(() => requests.complete(leased, outcome));
+      if (code !== undefined) {
+        // After the commit: a sign-in that fails must not end another one. If
+        // this process dies here, the next sign-in ends the rest.
+        database.background(() => makeRoom(connection, reference));
+        return { grant, code };
+      }
+      const earlier = await storeSignIn(() =>
+        completedAlready(leased, browser)
+      );
+      if (earlier !== undefined) return { grant, code: earlier };
+    }
+    throw signInInterrupted(
+      new Error("The connection was changed again and again meanwhile"),
+    );
+  };
+}

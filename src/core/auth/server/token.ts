@@ -1,0 +1,138 @@
+/**
+ * `POST /token`: authenticates the client, and leaves the rest to the grant
+ * type.
+ *
+ * @see RFC 6749 §3.2
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import { OAuthError } from "../../errors.ts";
+import {
+  type Client,
+  clientName,
+  MACHINE_GRANT_TYPE,
+} from "../../oauth/client.ts";
+import { shortClientId } from "../../oauth/client_id.ts";
+import { parseCredential } from "../../oauth/credential.ts";
+import { JWT_BEARER_GRANT_TYPE } from "../../../features/id_jag/identity_assertion.ts";
+import type { Parameters } from "../../oauth/parameters.ts";
+import { checkResources } from "../../oauth/resource.ts";
+import {
+  type IssuedTokens,
+  printTokenResponse,
+} from "../../oauth/token_response.ts";
+import { now } from "../../clock.ts";
+import { tidy } from "../../kv/persist.ts";
+import { readParameters } from "../../http/body.ts";
+import { networkOf } from "../../http/client_address.ts";
+import { Buckets, type Rate } from "../../http/buckets.ts";
+import { refuseFor, waiveRate } from "../../http/rate_limit.ts";
+import { assertionGrant } from "../../../features/id_jag/assertion_grant.ts";
+import { authorizationCodeGrant } from "./authorization_code_grant.ts";
+import { clientCredentialsGrant } from "./client_credentials_grant.ts";
+import { refreshTokenGrant } from "./refresh_token_grant.ts";
+import type { VerifyAssertion } from "../../../features/id_jag/assertion_issuers.ts";
+import type { AuthServices } from "../services.ts";
+
+/** The rate of one client's tokens that need no page, in each process. */
+const PER_CLIENT: Rate = { burst: 300, perSecond: 5 };
+
+export function tokenEndpoint(
+  services: AuthServices & {
+    /** Undefined if no identity provider is trusted. */
+    verifyAssertion?: VerifyAssertion;
+  },
+): (c: Context) => Promise<Response> {
+  const { baseUrl, clients, codes, refreshTokens, clientUses } = services;
+  const { verifyAssertion, clock, log } = services;
+  const redeemCode = authorizationCodeGrant(services);
+  const refresh = refreshTokenGrant(services);
+  const issueToMachine = clientCredentialsGrant(services);
+  const redeemAssertion = verifyAssertion &&
+    assertionGrant({ ...services, verifyAssertion });
+  const withoutPage = new Buckets(PER_CLIENT);
+
+  /** Begins to read the presented code or token while the client is found. */
+  function readAhead(parameters: Parameters) {
+    const code = parameters.get("code");
+    const refreshToken = parameters.get("refresh_token");
+    const ahead = {
+      code: code === undefined ? undefined : codes.read(code),
+      refreshToken: refreshToken === undefined
+        ? undefined
+        : refreshTokens.read(refreshToken),
+    };
+    // A failure is reported to the code that awaits it, if any does.
+    Promise.all(Object.values(ahead)).catch(() => {});
+    return ahead;
+  }
+
+  async function issue(
+    c: Context,
+    { client, isProven, parameters, ahead }: {
+      client: Client;
+      /** True if the client has authenticated. */
+      isProven: boolean;
+      parameters: Parameters;
+      ahead: ReturnType<typeof readAhead>;
+    },
+  ): Promise<IssuedTokens> {
+    const grantType = parameters.require("grant_type");
+    checkResources(parameters.all("resource"), baseUrl);
+    c.set("grantType", grantType);
+    switch (grantType) {
+      case "authorization_code":
+        return await redeemCode(parameters, client, ahead.code);
+      case "refresh_token":
+        return await refresh(parameters, client, ahead.refreshToken);
+      case MACHINE_GRANT_TYPE:
+        refuseFor(withoutPage.take(client.clientId));
+        return await issueToMachine(parameters, client);
+      case JWT_BEARER_GRANT_TYPE: {
+        if (!redeemAssertion) break;
+        // Anyone may name a client that proves nothing.
+        if (isProven) refuseFor(withoutPage.take(client.clientId));
+        const { tokens, grant } = await redeemAssertion(
+          parameters,
+          client,
+          isProven,
+        );
+        log.audit("Signed in by an assertion", {
+          reference: c.get("reference"),
+          clientId: shortClientId(client.clientId),
+          client: grant.clientName,
+          subject: grant.subject,
+          grantId: grant.id,
+        });
+        return tokens;
+      }
+    }
+    // Telemetry gets known values only.
+    c.set("grantType", undefined);
+    throw new OAuthError(
+      "unsupported_grant_type",
+      "grant_type must be one of grant_types_supported in the metadata",
+    );
+  }
+
+  return async function token(c) {
+    const { headers } = c.req.raw;
+    const parameters = await readParameters(c.req.raw);
+    const ahead = readAhead(parameters);
+    return await clients.authenticate(
+      { headers, parameters, network: networkOf(c) },
+      async (client, isProven) => {
+        c.set("client", clientName(client));
+        c.set("clientId", shortClientId(client.clientId));
+        // Nothing after this may fail: it cannot be done twice.
+        const known = { client, isProven, parameters, ahead };
+        const tokens = await issue(c, known);
+        c.set("grantId", parseCredential(tokens.accessToken)?.grantId);
+        waiveRate(c);
+        await tidy(() => clients.keepDocuments(client));
+        if (client.isConfigured) clientUses.touch(client.clientId);
+        return c.json(printTokenResponse(tokens, now(clock)));
+      },
+    );
+  };
+}

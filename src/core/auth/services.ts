@@ -1,0 +1,202 @@
+/**
+ * The stores and rules that the endpoints of an authorization server share.
+ *
+ * @module
+ */
+import type { About } from "../../authoring/about.ts";
+import type {
+  AccountService,
+  ConnectableService,
+} from "../../authoring/account.ts";
+import type { Scopes } from "../../authoring/scope.ts";
+import { type OAuthConfig, subjectIds } from "../settings/oauth.ts";
+import type { ListedProvider } from "../settings/providers.ts";
+import { sealingOf } from "../store/own_sealing.ts";
+import type { Sealing } from "../crypto/sealing.ts";
+import type { Logger } from "../log/log.ts";
+import { identityRecheck } from "../oauth/identity_recheck.ts";
+import { effectiveScopesBy } from "../oauth/effective_scopes.ts";
+import type { Permissions } from "../oauth/permissions.ts";
+import { basePathOf } from "../net/url.ts";
+import type { ScopeInWords } from "../pages/scopes.ts";
+import { accountStore } from "../../features/accounts/accounts.ts";
+import { accountVault } from "../../features/accounts/account_vault.ts";
+import { accountSessionStore } from "../../features/account_page/account_sessions.ts";
+import { accessTokenStore } from "../store/access_tokens.ts";
+import { assertionStore } from "../store/once.ts";
+import { approvalStore } from "../store/approvals.ts";
+import { attemptStore } from "../store/attempts.ts";
+import { authorizationRequestStore } from "../store/authorization_requests.ts";
+import { blockStore } from "../store/blocks.ts";
+import { clientUseStore } from "../../features/operators/client_uses.ts";
+import { connectionStore } from "../store/connections.ts";
+import { codeStore } from "../store/codes.ts";
+import type { Database } from "../kv/database.ts";
+import { type LedgerStore, ledgerStore } from "../../features/ledger/ledger.ts";
+import { documentStore, type FetchDocument } from "../store/documents.ts";
+import { secretStore } from "../store/secrets.ts";
+import { grantStore } from "../store/grants.ts";
+import { peopleStore } from "../../features/operators/people.ts";
+import { refreshTokenStore } from "../store/refresh_tokens.ts";
+import type { SessionStore } from "../store/sessions.ts";
+import { stepFailureStore } from "../../features/work/step_failures.ts";
+import { stepStore } from "../../features/work/steps.ts";
+import type { TaskStore } from "../../features/work/tasks.ts";
+import { waitStore } from "../../features/questions/waits.ts";
+import { upstreamTokenStore } from "../store/upstream_tokens.ts";
+import type { AccountClient } from "../../features/accounts/account_client.ts";
+import { providerTokens } from "../provider/provider_tokens.ts";
+import type { Provider } from "../provider/provider.ts";
+import { signInProviders } from "../provider/sign_in_providers.ts";
+import { boundedFetch } from "./clients/fetch_bounds.ts";
+import { signedInPeople } from "../../features/account_page/signed_in.ts";
+import { clientDirectory } from "./clients/client_directory.ts";
+import { grantsEnd } from "./grants/end_grant.ts";
+import { personData } from "./grants/person_data.ts";
+import { providerChoice } from "./grants/provider_choice.ts";
+
+/** Lists the hosts of documents that the operator's settings name. */
+function trustedHosts(
+  { policy, metadataDocuments }: OAuthConfig,
+): ReadonlySet<string> {
+  const named = [...policy.trusted, ...metadataDocuments.allowedDomains];
+  return new Set(named.map((name) => URL.parse(name)?.hostname ?? name));
+}
+
+export interface AuthorizationServerOptions {
+  config: OAuthConfig;
+  log: Logger;
+  database: Database;
+  /** The engine's store, because a process has one cache of sessions. */
+  sessions: SessionStore;
+  /** The engine's store, which reports the tasks that are ended. */
+  tasks: TaskStore;
+  /** The latest calls, written by the engine. */
+  ledger?: LedgerStore;
+  baseUrl: string;
+  serverTitle: string;
+  /** Facts about the server, for pages and metadata. */
+  about?: About;
+  provider(listed: ListedProvider): Provider;
+  fetchDocument: FetchDocument;
+  scopes: Scopes;
+  permissions?: Permissions;
+  /** True if something here needs no scope. */
+  opensUnscoped: boolean;
+  inWords(scopes: readonly string[]): ScopeInWords[];
+  /** The app's own sealing of people's accounts, in place of `SECRETS_KEYS`. */
+  sealing?: Sealing;
+  /** The services at which people connect accounts, by name. */
+  accountServices: ReadonlyMap<string, ConnectableService>;
+  /** Our clients at those of them where an application of ours is set. */
+  accountClients: ReadonlyMap<string, AccountClient>;
+  /** Begins the revocation of tokens that are due. */
+  revokeSoon(): unknown;
+  /** Lists the services that a client with some scopes could act at. */
+  servicesWithin(scopes: readonly string[]): AccountService[];
+  /** True if a tool needs an account at a service. */
+  needsAccount(tool: string, service: string): boolean;
+  /** Gives the title of a tool; undefined if it has none, or is not served. */
+  titleOf(tool: string): string | undefined;
+}
+
+export type AuthServices = ReturnType<typeof authorizationServices>;
+
+function openStores(
+  database: Database,
+  log: Logger,
+  { lifetimes, blocked }: OAuthConfig,
+) {
+  const grants = grantStore(database, blocked);
+  return {
+    accessTokens: accessTokenStore(database),
+    accountSessions: accountSessionStore(database),
+    approvals: approvalStore(database),
+    assertions: assertionStore(database),
+    attempts: attemptStore(database, log),
+    clientUses: clientUseStore(database),
+    codes: codeStore(database, lifetimes),
+    connections: connectionStore(database, grants),
+    grants,
+    people: peopleStore(database, grants),
+    refreshTokens: refreshTokenStore(database, lifetimes),
+    requests: authorizationRequestStore(database),
+    secrets: secretStore(database),
+    stepFailures: stepFailureStore(database, log),
+    steps: stepStore(database),
+    upstreamTokens: upstreamTokenStore(database),
+    waits: waitStore(database),
+  };
+}
+
+/** Opens the stores of an authorization server, and reads its rules. */
+export function authorizationServices(options: AuthorizationServerOptions) {
+  const { config, log, database, baseUrl, permissions } = options;
+  const { clock } = database;
+  const { admins, allowedUsers, blocked, clients: configured } = config;
+  const { lifetimes, metadataDocuments, policy } = config;
+  const sealing = sealingOf(config.secretsKeys, options.sealing, log);
+  /** The accounts with their keys; undefined without a key that seals. */
+  const vault = sealing && accountVault(database, {
+    sealing,
+    idleSeconds: config.accountIdleDays * 86_400,
+    revokeSoon: options.revokeSoon,
+  });
+  const stores = {
+    ...openStores(database, log, config),
+    accounts: accountStore(database, options.revokeSoon),
+  };
+  const shared = { ...options, ...stores, clock, admins, blocked };
+  const providers = signInProviders({
+    listed: config.providers,
+    baseUrl,
+    make: options.provider,
+    log,
+  });
+  const endGrants = grantsEnd(shared);
+  const { serverTitle, about } = options;
+  /** The props of every page. */
+  const frame = { base: basePathOf(baseUrl), serverTitle, about };
+  return {
+    ...shared,
+    frame,
+    vault,
+    allowedUsers,
+    configured,
+    lifetimes,
+    policy,
+    providers,
+    /** The prefixes of all subjects. */
+    subjectIds: subjectIds(config),
+    clients: clientDirectory({
+      ...shared,
+      documents: documentStore(
+        database,
+        boundedFetch(options.fetchDocument, trustedHosts(config)),
+      ),
+      configured,
+      metadataDocuments,
+    }),
+    endGrants,
+    personData: personData({
+      ...shared,
+      blocks: blockStore(database),
+      endGrants,
+      // Calls may have been stored before, even if none are now.
+      ledger: options.ledger ?? ledgerStore(database, { keepSeconds: 0, log }),
+      findBaseUrl: () => Promise.resolve(baseUrl),
+    }),
+    /** Finds who is signed in to the account page. */
+    signedIn: signedInPeople({ ...shared, allowedUsers, providers }),
+    choice: providerChoice({ baseUrl, providers, frame }),
+    providerTokens: providerTokens({
+      ...shared,
+      providers,
+      background: (work) => database.background(work),
+    }),
+    /** Decides when the provider is asked who a person is now. */
+    identityRecheck: identityRecheck({ ...shared, allowedUsers }),
+    /** Computes the scopes of a grant that are still effective. */
+    effectiveScopes: effectiveScopesBy({ ...config, baseUrl, permissions }),
+  };
+}

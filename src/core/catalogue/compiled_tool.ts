@@ -1,0 +1,182 @@
+/**
+ * A tool, checked and compiled once for all of its calls; and the two tools of
+ * the server itself, with which a client that knows no tasks asks for a call
+ * that was handed over.
+ *
+ * @module
+ */
+import type { Context } from "../../authoring/context.ts";
+import { checkDurable, durableOf } from "../../authoring/durable.ts";
+import { checkLimit, type Tool } from "../../authoring/tool.ts";
+import type { JsonObject } from "../json.ts";
+import type { ParamHeader } from "../protocol/headers.ts";
+import { paramHeadersOf } from "../protocol/json_schema.ts";
+import { TASK_CANCEL, TASK_STATUS } from "../protocol/not_yet.ts";
+import {
+  checkDurableNeeds,
+  withAccountArgument,
+} from "../../features/accounts/account_needs.ts";
+import {
+  type ListedTool,
+  listTool,
+  withSecuritySchemes,
+} from "./descriptions.ts";
+import {
+  type CompiledView,
+  viewMetaOf,
+} from "../../features/views/view_resource.ts";
+
+/** A tool whose context has the settings and services that it declared. */
+export interface ProvidedTool extends Tool {
+  /** The tool as its author declared it; absent if it is this one. */
+  author?: Tool;
+  /** Adds the tool's settings and services to a context, if it needs any. */
+  provide?(context: Context): Context;
+}
+
+/** A tool, ready to be called. */
+export interface CompiledTool extends ProvidedTool {
+  author: Tool;
+  /** The JSON Schema of its input, as lists show it. */
+  inputSchema: JsonObject;
+  paramHeaders: readonly ParamHeader[];
+  /** True if the output is an object: 2025 clients know no other. */
+  hasObjectOutput: boolean;
+  compiledView?: CompiledView;
+  /** The time after which a call is handed over; 0: never. */
+  handOverMilliseconds: number;
+  /** True if `task` or `handOver` of the tool say that it may take long. */
+  isDeclaredLong: boolean;
+}
+
+/** The options of a server that its tools are compiled with. */
+export interface ToolDefaults {
+  /** True if callers may be strangers, who sign in for some tools. */
+  anonymous: boolean;
+  /** The seconds after which a call of a tool that names none is handed over. */
+  handOver?: number;
+}
+
+/** The default in seconds: some clients end a call after a minute. */
+const HAND_OVER_SECONDS = 45;
+
+/**
+ * Compiles a tool, and makes its entry in `tools/list`.
+ *
+ * @throws {Error} for what clients would refuse, or an option that is wrong
+ */
+export function compileTool(
+  given: ProvidedTool,
+  viewOf: () => CompiledView | undefined,
+  defaults: ToolDefaults,
+): { compiled: CompiledTool; listed: ListedTool } {
+  const { needs } = given;
+  const input = withAccountArgument(needs, given.input);
+  const tool = { ...given, input };
+  if (tool.limit) checkLimit(tool.limit);
+  const durable = durableOf(tool);
+  if (durable) {
+    checkDurable(durable);
+    checkDurableNeeds(needs);
+  }
+  checkHandOver(tool.handOver);
+  const handOver = tool.handOver ?? defaults.handOver;
+  const compiledView = viewOf();
+  const viewMeta = viewMetaOf(tool, compiledView?.resource.uri);
+  const plain = listTool(tool, viewMeta);
+  const listed = defaults.anonymous
+    ? withSecuritySchemes(plain, tool.scopes)
+    : plain;
+  const { inputSchema } = listed;
+  const hasObjectOutput = listed.outputSchema?.type === "object";
+  if (compiledView && !hasObjectOutput) {
+    throw new Error("a tool with a view must have an object as its output");
+  }
+  const compiled = {
+    ...tool,
+    author: given.author ?? given,
+    inputSchema,
+    paramHeaders: paramHeadersOf(inputSchema),
+    hasObjectOutput,
+    compiledView,
+    handOverMilliseconds: (handOver ?? HAND_OVER_SECONDS) * 1000,
+    isDeclaredLong: tool.task !== undefined || handOver !== undefined,
+  };
+  return { compiled, listed };
+}
+
+/** @throws {Error} unless it is a number of seconds, or 0 */
+export function checkHandOver(seconds: number | undefined): void {
+  if (seconds === undefined) return;
+  if (Number.isFinite(seconds) && seconds >= 0) return;
+  throw new Error(
+    `handOver must be a number of seconds, or 0 for never, not ${seconds}`,
+  );
+}
+
+const ARGUMENTS = {
+  type: "object",
+  properties: {
+    taskId: { type: "string", description: "The ID of the task." },
+  },
+  required: ["taskId"],
+  additionalProperties: false,
+};
+
+const LISTED: readonly ListedTool[] = [
+  {
+    name: TASK_STATUS,
+    title: "Task status",
+    description:
+      "Gives the result of a tool call that was answered with a task ID, " +
+      "because it took long. Waits a while for the end of the task; if it " +
+      "still works then, says how far it is: call this tool again.",
+    inputSchema: ARGUMENTS,
+    annotations: {
+      readOnlyHint: true,
+      destructiveHint: false,
+      openWorldHint: false,
+    },
+  },
+  {
+    name: TASK_CANCEL,
+    title: "Cancel a task",
+    description: "Ends a tool call that was answered with a task ID, and " +
+      "whose result is no longer wanted.",
+    inputSchema: ARGUMENTS,
+    annotations: {
+      readOnlyHint: false,
+      destructiveHint: true,
+      openWorldHint: false,
+    },
+  },
+];
+
+export const TASK_TOOLS: ReadonlySet<string> = new Set(
+  LISTED.map(({ name }) => name),
+);
+
+export function listTaskTools(
+  { anonymous }: { anonymous: boolean },
+): readonly ListedTool[] {
+  return anonymous ? LISTED.map((tool) => withSecuritySchemes(tool)) : LISTED;
+}
+
+/** True if a call of the tool may be handed over. */
+export function mayOutlast(
+  { handOverMilliseconds }: { handOverMilliseconds: number },
+): boolean {
+  return handOverMilliseconds > 0;
+}
+
+/** True if the server's own tools are listed because of this tool. */
+export function wantsTaskTools(
+  tool: Pick<CompiledTool, "handOverMilliseconds" | "isDeclaredLong">,
+): boolean {
+  return mayOutlast(tool) && tool.isDeclaredLong;
+}
+
+/** True if the tool's work is always that of a task. */
+export function isAlwaysTask({ task }: Pick<Tool, "task">): boolean {
+  return task !== undefined && task !== "optional";
+}

@@ -1,0 +1,135 @@
+/**
+ * Tools, resources and prompts as list entries for clients, and as the uses of
+ * a scope for people.
+ *
+ * @module
+ * @see MCP 2026-07-28, Server Features
+ */
+import type { AccountNeeds } from "../../authoring/account.ts";
+import type { Described } from "../../authoring/context.ts";
+import type { Prompt } from "../../authoring/prompt.ts";
+import type { Resource } from "../../authoring/resource.ts";
+import type { Tool } from "../../authoring/tool.ts";
+import { toJsonSchema } from "../protocol/json_schema.ts";
+import type { JsonObject } from "../json.ts";
+import { withServices } from "../../features/accounts/account_needs.ts";
+
+/** A tool's entry in `tools/list`. */
+export type ListedTool = JsonObject & {
+  name: string;
+  inputSchema: JsonObject;
+  outputSchema?: JsonObject;
+};
+
+/**
+ * Makes a tool's entry in `tools/list`, with the metadata of its view. Some
+ * clients read `properties` of every input schema, so it is always there.
+ *
+ * @throws {Error} for a schema JSON cannot express
+ */
+export function listTool(tool: Tool, viewMeta?: JsonObject): ListedTool {
+  const { input, output, annotations, _meta } = tool;
+  const inputSchema: JsonObject = input
+    ? toJsonSchema(input, "input")
+    : { type: "object", additionalProperties: false };
+  return {
+    ...describe({
+      ...tool,
+      _meta: viewMeta ? { ...viewMeta, ..._meta } : _meta,
+    }),
+    inputSchema: { ...inputSchema, properties: inputSchema.properties ?? {} },
+    ...(output && { outputSchema: toJsonSchema(output, "output") }),
+    ...(annotations && { annotations }),
+  };
+}
+
+/**
+ * Tells ChatGPT the callers of a tool: signed-in people, or anyone (a token is
+ * then still sent if there is one). The author's own `_meta` takes precedence.
+ *
+ * @see https://developers.openai.com/apps-sdk/build/auth
+ */
+export function withSecuritySchemes(
+  { _meta, ...listed }: ListedTool,
+  scopes: readonly string[] = [],
+): ListedTool {
+  const securitySchemes = scopes.length === 0
+    ? [{ type: "noauth" }, { type: "oauth2" }]
+    : [{ type: "oauth2", scopes }];
+  // In both places, because some readers know only the second.
+  return {
+    ...listed,
+    securitySchemes,
+    _meta: { securitySchemes, ...(_meta as JsonObject) },
+  };
+}
+
+/** Removes an output schema that is no object's: 2025 clients refuse it. */
+export function withObjectOutput(listed: JsonObject): JsonObject {
+  const schema = listed.outputSchema as JsonObject | undefined;
+  if (schema?.type === "object") return listed;
+
+  const { outputSchema: _, ...rest } = listed;
+  return rest;
+}
+
+export function listPrompt(prompt: Prompt): JsonObject {
+  const { properties = {}, required = [] } = prompt.args
+    ? toJsonSchema(prompt.args, "input")
+    : {};
+  const args = Object.entries(properties as Record<string, JsonObject>);
+  return {
+    ...describe(prompt),
+    ...(args.length > 0 && {
+      arguments: args.map(([name, { title, description }]) => ({
+        name,
+        title,
+        description,
+        required: (required as string[]).includes(name),
+      })),
+    }),
+  };
+}
+
+export function listResource(resource: Resource): JsonObject {
+  const { uri, mimeType, annotations, size } = resource;
+  return { uri, ...describe(resource), mimeType, annotations, size };
+}
+
+/** Makes the entry of a family of resources in `resources/templates/list`. */
+export function listTemplate(resource: Resource): JsonObject {
+  const { uri, size: _, ...rest } = listResource(resource);
+  return { uriTemplate: uri, ...rest };
+}
+
+function describe(
+  { name, title, description, icons, _meta, needs }: Described & {
+    needs?: AccountNeeds;
+  },
+): JsonObject & { name: string } {
+  return { name, title, description, icons, _meta: withServices(needs, _meta) };
+}
+
+/** An item that needs a scope, in its author's words. */
+export interface ScopeUse {
+  /** For people: its title, or its name. */
+  title: string;
+  words: string;
+  scopes: readonly string[];
+}
+
+export function collectScopes(
+  items: readonly Described[],
+): ReadonlyMap<string, readonly ScopeUse[]> {
+  const scopes = new Map<string, ScopeUse[]>();
+  for (
+    const { scopes: needed = [], name, title = name, description } of items
+  ) {
+    for (const scope of needed) {
+      const uses = scopes.get(scope) ?? [];
+      uses.push({ title, words: description ?? title, scopes: needed });
+      scopes.set(scope, uses);
+    }
+  }
+  return scopes;
+}

@@ -1,0 +1,107 @@
+/**
+ * The lists and capabilities of a catalogue, printed beforehand for one
+ * generation.
+ *
+ * @module
+ */
+import type { JsonObject } from "../json.ts";
+import {
+  type CacheHint,
+  type Pages,
+  type Printer,
+  printPages,
+} from "../protocol/printer.ts";
+import {
+  SKILLS_EXTENSION,
+  skillsPerPage,
+} from "../../features/skills/skill_manifest.ts";
+import type { Definitions } from "./compiled_definitions.ts";
+import { VIEWS_EXTENSION } from "../../features/views/view_resource.ts";
+
+export interface PrintedLists {
+  printer: Printer;
+  capabilities: JsonObject;
+  /** The tools of authors. */
+  tools: Pages;
+  /** The same and, if the catalogue has them, the server's own. */
+  allTools: Pages;
+  resources: Pages;
+  resourceTemplates: Pages;
+  prompts: Pages;
+  skills: Pages;
+}
+
+type List = "resources" | "resourceTemplates" | "prompts";
+
+export function printLists(
+  entries: Record<
+    "tools" | "taskTools" | List | "skills",
+    readonly JsonObject[]
+  >,
+  { printer, capabilities }: Pick<PrintedLists, "printer" | "capabilities">,
+  { listCache, pageSize }: { listCache: CacheHint; pageSize: number },
+): PrintedLists {
+  const { taskTools, skills } = entries;
+  const hasOwn = taskTools.length > 0;
+  // The client's own capabilities decide which list it is given.
+  const toolCache: CacheHint = hasOwn
+    ? { ...listCache, cacheScope: "private" }
+    : listCache;
+  const pages = (
+    member: string,
+    items: readonly JsonObject[],
+    cache = listCache,
+    size = pageSize,
+  ) => printPages(member, items, size, (page) => printer.result(page, cache));
+  const pagesOf = (list: List) => pages(list, entries[list]);
+
+  const tools = pages("tools", entries.tools, toolCache);
+  const skillPage = Math.min(pageSize, skillsPerPage(skills));
+  return {
+    printer,
+    capabilities,
+    tools,
+    allTools: hasOwn
+      ? pages("tools", [...entries.tools, ...taskTools], toolCache)
+      : tools,
+    resources: pagesOf("resources"),
+    resourceTemplates: pagesOf("resourceTemplates"),
+    prompts: pagesOf("prompts"),
+    skills: pages("skills", skills, listCache, skillPage),
+  };
+}
+
+/** The name of the tasks extension in capabilities. */
+export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
+
+/** Returns the capabilities by generation: 2025 has no push, and no tasks. */
+export function capabilitiesOf(
+  { tools = [], resources = [], prompts = [], skills = [] }: Definitions,
+  { hasViews, hasTasks }: { hasViews: boolean; hasTasks: boolean },
+): { session: JsonObject; stateless: JsonObject } {
+  const hasResources = resources.length > 0 || hasViews ||
+    skills.length > 0;
+  const extensions = {
+    ...(hasViews && { [VIEWS_EXTENSION]: {} }),
+    ...(skills.length > 0 && { [SKILLS_EXTENSION]: { directoryRead: true } }),
+  };
+  const session = {
+    ...(tools.length > 0 && { tools: {} }),
+    ...(hasResources && { resources: {} }),
+    ...(prompts.length > 0 && { prompts: {} }),
+    ...([...resources, ...prompts].some(({ complete }) => complete) &&
+      { completions: {} }),
+    logging: {},
+    ...(Object.keys(extensions).length > 0 && { extensions }),
+  };
+  const stateless = {
+    ...session,
+    ...(tools.length > 0 && { tools: { listChanged: true } }),
+    ...(hasResources &&
+      { resources: { subscribe: true, listChanged: true } }),
+    ...(prompts.length > 0 && { prompts: { listChanged: true } }),
+    ...(hasTasks &&
+      { extensions: { ...extensions, [TASKS_EXTENSION]: {} } }),
+  };
+  return { session, stateless };
+}

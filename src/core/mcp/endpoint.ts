@@ -1,0 +1,149 @@
+/**
+ * `/mcp`: one endpoint for both generations. The body of a POST decides which
+ * one is spoken; the headers must agree. A call is admitted, parsed, found,
+ * checked, run, settled and encoded.
+ *
+ * @module
+ * @see MCP 2025-11-25, Transports; MCP 2026-07-28, Streamable HTTP
+ */
+import type { ConnectionInfo } from "../http/client_address.ts";
+import { telemetry } from "../telemetry/current.ts";
+import { admit, readMessage } from "./exchange/admit.ts";
+import { emptyResponse, encode } from "./exchange/answer.ts";
+import type { AdmittedRequest } from "./exchange/engine.ts";
+import { type Incoming, refuse, respond } from "./exchange/run.ts";
+import { serveBatch } from "./generations/batch.ts";
+import { findInSession, findStateless } from "./generations/find.ts";
+import { observeMessage } from "./generations/observed.ts";
+import {
+  endSession,
+  findSession,
+  findSessionOnce,
+  initialize,
+  takeNotification,
+  takeResponse,
+} from "./generations/session.ts";
+import {
+  parseMessage,
+  type RpcNotification,
+  type RpcRequest,
+  salvageId,
+} from "../protocol/messages.ts";
+import { Meta, metaOf } from "../protocol/request_meta.ts";
+import {
+  isSessionRevision,
+  STATELESS_REVISION,
+} from "../protocol/revisions.ts";
+import { checkAccept, checkContentType } from "../protocol/transport.ts";
+import type { TaskEngine } from "../../features/work/hand_over.ts";
+
+/** The two verbs of `/mcp` that do something. */
+export interface McpEndpoint {
+  /** @param info the connection of the request, if it is known */
+  post(request: Request, info?: ConnectionInfo): Promise<Response>;
+  delete(request: Request, info?: ConnectionInfo): Promise<Response>;
+}
+
+/** Serves `/mcp`. It never rejects: a refusal is an answer too. */
+export function mcpEndpoint(engine: TaskEngine): McpEndpoint {
+  // Read now: Deno no longer knows the address after the client has left.
+  const incoming = (request: Request, info?: ConnectionInfo): Incoming => ({
+    request,
+    peer: info?.remoteAddr?.hostname,
+  });
+  return {
+    post: (request, info) => post(engine, incoming(request, info)),
+    delete: (request, info) => end(engine, incoming(request, info)),
+  };
+}
+
+/** Admits a POST, parses its message, and has it served. */
+async function post(engine: TaskEngine, incoming: Incoming): Promise<Response> {
+  try {
+    const admitting = admit(engine, incoming);
+    const admitted = admitting instanceof Promise ? await admitting : admitting;
+    const { headers } = incoming.request;
+    checkContentType(headers);
+    checkAccept(headers);
+    const { value, longBytes } = await readMessage(engine, admitted);
+    admitted.messageBytes = longBytes;
+    if (Array.isArray(value)) return await serveBatch(engine, value, admitted);
+    incoming.id = salvageId(value);
+    const message = parseMessage(value);
+    if (message.kind === "response") {
+      return await takeResponse(engine, message, admitted);
+    }
+    if (!telemetry) {
+      const answer = serve(engine, message, admitted);
+      return answer instanceof Promise ? await answer : answer;
+    }
+    return await observeMessage(
+      telemetry,
+      message,
+      admitted,
+      incoming,
+      (admitted) => serve(engine, message, admitted),
+    );
+  } catch (error) {
+    return encode(refuse(engine, error, incoming));
+  }
+}
+
+/** Ends the session that a DELETE names. */
+async function end(engine: TaskEngine, incoming: Incoming): Promise<Response> {
+  try {
+    return await endSession(engine, await admit(engine, incoming));
+  } catch (error) {
+    return encode(refuse(engine, error, incoming));
+  }
+}
+
+/**
+ * Serves a message by the rules of its generation: finds its call and its
+ * method, which `respond` checks, runs, settles and encodes.
+ */
+function serve(
+  engine: TaskEngine,
+  message: RpcRequest | RpcNotification,
+  admitted: AdmittedRequest,
+): Response | Promise<Response> {
+  if (!isStateless(message, admitted)) {
+    return serveInSession(engine, message, admitted);
+  }
+  // 2026 has no notifications over HTTP; a client's own do no harm.
+  if (message.kind === "notification") return emptyResponse(202);
+  const { call, method } = findStateless(engine, message, admitted);
+  return respond(call, method);
+}
+
+async function serveInSession(
+  engine: TaskEngine,
+  message: RpcRequest | RpcNotification,
+  admitted: AdmittedRequest,
+): Promise<Response> {
+  if (message.kind === "notification") {
+    const found = await findSessionOnce(engine, admitted);
+    await takeNotification(engine, message, found);
+    return emptyResponse(202);
+  }
+  if (message.method === "initialize") {
+    return await initialize(engine, message, admitted);
+  }
+  const found = await findSession(engine, admitted);
+  const { call, method } = findInSession(engine, message, found);
+  return respond(call, method);
+}
+
+/**
+ * True if the header or `_meta` names the revision of 2026, or `_meta` names an
+ * unknown one. `initialize` without a revision in `_meta` is of 2025.
+ */
+function isStateless(
+  { method, params }: RpcRequest | RpcNotification,
+  { version }: AdmittedRequest,
+): boolean {
+  const claimed = metaOf(params)[Meta.protocolVersion];
+  return claimed === undefined
+    ? version === STATELESS_REVISION && method !== "initialize"
+    : version === STATELESS_REVISION || !isSessionRevision(claimed);
+}

@@ -1,0 +1,96 @@
+/**
+ * The admission of an HTTP request: its origin, its caller, and the reads that
+ * need not wait for the caller.
+ *
+ * @module
+ */
+import type { MaybePromise } from "../../../authoring/service.ts";
+import type { Authenticated } from "../../caller.ts";
+import { isObject } from "../../json.ts";
+import { isRequestId } from "../../protocol/messages.ts";
+import { type MessageBody, readBody } from "../../protocol/transport.ts";
+import type { AdmittedRequest, Engine, Prefetched } from "./engine.ts";
+
+/** The largest body that is read before the caller is known. */
+const MAX_PREFETCHED_BYTES = 16_384;
+
+/**
+ * Admits a caller; anyone who may not call learns nothing else. Returns a
+ * promise only if the caller has to be looked up: a promise would cost every
+ * other call time.
+ *
+ * @throws {HttpError} 403 for another origin
+ * @throws {ChallengeError} 401 without credentials
+ */
+export function admit(
+  engine: Engine,
+  incoming: Pick<AdmittedRequest, "request" | "peer">,
+): MaybePromise<AdmittedRequest> {
+  const { request } = incoming;
+  const { catalogue, tasks } = engine;
+  engine.checkOrigin(request);
+  // A call needs these, and the read never fails. It runs while the token is
+  // read.
+  if (request.method === "POST" && catalogue.taskTools.size === 0) {
+    tasks.longTools();
+  }
+  const authenticating = engine.gate.authenticate(request.headers);
+  if (!(authenticating instanceof Promise)) {
+    return admitAs(engine, incoming, authenticating);
+  }
+  const prefetched = prefetch(engine, request);
+  return authenticating.then((authenticated) =>
+    admitAs(engine, incoming, authenticated, prefetched)
+  );
+}
+
+function admitAs(
+  { catalogue }: Engine,
+  { request, peer }: Pick<AdmittedRequest, "request" | "peer">,
+  authenticated: Authenticated,
+  prefetched?: Prefetched,
+): AdmittedRequest {
+  return {
+    request,
+    peer,
+    version: request.headers.get("mcp-protocol-version"),
+    authenticated,
+    catalogue: catalogue.within(authenticated.caller.ceiling),
+    prefetched,
+    messageBytes: 0,
+  };
+}
+
+/** Reads the body of a POST as JSON, unless that has begun already. */
+export function readMessage(
+  { bodies }: Engine,
+  { request, prefetched, authenticated: { caller } }: AdmittedRequest,
+): Promise<MessageBody> {
+  return prefetched?.body ?? bodies.wait(readBody(request, caller.binding));
+}
+
+/**
+ * Begins to read the session together with the token, and, for a short
+ * message, the question that it answers: one round trip for all of them.
+ */
+function prefetch(engine: Engine, request: Request): Prefetched | undefined {
+  const { headers } = request;
+  const sessionId = headers.get("mcp-session-id");
+  if (request.method !== "POST" || !sessionId) return undefined;
+  const session = engine.sessions.find(sessionId);
+  // A failure is handled by the code that reads the session again.
+  if (session instanceof Promise) session.catch(() => {});
+  const length = headers.get("content-length");
+  if (length === null || Number(length) > MAX_PREFETCHED_BYTES) {
+    return undefined;
+  }
+  const body = engine.bodies.wait(readBody(request));
+  const reply = body.then(({ value }) =>
+    isObject(value) && isRequestId(value.id) && !("method" in value)
+      ? engine.replies.read(sessionId, value.id)
+      : undefined
+  );
+  // A failure is reported to the code that awaits it, if any does.
+  reply.catch(() => {});
+  return { body, reply };
+}

@@ -1,0 +1,73 @@
+/**
+ * The answer of a method, the ending of its request, and the HTTP responses of
+ * `/mcp` that are sent in one piece.
+ *
+ * @module
+ */
+import type { JsonObject } from "../../json.ts";
+import type { Outcome } from "../../log/request.ts";
+import type { Task } from "../../../features/work/tasks.ts";
+import { CORS_HEADERS } from "../../http/cors.ts";
+
+export type Answer =
+  | Result
+  /** Anything that was thrown. */
+  | { error: unknown }
+  /** The questions that the client must answer: `InputRequiredResult`. */
+  | { ask: JsonObject }
+  /** The task that goes on after the request, and reports its own end. */
+  | { task: Task };
+
+/** A result as JSON text. */
+export interface Result {
+  result: string;
+  /** True if it is the result of a tool, with `isError`. */
+  isToolError?: boolean;
+  /** The outcome, where it does not follow from `isToolError`. */
+  outcome?: Outcome;
+}
+
+/** The end of a request: the printed answer, and the outcome for the log. */
+export interface Ending extends JsonAnswer, Pick<Result, "isToolError"> {
+  outcome: Outcome;
+  /** The reason of a refusal in a few words, for the log. */
+  refusal?: string;
+  /** The JSON-RPC error code in the body. */
+  code?: number;
+}
+
+const JSON_HEADERS: [string, string][] = [
+  ["content-type", "application/json"],
+  ...Object.entries(CORS_HEADERS),
+];
+
+/** An answer as JSON text. Without a body where the client expects none. */
+export interface JsonAnswer {
+  body?: string;
+  /** The HTTP status, if it is not sent on a stream; 200 by default. */
+  status?: number;
+  headers?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Makes a JSON response. The constructor gets no more than necessary: Deno is
+ * slow with an `init`, and headers in it cost a native response with a
+ * finalizer.
+ */
+export function encode(
+  { body, status = 200, headers: extra }: JsonAnswer,
+): Response {
+  const response = status === 200
+    ? new Response(body)
+    : new Response(body, { status });
+  const { headers } = response;
+  for (const [name, value] of JSON_HEADERS) headers.set(name, value);
+  if (extra) {
+    for (const [name, value] of Object.entries(extra)) headers.set(name, value);
+  }
+  return response;
+}
+
+export function emptyResponse(status: number): Response {
+  return new Response(null, { status, headers: CORS_HEADERS });
+}

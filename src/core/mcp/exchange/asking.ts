@@ -1,0 +1,241 @@
+/**
+ * The questions of one context: to the person, by their client or on a page,
+ * and to the client itself. A question without an answer ends the run; it
+ * throws nothing that the author could catch.
+ *
+ * @module
+ */
+import type {
+  CreateMessageRequestParams,
+  CreateMessageResult,
+  Root,
+} from "@modelcontextprotocol/server";
+import type {
+  AnswerTo,
+  Elicited,
+  Question,
+} from "../../../authoring/context.ts";
+import { ToolError } from "../../../authoring/tool.ts";
+import { RpcCode, RpcError } from "../../errors.ts";
+import { isObject, type JsonObject } from "../../json.ts";
+import {
+  elicitationParams,
+  FormError,
+  isEmptyForm,
+  lackedFor,
+  MAX_FORM_ATTEMPTS,
+  parseAnswer,
+  QuestionError,
+} from "../../protocol/elicitation.ts";
+import { invalidParams } from "../../protocol/messages.ts";
+import { AskedQuestion } from "../../protocol/question.ts";
+import type { Work } from "./work.ts";
+import {
+  checkUrl,
+  type PageQuestions,
+} from "../../../features/questions/page_questions.ts";
+
+const ELICITATION = "elicitation/create";
+
+const NO_PAGE =
+  "This caller cannot sign in to a page of this server, on which a person says that it is done.";
+
+const EMPTY_FORM =
+  "A form without fields was answered: some clients accept those without asking anyone. Ask for something to fill in, such as z.object({ sure: z.boolean() })";
+
+/** `ask`, `sample` and `roots` of one context. */
+export class Asking {
+  #open = 0;
+
+  /** @param work the request that asks, or the task once the call became one */
+  constructor(public work: Work) {}
+
+  /** True while a question waits for its answer. */
+  get isOpen(): boolean {
+    return this.#open > 0;
+  }
+
+  async ask<const Q extends Question>(question: Q): Promise<AnswerTo<Q>> {
+    if ("url" in question) {
+      const answer = await this.#askOnPage(question);
+      if (answer) return answer as AnswerTo<Q>;
+    }
+    const mode = "url" in question ? "url" : "form";
+    this.#checkCapability(new AskedQuestion(ELICITATION, { mode }));
+    let mistake: FormError | undefined;
+    for (let attempt = 1;; attempt++) {
+      const { key } = question;
+      const params = elicitationParams(question, this.work, mistake);
+      const own = key && attempt > 1 ? `${key}#${attempt}` : key;
+      const result = await this.#request(
+        new AskedQuestion(ELICITATION, params, own),
+      );
+      if (isEmptyForm(question)) this.work.advise?.(EMPTY_FORM);
+      try {
+        return parseAnswer(question, result) as AnswerTo<Q>;
+      } catch (error) {
+        if (!(error instanceof FormError)) return await this.#interrupt(error);
+        if (attempt === MAX_FORM_ATTEMPTS) throw error;
+        mistake = error;
+      }
+    }
+  }
+
+  async sample(
+    request: CreateMessageRequestParams,
+  ): Promise<CreateMessageResult> {
+    const params = request as unknown as JsonObject;
+    const result = await this.#askClient("sampling/createMessage", params);
+    if (typeof result.model !== "string" || result.content === undefined) {
+      return await this.#interrupt(
+        invalidParams("A sampling result must have a model and content"),
+      );
+    }
+    return result as unknown as CreateMessageResult;
+  }
+
+  async roots(): Promise<Root[]> {
+    const { roots } = await this.#askClient("roots/list", {});
+    if (!Array.isArray(roots)) {
+      return await this.#interrupt(
+        invalidParams("A roots result must have an array of roots"),
+      );
+    }
+    return roots as Root[];
+  }
+
+  /**
+   * Asks a person to connect an account on its page. Returns the answer, or
+   * `cancel` if another call has taken it, or the page is over.
+   */
+  async connect(question: AskedQuestion): Promise<Elicited<undefined>> {
+    const { pageQuestions: pages, keepAnswer } = this.work;
+    const viaClient = !keepAnswer && this.#opensPages;
+    return await this.#orInterrupt(() =>
+      this.#waitForPage(pages!, question, viaClient)
+    );
+  }
+
+  /** True if the client gives its person the links of pages. */
+  get #opensPages(): boolean {
+    const { elicitation } = this.work.client.capabilities;
+    return isObject(elicitation) && "url" in elicitation;
+  }
+
+  /**
+   * Asks on a page of this server, if the question is `until: "done"` or the
+   * client opens no pages. Returns undefined if the client opens the address
+   * itself, or if the caller cannot sign in to a page.
+   */
+  async #askOnPage(
+    question: Extract<Question, { url: string }>,
+  ): Promise<Elicited<undefined> | undefined> {
+    const { work, work: { pageQuestions } } = this;
+    checkUrl(question.url);
+    const opensPages = this.#opensPages;
+    if (opensPages && question.until !== "done") return undefined;
+    if (!pageQuestions) {
+      if (opensPages) throw new ToolError(NO_PAGE);
+      return undefined;
+    }
+    const asked = AskedQuestion.onPage(question);
+    return await this.#orInterrupt(() =>
+      work.keepAnswer
+        ? work.keepAnswer(
+          asked,
+          (key) => this.#waitForPage(pageQuestions, asked, false, key),
+        )
+        : this.#waitForPage(pageQuestions, asked, opensPages)
+    );
+  }
+
+  /**
+   * Waits for the answer on a page.
+   *
+   * @param viaClient true if the client gives the person the link, false if the
+   * model or the status of a task does
+   */
+  async #waitForPage(
+    pages: PageQuestions,
+    question: AskedQuestion,
+    viaClient: boolean,
+    key = question.key,
+  ): Promise<Elicited<undefined>> {
+    const { work, work: { signal, parking } } = this;
+    const message = String(question.params.message);
+    const open = () => pages.open(question, key);
+    const page = await (parking?.activity(open) ?? open());
+    if ("answer" in page) return page.answer;
+    if (viaClient) {
+      const { askViaClient } = await import(
+        "../../../features/questions/client_page.ts"
+      );
+      const answer = await askViaClient(work, pages, page, message);
+      if (answer) return answer;
+    }
+    const { address, againSeconds } = page;
+    const takeBack = await work.showLink!({ address, message });
+    const again = parking && againSeconds;
+    const until = again && parking.now() + again;
+    const answered = () => pages.waitFor(page, signal, again && again * 1000);
+    const waiting = parking?.wait({ until }, answered) ?? answered();
+    return await waiting.finally(takeBack) ?? { action: "cancel" };
+  }
+
+  /** Asks the client itself, if it can answer. */
+  async #askClient(method: string, params: JsonObject): Promise<JsonObject> {
+    const question = new AskedQuestion(method, params);
+    this.#checkCapability(question);
+    return await this.#request(question);
+  }
+
+  /** Asks the client. @throws {QuestionError} when the client refuses */
+  async #request(question: AskedQuestion): Promise<JsonObject> {
+    return await this.#orInterrupt(() => this.work.request(question));
+  }
+
+  /**
+   * Waits for an answer. A refusal by the client is thrown to the author; any
+   * other failure interrupts the run.
+   */
+  async #orInterrupt<T>(ask: () => Promise<T>): Promise<T> {
+    const { authorCode } = this.work;
+    if (authorCode?.reason !== undefined) {
+      authorCode.goesOn();
+      // Never settles: a run that has ended gets no more answers.
+      return await new Promise(() => {});
+    }
+    this.#open++;
+    try {
+      return await ask();
+    } catch (error) {
+      if (error instanceof QuestionError) throw error;
+      return await this.#interrupt(error);
+    } finally {
+      this.#open--;
+    }
+  }
+
+  /** Ends the run with an error that the author's code never sees. */
+  async #interrupt(error: unknown): Promise<never> {
+    const { authorCode } = this.work;
+    if (!authorCode) throw error;
+    return await authorCode.interrupt(error);
+  }
+
+  #checkCapability(question: AskedQuestion): void {
+    const lacked = lackedFor(question, this.work.client);
+    if (!lacked) return;
+    const [[name, parts]] = Object.entries(lacked);
+    const path = [name, ...Object.keys(parts as JsonObject)].join(".");
+    const message = `The client does not support ${path}`;
+    // 2025 has no code for this. As a tool error, the model can try another
+    // way.
+    if (!this.work.stateless) throw new ToolError(message);
+    throw new RpcError(
+      RpcCode.missingCapability,
+      message,
+      { status: 400, data: { requiredCapabilities: lacked } },
+    );
+  }
+}

@@ -1,0 +1,223 @@
+/**
+ * The code of an author while it runs, which the engine can interrupt: where a
+ * question or a sign-in has to come first, the engine stops waiting for the
+ * code and tells it nothing. An exception could be caught by the author's code,
+ * which would then do what no one has agreed to.
+ *
+ * @module
+ */
+import type { MaybePromise } from "../../../authoring/service.ts";
+import type { Upstream } from "../../caller.ts";
+import { ChallengeError } from "../../errors.ts";
+import { Suspended } from "../../protocol/input_rounds.ts";
+import type { Logger } from "../../log/log.ts";
+
+/**
+ * Returns the warning for code that goes on after it was interrupted. Undefined
+ * if the call was cancelled or refused: then going on is no fault.
+ */
+function warningFor(reason: unknown): string | undefined {
+  if (reason instanceof Suspended) {
+    return "A run went on after its question: what it gives is dropped, and what it does is done again with the answer";
+  }
+  if (reason instanceof ChallengeError) {
+    return "A run went on although the sign-in behind it has ended: what it gives is dropped";
+  }
+  return undefined;
+}
+
+/**
+ * Calls `next` with a value of an author's code. A promise, or anything with
+ * `then`, such as a query builder, is awaited first. Other values are passed on
+ * at once, because a promise for each step would cost a quick call a fifth of
+ * its time.
+ *
+ * @param codeOf finds the code, which rejects with its reason when it is
+ * interrupted first
+ */
+export function follow<T, R>(
+  value: T | PromiseLike<T>,
+  next: (value: T) => MaybePromise<R>,
+  codeOf?: () => AuthorCode | undefined,
+): MaybePromise<R> {
+  if (!isThenable(value)) return next(value);
+  return codeOf?.()?.follow(value, next) ?? Promise.resolve(value).then(next);
+}
+
+function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return typeof (value as PromiseLike<T> | undefined)?.then === "function";
+}
+
+/** The author's code of one call, or of one task, while it runs. */
+export class AuthorCode {
+  #waiting = new Set<(reason: unknown) => void>();
+  #interrupted?: { reason: unknown };
+  #hasWarned = false;
+
+  /**
+   * @param warn called once, if the code goes on although it was interrupted
+   */
+  constructor(private readonly warn: (message: string) => void) {}
+
+  /** The reason of the interruption; undefined if there was none. */
+  get reason(): unknown {
+    return this.#interrupted?.reason;
+  }
+
+  /**
+   * Calls `next` with the result of an author's function. Rejects with the
+   * reason of an interruption that comes first; a result after that is dropped,
+   * with a warning.
+   */
+  follow<T, R>(
+    value: PromiseLike<T>,
+    next: (value: T) => MaybePromise<R>,
+  ): Promise<R> {
+    return this.#until(Promise.resolve(value), next, () => this.goesOn());
+  }
+
+  /** Waits for the author's hook, which may end late without a warning. */
+  wait<T>(value: MaybePromise<T>): Promise<T> {
+    return this.#until(Promise.resolve(value), (value) => value, () => {});
+  }
+
+  /**
+   * Interrupts the code: every waiting caller gets the first reason. Returns a
+   * promise for the author's code that never settles; nothing refers to it, so
+   * the code that awaits it is garbage collected.
+   */
+  interrupt(reason: unknown): Promise<never> {
+    this.#interrupted ??= { reason };
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const reject of waiting) reject(this.#interrupted.reason);
+    return new Promise(() => {});
+  }
+
+  /** Warns, once, that the code goes on although it was interrupted. */
+  goesOn(): void {
+    const message = this.#interrupted && warningFor(this.#interrupted.reason);
+    if (message === undefined || this.#hasWarned) return;
+    this.#hasWarned = true;
+    this.warn(message);
+  }
+
+  #until<T, R>(
+    value: Promise<T>,
+    next: (value: T) => MaybePromise<R>,
+    onLate: () => void,
+  ): Promise<R> {
+    return new Promise((resolve, reject) => {
+      if (this.#interrupted) {
+        value.then(onLate, onLate);
+        return reject(this.#interrupted.reason);
+      }
+      this.#waiting.add(reject);
+      const settle = (go: () => void) => {
+        if (!this.#waiting.delete(reject)) return onLate();
+        try {
+          go();
+        } catch (error) {
+          reject(error);
+        }
+      };
+      value.then(
+        (value) => settle(() => resolve(next(value))),
+        (error) => settle(() => reject(error)),
+      );
+    });
+  }
+}
+
+/** The part of work that ends the acts of its code. */
+interface ActingWork {
+  readonly overSignal: AbortSignal;
+  isOver(): boolean;
+  readonly authorCode?: AuthorCode;
+}
+
+/**
+ * The acts of an author's code in the name of its caller: requests with the
+ * provider's token, or with the person's key of a service. They end with the
+ * work.
+ */
+export class Acting {
+  /** @param work gives the work of now: a call may become a task */
+  constructor(
+    private readonly work: () => ActingWork,
+  ) {}
+
+  /**
+   * Does an act, unless the work is over before or meanwhile.
+   *
+   * Code that was interrupted learns nothing, nor does code whose sign-in at
+   * the provider has ended: the client has to let the person sign in again, and
+   * a `catch` of the author must not prevent that.
+   *
+   * @throws {DOMException} `AbortError` when the work is over
+   */
+  async do<T>(act: (work: ActingWork) => Promise<T>): Promise<T> {
+    const work = this.work();
+    try {
+      if (work.isOver()) throw work.overSignal.reason;
+      const value = await act(work);
+      if (work.isOver()) throw work.overSignal.reason;
+      return value;
+    } catch (error) {
+      const reason = error instanceof ChallengeError
+        ? error
+        : work.isOver()
+        ? work.authorCode?.reason
+        : undefined;
+      if (!work.authorCode || reason === undefined) throw error;
+      return await work.authorCode.interrupt(reason);
+    }
+  }
+
+  /** Makes a `fetch` whose requests and bodies are aborted with the work. */
+  fetch<I>(
+    send: (input: I, init: RequestInit) => Promise<Response>,
+  ): (input: I, init?: RequestInit) => Promise<Response> {
+    return (input, init = {}) =>
+      this.do(({ overSignal }) => {
+        const signal = AbortSignal.any([overSignal, init.signal ?? overSignal]);
+        return send(input, { ...init, signal });
+      });
+  }
+
+  /** Makes the provider's API of the provider's own. */
+  through(upstream: Upstream): Upstream {
+    return {
+      token: () => this.do(() => upstream.token()),
+      fetch: this.fetch((input, init) => upstream.fetch(input, init)),
+    };
+  }
+}
+
+/**
+ * Fires a signal of an author's code with an `AbortError`. An exception of a
+ * listener would end the process as uncaught: it is logged instead, as are
+ * exceptions from signals that depend on this one.
+ */
+export function fire(
+  abort: AbortController,
+  reason: string,
+  { log, reference }: { log: Logger; reference: () => string },
+): void {
+  if (abort.signal.aborted) return;
+  const survive = (event: ErrorEvent) => {
+    // The process may have a listener of its own.
+    if (event.defaultPrevented) return;
+    event.preventDefault();
+    log.error("A listener of `signal` threw", {
+      reference: reference(),
+      error: event.error,
+    });
+  };
+  globalThis.addEventListener?.("error", survive);
+  try {
+    abort.abort(new DOMException(reason, "AbortError"));
+  } finally {
+    globalThis.removeEventListener?.("error", survive);
+  }
+}

@@ -1,0 +1,193 @@
+/**
+ * A request as its method and its author see it: the data, and the way back to
+ * the client. `check()`, `run()` and `settle()` handle it; it ends with its
+ * execution.
+ *
+ * @module
+ */
+import type { Context, McpClient } from "../../../authoring/context.ts";
+import type { Authenticated, Caller, Upstream } from "../../caller.ts";
+import type { JsonObject } from "../../json.ts";
+import { newReference, type Outcome } from "../../log/request.ts";
+import type { Catalogue } from "../../catalogue/catalogue.ts";
+import type { PrintedLists } from "../../catalogue/printed_lists.ts";
+import { printNotification, type RpcRequest } from "../../protocol/messages.ts";
+import type { AskedQuestion } from "../../protocol/question.ts";
+import { metaOf, progressTokenOf } from "../../protocol/request_meta.ts";
+import { AuthorCode } from "./author_code.ts";
+import { CallContext } from "./call_context.ts";
+import { CallExecution, CallWatch } from "./call_execution.ts";
+import type { Work } from "./work.ts";
+import { type LimitKey, limitKeyOf } from "./caller_bound.ts";
+import type { AdmittedRequest, Engine } from "./engine.ts";
+import { PendingResponse } from "./pending_response.ts";
+import { advise, reportTask, warn } from "./report.ts";
+import type { Running } from "./running.ts";
+import {
+  type Link,
+  PageQuestions,
+} from "../../../features/questions/page_questions.ts";
+
+/** A request. Subclasses can ask the clients of their generation. */
+export abstract class Call implements Work, Running {
+  abstract readonly stateless: boolean;
+  abstract readonly client: McpClient;
+  abstract readonly printedLists: PrintedLists;
+  abstract readonly logLevel?: Work["logLevel"];
+  declare readonly sessionId?: string;
+  declare readonly slowMilliseconds?: number;
+  readonly startedMilliseconds = performance.now();
+  readonly execution = new CallExecution(this);
+  /** True for a subscription, which does not outlive its credential. */
+  isSubscription = false;
+  /** Sends the progress of a task to the client whose call waits for it. */
+  relayProgress?: (progress: JsonObject) => Promise<void>;
+  #context?: Context;
+  #authorCode?: AuthorCode;
+  #watch?: CallWatch;
+  #requestId?: string;
+  #limitKey?: LimitKey;
+  #response?: PendingResponse;
+  #pageQuestions?: PageQuestions;
+
+  /** @param response the response that all requests of a batch share */
+  constructor(
+    readonly engine: Engine,
+    readonly message: RpcRequest,
+    readonly admitted: AdmittedRequest,
+    response?: PendingResponse,
+  ) {
+    this.#response = response;
+  }
+
+  get authenticated(): Authenticated {
+    return this.admitted.authenticated;
+  }
+  get caller(): Caller {
+    return this.authenticated.caller;
+  }
+  get limitKey(): LimitKey {
+    const { admitted, engine: { trustedProxies } } = this;
+    return this.#limitKey ??= limitKeyOf(admitted, trustedProxies);
+  }
+  get messageBytes(): number {
+    return this.admitted.messageBytes;
+  }
+  get upstream(): Upstream | undefined {
+    return this.authenticated.upstream;
+  }
+  get catalogue(): Catalogue {
+    return this.admitted.catalogue;
+  }
+  get changes(): Work["changes"] {
+    return this.engine.changes;
+  }
+  get params(): JsonObject {
+    return this.message.params;
+  }
+  get meta(): JsonObject {
+    return metaOf(this.params);
+  }
+  get progressToken(): Work["progressToken"] {
+    return progressTokenOf(this.meta);
+  }
+  get context(): Context {
+    return this.#context ??= new CallContext(this);
+  }
+  get authorCode(): AuthorCode {
+    return this.#authorCode ??= new AuthorCode((message) =>
+      warn(this, message)
+    );
+  }
+  /** The questions that a person answers on a page. */
+  get pageQuestions(): PageQuestions | undefined {
+    const { engine: { waitPages }, caller, message: { method, params } } = this;
+    if (!waitPages) return undefined;
+    const { name, uri, arguments: given = {} } = params;
+    return this.#pageQuestions ??= PageQuestions.of(
+      waitPages,
+      caller,
+      String(name ?? uri),
+      method === "tools/call" ? given : { method, given },
+    );
+  }
+  get requestId(): string {
+    return this.#requestId ??= newReference();
+  }
+  get signal(): AbortSignal {
+    return this.execution.signal;
+  }
+  get overSignal(): AbortSignal {
+    return this.execution.overSignal;
+  }
+  isOver(): boolean {
+    return this.execution.isOver;
+  }
+  /** The watch over the call, if it is not answered at once. */
+  get watch(): CallWatch {
+    return this.#watch ??= new CallWatch(this);
+  }
+  /** The response, created when something has to be sent before the result. */
+  get response(): PendingResponse {
+    return this.#response ??= this.pendingResponse();
+  }
+  /** The response, if it was created. */
+  get startedResponse(): PendingResponse | undefined {
+    return this.#response;
+  }
+
+  protected pendingResponse(): PendingResponse {
+    return new PendingResponse();
+  }
+
+  async notify(method: string, params: JsonObject): Promise<void> {
+    const { execution } = this;
+    if (execution.hasEnded) return this.#authorCode?.goesOn();
+    await this.response.send(printNotification(method, params));
+    if (this.response.isStalled) execution.cancel("the client stopped reading");
+  }
+
+  /**
+   * Asks the client, as {@linkcode Work.request} says.
+   *
+   * @param signal ends the wait for an answer that is no longer wanted
+   */
+  abstract request(
+    question: AskedQuestion,
+    signal?: AbortSignal,
+  ): Promise<JsonObject>;
+
+  abstract showLink(link: Link): Promise<never>;
+
+  /** True while a question to the client is open. */
+  abstract get isAsking(): boolean;
+
+  /** Finds the answer that the client has sent along for a question. */
+  recall(_question: AskedQuestion): JsonObject | undefined {
+    return undefined;
+  }
+
+  /** Aborts `signal` for parallel work if the author's code was interrupted. */
+  stopIfInterrupted(): void {
+    const reason = this.#authorCode?.reason;
+    if (reason === undefined) return;
+    this.execution.interrupt((reason as Error).message);
+  }
+
+  advise(message: string): void {
+    advise(this, message);
+  }
+
+  async isLive(): Promise<boolean> {
+    return await this.authenticated.isLive?.() ?? true;
+  }
+
+  async hasExpired(): Promise<boolean> {
+    return this.isSubscription &&
+      await this.authenticated.isAccepted?.() === false;
+  }
+
+  endTask(taskId: string, outcome: Outcome): void {
+    reportTask(this, taskId, outcome);
+  }
+}

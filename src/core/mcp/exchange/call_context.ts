@@ -1,0 +1,204 @@
+/**
+ * The second argument of a tool: the same interface for both generations, each
+ * of which reaches the client in its own way.
+ *
+ * @module
+ */
+import type { Context, McpClient } from "../../../authoring/context.ts";
+import { notDurable } from "../../../authoring/durable.ts";
+import type { MaybePromise } from "../../../authoring/service.ts";
+import { ToolError } from "../../../authoring/tool.ts";
+import type { Caller, Upstream } from "../../caller.ts";
+import type { JsonObject } from "../../json.ts";
+import { LOGGING_LEVELS } from "../../protocol/request_meta.ts";
+import { Asking } from "./asking.ts";
+import { Acting, type AuthorCode, follow } from "./author_code.ts";
+import type { DurableContext, Work } from "./work.ts";
+
+/**
+ * {@linkcode Context} over {@linkcode Work}. Its methods are arrow functions,
+ * so that tools can destructure them, and are made only when used, because most
+ * calls need none of them.
+ */
+export class CallContext implements Context {
+  /** Settings and services; set before a definition that declares any runs. */
+  settings: Readonly<Record<string, never>> = {};
+  services: Readonly<Record<string, never>> = {};
+  /** The caller's accounts, set before a tool with such needs runs. */
+  needs: Readonly<Record<never, never>> = {};
+  #work: Work;
+  #acting?: Acting;
+  #upstream?: Upstream;
+  #progress = -Infinity;
+  #latest?: JsonObject;
+  #asking?: Asking;
+  #beforeStep?: () => Promise<void>;
+
+  constructor(work: Work) {
+    this.#work = work;
+  }
+
+  /** Finds the code that a context belongs to, if it can be interrupted. */
+  static codeOf(context: Context): AuthorCode | undefined {
+    return #work in context ? context.#work.authorCode : undefined;
+  }
+
+  /** Connects a context to other work: the task that its call became. */
+  static speakFor(context: Context, work: Work): void {
+    if (!(#work in context)) return;
+    context.#work = work;
+    if (context.#asking) context.#asking.work = work;
+  }
+
+  /** Gives the questions of a context. */
+  static askingOf(context: Context): Asking {
+    return (context as CallContext).#asker();
+  }
+
+  /** Gives the acts of a context's code in the name of its caller. */
+  static actingOf(context: Context): Acting {
+    return (context as CallContext).#actor();
+  }
+
+  /** Sets what each step of durable work awaits before it is done. */
+  static beforeStep(context: Context, ready: () => Promise<void>): void {
+    (context as CallContext).#beforeStep = ready;
+  }
+
+  /** True while a question to a person is open, in the client or on a page. */
+  static isAsking(context: Context): boolean {
+    return #work in context && context.#asking?.isOpen === true;
+  }
+
+  /** True if a person or a client's model was asked something. */
+  static hasAsked(context: Context): boolean {
+    return #work in context && context.#asking !== undefined;
+  }
+
+  /** The latest progress; undefined if there was none. */
+  static progressOf(context: Context): JsonObject | undefined {
+    return #work in context ? context.#latest : undefined;
+  }
+
+  /**
+   * Calls `next` with the result of an author's function, like {@linkcode
+   * follow}. Rejects with the reason of an interruption that comes first.
+   */
+  static follow<T, R>(
+    context: Context,
+    value: T | PromiseLike<T>,
+    next: (value: T) => MaybePromise<R>,
+  ): MaybePromise<R> {
+    return follow(value, next, () => CallContext.codeOf(context));
+  }
+
+  get caller(): Caller {
+    return this.#work.caller;
+  }
+
+  get upstream(): Upstream {
+    const { upstream, lacksUpstream } = this.#work;
+    if (upstream === undefined) {
+      throw new ToolError(
+        lacksUpstream ?? "This caller did not sign in with a provider.",
+      );
+    }
+    return this.#upstream ??= this.#actor().through(upstream);
+  }
+
+  get signal(): AbortSignal {
+    return this.#work.signal;
+  }
+
+  get requestId(): string {
+    return this.#work.requestId;
+  }
+
+  get client(): McpClient {
+    return this.#work.client;
+  }
+
+  get meta(): JsonObject {
+    return this.#work.meta;
+  }
+
+  get progress(): Context["progress"] {
+    return async (progress, total, message) => {
+      if (!(progress > this.#progress)) return;
+      this.#progress = progress;
+      const update = { progress, total, message };
+      this.#latest = update;
+      const { progressToken } = this.#work;
+      if (progressToken === undefined) return;
+      await this.#work.notify("notifications/progress", {
+        progressToken,
+        ...update,
+      });
+    };
+  }
+
+  get log(): Context["log"] {
+    return async (level, data, logger) => {
+      const { logLevel } = this.#work;
+      if (logLevel === undefined) return;
+      const least = LOGGING_LEVELS.indexOf(logLevel);
+      if (LOGGING_LEVELS.indexOf(level) < least) return;
+      const message = { level, logger, data };
+      await this.#work.notify("notifications/message", message);
+    };
+  }
+
+  get ask(): Context["ask"] {
+    return (question) => this.#asker().ask(question);
+  }
+
+  get sample(): Context["sample"] {
+    return (request) => this.#asker().sample(request);
+  }
+
+  get roots(): Context["roots"] {
+    return () => this.#asker().roots();
+  }
+
+  get step(): Context["step"] {
+    return (id, run, options) =>
+      this.#durable("step").step(id, run, options, this.#beforeStep);
+  }
+
+  get sleep(): Context["sleep"] {
+    return (id, until) => this.#durable("sleep").sleep(id, until);
+  }
+
+  get wait(): Context["wait"] {
+    return (id, options) => {
+      this.#durable("wait");
+      return this.#work.wait!(id, options);
+    };
+  }
+
+  get resourceUpdated(): Context["resourceUpdated"] {
+    return (uri) => this.#work.changes.resourceUpdated(uri);
+  }
+
+  get listChanged(): Context["listChanged"] {
+    return (list) => this.#work.changes.listChanged(list);
+  }
+
+  #actor(): Acting {
+    return this.#acting ??= new Acting(() => this.#work);
+  }
+
+  #asker(): Asking {
+    return this.#asking ??= new Asking(this.#work);
+  }
+
+  /**
+   * @throws {TypeError} unless the work is durable. It is thrown in the call
+   * itself, so that the first test shows it
+   */
+  #durable(member: string): DurableContext {
+    const { durable } = this.#work;
+    if (!durable) throw notDurable(member);
+    return durable;
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * The parts of one server that the MCP endpoint uses, made once in
+ * `server_core.ts`.
+ *
+ * @module
+ */
+import type { Network } from "../../net/address.ts";
+import type { Authenticated } from "../../caller.ts";
+import type { Clock } from "../../clock.ts";
+import type { Gate } from "../../auth/doors/gate.ts";
+import type { CheckOrigin } from "../../auth/doors/origin.ts";
+import type { Around } from "../../../authoring/around.ts";
+import type { ArrivingBodies } from "../../net/body_bytes.ts";
+import type { Logger } from "../../log/log.ts";
+import type { CancellationStore } from "../../store/cancellations.ts";
+import type { ChangeStore } from "../../store/changes.ts";
+import type { LedgerStore } from "../../../features/ledger/ledger.ts";
+import type { ReadReply, ReplyStore } from "../../store/replies.ts";
+import type { SessionStore } from "../../store/sessions.ts";
+import type { StateStore } from "../../store/once.ts";
+import type { TaskStore } from "../../../features/work/tasks.ts";
+import type { Catalogue } from "../../catalogue/catalogue.ts";
+import type { CompiledTool } from "../../catalogue/compiled_tool.ts";
+import type { MessageBody } from "../../protocol/transport.ts";
+import type { Operation } from "../../telemetry/telemetry.ts";
+import type { FindAccounts } from "../../../features/accounts/account_finder.ts";
+import type { CallerBound } from "./caller_bound.ts";
+import type { Limits } from "./limits.ts";
+import type { RunningCalls, Subscriptions } from "./running.ts";
+import type { WaitPages } from "../../../features/questions/page_questions.ts";
+
+export interface Engine {
+  catalogue: Catalogue;
+  gate: Gate;
+  checkOrigin: CheckOrigin;
+  log: Logger;
+  clock: Clock;
+  around?: Around;
+  running: RunningCalls;
+  bodies: ArrivingBodies;
+  subscriptions: Subscriptions;
+  /** The bound on open questions, to 2025 clients and of plain tasks. */
+  questions: CallerBound;
+  limits: Limits;
+  /** Proxies whose headers about the client's address are trusted. */
+  trustedProxies: readonly Network[];
+  sessions: SessionStore;
+  replies: ReplyStore;
+  cancellations: CancellationStore;
+  changes: ChangeStore;
+  requestStates: StateStore;
+  tasks: TaskStore;
+  /** Lists the settings that are missing for the accounts that a tool needs. */
+  missingFor(tool: Pick<CompiledTool, "needs">): Promise<readonly string[]>;
+  /** Finds the accounts of callers, for tools that need them. */
+  findAccounts: FindAccounts;
+  /** The pages on which people answer; undefined if no one signs in here. */
+  waitPages?: WaitPages;
+  /** The records of calls that people can see; undefined if none are kept. */
+  ledger?: LedgerStore;
+}
+
+/** An HTTP request that has passed the gate. */
+export interface AdmittedRequest {
+  request: Request;
+  /** The address of the request's connection. */
+  peer?: string;
+  /** `MCP-Protocol-Version`. */
+  version: string | null;
+  authenticated: Authenticated;
+  /** The catalogue that the caller may see. */
+  catalogue: Catalogue;
+  prefetched?: Prefetched;
+  /** The memory that a long message takes, in bytes; 0 for others. */
+  messageBytes: number;
+  /** The telemetry of the message; undefined where none is collected. */
+  operation?: Operation;
+}
+
+/** Reads that began before the caller was known. */
+export interface Prefetched {
+  body: Promise<MessageBody>;
+  /** The question that the message answers, if it is an answer. */
+  reply: Promise<ReadReply | undefined>;
+}

@@ -1,0 +1,192 @@
+/**
+ * Limits on the calls of a caller: per minute, in all and for each tool, and on
+ * the calls of a tool that run at the same time.
+ *
+ * @module
+ */
+import { LimitError } from "../../errors.ts";
+import { SharedBuckets } from "../../http/buckets.ts";
+import type { Logger } from "../../log/log.ts";
+import type { Catalogue } from "../../catalogue/catalogue.ts";
+import type { CompiledTool } from "../../catalogue/compiled_tool.ts";
+import type { Database } from "../../kv/database.ts";
+import { CallerBound, type LimitKey, MANY, UNKNOWN } from "./caller_bound.ts";
+
+/**
+ * The methods to which limits apply: those that run an author's code, those that
+ * write to the database, and subscriptions, which may name many resources and
+ * tasks. The others are cheap.
+ */
+const COUNTED: ReadonlySet<string> = new Set([
+  "tools/call",
+  "resources/read",
+  "prompts/get",
+  "completion/complete",
+  "tasks/update",
+  "tasks/cancel",
+  "logging/setLevel",
+  "subscriptions/listen",
+]);
+
+/**
+ * The method with which clients poll, as often as they are told. It reads the
+ * database, and has {@linkcode MANY} times the limit of the others.
+ */
+const POLL = "tasks/get";
+
+/** All callers together, for a tool's limit with `shared`. */
+const EVERYONE: LimitKey = { name: "everyone", isMany: false };
+
+const UNKNOWN_SHARE =
+  "The addresses of callers without credentials are unknown, so all of " +
+  "them share one limit: name the proxy in front in TRUSTED_PROXIES, or " +
+  "pass the connection's info as the second argument of fetch()";
+
+interface ToolLimit {
+  calls?: SharedBuckets;
+  underWay?: CallerBound;
+}
+
+export class Limits {
+  readonly #callers?: Record<
+    "one" | "many" | "unknown" | "sessions",
+    SharedBuckets
+  >;
+  readonly #tools = new Map<string, ToolLimit>();
+  #hasWarned = false;
+
+  constructor(
+    private readonly parts: { database: Database; log: Logger },
+    { callsPerMinute, tools }: {
+      /** Calls per minute of each caller; 0: no limit. */
+      callsPerMinute: number;
+      tools: Catalogue["tools"];
+    },
+  ) {
+    const buckets = (purpose: string, count: number) =>
+      new SharedBuckets(parts, purpose, {
+        burst: count,
+        perSecond: count / 60,
+      });
+    if (callsPerMinute > 0) {
+      this.#callers = {
+        one: buckets("calls of one", callsPerMinute),
+        many: buckets("calls of many", callsPerMinute * MANY),
+        sessions: buckets("sessions", callsPerMinute),
+        unknown: buckets("calls of unknown", callsPerMinute * MANY * MANY),
+      };
+    }
+    for (const { name, limit } of tools.values()) {
+      if (limit === undefined) continue;
+      const { callsPerMinute, callsAtOnce } = limit;
+      this.#tools.set(name, {
+        calls: callsPerMinute === undefined
+          ? undefined
+          : buckets(`calls to ${name}`, callsPerMinute),
+        underWay: callsAtOnce === undefined
+          ? undefined
+          : new CallerBound(callsAtOnce, `calls to ${name} at a time`, 1),
+      });
+    }
+  }
+
+  /**
+   * Charges a caller for a request. Returns a promise only if the database has
+   * to be read. @throws {LimitError}
+   */
+  charge(
+    method: string,
+    request: { readonly limitKey: LimitKey },
+  ): Promise<void> | undefined {
+    if (!this.#callers) return;
+    if (COUNTED.has(method)) return this.chargeCall(request);
+    if (method === POLL) return this.#charge(request.limitKey, "polls");
+    if (method !== "initialize") return;
+    const caller = request.limitKey;
+    if (caller === UNKNOWN) return this.chargeCall(request);
+    // Sessions are stored, so a caller that is many people may open no more
+    // than one person.
+    return this.#take(this.#callers.sessions, caller, "sessions a minute");
+  }
+
+  /**
+   * Charges a caller for a call, or for anything else that costs as much, as a
+   * write to the database does. @throws {LimitError}
+   */
+  chargeCall(
+    request: { readonly limitKey: LimitKey },
+  ): Promise<void> | undefined {
+    if (this.#callers) return this.#charge(request.limitKey, "calls");
+  }
+
+  #charge(
+    caller: LimitKey,
+    what: "calls" | "polls",
+  ): Promise<void> | undefined {
+    const { one, many, unknown } = this.#callers!;
+    if (caller === UNKNOWN && !this.#hasWarned) {
+      this.#hasWarned = true;
+      this.parts.log.warning(UNKNOWN_SHARE);
+    }
+    const isPoll = what === "polls";
+    const buckets = caller === UNKNOWN || isPoll && caller.isMany
+      ? unknown
+      : isPoll || caller.isMany
+      ? many
+      : one;
+    return this.#take(buckets, caller, `${what} a minute`);
+  }
+
+  /**
+   * Charges a caller for a call of a limited tool. Returns a function to call
+   * at the end of the tool. @throws {LimitError}
+   */
+  async enter(
+    { name, limit }: Pick<CompiledTool, "name" | "limit">,
+    caller: LimitKey,
+  ): Promise<() => void> {
+    const who = limit!.shared ? EVERYONE : caller;
+    const { calls, underWay } = this.#tools.get(name)!;
+    underWay?.take(who);
+    try {
+      if (calls) await this.#take(calls, who, `calls to ${name} a minute`);
+    } catch (error) {
+      underWay?.release(who);
+      throw error;
+    }
+    return () => underWay?.release(who);
+  }
+
+  /**
+   * Takes a place for continued work of a limited tool. Returns a function that
+   * frees the place, or undefined if all of the caller's places are taken.
+   */
+  tryEnter(
+    { name, limit }: Pick<CompiledTool, "name" | "limit">,
+    caller: LimitKey | undefined,
+  ): (() => void) | undefined {
+    const who = limit!.shared ? EVERYONE : caller;
+    const { underWay } = this.#tools.get(name)!;
+    if (!underWay?.hasRoom(who)) return undefined;
+    underWay.count(who);
+    return () => underWay.release(who);
+  }
+
+  #take(
+    buckets: SharedBuckets,
+    { name }: LimitKey,
+    what: string,
+  ): Promise<void> | undefined {
+    const wait = buckets.take(name);
+    if (wait instanceof Promise) {
+      return wait.then((wait) => checkWait(wait, what));
+    }
+    checkWait(wait, what);
+  }
+}
+
+/** @throws {LimitError} when a caller has to wait */
+function checkWait(waitMilliseconds: number, what: string): void {
+  if (waitMilliseconds <= 0) return;
+  throw new LimitError(what, Math.ceil(waitMilliseconds / 1000));
+}

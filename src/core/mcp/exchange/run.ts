@@ -1,0 +1,206 @@
+/**
+ * The run of a call: its checks, its method, and its end. The first answer, or
+ * an exception, becomes the text for the client, a line in the log, a metric,
+ * and an entry in the ledger, each once. A method that returns no promise is
+ * answered at once: a promise for each step would cost a quick call a fifth of
+ * its time.
+ *
+ * @module
+ */
+import { type Answer, encode, type Ending } from "./answer.ts";
+import type { Call } from "./call.ts";
+import { check } from "./check.ts";
+import { printAddress } from "../../net/address.ts";
+import { clientAddress } from "../../http/client_address.ts";
+import { newReference } from "../../log/request.ts";
+import {
+  printError,
+  printResult,
+  type RequestId,
+} from "../../protocol/messages.ts";
+import { STATELESS_REVISION } from "../../protocol/revisions.ts";
+import type { AdmittedRequest, Engine } from "./engine.ts";
+import { answerFailure, type Failure } from "./failure.ts";
+import { aboutOf } from "./report.ts";
+import {
+  handOverResult,
+  hasTasks,
+  printTask,
+} from "../../../features/work/task_answer.ts";
+
+/** A method: answers a request. To throw is the same as `{ error }`. */
+export type Method<C extends Call = Call> = (
+  call: C,
+) => Answer | Promise<Answer>;
+
+/** Runs a method and returns the response as soon as it begins. */
+export function respond<C extends Call>(
+  call: C,
+  method: Method<C>,
+): Response | Promise<Response> {
+  const ending = run(call, method);
+  if (!(ending instanceof Promise)) {
+    if (ending.body !== undefined && !call.startedResponse) {
+      return encode(ending);
+    }
+    call.response.end(ending);
+  } else {
+    ending.then((ending) => call.response.end(ending));
+  }
+  return call.response.response;
+}
+
+/** Runs a method until its request is answered. Never rejects. */
+export function run<C extends Call>(
+  call: C,
+  method: Method<C>,
+): Ending | Promise<Ending> {
+  call.admitted.operation?.take();
+  try {
+    const checking = check(call);
+    const answer = checking ? checking.then(() => method(call)) : method(call);
+    if (answer instanceof Promise) return wait(call, answer);
+    settle(call, answer);
+  } catch (error) {
+    settle(call, { error });
+  }
+  return call.execution.ending!;
+}
+
+/** Waits for an answer; meanwhile the call can be found and cancelled. */
+function wait(call: Call, answer: Promise<Answer>): Promise<Ending> {
+  const { execution, engine: { running } } = call;
+  const ended = new Promise<Ending>((resolve) => {
+    if (execution.ending) resolve(execution.ending);
+    else execution.onEnding = resolve;
+  });
+  running.add(call);
+  answer.then(
+    (answer) => settle(call, answer),
+    (error) => settle(call, { error }),
+  ).then(() => {
+    running.delete(call);
+    call.stopIfInterrupted();
+  });
+  return ended;
+}
+
+/** Ends a call with its first answer; a later one is dropped. Never throws. */
+export function settle(call: Call, answer: Answer): void {
+  const { execution } = call;
+  if (execution.hasEnded) return;
+  let ending: Ending;
+  try {
+    ending = endingOf(call, answer);
+  } catch (error) {
+    // A question may contain a value that JSON cannot express.
+    ending = failedEnding(call, error);
+  }
+  if ("task" in answer) execution.taskId = answer.task.taskId;
+  execution.end(ending);
+}
+
+function endingOf(call: Call, answer: Answer): Ending {
+  if ("error" in answer) return failedEnding(call, answer.error);
+  const { message: { id }, printedLists: { printer } } = call;
+  if ("ask" in answer) {
+    const result = { resultType: "input_required", ...answer.ask };
+    const body = printResult(id, printer.result(result));
+    return { outcome: "input_required", body };
+  }
+  if ("task" in answer) {
+    const { task } = answer;
+    const result = hasTasks(call)
+      ? { resultType: "task", ...printTask(task, call.engine.clock()) }
+      : handOverResult(task, call);
+    return { outcome: "ok", body: printResult(id, printer.result(result)) };
+  }
+  const { result, isToolError } = answer;
+  const outcome = call.execution.isStopped
+    ? "stopped"
+    : answer.outcome ?? (isToolError ? "tool_error" : "ok");
+  return { outcome, body: printResult(id, result), isToolError };
+}
+
+function failedEnding(call: Call, thrown: unknown): Ending {
+  const { engine, message: { id, method }, admitted: { request } } = call;
+  const { stateless, execution, printedLists: { printer } } = call;
+  return answerFailure(thrown, {
+    log: engine.log,
+    reference: call.requestId,
+    about: aboutOf(call),
+    isTool: method === "tools/call",
+    inBand: call.startedResponse?.hasStatus === true,
+    http: { request, gate: engine.gate, stateless },
+    stopped: execution.isStopped ? execution.signal.reason.message : undefined,
+  }, (failure) => {
+    const { result, outcome, refusal } = failure;
+    if (!result) return errorEnding(failure, id);
+    const body = printResult(id, printer.result(result));
+    return { outcome, refusal, body, isToolError: true };
+  });
+}
+
+function errorEnding(
+  { error, outcome, refusal, status, headers }: Failure,
+  id: RequestId | undefined,
+): Ending {
+  const body = printError(id, error!);
+  return { outcome, refusal, body, status, headers, code: error!.code };
+}
+
+/** An HTTP request before its message is a call. */
+export interface Incoming
+  extends Pick<AdmittedRequest, "request" | "peer" | "operation"> {
+  /** True in a batch, where the HTTP status is sent before. */
+  readonly inBand?: boolean;
+  id?: RequestId;
+}
+
+/** Ends a request that was refused before it became a call. Never throws. */
+export function refuse(
+  engine: Pick<Engine, "log" | "gate" | "trustedProxies">,
+  thrown: unknown,
+  incoming: Incoming,
+): Ending {
+  const { operation } = incoming;
+  if (!operation) return refusalEnding(engine, thrown, incoming);
+  // The log lines of the refusal are placed under the request's span.
+  const ending = operation.run(() => refusalEnding(engine, thrown, incoming));
+  const { outcome, code } = ending;
+  operation.end({ outcome, code });
+  return ending;
+}
+
+function refusalEnding(
+  { log, gate, trustedProxies }: Parameters<typeof refuse>[0],
+  thrown: unknown,
+  { request, id, peer, inBand = false }: Incoming,
+): Ending {
+  const { headers, method } = request;
+  const reference = newReference();
+  const stateless = headers.get("mcp-protocol-version") === STATELESS_REVISION;
+  const ending = answerFailure(thrown, {
+    log,
+    reference,
+    isTool: false,
+    inBand,
+    http: { request, gate, stateless },
+  }, (failure) => errorEnding(failure, id));
+  const { outcome, refusal } = ending;
+  if (outcome === "internal_error") {
+    if (id === undefined) ending.status = 500;
+  } else if (log.isEnabledFor("debug")) {
+    // Every client without a token is refused once, and scanners all the time.
+    const address = clientAddress(peer, headers, trustedProxies);
+    log.debug("Request", {
+      reference,
+      address: address && printAddress(address),
+      method: `${method} /mcp`,
+      status: ending.status ?? 200,
+      outcome,
+      refusal,
+    });
+  }
+  return ending;
+}

@@ -1,0 +1,119 @@
+/**
+ * The work that a context belongs to.
+ *
+ * @module
+ */
+import type { LoggingLevel } from "@modelcontextprotocol/server";
+import type { Context, McpClient } from "../../../authoring/context.ts";
+import type {
+  StepContext,
+  StepOptions,
+  WaitOptions,
+} from "../../../authoring/durable.ts";
+import type { MaybePromise } from "../../../authoring/service.ts";
+import type { Authenticated, Caller, Upstream } from "../../caller.ts";
+import type { JsonObject } from "../../json.ts";
+import type { ChangeStore } from "../../store/changes.ts";
+import type { RequestId } from "../../protocol/messages.ts";
+import type { AskedQuestion } from "../../protocol/question.ts";
+import type { AuthorCode } from "./author_code.ts";
+import type {
+  Link,
+  PageQuestions,
+} from "../../../features/questions/page_questions.ts";
+
+/** The members of a context that only durable work has. */
+export interface DurableContext extends Pick<Context, "sleep"> {
+  /** @param ready awaited before the step is done */
+  step<T>(
+    id: string,
+    run: (context: StepContext) => MaybePromise<T>,
+    options?: StepOptions,
+    ready?: () => Promise<void>,
+  ): Promise<T>;
+}
+
+/** The parking of durable work, which leaves its process while it waits. */
+export interface WorkParking {
+  /** Awaits a function that does something: meanwhile the work stays. */
+  activity<T>(work: () => Promise<T>): Promise<T>;
+  /**
+   * Awaits a function that only waits: meanwhile the work may leave.
+   *
+   * @param waiting `until`: the time at which it goes on without an answer, in
+   * epoch seconds
+   */
+  wait<T>(waiting: { until?: number }, work: () => Promise<T>): Promise<T>;
+  /** Epoch seconds. */
+  now(): number;
+}
+
+/** The work of a context: a request, or a task that goes on after it. */
+export interface Work {
+  /** True if the client belongs to the generation without sessions. */
+  readonly stateless: boolean;
+  readonly signal: AbortSignal;
+  /**
+   * Fires when the author's code may not act for the caller any more: the work
+   * was cancelled or interrupted, or its permission has ended. Unlike `signal`
+   * it stays quiet while the server stops, since a call may still answer then.
+   */
+  readonly overSignal: AbortSignal;
+  /** True once `overSignal` has fired. It makes no signal, which takes time. */
+  isOver(): boolean;
+  readonly caller: Caller;
+  /** Undefined for a task. */
+  readonly authenticated?: Authenticated;
+  readonly upstream?: Upstream;
+  readonly requestId: string;
+  /** The beginning of a request, by `performance.now()`. */
+  readonly startedMilliseconds?: number;
+  readonly client: McpClient;
+  readonly meta: JsonObject;
+  /** The token for progress; undefined if the client did not ask for it. */
+  readonly progressToken?: RequestId;
+  /** The least severe level that the client wants; undefined: no messages. */
+  readonly logLevel?: LoggingLevel;
+  readonly changes: Pick<ChangeStore, "resourceUpdated" | "listChanged">;
+  /** The execution of the author's code, which may be interrupted. */
+  readonly authorCode?: AuthorCode;
+  /** Waits for a webhook. Undefined unless the work is durable. */
+  wait?(id: string, options: WaitOptions): Promise<unknown>;
+  /** The reason why `upstream` is missing, for a caller who can have one. */
+  readonly lacksUpstream?: string;
+  readonly durable?: DurableContext;
+  /** Undefined unless the work is durable. */
+  readonly parking?: WorkParking;
+  /** Asks on a page once, and keeps the answer, for durable work alone. */
+  keepAnswer?<T>(
+    question: AskedQuestion,
+    ask: (key: string) => Promise<T>,
+  ): Promise<T>;
+  /** The questions on pages of this server, if the caller can sign in there. */
+  readonly pageQuestions?: PageQuestions;
+  /** Logs advice for the author, once. */
+  advise?(message: string): void;
+  /**
+   * Asks the client and returns its result. A question without a key is named
+   * by its position.
+   *
+   * @throws {QuestionError} when the client answers with an error; anything
+   * else that it throws means that no one has answered
+   * @param signal ends a question of a 2025 request that needs no answer
+   */
+  request(question: AskedQuestion, signal?: AbortSignal): Promise<JsonObject>;
+  /**
+   * Shows a link to a client that opens no pages. A request ends its run with a
+   * result that has the link; a task shows it in its status, and goes on.
+   *
+   * @returns a function that removes the link again
+   */
+  showLink?(link: Link): Promise<() => Promise<void>>;
+  /**
+   * True if the question with this key may be asked once more. Undefined except
+   * for 2026 requests, which cannot stay open for as long as a person needs.
+   */
+  mayAskAgain?(key: string): boolean;
+  /** Sends a notification that belongs to the request. */
+  notify(method: string, params: JsonObject): Promise<void>;
+}

@@ -1,0 +1,146 @@
+/**
+ * A request of a 2025 session. Its question is sent on the request's own
+ * stream; the answer may be posted to any process.
+ *
+ * @module
+ * @see MCP 2025-11-25, Transports
+ */
+import type { LoggingLevel } from "@modelcontextprotocol/server";
+import { randomId } from "../../crypto/crypto.ts";
+import type { Cancellable } from "../../store/cancellations.ts";
+import type { McpClient } from "../../../authoring/context.ts";
+import { ToolError } from "../../../authoring/tool.ts";
+import type { PrintedLists } from "../../catalogue/printed_lists.ts";
+import type { JsonObject } from "../../json.ts";
+import { QuestionError } from "../../protocol/elicitation.ts";
+import type { AskedQuestion } from "../../protocol/question.ts";
+import type { RpcRequest } from "../../protocol/messages.ts";
+import { telemetry } from "../../telemetry/current.ts";
+import { Call } from "../exchange/call.ts";
+import { Links } from "../../../features/questions/suspension.ts";
+import type { Link } from "../../../features/questions/page_questions.ts";
+import type { PendingResponse } from "../exchange/pending_response.ts";
+import type { TaskEngine } from "../../../features/work/hand_over.ts";
+import type { SessionRequest } from "./session.ts";
+
+export class SessionCall extends Call {
+  readonly stateless = false;
+  override readonly sessionId: string;
+  declare readonly engine: TaskEngine;
+  readonly client: McpClient;
+  readonly logLevel: LoggingLevel;
+  #links?: Links;
+  /** The number of open questions of this request. */
+  #asked = 0;
+
+  constructor(
+    engine: TaskEngine,
+    message: RpcRequest,
+    found: SessionRequest,
+    response?: PendingResponse,
+  ) {
+    super(engine, message, found, response);
+    const { session, sessionId } = found;
+    const { clientInfo: info, capabilities, revision, logLevel } = session;
+    this.sessionId = sessionId;
+    this.client = { info, capabilities, revision };
+    this.logLevel = logLevel ?? "info";
+  }
+
+  get printedLists(): PrintedLists {
+    return this.catalogue.session;
+  }
+
+  get cancellable(): Cancellable {
+    return {
+      sessionId: this.sessionId,
+      requestId: this.message.id,
+      startedMilliseconds: this.startedMilliseconds,
+    };
+  }
+
+  /**
+   * True while the session is open and the grant is alive: a session that was
+   * ended by any process ends its calls.
+   */
+  override async isLive(): Promise<boolean> {
+    return await super.isLive() &&
+      await this.engine.sessions.find(this.sessionId) !== undefined;
+  }
+
+  showLink(link: Link): Promise<never> {
+    return (this.#links ??= new Links(this)).add(link);
+  }
+
+  get isAsking(): boolean {
+    return this.#asked > 0;
+  }
+
+  async request(
+    { method, params }: AskedQuestion,
+    signal?: AbortSignal,
+  ): Promise<JsonObject> {
+    // A stream that has closed cannot be resumed: no one would ever be asked.
+    if (this.execution.hasEnded || this.response.hasEnded) {
+      throw new ToolError(`The client left before ${method}`);
+    }
+    const { questions } = this.engine;
+    questions.take(this.limitKey);
+    this.#asked++;
+    try {
+      return await (telemetry
+        ? telemetry.question(method, () => this.#ask(method, params, signal))
+        : this.#ask(method, params, signal));
+    } catch (error) {
+      throw this.signal.aborted ? this.signal.reason : error;
+    } finally {
+      this.#asked--;
+      questions.release(this.limitKey);
+    }
+  }
+
+  async #ask(
+    method: string,
+    params: JsonObject,
+    unwanted?: AbortSignal,
+  ): Promise<JsonObject> {
+    const { replies } = this.engine;
+    const id = randomId(16);
+    // Stored before it is sent, or a quick answer would not find it.
+    await replies.expect(this.sessionId, id);
+    await this.response.send(
+      JSON.stringify({ jsonrpc: "2.0", id, method, params }),
+    );
+    const signal = AbortSignal.any([
+      this.signal,
+      this.#leaving(method),
+      ...unwanted ? [unwanted] : [],
+    ]);
+    const withdraw = () => {
+      if (this.execution.hasEnded) return;
+      this.notify("notifications/cancelled", { requestId: id });
+    };
+    unwanted?.addEventListener("abort", withdraw);
+    const reply = await replies.take(this.sessionId, id, signal)
+      .finally(() => unwanted?.removeEventListener("abort", withdraw));
+    if (!reply) throw new ToolError(`The client did not answer ${method}`);
+    const { result, error } = reply;
+    if (result) return result;
+    throw new QuestionError(method, error?.message);
+  }
+
+  /** Makes a signal that fires when the client closes the question's stream. */
+  #leaving(method: string): AbortSignal {
+    const { response } = this;
+    const { onGone } = response;
+    const abort = new AbortController();
+    response.onGone = () => {
+      onGone();
+      abort.abort(
+        new ToolError(`The client left before it answered ${method}`),
+      );
+    };
+    if (response.hasEnded) response.onGone();
+    return abort.signal;
+  }
+}

@@ -1,0 +1,132 @@
+/**
+ * The run of a tool, in a request or in a task: calls its function inside the
+ * author's `around` hook, and makes a result by the output schema.
+ *
+ * @module
+ */
+import type { CallToolResult } from "@modelcontextprotocol/server";
+import type { Around } from "../../../authoring/around.ts";
+import type { Context } from "../../../authoring/context.ts";
+import { ResultWith } from "../../../authoring/result.ts";
+import type { MaybePromise } from "../../../authoring/service.ts";
+import type { JsonObject } from "../../json.ts";
+import { messageOf } from "../../thrown.ts";
+import type { CompiledTool } from "../../catalogue/compiled_tool.ts";
+import { takeAccount } from "../../../features/accounts/account_needs.ts";
+import type {
+  CallAccounts,
+  Finding,
+} from "../../../features/accounts/account_finder.ts";
+import { follow } from "../exchange/author_code.ts";
+import { CallContext } from "../exchange/call_context.ts";
+import type { Engine } from "../exchange/engine.ts";
+import { parseBy } from "../../protocol/json_schema.ts";
+import { resultOf, structuredResult } from "../../protocol/tool_result.ts";
+
+export interface ToolRun {
+  tool: CompiledTool;
+  input: JsonObject;
+  prepared?: unknown;
+  /** The accounts that the tool needs. */
+  accounts?: CallAccounts;
+  call: {
+    engine: Pick<Engine, "around" | "findAccounts">;
+    stateless: boolean;
+  };
+}
+
+/** Finds the accounts that a tool needs, and gives them to a context. */
+export async function findAccounts(
+  toolCall: ToolRun,
+  context: Context,
+  finding: Finding,
+): Promise<void> {
+  const { tool, call: { engine } } = toolCall;
+  const { name, output, needs = {} } = tool;
+  const item = { name, output, needs };
+  const { account, own } = takeAccount(needs, toolCall.input);
+  const found = await engine.findAccounts(context, item, account, finding);
+  toolCall.accounts = found;
+  toolCall.input = own;
+  found.bind(context);
+}
+
+/** Runs a tool's function, within the author's hook if there is one. */
+export function runAround(
+  toolCall: ToolRun,
+  context: Context,
+): MaybePromise<CallToolResult> {
+  toolCall.accounts?.bind(context);
+  const { around } = toolCall.call.engine;
+  return around ? runInHook(around, toolCall, context) : run(toolCall, context);
+}
+
+async function runInHook(
+  around: Around,
+  toolCall: ToolRun,
+  context: Context,
+): Promise<CallToolResult> {
+  const { tool, input } = toolCall;
+  tool.provide?.(context);
+  const authorCode = CallContext.codeOf(context);
+  const result = around({ tool: tool.author, input, context }, async () => {
+    // A hook may run the tool again after a failure, but not after an
+    // interruption.
+    if (authorCode?.reason !== undefined) throw authorCode.reason;
+    return await run(toolCall, context);
+  });
+  return await (authorCode ? authorCode.wait(result) : result);
+}
+
+function run(
+  { tool, input, prepared, accounts, call }: ToolRun,
+  context: Context,
+): MaybePromise<CallToolResult> {
+  const running = CallContext.follow(
+    context,
+    tool.run(input, context, prepared),
+    (output) => {
+      const result = toolResult(tool, output, call);
+      return accounts?.sign ? follow(result, accounts.sign) : result;
+    },
+  );
+  return withoutKeys(running, accounts);
+}
+
+/** Takes the keys of a call out of the error of its function. */
+export function withoutKeys<R>(
+  running: MaybePromise<R>,
+  accounts: Pick<CallAccounts, "clean"> | undefined,
+): MaybePromise<R> {
+  const clean = accounts?.clean;
+  if (!clean || !(running instanceof Promise)) return running;
+  return running.catch((error) => {
+    throw clean(error);
+  });
+}
+
+function toolResult(
+  { name, output: schema, hasObjectOutput }: CompiledTool,
+  output: unknown,
+  { stateless }: ToolRun["call"],
+): MaybePromise<CallToolResult> {
+  if (schema === undefined) {
+    try {
+      return resultOf(output);
+    } catch (error) {
+      throw new TypeError(`tool ${name} ${messageOf(error)}`);
+    }
+  }
+  const { data, extra } = output instanceof ResultWith
+    ? output
+    : { data: output, extra: undefined };
+  return follow(parseBy(schema, data), (parsed) => {
+    if (parsed.success) {
+      const asStructured = stateless || hasObjectOutput;
+      return structuredResult(parsed.data, asStructured, extra);
+    }
+    throw new Error(`tool ${name} broke its output schema`, {
+      cause: parsed.error,
+    });
+  });
+}

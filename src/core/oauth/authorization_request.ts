@@ -1,0 +1,193 @@
+/**
+ * The authorization request of a client, and the response that travels through
+ * the browser back to it.
+ *
+ * @see RFC 6749 §4.1.1 and §4.1.2, RFC 9207, RFC 7636 §4.3, RFC 8707 §2.1,
+ * OpenID Connect Core §3.1.2.1 and §3.1.2.6
+ * @module
+ */
+import type { Scopes } from "../../authoring/scope.ts";
+import { OAuthError } from "../errors.ts";
+import type { Client } from "./client.ts";
+import { invalidRequest, type Parameters } from "./parameters.ts";
+import { parseCodeChallenge } from "./pkce.ts";
+import { isRegisteredRedirectUri } from "./redirect_uri.ts";
+import { checkResources, resourceOf } from "./resource.ts";
+import { grantableScopes, parseScope } from "./scope.ts";
+
+/** A client's authorization request, checked against its registration. */
+export interface AuthorizationRequest {
+  clientId: string;
+  redirectUri: string;
+  /** The client's own value, which is returned with the response. */
+  state?: string;
+  scopes: string[];
+  resource: string;
+  /** S256. */
+  codeChallenge: string;
+  providerHints?: ProviderHints;
+}
+
+/** Hints of a client for the provider's page. Nothing else depends on them. */
+export interface ProviderHints {
+  /** The account to propose: usually an e-mail address. */
+  loginHint?: string;
+  /**
+   * The steps that the provider is to ask of the person even if they are signed
+   * in there.
+   */
+  prompts?: readonly (typeof PROVIDER_PROMPTS)[number][];
+}
+
+/**
+ * The values of `prompt` that are passed on to the provider. `consent` is asked
+ * on our own page.
+ */
+const PROVIDER_PROMPTS = ["login", "select_account"] as const;
+
+const STATE_MAX_LENGTH = 4096;
+
+/** The longest e-mail address (RFC 5321 §4.5.3.1), and no line breaks. */
+const LOGIN_HINT = /^\P{Cc}{1,320}$/u;
+
+/** Lists the values of `prompt`. */
+export function parsePrompts(parameters: Parameters): string[] {
+  return parameters.get("prompt")?.split(" ") ?? [];
+}
+
+function parseProviderHints(parameters: Parameters): ProviderHints | undefined {
+  const loginHint = parameters.get("login_hint");
+  const asked = parsePrompts(parameters);
+  // No sign-in is younger than 0 seconds: the person is asked again.
+  if (parameters.get("max_age") === "0") asked.push("login");
+  const prompts = PROVIDER_PROMPTS.filter((prompt) => asked.includes(prompt));
+  const providerHints = {
+    ...loginHint !== undefined && LOGIN_HINT.test(loginHint) && { loginHint },
+    ...prompts.length > 0 && { prompts },
+  };
+  return Object.keys(providerHints).length > 0 ? providerHints : undefined;
+}
+
+/**
+ * Refuses what would be another request if it were passed over. Other unknown
+ * parameters are passed over (RFC 6749 §3.1).
+ *
+ * @throws {OAuthError} a code of OpenID Connect Core §3.1.2.6
+ */
+function checkFeatures(parameters: Parameters): void {
+  for (const name of ["request", "request_uri"] as const) {
+    if (parameters.get(name) === undefined) continue;
+    throw new OAuthError(
+      `${name}_not_supported`,
+      `${name} is not supported: send each parameter by itself`,
+    );
+  }
+  const prompts = parsePrompts(parameters);
+  if (!prompts.includes("none")) return;
+  if (prompts.length > 1) {
+    throw invalidRequest("prompt=none takes no other value besides");
+  }
+  throw new OAuthError(
+    "interaction_required",
+    "prompt=none is not possible: the person is asked at every sign-in",
+  );
+}
+
+/** Parses an authorization request of a known client. */
+export function parseAuthorizationRequest(
+  parameters: Parameters,
+  { client, baseUrl, scopes }: {
+    client: Client;
+    baseUrl: string;
+    scopes: Scopes;
+  },
+): AuthorizationRequest {
+  const redirectUri = parseRedirectUri(parameters, client);
+  checkFeatures(parameters);
+  const responseType = parameters.require("response_type");
+  if (responseType !== "code") {
+    throw new OAuthError(
+      "unsupported_response_type",
+      "response_type must be code",
+    );
+  }
+  const responseMode = parameters.get("response_mode");
+  if (responseMode !== undefined && responseMode !== "query") {
+    throw invalidRequest("response_mode must be query");
+  }
+  const codeChallenge = parseCodeChallenge(parameters);
+  const state = parameters.get("state");
+  if (state !== undefined && state.length > STATE_MAX_LENGTH) {
+    throw invalidRequest(
+      `state must have at most ${STATE_MAX_LENGTH} characters`,
+    );
+  }
+  checkResources(parameters.all("resource"), baseUrl);
+  const providerHints = parseProviderHints(parameters);
+  return {
+    clientId: client.clientId,
+    redirectUri,
+    state,
+    scopes: grantableScopes(parseScope(parameters.get("scope")), scopes),
+    resource: resourceOf(baseUrl),
+    codeChallenge,
+    ...providerHints && { providerHints },
+  };
+}
+
+/**
+ * Parses the redirect URI of a request and checks it against the client's
+ * registration. Before it has returned, no error may be sent to the redirect
+ * URI.
+ */
+export function parseRedirectUri(
+  parameters: Parameters,
+  client: Client,
+): string {
+  const registered = client.metadata.redirect_uris;
+  const requested = parameters.get("redirect_uri");
+  if (requested === undefined) {
+    // RFC 6749 §3.1.2.3: it may be left out if only one is registered.
+    if (registered.length === 1 && URL.canParse(registered[0])) {
+      return registered[0];
+    }
+    throw invalidRequest("Missing parameter: redirect_uri");
+  }
+  if (!isRegisteredRedirectUri(requested, registered)) {
+    throw invalidRequest(
+      "redirect_uri must be one that the client registered",
+      "other redirect",
+    );
+  }
+  return requested;
+}
+
+/** The response to a client: a code, or the reason why there is none. */
+export type AuthorizationResponse =
+  | { code: string }
+  | { error: Pick<OAuthError, "code" | "description"> };
+
+/**
+ * Makes the redirect URI with the response in its query. The URI stays as the
+ * client wrote it; the response is appended (RFC 6749 §3.1.2).
+ */
+export function authorizationResponseUrl(
+  { redirectUri, state }: { redirectUri: string; state?: string },
+  response: AuthorizationResponse,
+  issuer: string,
+): string {
+  const query = new URLSearchParams(
+    "code" in response ? response : {
+      error: response.error.code,
+      error_description: response.error.description,
+    },
+  );
+  if (state !== undefined) query.set("state", state);
+  query.set("iss", issuer);
+  const separator = !redirectUri.includes("?")
+    ? "?"
+    : /[?&]$/.test(redirectUri)
+    ? ""
+    : "&";
+  return `${redirectUri}${separator}${query}`;
+}

@@ -1,0 +1,228 @@
+/**
+ * A client of any origin: its metadata, from its registration or its own
+ * document, and the registration on the wire.
+ *
+ * @see RFC 7591
+ * @module
+ */
+import { fingerprint, randomId } from "../crypto/crypto.ts";
+import { documentUrl, shortClientId } from "./client_id.ts";
+import * as z from "zod";
+import { OAuthError } from "../errors.ts";
+import { isObject } from "../json.ts";
+import { JWT_BEARER_GRANT_TYPE } from "../../features/id_jag/identity_assertion.ts";
+import { checkRedirectUri } from "./redirect_uri.ts";
+
+/** A program that asks for access. */
+export interface Client {
+  clientId: string;
+  metadata: ClientMetadata;
+  /** The fingerprint of the client secret, for confidential clients. */
+  secretFingerprint?: string;
+  /** Epoch seconds; 0 if the operator set up the client. */
+  issuedAt: number;
+  /** The host of the client's metadata document, if it has one. */
+  domain?: string;
+  /** True if the operator set up the client. */
+  isConfigured?: boolean;
+}
+
+/** The methods by which a client authenticates at the token endpoint. */
+export const AUTH_METHODS = [
+  "none",
+  "client_secret_basic",
+  "client_secret_post",
+  "private_key_jwt",
+] as const;
+
+/** The grant types for every client, which are also the default. */
+export const GRANT_TYPES = ["authorization_code", "refresh_token"] as const;
+
+/** RFC 6749 §4.4, for clients that the operator set up. */
+export const MACHINE_GRANT_TYPE = "client_credentials";
+
+/** Grant types of clients that the operator or a domain vouches for. */
+const VOUCHED_GRANT_TYPES = [...GRANT_TYPES, JWT_BEARER_GRANT_TYPE];
+
+/** True if a grant type has no page, and needs a client that authenticates. */
+export function needsAuthentication(type: string): boolean {
+  return type === MACHINE_GRANT_TYPE || type === JWT_BEARER_GRANT_TYPE;
+}
+
+/** Members of a JWK that only its owner may know (RFC 7518 §6). */
+const PRIVATE_MEMBERS = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
+
+function makeSchema() {
+  // No control characters, because it is shown and logged.
+  const words = z.string().max(200).regex(/^\P{Cc}*$/u);
+  const address = z.string().max(2048).regex(/^\P{Cc}*$/u);
+  const publicKey = z.record(z.string(), z.unknown()).refine((key) =>
+    PRIVATE_MEMBERS.every((member) => !Object.hasOwn(key, member))
+  );
+  // Unknown values are allowed here, and dropped later.
+  const choices = z.array(z.string().max(100)).max(20);
+  return z.object({
+    // Clients that act for themselves need none.
+    redirect_uris: z.array(z.string()).max(20).default([]),
+    client_name: words.optional(),
+    // Public clients with PKCE are the rule here, so `none` is the default; the
+    // response states it (RFC 7591 §3.2.1 lets a server fill in its own).
+    token_endpoint_auth_method: z.enum(AUTH_METHODS).default("none"),
+    // Further methods that a client with a document may use.
+    token_endpoint_auth_methods_supported: choices.optional(),
+    grant_types: choices.default([...GRANT_TYPES]),
+    response_types: choices.default(["code"]),
+    scope: z.string().max(1000).optional(),
+    application_type: z.enum(["web", "native"]).optional(),
+    client_uri: address.optional(),
+    logo_uri: address.optional(),
+    tos_uri: address.optional(),
+    policy_uri: address.optional(),
+    contacts: z.array(words).max(10).optional(),
+    software_id: words.optional(),
+    software_version: words.optional(),
+    jwks: z.object({ keys: z.array(publicKey).max(20) }).optional(),
+    jwks_uri: z.string().refine(documentUrl).optional(),
+  });
+}
+
+/** The schema, made with the first client so that others start sooner. */
+let schema: ReturnType<typeof makeSchema> | undefined;
+
+/** The form of members in error texts; RFC 7591 §2 has the others. */
+const WANTED: Readonly<Record<string, string>> = {
+  token_endpoint_auth_method: `one of ${AUTH_METHODS.join(", ")}`,
+  client_name: "at most 200 characters, without control characters",
+  scope: "at most 1000 characters",
+  contacts: "an array of at most 10 texts",
+  jwks: "a set of at most 20 public keys, without private members",
+  jwks_uri: "a plain https URL with a host name and a path, without a port",
+};
+
+/** Checked client metadata in the wire's spelling, with defaults. */
+export type ClientMetadata = z.output<ReturnType<typeof makeSchema>>;
+
+function refuse(description: string): never {
+  throw new OAuthError("invalid_client_metadata", description);
+}
+
+function refuseUris(): never {
+  throw new OAuthError(
+    "invalid_redirect_uri",
+    "redirect_uris must be an array of 1 to 20 URIs",
+  );
+}
+
+/**
+ * Parses the body of a registration or a metadata document. A null or empty
+ * member is treated as absent. Unknown members are dropped, and so are grant
+ * and response types that this server does not support.
+ *
+ * @throws {OAuthError} `invalid_redirect_uri` or `invalid_client_metadata`
+ */
+export function parseClientMetadata(
+  body: unknown,
+  { machines = false, vouched = machines }: {
+    /** True if the client may be one that acts for itself. */
+    machines?: boolean;
+    /** True if the operator or a domain vouches for the client. */
+    vouched?: boolean;
+  } = {},
+): ClientMetadata {
+  if (!isObject(body)) refuse("Client metadata must be a JSON object");
+  const present = Object.fromEntries(
+    Object.entries(body).filter(([, value]) => value !== null && value !== ""),
+  );
+  const parsed = (schema ??= makeSchema()).safeParse(present);
+  if (!parsed.success) {
+    const [member] = parsed.error.issues[0].path;
+    if (member === "redirect_uris") refuseUris();
+    const wanted = WANTED[String(member)] ?? "as in section 2 of RFC 7591";
+    refuse(`${String(member)} must be ${wanted}`);
+  }
+  const metadata = parsed.data;
+  metadata.redirect_uris.forEach(checkRedirectUri);
+  const hasUris = metadata.redirect_uris.length > 0;
+  if (!hasUris && !machines) refuseUris();
+  const known: readonly string[] = [
+    ...vouched ? VOUCHED_GRANT_TYPES : GRANT_TYPES,
+    ...machines ? [MACHINE_GRANT_TYPE] : [],
+  ];
+  metadata.grant_types = metadata.grant_types.filter((type) =>
+    known.includes(type)
+  );
+  const needsPage = !machines ||
+    !metadata.grant_types.some(needsAuthentication);
+  const signsIn = metadata.grant_types.includes("authorization_code");
+  if (!signsIn && needsPage) {
+    refuse("grant_types must include authorization_code");
+  }
+  if (signsIn && !hasUris) refuseUris();
+  metadata.response_types = metadata.response_types.filter((type) =>
+    type === "code"
+  );
+  if (metadata.response_types.length === 0) {
+    refuse("response_types must include code");
+  }
+  // A secret cannot be an additional choice: a client has one or not.
+  metadata.token_endpoint_auth_methods_supported &&= metadata
+    .token_endpoint_auth_methods_supported.filter((method) =>
+      method === "none" || method === "private_key_jwt"
+    );
+  const keySources = [metadata.jwks, metadata.jwks_uri].filter(Boolean).length;
+  if (
+    keySources === 2 ||
+    metadata.token_endpoint_auth_method === "private_key_jwt" &&
+      keySources === 0
+  ) {
+    refuse("private_key_jwt needs either jwks or jwks_uri, and not both");
+  }
+  return metadata;
+}
+
+/** Lists the ways in which a client may authenticate at the token endpoint. */
+export function acceptedAuthMethods(
+  metadata: ClientMetadata,
+): readonly string[] {
+  const choices = metadata.token_endpoint_auth_methods_supported ?? [];
+  return [metadata.token_endpoint_auth_method, ...choices];
+}
+
+/** A dynamic registration, and its secret, which is shown only this once. */
+export interface Registration {
+  client: Client;
+  clientSecret?: string;
+}
+
+export function registerClient(body: unknown, now: number): Registration {
+  const metadata = parseClientMetadata(body);
+  const client: Client = {
+    clientId: randomId(16),
+    metadata,
+    issuedAt: now,
+  };
+  if (!metadata.token_endpoint_auth_method.startsWith("client_secret_")) {
+    return { client };
+  }
+  const clientSecret = randomId();
+  client.secretFingerprint = fingerprint(clientSecret);
+  return { client, clientSecret };
+}
+
+/** Prints the registration response (RFC 7591 §3.2.1). */
+export function printRegistration(
+  { client, clientSecret }: Registration,
+): Record<string, unknown> {
+  return {
+    client_id: client.clientId,
+    client_id_issued_at: client.issuedAt,
+    ...clientSecret !== undefined &&
+      { client_secret: clientSecret, client_secret_expires_at: 0 },
+    ...client.metadata,
+  };
+}
+
+/** Gives the name of a client for people. */
+export function clientName({ clientId, metadata, domain }: Client): string {
+  return metadata.client_name ?? domain ?? shortClientId(clientId);
+}

@@ -1,0 +1,59 @@
+/**
+ * The scopes that another service says it has given. Each says so in its own
+ * way, so this helps a person to see what is missing, and decides nothing.
+ *
+ * @see RFC 6749 §5.1
+ * @module
+ */
+import { SCOPE_TOKEN } from "../../authoring/scope.ts";
+
+/** The most scopes that are kept, and the most characters of each. */
+const MAX_SCOPES = 50;
+const MAX_CHARACTERS = 200;
+
+/**
+ * Parses the `scope` of an answer, with spaces or commas between them. Undefined
+ * without one: all that was asked for was given.
+ */
+export function parseGiven(text: string | undefined): string[] | undefined {
+  if (text === undefined) return undefined;
+  const scopes = text.split(/[\s,]+/).filter((scope) =>
+    scope.length <= MAX_CHARACTERS && SCOPE_TOKEN.test(scope)
+  );
+  return [...new Set(scopes)].slice(0, MAX_SCOPES);
+}
+
+/**
+ * Scopes that say who someone is, or for how long: Google answers with an
+ * address in place of `email`, Microsoft leaves out `offline_access`.
+ */
+const GENERIC = ["openid", "profile", "email", "offline_access"];
+
+/** Lists the scopes that were asked for, and that no given one seems to cover. */
+export function unnamedScopes(
+  asked: readonly string[],
+  given: readonly string[] | undefined,
+): string[] {
+  if (given === undefined) return [];
+  return asked.filter((scope) =>
+    !GENERIC.includes(scope) && !given.some((it) => covers(it, scope))
+  );
+}
+
+/** True if a scope is another, in one of its forms, or one that includes it. */
+function covers(given: string, asked: string): boolean {
+  if (given.toLowerCase() === asked.toLowerCase()) return true;
+  const isAddress = [given, asked].map((it) => it.includes("://"));
+  // Microsoft: https://graph.microsoft.com/Mail.Read is Mail.Read.
+  if (isAddress[0] !== isAddress[1]) return lastPart(given) === lastPart(asked);
+  // GitHub leaves out what another scope includes: user:email with user,
+  // read:org with admin:org, and all of repo.
+  const [verb, noun] = asked.split(":");
+  if (noun === undefined) return given === "repo" && asked === "public_repo";
+  return given === verb || given === noun || given === `admin:${noun}` ||
+    given === `write:${noun}` && verb === "read";
+}
+
+function lastPart(scope: string): string {
+  return scope.slice(scope.lastIndexOf("/") + 1).toLowerCase();
+}

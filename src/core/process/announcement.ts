@@ -1,0 +1,140 @@
+/**
+ * The messages of a server that has started.
+ *
+ * @module
+ */
+import { isOpen } from "../settings/auth.ts";
+import type { Config } from "../settings/config.ts";
+import { callbackAt } from "../settings/providers.ts";
+import { printDatabase } from "../settings/server.ts";
+import { ANNOUNCED } from "../settings/table.ts";
+import type { Logger } from "../log/log.ts";
+import { isLoopback } from "../net/url.ts";
+import {
+  accessOf,
+  type ClientGuide,
+  clientGuides,
+} from "../../features/landing/client_guides.ts";
+
+/** Warns of settings that work but are probably not wanted. */
+export function warnOfSettings(
+  { host, baseUrl, kvPath, auth, deployed, unread }: Config,
+  log: Logger,
+): void {
+  if (unread.length > 0) {
+    log.warning(
+      `${unread.join(", ")} may not be read and have their defaults: run ` +
+        "deno task settings, or add them to --allow-env",
+    );
+  }
+  const isPublic = baseUrl !== undefined && !isLoopback(new URL(baseUrl));
+  if (isPublic && kvPath === undefined && !deployed) {
+    log.warning(
+      "The database is Deno's default one, which belongs to this folder: set " +
+        "KV_PATH to keep sign-ins when the service moves to another",
+    );
+  }
+  // A proxy or a tunnel may reach a server that only listens here.
+  if (!deployed && !isPublic && isLoopback({ hostname: host })) return;
+  if (isOpen(auth)) {
+    log.warning(
+      "Everyone who reaches this server may use it: set AUTH_STRATEGY",
+    );
+  }
+  if (baseUrl === undefined) {
+    log.warning("Pages cannot tell how to connect: set BASE_URL");
+  }
+}
+
+/** Prints the address of the server and how to connect a client. */
+export function announce(
+  { title, auth, kvPath }: Config,
+  { log, baseUrl, isDevelopment, showsViews }: {
+    log: Logger;
+    baseUrl: string;
+    /** True in `deno task dev`. */
+    isDevelopment: boolean;
+    /** True if there are views to show, and a page that shows them. */
+    showsViews: boolean;
+  },
+): void {
+  const url = `${baseUrl}/mcp`;
+  const guides = clientGuides({ title, baseUrl, access: accessOf(auth) });
+  const callbacks = callbacksOf(auth, baseUrl);
+  const commands = guides.filter(({ line }) => line?.includes(" "));
+  if (!Deno.stdout.isTerminal()) {
+    const connect = commands.map(({ line }) => line);
+    const database = kvPath === undefined
+      ? "Deno's default for this folder"
+      : printDatabase(kvPath);
+    const views = showsViews ? `${baseUrl}/views` : undefined;
+    const exactly = callbacks.map(({ address }) => address);
+    return log.info("Listening", {
+      url,
+      connect,
+      database,
+      views,
+      callbacks: exactly.length > 0 ? exactly : undefined,
+    });
+  }
+  if (isDevelopment && wasAnnounced(url)) {
+    return console.log(`${title} listens on ${url}`);
+  }
+  const rows = [
+    ...isDevelopment
+      ? [["Try it", "deno task list, then deno task call NAME key=value"]]
+      : [],
+    ...showsViews ? [["Views", `${baseUrl}/views`]] : [],
+    ...commands.filter(({ client }) => client !== "Other")
+      .map(({ client, line }) => [client, line]),
+    ...cloudRows(guides),
+    ["Any other", `open ${baseUrl} in a browser`],
+    ...callbacks.map(({ key, address }) => [
+      `Callback at ${key}`,
+      `register exactly ${address}`,
+    ]),
+  ];
+  const width = Math.max(...rows.map(([what]) => what!.length));
+  const lines = rows.map(([what, words]) =>
+    `  ${what!.padEnd(width)}  ${words}`
+  );
+  console.log(`\n${title} listens on ${url}\n\n${lines.join("\n")}\n`);
+}
+
+/**
+ * Lists the callback addresses of several providers. Each must be registered
+ * exactly: a provider that accepts longer addresses could send its codes to the
+ * address of another.
+ */
+function callbacksOf(
+  { oauth }: Config["auth"],
+  baseUrl: string,
+): { key: string; address: string }[] {
+  return (oauth?.providers ?? []).flatMap(({ key, config }) =>
+    key === undefined || config.provider === "dev"
+      ? []
+      : [{ key, address: callbackAt(baseUrl, key) }]
+  );
+}
+
+/** True if this process announced the address before: `--watch` keeps it. */
+function wasAnnounced(url: string): boolean {
+  const permission = { name: "env", variable: ANNOUNCED } as const;
+  const { state } = Deno.permissions.querySync(permission);
+  if (state !== "granted") return false;
+  const before = Deno.env.get(ANNOUNCED);
+  Deno.env.set(ANNOUNCED, url);
+  return before === url;
+}
+
+/** The clients that call from the internet. */
+const CLOUDS = ["Claude", "ChatGPT"];
+
+/** Gives the rows of these clients: one for all with the same instruction. */
+function cloudRows(guides: readonly ClientGuide[]): string[][] {
+  const clouds = guides.filter(({ client }) => CLOUDS.includes(client));
+  return [...Map.groupBy(clouds, ({ how }) => how)].map(([how, guides]) => [
+    guides.map(({ client }) => client).join(", "),
+    how,
+  ]);
+}

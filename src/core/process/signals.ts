@@ -1,0 +1,129 @@
+/**
+ * The end of a process: running calls may finish, then they are told to stop,
+ * then they are abandoned. A process may also end with its parent, even if that
+ * is killed: it then gets another parent.
+ *
+ * @module
+ */
+import { pause, SAME_SIGNAL_MILLISECONDS, within } from "../clock.ts";
+import type { Log } from "../log/log.ts";
+import type { Kv } from "../kv/kv.ts";
+import type { Server } from "../server/server_options.ts";
+import type { Socket } from "./socket.ts";
+
+/** The time of each part of the end. */
+const ENDING_MILLISECONDS = {
+  /**
+   * Requests are still accepted, while `GET /ready` is 503: a proxy that asks
+   * once a second sends the next ones elsewhere.
+   */
+  leave: 2000,
+  /** Calls finish: less than the ten seconds of supervisors. */
+  finish: 8000,
+  /** Stopped calls are answered, and the database is closed. */
+  close: 1500,
+};
+/** The times on Deno Deploy, which kills five seconds after the signal. */
+const DEPLOYED_MILLISECONDS = { leave: 500, finish: 4000, close: 600 };
+const CHECK_MILLISECONDS = 25;
+/** The longest time from a signal to the end, while the process can run. */
+export const STOP_MILLISECONDS = ENDING_MILLISECONDS.leave +
+  ENDING_MILLISECONDS.finish + ENDING_MILLISECONDS.close;
+
+interface EndingProcess {
+  server: Server;
+  socket: Socket;
+  kv: Kv;
+  log: Log;
+  deployed: boolean;
+}
+
+/**
+ * Ends the process in good order after a signal; a second signal ends it at
+ * once. A signal that soon follows the first is the same: terminals send theirs
+ * to all processes, and `deno task` passes its own on. SIGHUP, from a terminal
+ * that closes, and the end of the parent are taken as SIGTERM, but never as a
+ * second signal.
+ */
+export function stopOnSignal(ending: EndingProcess): void {
+  const signals: Deno.Signal[] = Deno.build.os === "windows"
+    ? ["SIGINT"]
+    : ["SIGINT", "SIGTERM", "SIGHUP"];
+  let stoppingSinceMilliseconds: number | undefined;
+  const onSignal = async (signal: Deno.Signal) => {
+    const time = performance.now();
+    if (stoppingSinceMilliseconds !== undefined) {
+      if (signal === "SIGHUP") return;
+      if (time - stoppingSinceMilliseconds < SAME_SIGNAL_MILLISECONDS) return;
+      await ending.log.flush();
+      Deno.exit(1);
+    }
+    stoppingSinceMilliseconds = time;
+    ending.log.logger("main").info("Stopping");
+    // A person at a terminal does not wait for a proxy.
+    await end(ending, signal !== "SIGINT");
+    await ending.log.flush();
+    Deno.exit(0);
+  };
+  for (const signal of signals) {
+    Deno.addSignalListener(signal, () => onSignal(signal));
+  }
+  watchParent(Deno.args, () => onSignal("SIGHUP"));
+}
+
+async function end(
+  { server, socket, kv, deployed }: EndingProcess,
+  hasProxy: boolean,
+): Promise<void> {
+  // Streams that only listen would never finish by themselves.
+  server.endStreams();
+  const times = deployed ? DEPLOYED_MILLISECONDS : ENDING_MILLISECONDS;
+  const closed = leave(socket, deployed || hasProxy ? times.leave : 0);
+  await within(times.finish, closed.then(() => whenIdle(server)));
+  server.stop();
+  await within(times.close, closed.then(() => server.close()));
+  kv.close();
+}
+
+async function leave(socket: Socket, milliseconds: number): Promise<void> {
+  socket.leave();
+  await pause(milliseconds);
+  await socket.close();
+}
+
+/** Resolves when no call and no task is running. */
+async function whenIdle(server: Server): Promise<void> {
+  while (server.running > 0) await pause(CHECK_MILLISECONDS);
+}
+
+/**
+ * The argument that makes a process end with its parent. It may have the ID of
+ * the parent: `--with-parent=1234`.
+ */
+export const WITH_PARENT = "--with-parent";
+
+/** The time between two checks of the parent. */
+const PARENT_MILLISECONDS = 500;
+
+/** The parent at the start, for a flag without an ID. */
+const firstParent = "Deno" in globalThis ? Deno.ppid : 0;
+
+/**
+ * Calls `onEnd` once the parent is gone; never for a process that was started
+ * without the flag.
+ *
+ * @param args the arguments of the process
+ */
+export function watchParent(
+  args: readonly string[],
+  onEnd: () => void,
+): void {
+  const flag = args.find((arg) => arg.split("=")[0] === WITH_PARENT);
+  if (flag === undefined) return;
+  const parent = Number(flag.split("=")[1] ?? firstParent);
+  const checking = setInterval(() => {
+    if (Deno.ppid === parent) return;
+    clearInterval(checking);
+    onEnd();
+  }, PARENT_MILLISECONDS);
+}

@@ -1,0 +1,156 @@
+/**
+ * Questions to a client and to the person behind it, as the wire has them.
+ *
+ * @module
+ * @see MCP 2026-07-28, Elicitation
+ */
+import { randomId } from "../crypto/crypto.ts";
+import type { Elicited, McpClient, Question } from "../../authoring/context.ts";
+import type { InputRequest } from "./question.ts";
+import { ToolError } from "../../authoring/tool.ts";
+import { toJsonSchema } from "./json_schema.ts";
+import { invalidParams, shown } from "./messages.ts";
+import { isObject, type JsonObject } from "../json.ts";
+import { issueText } from "./tool_result.ts";
+
+/** The most times that one form is shown to a person. */
+export const MAX_FORM_ATTEMPTS = 3;
+
+/** Thrown for a form with wrong values. The message lists their fields. */
+export class FormError extends ToolError {
+  override name = "FormError";
+  constructor(
+    /** One line for each field that is wrong. */
+    readonly issues: string,
+  ) {
+    super(`The form was not filled in as asked:\n${issues}`);
+  }
+}
+
+/** Thrown when the client answers a question with an error. */
+export class QuestionError extends ToolError {
+  constructor(method: string, message?: string) {
+    super(`The client refused ${method}: ${message}`);
+  }
+}
+
+/**
+ * Returns the capability that a question needs and the client lacks. Undefined
+ * if the client can be asked (MCP 2026-07-28, Base Protocol).
+ */
+export function lackedFor(
+  { method, params }: InputRequest,
+  { capabilities }: McpClient,
+): JsonObject | undefined {
+  const name = method.split("/")[0];
+  const capability = capabilities[name];
+  const mode = params.mode === "url" ? "url" : "form";
+  const tools = params.tools === undefined ? undefined : "tools";
+  const part = method === "elicitation/create" ? mode : tools;
+  const needed = { [name]: part === undefined ? {} : { [part]: {} } };
+  if (!isObject(capability)) return needed;
+  const isThere = part === undefined || part in capability ||
+    // A client that names neither form nor url shows forms.
+    part === "form" && !("url" in capability);
+  return isThere ? undefined : needed;
+}
+
+/**
+ * Makes the `params` of `elicitation/create`. A question with a URL gets an
+ * `elicitationId` for 2025. After a mistake, the message says what was wrong
+ * with the form.
+ */
+export function elicitationParams(
+  question: Question,
+  { stateless }: { stateless: boolean },
+  mistake?: FormError,
+): JsonObject {
+  const message = mistake
+    ? `${question.message}\n\nPlease correct:\n${mistake.issues}`
+    : question.message;
+  if ("url" in question) {
+    const elicitationId = stateless ? {} : { elicitationId: randomId(16) };
+    return { mode: "url", message, url: question.url, ...elicitationId };
+  }
+  return { mode: "form", message, requestedSchema: formOf(question) };
+}
+
+type FormQuestion = Exclude<Question, { url: string }>;
+
+function formOf(question: FormQuestion): JsonObject {
+  if ("requestedSchema" in question) return question.requestedSchema;
+  const { type, properties, required } = toJsonSchema(question.schema, "input");
+  return { type, properties, ...(required ? { required } : {}) };
+}
+
+/** True for a form without fields: agents accept one without asking anyone. */
+export function isEmptyForm(question: Question): boolean {
+  if ("url" in question) return false;
+  const fields = "schema" in question
+    ? question.schema.shape
+    : question.requestedSchema.properties;
+  return !isObject(fields) || Object.keys(fields).length === 0;
+}
+
+/**
+ * Parses the person's answer by the type of the question.
+ *
+ * @throws {RpcError} -32602 if it does not answer the question
+ * @throws {FormError} for a form that does not match its schema
+ */
+export function parseAnswer(
+  question: Question,
+  { action, content: given }: JsonObject,
+): Elicited<unknown> {
+  if (action === "decline" || action === "cancel") return { action };
+  if (action !== "accept") {
+    throw invalidParams(
+      `action must be accept, decline or cancel, not ${shown(action)}`,
+    );
+  }
+  if ("url" in question) return { action, content: undefined };
+  const content = given ?? emptyContent(question);
+  if (!isObject(content)) {
+    throw invalidParams(
+      `An accepted form must have an object as its content, not ${
+        shown(content)
+      }`,
+    );
+  }
+  if ("requestedSchema" in question) {
+    return { action, content: withoutNulls(content, () => false) };
+  }
+  const { shape } = question.schema;
+  const parsed = question.schema.safeParse(
+    withoutNulls(
+      content,
+      (name) =>
+        Object.hasOwn(shape, name) && shape[name].safeParse(null).success,
+    ),
+  );
+  if (parsed.success) return { action, content: parsed.data };
+  throw new FormError(issueText(parsed.error, "form"));
+}
+
+/**
+ * Returns the content of an accepted form that came without any, which some
+ * clients send where no field is required: an empty object, or undefined if a
+ * field is required.
+ */
+function emptyContent(question: FormQuestion): JsonObject | undefined {
+  const { required } = formOf(question);
+  const isOptional = !Array.isArray(required) || required.length === 0;
+  return isOptional ? {} : undefined;
+}
+
+/** Removes the nulls of empty fields, unless the schema accepts null. */
+function withoutNulls(
+  content: JsonObject,
+  takesNull: (name: string) => boolean,
+): JsonObject {
+  return Object.fromEntries(
+    Object.entries(content).filter(([name, value]) =>
+      value !== null || takesNull(name)
+    ),
+  );
+}

@@ -1,0 +1,172 @@
+/**
+ * Zod schemas: the JSON Schema 2020-12 that clients read, its rules for the
+ * arguments of tools and prompts, and the parse of a value.
+ *
+ * @module
+ * @see MCP 2026-07-28, Base Protocol, JSON Schema Usage
+ */
+import * as z from "zod";
+import { $ZodAsyncError } from "zod/v4/core";
+import type { ParamHeader } from "./headers.ts";
+import { isObject, type JsonObject } from "../json.ts";
+import type { Prompt } from "../../authoring/prompt.ts";
+
+/**
+ * Prints a schema as JSON Schema 2020-12.
+ *
+ * @throws {Error} naming the part that JSON Schema cannot express
+ */
+export function toJsonSchema(
+  schema: z.ZodType,
+  io: "input" | "output",
+): JsonObject {
+  return z.toJSONSchema(schema, { target: "draft-2020-12", io }) as JsonObject;
+}
+
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const MIRRORED_TYPES = ["string", "integer", "boolean"];
+
+/**
+ * Finds the arguments that a tool wants repeated in headers, by their
+ * `x-mcp-header` annotation.
+ *
+ * @throws {Error} when an annotation breaks a rule of Streamable HTTP, Custom
+ * Headers from Tool Parameters: clients would drop the tool
+ */
+export function paramHeadersOf(schema: JsonObject): ParamHeader[] {
+  const found: ParamHeader[] = [];
+  collectReachable(schema, [], found);
+  if (found.length !== countAnnotations(schema)) {
+    throw new Error("x-mcp-header must be reached through `properties` only");
+  }
+  const names = new Set(found.map(({ header }) => header));
+  if (names.size !== found.length) {
+    throw new Error("two parameters have the same x-mcp-header");
+  }
+  return found;
+}
+
+function collectReachable(
+  schema: JsonObject,
+  path: readonly string[],
+  found: ParamHeader[],
+): void {
+  if (!isObject(schema.properties)) return;
+  for (const [name, property] of Object.entries(schema.properties)) {
+    if (!isObject(property)) continue;
+    const here = [...path, name];
+    if ("x-mcp-header" in property) {
+      found.push({ header: headerOf(property), path: here });
+    }
+    collectReachable(property, here, found);
+  }
+}
+
+function headerOf({ "x-mcp-header": name, type }: JsonObject): string {
+  if (typeof name !== "string" || !TOKEN.test(name)) {
+    throw new Error(
+      `x-mcp-header ${JSON.stringify(name)} must be a header token`,
+    );
+  }
+  if (!MIRRORED_TYPES.includes(type as string)) {
+    throw new Error(
+      `x-mcp-header ${name} must be on a string, an integer or a boolean`,
+    );
+  }
+  return `mcp-param-${name.toLowerCase()}`;
+}
+
+function countAnnotations(value: unknown): number {
+  if (Array.isArray(value)) {
+    return value.reduce((sum, item) => sum + countAnnotations(item), 0);
+  }
+  if (!isObject(value)) return 0;
+  const { properties, ...rest } = value;
+  // The keys of `properties` are names of arguments, whatever they look like.
+  const below = [
+    ...Object.values(rest),
+    ...Object.values(isObject(properties) ? properties : {}),
+  ];
+  return countAnnotations(below) + ("x-mcp-header" in value ? 1 : 0);
+}
+
+export type Parsed = z.ZodSafeParseResult<unknown>;
+
+/** Parses a value by a schema: a promise only if that is asynchronous. */
+export function parseBy(
+  schema: z.ZodType,
+  value: unknown,
+): Parsed | Promise<Parsed> {
+  try {
+    return schema.safeParse(value);
+  } catch (error) {
+    if (error instanceof $ZodAsyncError) {
+      return schema.safeParseAsync(value);
+    }
+    throw error;
+  }
+}
+
+/** Sample strings. Most schemas of strings accept at least one of them. */
+const TEXTS = ["1", "true", "text", "2026-01-01"];
+
+/**
+ * Checks that clients can send the arguments of a prompt: on the wire each is a
+ * string.
+ *
+ * @throws {Error} that names the arguments whose schema accepts no string
+ */
+export function checkArguments({ args }: Prompt): void {
+  if (!args) return;
+  const { properties = {} } = toJsonSchema(args, "input");
+  const unfit = Object.entries(properties as Record<string, JsonObject>)
+    .filter(([name, property]) =>
+      !takesText(property) && !parsesText(args.shape[name])
+    )
+    .map(([name]) => name);
+  if (unfit.length === 0) return;
+  const which = unfit.length === 1 ? "argument" : "arguments";
+  throw new Error(
+    `the ${which} ${
+      unfit.join(", ")
+    } must take a string, which is all that clients send: use z.string(), or what reads one, such as z.coerce.number()`,
+  );
+}
+
+/** True if a JSON Schema accepts at least some strings. */
+function takesText(schema: JsonObject): boolean {
+  const { type, const: only, enum: values, allOf } = schema;
+  const anyOf = schema.anyOf ?? schema.oneOf;
+  if (only !== undefined) return typeof only === "string";
+  if (values !== undefined) {
+    return (values as unknown[]).some((value) => typeof value === "string");
+  }
+  if (anyOf !== undefined) return (anyOf as JsonObject[]).some(takesText);
+  if (allOf !== undefined) return (allOf as JsonObject[]).every(takesText);
+  return type === undefined || [type].flat().includes("string");
+}
+
+/**
+ * True if a schema parses strings, even if its JSON Schema has another type:
+ * for `z.coerce.number()` that is number.
+ */
+function parsesText(schema: z.core.$ZodType): boolean {
+  return TEXTS.some((text) => {
+    try {
+      const { error } = z.safeParse(schema, text);
+      // Any other issue is with this sample, not with strings in general.
+      return !error?.issues.every(({ code, path }) =>
+        path.length === 0 && UNFIT.has(code)
+      );
+    } catch {
+      // An asynchronous or throwing schema has begun to read the text.
+      return true;
+    }
+  });
+}
+
+const UNFIT: ReadonlySet<string> = new Set([
+  "invalid_type",
+  "invalid_value",
+  "invalid_union",
+]);

@@ -1,0 +1,108 @@
+/**
+ * A tool's return value or exception, as the result for its client.
+ *
+ * @module
+ * @see MCP 2026-07-28, Tools, Tool Result
+ */
+import type {
+  CallToolResult,
+  ContentBlock,
+} from "@modelcontextprotocol/server";
+import type * as z from "zod";
+import type { ResultExtra } from "../../authoring/result.ts";
+import { shortened } from "./messages.ts";
+import { isObject } from "../json.ts";
+
+/** Makes a result without a schema. @throws {TypeError} for other values */
+export function resultOf(answer: unknown): CallToolResult {
+  if (typeof answer === "string") return textResult(answer);
+  if (isBlock(answer)) return { content: [answer] };
+  if (Array.isArray(answer) && answer.every(isBlock)) {
+    return { content: answer };
+  }
+  if (
+    isObject(answer) && Array.isArray(answer.content) &&
+    answer.content.every(isBlock)
+  ) {
+    return answer as CallToolResult;
+  }
+  throw new TypeError(
+    "returned something that is neither text nor content blocks: " +
+      "declare `output`, a schema for what it returns",
+  );
+}
+
+/** True for the type of a content block; clients check the other members. */
+function isBlock(value: unknown): value is ContentBlock {
+  return isObject(value) && BLOCK_TYPES.has(value.type);
+}
+
+const BLOCK_TYPES: ReadonlySet<unknown> = new Set(
+  [
+    "text",
+    "image",
+    "audio",
+    "resource",
+    "resource_link",
+  ] satisfies ContentBlock["type"][],
+);
+
+/**
+ * Makes the result of a tool's checked output: structured, and as JSON text for
+ * clients that read only text, unless the author gave other content.
+ * `asStructured` is false if a 2025 client would refuse the structured part.
+ *
+ * @throws {TypeError} if the author's content is not content
+ */
+export function structuredResult(
+  output: unknown,
+  asStructured: boolean,
+  { content: words, meta }: ResultExtra = {},
+): CallToolResult {
+  const { content } = words === undefined
+    ? textResult(JSON.stringify(output))
+    : resultOf(words);
+  return {
+    content,
+    ...(asStructured && {
+      structuredContent: output as CallToolResult["structuredContent"],
+    }),
+    ...(meta && { _meta: meta }),
+  };
+}
+
+/** Makes a failure that a model can read and act on. */
+export function errorResult(text: string): CallToolResult {
+  return { ...textResult(text), isError: true };
+}
+
+/** Lists the wrong arguments, one line each. */
+export function inputErrorText(error: z.ZodError, hasMore = false): string {
+  return [
+    "The arguments do not match the input schema:",
+    issueText(error, "arguments"),
+    ...(hasMore ? ["- and more"] : []),
+  ].join("\n");
+}
+
+/** The most issues that are reported for one value. */
+export const MAX_ISSUES = 10;
+
+/** The longest line about an issue, in characters. */
+const MAX_ISSUE_CHARACTERS = 300;
+
+/** Lists a value's faults by path, a line each; `whole` names the value. */
+export function issueText({ issues }: z.ZodError, whole: string): string {
+  const lines = issues.slice(0, MAX_ISSUES).map(({ path, message }) =>
+    shortened(
+      `- ${path.length > 0 ? path.join(".") : whole}: ${message}`,
+      MAX_ISSUE_CHARACTERS,
+    )
+  );
+  const more = issues.length - lines.length;
+  return [...lines, ...(more > 0 ? [`- and ${more} more`] : [])].join("\n");
+}
+
+function textResult(text: string): { content: ContentBlock[] } {
+  return { content: [{ type: "text", text }] };
+}

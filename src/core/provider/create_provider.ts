@@ -1,0 +1,182 @@
+/**
+ * The provider that the settings select, with presets for the OpenID providers
+ * that are known by name.
+ *
+ * @module
+ */
+import {
+  ENTRA_ID,
+  isForEveryTenant,
+  type ProviderApplication,
+  type ProviderConfig,
+} from "../settings/application.ts";
+import { asksForItself, exchangeKindOf } from "../settings/token_exchange.ts";
+import { customProvider } from "./custom.ts";
+import type { NeededMemberships } from "../oauth/permissions.ts";
+import {
+  addressRuleOf,
+  type ClaimNames,
+  GOOGLE_ISSUER,
+  isGoogleAddress,
+  usualClaims,
+} from "./identity.ts";
+import { gitHubProvider } from "./github.ts";
+import {
+  isMicrosoftIssuer,
+  isTenantIssuer,
+  microsoftGroups,
+} from "./microsoft.ts";
+import { type OpenIdOptions, openIdProvider } from "./openid.ts";
+import type { Provider } from "./provider.ts";
+import { upstreamFetch } from "./upstream_fetch.ts";
+
+/** The options of an OpenID provider, except our application there. */
+type Preset =
+  & Omit<OpenIdOptions, "clientId" | "clientSecret">
+  & {
+    apiUrl: string;
+    /** The memberships that count where the people of every tenant sign in. */
+    sharedMemberships?: Pick<ClaimNames, "memberships" | "isUnique">;
+    /** Parameters that the provider answers with an error. */
+    refusedParams?: readonly string[];
+  };
+
+/** Presets by `OAUTH_PROVIDER`; settings replace `extraAuthParams`. */
+const PRESETS: Readonly<
+  Record<"google" | "microsoft" | "gitlab", Preset>
+> = {
+  /** @see https://developers.google.com/identity/openid-connect/reference */
+  google: {
+    name: "Google",
+    issuer: GOOGLE_ISSUER,
+    scopes: ["openid", "email", "profile"],
+    // Only with both does every sign-in give a refresh token.
+    extraAuthParams: { access_type: "offline" },
+    prompt: "consent",
+    // Google documents no `login`.
+    freshPrompt: "select_account",
+    apiUrl: "https://www.googleapis.com",
+    isTokenIssuer: (named, issuer) =>
+      issuer === named || issuer === "accounts.google.com",
+    // `hd` is the Workspace domain; as a parameter it would only be a hint.
+    claims: {
+      isOwnAddress: isGoogleAddress,
+      memberships: { organizations: ["hd"] },
+    },
+  },
+  /** @see https://learn.microsoft.com/entra/identity-platform/v2-protocols-oidc */
+  microsoft: {
+    name: "Microsoft",
+    issuer: "https://login.microsoftonline.com/common/v2.0",
+    scopes: ["openid", "profile", "email", "offline_access", "User.Read"],
+    extraAuthParams: {},
+    apiUrl: "https://graph.microsoft.com/v1.0",
+    isMetadataIssuer: isMicrosoftIssuer,
+    isTokenIssuer: isTenantIssuer,
+    // Any tenant's administrator can write any address into `email`; this
+    // optional claim says that the tenant owns its domain.
+    claims: {
+      emailVerified: "xms_edov",
+      memberships: { roles: ["roles"], groups: ["groups"] },
+    },
+    // A tenant gives roles to its people as it likes. The object ID of a group
+    // is Microsoft's to choose, and is no other group's.
+    sharedMemberships: {
+      memberships: { groups: ["groups"] },
+      isUnique: (name) => ENTRA_ID.test(name),
+    },
+    readGroups: microsoftGroups,
+    // Microsoft's userinfo takes only tokens for Graph, and has no more claims.
+    userinfo: false,
+    // AADSTS901002: v2.0 takes scopes instead.
+    refusedParams: ["resource"],
+  },
+  /** @see https://docs.gitlab.com/integration/openid_connect_provider/ */
+  gitlab: {
+    name: "GitLab",
+    issuer: "https://gitlab.com",
+    scopes: ["openid", "profile", "email", "read_user"],
+    extraAuthParams: {},
+    apiUrl: "https://gitlab.com/api/v4",
+    claims: { memberships: { groups: ["groups"] } },
+  },
+};
+
+export type ProviderSettings = Exclude<ProviderConfig, { provider: "dev" }>;
+
+/** Makes the provider that the settings select. Nothing is fetched yet. */
+export function createProvider(
+  settings: ProviderSettings,
+  { fetch: send = fetch, timeoutSeconds, needed }: {
+    fetch?: typeof fetch;
+    /** The seconds in which the provider must answer; 10 by default. */
+    timeoutSeconds?: number;
+    /** The memberships to find out; none by default. */
+    needed?: NeededMemberships;
+  } = {},
+): Provider {
+  const fetchUpstream = upstreamFetch(send, timeoutSeconds);
+  switch (settings.provider) {
+    case "github":
+      return gitHubProvider({ ...settings, needed }, fetchUpstream);
+    case "custom":
+      return customProvider(settings, fetchUpstream);
+    case "oidc": {
+      const { issuer, name = new URL(issuer).host } = settings;
+      return openIdProvider({
+        ...settings,
+        name,
+        exchange: exchangeKindOf(settings),
+        memberships: needed?.memberships,
+        named: needed?.named,
+        claims: {
+          isOwnAddress: addressRuleOf(issuer),
+          memberships: usualClaims(settings),
+        },
+      }, fetchUpstream);
+    }
+    default:
+      return openIdProvider({
+        ...applyPreset(PRESETS[settings.provider], settings),
+        exchange: exchangeKindOf(settings),
+        memberships: needed?.memberships,
+      }, fetchUpstream);
+  }
+}
+
+function applyPreset(
+  { sharedMemberships, ...preset }: Preset,
+  settings: ProviderApplication & {
+    provider: ProviderConfig["provider"];
+    issuer?: string;
+  },
+): OpenIdOptions {
+  const { clientId, clientSecret, groupsClaim } = settings;
+  const { name = preset.name, issuer = preset.issuer } = settings;
+  const own = isForEveryTenant(settings)
+    ? sharedMemberships
+    : groupsClaim !== undefined && {
+      memberships: { ...preset.claims?.memberships, groups: [groupsClaim] },
+    };
+  const extraAuthParams = {
+    ...preset.extraAuthParams,
+    ...settings.extraAuthParams,
+  };
+  for (const name of preset.refusedParams ?? []) delete extraAuthParams[name];
+  return {
+    ...preset,
+    name,
+    clientId,
+    clientSecret,
+    extraAuthParams,
+    issuer,
+    scopes: settings.scopes ?? preset.scopes,
+    claims: { ...preset.claims, ...own },
+    // A token for our own application opens no other API.
+    readGroups: asksForItself(settings)
+      ? async (claims) => await preset.readGroups?.(claims)
+      : preset.readGroups,
+    // The API of a self-hosted instance has the address of the instance.
+    apiUrl: preset.apiUrl.replace(preset.issuer, issuer.replace(/\/$/, "")),
+  };
+}

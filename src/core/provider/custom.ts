@@ -1,0 +1,79 @@
+/**
+ * A plain OAuth 2 provider, known by its endpoints only.
+ *
+ * @see RFC 6749
+ * @module
+ */
+import type { ProviderConfig } from "../settings/application.ts";
+import { buildAuthorizationUrl } from "./authorization_url.ts";
+import { afterCode } from "./after_code.ts";
+import type { Provider, UpstreamTokens } from "./provider.ts";
+import {
+  asking,
+  checkAnswers,
+  isTokenAlive,
+  requestUserinfo,
+  type UpstreamFetch,
+} from "./upstream_fetch.ts";
+import { parseIdentity, usualClaims } from "./identity.ts";
+import { type Issuer, oauthClient } from "./oauth_client.ts";
+
+export function customProvider(
+  options: Omit<ProviderConfig & { provider: "custom" }, "provider">,
+  fetchUpstream: UpstreamFetch,
+): Provider {
+  const { clientId, scopes = [], revocationUrl, userinfoUrl } = options;
+  const server: Issuer = {
+    issuer: new URL(options.authorizationUrl).origin,
+    token_endpoint: options.tokenUrl,
+    revocation_endpoint: revocationUrl,
+    // The method that every server must support, then the one that many do.
+    token_endpoint_auth_methods_supported: [
+      "client_secret_basic",
+      "client_secret_post",
+    ],
+  };
+  const client = oauthClient(fetchUpstream, options);
+  const ask = asking(fetchUpstream);
+  const identify = async (
+    { accessToken }: Pick<UpstreamTokens, "accessToken">,
+  ) =>
+    parseIdentity(await requestUserinfo(ask(accessToken), userinfoUrl), {
+      memberships: usualClaims(options),
+    });
+  const authorization = {
+    endpoint: options.authorizationUrl,
+    clientId,
+    scopes,
+    extra: options.extraAuthParams,
+  };
+
+  return {
+    name: options.name ?? new URL(options.authorizationUrl).host,
+    apiUrl: new URL(userinfoUrl).origin,
+    authorizationUrl: (request) =>
+      Promise.resolve(buildAuthorizationUrl(authorization, request)),
+    async redeem(response) {
+      const { tokens } = await client.redeem(server, {
+        ...response,
+        // No setting has the issuer of a custom provider.
+        issuer: undefined,
+      });
+      const identity = await afterCode(
+        () => identify(tokens),
+        () => client.revoke(server, tokens),
+      );
+      return { tokens, identity };
+    },
+    refresh: async (refreshToken) =>
+      (await client.refresh(server, refreshToken)).tokens,
+    exchange: (accessToken, target) =>
+      client.exchange(server, { kind: "token-exchange", accessToken, target }),
+    identify,
+    isAlive: (accessToken) => isTokenAlive(ask(accessToken), userinfoUrl),
+    checkAnswers: () => checkAnswers(fetchUpstream, options.tokenUrl),
+    revoke: revocationUrl === undefined
+      ? undefined
+      : (tokens) => client.revoke(server, tokens),
+  };
+}

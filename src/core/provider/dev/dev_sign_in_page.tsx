@@ -1,0 +1,113 @@
+/** @jsxImportSource @hono/hono/jsx */
+/**
+ * The sign-in page of the development provider, which believes any name, and
+ * the people that it makes of names.
+ *
+ * @module
+ */
+import { Layout } from "../../pages/layout.tsx";
+import { type Identity, type Membership, MEMBERSHIPS } from "../../caller.ts";
+import { parseMembership } from "../../oauth/person.ts";
+import { parseIdentity } from "../identity.ts";
+
+interface DevSignInProps {
+  serverTitle: string;
+  action: string;
+  /** The authorization request, sent along with the name. */
+  fields: Readonly<Record<string, string>>;
+}
+
+/** A form with the text fields `name` and, optionally, `groups`. */
+export function DevSignInPage(
+  { serverTitle, action, fields }: DevSignInProps,
+) {
+  return (
+    <Layout title="Development sign-in" serverTitle={serverTitle}>
+      <main class="card development">
+        <p>
+          <span class="badge warn">Development only</span>
+        </p>
+        <h1>Sign in as anyone</h1>
+        <p class="lead">
+          No password, no check: this stand-in for a provider believes whatever
+          you type. It runs on this machine only, and never on a deployed
+          server.
+        </p>
+        <form method="post" action={action}>
+          {Object.entries(fields).map(([name, value]) => (
+            <input type="hidden" name={name} value={value} />
+          ))}
+          <label for="name">A name, or an e-mail address</label>
+          <input
+            id="name"
+            name="name"
+            type="text"
+            required
+            maxlength={100}
+            autocomplete="off"
+            autofocus
+          />
+          <label for="groups">
+            Groups, if permissions are to be tried: admins, role:editor,
+            org:acme, team:acme/dev
+          </label>
+          <input
+            id="groups"
+            name="groups"
+            type="text"
+            maxlength={1000}
+            autocomplete="off"
+          />
+          <div class="actions">
+            <button class="primary" type="submit">Sign in</button>
+            <button type="submit" name="cancel" value="1" formnovalidate>
+              Cancel
+            </button>
+          </div>
+        </form>
+      </main>
+    </Layout>
+  );
+}
+
+/** OpenID claims of a person who typed a name. */
+interface PersonClaims extends Partial<Record<Membership, string[]>> {
+  sub: string;
+  name: string;
+  preferred_username: string;
+  email?: string;
+  email_verified?: boolean;
+}
+
+/** Gives the identity of a person, from a sealed code or token. */
+export function identityOf(person: unknown): Identity {
+  return parseIdentity({ ...person as PersonClaims }, {
+    memberships: Object.fromEntries(MEMBERSHIPS.map((kind) => [kind, [kind]])),
+  });
+}
+
+/** Makes a person from a name; case does not matter for the subject. */
+export function makePerson(typed: string, groups?: string): PersonClaims {
+  const name = typed.normalize("NFC").replaceAll(/\s+/g, " ").trim();
+  const sub = name.toLowerCase();
+  const mail = /^\S+@\S+$/.test(sub)
+    ? { email: sub, email_verified: true }
+    : undefined;
+  return {
+    sub,
+    name,
+    preferred_username: sub,
+    ...mail,
+    ...memberships(groups),
+  };
+}
+
+/** Parses the second field: `admins, role:editor, org:acme`. */
+function memberships(typed = ""): Partial<Record<Membership, string[]>> {
+  const names = typed.split(",").map((name) => name.trim()).filter(Boolean);
+  const found: Partial<Record<Membership, string[]>> = {};
+  for (const { kind, name } of names.map(parseMembership)) {
+    (found[kind] ??= []).push(name);
+  }
+  return found;
+}

@@ -1,0 +1,167 @@
+/**
+ * The metadata of an OpenID provider.
+ *
+ * @see OpenID Connect Discovery 1.0, RFC 8414
+ * @module
+ */
+import type { AuthorizationServer } from "oauth4webapi";
+import { isLoopback } from "../net/url.ts";
+import { SIGNATURE_ALGORITHMS } from "../oauth/signed_jwt.ts";
+import { misbehaved } from "./provider.ts";
+import { readObject, type UpstreamFetch } from "./upstream_fetch.ts";
+
+/** The time after which a provider's metadata is fetched again, in seconds. */
+const METADATA_FRESH_SECONDS = 3600;
+
+/** The seconds for which metadata is used if it cannot be fetched again. */
+const METADATA_TTL_SECONDS = 24 * 3600;
+
+/** The seconds until a failed fetch is repeated, if there is old metadata. */
+const METADATA_PAUSE_SECONDS = 60;
+
+/** The supported ways of client authentication, the preferred one first. */
+const AUTH_METHODS = ["client_secret_post", "client_secret_basic"];
+
+/** The endpoints without which no one can sign in. */
+const REQUIRED = ["authorization_endpoint", "token_endpoint", "jwks_uri"];
+
+/** The endpoints without which there are no tokens: who it is may be unknown. */
+export const PLAIN_ENDPOINTS = REQUIRED.slice(0, 2);
+
+const ENDPOINTS = [...REQUIRED, "userinfo_endpoint", "revocation_endpoint"];
+
+/** A provider's metadata, reduced to methods and algorithms that we support. */
+export interface Metadata extends AuthorizationServer {
+  readonly authorization_endpoint: string;
+  readonly token_endpoint: string;
+  readonly jwks_uri: string;
+  readonly scopes_supported: string[];
+}
+
+/**
+ * Makes the reader of a provider's metadata. It is fetched when first needed,
+ * and again after an hour; while that fails, the old is used for a day.
+ *
+ * @param isIssuer true if the document may name this issuer
+ * @param required the endpoints that it must have
+ */
+export function discovery(
+  fetchUpstream: UpstreamFetch,
+  issuer: string,
+  isIssuer: (named: string) => boolean = (named) => named === issuer,
+  required: readonly string[] = REQUIRED,
+): () => Promise<Metadata> {
+  let kept: { metadata: Metadata; endsAt: number } | undefined;
+  let fetching: Promise<Metadata> | undefined;
+  let nextAt = -Infinity;
+
+  async function fetchAgain(): Promise<Metadata> {
+    const began = performance.now();
+    try {
+      const metadata = await fetchMetadata(
+        fetchUpstream,
+        issuer,
+        isIssuer,
+        required,
+      );
+      kept = { metadata, endsAt: began + METADATA_TTL_SECONDS * 1000 };
+      nextAt = began + METADATA_FRESH_SECONDS * 1000;
+      return metadata;
+    } catch (error) {
+      if (!kept || performance.now() >= kept.endsAt) throw error;
+      nextAt = performance.now() + METADATA_PAUSE_SECONDS * 1000;
+      return kept.metadata;
+    } finally {
+      fetching = undefined;
+    }
+  }
+
+  return async function discover() {
+    const time = performance.now();
+    if (kept && time < nextAt && time < kept.endsAt) return kept.metadata;
+    return await (fetching ??= fetchAgain());
+  };
+}
+
+async function fetchMetadata(
+  fetchUpstream: UpstreamFetch,
+  issuer: string,
+  isIssuer: (named: string) => boolean,
+  required: readonly string[],
+): Promise<Metadata> {
+  const { allowInsecureRequests, customFetch, discoveryRequest } = await import(
+    "oauth4webapi"
+  );
+  const url = new URL(issuer);
+  for (const algorithm of ["oidc", "oauth2"] as const) {
+    const response = await discoveryRequest(url, {
+      algorithm,
+      [customFetch]: fetchUpstream,
+      // The settings have been checked; endpoints are checked below.
+      [allowInsecureRequests]: true,
+    });
+    if (response.status === 404) continue;
+    if (!response.ok) {
+      throw misbehaved(
+        `${url.host} answered ${response.status} when asked for its metadata`,
+      );
+    }
+    const document = await readObject(response, url.host);
+    return parseMetadata(document, issuer, isIssuer, required);
+  }
+  throw misbehaved(`${url.host} answered 404 when asked for its metadata`);
+}
+
+/**
+ * Parses a metadata document. oauth4webapi would compare issuers as URLs, where
+ * `https://id.example` and `https://id.example/` are the same, and has no
+ * exceptions, as `isIssuer` has.
+ */
+function parseMetadata(
+  document: Readonly<Record<string, unknown>>,
+  issuer: string,
+  isIssuer: (named: string) => boolean,
+  required: readonly string[],
+): Metadata {
+  const { host, hostname } = new URL(issuer);
+  const named = document.issuer;
+  if (typeof named !== "string" || !isIssuer(named)) {
+    throw misbehaved(
+      `The metadata of ${issuer} names another issuer: ${
+        JSON.stringify(named)?.slice(0, 200)
+      }`,
+    );
+  }
+  for (const name of ENDPOINTS) {
+    const address = document[name];
+    if (address === undefined) {
+      if (!required.includes(name)) continue;
+      throw misbehaved(`The metadata of ${host} must have ${name}`);
+    }
+    const url = typeof address === "string" ? URL.parse(address) : null;
+    // Without TLS only between two servers on this machine.
+    const local = url?.protocol === "http:" && isLoopback(url) &&
+      isLoopback({ hostname });
+    if (url?.protocol === "https:" || local) continue;
+    throw misbehaved(`${name} of ${host} must be an https URL`);
+  }
+  const offered = list(document.token_endpoint_auth_methods_supported) ??
+    ["client_secret_basic"];
+  const signed = list(document.id_token_signing_alg_values_supported) ??
+    ["RS256"];
+  return {
+    ...document,
+    token_endpoint_auth_methods_supported: AUTH_METHODS.filter((it) =>
+      offered.includes(it)
+    ),
+    // Without `none` and HMAC, with which oauth4webapi would accept claims.
+    id_token_signing_alg_values_supported: SIGNATURE_ALGORITHMS.filter((it) =>
+      signed.includes(it)
+    ),
+    scopes_supported: list(document.scopes_supported) ?? [],
+  } as unknown as Metadata;
+}
+
+function list(value: unknown): unknown[] | undefined {
+  return Array.isArray(value) ? value : undefined;
+}

@@ -1,0 +1,79 @@
+/**
+ * A person at GitHub, with their addresses, which have an endpoint of their
+ * own.
+ *
+ * @see https://docs.github.com/en/rest/users/emails
+ * @module
+ */
+import { isObject } from "../json.ts";
+import type { ProviderIdentity } from "../oauth/person.ts";
+import { claimText, parseIdentity } from "./identity.ts";
+import { UpstreamError } from "./provider.ts";
+import { type Ask, requestUserinfo } from "./upstream_fetch.ts";
+
+/** Reads the person behind a token, with their addresses. */
+export async function gitHubUser(
+  ask: Ask,
+  apiUrl: string,
+): Promise<ProviderIdentity> {
+  const user = await requestUserinfo(ask, `${apiUrl}/user`);
+  const addresses = await readEmails(ask, apiUrl);
+  const { verified: [email, ...otherEmails], unverified } = addresses ?? NONE;
+  // The login of an account may pass to another person, its number never does.
+  const identity = parseIdentity({
+    ...user,
+    sub: user.id,
+    email: email ?? user.email,
+    email_verified: email !== undefined,
+  });
+  return {
+    ...identity,
+    ...otherEmails.length > 0 && { otherEmails },
+    ...unverified.length > 0 && { unverifiedEmails: unverified },
+    ...!addresses && { unknown: ["email"] },
+  };
+}
+
+/**
+ * Returns true if a 403 is due to a rate limit.
+ *
+ * @see https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api
+ */
+function isRateLimited({ status, headers }: Response): boolean {
+  return status === 403 &&
+    (headers.has("retry-after") ||
+      headers.get("x-ratelimit-remaining") === "0");
+}
+
+/** The most addresses of a person that are read, verified or not. */
+const MAX_ADDRESSES = 30;
+
+interface Emails {
+  verified: string[];
+  unverified: string[];
+}
+
+const NONE: Emails = { verified: [], unverified: [] };
+
+/** Lists a person's addresses, the primary one first, if that is allowed. */
+async function readEmails(
+  ask: Ask,
+  apiUrl: string,
+): Promise<Emails | undefined> {
+  const response = await ask(`${apiUrl}/user/emails`);
+  if (isRateLimited(response)) {
+    const { host } = new URL(apiUrl);
+    throw new UpstreamError("unavailable", `${host} limits our rate for now`);
+  }
+  // 403 and 404: user:email was not granted.
+  if (!response.ok) return undefined;
+  const addresses: unknown = await response.json().catch(() => undefined);
+  if (!Array.isArray(addresses)) return undefined;
+  const listed = addresses.filter(isObject)
+    .sort((a, b) => Number(b.primary === true) - Number(a.primary === true));
+  const named = (wanted: boolean) =>
+    listed.filter(({ verified }) => (verified === true) === wanted)
+      .flatMap(({ email }) => claimText(email) ?? [])
+      .slice(0, MAX_ADDRESSES);
+  return { verified: named(true), unverified: named(false) };
+}

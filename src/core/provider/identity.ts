@@ -1,0 +1,218 @@
+/**
+ * The identity of a person and their memberships, from the provider's claims.
+ *
+ * @module
+ */
+import { type Identity, type Membership, MEMBERSHIPS } from "../caller.ts";
+import { misbehaved } from "./provider.ts";
+import { isObject } from "../json.ts";
+
+/** The longest name or address; a longer one is left out. */
+const MAX_LENGTH = 2048;
+
+/** A provider's own claim names, if they are not OpenID's. */
+export interface ClaimNames {
+  /** The claim that says that the e-mail address was verified. */
+  emailVerified?: string;
+  /** Returns true if a verified address is one that the provider gives out. */
+  isOwnAddress?(
+    email: string,
+    claims: Readonly<Record<string, unknown>>,
+  ): boolean;
+  memberships?: MembershipClaims;
+  /** Returns true for a membership that no two organizations can name. */
+  isUnique?(membership: string): boolean;
+}
+
+/**
+ * Parses an identity from OpenID claims, or from a plain provider's user object
+ * with the usual names (`id`, `login`, `username`, `avatar_url`).
+ *
+ * @throws {UpstreamError} `misbehaved` when there is no subject
+ * @see OpenID Connect Core §5.1
+ */
+export function parseIdentity(
+  claims: Readonly<Record<string, unknown>>,
+  {
+    emailVerified = "email_verified",
+    isOwnAddress = () => true,
+    memberships = {},
+    isUnique,
+  }: ClaimNames = {},
+): Identity {
+  const subject = parseSubject(claims.sub ?? claims.id);
+  const email = claimText(claims.email);
+  return defined({
+    subject,
+    name: claimText(claims.name),
+    email,
+    emailVerified: email && isTrue(claims[emailVerified]) &&
+      isOwnAddress(email, claims),
+    login: claimText(claims.preferred_username) ?? claimText(claims.nickname) ??
+      claimText(claims.login) ?? claimText(claims.username),
+    picture: link(claims.picture) ?? link(claims.avatar_url),
+    ...membershipsIn(claims, memberships, isUnique),
+  });
+}
+
+function parseSubject(value: unknown): string {
+  // Plain providers often identify accounts by numbers.
+  const subject = Number.isSafeInteger(value) ? String(value) : value;
+  if (typeof subject === "string" && subject !== "" && subject.length <= 255) {
+    return subject;
+  }
+  throw misbehaved("The provider must name the person by a sub or an id");
+}
+
+/** Reads a text; undefined if it is empty or too long, or no text. */
+export function claimText(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" &&
+      value.length <= MAX_LENGTH
+    ? value
+    : undefined;
+}
+
+function link(value: unknown): string | undefined {
+  const address = claimText(value);
+  return address?.startsWith("https://") ? address : undefined;
+}
+
+/** Returns true for a true claim: some issuers write it as text or a number. */
+export function isTrue(value: unknown): boolean {
+  return value === true || value === 1 || value === "true" || value === "1";
+}
+
+/** Drops undefined members. */
+function defined(
+  identity: {
+    [K in keyof Identity]: Identity[K] | "" | undefined;
+  },
+): Identity {
+  return Object.fromEntries(
+    Object.entries(identity).filter(([, value]) => value !== undefined),
+  ) as unknown as Identity;
+}
+
+/** Google's own issuer, for people of every organization. */
+export const GOOGLE_ISSUER = "https://accounts.google.com";
+
+const CONSUMER_DOMAINS = ["gmail.com", "googlemail.com"];
+
+/**
+ * Returns true if Google itself gives out an address. Anyone can open a consumer
+ * account with an address of their company, keep it when they leave, and
+ * Google goes on calling it verified: only `hd` says that the domain's
+ * organization manages the account.
+ *
+ * @see https://developers.google.com/identity/gsi/web/guides/verify-google-id-token
+ */
+export function isGoogleAddress(
+  email: string,
+  { hd }: Readonly<Record<string, unknown>>,
+): boolean {
+  const domain = email.slice(email.lastIndexOf("@") + 1).toLowerCase();
+  return CONSUMER_DOMAINS.includes(domain) ||
+    typeof hd === "string" && hd.toLowerCase() === domain;
+}
+
+/** Gives the address rule of Google's issuer; undefined for any other. */
+export function addressRuleOf(
+  issuer: string,
+): typeof isGoogleAddress | undefined {
+  const isGoogle = issuer.replace(/\/$/, "").toLowerCase() === GOOGLE_ISSUER ||
+    issuer === "accounts.google.com";
+  return isGoogle ? isGoogleAddress : undefined;
+}
+
+/** The claims that may hold each kind; the first one present is used. */
+export type MembershipClaims = Partial<
+  Readonly<Record<Membership, readonly string[]>>
+>;
+
+/** Lists the claims that hold memberships at providers without a preset. */
+export function usualClaims(
+  { groupsClaim = "groups" }: { groupsClaim?: string } = {},
+): MembershipClaims {
+  return {
+    groups: [groupsClaim],
+    // The second is Keycloak's.
+    roles: ["roles", "realm_access.roles"],
+    organizations: ["org_id"],
+  };
+}
+
+/** The most names of one kind, and the most characters of one name. */
+const MAX_NAMES = 1000;
+const MAX_CHARACTERS = 255;
+
+/**
+ * Finds a claim by its path: by its literal name first, because names may
+ * contain dots and slashes (`https://example.com/groups`), then by the path of
+ * dots (`realm_access.roles`).
+ */
+export function claimAt(
+  claims: Readonly<Record<string, unknown>>,
+  path: string,
+): unknown {
+  if (Object.hasOwn(claims, path)) return claims[path];
+  let value: unknown = claims;
+  for (const name of path.split(".")) {
+    if (!isObject(value) || !Object.hasOwn(value, name)) return undefined;
+    value = value[name];
+  }
+  return value;
+}
+
+/** Reads the names in a claim: an array of strings, or one string. */
+export function namesIn(value: unknown): string[] {
+  const names = Array.isArray(value) ? value : [value];
+  return [
+    ...new Set(
+      names.filter((name): name is string =>
+        typeof name === "string" && name !== "" && name.length <= MAX_CHARACTERS
+      ),
+    ),
+  ].slice(0, MAX_NAMES);
+}
+
+export function membershipsIn(
+  claims: Readonly<Record<string, unknown>>,
+  paths: MembershipClaims,
+  isUnique: ClaimNames["isUnique"] = () => true,
+): Partial<Record<Membership, string[]>> {
+  const found: Partial<Record<Membership, string[]>> = {};
+  for (const kind of MEMBERSHIPS) {
+    const names = namesIn(firstClaim(claims, paths[kind])).filter(isUnique);
+    if (names.length > 0) found[kind] = names;
+  }
+  return found;
+}
+
+/** Lists the needed kinds that have a path, but no claim. */
+export function missingMemberships(
+  claims: Readonly<Record<string, unknown>>,
+  paths: MembershipClaims = {},
+  needed: ReadonlySet<Membership>,
+): Membership[] {
+  return MEMBERSHIPS.filter((kind) =>
+    needed.has(kind) && paths[kind] !== undefined &&
+    firstClaim(claims, paths[kind]) === undefined
+  );
+}
+
+function firstClaim(
+  claims: Readonly<Record<string, unknown>>,
+  paths: readonly string[] = [],
+): unknown {
+  return paths.map((path) => claimAt(claims, path))
+    .find((value) => value !== undefined);
+}
+
+/** Merges claims; `email_verified` stays with the address it came with. */
+export function mergeClaims(
+  claims: Record<string, unknown>,
+  info: Record<string, unknown>,
+): Record<string, unknown> {
+  const { email_verified } = info.email === undefined ? claims : info;
+  return { ...claims, ...info, email_verified };
+}

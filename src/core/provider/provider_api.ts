@@ -1,0 +1,55 @@
+/**
+ * The API of a provider: the addresses to which its tokens may go.
+ *
+ * @module
+ */
+import { isLoopback } from "../net/url.ts";
+import type { Provider } from "./provider.ts";
+
+/** First labels of API hosts; what follows is the provider's domain. */
+const API_LABEL = /^(api|graph|www)\./;
+
+/**
+ * True if a URL is the provider's: the origin of its API, or another https host
+ * in that API's domain. If no API address is known, the tool's author chooses
+ * the host, and only a host without https is refused.
+ */
+export function isProviderAddress(url: URL, apiUrl?: string): boolean {
+  if (apiUrl === undefined) return url.protocol === "https:" || isLoopback(url);
+  const api = new URL(apiUrl);
+  if (url.origin === api.origin) return true;
+  const domain = api.hostname.replace(API_LABEL, "");
+  return url.protocol === "https:" &&
+    (url.hostname === domain || url.hostname.endsWith(`.${domain}`));
+}
+
+/** Finds the address of a request, which must be one of the provider's. */
+export function addressAt(
+  { name, apiUrl }: Pick<Provider, "name" | "apiUrl">,
+  input: string | URL,
+): URL {
+  // A path is relative to the API's own path, not to the root of its host.
+  const isPath = typeof input === "string" && input.startsWith("/");
+  const base = apiUrl?.replace(/\/$/, "") ?? "";
+  const url = URL.parse(isPath ? base + input : input);
+  if (!url) {
+    throw new TypeError(
+      apiUrl === undefined
+        ? `${name} has no API address: use an absolute URL`
+        : "Neither a path nor an absolute URL",
+    );
+  }
+  if (isProviderAddress(url, apiUrl)) return url;
+  throw new TypeError(`${url.origin} is not ${name}'s: its token stays here`);
+}
+
+/** Sends a request with an access token of the provider. */
+export async function sendAs(
+  url: URL,
+  init: RequestInit,
+  accessToken: string,
+): Promise<Response> {
+  const headers = new Headers(init.headers);
+  headers.set("authorization", `Bearer ${accessToken}`);
+  return await fetch(url, { ...init, headers });
+}

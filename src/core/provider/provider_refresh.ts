@@ -1,0 +1,77 @@
+/**
+ * The refresh of a grant's tokens at the provider. The grant ends when its
+ * tokens are dead.
+ *
+ * @module
+ */
+import { ChallengeError } from "../errors.ts";
+import type { GrantStore } from "../store/grants.ts";
+import type {
+  FoundTokens,
+  UpstreamTokenStore,
+} from "../store/upstream_tokens.ts";
+import {
+  leasedRefresh,
+  type LeasedRefreshOptions,
+  type RefreshOptions,
+} from "./leased_refresh.ts";
+import type { Provider } from "./provider.ts";
+import { askProvider, providerUnavailable } from "./unavailable.ts";
+
+/** Makes the refresh of stored tokens. It ends grants whose tokens are dead. */
+export function providerRefresh({ grants, upstreamTokens, ...options }: {
+  grants: Pick<GrantStore, "revoke">;
+  upstreamTokens: UpstreamTokenStore;
+} & LeasedRefreshOptions) {
+  const { valid, ...tokens } = leasedRefresh<FoundTokens>({
+    find: ({ id, dataKey }) => upstreamTokens.find(id, dataKey),
+    lease: (found) => upstreamTokens.lease(found),
+    release: (leased) => upstreamTokens.release(leased),
+    replace: (...replacement) => upstreamTokens.replace(...replacement),
+    waitForRefresh: (found, signal) =>
+      upstreamTokens.waitForRefresh(found, signal),
+  }, options);
+
+  async function endGrant(
+    grantId: string,
+    cause?: unknown,
+  ): Promise<ChallengeError> {
+    await grants.revoke(grantId);
+    return signInEnded(cause);
+  }
+
+  return {
+    ...tokens,
+    endGrant,
+
+    /** Gives usable tokens: those found, or refreshed ones. */
+    valid: (provider: Provider, found: FoundTokens, more?: RefreshOptions) =>
+      valid(
+        {
+          refresh: (refreshToken) => provider.refresh(refreshToken),
+          end: (cause) => endGrant(found.id, cause),
+          async expired({ accessToken }) {
+            const isAlive = await askProvider(
+              provider,
+              async () => await provider.isAlive?.(accessToken),
+            );
+            return isAlive ? undefined : await endGrant(found.id);
+          },
+          gone: signInEnded,
+          unavailable: (cause) => providerUnavailable(provider.name, cause),
+        },
+        found,
+        more,
+      ),
+  };
+}
+
+/** Makes the refusal of a grant whose tokens are dead. */
+export function signInEnded(cause?: unknown): ChallengeError {
+  return new ChallengeError(
+    "The sign-in at the provider has ended",
+    "invalid_token",
+    [],
+    { cause },
+  );
+}

@@ -1,0 +1,216 @@
+/**
+ * A grant's tokens at the provider, as endpoints use them, and the provider's
+ * API for tools: requests in the name of the caller, with a token that is valid
+ * when they are made.
+ *
+ * @module
+ */
+import type { Identity, Upstream } from "../caller.ts";
+import type { TokenExchange } from "../token_exchange.ts";
+import { HttpError } from "../errors.ts";
+import type { Grant, KnownPerson } from "../oauth/grant.ts";
+import type { Entry, Write } from "../kv/database.ts";
+import type { FoundTokens, UpstreamRecord } from "../store/upstream_tokens.ts";
+import type { Provider, UpstreamTokens } from "./provider.ts";
+import { addressAt, sendAs } from "./provider_api.ts";
+import { providerRefresh, signInEnded } from "./provider_refresh.ts";
+import { Renewals } from "./renewals.ts";
+import type { SignInProviders } from "./sign_in_providers.ts";
+import { parseTokens } from "./stored_tokens.ts";
+import { tokenExchanges } from "./token_exchange.ts";
+import { askProvider, identifyAgain } from "./unavailable.ts";
+
+/** A grant, and the key that opens its sealed tokens. */
+export interface GrantKey {
+  grant: Pick<Grant, "id"> & KnownPerson;
+  dataKey(): Promise<Uint8Array>;
+  /** The tokens, if they were read together with their key. */
+  sealed?: Entry<UpstreamRecord>;
+}
+
+/** A JWT of a provider's own, with which its person calls. */
+export interface PresentedToken {
+  /** The prefix of the provider's subjects. */
+  provider: string;
+  accessToken: string;
+}
+
+export type ProviderTokens = ReturnType<typeof providerTokens>;
+
+/**
+ * Opens grants' tokens at their providers. Those of a provider that is no
+ * longer listed are treated as dead.
+ */
+export function providerTokens(
+  { providers, ...options }: Parameters<typeof providerRefresh>[0] & {
+    providers: Pick<SignInProviders, "of">;
+  },
+) {
+  const { upstreamTokens } = options;
+  const { valid, isAlive, isUsable, endGrant } = providerRefresh(options);
+  const exchangeOf = tokenExchanges();
+  const renewals = new Renewals<UpstreamTokens>();
+
+  async function find(
+    { grant, dataKey, sealed }: GrantKey,
+  ): Promise<FoundTokens | undefined> {
+    return await upstreamTokens.find(grant.id, await dataKey(), sealed);
+  }
+
+  /** Finds the provider of a grant. @throws {ChallengeError} if there is none */
+  function providerOf(
+    { grant }: { grant: Pick<KnownPerson, "provider"> },
+  ): Provider {
+    const found = providers.of(grant);
+    if (found) return found.provider;
+    throw signInEnded();
+  }
+
+  async function findLive(key: GrantKey): Promise<FoundTokens> {
+    const found = await find(key);
+    if (found) return found;
+    throw signInEnded();
+  }
+
+  async function validOf(key: GrantKey): Promise<UpstreamTokens> {
+    return (await valid(providerOf(key), await findLive(key))).tokens;
+  }
+
+  /** Gives tokens in place of a refused one; undefined if it is still valid. */
+  async function renew(
+    provider: Provider,
+    key: GrantKey,
+    rejected: string,
+  ): Promise<UpstreamTokens | undefined> {
+    const found = await findLive(key);
+    const current = parseTokens(found);
+    if (isUsable(current, rejected)) return current;
+    // Undefined if the provider does not say.
+    const isAlive = await askProvider(
+      provider,
+      async () => await provider.isAlive?.(rejected),
+    );
+    if (isAlive) return undefined;
+    const { id } = key.grant;
+    const isKnown = isAlive !== undefined;
+    if (current.refreshToken !== undefined) {
+      const refresh = async () =>
+        (await valid(provider, found, { rejected })).tokens;
+      return await (isKnown
+        ? refresh()
+        : renewals.renew(id, rejected, refresh));
+    }
+    // If the provider does not say, the grant does not end.
+    if (!isKnown) return undefined;
+    throw await endGrant(id);
+  }
+
+  return {
+    /**
+     * Identifies the person as they are now, with tokens that are refreshed for
+     * this if possible; undefined if the provider can no longer be asked.
+     */
+    async identify(key: GrantKey): Promise<Identity | undefined> {
+      const provider = providerOf(key);
+      const found = await findLive(key);
+      const current = parseTokens(found);
+      const rejected = current.accessToken;
+      const fresh = current.refreshToken === undefined
+        // An old id_token does not have the identity of today.
+        ? { ...current, idToken: undefined }
+        : (await valid(provider, found, { rejected })).tokens;
+      if (!provider.identify || !isAlive(fresh)) return undefined;
+      const { grant: { id, identity } } = key;
+      return await identifyAgain(
+        provider,
+        fresh,
+        identity,
+        (cause) => endGrant(id, cause),
+      );
+    },
+
+    // Throws only when it is used, even if there is no provider.
+    upstream: (key: GrantKey): Upstream => ({
+      async token() {
+        return (await validOf(key)).accessToken;
+      },
+
+      async fetch(input, init = {}) {
+        const provider = providerOf(key);
+        const url = addressAt(provider, input);
+        const { accessToken } = await validOf(key);
+        const response = await sendAs(url, init, accessToken);
+        // Only the provider itself can tell that its token is dead.
+        const isTheirs = provider.apiUrl !== undefined &&
+          url.origin === new URL(provider.apiUrl).origin;
+        if (response.status !== 401 || !isTheirs) return response;
+        const fresh = await renew(provider, key, accessToken)
+          .catch(async (error) => {
+            await response.body?.cancel();
+            throw error;
+          });
+        // The provider refuses this request only; the token is still valid.
+        if (!fresh) return response;
+        await response.body?.cancel();
+        if (init.body instanceof ReadableStream) {
+          // The body has been read, so only the caller can send it again.
+          throw new HttpError(503, "The provider's token was renewed", {
+            headers: { "retry-after": "1" },
+          });
+        }
+        return await sendAs(url, init, fresh.accessToken);
+      },
+    }),
+
+    /** Makes the exchange of tokens for those of other services. */
+    exchange(key: GrantKey | PresentedToken): TokenExchange {
+      if ("accessToken" in key) {
+        const { accessToken } = key;
+        const find = () =>
+          Promise.resolve({
+            provider: providerOf({ grant: key }),
+            accessToken,
+          });
+        return exchangeOf(key.provider, { find });
+      }
+      // No second read for the same call.
+      let last: UpstreamTokens | undefined;
+      return exchangeOf(key.grant.provider ?? "", {
+        async find() {
+          if (!last || !isUsable(last)) last = await validOf(key);
+          return { provider: providerOf(key), accessToken: last.accessToken };
+        },
+        async renew(refused) {
+          const renewed = await renew(providerOf(key), key, refused);
+          last = renewed ?? last;
+          return renewed?.accessToken;
+        },
+      });
+    },
+
+    /**
+     * Refreshes tokens that would soon expire, if they can be refreshed: a grant
+     * may outlive a provider token that cannot. Returns true if new tokens were
+     * stored, and `extraWrites` with them; otherwise none of those was written.
+     *
+     * @throws {ChallengeError} when the tokens are dead; the grant has then ended
+     * @throws {HttpError} 503 when the provider does not answer
+     */
+    async refreshIfDue(key: GrantKey, extraWrites: Write): Promise<boolean> {
+      const provider = providers.of(key.grant)?.provider;
+      const found = provider && await find(key);
+      if (!found || parseTokens(found).refreshToken === undefined) return false;
+      const { written } = await valid(provider, found, { extraWrites });
+      return written === extraWrites;
+    },
+
+    /** Reads the tokens of a grant. Returns a function that revokes them. */
+    async revocation(key: GrantKey): Promise<() => Promise<void>> {
+      const provider = providers.of(key.grant)?.provider;
+      const found = provider?.revoke && await find(key);
+      return async () => {
+        if (found) await provider!.revoke!(parseTokens(found));
+      };
+    },
+  };
+}

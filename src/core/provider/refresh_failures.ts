@@ -1,0 +1,47 @@
+/**
+ * The failures of refreshes. A request for the same tokens soon after fails in the
+ * same way, and the server that issued them is left alone.
+ *
+ * @module
+ */
+import { LatestMap } from "../latest_map.ts";
+import { UpstreamError } from "./provider.ts";
+
+/** The longest time for which a failure is remembered. */
+const MAX_SECONDS = 60;
+
+interface Failure {
+  /** The tokens that were not refreshed. */
+  tokens: string;
+  /** Undefined if the refresh only took long. */
+  cause: unknown;
+}
+
+export class RefreshFailures {
+  /** By the ids of the records. */
+  readonly #latest = new LatestMap<Failure>();
+
+  /** @param minSeconds the least time for which one is remembered */
+  constructor(private readonly minSeconds: number) {}
+
+  /** Finds a failure of these tokens that was a moment ago. */
+  find(id: string, tokens: string): { cause: unknown } | undefined {
+    const failure = this.#latest.get(id);
+    return failure?.tokens === tokens ? failure : undefined;
+  }
+
+  /** Notes a failure, for as long as the server says, within bounds. */
+  note(id: string, tokens: string, cause?: unknown): void {
+    const { retryAfterSeconds = 0 } = cause instanceof UpstreamError
+      ? cause
+      : {};
+    const seconds = Math.max(retryAfterSeconds, this.minSeconds);
+    const milliseconds = Math.min(seconds, MAX_SECONDS) * 1000;
+    this.#latest.set(id, { tokens, cause }, milliseconds);
+  }
+
+  /** Forgets that a refresh took long, which has ended. */
+  endWait(id: string): void {
+    if (this.#latest.get(id)?.cause === undefined) this.#latest.delete(id);
+  }
+}

@@ -1,0 +1,39 @@
+/**
+ * The renewals of access tokens that an API has refused, one a minute for an
+ * account or a grant. An API may refuse one resource for ever, and each call of
+ * a tool that asks for it would cost another token.
+ *
+ * @module
+ */
+import { LatestMap } from "../latest_map.ts";
+
+const RENEWED_MILLISECONDS = 60_000;
+
+interface Renewal<T> {
+  rejected: string;
+  /** The token in its place. */
+  token: Promise<T | undefined>;
+}
+
+export class Renewals<T> {
+  /** The latest of each account. */
+  readonly #latest = new LatestMap<Renewal<T>>();
+
+  /**
+   * Gives the token in place of one that was rejected. Undefined if another of
+   * the same account was renewed within the last minute.
+   *
+   * @param id names the account
+   */
+  async renew(
+    id: string,
+    rejected: string,
+    renewNow: () => Promise<T | undefined>,
+  ): Promise<T | undefined> {
+    const latest = this.#latest.get(id);
+    if (latest) return latest.rejected === rejected ? latest.token : undefined;
+    const token = renewNow();
+    this.#latest.set(id, { rejected, token }, RENEWED_MILLISECONDS);
+    return await token;
+  }
+}

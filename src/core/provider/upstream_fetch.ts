@@ -1,0 +1,225 @@
+/**
+ * HTTP requests to the provider, with limits for time, size, and redirects, and
+ * those in the name of a person, with the provider's access token.
+ *
+ * @see OpenID Connect Core §5.3
+ * @module
+ */
+import { now } from "../clock.ts";
+import { isObject } from "../json.ts";
+import { readAtMost } from "../net/body_bytes.ts";
+import { misbehaved, UpstreamError } from "./provider.ts";
+
+/** The seconds in which the provider must answer in full. */
+export const TIMEOUT_SECONDS = 10;
+
+/** The most bytes of an answer, more than any key set or user needs. */
+export const MAX_ANSWER_BYTES = 1024 * 1024;
+
+/**
+ * `fetch` towards the provider. The answer is complete when the promise
+ * resolves: a status below 500, no redirect, and within the limits.
+ *
+ * @throws {UpstreamError} `unavailable` or `misbehaved`
+ */
+export type UpstreamFetch = (
+  url: string,
+  init?: RequestInit,
+) => Promise<Response>;
+
+/** Makes an {@linkcode UpstreamFetch} from `fetch`, or a replacement. */
+export function upstreamFetch(
+  send: typeof fetch,
+  timeoutSeconds = TIMEOUT_SECONDS,
+): UpstreamFetch {
+  return async function fetchUpstream(url, init = {}) {
+    const { host } = new URL(url);
+    const headers = new Headers(init.headers);
+    if (!headers.has("accept")) headers.set("accept", "application/json");
+    // GitHub refuses requests without a User-Agent.
+    headers.set("user-agent", "tool-server");
+    const signal = AbortSignal.timeout(timeoutSeconds * 1000);
+    try {
+      const response = await send(url, {
+        ...init,
+        headers,
+        redirect: "manual",
+        signal,
+      });
+      checkStatus(response, host);
+      const body = await readBody(response, host);
+      return new Response(body, {
+        status: response.status,
+        headers: response.headers,
+      });
+    } catch (cause) {
+      if (cause instanceof UpstreamError) throw cause;
+      throw new UpstreamError("unavailable", `${host} did not answer`, {
+        cause,
+      });
+    }
+  };
+}
+
+function checkStatus(
+  { status, body, headers }: Response,
+  host: string,
+): void {
+  const kind = status >= 500 || status === 429 || status === 408
+    ? "unavailable"
+    : status >= 300 && status < 400
+    ? "misbehaved"
+    : undefined;
+  if (kind === undefined) return;
+  body?.cancel().catch(() => {});
+  throw new UpstreamError(kind, `${host} answered ${status}`, {
+    retryAfterSeconds: retryAfterOf(headers),
+  });
+}
+
+/**
+ * Reads the time after which a server wants to be asked again.
+ *
+ * @see RFC 9110 §10.2.3
+ */
+function retryAfterOf(headers: Headers): number | undefined {
+  const text = headers.get("retry-after") ?? "";
+  const seconds = /^\d+$/.test(text)
+    ? Number(text)
+    : Date.parse(text) / 1000 - now();
+  return seconds > 0 ? seconds : undefined;
+}
+
+/** Reads a body and counts its bytes: a declared length may be wrong. */
+async function readBody(
+  { body, status }: Response,
+  host: string,
+): Promise<Blob | null> {
+  // A Response with these statuses cannot have a body, not even an empty one.
+  if (body === null || status === 204 || status === 205) {
+    await body?.cancel();
+    return null;
+  }
+  return await readAtMost(
+    body,
+    MAX_ANSWER_BYTES,
+    (much) => misbehaved(`${host} answered with ${much}`),
+  );
+}
+
+/**
+ * Checks that an address answers, if only with a refusal.
+ *
+ * @throws {UpstreamError} `unavailable` when no answer comes
+ */
+export async function checkAnswers(
+  fetchUpstream: UpstreamFetch,
+  url: string,
+): Promise<void> {
+  try {
+    await fetchUpstream(url);
+  } catch (error) {
+    if ((error as Error).cause !== undefined) throw error;
+  }
+}
+
+/** Reads an answer's object: JSON, or a form, as older GitHub servers send. */
+export async function readObject(
+  response: Response,
+  host: string,
+): Promise<Record<string, unknown>> {
+  const text = await response.text();
+  const type = response.headers.get("content-type") ?? "";
+  if (type.startsWith("application/x-www-form-urlencoded")) {
+    return Object.fromEntries(new URLSearchParams(text));
+  }
+  try {
+    const value = JSON.parse(text);
+    if (isObject(value)) return value;
+  } catch {
+    // Reported below, without the text: it may hold anything.
+  }
+  throw misbehaved(`${host} answered ${response.status} without a JSON object`);
+}
+
+/** Sends a request with the access token of a person. */
+export type Ask = (url: string) => Promise<Response>;
+
+/** Makes the function that asks with an access token. */
+export function asking(
+  fetchUpstream: UpstreamFetch,
+): (accessToken: string) => Ask {
+  return (accessToken) => (url) =>
+    fetchUpstream(url, { headers: { authorization: `Bearer ${accessToken}` } });
+}
+
+/** Makes the failure of an answer; 401 means a dead token (RFC 6750 §3.1). */
+function unanswered(
+  { status }: Response,
+  url: string,
+  what: string,
+): UpstreamError {
+  return new UpstreamError(
+    status === 401 ? "dead" : "misbehaved",
+    `${new URL(url).host} answered ${status} when asked ${what}`,
+  );
+}
+
+/** Asks a user endpoint, OpenID's or another. */
+export async function requestUserinfo(
+  ask: Ask,
+  endpoint: string,
+): Promise<Record<string, unknown>> {
+  const response = await ask(endpoint);
+  if (!response.ok) throw unanswered(response, endpoint, "who it was");
+  return await readObject(response, new URL(endpoint).host);
+}
+
+/**
+ * Resolves to true if a user endpoint accepts an access token, to false if it
+ * refuses the token, to undefined for any other failure.
+ */
+export async function isTokenAlive(
+  ask: Ask,
+  endpoint: string,
+): Promise<boolean | undefined> {
+  const { ok, status } = await ask(endpoint);
+  return ok || (status === 401 ? false : undefined);
+}
+
+const MAX_PAGES = 10;
+
+/**
+ * Reads the objects of a list that comes in pages. `hasMore` is true if the
+ * list goes on: beyond the pages that are read, or at an address that must not
+ * get our token.
+ *
+ * @param what the list, for the error
+ * @param within the beginning of every address: our token goes nowhere else
+ * @param parse gives the items of an answer, and the address of the next page
+ * @throws {UpstreamError} because an error must not look like an empty list
+ */
+export async function readPages(
+  ask: Ask,
+  first: string,
+  { what, within, parse }: {
+    what: string;
+    within: string;
+    parse(response: Response): Promise<{ items: unknown; next: unknown }>;
+  },
+): Promise<{ items: Record<string, unknown>[]; hasMore: boolean }> {
+  const items: Record<string, unknown>[] = [];
+  let next: unknown = first;
+  for (let page = 0; page < MAX_PAGES; page++) {
+    if (typeof next !== "string") return { items, hasMore: false };
+    if (!next.startsWith(within)) break;
+    const response = await ask(next);
+    const answer = await parse(response);
+    if (!response.ok || !Array.isArray(answer.items)) {
+      throw unanswered(response, next, `for ${what}`);
+    }
+    items.push(...answer.items.filter(isObject));
+    next = answer.next;
+  }
+  return { items, hasMore: typeof next === "string" };
+}

@@ -1,0 +1,250 @@
+/**
+ * Every route, in the order a client walks them.
+ *
+ * @module
+ */
+import { type Context, Hono } from "@hono/hono";
+import { cors } from "@hono/hono/cors";
+import type { Gate } from "../auth/doors/gate.ts";
+import { hostCheck } from "../auth/doors/origin.ts";
+import type { SignIn } from "../auth/server/authorization_server.ts";
+import { isStranger } from "../caller.ts";
+import { discoveryRoutes } from "../../features/discovery/routes.ts";
+import { ChallengeError, HttpError } from "../errors.ts";
+import { type AppEnv, clientAddress } from "../http/client_address.ts";
+import { EXPOSED_HEADERS } from "../http/cors.ts";
+import { readiness } from "../http/readiness.ts";
+import { isLoopback } from "../net/url.ts";
+import { newReference } from "../log/request.ts";
+import type { McpEndpoint } from "../mcp/endpoint.ts";
+import { callback } from "../pages/callback_page.tsx";
+import { landing } from "../../features/landing/landing_page.tsx";
+import { prefersPage } from "../pages/respond.ts";
+import { probe } from "../kv/probe.ts";
+import { isError } from "../thrown.ts";
+import { errorAnswer } from "./error_answer.ts";
+import { observedRoutes, requestLog } from "./request_report.ts";
+import type { RoutesContext } from "./server_options.ts";
+import { missingAccountSettings } from "../../features/accounts/account_settings.ts";
+import type { ServerCore } from "./server_core.ts";
+import { signInAt } from "./sign_in.ts";
+
+/** The routes, and the part of the sign-in that tools use. */
+export interface App extends Pick<SignIn, "upstream" | "exchange"> {
+  routes: Hono<AppEnv>;
+  /** Ends background work, after the last request. */
+  close(): Promise<void>;
+}
+
+/** Health checks, which may be sent to any host name: they reveal nothing. */
+const PROBES: ReadonlySet<string> = new Set(["/health", "/ready"]);
+
+const ALLOWED_METHODS = "POST, DELETE, OPTIONS";
+
+/** Builds every route except the path of a call. */
+export async function createApp(
+  core: ServerCore,
+  { baseUrl, gate, mcp }: { baseUrl: string; gate: Gate; mcp: McpEndpoint },
+): Promise<App> {
+  const { plan, given, engine, database, stopping } = core;
+  const { config, permissions, options: about } = plan;
+  // Pages are for everyone, so they show only things that everyone may use.
+  const catalogue = plan.catalogue.within(permissions && []);
+  const shown = { config, about, baseUrl, catalogue };
+  const showLanding = landing(shown);
+  const { app: signIn, providers = [], upstream, exchange, close } = signInAt(
+    core,
+    baseUrl,
+  );
+  const app = new Hono<AppEnv>();
+  const owner = { isAuthors: (_: Context<AppEnv>) => false };
+
+  addMiddleware(app, core, baseUrl, (c) => owner.isAuthors(c));
+  addCallRoutes(app, mcp, engine, showLanding);
+  app.route("/", signIn);
+  app.get("/oauth/callback", callback({ config, about, baseUrl }));
+  app.get(
+    "/health",
+    (c) => c.json({ status: "ok", timestamp: database.clock() }),
+  );
+  app.get(
+    "/ready",
+    readiness({
+      probeDatabase: probe(database),
+      providers: () =>
+        providers.map(({ key, reachability }) => ({ key, is: reachability() })),
+      missingForAccounts: missingAccountSettings(plan, plan.accountServices),
+      isStopping: () => stopping.signal.aborted,
+    }),
+  );
+  app.get("/", (c) => showLanding(c));
+  app.route("/", discoveryRoutes(shown));
+  if (given.showsViews) {
+    const { viewHostRoutes } = await import("../../../packages/dev/routes.ts");
+    const { catalogue, checkOrigin } = engine;
+    const { title: serverTitle } = config;
+    const { signal } = stopping;
+    const views = { catalogue, serverTitle, checkOrigin, stopping: signal };
+    app.route("/", viewHostRoutes(views));
+  }
+  owner.isAuthors = addOwnRoutes(app, core, gate);
+  app.notFound((c) => refuseRoute(app, c));
+  app.onError(errorAnswer({
+    log: plan.log.logger("http"),
+    page: { serverTitle: config.title, about, baseUrl },
+    challenge: (refusal) => gate.challenge(refusal),
+  }));
+
+  return {
+    routes: app,
+    upstream,
+    exchange,
+    close: async () => await close?.(),
+  };
+}
+
+/**
+ * Adds the middleware of all requests: CORS, reference, log, `Host`. Pages of
+ * other origins are an author's routes' own affair; on loopback they are
+ * refused there, as on `/mcp`.
+ */
+function addMiddleware(
+  app: Hono<AppEnv>,
+  { plan, engine: { checkOrigin } }: ServerCore,
+  baseUrl: string,
+  isAuthors: (c: Context<AppEnv>) => boolean,
+): void {
+  const { config } = plan;
+  const isLocal = isLoopback({ hostname: config.host });
+  const log = plan.log.logger("http");
+  const checkHost = hostCheck(config, log);
+  const shareWithAll = cors({
+    origin: "*",
+    allowMethods: ["GET", "POST", "DELETE", "OPTIONS"],
+    exposeHeaders: EXPOSED_HEADERS,
+    maxAge: 86_400,
+  });
+  app.use((c, next) => isAuthors(c) ? next() : shareWithAll(c, next));
+  app.use((c, next) => {
+    const peer = c.env?.remoteAddr?.hostname;
+    const { headers } = c.req.raw;
+    c.set("address", clientAddress(peer, headers, config.trustedProxies));
+    c.set("reference", newReference());
+    return next();
+  });
+  app.use(requestLog(log));
+  app.use(observedRoutes(baseUrl));
+  app.use(async (_c, next) => {
+    try {
+      await next();
+    } catch (thrown) {
+      // Hono passes only errors on, and a route may throw anything.
+      throw isError(thrown)
+        ? thrown
+        : new Error("A route threw what is no error", { cause: thrown });
+    }
+  });
+  app.use((c, next) => {
+    if (!PROBES.has(c.req.path)) checkHost(c.req.raw);
+    if (isLocal && isAuthors(c)) checkOrigin(c.req.raw);
+    return next();
+  });
+}
+
+/** Adds the routes of `/mcp`. `ServerSite` answers most calls before. */
+function addCallRoutes(
+  app: Hono<AppEnv>,
+  mcp: McpEndpoint,
+  { checkOrigin }: ServerCore["engine"],
+  showLanding: ReturnType<typeof landing>,
+): void {
+  app.post("/mcp", (c) => mcp.post(c.req.raw, c.env));
+  app.delete("/mcp", (c) => mcp.delete(c.req.raw, c.env));
+  app.get("/mcp", (c, next) => {
+    checkOrigin(c.req.raw);
+    if (!prefersPage(c)) return next();
+    c.header("allow", ALLOWED_METHODS);
+    return showLanding(c, {
+      status: 405,
+      notice: "MCP clients talk to this address; a browser can only read on.",
+    });
+  });
+  app.all("/mcp", () => {
+    throw new HttpError(405, "This is an MCP endpoint: clients POST to it", {
+      headers: { allow: ALLOWED_METHODS },
+    });
+  });
+}
+
+/** @throws {HttpError} 404, or 405 where the path has other methods */
+function refuseRoute(app: Hono<AppEnv>, { req }: Context<AppEnv>): never {
+  const known = methodsAt(app, req.path);
+  if (known.length === 0) {
+    throw new HttpError(404, "There is nothing at this address");
+  }
+  const allow = [...known, "OPTIONS"].join(", ");
+  throw new HttpError(405, `The method must be one of ${allow} here`, {
+    headers: { allow },
+  });
+}
+
+/** Lists the methods that have a route at a path, also one with parameters. */
+function methodsAt(app: Hono<AppEnv>, path: string): string[] {
+  const methods = new Set(app.routes.map(({ method }) => method));
+  for (const method of ["ALL", "OPTIONS"]) methods.delete(method);
+  return [...methods].sort().filter((method) => {
+    const [handlers] = app.router.match(method, path);
+    // Middleware matches all methods, and paths that have no route.
+    return handlers.some(([[, route]]) => route.method === method);
+  });
+}
+
+/**
+ * Adds the author's routes last, so that none takes the place of the server's.
+ * Returns the function that is true for requests that they answer.
+ *
+ * @throws {Error} if one has a method and path of the server's own
+ */
+function addOwnRoutes(
+  app: Hono<AppEnv>,
+  { plan: { options, lifecycle }, engine: { checkOrigin }, waits }: ServerCore,
+  gate: Gate,
+): (c: Context<AppEnv>) => boolean {
+  if (!options.routes) return () => false;
+  const context: RoutesContext = {
+    ...lifecycle.provide(options),
+    async authenticate(request) {
+      checkOrigin(request);
+      const found = await gate.authenticate(request.headers);
+      // Strangers may try tools, but a route that authenticates wants a known
+      // caller.
+      if (!isStranger(found.caller)) return found;
+      throw new ChallengeError("Sign in first");
+    },
+    answer: (token, data) => waits.answerWebhook(token, data),
+  };
+  const own = new Hono();
+  options.routes(own, context);
+  const servers = new Hono();
+  const taken = new Set<string>();
+  for (const { method, path, handler } of app.routes) {
+    if (path === "/*") continue;
+    servers.on(method, path, handler);
+    taken.add(method + path);
+  }
+  for (const { method, path } of own.routes) {
+    if (!taken.has(method + path) && !/^\/mcp\/?$/.test(path)) continue;
+    throw new Error(`routes: ${method} ${path} is the server's own`);
+  }
+  app.route("/", own);
+  return ({ req }) => {
+    const asked = req.method === "OPTIONS"
+      ? req.header("access-control-request-method")
+      : undefined;
+    const named = asked ?? req.method;
+    const method = named === "HEAD" ? "GET" : named;
+    const answers = ({ router }: Hono) =>
+      router.match(method, req.path)[0].length > 0;
+    return !answers(servers) && answers(own);
+  };
+}

@@ -1,0 +1,102 @@
+/**
+ * The gate of a server that people sign in to, or that takes JWTs of other
+ * issuers. It is loaded with the first call, without the routes and pages of
+ * the sign-in, which are ten times as many modules.
+ *
+ * @module
+ */
+import type { Upstream } from "../caller.ts";
+import type { TokenExchange } from "../token_exchange.ts";
+import { subjectIds } from "../settings/oauth.ts";
+import { anonymousGate, type Gate } from "../auth/doors/gate.ts";
+import { gateOfDoors, staticDoors } from "../auth/doors/doors.ts";
+import { oauthDoor } from "../auth/doors/oauth_door.ts";
+import type { GrantKey, PresentedToken } from "../provider/provider_tokens.ts";
+import { effectiveScopesBy } from "../oauth/effective_scopes.ts";
+import { accessTokenStore } from "../store/access_tokens.ts";
+import { blockedPeople } from "../store/blocks.ts";
+import { grantStore } from "../store/grants.ts";
+import type { ServerCore } from "./server_core.ts";
+
+/** The part of the sign-in that uses the provider's tokens of a grant. */
+interface SignInTokens {
+  upstream?(key: GrantKey): Upstream;
+  exchange?(key: GrantKey | PresentedToken): TokenExchange;
+}
+
+/**
+ * Makes the gate of the chosen strategies at one public address.
+ *
+ * @param load loads the sign-in, for the tools that use a caller's tokens there
+ */
+export async function callGate(
+  { plan, database, readAccountsAhead: readAhead }: Pick<
+    ServerCore,
+    "plan" | "database" | "readAccountsAhead"
+  >,
+  baseUrl: string,
+  load: () => Promise<SignInTokens>,
+): Promise<Gate> {
+  const { config: { auth }, scopes, permissions } = plan;
+  const { oauth, jwt } = auth;
+  const { clock } = database;
+  const grants = grantStore(database, oauth?.blocked);
+  const { jwtDoor } = jwt ? await import("../auth/doors/jwt_door.ts") : {};
+  const exchange = (key: GrantKey | PresentedToken) =>
+    lateExchange(async () => (await load()).exchange!(key));
+  const gate = gateOfDoors({
+    oauth: oauth && oauthDoor({
+      baseUrl,
+      providers: oauth.providers,
+      scopes,
+      effectiveScopes: effectiveScopesBy({ ...oauth, baseUrl, permissions }),
+      accessTokens: accessTokenStore(database),
+      grants,
+      upstream: (key) => lateApi(async () => (await load()).upstream!(key)),
+      exchange,
+      lifetimes: oauth.lifetimes,
+      readAhead,
+      clock,
+    }),
+    jwt: jwt && jwtDoor?.({
+      ...jwt,
+      baseUrl,
+      otherIds: oauth && subjectIds(oauth),
+      blocked: oauth?.blocked,
+      isKnownBlocked: grants.isKnownBlocked,
+      isBlockedPerson: blockedPeople(database),
+      exchange: (provider, accessToken) =>
+        oauth?.providers.some(({ id }) => id === provider)
+          ? exchange({ provider, accessToken })
+          : undefined,
+      readAhead,
+      clock,
+    }),
+    ...staticDoors(auth),
+  });
+  return auth.anonymous
+    ? anonymousGate(gate, {
+      keyHeader: auth.apiKey?.header,
+      ceiling: permissions?.everyones,
+    })
+    : gate;
+}
+
+/** Makes a provider's API that is loaded when a tool uses it. */
+function lateApi(load: () => Promise<Upstream>): Upstream {
+  return {
+    token: async () => await (await load()).token(),
+    fetch: async (input, init) => await (await load()).fetch(input, init),
+  };
+}
+
+/** Makes an exchange of tokens that is loaded when a tool uses it, once. */
+function lateExchange(load: () => Promise<TokenExchange>): TokenExchange {
+  let loaded: Promise<TokenExchange> | undefined;
+  const loadOnce = () =>
+    loaded ??= load().catch((error) => {
+      loaded = undefined;
+      throw error;
+    });
+  return { token: async (...of) => await (await loadOnce()).token(...of) };
+}

@@ -1,0 +1,177 @@
+/**
+ * The services of a server, and its telemetry: started once, in order, and
+ * stopped in reverse; and the definitions whose context holds them.
+ *
+ * @module
+ */
+import type { Needing, Service } from "../../authoring/service.ts";
+import type { Logger } from "../log/log.ts";
+import { messageOf } from "../thrown.ts";
+import { detached, isCollected, startTelemetry } from "../telemetry/current.ts";
+import type { Prompt } from "../../authoring/prompt.ts";
+import type {
+  Complete,
+  CompleteContext,
+  Resource,
+} from "../../authoring/resource.ts";
+import type { Definitions } from "../catalogue/compiled_definitions.ts";
+import type { ProvidedTool } from "../catalogue/compiled_tool.ts";
+
+/** A service did not start; `cause` is its exception. */
+export class ServiceError extends Error {
+  /** The name of the class. */
+  override name = "ServiceError";
+  /** Names the service and its exception. */
+  constructor(service: string, cause: unknown) {
+    super(`The service ${service} did not start: ${messageOf(cause)}`, {
+      cause,
+    });
+  }
+}
+
+/** The services of one server. */
+export class Lifecycle {
+  #values = new Map<Service<unknown>, unknown>();
+  #starting?: Promise<void>;
+  #hasStarted: boolean;
+
+  /**
+   * @param services the services, each after those that it needs
+   * @param settings parsed values by the name of their variable
+   */
+  constructor(
+    private readonly services: readonly Service<unknown>[],
+    private readonly settings: Readonly<Record<string, unknown>>,
+    private readonly log: Logger,
+  ) {
+    this.#hasStarted = services.length === 0 && !isCollected();
+  }
+
+  get hasStarted(): boolean {
+    return this.#hasStarted;
+  }
+
+  /**
+   * Starts everything that has not started. After a failure the next call tries
+   * again.
+   *
+   * @throws {ServiceError}
+   */
+  start(): Promise<void> {
+    this.#starting ??= this.#startAll().catch((error) => {
+      this.#starting = undefined;
+      throw error;
+    });
+    return this.#starting;
+  }
+
+  /** Gives the settings and the services of a definition, by their names. */
+  provide({ settings = {}, services = {} }: Needing): {
+    settings: Record<string, unknown>;
+    services: Record<string, unknown>;
+  } {
+    return {
+      settings: Object.fromEntries(
+        Object.keys(settings).map((name) => [name, this.settings[name]]),
+      ),
+      services: Object.fromEntries(
+        Object.entries(services).map((
+          [name, service],
+        ) => [name, this.#values.get(service)]),
+      ),
+    };
+  }
+
+  /** Stops the started services, the last first. */
+  async stop(): Promise<void> {
+    // A start that is going on is awaited, or its services would stay.
+    await this.#starting?.catch(() => {});
+    for (const [service, value] of [...this.#values].reverse()) {
+      this.#values.delete(service);
+      try {
+        await service.stop?.(value);
+      } catch (error) {
+        this.log.error("A service did not stop", {
+          service: service.name,
+          error,
+        });
+      }
+    }
+  }
+
+  async #startAll(): Promise<void> {
+    await startTelemetry();
+    // Detached, because services outlive the request that may have come first.
+    await detached(() => this.#startServices());
+    this.#hasStarted = true;
+  }
+
+  async #startServices(): Promise<void> {
+    for (const service of this.services) {
+      if (this.#values.has(service)) continue;
+      try {
+        const value = await service.start(this.provide(service));
+        this.#values.set(service, value);
+      } catch (cause) {
+        throw new ServiceError(service.name, cause);
+      }
+    }
+  }
+}
+
+/** Wraps definitions that declare settings or services, to provide them. */
+export function provideNeeds(
+  { tools = [], resources = [], prompts = [], skills }: Definitions,
+  lifecycle: Lifecycle,
+): Definitions {
+  const provided = new Map<Needing, ReturnType<Lifecycle["provide"]>>();
+  /**
+   * Adds the settings and services of a definition to a context. They are
+   * looked up once: calls come after the start, and nothing changes after it.
+   */
+  function fill<C extends CompleteContext>(definition: Needing, context: C): C {
+    let own = provided.get(definition);
+    if (!own) provided.set(definition, own = lifecycle.provide(definition));
+    return Object.assign(context, own);
+  }
+  function wrap<D extends Needing>(definition: D, own: () => Partial<D>): D {
+    const { settings, services } = definition;
+    return settings || services ? { ...definition, ...own() } : definition;
+  }
+  function completeOf(definition: Resource | Prompt): Resource["complete"] {
+    const { complete = {} } = definition;
+    const wrapped: Record<string, Complete> = {};
+    for (const [name, propose] of Object.entries(complete)) {
+      if (!propose) continue;
+      wrapped[name] = (value, known, context) =>
+        propose(value, known, fill(definition, context));
+    }
+    return wrapped;
+  }
+  return {
+    tools: tools.map((tool) =>
+      wrap<ProvidedTool>(tool, () => ({
+        author: tool,
+        provide: (context) => fill(tool, context),
+        prepare: tool.prepare &&
+          ((input, context) => tool.prepare!(input, fill(tool, context))),
+        run: (input, context, prepared) =>
+          tool.run(input, fill(tool, context), prepared),
+      }))
+    ),
+    resources: resources.map((resource) =>
+      wrap(resource, () => ({
+        complete: completeOf(resource),
+        read: (variables, context) =>
+          resource.read(variables, fill(resource, context)),
+      }))
+    ),
+    prompts: prompts.map((prompt) =>
+      wrap(prompt, () => ({
+        complete: completeOf(prompt),
+        get: (args, context) => prompt.get(args, fill(prompt, context)),
+      }))
+    ),
+    skills,
+  };
+}

@@ -1,0 +1,138 @@
+/**
+ * A server before it runs: its options and settings, checked together.
+ *
+ * @module
+ */
+import type { AccountService } from "../../authoring/account.ts";
+import { aboutComplaints } from "../../authoring/about.ts";
+import { type Needing, needsOf } from "../../authoring/service.ts";
+import {
+  scopeComplaints,
+  type Scopes,
+  scopesOf,
+} from "../../authoring/scope.ts";
+import { ConfigError } from "../settings/complaint.ts";
+import { type Config, parseConfig } from "../settings/config.ts";
+import type { Environment, SettingsOptions } from "../settings/setting.ts";
+import { Lifecycle, provideNeeds } from "./lifecycle.ts";
+import { Log, type LogEvent, type LogOptions } from "../log/log.ts";
+import { type Permissions, permissionsOf } from "../oauth/permissions.ts";
+import { type Catalogue, compileCatalogue } from "../catalogue/catalogue.ts";
+import { CatalogueError } from "../catalogue/compiled_definitions.ts";
+import type { ServerOptions } from "./server_options.ts";
+import { standardOutput } from "../log/standard_output.ts";
+import { isCollected } from "../telemetry/current.ts";
+
+export class Plan {
+  readonly config: Config;
+  readonly log: Log;
+  readonly scopes: Scopes;
+  /** Undefined if everyone may be granted everything. */
+  readonly permissions?: Permissions;
+  readonly lifecycle: Lifecycle;
+  /** True if there is something to seal people's keys and tokens with. */
+  readonly seals: boolean;
+  #catalogue?: Catalogue;
+  /** True if its probable mistakes were reported, at the first start. */
+  isReported = false;
+
+  /** Checks options and settings. @throws as `createServer` */
+  constructor(
+    readonly options: ServerOptions,
+    env: Environment,
+    reading?: SettingsOptions,
+  ) {
+    const { name, title = name, instructions } = options;
+    const needs = needsOf(needing(options));
+    const complaints = [
+      ...needs.complaints,
+      ...aboutComplaints(options),
+      ...scopeComplaints(options.scopes),
+    ];
+    if (complaints.length > 0) throw new CatalogueError(complaints);
+    this.scopes = scopesOf(neededScopes(options), options.scopes);
+    const { supported } = this.scopes;
+    const config = this.config = parseConfig(env, {
+      ...reading,
+      title,
+      instructions,
+      log: options.log,
+      settings: needs.settings,
+      scopes: supported,
+    });
+    const { oauth } = config.auth;
+    // Only one of the two would be used.
+    if (options.sealing && oauth?.secretsKeys.length) {
+      throw new ConfigError([{
+        variable: "SECRETS_KEYS",
+        got: "keys",
+        wants: "nothing besides `sealing`",
+        fix: "Unset it, or leave `sealing` out",
+      }]);
+    }
+    this.seals = !!(options.sealing || env.SECRETS_KEYS?.trim());
+    this.permissions = oauth && permissionsOf({
+      rules: oauth.permissions,
+      decide: options.permissions,
+      supported,
+    });
+    // A captured console needs one call for each event.
+    const captured = config.deployed ||
+      isCollected() && env.OTEL_DENO_CONSOLE !== "ignore";
+    this.log = openLog(config.log, captured, options.log);
+    const start = this.log.logger("start");
+    this.lifecycle = new Lifecycle(needs.services, config.own, start);
+  }
+
+  /** The catalogue, compiled when it is first used. */
+  get catalogue(): Catalogue {
+    return this.#catalogue ??= compile(this);
+  }
+
+  /** The services at which people's accounts are needed, each once. */
+  get accountServices(): AccountService[] {
+    const all = needing(this.options);
+    return [...new Set(all.flatMap(({ needs = {} }) => Object.values(needs)))];
+  }
+}
+
+function openLog(
+  what: Config["log"],
+  captured: boolean,
+  options?: LogOptions,
+): Log {
+  const standard = standardOutput(captured);
+  if (!options?.write) return new Log(what, standard);
+  const own = { write: (event: LogEvent) => options.write!(event) };
+  return new Log(what, own, standard);
+}
+
+/** Lists everything that may declare settings and services. */
+export function needing(options: ServerOptions): Needing[] {
+  const { tools = [], resources = [], prompts = [] } = options;
+  return [...tools, ...resources, ...prompts, options];
+}
+
+/** Lists the scopes that something needs, in the order of the definitions. */
+export function neededScopes(options: ServerOptions): string[] {
+  const { tools = [], resources = [], prompts = [], skills = [] } = options;
+  return [...tools, ...resources, ...prompts, ...skills].flatMap((
+    { scopes = [] },
+  ) => scopes);
+}
+
+/** Compiles the catalogue, checked and printed once. */
+function compile(
+  { options, config, lifecycle, permissions }: Plan,
+): Catalogue {
+  const { name, version, description, websiteUrl, icons, handOver } = options;
+  const { title, instructions, auth } = config;
+  return compileCatalogue(provideNeeds(options, lifecycle), {
+    serverInfo: { name, title, version, description, websiteUrl, icons },
+    instructions,
+    handOver,
+    listsVary: permissions !== undefined,
+    anonymous: auth.anonymous === true &&
+      (auth.oauth ?? auth.jwt) !== undefined,
+  });
+}

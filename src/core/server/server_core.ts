@@ -1,0 +1,187 @@
+/**
+ * The core of a server, which all of its sites share: the database, the stores,
+ * and the engine of calls without a gate.
+ *
+ * @module
+ */
+import { originCheck } from "../auth/doors/origin.ts";
+import { logRepeated } from "../log/log.ts";
+import type { Gate } from "../auth/doors/gate.ts";
+import { ArrivingBodies } from "../net/body_bytes.ts";
+import type { FindAccounts } from "../../features/accounts/account_finder.ts";
+import { CallerBound } from "../mcp/exchange/caller_bound.ts";
+import { reportRun } from "../mcp/exchange/report.ts";
+import { Limits } from "../mcp/exchange/limits.ts";
+import { RunningCalls, Subscriptions } from "../mcp/exchange/running.ts";
+import { resumeBy } from "../../features/work/durable_call.ts";
+import type { Engine } from "../mcp/exchange/engine.ts";
+import type { TaskEngine } from "../../features/work/hand_over.ts";
+import { TaskRegistry } from "../../features/work/task_registry.ts";
+import { cancellationStore } from "../store/cancellations.ts";
+import { changeStore } from "../store/changes.ts";
+import { Database } from "../kv/database.ts";
+import { checkedKv } from "../kv/layout.ts";
+import { ledgerStore } from "../../features/ledger/ledger.ts";
+import { observedKv } from "../kv/observed_kv.ts";
+import { replyStore } from "../store/replies.ts";
+import { stateStore } from "../store/once.ts";
+import { sessionStore } from "../store/sessions.ts";
+import { taskStore } from "../../features/work/tasks.ts";
+import { type WaitStore, waitStore } from "../../features/questions/waits.ts";
+import type { Plan } from "./plan.ts";
+import type { CreateServerOptions } from "./server_options.ts";
+
+/** The most questions that one caller may be asked at a time in one process. */
+const MAX_QUESTIONS_PER_CALLER = 100;
+
+/** Everything that a planned server is given: its database, clock and so on. */
+export interface ServerDependencies
+  extends
+    Pick<CreateServerOptions, "kv" | "provider" | "fetchDocument" | "clock"> {
+  /** The origin it listens on, for a server without `BASE_URL`. */
+  origin?: string;
+  /** The time an operation on the database may take, in milliseconds. */
+  deadlineMilliseconds?: number;
+  /** The gate to use in place of the one that the settings select. */
+  gate?: Gate;
+  /** Finds accounts of callers in place of the vault: those of a test. */
+  findAccounts?: FindAccounts;
+  /** The options of durable work. */
+  runs?: { confirmSeconds: number };
+  /** True if `/views` shows the views of tools: in development only. */
+  showsViews?: boolean;
+}
+
+/** The core of a server, made once. */
+export interface ServerCore {
+  plan: Plan;
+  given: ServerDependencies;
+  database: Database;
+  waits: WaitStore;
+  /** Calls a function of `revocations.ts`, in the background; by default `poll`. */
+  revoke(verb?: "notice" | "poll"): unknown;
+  engine: Omit<TaskEngine, "gate" | "waitPages">;
+  /** Begins to read the accounts that calls of a grant have needed before. */
+  readAccountsAhead(grantId: string): void;
+  /** Fires when the server is about to end. */
+  stopping: AbortController;
+}
+
+export function openCore(
+  plan: Plan,
+  given: ServerDependencies,
+  /** The sites, for durable work. An empty address is that of the home. */
+  sites: {
+    site(address: string): Pick<Engine, "gate" | "waitPages">;
+    addresses(): readonly string[];
+  },
+): ServerCore {
+  const { config, options, catalogue } = plan;
+  const log = plan.log.logger("mcp");
+  const database = openDatabase(plan, given);
+  const { clock } = database;
+  const revoke: ServerCore["revoke"] = (verb = "poll") =>
+    config.auth.oauth && plan.seals &&
+    database.background(async () =>
+      (await import("../../features/accounts/revocations.ts"))[verb](
+        plan,
+        database,
+      )
+    );
+  const cancellations = cancellationStore(database);
+  const tasks = taskStore(database, {
+    onCancelled: (...run) => reportRun(engine, ...run, "cancelled"),
+    onDied: (reference, { tool }) =>
+      log.warning("A task failed, because its process has died", {
+        reference,
+        tool,
+      }),
+  });
+  const questions = new CallerBound(MAX_QUESTIONS_PER_CALLER, "open questions");
+  const { ledgerDays = 0 } = config.auth.oauth ?? {};
+  let finder = given.findAccounts;
+  const engine: ServerCore["engine"] = {
+    ledger: ledgerDays > 0
+      ? ledgerStore(database, { keepSeconds: ledgerDays * 86_400, log })
+      : undefined,
+    limits: new Limits({ database, log }, {
+      callsPerMinute: config.callsPerMinute,
+      tools: catalogue.tools,
+    }),
+    trustedProxies: config.trustedProxies,
+    catalogue,
+    checkOrigin: originCheck(config, log),
+    log,
+    around: options.around,
+    running: new RunningCalls(cancellations, log),
+    bodies: new ArrivingBodies(),
+    subscriptions: new Subscriptions(),
+    questions,
+    clock,
+    sessions: sessionStore(database),
+    replies: replyStore(database),
+    cancellations,
+    changes: changeStore(
+      database,
+      (error) => logRepeated(log, "Changes could not be read", { error }),
+    ),
+    requestStates: stateStore(database),
+    tasks,
+    async missingFor({ needs }) {
+      if (given.findAccounts || !needs) return [];
+      const { missingAccountSettings } = await import(
+        "../../features/accounts/account_settings.ts"
+      );
+      return missingAccountSettings(plan, Object.values(needs));
+    },
+    async findAccounts(...of) {
+      if (!finder) {
+        const { accountFinder } = await import(
+          "../../features/accounts/account_finder.ts"
+        );
+        // Calls at once share the first.
+        finder ??= accountFinder(database, log, plan, () => revoke());
+      }
+      return await finder(...of);
+    },
+    taskRegistry: new TaskRegistry({
+      database,
+      tasks,
+      log,
+      questions,
+      resume: (...run) => resume(...run),
+      addresses: () => sites.addresses(),
+      runs: given.runs,
+    }),
+  };
+  const resume = resumeBy(engine, (address) => sites.site(address));
+  const waits = waitStore(database);
+  const stopping = new AbortController();
+  return {
+    plan,
+    given,
+    database,
+    waits,
+    revoke,
+    engine,
+    readAccountsAhead: (grantId) => finder?.readAhead?.(grantId),
+    stopping,
+  };
+}
+
+function openDatabase(
+  { config, log }: Plan,
+  { kv, clock, deadlineMilliseconds }: ServerDependencies,
+): Database {
+  return new Database(checkedKv(observedKv(kv)), {
+    clock,
+    // Handles of Deno Deploy have no `isRemote`.
+    isRemote: kv.isRemote ?? config.deployed,
+    deadlineMilliseconds,
+    onClockAhead: (seconds) =>
+      log.logger("database").warning(
+        "The clock of another process is ahead of this one: keep both by NTP",
+        { seconds },
+      ),
+  });
+}

@@ -1,0 +1,141 @@
+/**
+ * A server that runs, from its start to its end.
+ *
+ * @module
+ */
+import type { ConnectionInfo } from "../http/client_address.ts";
+import type { Logger } from "../log/log.ts";
+import type { TaskRegistry } from "../../features/work/task_registry.ts";
+import type { AuthConfig } from "../settings/auth.ts";
+import { ConfigError } from "../settings/complaint.ts";
+import { checkLayoutOf } from "../kv/layout.ts";
+import type { Plan } from "./plan.ts";
+import type { ServerCore, ServerDependencies } from "./server_core.ts";
+import type { Server } from "./server_options.ts";
+import { failureResponse, ServerSites } from "./server_sites.ts";
+
+/** A server that runs; the test kit uses more of it than {@linkcode Server}. */
+export class ServerInstance implements Server {
+  readonly #sites: ServerSites;
+  readonly #core: ServerCore;
+  /** The log of all starts, which has a repeated failure once a second. */
+  readonly #log: Logger;
+  #closing?: Promise<void>;
+
+  constructor(plan: Plan, given: ServerDependencies) {
+    if (given.provider) checkSingleProvider(plan.config.auth);
+    this.#sites = new ServerSites(plan, given);
+    this.#core = this.#sites.core;
+    this.#log = plan.log.logger("start");
+  }
+
+  fetch = (
+    request: Request,
+    info: ConnectionInfo = {},
+  ): Response | Promise<Response> => {
+    const { lifecycle } = this.#core.plan;
+    if (lifecycle.hasStarted) return this.#sites.answer(request, info);
+    return lifecycle.start().then(
+      () => this.#sites.answer(request, info),
+      (error) =>
+        failureResponse(this.#log, error, 503, "temporarily_unavailable"),
+    );
+  };
+
+  async start(): Promise<void> {
+    const { plan, given, database } = this.#core;
+    const { config: { auth, baseUrl }, options } = plan;
+    await checkLayoutOf(database);
+    await plan.lifecycle.start();
+    const reports = () => import("./start_reports.ts");
+    if (!plan.isReported && (options.scopes || plan.config.notes.length > 0)) {
+      (await reports()).reportDoubts(plan);
+    }
+    if (!given.findAccounts && plan.accountServices.length > 0) {
+      const { reportAccounts, reportSealed } = await reports();
+      reportAccounts(plan, this.#log);
+      database.background(() => reportSealed(plan, database, this.#log));
+    }
+    this.#sites.notice();
+    if (auth.oauth && baseUrl !== undefined) {
+      database.background(async () => {
+        const { reportOldAddress } = await reports();
+        await reportOldAddress(database, baseUrl, this.#log);
+      });
+    }
+    // Mistakes in the author's routes are reported now, not to the first
+    // visitor.
+    if (options.routes && this.#sites.hasHome) await this.#sites.site().app();
+  }
+
+  /** Starts the services, and then does the revocations and work that are due. */
+  async wake(): Promise<void> {
+    const { plan: { config: { auth }, lifecycle }, stopping } = this.#core;
+    const needsAddress = auth.oauth !== undefined || auth.jwt !== undefined;
+    const hasNone = needsAddress && !this.#sites.hasHome;
+    if (stopping.signal.aborted || hasNone) return;
+    await lifecycle.start();
+    await Promise.all([this.tasks.wake(), this.#core.revoke()]);
+  }
+
+  get running(): number {
+    const { running, taskRegistry } = this.#core.engine;
+    return running.size + taskRegistry.size;
+  }
+
+  /** The tasks that this process works on. */
+  get tasks(): TaskRegistry {
+    return this.#core.engine.taskRegistry;
+  }
+
+  endStreams(): void {
+    const { stopping, engine } = this.#core;
+    stopping.abort();
+    engine.subscriptions.end();
+    engine.taskRegistry.refuse();
+  }
+
+  stop(): void {
+    const { engine } = this.#core;
+    this.endStreams();
+    engine.running.stop();
+    engine.bodies.stop();
+  }
+
+  close(): Promise<void> {
+    return this.#closing ??= this.#close();
+  }
+
+  async #close(): Promise<void> {
+    const { plan, database, engine } = this.#core;
+    await engine.taskRegistry.stop();
+    await engine.changes.close();
+    await engine.ledger?.close();
+    await this.#sites.close();
+    await database.idle();
+    await plan.lifecycle.stop();
+    await plan.log.flush();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.stop();
+    await this.close();
+  }
+}
+
+/**
+ * Checks that at most one provider is listed if the app brings its own, which
+ * replaces the listed one.
+ *
+ * @throws {ConfigError}
+ */
+function checkSingleProvider({ oauth }: AuthConfig): void {
+  const keys = oauth?.providers.map(({ key }) => key) ?? [];
+  if (keys.length < 2) return;
+  throw new ConfigError([{
+    variable: "OAUTH_PROVIDER",
+    got: keys.join(),
+    wants: "one provider, because the app brings its own in its place",
+    fix: "Leave `provider` out of the app's options, or list one",
+  }]);
+}

@@ -1,0 +1,157 @@
+/**
+ * The options of a server, and the server.
+ *
+ * @module
+ */
+import type { Hono } from "@hono/hono";
+import type { Icon } from "@modelcontextprotocol/server";
+import type { About } from "../../authoring/about.ts";
+import type { Around } from "../../authoring/around.ts";
+import type { ScopeDefinitions } from "../../authoring/scope.ts";
+import type { Services, ServiceValues } from "../../authoring/service.ts";
+import type { SettingSchemas, SettingValues } from "../../authoring/setting.ts";
+import type { Authenticated } from "../caller.ts";
+import type { Sealing } from "../crypto/sealing.ts";
+import type { Environment } from "../settings/setting.ts";
+import type { LogOptions } from "../log/log.ts";
+import type { ConnectionInfo } from "../http/client_address.ts";
+import type { DecidePermissions } from "../oauth/permissions.ts";
+import type { Definitions } from "../catalogue/compiled_definitions.ts";
+import type { FetchDocument } from "../store/documents.ts";
+import type { Kv } from "../kv/kv.ts";
+import type { Provider } from "../provider/provider.ts";
+
+/** The options that an author gives a server. */
+export interface ServerOptions<
+  S extends SettingSchemas = SettingSchemas,
+  V extends Services = Services,
+> extends Definitions, About {
+  /** `serverInfo.name`: a short name for programs, such as `my-tools`. */
+  name: string;
+  /** `serverInfo.version`: your own. */
+  version: string;
+  /** The name that people see, unless `MCP_TITLE` is set; else `name`. */
+  title?: string;
+  /** Pictures for clients to show. */
+  icons?: Icon[];
+  /** Instructions for models that use the server. */
+  instructions?: string;
+  /**
+   * Descriptions of scopes for the consent page, and which of them are only
+   * asked for when needed (step-up).
+   */
+  scopes?: ScopeDefinitions;
+  /**
+   * Gives the scopes that a person may be granted, at every sign-in, token and
+   * call. If `OAUTH_PERMISSIONS` is set too, both must allow a scope.
+   */
+  permissions?: DecidePermissions;
+  /**
+   * Seals the keys and tokens of people's accounts, in place of `SECRETS_KEYS`,
+   * such as by a service for keys (KMS).
+   */
+  sealing?: Sealing;
+  /** Settings that `routes` needs. */
+  settings?: S;
+  /** Services that `routes` needs, or that run next to the tools. */
+  services?: V;
+  /**
+   * Adds routes of your own, such as webhooks and pages, to a Hono application
+   * that answers every address the server itself does not. They are public:
+   * call `authenticate` in those that should not be.
+   */
+  routes?(app: Hono, context: RoutesContext<S, V>): void;
+  /**
+   * The seconds after which a tool call that still runs becomes a task, and is
+   * answered with its progress; 45 by default, 0 for never. A tool may set
+   * another time. If this is set, every tool may take long: see `handOver` of a
+   * tool.
+   */
+  handOver?: number;
+  /** Runs around every tool call. */
+  around?: Around;
+  /**
+   * The log's level and output: by default lines on standard output, of
+   * `LOG_LEVEL` and above.
+   */
+  log?: LogOptions;
+}
+
+/** The context that routes of your own are given. */
+export interface RoutesContext<
+  S extends SettingSchemas = SettingSchemas,
+  V extends Services = Services,
+> {
+  /** The values of the settings that the server declares. */
+  readonly settings: SettingValues<S>;
+  /** The services that the server declares, started. */
+  readonly services: ServiceValues<V>;
+  /**
+   * Identifies the sender of a request, by the same credentials as `/mcp`. If
+   * it throws, let the exception pass: it becomes a 401 with a challenge.
+   */
+  authenticate(request: Request): Promise<Authenticated>;
+  /**
+   * Answers a `wait` of durable work, by the token that was given to `open`.
+   * Only the first answer is used; resolves to false if nothing waits for it,
+   * or no longer. Only the token is checked: verify the sender as the sending
+   * service says.
+   *
+   * @param data JSON of at most 16,000 characters
+   */
+  answer(token: string, data: unknown): Promise<boolean>;
+}
+
+/** The options of a server that is not a process of its own. */
+export interface CreateServerOptions<
+  S extends SettingSchemas = SettingSchemas,
+  V extends Services = Services,
+> extends ServerOptions<S, V> {
+  /**
+   * The database; one handle for the whole process. `await Deno.openKv()`, or
+   * the one of `npm:@deno/kv`. Set its `isRemote` to true if it is that of a
+   * denokv server.
+   */
+  kv: Kv;
+  /** All settings by name, such as `Deno.env.toObject()` gives them. */
+  env?: Environment;
+  /** The sign-in provider, in place of the one that the settings select. */
+  provider?: Provider;
+  /** Fetches clients' documents; from public addresses alone by default. */
+  fetchDocument?: FetchDocument;
+  /** Gives the present time in epoch milliseconds; `Date.now` by default. */
+  clock?: () => number;
+}
+
+/** A server without its socket. */
+export interface Server extends AsyncDisposable {
+  /** Answers a request. It works without `this`. */
+  fetch(
+    request: Request,
+    info?: ConnectionInfo,
+  ): Response | Promise<Response>;
+  /**
+   * Starts the services. Without this, the first request starts them.
+   *
+   * @throws {import("./lifecycle.ts").ServiceError}
+   * @throws {import("../settings/complaint.ts").StartError} if the database is
+   * of a release with another layout
+   */
+  start(): Promise<void>;
+  /**
+   * Resumes durable work that is due, and waits for it, at most 50 seconds: for
+   * a scheduler, if the process sleeps between requests.
+   */
+  wake(): Promise<void>;
+  /** The number of requests, streams and tasks that are being worked on. */
+  readonly running: number;
+  /**
+   * Ends subscriptions, refuses new ones and new tasks, and is no longer ready:
+   * the first step of a stop. Calls go on and are still answered.
+   */
+  endStreams(): void;
+  /** Tells everything that is still running to end. */
+  stop(): void;
+  /** Ends background work and services, after the last request. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,132 @@
+/**
+ * The site of a server at one of its public addresses: a gate, the endpoint of
+ * calls, and the other routes, which are loaded with the first request for one.
+ *
+ * @module
+ */
+import { gateOfDoors, staticDoors } from "../auth/doors/doors.ts";
+import {
+  anonymousGate,
+  type Gate,
+  lateGate,
+  openGate,
+} from "../auth/doors/gate.ts";
+import { HttpError } from "../errors.ts";
+import type { ConnectionInfo } from "../http/client_address.ts";
+import { type McpEndpoint, mcpEndpoint } from "../mcp/endpoint.ts";
+import type { WaitPages } from "../../features/questions/page_questions.ts";
+import { basePathOf } from "../net/url.ts";
+import { type AuthConfig, isOpen } from "../settings/auth.ts";
+import { telemetry } from "../telemetry/current.ts";
+import type { App } from "./app.ts";
+import type { ServerCore } from "./server_core.ts";
+
+export class ServerSite {
+  readonly gate: Gate;
+  /** The pages on which people answer; undefined without sign-in. */
+  readonly waitPages?: WaitPages;
+  readonly #mcp: McpEndpoint;
+  readonly #basePath: string;
+  #loading?: Promise<App>;
+
+  /** @param baseUrl its address; undefined as long as it is not known */
+  constructor(
+    private readonly core: ServerCore,
+    private readonly baseUrl: string | undefined,
+  ) {
+    const { plan: { config: { auth } }, given, waits, engine } = core;
+    this.gate = given.gate ?? gateOf(auth, () => this.#loadGate());
+    if (auth.oauth && baseUrl !== undefined) {
+      const providerIds = auth.oauth.providers.map(({ id }) => id);
+      this.waitPages = { waits, baseUrl, providerIds };
+    }
+    const { gate, waitPages } = this;
+    this.#mcp = mcpEndpoint({ ...engine, gate, waitPages });
+    this.#basePath = baseUrl === undefined ? "" : basePathOf(baseUrl);
+  }
+
+  /** Answers a request: a call by the endpoint, any other by a route. */
+  answer(
+    request: Request,
+    info: ConnectionInfo,
+  ): Response | Promise<Response> {
+    const path = pathBelow(this.#basePath, request.url);
+    // A router and its middleware would double the cost of a call.
+    if (request.method === "POST" && path === "/mcp") {
+      telemetry?.nameRoute("POST", `${this.#basePath}/mcp`);
+      return this.#mcp.post(request, info);
+    }
+    return this.#answerByRoute(request, path, info);
+  }
+
+  /** Loads the routes besides that of a call, with the first request for one. */
+  app(): Promise<App> {
+    // A load that failed is tried again: a file may be back.
+    return this.#loading ??= this.#loadApp().catch((error) => {
+      this.#loading = undefined;
+      throw error;
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#loading?.then((app) => app.close(), () => {});
+  }
+
+  async #answerByRoute(
+    request: Request,
+    path: string,
+    info: ConnectionInfo,
+  ): Promise<Response> {
+    const { routes } = await this.app();
+    const url = new URL(request.url);
+    if (url.pathname === path) return await routes.fetch(request, info);
+    url.pathname = path;
+    return await routes.fetch(new Request(url, request), info);
+  }
+
+  async #loadGate(): Promise<Gate> {
+    const { callGate } = await import("./call_gate.ts");
+    return await callGate(
+      this.core,
+      this.#knownUrl(),
+      () => this.app(),
+    );
+  }
+
+  async #loadApp(): Promise<App> {
+    const baseUrl = this.#knownUrl();
+    const { createApp } = await import("./app.ts");
+    return await createApp(this.core, {
+      baseUrl,
+      gate: this.gate,
+      mcp: this.#mcp,
+    });
+  }
+
+  /** @throws {HttpError} 500 where the server does not know its address */
+  #knownUrl(): string {
+    if (this.baseUrl !== undefined) return this.baseUrl;
+    throw new HttpError(500, "BASE_URL is not set");
+  }
+}
+
+/** Makes the gate of the strategies; some are loaded with the first call. */
+function gateOf(auth: AuthConfig, load: () => Promise<Gate>): Gate {
+  if (isOpen(auth)) return openGate;
+  if (auth.oauth || auth.jwt) return lateGate(load);
+  const gate = gateOfDoors(staticDoors(auth));
+  return auth.anonymous
+    ? anonymousGate(gate, { keyHeader: auth.apiKey?.header })
+    : gate;
+}
+
+/** Finds the path below a server's own, without parsing the whole URL. */
+function pathBelow(basePath: string, url: string): string {
+  const start = url.indexOf("/", url.indexOf("//") + 2);
+  const query = url.indexOf("?", start);
+  const path = query === -1 ? url.slice(start) : url.slice(start, query);
+  if (path === `${basePath}/mcp/`) return "/mcp";
+  if (basePath === "") return path;
+  if (path === basePath) return "/";
+  return path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : path;
+}

@@ -1,0 +1,178 @@
+/**
+ * All sites of a server, and the way of a request to the one that it was sent
+ * to.
+ *
+ * @module
+ */
+import { durableOf } from "../../authoring/durable.ts";
+import { HttpError } from "../errors.ts";
+import type { ConnectionInfo } from "../http/client_address.ts";
+import { CORS_HEADERS } from "../http/cors.ts";
+import { logFailure, type Logger } from "../log/log.ts";
+import { newReference } from "../log/request.ts";
+import { isHost, isTwin, loopbackOriginOf, twinsOf } from "../net/url.ts";
+import { telemetry } from "../telemetry/current.ts";
+import type { Plan } from "./plan.ts";
+import {
+  openCore,
+  type ServerCore,
+  type ServerDependencies,
+} from "./server_core.ts";
+import { ServerSite } from "./server_site.ts";
+
+/** The sites of a server, each made with the first request for it. */
+export class ServerSites {
+  readonly core: ServerCore;
+  /** `BASE_URL`, or the first address that is known; undefined before. */
+  #home?: string;
+  /** The last valid host name: clients call by one name all day long. */
+  #goodHost?: string | null;
+  readonly #sites = new Map<string | undefined, ServerSite>();
+  readonly #hasDurable: boolean;
+
+  constructor(plan: Plan, given: ServerDependencies) {
+    this.#home = plan.config.baseUrl ?? given.origin;
+    this.core = openCore(plan, given, this);
+    this.#hasDurable = [...plan.catalogue.tools.values()].some(durableOf);
+  }
+
+  /** True once the server knows an address of its own. */
+  get hasHome(): boolean {
+    return this.#home !== undefined;
+  }
+
+  /** Answers a request. Never throws or rejects. */
+  answer(
+    request: Request,
+    info: ConnectionInfo,
+  ): Response | Promise<Response> {
+    const answer = () => this.#answer(request, info);
+    return telemetry ? telemetry.serve(request.method, answer) : answer();
+  }
+
+  /** Finds the site at an address of the server; by default at its home. */
+  site(address = ""): ServerSite {
+    return this.#site(address === "" ? this.#home : address);
+  }
+
+  /**
+   * Lists the addresses whose durable work is done here; an empty one is for
+   * callers who are the same at every address.
+   */
+  addresses(): readonly string[] {
+    const { config: { baseUrl, auth } } = this.core.plan;
+    const home = this.#home;
+    if (!auth.oauth || home === undefined) return [""];
+    return ["", ...baseUrl === undefined ? twinsOf(home) : [home]];
+  }
+
+  /** Begins to look for revocations, and for durable work at a known address. */
+  notice(): void {
+    this.core.revoke("notice");
+    if (!this.#hasDurable || !this.hasHome) return;
+    this.core.engine.taskRegistry.poller.notice();
+  }
+
+  async close(): Promise<void> {
+    for (const site of this.#sites.values()) await site.close();
+  }
+
+  #answer(
+    request: Request,
+    info: ConnectionInfo,
+  ): Response | Promise<Response> {
+    try {
+      checkMethod(request);
+      this.#checkHost(request);
+      const site = this.#of(request);
+      this.notice();
+      const answer = site.answer(request, info);
+      return answer instanceof Response
+        ? answer
+        : answer.catch((error) => this.#refuse(error));
+    } catch (error) {
+      return this.#refuse(error);
+    }
+  }
+
+  /**
+   * Checks `Host`: the runtime makes the request's URL from it, so a wrong one
+   * would change the path or give no URL at all.
+   *
+   * @throws {HttpError} 400
+   */
+  #checkHost({ headers, url }: Request): void {
+    const name = headers.get("host");
+    if (name === null ? URL.canParse(url) : name === this.#goodHost) return;
+    if (name === null || !isHost(name)) {
+      throw new HttpError(400, "Host must be a name, with a port or without");
+    }
+    this.#goodHost = name;
+  }
+
+  /**
+   * Finds the site at the address that a request was sent to. Without
+   * `BASE_URL` a server is at every name of its machine, and for a client each
+   * of them is a server of its own.
+   */
+  #of(request: Request): ServerSite {
+    const home = this.#home ??= loopbackOriginOf(request);
+    const { baseUrl } = this.core.plan.config;
+    const isHome = baseUrl !== undefined || home === undefined ||
+      request.url.startsWith(`${home}/`);
+    if (isHome) return this.#site(home);
+    const { origin } = new URL(request.url);
+    return this.#site(isTwin(origin, home) ? origin : home);
+  }
+
+  #site(baseUrl: string | undefined): ServerSite {
+    let site = this.#sites.get(baseUrl);
+    if (site === undefined) {
+      site = new ServerSite(this.core, baseUrl);
+      this.#sites.set(baseUrl, site);
+    }
+    return site;
+  }
+
+  /** Answers what is thrown before a request has reached its route. */
+  #refuse(error: unknown): Response {
+    if (!(error instanceof HttpError) || error.status >= 500) {
+      const { log } = this.core.engine;
+      return failureResponse(log, error, 500, "server_error");
+    }
+    const { status, message, headers } = error;
+    return Response.json(
+      { error: "invalid_request", error_description: message },
+      { status, headers: { ...CORS_HEADERS, ...headers } },
+    );
+  }
+}
+
+/** The methods of which no `Request` can be made, in any case of letters. */
+const FORBIDDEN_METHODS = /^(?:connect|trace|track)$/i;
+
+/** @throws {HttpError} 405 for a method that no address has */
+function checkMethod({ method }: Request): void {
+  if (method === "POST" || !FORBIDDEN_METHODS.test(method)) return;
+  throw new HttpError(405, "No address here has this method", {
+    headers: { allow: "GET, HEAD, POST, DELETE, OPTIONS" },
+  });
+}
+
+/** Logs a failure of ours that no route could answer, and answers it. */
+export function failureResponse(
+  log: Logger,
+  error: unknown,
+  status: 500 | 503,
+  code: string,
+): Response {
+  const reference = newReference();
+  logFailure(log, error, { reference });
+  return Response.json({ error: code, reference }, {
+    status,
+    headers: {
+      ...CORS_HEADERS,
+      ...status === 503 && { "retry-after": "5" },
+    },
+  });
+}

@@ -1,0 +1,107 @@
+/**
+ * The sign-in of a server, with the providers that people sign in at.
+ *
+ * @module
+ */
+import { accountClients } from "../../features/accounts/account_clients.ts";
+import { createProvider } from "../provider/create_provider.ts";
+import { type DevProvider, devProvider } from "../provider/dev/dev_provider.ts";
+import { callbackAt } from "../settings/providers.ts";
+import { type SignIn, signIn } from "../auth/server/authorization_server.ts";
+import type { AccountNeeds, AccountService } from "../../authoring/account.ts";
+import type { Described } from "../../authoring/context.ts";
+import { isConnectable } from "../../features/accounts/account_needs.ts";
+import type { Catalogue } from "../catalogue/catalogue.ts";
+import { scopesInWords } from "../pages/scopes.ts";
+import type { FetchDocument } from "../store/documents.ts";
+import type { ServerCore } from "./server_core.ts";
+
+/** Lists the services that are needed by what some scopes open, each once. */
+function servicesOf(
+  { tools, prompts, resources, templates }: Catalogue,
+  scopes: readonly string[],
+): AccountService[] {
+  const items: (Described & { needs?: AccountNeeds })[] = [
+    ...tools.values(),
+    ...prompts.values(),
+    ...resources.values(),
+    ...templates.map(({ resource }) => resource),
+  ];
+  const within = items.filter(({ scopes: needed = [] }) =>
+    needed.every((scope) => scopes.includes(scope))
+  );
+  return [
+    ...new Set(within.flatMap(({ needs = {} }) => Object.values(needs))),
+  ];
+}
+
+/** Makes the sign-in at one public address. */
+export function signInAt(
+  core: Pick<
+    ServerCore,
+    "plan" | "given" | "database" | "engine" | "revoke"
+  >,
+  baseUrl: string,
+): SignIn {
+  const { plan, given, database, engine } = core;
+  const { config, scopes, permissions, options, catalogue } = plan;
+  const dev = devProviderOf(core, baseUrl);
+  const made = signIn({
+    auth: config.auth,
+    log: plan.log.logger("oauth"),
+    database,
+    sessions: engine.sessions,
+    tasks: engine.tasks,
+    ledger: engine.ledger,
+    baseUrl,
+    serverTitle: config.title,
+    about: options,
+    scopes,
+    permissions,
+    opensUnscoped: !catalogue.within([]).isEmpty,
+    inWords: (asked) =>
+      scopesInWords(asked, { uses: catalogue.scopes, words: scopes.words }),
+    sealing: options.sealing,
+    accountServices: new Map(
+      plan.accountServices.filter(isConnectable).map((it) => [it.name, it]),
+    ),
+    accountClients: accountClients(plan.accountServices, config.own),
+    revokeSoon: () => core.revoke(),
+    servicesWithin: (scopes) => servicesOf(catalogue, scopes),
+    needsAccount: (tool, service) =>
+      Object.values(catalogue.tools.get(tool)?.needs ?? {})
+        .some(({ name }) => name === service),
+    titleOf: (tool) => catalogue.tools.get(tool)?.title,
+    provider({ config, id }) {
+      if (given.provider) return given.provider;
+      if (config.provider === "dev") return dev!.provider;
+      return createProvider(config, { needed: permissions?.neededAt(id) });
+    },
+    fetchDocument: given.fetchDocument ?? fetchPublic,
+  });
+  if (dev) made.app.route("/", dev.routes);
+  return made;
+}
+
+/** Fetches a document by Node's modules, which are loaded at the first use. */
+const fetchPublic: FetchDocument = async (url) => {
+  const { fetchDocument } = await import("../auth/clients/fetch_document.ts");
+  return await fetchDocument(url);
+};
+
+function devProviderOf(
+  { plan: { config }, database }: Pick<ServerCore, "plan" | "database">,
+  baseUrl: string,
+): DevProvider | undefined {
+  const { auth, deployed, title: serverTitle } = config;
+  const dev = auth.oauth?.providers.find(({ config }) =>
+    config.provider === "dev"
+  );
+  return dev && devProvider({
+    database,
+    baseUrl,
+    redirectUri: callbackAt(baseUrl, dev.key),
+    deployed,
+    serverTitle,
+  });
+}

@@ -1,0 +1,118 @@
+/**
+ * The settings of the clients that may ask for tokens.
+ *
+ * @module
+ */
+import type { Client } from "../oauth/client.ts";
+import { parseConfiguredClients } from "../oauth/configured_client.ts";
+import { parseIssuer } from "../../features/id_jag/identity_assertion.ts";
+import { type Settings, settingsOf } from "./setting.ts";
+import {
+  ISSUER_URL,
+  listOf,
+  lowerCase,
+  matching,
+  refuseText,
+  text,
+  TRUE_OR_FALSE,
+} from "./shapes.ts";
+
+const ISSUERS = listOf(
+  "issuers of identity providers: https URLs, each once, with #tenant behind " +
+    "one that serves several",
+  (item) => {
+    const issuer = parseIssuer(item);
+    ISSUER_URL.parse(issuer.issuer);
+    return issuer;
+  },
+);
+
+export const CLIENTS = settingsOf({
+  OAUTH_CLIENTS: {
+    words:
+      "Clients that you set up: a JSON array, or the path of a file with " +
+      "one, such as `data/clients.json`. See docs/machines.md.",
+    shape: text("a JSON array of clients, or the path of a file with one"),
+    fix: "Use the names of RFC 7591, such as client_id and redirect_uris, or " +
+      "the path of a file, such as data/clients.json",
+  },
+  OAUTH_REGISTRATION: {
+    words: "Whether clients may register themselves. Others have a metadata " +
+      "document, or you set them up.",
+    shape: TRUE_OR_FALSE,
+    default: true,
+  },
+  OAUTH_REDIRECT_HOSTS: {
+    words: "Where clients that you did not set up may send answers: host " +
+      "names, `localhost` for loopback addresses, schemes of apps.",
+    shape: lowerCase(listOf(
+      "host names, localhost, or schemes with a colon",
+      matching("", /^[a-z0-9.-]+$|^[a-z][a-z0-9+.-]*:$/).parse,
+    )),
+    default: [],
+    unset: "anywhere",
+    example: "claude.ai,localhost,cursor:",
+  },
+  OAUTH_TRUSTED_CLIENTS: {
+    words: "Clients that people are not asked about, because you trust them: " +
+      "IDs of clients that you set up with a secret or a key, addresses of " +
+      "metadata documents, or domains of documents with answers to the same " +
+      "domain.",
+    shape: listOf("client IDs, or domains of metadata documents"),
+    default: [],
+    unset: "none",
+    example: "intranet,claude.ai",
+  },
+  OAUTH_ASSERTION_ISSUERS: {
+    words: "Identity providers of organizations whose signed assertion " +
+      "(ID-JAG) lets clients in without a page: their issuers, with `#tenant` behind " +
+      "one that serves several organizations. See docs/access.md.",
+    shape: {
+      ...ISSUERS,
+      parse: (text) => {
+        const issuers = ISSUERS.parse(text);
+        const names = new Set(issuers.map(({ issuer }) => issuer));
+        return names.size === issuers.length ? issuers : refuseText();
+      },
+    },
+    default: [],
+    unset: "none",
+    example: "https://acme.okta.com",
+  },
+  CIMD_ENABLED: {
+    words: "Whether clients may name themselves by the URL of a metadata " +
+      "document. `false` where the server cannot reach the Internet: such " +
+      "clients then register instead.",
+    shape: TRUE_OR_FALSE,
+    unset: "true, except with the `dev` provider",
+    example: "false",
+  },
+  CIMD_ALLOWED_DOMAINS: {
+    words: "The hosts on which such documents may be.",
+    shape: lowerCase(
+      listOf("host names", matching("", /^[a-z0-9.-]+$/).parse),
+    ),
+    default: [],
+    unset: "all",
+    example: "claude.ai,vscode.dev",
+  },
+});
+
+/** Parses the clients that the operator set up. */
+export function parseClients(settings: Settings): readonly Client[] {
+  const setting = CLIENTS.OAUTH_CLIENTS;
+  const got = settings.read(setting);
+  if (got === undefined) return [];
+  // Text that begins like JSON names no file, and may hold a secret.
+  const readFile = /^[[{"]/.test(got) ? undefined : settings.options.readFile;
+  try {
+    const array = readFile ? readFile(got).trim() : got;
+    return parseConfiguredClients(array, (name) => settings.namedText(name));
+  } catch (error) {
+    settings.complain(setting, {
+      got: readFile ? got : "(hidden)",
+      wants: `${setting.shape.wants}: ${(error as Error).message}`,
+    });
+    return [];
+  }
+}

@@ -1,0 +1,126 @@
+/**
+ * The settings of `AUTH_STRATEGY=oauth`: our own authorization server in front
+ * of a provider, and the lifetimes of what it issues.
+ *
+ * @module
+ */
+import type { Client } from "../oauth/client.ts";
+import type { ClientPolicy } from "../oauth/client_policy.ts";
+import type { TrustedIssuer } from "../../features/id_jag/identity_assertion.ts";
+import type { Lifetimes } from "../oauth/lifetimes.ts";
+import type { KnownNames } from "../oauth/list_entry.ts";
+import type { PermissionRule } from "../oauth/permissions.ts";
+import { issuerId, MACHINE_ID } from "../oauth/subject.ts";
+import { isForEveryTenant } from "./application.ts";
+import { CLIENTS, parseClients } from "./clients.ts";
+import { parsePeople, type PeopleConfig, readPermissions } from "./people.ts";
+import { type ListedProviders, parseProviders } from "./providers.ts";
+import type { Exposure } from "./server.ts";
+import { type Settings, settingsOf } from "./setting.ts";
+import { wholeNumber } from "./shapes.ts";
+
+export interface OAuthConfig extends PeopleConfig {
+  /** The providers that people sign in at, as they are listed. */
+  providers: ListedProviders;
+  /** Clients that the operator set up. */
+  clients: readonly Client[];
+  policy: ClientPolicy;
+  lifetimes: Lifetimes;
+  /** Identity providers whose assertions let clients in without a page. */
+  assertionIssuers: readonly TrustedIssuer[];
+  /** The scopes that people may be granted; undefined: everything. */
+  permissions?: readonly PermissionRule[];
+  /** Client ID metadata documents; an empty list of domains allows all. */
+  metadataDocuments: { enabled: boolean; allowedDomains: readonly string[] };
+}
+
+/** Lists the prefixes of subjects, those of providers first. */
+export function subjectIds(
+  { providers, assertionIssuers }: OAuthConfig,
+): string[] {
+  return [
+    ...providers.map(({ id }) => id),
+    ...assertionIssuers.map(issuerId),
+    MACHINE_ID,
+  ];
+}
+
+export function parseOAuth(
+  settings: Settings,
+  exposure: Exposure,
+  scopes: readonly string[],
+): OAuthConfig {
+  // First, because clients name variables, which are then not misspelt.
+  const clients = parseClients(settings);
+  const providers = parseProviders(settings, exposure);
+  const assertionIssuers = settings.read(CLIENTS.OAUTH_ASSERTION_ISSUERS);
+  const known: KnownNames = {
+    providers: providers.map(({ id, key, config }) => ({
+      id,
+      key,
+      kind: config.provider,
+      isForEveryTenant: isForEveryTenant(config),
+    })),
+    otherIds: assertionIssuers.map(issuerId),
+    clientIds: clients.map(({ clientId }) => clientId),
+  };
+  return {
+    providers,
+    ...parsePeople(settings, known),
+    clients,
+    lifetimes: parseLifetimes(settings),
+    policy: {
+      registration: settings.read(CLIENTS.OAUTH_REGISTRATION),
+      redirectHosts: settings.read(CLIENTS.OAUTH_REDIRECT_HOSTS),
+      trusted: settings.read(CLIENTS.OAUTH_TRUSTED_CLIENTS),
+    },
+    assertionIssuers,
+    permissions: readPermissions(settings, scopes, known),
+    metadataDocuments: {
+      // Developers may be offline, and clients without a document can register
+      // instead.
+      enabled: settings.read(CLIENTS.CIMD_ENABLED) ??
+        providers.some(({ config }) => config.provider !== "dev"),
+      allowedDomains: settings.read(CLIENTS.CIMD_ALLOWED_DOMAINS),
+    },
+  };
+}
+
+const MINUTE = 60;
+const DAY = 24 * 60 * MINUTE;
+
+/** The lifetimes. A shorter one applies to open grants and tokens, too. */
+export const LIFETIMES = settingsOf({
+  OAUTH_ACCESS_TOKEN_MINUTES: {
+    words: "For how many minutes an access token of a client is good.",
+    shape: wholeNumber("minutes", 24 * 60, 5),
+    default: 60,
+  },
+  OAUTH_IDLE_DAYS: {
+    words: "After how many days without use a connection ends.",
+    shape: wholeNumber("days", 365, 1),
+    default: 30,
+  },
+  OAUTH_CONNECTION_DAYS: {
+    words: "After how many days a connection ends in any case.",
+    shape: wholeNumber("days", 365, 1),
+    default: 90,
+  },
+  OAUTH_PERSONAL_TOKEN_DAYS: {
+    words: "For how many days an access token that a person makes on " +
+      "`/account` is good at most.",
+    shape: wholeNumber("days", 365, 1),
+    default: 365,
+  },
+});
+
+function parseLifetimes(settings: Settings): Lifetimes {
+  return {
+    accessTokenSeconds: settings.read(LIFETIMES.OAUTH_ACCESS_TOKEN_MINUTES) *
+      MINUTE,
+    idleSeconds: settings.read(LIFETIMES.OAUTH_IDLE_DAYS) * DAY,
+    grantSeconds: settings.read(LIFETIMES.OAUTH_CONNECTION_DAYS) * DAY,
+    personalTokenSeconds: settings.read(LIFETIMES.OAUTH_PERSONAL_TOKEN_DAYS) *
+      DAY,
+  };
+}

@@ -1,0 +1,104 @@
+/**
+ * The table of settings: every variable that the server reads, and rows for
+ * those that authors declare.
+ *
+ * @module
+ */
+import { PROVIDER } from "./provider.ts";
+import { AUTH } from "./auth.ts";
+import { CLIENTS } from "./clients.ts";
+import { CREDENTIALS, JWT } from "./credentials.ts";
+import { LIFETIMES } from "./oauth.ts";
+import { PEOPLE } from "./people.ts";
+import { SERVER } from "./server.ts";
+import type { NamedSetting } from "./setting.ts";
+import type * as z from "zod";
+import { describe, isSecret } from "../../authoring/setting.ts";
+import { oneLine } from "./complaint.ts";
+import { ShapeError } from "./shapes.ts";
+
+/** Settings by the title of their group, as operators read them. */
+export const TABLE: Readonly<Record<string, readonly NamedSetting[]>> = {
+  "The server": Object.values(SERVER),
+  "Who may call": Object.values(AUTH),
+  "AUTH_STRATEGY=oauth: the provider": Object.values(PROVIDER),
+  "AUTH_STRATEGY=oauth: people": Object.values(PEOPLE),
+  "AUTH_STRATEGY=oauth: clients": Object.values(CLIENTS),
+  "AUTH_STRATEGY=oauth: lifetimes": Object.values(LIFETIMES),
+  "AUTH_STRATEGY=bearer or api_key": Object.values(CREDENTIALS),
+  "AUTH_STRATEGY=jwt": Object.values(JWT),
+};
+
+export const SETTINGS: readonly NamedSetting[] = Object.values(TABLE).flat();
+
+/** The variable in which `deno task dev` keeps the address it announced. */
+export const ANNOUNCED = "TOOL_SERVER_ANNOUNCED";
+
+/** Variables that the platform and the process itself set, not people. */
+const PLATFORM = [
+  ANNOUNCED,
+  "DENO_DEPLOYMENT_ID",
+  "DENO_USE_CGROUPS",
+  "SYSTEMD_EXEC_PID",
+  // Deno's own: docs/telemetry.md.
+  "OTEL_DENO_CONSOLE",
+  "OTEL_EXPORTER_OTLP_TIMEOUT",
+];
+
+export const VARIABLES: readonly string[] = [
+  ...SETTINGS.map(({ name }) => name),
+  ...PLATFORM,
+];
+
+/** True if the table, or the platform, has a variable. */
+export function isGiven(variable: string): boolean {
+  return VARIABLES.includes(variable) || variable.startsWith("DENO_");
+}
+
+export interface OwnSetting extends NamedSetting {
+  /** True if it must be set. */
+  isRequired: boolean;
+}
+
+export function ownSetting(name: string, schema: z.ZodType): OwnSetting {
+  const secret = isSecret(schema) ||
+    SETTINGS.some((setting) => setting.name === name && setting.secret);
+  const words = describe(schema)?.trim();
+  const parse = (text?: string) => {
+    const { success, data, error } = schema.safeParse(text);
+    if (success) return data;
+    throw new ShapeError(detailOf(error, secret ? text : undefined));
+  };
+  const wants = words
+    ? `a value for "${words.replace(/\.+$/, "")}"`
+    : "a value that its schema accepts";
+  const row = {
+    name,
+    words: words ? oneLine(words) : "",
+    shape: { wants, parse },
+    secret,
+  };
+  try {
+    return { ...row, default: parse(), isRequired: false };
+  } catch {
+    return { ...row, isRequired: true };
+  }
+}
+
+/** Prints Zod's messages, without those that repeat a part of a secret. */
+function detailOf({ issues }: z.ZodError, secret?: string): string {
+  return issues
+    .map(({ message }) => message.replace(/^Invalid (input|option): /, ""))
+    .filter((message) => secret === undefined || !repeats(message, secret))
+    .map((message) => message.replace(/\.+$/, ""))
+    .join("; ");
+}
+
+/** True if a message repeats a secret: four characters in a row, or all. */
+function repeats(message: string, secret: string): boolean {
+  const length = Math.min(4, secret.length);
+  for (let at = 0; at + length <= secret.length; at++) {
+    if (message.includes(secret.slice(at, at + length))) return true;
+  }
+  return false;
+}

@@ -1,0 +1,83 @@
+/**
+ * The way in which a sign-in provider exchanges a person's access token for one
+ * of another service, and the provider in front of a service.
+ *
+ * @module
+ */
+import type { UpstreamAccount } from "../../authoring/account.ts";
+import type { ProviderApplication, ProviderConfig } from "./application.ts";
+import { PROVIDER } from "./provider.ts";
+import { type ListedProvider, renameFor } from "./providers.ts";
+
+/** RFC 8693, or Microsoft's own grant, which is older. */
+export type ExchangeKind = "token-exchange" | "on-behalf-of";
+
+/** The hosts of Microsoft Entra, in its clouds. */
+const ENTRA_HOST =
+  /^login\.(microsoftonline\.(com|us)|partner\.microsoftonline\.cn)$|\.ciamlogin\.com$/;
+
+/**
+ * Finds the way of a provider; undefined if it has none. GitHub, GitLab and
+ * Google document none for the people who sign in there.
+ */
+export function exchangeKindOf(
+  config: ProviderConfig,
+): ExchangeKind | undefined {
+  switch (config.provider) {
+    case "microsoft":
+      return "on-behalf-of";
+    case "oidc":
+      return ENTRA_HOST.test(new URL(config.issuer).hostname)
+        ? "on-behalf-of"
+        : "token-exchange";
+    case "custom":
+      return "token-exchange";
+    default:
+      return undefined;
+  }
+}
+
+/**
+ * Finds the provider in front of a service: the one that it names, or the only
+ * one of those listed that exchanges tokens. Else undefined.
+ */
+export function providerOf(
+  { provider }: Pick<UpstreamAccount, "provider">,
+  listed: readonly ListedProvider[],
+): ListedProvider | undefined {
+  const [only, ...others] = listed.filter(({ key, config }) =>
+    exchangeKindOf(config) !== undefined &&
+    (provider === undefined || provider === (key ?? config.provider))
+  );
+  return others.length === 0 ? only : undefined;
+}
+
+/**
+ * Lists the settings without which no one has an account at some services.
+ * Microsoft exchanges only a token whose audience is our application there, so
+ * the sign-in has to ask for a scope of it.
+ */
+export function missingForExchange(
+  services: readonly UpstreamAccount[],
+  listed: readonly ListedProvider[] = [],
+): string[] {
+  const missing = services.flatMap((service) => {
+    const found = providerOf(service, listed);
+    if (!found) return ["OAUTH_PROVIDER"];
+    const { key, config } = found;
+    return exchangeKindOf(config) === "on-behalf-of" &&
+        config.provider !== "dev" && !asksForItself(config)
+      ? [renameFor(key)(PROVIDER.OAUTH_PROVIDER_SCOPES).name]
+      : [];
+  });
+  return [...new Set(missing)];
+}
+
+/** True if the sign-in asks for a scope of our own application at Microsoft. */
+export function asksForItself(
+  { scopes = [], clientId }: Pick<ProviderApplication, "scopes" | "clientId">,
+): boolean {
+  return scopes.some((scope) =>
+    scope.startsWith("api://") || scope.startsWith(`${clientId}/`)
+  );
+}

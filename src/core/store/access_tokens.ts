@@ -1,0 +1,216 @@
+/**
+ * Access tokens, looked up with their grant in one read.
+ *
+ * @module
+ */
+import type { Grant } from "../oauth/grant.ts";
+import { unwrapDataKey } from "../oauth/data_key.ts";
+import {
+  type BlockHead,
+  checkBlocks,
+  knownBlocks,
+  unlessBlocked,
+} from "./blocks.ts";
+import type { Database, Entry, Transaction, Write } from "../kv/database.ts";
+import {
+  type CredentialKind,
+  mintCredential,
+  mintPersonalToken,
+  parseCredential,
+} from "../oauth/credential.ts";
+import type { IssuedTokens } from "../oauth/token_response.ts";
+import { grantStore, setGrant } from "./grants.ts";
+import {
+  endReplays,
+  isOfExchange,
+  isUnseen,
+  noteRevoked,
+} from "../oauth/refresh_token.ts";
+import type { AccessRecord } from "./issuance.ts";
+import {
+  accessTokenKey,
+  blockHeadKey,
+  grantKey,
+  tokensOfKey,
+} from "../kv/keys.ts";
+
+const ACCESS_KINDS: readonly CredentialKind[] = [
+  "access_token",
+  "personal_token",
+];
+
+/**
+ * The lifetime of the record that changes with every personal token, in
+ * seconds: longer than that of a token.
+ */
+export const TOKENS_SECONDS = 366 * 24 * 60 * 60;
+
+/** The error code for a block, by the kind of the grant. */
+const BLOCKED_CODES = {
+  client: "unauthorized_client",
+  assertion: "invalid_grant",
+  token: "access_denied",
+} as const;
+
+interface LiveAccessToken {
+  grant: Grant;
+  /** The grant's entry as it was read, for a check of a later commit. */
+  read: Entry<Grant>;
+  scopes: readonly string[];
+  /** The time of the token response, if it is known. */
+  issuedAt?: number;
+  /** The end of the token, in epoch seconds. */
+  expiresAt: number;
+  /** Unwraps the key of the grant's provider tokens, if there are any. */
+  dataKey?(): Promise<Uint8Array>;
+}
+
+export type AccessTokenStore = ReturnType<typeof accessTokenStore>;
+
+export function accessTokenStore(database: Database) {
+  const grants = grantStore(database);
+  const isBlocked = knownBlocks(database);
+
+  /** Adds a grant with its token, unless its person or client is blocked. */
+  function create(
+    transaction: Transaction,
+    grant: Grant,
+    accessToken: string,
+  ): void {
+    setGrant(unlessBlocked(transaction, grant), grant)
+      .create(accessTokenKey(accessToken), { expiresAt: grant.expiresAt });
+  }
+
+  /**
+   * Notes that a client has the response of a refresh: it is never sent again.
+   */
+  function noteSeen(exchanged: string, read: Entry<Grant>): Promise<void> {
+    return database.change(
+      read.key,
+      (transaction, { value: grant }: Entry<Grant>) => {
+        if (grant?.status !== "active" || !isUnseen(exchanged, grant)) return;
+        setGrant(transaction, endReplays(grant, database.now()));
+      },
+      read,
+    );
+  }
+
+  return {
+    /** Finds an active grant whose person and client are not blocked. */
+    async findGrant(grantId: string): Promise<Grant | undefined> {
+      const [{ value: grant }, head] = await database.getMany<
+        [Grant, BlockHead]
+      >([grantKey(grantId), blockHeadKey()]);
+      if (grant?.status !== "active") return undefined;
+      return await isBlocked(head, grant) ? undefined : grant;
+    },
+
+    /** Finds a live token of a grant that is active and not blocked. */
+    async find(accessToken: string): Promise<LiveAccessToken | undefined> {
+      const credential = parseCredential(accessToken);
+      if (!credential || !ACCESS_KINDS.includes(credential.kind)) {
+        return undefined;
+      }
+      const [{ value: record }, read, head] = await database
+        .getMany<[AccessRecord, Grant, BlockHead]>([
+          accessTokenKey(accessToken),
+          grantKey(credential.grantId),
+          blockHeadKey(),
+        ]);
+      const { value: grant } = read;
+      if (!record || grant?.status !== "active") return undefined;
+      if (await isBlocked(head, grant)) return undefined;
+      const { wrappedKey, exchanged } = record;
+      if (isUnseen(exchanged, grant)) {
+        database.background(() => noteSeen(exchanged!, read));
+      }
+      return {
+        grant,
+        read,
+        scopes: record.scopes ?? grant.scopes,
+        issuedAt: record.issuedAt,
+        expiresAt: record.expiresAt,
+        dataKey: wrappedKey === undefined
+          ? undefined
+          : () => unwrapDataKey(wrappedKey, grant.id, accessToken),
+      };
+    },
+
+    /**
+     * Issues the only access token of a grant without a provider.
+     *
+     * @param extraWrites the writes and checks of the same commit; undefined is
+     * returned when a check fails
+     * @throws {import("../errors.ts").OAuthError} if its person or client is
+     * blocked
+     */
+    async issue(
+      grant: Grant,
+      extraWrites: Write = () => {},
+    ): Promise<IssuedTokens | undefined> {
+      const { id, scopes, expiresAt, kind = "token" } = grant;
+      const accessToken = mintCredential("access_token", id);
+      const isSaved = await database.commit((transaction) => {
+        create(transaction, grant, accessToken);
+        extraWrites(transaction);
+      });
+      if (isSaved) return { accessToken, scopes, expiresAt };
+      await checkBlocks(database, grant, BLOCKED_CODES[kind]);
+    },
+
+    /**
+     * Issues the only token of a grant that a person makes for it. Undefined if
+     * the person has `most` tokens already, also when several are made at once.
+     *
+     * @param options `keep`: makes the write that stores the token for the page
+     * that shows it; called again when another commit came first
+     * @throws {import("../errors.ts").OAuthError} if the person is blocked
+     */
+    issuePersonal(
+      grant: Grant,
+      { most = Infinity, keep }: {
+        most?: number;
+        keep?: (personalToken: string) => Promise<Write>;
+      } = {},
+    ): Promise<string | undefined> {
+      const personalToken = mintPersonalToken(grant.id);
+      // Every new token changes this record: so two at once cannot both pass
+      // the limit.
+      const made = tokensOfKey(grant.subject);
+      return database.change(made, async (transaction, _, before) => {
+        const held = await grants.listOfSubject(grant.subject);
+        const count = held.filter(({ kind }) => kind === "token").length;
+        if (count >= most) return undefined;
+        if (before) await checkBlocks(database, grant, BLOCKED_CODES.token);
+        create(transaction, grant, personalToken);
+        (await keep?.(personalToken))?.(transaction);
+        const expiresAt = database.now() + TOKENS_SECONDS;
+        transaction.set(made, { expiresAt });
+        return personalToken;
+      });
+    },
+
+    /** Deletes the record that changes with a person's personal tokens. */
+    async forget(subject: string): Promise<void> {
+      await database.commit((transaction) =>
+        transaction.delete(tokensOfKey(subject))
+      );
+    },
+
+    /** Ends a token; its grant lives on. */
+    revoke(accessToken: string, read: Entry<Grant>): Promise<void> {
+      return database.change(
+        read.key,
+        (transaction, { value: grant }: Entry<Grant>) => {
+          transaction.expire(accessTokenKey(accessToken));
+          // The response to a repeated refresh token must not have the revoked
+          // token.
+          if (grant?.status === "active" && isOfExchange(accessToken, grant)) {
+            setGrant(transaction, noteRevoked(grant));
+          }
+        },
+        read,
+      );
+    },
+  };
+}

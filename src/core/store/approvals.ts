@@ -1,0 +1,97 @@
+/**
+ * A browser's earlier approvals. They never replace the consent page: they add
+ * earlier scopes to it, and decide if an error may be sent to a redirect URI
+ * without asking.
+ *
+ * @module
+ */
+import type { AuthorizationRequest } from "../oauth/authorization_request.ts";
+import { APPROVAL_TTL_SECONDS } from "../oauth/lifetimes.ts";
+import { withoutLoopbackPort } from "../oauth/redirect_uri.ts";
+import { unionOfScopes } from "../oauth/scope.ts";
+import type { Grant } from "../oauth/grant.ts";
+import { fingerprint } from "../crypto/crypto.ts";
+import type { Database, Entry, Expiring, Write } from "../kv/database.ts";
+import { approvalKey } from "../kv/keys.ts";
+
+/** The scopes that a browser approved before. */
+export interface Approval extends Expiring {
+  scopes: readonly string[];
+  /** The scopes that the person has revoked since. */
+  revokedScopes?: readonly string[];
+}
+
+type Approved = Pick<
+  AuthorizationRequest,
+  "clientId" | "redirectUri" | "resource"
+>;
+
+/** Opens the stored approvals. `browser` is the value of a browser's cookie. */
+export function approvalStore(database: Database) {
+  // The redirect URI is part of the approval. Its loopback port is not, as any
+  // page could send the browser to any port by itself.
+  function keyOf(browserFingerprint: string, what: Approved): Deno.KvKey {
+    const { clientId, redirectUri, resource } = what;
+    return approvalKey(
+      browserFingerprint,
+      JSON.stringify([clientId, withoutLoopbackPort(redirectUri), resource]),
+    );
+  }
+
+  return {
+    /** Finds the earlier approval; undefined if there is none. */
+    async find(browser: string, what: Approved): Promise<Approval | undefined> {
+      const key = keyOf(fingerprint(browser), what);
+      return (await database.find<Approval>(key))?.value;
+    },
+
+    /** Takes scopes out of the approvals that grants were made with. */
+    async revokeScopes(
+      grants: readonly Grant[],
+      scopes: readonly string[],
+    ): Promise<void> {
+      for (const { browserFingerprint, redirectUri, ...grant } of grants) {
+        if (!browserFingerprint || !redirectUri) continue;
+        await database.change(
+          keyOf(browserFingerprint, { ...grant, redirectUri }),
+          (transaction, { key, value }: Entry<Approval>) => {
+            if (!value) return;
+            const revokedScopes = unionOfScopes(
+              value.revokedScopes ?? [],
+              scopes,
+            );
+            transaction.set(key, { ...value, revokedScopes });
+          },
+        );
+      }
+    },
+
+    /**
+     * Adds the present approval to the stored one. Returns a write whose commit
+     * fails if another commit changes the stored one meanwhile.
+     *
+     * @param offered the scopes that the person could choose from; other stored
+     * scopes stay approved
+     */
+    async add(
+      browser: string,
+      request: Approved & { scopes: readonly string[] },
+      offered: readonly string[] = [],
+    ): Promise<Write> {
+      const key = keyOf(fingerprint(browser), request);
+      const entry = await database.get<Approval>(key);
+      const { scopes = [], revokedScopes = [] } = entry.value ?? {};
+      const record: Approval = {
+        scopes: unionOfScopes(
+          scopes.filter((it) => !offered.includes(it)),
+          request.scopes,
+        ),
+        revokedScopes: revokedScopes.filter((it) =>
+          !request.scopes.includes(it)
+        ),
+        expiresAt: database.now() + APPROVAL_TTL_SECONDS,
+      };
+      return (transaction) => transaction.check(entry).set(key, record);
+    },
+  };
+}

@@ -1,0 +1,124 @@
+/**
+ * The last attempts to connect, for an operator who is told "it does not
+ * connect", arranged so that a flood cannot push out those that they need.
+ *
+ * @module
+ */
+import type { Logger } from "../log/log.ts";
+import type { Database } from "../kv/database.ts";
+import { attemptsKey } from "../kv/keys.ts";
+import { sharedList } from "./shared_list.ts";
+
+export const ATTEMPTS_SECONDS = 30 * 24 * 60 * 60;
+
+/** The end of one step of connecting. It has no code, token or state. */
+export interface Attempt {
+  /** The time of the latest such attempt, in epoch seconds. */
+  at: number;
+  /** The request of the step: `GET /authorize`. */
+  step: string;
+  /** The client's name or id, if known. */
+  client?: string;
+  /** The reason of the failure; undefined if the attempt succeeded. */
+  failure?: string;
+  /** True if nothing shows that the client is a real one. */
+  isStranger: boolean;
+  /** The number of equal attempts. */
+  count: number;
+}
+
+/** The most characters of a client and of a failure: all fit into 64 KiB. */
+const CLIENT_MAX_LENGTH = 100;
+const FAILURE_MAX_LENGTH = 300;
+
+/** The most entries: failures of real clients, connections, strangers. */
+const MAX_FAILURES = 30;
+const MAX_SUCCESSES = 15;
+const MAX_STRANGERS = 15;
+
+/** The most attempts that are stored in all. */
+export const ATTEMPTS = MAX_FAILURES + MAX_SUCCESSES + MAX_STRANGERS;
+
+/**
+ * Adds an attempt, or counts it with an equal one. Attempts of strangers are
+ * equal if step and failure are, because strangers can make up any number of
+ * names.
+ */
+export function addAttempt(
+  attempts: readonly Attempt[],
+  { client, failure, ...added }: Attempt,
+): Attempt[] {
+  const attempt: Attempt = {
+    ...added,
+    client: client?.slice(0, CLIENT_MAX_LENGTH),
+    failure: failure?.slice(0, FAILURE_MAX_LENGTH),
+  };
+  const isOther = (other: Attempt) => groupOf(other) !== groupOf(attempt);
+  const before = attempts.find((other) => !isOther(other));
+  const count = attempt.count + (before?.count ?? 0);
+  return arrange([{ ...attempt, count }, ...attempts.filter(isOther)]);
+}
+
+/** Arranges attempts: failures of real clients, connections, strangers. */
+function arrange(attempts: readonly Attempt[]): Attempt[] {
+  const newestFirst = attempts.toSorted((one, other) => other.at - one.at);
+  const strangers = newestFirst.filter(({ isStranger }) => isStranger);
+  const known = newestFirst.filter(({ isStranger }) => !isStranger);
+  const failures = known.filter(({ failure }) => failure !== undefined);
+  const successes = known.filter(({ failure }) => failure === undefined);
+  return [
+    ...dropFairly(failures, MAX_FAILURES),
+    ...successes.slice(0, MAX_SUCCESSES),
+    ...strangers.slice(0, MAX_STRANGERS),
+  ];
+}
+
+/** Cuts a list: the oldest entry of the most frequent cause goes first. */
+function dropFairly(failures: Attempt[], most: number): Attempt[] {
+  const kept = [...failures];
+  while (kept.length > most) {
+    const causes = Map.groupBy(
+      kept,
+      ({ step, failure }) => `${step} ${failure}`,
+    );
+    const [largest] = [...causes.values()].toSorted((one, other) =>
+      other.length - one.length
+    );
+    kept.splice(kept.indexOf(largest.at(-1)!), 1);
+  }
+  return kept;
+}
+
+function groupOf(attempt: Attempt): string {
+  const { isStranger, step, client, failure } = attempt;
+  return isStranger
+    // Only the error's code: its description may quote a stranger.
+    ? JSON.stringify([step, failure?.split(":")[0]])
+    : JSON.stringify([step, failure, client]);
+}
+
+export type AttemptStore = ReturnType<typeof attemptStore>;
+
+export function attemptStore(database: Database, log: Logger) {
+  const attempts = sharedList<Attempt>(database, log, {
+    key: attemptsKey(),
+    member: "attempts",
+    keepSeconds: ATTEMPTS_SECONDS,
+    complaint: "Attempts to connect could not be stored",
+    add: (known, added) => added.reduceRight(addAttempt, [...known]),
+  });
+  return {
+    /** Notes an attempt, and writes it within a second. */
+    note(attempt: Omit<Attempt, "at" | "count">): void {
+      attempts.note({ ...attempt, at: database.now(), count: 1 });
+    },
+
+    /** Lists attempts: failures first, strangers last, each newest first. */
+    async list(): Promise<readonly Attempt[]> {
+      await attempts.flush();
+      return await attempts.read();
+    },
+
+    close: attempts.close,
+  };
+}

@@ -1,0 +1,236 @@
+/**
+ * Authorization requests on their way through a browser: consent, the
+ * provider, and back. The handle names the request in the consent form and is
+ * the `state` towards the provider; without the browser's cookie it opens
+ * nothing.
+ *
+ * @module
+ */
+import { checkBlocks, unlessBlocked } from "./blocks.ts";
+import { fingerprint, isSameSecret, randomId } from "../crypto/crypto.ts";
+import type { AuthorizationRequest } from "../oauth/authorization_request.ts";
+import { deriveKey } from "../oauth/data_key.ts";
+import type { Grant } from "../oauth/grant.ts";
+import {
+  AUTHORIZATION_REQUEST_TTL_SECONDS,
+  SIGN_IN_LEASE_SECONDS,
+} from "../oauth/lifetimes.ts";
+import { seal, unseal } from "../crypto/seal.ts";
+import { issueCode } from "./codes.ts";
+import type { Database, Found } from "../kv/database.ts";
+import { authorizationRequestKey } from "../kv/keys.ts";
+import { type Leasable, RecordLeases } from "../kv/record_leases.ts";
+import type { Transaction, Write } from "../kv/transaction.ts";
+
+const responseKey = (handle: string) => deriveKey(handle, "code");
+
+/** The record of a request while a person signs in. */
+interface RequestRecord extends Leasable {
+  request: AuthorizationRequest;
+  clientName: string;
+  /** The scopes that the client named. */
+  named: readonly string[];
+  /** The offered scopes that the person has revoked before. */
+  revokedScopes?: readonly string[];
+  /** True if the client needs no consent: only the provider is to be chosen. */
+  isTrusted?: boolean;
+  /** The requested scopes that the person approved. */
+  consented?: readonly string[];
+  /** The fingerprint of the browser's cookie. */
+  browserFingerprint: string;
+  phase: "consent" | "upstream" | "done";
+  /** The `providerId` of the provider that the person was sent to. */
+  provider?: string;
+  /** The phase in which the request ended with a refusal. */
+  refusedIn?: "consent" | "upstream";
+  /** True if the request ended with a code, not with a refusal. */
+  isSignedIn?: boolean;
+  /** The code, sealed with a key derived from the handle. */
+  sealedCode?: string;
+  /** True if the provider has refused a code as unknown or used. */
+  hasDeadCode?: boolean;
+}
+
+/** A request as it was read. A change fails if there was another since. */
+export interface FoundRequest extends Found<RequestRecord> {
+  handle: string;
+}
+
+/** Opens the authorization requests; `browser` is the value of its cookie. */
+export function authorizationRequestStore(database: Database) {
+  const leases = new RecordLeases(database, SIGN_IN_LEASE_SECONDS);
+
+  /** Changes a request. Returns undefined if another commit was faster. */
+  function change(
+    found: FoundRequest,
+    changes: Partial<RequestRecord>,
+    extraWrites?: Write,
+  ): Promise<FoundRequest | undefined> {
+    return database.replace(found, { ...found.value, ...changes }, extraWrites);
+  }
+
+  return {
+    /**
+     * Stores a new request and returns its handle. It waits for consent, unless
+     * no consent is needed.
+     *
+     * @param provider the `providerId` of the provider, if the person is sent
+     * to it at once
+     * @throws {import("../errors.ts").OAuthError} `access_denied` if the client
+     * is blocked
+     */
+    async save(
+      browser: string,
+      request: Pick<
+        RequestRecord,
+        "request" | "clientName" | "named" | "revokedScopes" | "isTrusted"
+      >,
+      provider?: string,
+    ): Promise<string> {
+      const handle = randomId();
+      const record: RequestRecord = {
+        ...request,
+        browserFingerprint: fingerprint(browser),
+        phase: provider === undefined ? "consent" : "upstream",
+        ...provider !== undefined && { provider },
+        expiresAt: database.now() + AUTHORIZATION_REQUEST_TTL_SECONDS,
+      };
+      const client = { clientId: request.request.clientId };
+      const write = (transaction: Transaction) =>
+        unlessBlocked(transaction, client)
+          .create(authorizationRequestKey(handle), record);
+      while (!await database.commit(write)) await checkBlocks(database, client);
+      return handle;
+    },
+
+    /** Finds a request that began in this browser. */
+    async find(
+      handle: string,
+      browser: string,
+    ): Promise<FoundRequest | undefined> {
+      const found = await database.find<RequestRecord>(
+        authorizationRequestKey(handle),
+      );
+      const isOwn = found && isSameSecret(
+        fingerprint(browser),
+        found.value.browserFingerprint,
+      );
+      if (!isOwn) return undefined;
+      const { refusedIn, ...value } = found.value;
+      // If the refusal was answered with 503, the request has not ended.
+      if (refusedIn !== undefined && await database.mayRepeat(found)) {
+        value.phase = refusedIn;
+      }
+      return { ...found, handle, value };
+    },
+
+    /**
+     * Records the person's consent; the sign-in at the provider comes next.
+     * Returns false if another request was faster.
+     *
+     * @throws {import("../errors.ts").OAuthError} `access_denied` if the client
+     * is blocked
+     */
+    async approve(
+      found: FoundRequest,
+      { consented, provider }: {
+        consented: readonly string[];
+        /** The `providerId` of the provider to which the person is sent. */
+        provider: string;
+      },
+    ): Promise<boolean> {
+      const { isTrusted, request: { clientId } } = found.value;
+      const approved = await change(
+        found,
+        { phase: "upstream", provider, ...!isTrusted && { consented } },
+        (transaction) => unlessBlocked(transaction, { clientId }),
+      );
+      if (!approved) await checkBlocks(database, { clientId });
+      return approved !== undefined;
+    },
+
+    /** Refuses a request. Returns false if another request was faster. */
+    async finish(found: FoundRequest): Promise<boolean> {
+      const { phase } = found.value;
+      if (phase === "done") return false;
+      return await change(found, { phase: "done", refusedIn: phase }) !==
+        undefined;
+    },
+
+    /**
+     * Leases a request, to redeem the provider's code; undefined if another
+     * process holds the lease. It lapses if its holder dies.
+     */
+    async lease(found: FoundRequest): Promise<FoundRequest | undefined> {
+      if (found.value.phase !== "upstream") return undefined;
+      // A lease that was given up before its holder began is void.
+      const isTaken = leases.isTaken(found) && !await database.mayRepeat(found);
+      if (isTaken) return undefined;
+      const leaseUntil = database.now() + SIGN_IN_LEASE_SECONDS;
+      return await change(found, { leaseUntil });
+    },
+
+    /** Returns the code of a request whose browser got 503 in its place. */
+    async replayCode(found: FoundRequest): Promise<string | undefined> {
+      const { handle, value: { sealedCode } } = found;
+      if (sealedCode === undefined || !await database.mayRepeat(found)) {
+        return undefined;
+      }
+      const code = await unseal(responseKey(handle), sealedCode);
+      // Written again with the mark of this commit, which was not given up: the
+      // next attempt is refused.
+      return await change(found, {}) && code;
+    },
+
+    /**
+     * Frees the lease of a request after the provider, or the database, did
+     * not answer, or refused a code. If that fails, the lease lapses.
+     */
+    async release(found: FoundRequest, hasDeadCode?: true): Promise<void> {
+      try {
+        const changes = hasDeadCode ? { hasDeadCode } : {};
+        await change(found, { ...changes, leaseUntil: undefined });
+      } catch {
+        database.giveUp(found);
+      }
+    },
+
+    /**
+     * Ends a leased request with a grant and returns the client's code;
+     * undefined if the lease had expired and another process was faster.
+     *
+     * @param outcome includes further writes of the same commit; undefined is
+     * returned also if their checks fail
+     * @throws {import("../errors.ts").OAuthError} `access_denied` if the person
+     * or the client is blocked
+     */
+    async complete(
+      found: FoundRequest,
+      { grant, upstreamTokens, extraWrites }: {
+        grant: Grant;
+        /** The provider's tokens, as text. */
+        upstreamTokens: string;
+        extraWrites?: Write;
+      },
+    ): Promise<string | undefined> {
+      const { code, write } = await issueCode(
+        grant,
+        found.value.request,
+        upstreamTokens,
+      );
+      const sealedCode = await seal(responseKey(found.handle), code);
+      const completed = await database.commit((transaction) => {
+        transaction.check(found).set<RequestRecord>(found.key, {
+          ...found.value,
+          phase: "done",
+          isSignedIn: true,
+          sealedCode,
+        });
+        write(transaction);
+        extraWrites?.(transaction);
+      });
+      if (completed !== undefined) return code;
+      await checkBlocks(database, grant);
+    },
+  };
+}

@@ -1,0 +1,164 @@
+/**
+ * Authorization codes: each is exchanged once.
+ *
+ * @see RFC 6749 §4.1.2
+ * @module
+ */
+import { mintCredential, parseCredential } from "../oauth/credential.ts";
+import type { Grant } from "../oauth/grant.ts";
+import { type Lifetimes, USED_CODE_TTL_SECONDS } from "../oauth/lifetimes.ts";
+import {
+  deriveKey,
+  newDataKey,
+  unwrapDataKey,
+  wrapDataKey,
+} from "../oauth/data_key.ts";
+import type { IssuedTokens } from "../oauth/token_response.ts";
+import { seal, unseal } from "../crypto/seal.ts";
+import { checkBlocks, unlessBlocked } from "./blocks.ts";
+import {
+  type Database,
+  type Entry,
+  type Expiring,
+  isFound,
+} from "../kv/database.ts";
+import { setGrant } from "./grants.ts";
+import { issueTokens } from "./issuance.ts";
+import { codeKey, grantKey, upstreamKey } from "../kv/keys.ts";
+import type { Write } from "../kv/transaction.ts";
+import type { UpstreamRecord } from "./upstream_tokens.ts";
+
+const responseKey = (code: string) => deriveKey(code, "tokens");
+
+interface CodeRecord extends Expiring {
+  clientId: string;
+  redirectUri: string;
+  codeChallenge: string;
+  /** The grant's data key, sealed with the code. */
+  wrappedKey: string;
+  usedAt?: number;
+  /** The tokens that it was exchanged for, sealed with a key of the code. */
+  sealed?: string;
+}
+
+export interface ReadCode {
+  grantId: string;
+  code: Entry<CodeRecord>;
+  grant: Entry<Grant>;
+  upstream: Entry<UpstreamRecord>;
+}
+
+/**
+ * Makes a code, and the write that stores it with its grant and the provider's
+ * tokens. The code exists once `write` is committed.
+ */
+export async function issueCode(
+  grant: Grant,
+  { clientId, redirectUri, codeChallenge }: Pick<
+    CodeRecord,
+    "clientId" | "redirectUri" | "codeChallenge"
+  >,
+  upstreamTokens: string,
+): Promise<{ code: string; write: Write }> {
+  const { id, expiresAt } = grant;
+  const code = mintCredential("code", id);
+  const dataKey = newDataKey();
+  const record: CodeRecord = {
+    clientId,
+    redirectUri,
+    codeChallenge,
+    wrappedKey: await wrapDataKey(dataKey, id, code),
+    expiresAt,
+  };
+  const sealed = await seal(dataKey, upstreamTokens, id);
+  return {
+    code,
+    write: (transaction) =>
+      setGrant(unlessBlocked(transaction, grant), grant)
+        .create(codeKey(code), record)
+        .set<UpstreamRecord>(upstreamKey(id), { sealed, expiresAt }),
+  };
+}
+
+export function codeStore(database: Database, lifetimes: Lifetimes) {
+  return {
+    /** Reads all records of a code; undefined if the text is not a code. */
+    async read(code: string): Promise<ReadCode | undefined> {
+      const credential = parseCredential(code);
+      if (credential?.kind !== "code") return undefined;
+      const { grantId } = credential;
+      const [record, grant, upstream] = await database.getMany<
+        [CodeRecord, Grant, UpstreamRecord]
+      >([codeKey(code), grantKey(grantId), upstreamKey(grantId)]);
+      return { grantId, code: record, grant, upstream };
+    },
+
+    /**
+     * Returns the response to a used code again, if its client got 503 instead.
+     *
+     * @throws {StorageError} while another process may still have to record the
+     * 503
+     */
+    async replayResponse(
+      code: string,
+      { grantId, code: used, grant: { value: grant } }: ReadCode,
+    ): Promise<IssuedTokens | undefined> {
+      if (grant?.status !== "active") return undefined;
+      if (!await database.mayRepeat(used)) return undefined;
+      if (!isFound(used) || used.value.sealed === undefined) return undefined;
+      const tokens: IssuedTokens = JSON.parse(
+        await unseal(responseKey(code), used.value.sealed, grantId),
+      );
+      if (tokens.expiresAt <= database.now()) return undefined;
+      // Written again with the mark of this commit, which was not given up: the
+      // code counts as used.
+      return await database.replace(used, used.value) && tokens;
+    },
+
+    /**
+     * Exchanges a code for tokens of its grant; undefined if another request
+     * was faster.
+     *
+     * @throws {import("../errors.ts").OAuthError} `invalid_grant` if the person
+     * or the client is blocked
+     * @param grant the grant in use
+     * @param read the records of the code, as they were checked
+     */
+    async use(
+      code: string,
+      { grant, scopes, record, upstream, read }: {
+        grant: Grant;
+        scopes: readonly string[];
+        record: CodeRecord;
+        upstream: UpstreamRecord;
+        read: ReadCode;
+      },
+    ): Promise<IssuedTokens | undefined> {
+      const { id: grantId, endsAt } = grant;
+      const time = database.now();
+      const { tokens, write } = await issueTokens(grant, {
+        dataKey: await unwrapDataKey(record.wrappedKey, grantId, code),
+        scopes,
+        now: time,
+        lifetimes,
+      });
+      const used: CodeRecord = {
+        ...record,
+        wrappedKey: "",
+        usedAt: time,
+        sealed: await seal(responseKey(code), JSON.stringify(tokens), grantId),
+        expiresAt: time + USED_CODE_TTL_SECONDS,
+      };
+      const won = await database.commit((transaction) =>
+        write(transaction)
+          .check(read.code, read.grant, read.upstream)
+          .set(read.code.key, used)
+          // For the longest possible life of the grant, so that refreshes need
+          // not rewrite it.
+          .set(read.upstream.key, { ...upstream, expiresAt: endsAt })
+      );
+      if (won) return tokens;
+      await checkBlocks(database, grant, "invalid_grant");
+    },
+  };
+}

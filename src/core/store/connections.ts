@@ -1,0 +1,185 @@
+/**
+ * Connections: the sign-ins of one client by one person, and the state that
+ * holds for all of them. Every sign-in and every change of a connection writes
+ * its record. So of two at once, one notices the other: a change writes the
+ * record before it changes grants, and the commit of a sign-in fails if the
+ * record has changed.
+ *
+ * @module
+ */
+import { type ConnectionOf, isSignInOf } from "../oauth/connection.ts";
+import { type Grant, pauseGrant, resumeGrant } from "../oauth/grant.ts";
+import { unionOfScopes } from "../oauth/scope.ts";
+import type {
+  Database,
+  Entry,
+  Expiring,
+  Found,
+  Write,
+} from "../kv/database.ts";
+import { type GrantStore, setGrant } from "./grants.ts";
+import { connectionKey } from "../kv/keys.ts";
+
+/**
+ * The lifetime of a connection's record, in seconds: longer than any grant
+ * lives.
+ */
+export const CONNECTION_SECONDS = 366 * 24 * 60 * 60;
+
+/** The records that one commit deletes; it takes a thousand mutations. */
+const DELETIONS_PER_COMMIT = 500;
+
+/** The state that holds for all sign-ins of a connection. */
+export interface ConnectionState {
+  /**
+   * The time at which it was paused. Ignored once there is no sign-in any more.
+   */
+  pausedAt?: number;
+  /** The scopes that the person has revoked and not granted again. */
+  revokedScopes?: readonly string[];
+  /** The time at which the person last revoked any. */
+  revokedScopesAt?: number;
+}
+
+type ConnectionRecord = ConnectionState & Expiring;
+
+export interface Connection {
+  state: ConnectionState;
+  /** The connection's grants that are live, or wait for their code. */
+  open: Found<Grant>[];
+  entry: Entry<ConnectionRecord>;
+}
+
+export type ConnectionStore = ReturnType<typeof connectionStore>;
+
+export function connectionStore(
+  database: Database,
+  grants: Pick<GrantStore, "listOpen">,
+) {
+  const keyOf = ({ subject, clientId }: ConnectionOf) =>
+    connectionKey(subject, clientId);
+
+  function writeOf(
+    entry: Entry<ConnectionRecord>,
+    { pausedAt, revokedScopes, revokedScopesAt }: ConnectionState,
+  ): Write {
+    const record: ConnectionRecord = {
+      ...pausedAt !== undefined && { pausedAt },
+      ...revokedScopes?.length && { revokedScopes, revokedScopesAt },
+      expiresAt: database.now() + CONNECTION_SECONDS,
+    };
+    return (transaction) => transaction.check(entry).set(entry.key, record);
+  }
+
+  /** Changes the state of a connection, and returns its new entry. */
+  async function change(
+    of: ConnectionOf,
+    update: (state: ConnectionState) => ConnectionState,
+  ): Promise<Entry<ConnectionState>> {
+    for (;;) {
+      const entry = await database.get<ConnectionRecord>(keyOf(of));
+      const value = update(entry.value ?? {});
+      const versionstamp = await database.commit(writeOf(entry, value));
+      if (versionstamp) return { key: entry.key, value, versionstamp };
+    }
+  }
+
+  /** Lists the sign-ins that are live, or wait for their code. */
+  async function signInsOf(of: ConnectionOf): Promise<Found<Grant>[]> {
+    const open = await grants.listOpen(of.subject);
+    return open.filter(({ value }) => isSignInOf(of, value));
+  }
+
+  return {
+    signInsOf,
+
+    /** Lists the stored states of a person's connections. */
+    async listOf(subject: string): Promise<ConnectionState[]> {
+      const kept = await database.list<ConnectionRecord>(
+        connectionKey(subject),
+      );
+      const open = (await grants.listOpen(subject)).map(({ value }) =>
+        JSON.stringify(keyOf(value))
+      );
+      return kept.map(({ key, value: { expiresAt: _, pausedAt, ...state } }) =>
+        // A pause has ended with the last sign-in.
+        pausedAt !== undefined && open.includes(JSON.stringify(key))
+          ? { pausedAt, ...state }
+          : state
+      ).filter((state) => Object.keys(state).length > 0);
+    },
+
+    /** Deletes the records of a person's connections. */
+    async forget(subject: string): Promise<void> {
+      const kept = await database.list<ConnectionRecord>(
+        connectionKey(subject),
+      );
+      while (kept.length > 0) {
+        const some = kept.splice(-DELETIONS_PER_COMMIT);
+        await database.commit((transaction) =>
+          transaction.delete(...some.map(({ key }) => key))
+        );
+      }
+    },
+
+    /**
+     * Reads a connection: its record before its grants, so that a change
+     * between the two makes the commit of a sign-in fail.
+     */
+    async read(of: ConnectionOf): Promise<Connection> {
+      const entry = await database.get<ConnectionRecord>(keyOf(of));
+      return { state: entry.value ?? {}, open: await signInsOf(of), entry };
+    },
+
+    /**
+     * Makes the write of a sign-in, for a commit that fails if anything else
+     * changes the connection meanwhile.
+     */
+    join: ({ entry }: Connection, state: ConnectionState): Write =>
+      writeOf(entry, state),
+
+    /**
+     * Pauses a connection with all its sign-ins, also later ones. Resumes it if
+     * `pausedAt` is undefined. Of two changes at once the later holds for every
+     * sign-in. Returns the open sign-ins.
+     */
+    async pause(
+      of: ConnectionOf,
+      pausedAt: number | undefined,
+    ): Promise<Grant[]> {
+      let holding = await change(of, (state) => ({ ...state, pausedAt }));
+      const open: Grant[] = [];
+      for (const signIn of await signInsOf(of)) {
+        let read: Entry<Grant> = signIn;
+        while (read.value && read.value.status !== "closed") {
+          const { pausedAt: since } = holding.value ?? {};
+          const grant = since === undefined
+            ? resumeGrant(read.value)
+            : pauseGrant(read.value, since);
+          const rests = [holding, read];
+          const isDone = await database.commit((transaction) =>
+            setGrant(transaction.check(...rests), grant)
+          );
+          if (isDone) open.push(grant);
+          if (isDone) break;
+          [holding, read] = await database.getMany<[ConnectionState, Grant]>(
+            rests.map(({ key }) => key),
+          );
+        }
+      }
+      return open;
+    },
+
+    /** Revokes scopes of a connection, for later sign-ins. */
+    async revokeScopes(
+      of: ConnectionOf,
+      scopes: readonly string[],
+    ): Promise<void> {
+      await change(of, (state) => ({
+        ...state,
+        revokedScopes: unionOfScopes(state.revokedScopes ?? [], scopes),
+        revokedScopesAt: database.now(),
+      }));
+    },
+  };
+}

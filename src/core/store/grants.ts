@@ -1,0 +1,231 @@
+/**
+ * Grants: permissions of people for clients. A grant that ends stays as a
+ * tombstone, so that nothing of it can come back to life, and its provider
+ * tokens are deleted in the same commit.
+ *
+ * @module
+ */
+import { shortClientId } from "../oauth/client_id.ts";
+import { isAddressEntry, isBlocked } from "../oauth/allowed_users.ts";
+import type { ListEntry } from "../oauth/list_entry.ts";
+import { closeGrant, type Grant, ledgerIdOf } from "../oauth/grant.ts";
+import {
+  type Database,
+  type Entry,
+  type Found,
+  isFound,
+} from "../kv/database.ts";
+import {
+  grantKey,
+  grantsOfSubjectKey,
+  ledgerKey,
+  upstreamKey,
+} from "../kv/keys.ts";
+import { listPerson, unlistPerson } from "./listed_people.ts";
+import type { Transaction, Write } from "../kv/transaction.ts";
+
+/** Adds a grant and its indexes to a commit. Only this function writes them. */
+export function setGrant(transaction: Transaction, grant: Grant): Transaction {
+  const { id, subject, expiresAt } = grant;
+  return transaction
+    .set(grantKey(id), listPerson(transaction, grant))
+    .set(grantsOfSubjectKey(subject, id), { expiresAt });
+}
+
+/** True for a grant that is live, or waits for its code. */
+function isOpen({ value }: Found<Grant>): boolean {
+  return value.status !== "closed";
+}
+
+/** The precision of a grant's last use, in seconds. */
+const TOUCH_SECONDS = 60;
+
+export type GrantStore = ReturnType<typeof grantStore>;
+
+/** @param blocked `OAUTH_BLOCKED` */
+export function grantStore(
+  database: Database,
+  blocked: readonly ListEntry[] = [],
+) {
+  const blocksAddresses = blocked.some(isAddressEntry);
+
+  /** Lists the grants of a subject, in whatever state, some at a time. */
+  async function* entriesOf(subject: string): AsyncGenerator<Found<Grant>[]> {
+    const list = grantsOfSubjectKey(subject);
+    for await (const listed of database.listInParts(list)) {
+      const found = await database.getMany<Grant[]>(
+        listed.map(({ key }) => grantKey(key.at(-1) as string)),
+      );
+      yield found.filter(isFound).filter(({ value }) =>
+        value.subject === subject
+      );
+    }
+  }
+
+  /** Lists the open grants of everyone, some at a time. */
+  async function* openGrants(): AsyncGenerator<Found<Grant>[]> {
+    for await (const found of database.listInParts<Grant>(grantKey())) {
+      yield found.filter(isOpen);
+    }
+  }
+
+  async function hasLive(subject: string): Promise<boolean> {
+    for await (const entries of entriesOf(subject)) {
+      if (entries.some(({ value }) => value.status === "active")) return true;
+    }
+    return false;
+  }
+
+  /**
+   * Ends a grant: all its credentials are dead from now on. Gives the grant as
+   * it was; undefined if it had ended before.
+   *
+   * @param read the grant if it was just read
+   * @param extraWrites writes of the same commit, for records that end with the grant
+   */
+  function close(
+    grantId: string,
+    { read, extraWrites }: { read?: Entry<Grant>; extraWrites?: Write } = {},
+  ): Promise<Grant | undefined> {
+    return database.change(
+      grantKey(grantId),
+      (transaction, { value: grant }) => {
+        extraWrites?.(transaction);
+        if (!grant || grant.status === "closed") return undefined;
+        setGrant(transaction, closeGrant(grant, database.now(), blocked))
+          .delete(upstreamKey(grantId));
+        if (grant.kind !== "client") {
+          transaction.delete(ledgerKey(ledgerIdOf(grant)));
+        }
+        return grant;
+      },
+      read,
+    );
+  }
+
+  /** Unlists the people of ended grants, unless they have other grants. */
+  async function unlist(
+    ended: readonly Pick<Grant, "subject" | "kind">[],
+  ): Promise<void> {
+    const people = ended.filter(({ kind }) => kind !== "client");
+    for (const subject of new Set(people.map((it) => it.subject))) {
+      await unlistPerson(database, subject, hasLive);
+    }
+  }
+
+  return {
+    find: (grantId: string): Promise<Found<Grant> | undefined> =>
+      database.find<Grant>(grantKey(grantId)),
+
+    close,
+    unlist,
+
+    async revoke(grantId: string, read?: Entry<Grant>): Promise<void> {
+      const ended = await close(grantId, { read });
+      if (ended) database.background(() => unlist([ended]));
+    },
+
+    /**
+     * Changes a grant that is live or waits for its code, and returns the
+     * changed grant; undefined if it has ended.
+     *
+     * @param found the grant as it was just read
+     */
+    async change(
+      found: Entry<Grant> | undefined,
+      update: (grant: Grant) => Grant,
+    ): Promise<Grant | undefined> {
+      return found && await database.change(
+        found.key,
+        (transaction, { value }) => {
+          if (!value || value.status === "closed") return undefined;
+          const changed = update(value);
+          setGrant(transaction, changed);
+          return changed;
+        },
+        found,
+      );
+    },
+
+    /** Records a use in the background, at most once a minute. */
+    touch(grantId: string): void {
+      database.background(async () => {
+        const found = await database.find<Grant>(grantKey(grantId));
+        const usedAt = database.now();
+        if (found?.value.status !== "active") return;
+        if (usedAt - found.value.usedAt < TOUCH_SECONDS) return;
+        await database.commit((transaction) =>
+          setGrant(transaction.check(found), { ...found.value, usedAt })
+        );
+      });
+    },
+
+    /**
+     * Lists the live grants of a person, newest first.
+     *
+     * @param most the number that is enough; all by default
+     */
+    async listOfSubject(subject: string, most = Infinity): Promise<Grant[]> {
+      const grants: Grant[] = [];
+      for await (const entries of entriesOf(subject)) {
+        for (const { value } of entries) {
+          if (value.status === "active") grants.push(value);
+        }
+        if (grants.length >= most) break;
+      }
+      return grants.sort((a, b) => b.createdAt - a.createdAt).slice(0, most);
+    },
+
+    /** Lists the open grants of a person or a machine. */
+    async listOpen(subject: string): Promise<Found<Grant>[]> {
+      return (await Array.fromAsync(entriesOf(subject))).flat().filter(isOpen);
+    },
+
+    /** Yields all stored grants of a person, some at a time. */
+    async *kept(subject: string): AsyncGenerator<Grant[]> {
+      for await (const entries of entriesOf(subject)) {
+        yield entries.map(({ value }) => value);
+      }
+    },
+
+    /**
+     * True if an address in a grant of a person is blocked. Also for tokens of
+     * theirs that have no address.
+     */
+    async isKnownBlocked(subject: string): Promise<boolean> {
+      if (!blocksAddresses) return false;
+      for await (const entries of entriesOf(subject)) {
+        if (entries.some(({ value }) => isBlocked(value, blocked))) return true;
+      }
+      return false;
+    },
+
+    /** Takes the person out of the tombstones of their grants. */
+    async forget(subject: string): Promise<void> {
+      for await (const entries of entriesOf(subject)) {
+        for (const entry of entries.filter((it) => !isOpen(it))) {
+          const { key, value } = entry;
+          const nameless = { ...value, subject: "", identity: { subject: "" } };
+          await database.commit((transaction) =>
+            transaction.check(entry).set<Grant>(key, nameless).delete(
+              grantsOfSubjectKey(subject, value.id),
+              ledgerKey(ledgerIdOf(value)),
+            )
+          );
+        }
+      }
+    },
+
+    open: openGrants,
+
+    /** Yields the open grants of a client by its short ID, some at a time. */
+    async *openOfClient(shortId: string): AsyncGenerator<Found<Grant>[]> {
+      for await (const open of openGrants()) {
+        const own = open.filter(({ value: { clientId } }) =>
+          clientId !== "" && shortClientId(clientId) === shortId
+        );
+        if (own.length > 0) yield own;
+      }
+    },
+  };
+}

@@ -1,0 +1,85 @@
+/**
+ * New tokens of a grant: a record for the access token, and the state of the
+ * grant's refresh tokens.
+ *
+ * @module
+ */
+import { fingerprint } from "../crypto/crypto.ts";
+import { mintCredential, mintRefreshToken } from "../oauth/credential.ts";
+import { wrapDataKey } from "../oauth/data_key.ts";
+import type { Grant } from "../oauth/grant.ts";
+import type { Lifetimes } from "../oauth/lifetimes.ts";
+import { exchangeOf } from "../oauth/refresh_token.ts";
+import type { IssuedTokens } from "../oauth/token_response.ts";
+import { unlessBlocked } from "./blocks.ts";
+import type { Expiring, Transaction } from "../kv/database.ts";
+import { setGrant } from "./grants.ts";
+import { accessTokenKey } from "../kv/keys.ts";
+
+export interface AccessRecord extends Expiring {
+  /** The grant's data key, sealed with the token; absent without a provider. */
+  wrappedKey?: string;
+  /** The scopes of the token, if they are fewer than those of its grant. */
+  scopes?: readonly string[];
+  /** The time of the token response; absent if the grant has only one token. */
+  issuedAt?: number;
+  /** The fingerprint of the refresh token that it was given for, if any. */
+  exchanged?: string;
+}
+
+/** New tokens, which exist once `write` is committed. */
+export interface Issuance {
+  tokens: IssuedTokens;
+  write(transaction: Transaction): Transaction;
+}
+
+/**
+ * Makes an access token, and a refresh token if the grant may be refreshed.
+ *
+ * @param grant the grant with its new lifetime
+ * @param options `exchanged`: the refresh token that is exchanged. If it was
+ * exchanged before, `successor` is the token that its client then got, which is
+ * given again
+ */
+export async function issueTokens(
+  grant: Grant,
+  { dataKey, scopes, now, lifetimes, exchanged }: {
+    lifetimes: Pick<Lifetimes, "accessTokenSeconds">;
+    dataKey: Uint8Array;
+    scopes: readonly string[];
+    now: number;
+    exchanged?: { refreshToken: string; successor?: string };
+  },
+): Promise<Issuance> {
+  const { id, refreshKey } = grant;
+  const accessToken = mintCredential("access_token", id);
+  const access: AccessRecord = {
+    wrappedKey: await wrapDataKey(dataKey, id, accessToken),
+    issuedAt: now,
+    expiresAt: Math.min(now + lifetimes.accessTokenSeconds, grant.expiresAt),
+    ...scopes !== grant.scopes && { scopes },
+    ...exchanged && { exchanged: fingerprint(exchanged.refreshToken) },
+  };
+  const refreshToken = exchanged?.successor ??
+    (refreshKey && mintRefreshToken(id, refreshKey));
+  const { expiresAt } = access;
+  const tokens: IssuedTokens = { accessToken, refreshToken, scopes, expiresAt };
+  const issued: Grant = {
+    ...grant,
+    ...refreshToken !== undefined && {
+      refreshTokens: {
+        current: fingerprint(refreshToken),
+        wrappedKey: await wrapDataKey(dataKey, id, refreshToken),
+        ...exchanged && {
+          exchange: await exchangeOf(exchanged.refreshToken, tokens, id),
+        },
+      },
+    },
+  };
+  return {
+    tokens,
+    write: (transaction) =>
+      setGrant(unlessBlocked(transaction, grant), issued)
+        .create(accessTokenKey(accessToken), access),
+  };
+}

@@ -1,0 +1,74 @@
+/**
+ * The rate at which token buckets fill, and those that all processes take from,
+ * a part at a time. A bucket is one number: the time at which it is full again.
+ * Its record is changed under a check, so that no two processes take the same.
+ *
+ * @see https://en.wikipedia.org/wiki/Generic_cell_rate_algorithm
+ * @module
+ */
+import type { Database, Entry, Expiring } from "../kv/database.ts";
+import { bucketKey } from "../kv/keys.ts";
+
+/** The size of a bucket, and the rate at which it fills. */
+export interface Rate {
+  burst: number;
+  perSecond: number;
+}
+
+/** The arithmetic of buckets of one size. */
+export class Filling {
+  readonly costMilliseconds: number;
+  readonly spanMilliseconds: number;
+
+  constructor({ burst, perSecond }: Rate) {
+    this.costMilliseconds = 1000 / perSecond;
+    this.spanMilliseconds = burst * this.costMilliseconds;
+  }
+
+  /**
+   * Takes at most `requested` tokens out of a bucket that is full again at
+   * `fullAt`; `spent` were given before, and are taken in any case. Returns the
+   * new time, and the milliseconds to wait for a token if none was given.
+   */
+  take(fullAt: number, time: number, { requested = 1, spent = 0 } = {}) {
+    // A bucket is never more than empty, even if clocks differ or are set back.
+    const empty = time + this.spanMilliseconds;
+    const cost = this.costMilliseconds;
+    const used = Math.min(Math.max(time, fullAt) + spent * cost, empty);
+    const given = Math.min(requested, Math.floor((empty - used) / cost + 1e-6));
+    const waitMilliseconds = given > 0 ? 0 : used + cost - empty;
+    return { given, waitMilliseconds, fullAt: used + given * cost };
+  }
+}
+
+interface BucketRecord extends Expiring {
+  /** The time when the bucket is full again, in epoch milliseconds. */
+  fullAt: number;
+}
+
+export type RateStore = ReturnType<typeof rateStore>;
+
+/** The buckets of one size in a database. */
+export function rateStore(database: Database, purpose: string, rate: Rate) {
+  const filling = new Filling(rate);
+  return {
+    /** Takes tokens out of a bucket, as {@linkcode Filling.take} does. */
+    take(name: string, requested: number, spent: number) {
+      const key = bucketKey(purpose, name);
+      return database.change(
+        key,
+        (transaction, { value }: Entry<BucketRecord>) => {
+          const before = value?.fullAt ?? 0;
+          const { fullAt, ...taken } = filling.take(before, database.clock(), {
+            requested,
+            spent,
+          });
+          if (fullAt === before) return taken;
+          const expiresAt = Math.ceil(fullAt / 1000);
+          transaction.set<BucketRecord>(key, { fullAt, expiresAt });
+          return taken;
+        },
+      );
+    },
+  };
+}

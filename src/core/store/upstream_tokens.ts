@@ -1,0 +1,81 @@
+/**
+ * The provider's tokens of a grant: sealed, and refreshed by one process at a
+ * time.
+ *
+ * @module
+ */
+import { seal, unseal } from "../crypto/seal.ts";
+import {
+  type Database,
+  type Entry,
+  type Found,
+  isFound,
+} from "../kv/database.ts";
+import { upstreamKey } from "../kv/keys.ts";
+import type { Leasable } from "../kv/record_leases.ts";
+import { refreshLease } from "./refresh_lease.ts";
+import type { Write } from "../kv/transaction.ts";
+
+export interface UpstreamRecord extends Leasable {
+  /** The tokens, sealed with the grant's data key. */
+  sealed: string;
+}
+
+/** Tokens as they were read. A change fails if there was another since. */
+export interface FoundTokens extends Found<UpstreamRecord> {
+  /** Names their grant. */
+  id: string;
+  dataKey: Uint8Array;
+  /** The unsealed text. */
+  tokens: string;
+}
+
+export type UpstreamTokenStore = ReturnType<typeof upstreamTokenStore>;
+
+export function upstreamTokenStore(database: Database) {
+  const leases = refreshLease(database);
+  return {
+    /**
+     * Finds the tokens of a grant; undefined if the grant has ended.
+     *
+     * @param read the record, if it was just read
+     * @throws {Error} when the data key is not the grant's
+     */
+    async find(
+      grantId: string,
+      dataKey: Uint8Array,
+      read?: Entry<UpstreamRecord>,
+    ): Promise<FoundTokens | undefined> {
+      const entry = read ??
+        await database.get<UpstreamRecord>(upstreamKey(grantId));
+      if (!isFound(entry)) return undefined;
+      const tokens = await unseal(dataKey, entry.value.sealed, grantId);
+      return { ...entry, id: grantId, dataKey, tokens };
+    },
+
+    lease: (found: FoundTokens) => leases.lease(found),
+    release: (leased: FoundTokens) => leases.release(leased),
+
+    /**
+     * Replaces the tokens. Returns false if the grant has ended or the lease
+     * has expired.
+     *
+     * @param extraWrites checks and writes of the same commit
+     */
+    async replace(
+      leased: FoundTokens,
+      tokens: string,
+      extraWrites: Write = () => {},
+    ): Promise<boolean> {
+      const { key, value: { expiresAt }, id, dataKey } = leased;
+      const sealed = await seal(dataKey, tokens, id);
+      return await database.commit((transaction) => {
+        extraWrites(transaction);
+        transaction.check(leased).set(key, { sealed, expiresAt });
+      }) !== undefined;
+    },
+
+    waitForRefresh: (found: FoundTokens, signal: AbortSignal) =>
+      leases.waitFor(found, signal),
+  };
+}

@@ -1,0 +1,180 @@
+/**
+ * The pages of the account: a frame with one part in it, or the button to sign
+ * in. A place is a part with its query, or the page of a wait. Forms and
+ * sign-ins carry the place to which they lead back.
+ *
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import type { Child } from "@hono/hono/jsx";
+import { HttpError } from "../../core/errors.ts";
+import { personName } from "../../core/oauth/person.ts";
+import { AccountPage, type PartLink, SignInPage } from "./account_page.tsx";
+import type { FormPage } from "../../core/pages/layout.tsx";
+import { page } from "../../core/pages/respond.ts";
+import type { AuthServices } from "../../core/auth/services.ts";
+import type { SignedIn } from "./signed_in.ts";
+import { readNotice } from "./notices.ts";
+import { now } from "../../core/clock.ts";
+import { mintCsrf } from "../../core/http/browser.ts";
+import { Buckets, type Rate } from "../../core/http/buckets.ts";
+import { refuseFor } from "../../core/http/rate_limit.ts";
+import { fingerprint } from "../../core/crypto/crypto.ts";
+
+/** The longest place: it is sent to the provider and back. */
+const MAX_CHARACTERS = 200;
+
+/**
+ * A page outside of the account: that of a wait, with an id that the store of
+ * waits made, or one on which an account is connected.
+ */
+const PAGE = /^(wait\/[\w-]{43}|connect\/[\w-]{1,40}(\?w=[\w-]{43})?)$/;
+
+export type AccountPlaces = ReturnType<typeof accountPlaces>;
+
+/**
+ * Makes the printer and the reader of places; an unknown place leads to the
+ * first part.
+ */
+export function accountPlaces(
+  baseUrl: string,
+  parts: readonly Pick<AccountPart, "name" | "query">[],
+) {
+  const known = new Map(parts.map((part) => [part.name, part.query ?? []]));
+
+  function asked(part: string, query: URLSearchParams): URLSearchParams {
+    const kept = (known.get(part) ?? []).map((key) => [key, query.get(key)]);
+    return new URLSearchParams(
+      kept.filter((pair): pair is [string, string] => Boolean(pair[1])),
+    );
+  }
+
+  return {
+    /** Prints a place for a form: `people?person=jo`. */
+    print(part: string, query: Record<string, string>): string {
+      const params = asked(part, new URLSearchParams(query));
+      const place = params.size > 0 ? `${part}?${params}` : part;
+      return place.length <= MAX_CHARACTERS ? place : part;
+    },
+
+    /**
+     * Gives the place that a form names, or the first part if it is too long.
+     */
+    truncate(place = ""): string {
+      return place.length <= MAX_CHARACTERS ? place : "";
+    },
+
+    /**
+     * Gives the address of a place that came back, with `message` in its query.
+     * An unknown place gives the address of the first part.
+     */
+    addressOf(place = "", message: Record<string, string> = {}): string {
+      if (PAGE.test(place)) return `${baseUrl}/${place}`;
+      const [named, query = ""] = place.split("?", 2);
+      const part = known.has(named) ? named : "";
+      const params = asked(part, new URLSearchParams(query));
+      for (const [key, value] of Object.entries(message)) {
+        params.set(key, value);
+      }
+      return `${baseUrl}/account${part && `/${part}`}` +
+        (params.size > 0 ? `?${params}` : "");
+    },
+  };
+}
+
+/** A signed-in person who opens a part. */
+export interface AccountVisit extends SignedIn {
+  isOperator: boolean;
+  /**
+   * The name in `OAUTH_PROVIDER` of the provider that they signed in at, if
+   * there are several.
+   */
+  providerKey?: string;
+  /** The provider's name on pages. */
+  providerName: string;
+  /** The query parameters of the part's address. */
+  query: Readonly<Record<string, string>>;
+  /** The base, token and place for the forms of the part. */
+  form: Required<FormPage>;
+  /** Epoch seconds. */
+  now: number;
+}
+
+export interface AccountPart extends PartLink {
+  title: string;
+  /** The query parameters that belong to its places. */
+  query?: readonly string[];
+  /** True if a form of the part may lead to the provider. */
+  leadsAway?: true;
+  /** Reads the data of the part, and renders it. */
+  show(visit: AccountVisit): Promise<Child>;
+}
+
+/** The rate at which one person opens pages: some read all of their data. */
+const PAGES: Rate = { burst: 60, perSecond: 1 };
+
+export function accountPages(
+  services: AuthServices & { places: AccountPlaces },
+  parts: readonly AccountPart[],
+): (part: AccountPart) => (c: Context) => Promise<Response> {
+  const { frame, providers, signedIn, places, clock } = services;
+  const pages = new Buckets(PAGES);
+
+  async function show(
+    c: Context,
+    part: AccountPart,
+    { id, session }: SignedIn,
+  ): Promise<Response> {
+    refuseFor(pages.take(fingerprint(session.subject)));
+    const isOperator = signedIn.isOperator(session);
+    if (part.isForOperators && !isOperator) {
+      throw new HttpError(404, "There is nothing at this address");
+    }
+    const query = c.req.query();
+    const csrf = mintCsrf(id);
+    const signedInAt = providers.of(session);
+    const { name: providerName } = signedInAt?.provider ?? providers;
+    const children = await part.show({
+      id,
+      session,
+      isOperator,
+      providerKey: signedInAt?.key,
+      providerName,
+      query,
+      form: { base: frame.base, csrf, back: places.print(part.name, query) },
+      now: now(clock),
+    });
+    return page(
+      c,
+      AccountPage({
+        ...frame,
+        title: part.title,
+        part: part.name,
+        parts: parts.filter((it) => isOperator || !it.isForOperators),
+        person: personName(session),
+        providerName,
+        csrf,
+        notice: await readNotice(id, query),
+        children,
+      }),
+      { forms: part.leadsAway ? "any" : "self" },
+    );
+  }
+
+  return (part) => async (c) => {
+    const query = c.req.query();
+    const place = places.print(part.name, query);
+    const found = await signedIn.find(c);
+    if (found) return await show(c, part, found);
+    return page(
+      c,
+      SignInPage({
+        ...frame,
+        options: services.choice.options(c),
+        back: place,
+        isErased: query.erased !== undefined,
+      }),
+      { forms: "any" },
+    );
+  };
+}

@@ -1,0 +1,181 @@
+/**
+ * People who are signed in to the account page.
+ *
+ * @module
+ */
+import type { KnownPerson } from "../../core/oauth/grant.ts";
+import { randomId } from "../../core/crypto/crypto.ts";
+import {
+  type BlockHead,
+  checkBlocks,
+  knownBlocks,
+  unlessBlocked,
+} from "../../core/store/blocks.ts";
+import type {
+  Database,
+  Expiring,
+  Transaction,
+  Write,
+} from "../../core/kv/database.ts";
+import {
+  accountSessionKey,
+  accountSessionsOfKey,
+  blockHeadKey,
+  listedAccountSessionKey,
+  madeTokenKey,
+} from "../../core/kv/keys.ts";
+import { deriveKey, type UpstreamTokens } from "../../core/oauth/data_key.ts";
+import { seal, unseal } from "../../core/crypto/seal.ts";
+
+/** The seconds for which a person stays signed in to the account page. */
+export const ACCOUNT_SESSION_SECONDS = 60 * 60;
+
+/** The age up to which a sign-in counts as recent, in seconds. */
+export const RECENT_SIGN_IN_SECONDS = 5 * 60;
+
+interface SignedInPerson extends KnownPerson {
+  /** True if the provider was asked to authenticate the person again. */
+  isFresh?: true;
+}
+
+export interface AccountSession extends Expiring, SignedInPerson {
+  /** The provider's access token, sealed with the cookie. */
+  sealed?: string;
+}
+
+/** The provider's tokens, without those that outlive the session. */
+type SessionTokens = Pick<
+  UpstreamTokens,
+  "accessToken" | "tokenType" | "expiresAt"
+>;
+
+/** The seconds for which a new token waits for the page that shows it. */
+export const MADE_TOKEN_SECONDS = 5 * 60;
+
+/** The sessions that one commit ends; each takes 2 of its 1000 mutations. */
+const DELETIONS_PER_COMMIT = 200;
+
+const keyOf = (id: string) => deriveKey(id, "made token");
+const tokensKeyOf = (id: string) => deriveKey(id, "provider tokens");
+
+export type AccountSessionStore = ReturnType<typeof accountSessionStore>;
+
+/** Opens the account sessions; an id is the value of a cookie. */
+export function accountSessionStore(database: Database) {
+  const isBlocked = knownBlocks(database);
+
+  return {
+    /**
+     * Stores a new session and returns its id: 43 characters, unguessable.
+     *
+     * @param tokens the provider's tokens, if later requests need them
+     * @throws {import("../../core/errors.ts").OAuthError} if the person is blocked
+     */
+    async save(
+      person: SignedInPerson,
+      tokens?: SessionTokens,
+    ): Promise<string> {
+      const id = randomId();
+      const session: Omit<AccountSession, "expiresAt"> = { ...person };
+      if (tokens) {
+        const { accessToken, tokenType, expiresAt } = tokens;
+        session.sealed = await seal(
+          tokensKeyOf(id),
+          JSON.stringify({ accessToken, tokenType, expiresAt }),
+          person.subject,
+        );
+      }
+      const expiresAt = database.now() + ACCOUNT_SESSION_SECONDS;
+      const write = (transaction: Transaction) =>
+        unlessBlocked(transaction, session)
+          .create(accountSessionKey(id), { ...session, expiresAt })
+          .set(accountSessionsOfKey(session.subject, id), { expiresAt });
+      // Tried again if a block was lifted between the commit and its check
+      // here.
+      while (!await database.commit(write)) {
+        await checkBlocks(database, session);
+      }
+      return id;
+    },
+
+    /** Finds the session of a person who is not blocked. */
+    async find(id: string): Promise<AccountSession | undefined> {
+      const [{ value: session }, head] = await database.getMany<
+        [AccountSession, BlockHead]
+      >([accountSessionKey(id), blockHeadKey()]);
+      if (!session) return undefined;
+      const { subject } = session;
+      return await isBlocked(head, { subject }) ? undefined : session;
+    },
+
+    /**
+     * Makes a write that fails its commit if the session has ended meanwhile;
+     * undefined if it has ended already.
+     */
+    async stays(id: string): Promise<Write | undefined> {
+      const found = await database.find(accountSessionKey(id));
+      return found && ((transaction) => transaction.check(found));
+    },
+
+    /**
+     * Returns the provider's tokens of a session; undefined if none were
+     * stored.
+     */
+    async tokensOf(
+      id: string,
+      { sealed, subject }: AccountSession,
+    ): Promise<SessionTokens | undefined> {
+      if (sealed === undefined) return undefined;
+      return JSON.parse(await unseal(tokensKeyOf(id), sealed, subject));
+    },
+
+    /**
+     * Stores a token of a grant for five minutes, for the page that shows it.
+     */
+    async keepMade(id: string, grantId: string, token: string): Promise<Write> {
+      // Sealed with the cookie with which that page is loaded.
+      const sealed = await seal(keyOf(id), token, grantId);
+      const expiresAt = database.now() + MADE_TOKEN_SECONDS;
+      return (transaction) =>
+        transaction.create(madeTokenKey(id, grantId), { sealed, expiresAt });
+    },
+
+    /**
+     * Finds a token that was stored for its page; undefined after five minutes.
+     */
+    async findMade(id: string, grantId: string): Promise<string | undefined> {
+      const found = await database.find<{ sealed: string }>(
+        madeTokenKey(id, grantId),
+      );
+      return found && await unseal(keyOf(id), found.value.sealed, grantId);
+    },
+
+    async close(id: string): Promise<void> {
+      await database.commit((transaction) =>
+        transaction.expire(accountSessionKey(id))
+      );
+    },
+
+    /** Lists the sessions of a person, by their ends alone. */
+    async listOf(subject: string): Promise<Expiring[]> {
+      const listed = await database.list<Expiring>(
+        accountSessionsOfKey(subject),
+      );
+      return listed.map(({ value: { expiresAt } }) => ({ expiresAt }));
+    },
+
+    /** Signs a person out of every browser. */
+    async closeAllOf(subject: string): Promise<void> {
+      const listed = await database.list(accountSessionsOfKey(subject));
+      while (listed.length > 0) {
+        const some = listed.splice(-DELETIONS_PER_COMMIT);
+        await database.commit((transaction) => {
+          for (const { key } of some) {
+            transaction.delete(key)
+              .expire(listedAccountSessionKey(key));
+          }
+        });
+      }
+    },
+  };
+}

@@ -1,0 +1,242 @@
+/**
+ * Signing in to the account page, through the same providers that clients use.
+ * Nothing is stored before the person is back: `state`, PKCE verifier and nonce
+ * are derived from two cookies.
+ *
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import {
+  fingerprint,
+  isSameSecret,
+  randomId,
+} from "../../core/crypto/crypto.ts";
+import { seal, unseal } from "../../core/crypto/seal.ts";
+import { HttpError } from "../../core/errors.ts";
+import { isBlocked, refusedByBlock } from "../../core/oauth/allowed_users.ts";
+import { deriveKey } from "../../core/oauth/data_key.ts";
+import { now } from "../../core/clock.ts";
+import { AUTHORIZATION_REQUEST_TTL_SECONDS } from "../../core/oauth/lifetimes.ts";
+import { isSubjectOfOther, subjectOf } from "../../core/oauth/subject.ts";
+import { ACCOUNT_SESSION_SECONDS } from "./account_sessions.ts";
+import { refusalOf, UpstreamError } from "../../core/provider/provider.ts";
+import type { SignInProvider } from "../../core/provider/sign_in_providers.ts";
+import {
+  providerUnavailable,
+  signInInterrupted,
+  storeSignIn,
+} from "../../core/provider/unavailable.ts";
+import {
+  browserOf,
+  checkSameSite,
+  dropCookie,
+  keepBrowser,
+  keepCookie,
+  readCookie,
+  redirect,
+} from "../../core/http/browser.ts";
+import { isOfNow } from "./signed_in.ts";
+import type { AuthServices } from "../../core/auth/services.ts";
+import type { AccountPlaces } from "./account_pages.ts";
+import { readParameters } from "../../core/http/body.ts";
+import {
+  providerUrl,
+  upstreamSecrets,
+} from "../../core/auth/grants/provider_choice.ts";
+
+/** The prefix of our handle in the `state` towards the provider. */
+const STATE_PREFIX = "account.";
+
+/** Our `state`, and the sealed place after it. */
+const STATE = /^(account\.[\w-]+\.[\w-]+)(?:\.([\w.-]+))?$/;
+
+export function accountSignIn(
+  services: AuthServices & { places: AccountPlaces },
+) {
+  const { baseUrl, places, providers, choice, identityRecheck, log } = services;
+  const cookie = { name: "account-sign-in", baseUrl };
+
+  // The fingerprint binds the `state` to browser, provider and `isFresh`. A
+  // provider, which does not know the browser's cookie, can neither make the
+  // `state` of another provider, nor change a fresh sign-in into a usual one.
+  const stateOf = (
+    handle: string,
+    browser: string,
+    { id }: SignInProvider,
+    isFresh: boolean,
+  ) => {
+    const purpose = isFresh ? " fresh" : "";
+    return `${STATE_PREFIX}${handle}.` +
+      fingerprint(`${browser} ${handle} ${id}${purpose}`).slice(0, 16);
+  };
+
+  /**
+   * Makes the key that seals the place to come back to, for this browser alone.
+   */
+  const placeKey = (handle: string, browser: string) =>
+    deriveKey(`${browser} ${handle}`, "account place");
+
+  async function ask<T>(
+    c: Context,
+    { provider }: SignInProvider,
+    question: () => Promise<T>,
+  ): Promise<T> {
+    try {
+      return await question();
+    } catch (cause) {
+      if (!(cause instanceof UpstreamError)) throw cause;
+      switch (cause.kind) {
+        case "unavailable":
+          throw cause.isCodeSpent
+            ? signInInterrupted(cause)
+            : providerUnavailable(provider.name, cause);
+        case "denied":
+          log.warning("Sign-in to the account page failed", {
+            reference: c.get("reference"),
+            error: cause,
+          });
+          throw refused(provider);
+        default:
+          throw new HttpError(502, `Signing in with ${provider.name} failed`, {
+            cause,
+            situation: "provider failed",
+          });
+      }
+    }
+  }
+
+  function refused(
+    { name }: SignInProvider["provider"],
+    cause?: UpstreamError,
+  ): HttpError {
+    return new HttpError(403, `${name} refused`, {
+      cause,
+      situation: "provider refused",
+    });
+  }
+
+  return {
+    /** Answers `POST /account/sign-in`. */
+    async start(c: Context): Promise<Response> {
+      // A form of another site comes without the cookies, and would replace
+      // them.
+      checkSameSite(c.req.raw, baseUrl);
+      // The same handle for all tabs, so that the last tab does not break the
+      // others.
+      const handle = readCookie(c, cookie) ?? randomId();
+      keepCookie(c, cookie, handle, AUTHORIZATION_REQUEST_TTL_SECONDS);
+      const browser = keepBrowser(c, baseUrl);
+      const form = c.req.header("content-type") === undefined
+        ? undefined
+        : await readParameters(c.req.raw);
+      const place = places.truncate(form?.get("back"));
+      const chosen = choice.find({ key: form?.get("provider") });
+      // There are several and the form names none: the page has a button for
+      // each.
+      if (!chosen) return redirect(c, places.addressOf(place));
+      const isFresh = form?.get("fresh") !== undefined;
+      const own = stateOf(handle, browser, chosen, isFresh);
+      const state = place === ""
+        ? own
+        : `${own}.${await seal(placeKey(handle, browser), place)}`;
+      const url = await ask(
+        c,
+        chosen,
+        () => providerUrl(chosen, { handle, state, browser, isFresh }),
+      );
+      choice.remember(c, chosen);
+      return redirect(c, url.href);
+    },
+
+    /** True if a return from the provider belongs to the account page. */
+    isReturning: (c: Context): boolean =>
+      c.req.query("state")?.startsWith(STATE_PREFIX) === true,
+
+    /** Answers `GET /oauth/provider-callback`, if `isReturning` says so. */
+    async finish(c: Context): Promise<Response> {
+      const { state = "", code, error, iss: issuer } = c.req.query();
+      const handle = readCookie(c, cookie);
+      const browser = browserOf(c, baseUrl);
+      const [, own = "", sealed = ""] = STATE.exec(state) ?? [];
+      // Each provider has its own address: no answer is taken for another's.
+      const from = providers.find(c.req.param("provider"));
+      const isFresh = handle && browser && from
+        ? [false, true].find((isFresh) =>
+          isSameSecret(own, stateOf(handle, browser, from, isFresh))
+        )
+        : undefined;
+      if (!handle || !browser || !from || isFresh === undefined) {
+        throw new HttpError(
+          400,
+          "This sign-in has expired, or it began in another browser",
+          { situation: "account sign-in expired" },
+        );
+      }
+      const { id: providerId, provider } = from;
+      if (error !== undefined || code === undefined) {
+        const other = await refusalOf(() => provider.checkIssuer?.(issuer));
+        // It is not the provider's answer (RFC 9207 §2.4), which may still
+        // come.
+        if (!other) dropCookie(c, cookie);
+        throw refused(provider, other);
+      }
+      const { tokens, identity, authenticatedAt } = await ask(
+        c,
+        from,
+        () =>
+          provider.redeem({
+            code,
+            ...upstreamSecrets(handle, browser, from),
+            redirectUri: from.redirectUri,
+            issuer,
+          }),
+      );
+      const isTakenForOther = isSubjectOfOther(
+        identity.subject,
+        services.subjectIds,
+        providerId,
+      );
+      if (isTakenForOther) throw refused(provider);
+      const subject = subjectOf(providerId, identity);
+      if (isBlocked({ subject, identity, clientId: "" }, services.blocked)) {
+        throw refusedByBlock();
+      }
+      if (isFresh && !isOfNow(authenticatedAt, now(services.clock))) {
+        throw new HttpError(403, `${provider.name} did not ask you again`, {
+          situation: "not asked again",
+        });
+      }
+      const session = {
+        subject,
+        provider: providerId,
+        identity: identityRecheck.reduce(identity),
+        ...isFresh && { isFresh },
+      };
+      const id = await storeSignIn(() =>
+        services.accountSessions.save(
+          session,
+          identityRecheck.isNeeded ? tokens : undefined,
+        )
+      );
+      if (!identityRecheck.isNeeded && provider.revokesOne) {
+        // At others this would end all of the person's connections. GitHub
+        // keeps ten tokens, and ends an older connection for the eleventh.
+        services.database.background(async () =>
+          await provider.revoke?.(tokens)
+        );
+      }
+      log.audit("Signed in to the account page", {
+        reference: c.get("reference"),
+        subject,
+      });
+      // Not earlier, because loading the page again needs this cookie.
+      dropCookie(c, cookie);
+      keepCookie(c, { name: "account", baseUrl }, id, ACCOUNT_SESSION_SECONDS);
+      // The place only says where to go on: the sign-in does not fail without
+      // it.
+      const place = await unseal(placeKey(handle, browser), sealed)
+        .catch(() => undefined);
+      return redirect(c, places.addressOf(place));
+    },
+  };
+}

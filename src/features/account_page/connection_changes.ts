@@ -1,0 +1,234 @@
+/**
+ * The forms by which a person changes or ends their connections: pausing,
+ * resuming, taking scopes away, and ending. An operator may end those of
+ * others.
+ *
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import { now } from "../../core/clock.ts";
+import { HttpError } from "../../core/errors.ts";
+import { redirect } from "../../core/http/browser.ts";
+import { endSubject } from "../../core/auth/grants/end_grant.ts";
+import {
+  type Grant,
+  hasSingleToken,
+  narrowGrant,
+  pauseGrant,
+  resumeGrant,
+} from "../../core/oauth/grant.ts";
+import type { Parameters } from "../../core/oauth/parameters.ts";
+import type { Notice } from "./notice.tsx";
+import type { AccountSession } from "./account_sessions.ts";
+import type { Found } from "../../core/kv/database.ts";
+import type { AuthServices } from "../../core/auth/services.ts";
+import { clientNameOf } from "./client_words.ts";
+import { printNotice } from "./notices.ts";
+import { personName } from "../../core/oauth/person.ts";
+import type { AccountPlaces } from "./account_pages.ts";
+
+/** Grants as they are after a change; undefined for what has ended. */
+type Changes = (Grant | undefined)[];
+
+export function connectionChanges(
+  services: AuthServices & { places: AccountPlaces },
+) {
+  const { places, signedIn, approvals } = services;
+  const { connections, grants, endGrants, clock, log } = services;
+
+  /**
+   * Reads all sign-ins of a grant's connection, or the grant alone if it is in
+   * none.
+   */
+  async function grantsOfConnection(
+    grant: Found<Grant>,
+  ): Promise<Found<Grant>[]> {
+    if (grant.value.kind !== undefined) return [grant];
+    return await connections.signInsOf(grant.value);
+  }
+
+  /** Revokes the scopes that a form does not tick, in all sign-ins. */
+  async function narrowAll(of: Grant, form: Parameters): Promise<Changes> {
+    const signIns = (await connections.signInsOf(of)).map(({ value }) => value);
+    const revoked = signIns.flatMap((grant) => {
+      const { scopes } = narrow(grant, form);
+      return grant.scopes.filter((scope) => !scopes.includes(scope));
+    });
+    // The connection is changed first: a sign-in at this moment sees the
+    // change, or is among the sign-ins below. If no scope is revoked, nothing
+    // is written: a write would make a sign-in try again.
+    if (revoked.length > 0) {
+      await connections.revokeScopes(of, revoked);
+      await approvals.revokeScopes(signIns, revoked);
+    }
+    return await Array.fromAsync(
+      await connections.signInsOf(of),
+      (one) => grants.change(one, (grant) => narrow(grant, form)),
+    );
+  }
+
+  /** Makes the endpoint of a change of a person's own connection or token. */
+  function changing(
+    done: Notice["change"],
+    { connection, token }: {
+      /** Changes all sign-ins of the connection, and those to come. */
+      connection(of: Grant, form: Parameters): Promise<Changes>;
+      token(grant: Grant, form: Parameters): Grant;
+    },
+  ): (c: Context) => Promise<Response> {
+    async function change(
+      found: Found<Grant>,
+      form: Parameters,
+    ): Promise<Changes> {
+      return found.value.kind === undefined
+        ? await connection(found.value, form)
+        : [await grants.change(found, (grant) => token(grant, form))];
+    }
+
+    return async (c) => {
+      const { id, session: { subject }, form } = await signedIn.findForm(c);
+      const found = await grants.find(form.require("grant"));
+      // Another person's grant is treated like one that does not exist.
+      const isOwn = found?.value.subject === subject &&
+        !hasSingleToken(found.value);
+      const changes = isOwn ? await change(found, form) : [];
+      const after = changes.filter((grant) => grant !== undefined);
+      for (const { id: grantId, clientName } of after) {
+        log.audit(`Connection ${done} on the account page`, {
+          reference: c.get("reference"),
+          subject,
+          grantId,
+          client: clientName,
+        });
+      }
+      const names = namesOf(after);
+      const notice: Notice = names.length > 0
+        ? { change: done, names }
+        : { change: "gone" };
+      return await leadBack(c, id, form, notice);
+    };
+  }
+
+  async function leadBack(
+    c: Context,
+    sessionId: string,
+    form: Parameters,
+    notice: Notice,
+  ): Promise<Response> {
+    const message = await printNotice(sessionId, notice);
+    return redirect(c, places.addressOf(form.get("back"), message));
+  }
+
+  /**
+   * Ends the named grants that are the person's, or anyone's for an operator,
+   * with all sign-ins of their connections. Gives the notice of it.
+   */
+  async function endSome(
+    c: Context,
+    grantIds: ReadonlySet<string>,
+    session: AccountSession,
+  ): Promise<Notice> {
+    const named = await Promise.all([...grantIds].map(grants.find));
+    const own = named.filter((one) => one !== undefined)
+      // Another person's grant is treated like one that does not exist.
+      .filter(({ value: { subject } }) =>
+        subject === session.subject || signedIn.isOperator(session)
+      );
+    const all = (await Promise.all(own.map(grantsOfConnection))).flat()
+      .filter(({ value }) => value.status !== "closed");
+    // The form may name several sign-ins of one connection.
+    const once = new Map(all.map((one) => [one.value.id, one]));
+    const ended = [...once.values()]
+      .map((read) => ({ grant: read.value, read }));
+    await endGrants(ended);
+    for (const { grant: { id, subject, clientName } } of ended) {
+      log.audit("Connection ended on the account page", {
+        reference: c.get("reference"),
+        subject: session.subject,
+        // An operator may end other people's connections.
+        owner: subject === session.subject ? undefined : subject,
+        grantId: id,
+        client: clientName,
+      });
+    }
+    if (ended.length === 0) return { change: "gone" };
+    const [{ grant: { subject }, grant }] = ended;
+    return {
+      change: "ended",
+      names: namesOf(ended.map(({ grant }) => grant)),
+      of: subject === session.subject
+        ? undefined
+        : { name: personName(grant), subject },
+      count: ended.length,
+    };
+  }
+
+  /** Ends everything of a person or a machine. Gives the notice of it. */
+  async function endAllOf(
+    c: Context,
+    subject: string,
+    session: AccountSession,
+  ): Promise<Notice> {
+    if (!signedIn.isOperator(session)) {
+      throw new HttpError(403, "Only operators end everything of a person");
+    }
+    const [newest] = await grants.listOfSubject(subject, 1);
+    const { grants: count, accounts } = await endSubject(subject, services);
+    log.audit("Everything of a subject ended on the account page", {
+      reference: c.get("reference"),
+      subject: session.subject,
+      ended: subject,
+      count,
+      accounts,
+    });
+    const name = newest ? personName(newest) : subject;
+    return { change: "endedAll", of: { name, subject }, count, accounts };
+  }
+
+  return {
+    /** Refuses the connection until it is resumed. */
+    pause: changing("paused", {
+      connection: (of) => connections.pause(of, now(clock)),
+      token: (grant) => pauseGrant(grant, now(clock)),
+    }),
+
+    resume: changing("resumed", {
+      connection: (of) => connections.pause(of, undefined),
+      token: resumeGrant,
+    }),
+
+    /** Keeps the scopes whose boxes are ticked. */
+    narrow: changing("narrowed", { connection: narrowAll, token: narrow }),
+
+    /** Ends the grants that the form names, or all of a subject. */
+    async end(c: Context): Promise<Response> {
+      const { id, session, form } = await signedIn.findForm(c);
+      const subject = form.get("subject");
+      const notice = subject === undefined
+        ? await endSome(c, new Set(form.require("grants").split(" ")), session)
+        : await endAllOf(c, decoded(subject), session);
+      return await leadBack(c, id, form, notice);
+    },
+  };
+}
+
+function namesOf(grants: readonly Grant[]): string[] {
+  return [...new Set(grants.map(clientNameOf))];
+}
+
+/** Reduces a grant to the scopes whose boxes are ticked. */
+function narrow(grant: Grant, form: Parameters): Grant {
+  return narrowGrant(
+    grant,
+    grant.scopes.filter((scope) => form.get(`scope.${scope}`) !== undefined),
+  );
+}
+
+/** Decodes the subject in a form. @throws {HttpError} 400 */
+function decoded(subject: string): string {
+  try {
+    return decodeURIComponent(subject);
+  } catch (cause) {
+    throw new HttpError(400, "subject is not percent-encoded", { cause });
+  }
+}

@@ -1,0 +1,153 @@
+/**
+ * `GET /account`: the connections of a person's clients, and grants in the form
+ * that the parts of the account show.
+ *
+ * @module
+ */
+import {
+  bindingAt,
+  bindingOf,
+  type Grant,
+  withinLifetimes,
+} from "../../core/oauth/grant.ts";
+import {
+  type ConnectionInWords,
+  ConnectionsSection,
+} from "./connections_section.tsx";
+import { WaitingSection } from "../questions/waiting_section.tsx";
+import type { AccountPart, AccountVisit } from "./account_pages.ts";
+import type { AuthServices } from "../../core/auth/services.ts";
+import { askedInWords } from "../work/task_question_pages.ts";
+import { clientInWords } from "./client_words.ts";
+import { waitsInWords } from "../questions/wait_pages.ts";
+import { now } from "../../core/clock.ts";
+import type { SessionCounts } from "../../core/store/sessions.ts";
+
+export function connectionsPart(services: AuthServices): AccountPart {
+  const { baseUrl, lifetimes } = services;
+  return {
+    name: "",
+    label: "Connections",
+    title: "Your connections",
+
+    async show(visit) {
+      const { session, session: { subject }, providerName, form, now } = visit;
+      const counts = sessionCounts(services);
+      // Sessions are most likely under this binding: they are read at the same
+      // time as the grants.
+      counts.begin(bindingAt(baseUrl, subject));
+      const [{ own, most }, ...waiting] = await Promise.all([
+        ownGrants(subject, services),
+        waitsInWords(subject, services),
+        askedInWords(session, services),
+      ]);
+      const waits = waiting.flat()
+        .toSorted((one, other) => other.createdAt - one.createdAt);
+      const connections = own.filter(({ kind }) => kind !== "token");
+      const sessions = await counts.of(connections);
+      return ConnectionsSection({
+        ...form,
+        waiting: WaitingSection({ base: form.base, waits, now }),
+        providerName,
+        clients: byClient(connections).map((grants) => ({
+          ...clientInWords(grants[0], services),
+          connections: grants.map((grant) =>
+            connectionInWords(grant, services, sessions)
+          ),
+          callsHref: services.ledger && callsHref(visit, grants[0].clientName),
+        })),
+        lifetimes,
+        most,
+        now,
+      });
+    },
+  };
+}
+
+/** Groups grants by their connection, newest first. */
+function byClient(grants: readonly Grant[]): Grant[][] {
+  const groups = Map.groupBy(
+    grants,
+    ({ kind = "", clientId }) => `${kind} ${clientId}`,
+  );
+  return [...groups.values()];
+}
+
+/** The most connections and access tokens on one page; a person has a few. */
+const MAX_CONNECTIONS = 500;
+
+/**
+ * Lists a person's live grants, newest first; `most` is set if there may be
+ * more.
+ */
+export async function ownGrants(
+  subject: string,
+  { grants, lifetimes, clock }: AuthServices,
+): Promise<{ own: Grant[]; most?: number }> {
+  const listed = await grants.listOfSubject(subject, MAX_CONNECTIONS);
+  return {
+    own: listed.map((grant) => withinLifetimes(grant, lifetimes))
+      .filter(({ expiresAt }) => expiresAt > now(clock)),
+    most: listed.length < MAX_CONNECTIONS ? undefined : MAX_CONNECTIONS,
+  };
+}
+
+/**
+ * Makes the counter of the sessions of grants, which reads those of one binding
+ * once: most grants of a person have the same.
+ *
+ * @param most the most sessions that are counted of a binding
+ */
+export function sessionCounts(
+  { sessions }: AuthServices,
+  most?: number,
+) {
+  const counted = new Map<string, Promise<SessionCounts>>();
+
+  function begin(binding: string): Promise<SessionCounts> {
+    const counts = counted.get(binding) ?? sessions.countsOf(binding, most);
+    // A failure is thrown where the counts are awaited.
+    counts.catch(() => {});
+    counted.set(binding, counts);
+    return counts;
+  }
+
+  return {
+    begin,
+
+    async of(grants: readonly Grant[]): Promise<SessionCounts> {
+      const bindings = new Set(grants.map(bindingOf));
+      const counts = await Promise.all([...bindings].map(begin));
+      return {
+        of: new Map(counts.flatMap(({ of }) => [...of])),
+        hasMore: counts.some(({ hasMore }) => hasMore),
+      };
+    },
+  };
+}
+
+/** Describes a connection for its person. */
+export function connectionInWords(
+  grant: Grant,
+  { inWords }: AuthServices,
+  sessions: SessionCounts,
+): ConnectionInWords {
+  return {
+    ...grant,
+    scopes: inWords(grant.scopes),
+    sessions: sessions.of.get(grant.id) ?? 0,
+    hasMoreSessions: sessions.hasMore,
+  };
+}
+
+/** Makes the address of the signed-in person's calls through a client. */
+export function callsHref(
+  { form: { base }, isOperator, session }: AccountVisit,
+  client: string,
+): string {
+  const query = new URLSearchParams({
+    ...isOperator && { person: session.subject },
+    client,
+  });
+  return `${base}/account/calls?${query}`;
+}

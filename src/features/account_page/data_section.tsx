@@ -1,0 +1,115 @@
+/** @jsxImportSource @hono/hono/jsx */
+/**
+ * The data that is kept about a person, for them to download and to erase.
+ *
+ * @module
+ */
+import {
+  AccountForm,
+  Fact,
+  type FormPage,
+  HiddenFields,
+} from "../../core/pages/layout.tsx";
+
+interface DataProps extends FormPage {
+  /** The provider's name in `OAUTH_PROVIDER`, if that lists several. */
+  providerKey?: string;
+  providerName: string;
+  /** True if the person signed in so lately that they may erase. */
+  mayErase: boolean;
+  /** The kinds of data: name, time stored, and why an erasure leaves it. */
+  kept: readonly (readonly [what: string, until: string, stays?: string])[];
+  /** The services at which the person's keys and tokens stay good. */
+  unrevoked?: readonly string[];
+}
+
+/** The data of a person, with the forms to download and to erase it. */
+export function DataSection(
+  { providerKey, providerName, mayErase, kept, unrevoked = [], ...form }:
+    DataProps,
+) {
+  const { base = "" } = form;
+  const staying = kept.filter(([, , stays]) => stays !== undefined);
+  return (
+    <>
+      <section>
+        <div class="card">
+          <dl class="facts kept">
+            {kept.map(([what, until]) => <Fact term={what}>{until}</Fact>)}
+          </dl>
+          <AccountForm {...form} action="/account/export">
+            <div class="actions">
+              <button type="submit">Download it as JSON</button>
+            </div>
+          </AccountForm>
+          <p class="small soft">
+            The file has no tokens, no results of tasks, and nothing that opens
+            anything.
+          </p>
+        </div>
+      </section>
+      <section>
+        <h2>Erase it</h2>
+        <div class="card">
+          <p>
+            Every app is disconnected, every token, session and task ends, you
+            are signed out everywhere, and all of the above is deleted. It
+            cannot be undone. This stays:
+          </p>
+          <ul class="small soft">
+            <li>
+              the log of the people who run this server, and their backups: ask
+              them how long;
+            </li>
+            {staying.map(([what, until, stays]) => (
+              <li>
+                {what[0].toLowerCase() + what.slice(1)}, {until}, {stays};
+              </li>
+            ))}
+            <li>
+              what you allowed this server at {providerName}: end it there;
+            </li>
+            {unrevoked.length > 0 && (
+              <li>
+                your keys and tokens at {unrevoked.join(", ")}{" "}
+                themselves, which stay good: end them there;
+              </li>
+            )}
+            <li>
+              what tools stored elsewhere, and apps that your organization
+              connects for you: they may come back.
+            </li>
+          </ul>
+          {mayErase
+            ? (
+              <AccountForm {...form} action="/account/erase">
+                <label class="tick">
+                  <input type="checkbox" name="erase" value="on" required />
+                  {" "}
+                  <span>Erase what this server keeps about me</span>
+                </label>
+                <div class="actions">
+                  <button class="danger" type="submit">Erase everything</button>
+                </div>
+              </AccountForm>
+            )
+            : (
+              <form method="post" action={`${base}/account/sign-in`}>
+                <HiddenFields
+                  of={[
+                    ["back", form.back ?? "data"],
+                    ["provider", providerKey],
+                    ["fresh", "on"],
+                  ]}
+                />
+                <p>Sign in again first, so that no one else can do it.</p>
+                <div class="actions">
+                  <button type="submit">Sign in again</button>
+                </div>
+              </form>
+            )}
+        </div>
+      </section>
+    </>
+  );
+}

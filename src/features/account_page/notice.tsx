@@ -1,0 +1,77 @@
+/** @jsxImportSource @hono/hono/jsx */
+/**
+ * The notice above a part of the account: a change that was made just now, and
+ * the names of what it changed.
+ *
+ * @module
+ */
+import { visible } from "../../core/log/log_line.ts";
+import { ClientName, displayName } from "../../core/pages/names.tsx";
+
+/** A change of connections, tokens or tasks. */
+type Change = keyof typeof CHANGES;
+
+/** Each change in a word, and what follows from it. */
+const CHANGES = {
+  paused: ["Paused", "It is refused until you resume it."],
+  resumed: ["Resumed", "It can go on as before."],
+  narrowed: ["Permissions taken away", "It gets them back only from you."],
+  ended: [
+    "Ended",
+    "It opens nothing any more, and cannot be resumed.",
+  ],
+  endedAll: ["Ended everything", "Nothing of theirs is open any more."],
+  gone: ["That connection had already ended", ""],
+  cancelled: ["Cancelled", "What it had done before stays done."],
+  over: ["That had already ended", ""],
+  answered: ["Answered", "The task has your answer."],
+  declined: ["Declined", "The task is told so."],
+  answeredBefore: [
+    "That question was answered before, or is over",
+    "The first answer counts.",
+  ],
+  disconnected: ["Disconnected", "No tool acts with it any more."],
+} as const;
+
+export interface Notice {
+  change: Change;
+  /** The names of the changed things; only the first ones if there are many. */
+  names?: readonly string[];
+  /**
+   * The person or machine that the changed things belong to, if it is another
+   * than the signed-in person.
+   */
+  of?: { name: string; subject: string };
+  /** The number of sign-ins and tokens that were ended. */
+  count?: number;
+  /** The number of accounts at other services that were disconnected. */
+  accounts?: number;
+}
+
+export function NoticeOf({ change, names = [], of, count, accounts }: Notice) {
+  const [word, then] = CHANGES[change];
+  const more = count === undefined ? 0 : count - names.length;
+  return (
+    <p class="note good" role="status">
+      {word}
+      {names.length > 0 && ": "}
+      {names.map((name, index) => (
+        <>
+          {index > 0 && ", "}
+          <ClientName name={name} />
+        </>
+      ))}
+      {of && (
+        <>
+          {" of "}
+          <bdi>{displayName(of.name)}</bdi> <code>{visible(of.subject)}</code>
+        </>
+      )}
+      {names.length === 0 && count !== undefined &&
+        ` (${count} ${
+          count === 1 ? "sign-in or token" : "sign-ins and tokens"
+        }${accounts ? `, accounts at other services: ${accounts}` : ""})`}
+      {names.length > 0 && more > 0 && ` (${count} sign-ins)`}. {then}
+    </p>
+  );
+}

@@ -1,0 +1,119 @@
+/**
+ * `/account/data`: what is kept about a person, and the forms by which they
+ * download and erase it.
+ *
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import { now } from "../../core/clock.ts";
+import { fingerprint } from "../../core/crypto/crypto.ts";
+import { HttpError } from "../../core/errors.ts";
+import { Buckets, type Rate } from "../../core/http/buckets.ts";
+import { titleOf } from "../accounts/account_fetch.ts";
+import { dropCookie, redirect } from "../../core/http/browser.ts";
+import { refuseFor } from "../../core/http/rate_limit.ts";
+import { keptAbout } from "../../core/auth/grants/kept_data.ts";
+import { DataSection } from "./data_section.tsx";
+import type { AccountPart } from "./account_pages.ts";
+import { isRevocable } from "../accounts/accounts_part.ts";
+import type { AuthServices } from "../../core/auth/services.ts";
+import { isRecent } from "./signed_in.ts";
+import {
+  type AccountSession,
+  RECENT_SIGN_IN_SECONDS,
+} from "./account_sessions.ts";
+import { printDuration } from "../../core/pages/times.tsx";
+
+export function dataPart(services: AuthServices): AccountPart {
+  const { config: { accountIdleDays, ledgerDays }, lifetimes } = services;
+  const { accounts, accountServices } = services;
+
+  /** Names the services at which a person's keys and tokens stay good. */
+  async function unrevokedServices(subject: string): Promise<string[]> {
+    const own = await accounts.listOf(subject);
+    const unrevoked = own.filter((account) => !isRevocable(account, services));
+    return [
+      ...new Set(unrevoked.map(({ service }) => {
+        const known = accountServices.get(service);
+        return known ? titleOf(known) : service;
+      })),
+    ];
+  }
+
+  return {
+    name: "data",
+    label: "Your data",
+    title: "Your data",
+    leadsAway: true,
+    async show({ session, providerKey, providerName, form, now }) {
+      return DataSection({
+        ...form,
+        providerKey,
+        providerName,
+        mayErase: mayErase(session, now),
+        kept: keptAbout({ accountIdleDays, lifetimes, ledgerDays }),
+        unrevoked: await unrevokedServices(session.subject),
+      });
+    },
+  };
+}
+
+/** True if the provider asked a person in the last minutes who they are. */
+function mayErase(session: AccountSession, now: number): boolean {
+  return session.isFresh === true && isRecent(session, now);
+}
+
+/** The rate of one person's downloads: each reads all of their data. */
+const DOWNLOADS: Rate = { burst: 5, perSecond: 1 / 60 };
+
+export function ownDataEndpoints(
+  { baseUrl, signedIn, personData, clock, log }: AuthServices,
+) {
+  const downloads = new Buckets(DOWNLOADS);
+
+  return {
+    /** Sends everything that is kept about the person, while it is read. */
+    async download(c: Context): Promise<Response> {
+      const { session: { subject } } = await signedIn.findForm(c);
+      refuseFor(downloads.take(fingerprint(subject)));
+      log.audit("Person exported on the account page", {
+        reference: c.get("reference"),
+        subject,
+      });
+      const text = ReadableStream.from(personData.print(subject))
+        .pipeThrough(new TextEncoderStream());
+      return c.body(text, 200, {
+        "content-type": "application/json; charset=utf-8",
+        "content-disposition": 'attachment; filename="account.json"',
+        "cache-control": "no-store",
+        "x-content-type-options": "nosniff",
+      });
+    },
+
+    /** Erases everything that is kept about the person, and signs them out. */
+    async erase(c: Context): Promise<Response> {
+      const { session, form } = await signedIn.findForm(c);
+      if (!mayErase(session, now(clock))) {
+        throw new HttpError(
+          403,
+          `Erasing needs a sign-in of the last ${
+            printDuration(RECENT_SIGN_IN_SECONDS)
+          }`,
+          { situation: "sign in to erase" },
+        );
+      }
+      if (form.get("erase") !== "on") {
+        throw new HttpError(400, "Tick the box to erase everything");
+      }
+      const { grants, accounts } = await personData.erase(session.subject);
+      // Without the subject, which is erased.
+      log.audit("Person erased on the account page", {
+        reference: c.get("reference"),
+        count: grants,
+        accounts,
+      });
+      dropCookie(c, { name: "account", baseUrl });
+      return redirect(c, `${baseUrl}/account?erased=1`);
+    },
+  };
+}

@@ -1,0 +1,191 @@
+/**
+ * `/account/tokens`: a person's access tokens, and the form that makes one for a
+ * program of their own.
+ *
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import { now } from "../../core/clock.ts";
+import { HttpError } from "../../core/errors.ts";
+import { redirect } from "../../core/http/browser.ts";
+import { TokenSection } from "./token_section.tsx";
+import { isAllowed } from "../../core/oauth/allowed_users.ts";
+import { openPersonalGrant } from "../../core/oauth/new_grant.ts";
+import { completed } from "../../core/oauth/person.ts";
+import type { Lifetimes } from "../../core/oauth/lifetimes.ts";
+import { resourceOf } from "../../core/oauth/resource.ts";
+import type { AccountPart } from "./account_pages.ts";
+import type { AuthServices } from "../../core/auth/services.ts";
+import { callsHref, ownGrants } from "./connections_part.ts";
+import { isRecent, type SignedIn, signedOut } from "./signed_in.ts";
+import type { Identity } from "../../core/caller.ts";
+import { identifyAgain } from "../../core/provider/unavailable.ts";
+
+/** The lifetimes that are offered for a token, in days. */
+const TOKEN_DAYS = [7, 30, 90];
+
+/** Lists the lifetimes that a token may have, in days; the longest last. */
+function tokenDays(
+  { personalTokenSeconds }: Pick<Lifetimes, "personalTokenSeconds">,
+): number[] {
+  const most = personalTokenSeconds / DAY_SECONDS;
+  return [...TOKEN_DAYS.filter((days) => days < most), most];
+}
+
+/** The most tokens of one person; beyond it no more can be made. */
+const MAX_TOKENS = 50;
+
+/** True if a token with everything that a person may have opens anything. */
+function opensAnything(
+  ceiling: readonly string[] | undefined,
+  { scopes, opensUnscoped }: AuthServices,
+): boolean {
+  return ceiling?.length !== 0 || opensUnscoped ||
+    scopes.supported.length === 0;
+}
+
+const DAY_SECONDS = 24 * 60 * 60;
+const NAME = /^\P{Cc}{1,80}$/u;
+
+export function tokensPart(services: AuthServices): AccountPart {
+  const { scopes, permissions, accountSessions, lifetimes } = services;
+  return {
+    name: "tokens",
+    label: "Tokens",
+    title: "Your access tokens",
+
+    async show(visit) {
+      const { id, session, form, now, query: { made: madeId } } = visit;
+      const [{ own, most }, madeToken] = await Promise.all([
+        ownGrants(session.subject, services),
+        madeId === undefined ? undefined : accountSessions.findMade(id, madeId),
+      ]);
+      const tokens = own.filter(({ kind }) => kind === "token");
+      const made = tokens.find((grant) => grant.id === madeId);
+      const grantable = permissions?.ceiling(session) ?? scopes.supported;
+      return TokenSection({
+        ...form,
+        tokens: tokens.map((grant) => ({
+          ...grant,
+          scopes: services.inWords(grant.scopes),
+          callsHref: services.ledger && callsHref(visit, grant.clientName),
+        })),
+        scopes: services.inWords(grantable),
+        isBare: grantable.length === 0 && scopes.supported.length > 0,
+        mayMake: isAllowed(session, services.allowedUsers) &&
+          opensAnything(grantable, services),
+        hasAccounts: services.accountServices.size > 0,
+        days: tokenDays(lifetimes),
+        made: made && { name: made.clientName, token: madeToken },
+        most,
+        now,
+      });
+    },
+  };
+}
+
+/**
+ * Asks the provider who a signed-in person is now, if a rule uses facts that
+ * may have changed: a session may be an hour old, and a token lives for a year.
+ * The provider is asked with the access token of the sign-in.
+ *
+ * @throws {HttpError} 403 when only another sign-in can tell, 503 when the
+ * provider does not answer
+ */
+async function confirmPerson(
+  { id, session }: SignedIn,
+  { providers, identityRecheck, accountSessions, clock }: AuthServices,
+): Promise<Identity> {
+  const { identity } = session;
+  if (!identityRecheck.isNeeded) return identity;
+  const tokens = await accountSessions.tokensOf(id, session);
+  // People of a provider that is no longer listed are not signed in.
+  const { provider } = providers.of(session)!;
+  const isLive = tokens && (tokens.expiresAt ?? Infinity) > now(clock);
+  const asked = isLive &&
+    await identifyAgain(provider, tokens, identity, signInAgain);
+  if (asked) return identityRecheck.reduce(completed(asked, identity));
+  // The provider cannot be asked.
+  if (isRecent(session, now(clock))) return identity;
+  throw signInAgain();
+}
+
+function signInAgain(cause?: unknown): HttpError {
+  return new HttpError(
+    403,
+    "Sign out and sign in again: the provider must say who you are",
+    { cause, situation: "sign in again" },
+  );
+}
+
+/**
+ * Makes the endpoint by which people make access tokens, with scopes that they
+ * have. A token is shown once.
+ */
+export function personalTokenEndpoint(
+  services: AuthServices,
+): (c: Context) => Promise<Response> {
+  const { baseUrl, signedIn, accountSessions, lifetimes } = services;
+  const offered = tokenDays(lifetimes);
+
+  return async function makeToken(c) {
+    const { form, ...person } = await signedIn.findForm(c);
+    const { id, session: { subject, provider } } = person;
+    const name = form.get("name")?.trim() ?? "";
+    if (!NAME.test(name)) {
+      throw new HttpError(400, "name must be 1 to 80 characters");
+    }
+    const days = offered.find((days) => String(days) === form.get("days"));
+    if (days === undefined) {
+      throw new HttpError(400, `days must be one of ${offered.join(", ")}`);
+    }
+    const grant = openPersonalGrant({
+      issuer: baseUrl,
+      resource: resourceOf(baseUrl),
+      subject,
+      identity: await confirmPerson(person, services),
+      provider,
+      name,
+      ...form.get("accounts") !== undefined && { mayUseAccounts: true },
+      // Other scopes in the form were on no page of ours.
+      scopes: services.scopes.supported.filter((scope) =>
+        form.get(`scope.${scope}`) !== undefined
+      ),
+      seconds: days * DAY_SECONDS,
+      now: now(services.clock),
+    });
+    const effective = services.effectiveScopes(grant);
+    if (!effective || !opensAnything(effective.ceiling, services)) {
+      throw new HttpError(403, "This account may not use this server");
+    }
+    const token = await services.accessTokens.issuePersonal(
+      { ...grant, scopes: effective.scopes },
+      {
+        most: MAX_TOKENS,
+        async keep(token) {
+          const stays = await accountSessions.stays(id);
+          // Everything of this person was ended while the token was made.
+          if (!stays) throw signedOut();
+          const keep = await accountSessions.keepMade(id, grant.id, token);
+          return (transaction) => {
+            stays(transaction);
+            keep(transaction);
+          };
+        },
+      },
+    );
+    if (token === undefined) {
+      throw new HttpError(
+        409,
+        `There are ${MAX_TOKENS} access tokens already: end one first`,
+      );
+    }
+    services.log.audit("Access token made on the account page", {
+      reference: c.get("reference"),
+      subject,
+      grantId: grant.id,
+    });
+    // Loading that page again makes no second token.
+    return redirect(c, `${baseUrl}/account/tokens?made=${grant.id}`);
+  };
+}

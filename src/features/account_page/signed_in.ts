@@ -1,0 +1,134 @@
+/**
+ * The people who are signed in to the account page.
+ *
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import { HttpError } from "../../core/errors.ts";
+import { CLOCK_TOLERANCE_SECONDS } from "../../core/oauth/lifetimes.ts";
+import { readParameters } from "../../core/http/body.ts";
+import { checkSameSite, isCsrf, readCookie } from "../../core/http/browser.ts";
+import { isAllowed, isBlocked } from "../../core/oauth/allowed_users.ts";
+import type { PeopleConfig } from "../../core/settings/people.ts";
+import type { SignInProviders } from "../../core/provider/sign_in_providers.ts";
+import type { Parameters } from "../../core/oauth/parameters.ts";
+import {
+  ACCOUNT_SESSION_SECONDS,
+  type AccountSession,
+  type AccountSessionStore,
+  RECENT_SIGN_IN_SECONDS,
+} from "./account_sessions.ts";
+import { unlessBlocked } from "../../core/store/blocks.ts";
+import type { Write } from "../../core/kv/transaction.ts";
+
+export interface SignedIn {
+  id: string;
+  session: AccountSession;
+}
+
+/** Finds the person who sent a request to the account page. */
+export function signedInPeople(
+  { baseUrl, providers, admins, allowedUsers, blocked, accountSessions }:
+    & Pick<PeopleConfig, "admins" | "allowedUsers" | "blocked">
+    & {
+      baseUrl: string;
+      /** The listed providers; people of another are not signed in. */
+      providers: Pick<SignInProviders, "of">;
+      accountSessions: Pick<AccountSessionStore, "find" | "stays">;
+    },
+) {
+  async function find(c: Context): Promise<SignedIn | undefined> {
+    const id = readCookie(c, { name: "account", baseUrl });
+    if (id === undefined) return undefined;
+    const session = await accountSessions.find(id);
+    if (!session || !providers.of(session)) return undefined;
+    if (isBlocked({ ...session, clientId: "" }, blocked)) return undefined;
+    return { id, session };
+  }
+
+  /**
+   * Finds the sender of a form of our own pages by its CSRF token.
+   *
+   * @param maxBytes the length of the longest form, if it has long texts
+   * @throws {HttpError} 403
+   */
+  async function findForm(
+    c: Context,
+    maxBytes?: number,
+  ): Promise<SignedIn & { form: Parameters }> {
+    checkSameSite(c.req.raw, baseUrl);
+    // A long form is read for people who are signed in alone.
+    const found = await find(c);
+    if (!found) throw signedOut();
+    const form = await readParameters(c.req.raw, [], maxBytes);
+    if (!isCsrf(form.get("csrf") ?? "", found.id)) {
+      throw signedOut();
+    }
+    return { ...found, form };
+  }
+
+  /**
+   * True if a person is an operator. An empty list means no operators, unlike
+   * the list of people who may sign in.
+   */
+  function isOperator(session: AccountSession): boolean {
+    return admins.length > 0 && isAllowed(session, admins);
+  }
+
+  /**
+   * Checks that a person may use more here than their account page, on which
+   * they see and end what is theirs.
+   *
+   * @throws {HttpError} 403
+   */
+  function checkAllowed({ session }: SignedIn): void {
+    if (isAllowed(session, allowedUsers)) return;
+    throw new HttpError(403, "This account may not use this server");
+  }
+
+  /**
+   * Makes a write that fails its commit if the session of a person has ended
+   * meanwhile, or an operator has blocked them.
+   *
+   * @throws {HttpError} 403 if the person may not use this server, or the
+   * session has ended already
+   */
+  async function staysAllowed(person: SignedIn): Promise<Write> {
+    checkAllowed(person);
+    const stays = await accountSessions.stays(person.id);
+    if (!stays) throw signedOut();
+    const { subject } = person.session;
+    return (transaction) => stays(unlessBlocked(transaction, { subject }));
+  }
+
+  return { find, findForm, isOperator, checkAllowed, staysAllowed };
+}
+
+/**
+ * Returns false if the provider says that the person authenticated too long ago
+ * for a recent sign-in. Returns true if it does not say when: many do not.
+ */
+export function isOfNow(
+  authenticatedAt: number | undefined,
+  now: number,
+): boolean {
+  const latest = now - RECENT_SIGN_IN_SECONDS - CLOCK_TOLERANCE_SECONDS;
+  return (authenticatedAt ?? now) >= latest;
+}
+
+/** Returns true if a person signed in a moment ago. */
+export function isRecent(
+  { expiresAt }: Pick<AccountSession, "expiresAt">,
+  now: number,
+): boolean {
+  return now < expiresAt - ACCOUNT_SESSION_SECONDS + RECENT_SIGN_IN_SECONDS;
+}
+
+/** Makes the refusal of a form whose sender is not signed in. */
+export function signedOut(): HttpError {
+  return new HttpError(
+    403,
+    "You are no longer signed in, or the page is older than your sign-in",
+    { situation: "signed out" },
+  );
+}

@@ -1,0 +1,206 @@
+/** @jsxImportSource @hono/hono/jsx */
+/**
+ * The access tokens that a person made, and the form that makes one.
+ *
+ * @module
+ */
+import type { Grant } from "../../core/oauth/grant.ts";
+import { MADE_TOKEN_SECONDS } from "./account_sessions.ts";
+import { ClientName, displayName } from "../../core/pages/names.tsx";
+import { ConnectionRow } from "./connection_forms.tsx";
+import { CutNote, PausedNote } from "./connections_section.tsx";
+import {
+  AccountForm,
+  CopyLine,
+  type FormPage,
+} from "../../core/pages/layout.tsx";
+import { dayOf, Moment, printDuration } from "../../core/pages/times.tsx";
+import { MayUse, ScopeFields } from "../../core/pages/scope_boxes.tsx";
+import type { ScopeInWords } from "../../core/pages/scopes.ts";
+
+/** An access token, as the account page shows it. */
+interface TokenInWords extends
+  Pick<
+    Grant,
+    | "id"
+    | "clientName"
+    | "createdAt"
+    | "usedAt"
+    | "endsAt"
+    | "pausedAt"
+    | "mayUseAccounts"
+  > {
+  scopes: readonly ScopeInWords[];
+  /** The address of its latest calls; undefined if none are stored. */
+  callsHref?: string;
+}
+
+interface TokenProps extends FormPage {
+  /** The person's access tokens, newest first. */
+  tokens: readonly TokenInWords[];
+  /** The scopes that a new token may have. */
+  scopes: readonly ScopeInWords[];
+  /** True if the server has scopes, and the person may be granted none. */
+  isBare: boolean;
+  /** False if the person may use nothing here, and so makes no token. */
+  mayMake: boolean;
+  /** True if tools act with people's accounts at other services. */
+  hasAccounts?: boolean;
+  /** The lifetimes that a new token may have, in days. */
+  days: readonly number[];
+  /** The token that was just made. `token` is its text, while it is shown. */
+  made?: { name: string; token?: string };
+  /** The number of sign-ins and tokens that were read; undefined: all. */
+  most?: number;
+  now: number;
+}
+
+export function TokenSection(props: TokenProps) {
+  const { tokens, scopes, isBare, mayMake, hasAccounts, days, ...shown } =
+    props;
+  const { made, most, now, ...form } = shown;
+  return (
+    <section>
+      {made && <MadeToken {...made} />}
+      <CutNote most={most} />
+      <div class="card">
+        <p class="soft">
+          For a program of yours that cannot open a browser. It acts in your
+          name: give it to no one.
+        </p>
+        {tokens.length > 0 && (
+          <ul class="rows">
+            {tokens.map((token) => (
+              <TokenRow {...form} token={token} now={now} />
+            ))}
+          </ul>
+        )}
+        {mayMake
+          ? (
+            <TokenForm
+              {...form}
+              scopes={scopes}
+              isBare={isBare}
+              hasAccounts={hasAccounts}
+              days={days}
+            />
+          )
+          : (
+            <p class="soft">
+              You may use nothing here, and nor may a token of yours. Ask the
+              people who run this server.
+            </p>
+          )}
+      </div>
+    </section>
+  );
+}
+
+function TokenForm(
+  { base, csrf, scopes, isBare, hasAccounts, days }:
+    & FormPage
+    & Pick<TokenProps, "scopes" | "isBare" | "hasAccounts" | "days">,
+) {
+  return (
+    <AccountForm base={base} csrf={csrf} action="/account/tokens">
+      <label>
+        Name
+        <input
+          type="text"
+          name="name"
+          required
+          maxlength={80}
+          autocomplete="off"
+          placeholder="What it is for"
+        />
+      </label>
+      <label>
+        Ends after{" "}
+        <select name="days">
+          {days.map((number) => (
+            <option value={String(number)} selected={number === 30}>
+              {number} days
+            </option>
+          ))}
+        </select>
+      </label>
+      {scopes.length > 0 && <ScopeFields legend="It may use" scopes={scopes} />}
+      {hasAccounts && (
+        <label>
+          <input type="checkbox" name="accounts" />{" "}
+          It may act with your accounts at other services
+        </label>
+      )}
+      {isBare && (
+        <p class="soft">
+          You may use nothing here that needs a permission, and nor may a token
+          of yours. Ask the people who run this server.
+        </p>
+      )}
+      <div class="actions">
+        <button type="submit">Make a token</button>
+      </div>
+    </AccountForm>
+  );
+}
+
+/** A new token. It has the focus, so that it is on the screen. */
+function MadeToken({ name, token }: { name: string; token?: string }) {
+  return (
+    <div class="note good" role="status" tabindex={-1} autofocus>
+      {token === undefined
+        ? (
+          <p>
+            <ClientName name={name} /> was shown for{" "}
+            {printDuration(MADE_TOKEN_SECONDS)}{" "}
+            and cannot be shown again. If you did not copy it, end it and make
+            another.
+          </p>
+        )
+        : (
+          <>
+            <p>
+              Here is your token <ClientName name={name} />. Copy it now: after
+              {" "}
+              {printDuration(MADE_TOKEN_SECONDS)}, no one can see it again.
+            </p>
+            <CopyLine text={token} label="Copy the token" />
+            <p id="said" class="visually-hidden" role="status"></p>
+          </>
+        )}
+    </div>
+  );
+}
+
+function TokenRow(
+  { token, now, ...form }: FormPage & { token: TokenInWords; now: number },
+) {
+  const { scopes, createdAt, usedAt, endsAt, mayUseAccounts } = token;
+  const name = displayName(token.clientName);
+  return (
+    <ConnectionRow
+      {...form}
+      name={name}
+      title={<bdi>{name}</bdi>}
+      grantIds={[token.id]}
+      ends="What uses it is refused from then on. That cannot be undone: make another."
+      isPaused={token.pausedAt !== undefined}
+      scopes={scopes}
+      callsHref={token.callsHref}
+    >
+      <p class="small soft">
+        <PausedNote at={token.pausedAt} now={now} />
+        Made <Moment at={createdAt} now={now} />,{" "}
+        {usedAt <= createdAt ? "never used" : (
+          <>
+            last used <Moment at={usedAt} now={now} />
+          </>
+        )}, ends on <time>{dayOf(endsAt)}</time>
+      </p>
+      {mayUseAccounts && (
+        <p class="small">It may act with your accounts at other services.</p>
+      )}
+      <MayUse scopes={scopes} />
+    </ConnectionRow>
+  );
+}

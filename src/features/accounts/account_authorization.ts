@@ -1,0 +1,246 @@
+/**
+ * The way to a service and back, on which a person allows this server to act for
+ * them there. Nothing is stored before they confirm the account: `state`, PKCE
+ * verifier and nonce are derived from their session, so that no other browser,
+ * person or session can finish it.
+ *
+ * @see RFC 6749 §4.1, RFC 7636, RFC 9207, RFC 9700 §4.4
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import { now } from "../../core/clock.ts";
+import { base64url, randomId } from "../../core/crypto/crypto.ts";
+import { seal, unseal } from "../../core/crypto/seal.ts";
+import { HttpError } from "../../core/errors.ts";
+import { titleOf } from "./account_fetch.ts";
+import { redirect } from "../../core/http/browser.ts";
+import { deriveKey } from "../../core/oauth/data_key.ts";
+import { parseGiven } from "../../core/oauth/given_scopes.ts";
+import { codeChallenge } from "../../core/oauth/pkce.ts";
+import { stateStore } from "../../core/store/once.ts";
+import { type AccountClient, isTooLong } from "./account_client.ts";
+import { settingRefused } from "./application_refusal.ts";
+import { refusalOf, UpstreamError } from "../../core/provider/provider.ts";
+import { refusalIn } from "../../core/provider/token_answer.ts";
+import type { AuthServices } from "../../core/auth/services.ts";
+import { type SignedIn, signedOut } from "../account_page/signed_in.ts";
+import {
+  type ConnectedService,
+  contextOf,
+  type Visit,
+} from "./connect_pages.ts";
+import type { ConnectVisits } from "./connect_visit.ts";
+import { CHECKED_SECONDS, type CheckedKey } from "./checked_key.ts";
+import { accountTold, checkKey, KeyRefusal } from "./pasted_key.ts";
+
+/** The time in which a person must come back from the service, in seconds. */
+const AWAY_SECONDS = 1800;
+
+/** The time after which tokens are revoked that no one has confirmed. */
+const UNCONFIRMED_SECONDS = CHECKED_SECONDS + 300;
+
+/** The part of `state` that only this session can open. */
+interface Departure {
+  /** Tells this try from others of the session. */
+  handle: string;
+  /** The wait of a call. */
+  w?: string;
+  expiresAt: number;
+}
+
+/** The answer of a service, with the secrets of its request. */
+interface Answer {
+  departure: Departure;
+  client: AccountClient;
+  redirectUri: string;
+}
+
+export function accountAuthorization(
+  services: AuthServices,
+  visits: ConnectVisits,
+) {
+  const { baseUrl, clock, log, database } = services;
+  const states = stateStore(database);
+
+  const redirectUriOf = ({ service: { name } }: ConnectedService) =>
+    `${baseUrl}/connect/${name}/callback`;
+
+  /** Makes what seals `state`: for one session, person and service. */
+  const sealOf = (found: ConnectedService, person: SignedIn) => ({
+    key: deriveKey(person.id, "connect state"),
+    context: contextOf(found, person),
+  });
+
+  /** Derives the secrets of a request, which no reader of `state` can do. */
+  function secretsOf({ id }: SignedIn, handle: string) {
+    const derive = (purpose: string) =>
+      base64url(deriveKey(`${id} ${handle}`, `connect ${purpose}`));
+    return { codeVerifier: derive("code_verifier"), nonce: derive("nonce") };
+  }
+
+  /** Asks the service. @throws {KeyRefusal} with words for the person */
+  async function ask<T>(
+    { service }: Visit,
+    question: () => Promise<T>,
+  ): Promise<T> {
+    try {
+      return await question();
+    } catch (error) {
+      if (!(error instanceof UpstreamError)) throw error;
+      const title = titleOf(service);
+      switch (error.kind) {
+        case "denied":
+          throw new KeyRefusal(`${title} did not allow it.`);
+        case "dead":
+          throw new KeyRefusal(
+            `${title} takes each answer once, and not for long: this one is over.`,
+          );
+        case "unavailable":
+          throw new KeyRefusal(`${title} does not answer. Try again later.`);
+        default:
+          log.warning("An account could not be connected", {
+            service: service.name,
+            ...settingRefused(service, error),
+            error,
+          });
+          throw new KeyRefusal(
+            `${title} gave an answer that is of no use. The people who run ` +
+              "this server find the reason in its log.",
+          );
+      }
+    }
+  }
+
+  return {
+    /** Sends the person to the service. */
+    async start(c: Context, visit: Visit): Promise<Response> {
+      const { person, client, wait } = visit;
+      visits.countTry(visit);
+      const handle = randomId();
+      const { codeVerifier, nonce } = secretsOf(person, handle);
+      const { key, context } = sealOf(visit, person);
+      const expiresAt = now(clock) + AWAY_SECONDS;
+      const departure: Departure = { handle, w: wait?.id, expiresAt };
+      const state = await seal(key, JSON.stringify(departure), context);
+      const url = await ask(visit, () =>
+        client!.authorizationUrl({
+          state,
+          nonce,
+          codeChallenge: codeChallenge(codeVerifier),
+          redirectUri: redirectUriOf(visit),
+        }));
+      return redirect(c, url.href);
+    },
+
+    /**
+     * Opens the answer of a service, which only the session that was sent there
+     * can do.
+     *
+     * @throws {HttpError} for another browser, person, session or service
+     */
+    async open(
+      c: Context,
+      found: ConnectedService,
+      person: SignedIn | undefined,
+    ): Promise<{ visit: Visit; answer: Answer }> {
+      const { service, client } = found;
+      if (!client) throw new HttpError(404, "There is nothing at this address");
+      if (!person) throw signedOut();
+      services.signedIn.checkAllowed(person);
+      const { key, context } = sealOf(found, person);
+      const departure: Departure | undefined = await unseal(
+        key,
+        c.req.query("state") ?? "",
+        context,
+      ).then(JSON.parse, () => undefined);
+      if (!departure || departure.expiresAt <= now(clock)) {
+        throw new HttpError(
+          400,
+          "This was begun in another browser or by someone else, or too long ago",
+          { situation: "connecting expired" },
+        );
+      }
+      const wait = await visits.findWait(departure.w, person, service);
+      const redirectUri = redirectUriOf(found);
+      return {
+        visit: { ...found, person, wait },
+        answer: { departure, client, redirectUri },
+      };
+    },
+
+    /** Redeems the code, and shows whose account it is. @throws {KeyRefusal} */
+    async finish(
+      c: Context,
+      visit: Visit,
+      { departure, client, redirectUri }: Answer,
+    ): Promise<Response> {
+      const { code, error, iss: issuer } = c.req.query();
+      const { person, service } = visit;
+      const { handle } = departure;
+      if (error !== undefined || !code) {
+        const other = await refusalOf(() => client.checkIssuer(issuer));
+        await ask(visit, async () => {
+          throw other ?? await refusalIn(
+            Response.json({ error }, { status: 400 }),
+            titleOf(service),
+          );
+        });
+      }
+      visits.countTry(visit);
+      // A service may end all tokens of a code that comes a second time, as it
+      // does when the page is loaded again (RFC 6749 §4.1.2).
+      if (!await states.spend(`connect ${handle}`, departure)) {
+        throw new KeyRefusal("This answer was used already. Begin again.");
+      }
+      const { tokens, findAccount } = await ask(visit, () =>
+        client.redeem({
+          code,
+          ...secretsOf(person, handle),
+          redirectUri,
+          issuer,
+        }));
+      const { idToken: _, ...kept } = tokens;
+      const { accessToken, scope } = kept;
+      const key = JSON.stringify(kept);
+      const checked = { key, confirmation: handle };
+      if (isTooLong(key)) {
+        // Nothing that is stored holds it, so this is tried once.
+        database.background(() => client.revoke(tokens));
+        throw new KeyRefusal(
+          `${titleOf(service)} gave a token that is too long.`,
+        );
+      }
+      try {
+        // The session may have ended while the code was redeemed.
+        await services.signedIn.staysAllowed(person);
+        const found = await ask(visit, findAccount);
+        const told: CheckedKey = {
+          ...checked,
+          given: parseGiven(scope),
+          ...accountTold(found, accessToken),
+          ...await checkKey(service, accessToken, log),
+        };
+        // Before the page is shown, which no one may ever confirm.
+        const revocation = await visits.revoke(
+          visit,
+          told,
+          UNCONFIRMED_SECONDS,
+        );
+        return await visits.confirm(c, visit, { ...told, revocation });
+      } catch (error) {
+        // At once where the database does not take them.
+        database.background(() =>
+          visits.revoke(visit, checked)
+            .catch(() => client.revoke(tokens)).then(() => {})
+        );
+        throw error;
+      }
+    },
+
+    /** Revokes the tokens of an account that its person does not keep. */
+    async discard(visit: Visit, sealed: string | undefined): Promise<void> {
+      const { revocation } = await visits.openConfirmed(visit, sealed) ?? {};
+      if (revocation) await visit.vault.revokeNow(revocation);
+    },
+  };
+}

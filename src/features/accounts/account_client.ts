@@ -1,0 +1,203 @@
+/**
+ * This server as a client of the services at which people have accounts.
+ *
+ * @see RFC 6749, RFC 7009, RFC 7636, RFC 9207
+ * @module
+ */
+import type { OAuthAccount } from "../../authoring/account.ts";
+import { fingerprint } from "../../core/crypto/crypto.ts";
+import { buildAuthorizationUrl } from "../../core/provider/authorization_url.ts";
+import { type AccountApplication, quirksOf } from "./account_quirks.ts";
+import {
+  discovery,
+  type Metadata,
+  PLAIN_ENDPOINTS,
+} from "../../core/provider/discovery.ts";
+import { type Issuer, oauthClient } from "../../core/provider/oauth_client.ts";
+import {
+  misbehaved,
+  UpstreamError,
+  type UpstreamRequest,
+  type UpstreamResponse,
+  type UpstreamTokens,
+} from "../../core/provider/provider.ts";
+import {
+  asking,
+  requestUserinfo,
+  type UpstreamFetch,
+  upstreamFetch,
+} from "../../core/provider/upstream_fetch.ts";
+
+const MAX_TOKEN_BYTES = 16 * 1024;
+
+/** True if tokens are longer than is kept: their JSON, or one of them. */
+export function isTooLong(tokens: string): boolean {
+  return new TextEncoder().encode(tokens).length > MAX_TOKEN_BYTES;
+}
+
+/** The tokens of an account, which are to be revoked if the rest fails. */
+export interface RedeemedAccount {
+  tokens: UpstreamTokens;
+  /** Verifies the `id_token`, and finds the account's id and name, if known. */
+  findAccount(): Promise<{ id?: string; label?: string }>;
+}
+
+/** A client of one service. Every method throws {@linkcode UpstreamError}. */
+export interface AccountClient {
+  /** Names application and service: tokens of others are not used. */
+  readonly id: string;
+  /** True if {@linkcode revoke} tells the service of the end of tokens. */
+  readonly revokes: boolean;
+  authorizationUrl(request: UpstreamRequest): Promise<URL>;
+  /** Checks the `iss` of an answer, where the service has one. */
+  checkIssuer(issuer: string | undefined): Promise<void>;
+  redeem(response: UpstreamResponse): Promise<RedeemedAccount>;
+  refresh(refreshToken: string): Promise<UpstreamTokens>;
+  revoke(tokens: UpstreamTokens): Promise<void>;
+}
+
+/** Finds the name in claims by which a person knows an account of theirs. */
+function nameIn(
+  { preferred_username, email, name }: Record<string, unknown>,
+): string | undefined {
+  return [preferred_username, email, name]
+    .find((it): it is string => typeof it === "string" && it !== "");
+}
+
+/** Scopes that are asked for wherever a service with an issuer has them. */
+export const USUAL_SCOPES = ["openid", "email", "offline_access"];
+
+/** Makes the client of a service. Nothing is fetched yet. */
+export function accountClient(
+  service: OAuthAccount,
+  application: AccountApplication,
+  send: typeof fetch = fetch,
+): AccountClient {
+  const { issuer, api, scopes = [], params = {}, name } = service;
+  const { clientId } = application;
+  const quirks = quirksOf(service);
+  const fetchUpstream: UpstreamFetch = quirks.fetch(upstreamFetch(send));
+  const client = oauthClient(fetchUpstream, application);
+  const discover = issuer === undefined ? undefined : discovery(
+    fetchUpstream,
+    issuer,
+    quirks.isMetadataIssuer,
+    PLAIN_ENDPOINTS,
+  );
+  const isTokenIssuer = quirks.isTokenIssuer ?? ((named, it) => named === it);
+
+  const findServer = async (): Promise<Issuer & Partial<Metadata>> =>
+    await discover?.() ?? {
+      issuer: quirks.issuer ?? new URL(service.authorize!).origin,
+      authorization_endpoint: service.authorize,
+      token_endpoint: service.token!,
+      revocation_endpoint: service.revoke,
+      token_endpoint_auth_methods_supported: quirks.methods ?? [
+        "client_secret_basic",
+        "client_secret_post",
+      ],
+    };
+
+  /** Gives the `iss` to check; undefined where none is known of the service. */
+  function checkable(
+    server: Issuer,
+    answered: string | undefined,
+  ): string | undefined {
+    if (!discover && !quirks.issuer) return undefined;
+    return isTokenIssuer(server.issuer, answered ?? "")
+      ? server.issuer
+      : answered;
+  }
+
+  /** Asks who it is; an account that cannot be asked has another name. */
+  async function userinfo(
+    { userinfo_endpoint: endpoint }: Partial<Metadata>,
+    { accessToken }: UpstreamTokens,
+  ): Promise<Record<string, unknown>> {
+    if (endpoint === undefined) return {};
+    const ask = asking(fetchUpstream)(accessToken);
+    return await requestUserinfo(ask, endpoint).catch((error) => {
+      if (error instanceof UpstreamError) return {};
+      throw error;
+    });
+  }
+
+  function scopesAt({ scopes_supported = [] }: Partial<Metadata>): string[] {
+    const usual = USUAL_SCOPES.filter((it) => scopes_supported.includes(it));
+    return [...new Set([...scopes, ...usual])];
+  }
+
+  return {
+    id: fingerprint(
+      JSON.stringify([name, clientId, issuer, service.token, api]),
+    ),
+    revokes: !quirks.cannotRevoke &&
+      (quirks.revoke ?? discover ?? service.revoke) !== undefined,
+
+    async authorizationUrl(request) {
+      const server = await findServer();
+      const asked = scopesAt(server);
+      const isOffline = discover && asked.includes("offline_access") &&
+        !scopes.includes("offline_access");
+      return buildAuthorizationUrl({
+        endpoint: server.authorization_endpoint!,
+        clientId,
+        scopes: asked,
+        separator: quirks.separator,
+        extra: params,
+        // OpenID Connect §11: offline_access is ignored without it.
+        prompt: isOffline ? "consent" : undefined,
+      }, request);
+    },
+
+    async checkIssuer(answered) {
+      const server = await findServer();
+      await client.checkIssuer(server, checkable(server, answered));
+    },
+
+    async redeem(response) {
+      const server = await findServer();
+      const { tokens, idToken } = await client.redeem(server, {
+        ...response,
+        issuer: checkable(server, response.issuer),
+      });
+      return {
+        tokens,
+        async findAccount() {
+          // Without metadata there are no keys to verify one with.
+          if (idToken === undefined || !discover) return {};
+          const claims = await client.verify(server, idToken, {
+            nonce: response.nonce,
+            isIssuer: (issuer, tenant) =>
+              isTokenIssuer(server.issuer, issuer, tenant),
+          });
+          const label = nameIn(claims) ??
+            nameIn(await userinfo(server, tokens)) ?? claims.sub;
+          return { id: claims.sub, label };
+        },
+      };
+    },
+
+    async refresh(refreshToken) {
+      const { tokens } = await client.refresh(await findServer(), refreshToken);
+      // One that no record holds would be written again and again, for minutes.
+      if (!isTooLong(JSON.stringify(tokens))) return tokens;
+      // The connection stays if the old refresh token does.
+      if (tokens.refreshToken !== refreshToken) {
+        await this.revoke(tokens).catch(() => {});
+      }
+      throw misbehaved(`${name} gave a token that is too long`);
+    },
+
+    async revoke(tokens) {
+      if (quirks.revoke) {
+        return await quirks.revoke(fetchUpstream, application, tokens);
+      }
+      const { refreshToken } = tokens;
+      await client.revoke(await findServer(), {
+        ...tokens,
+        refreshToken: quirks.revokesAccessToken ? undefined : refreshToken,
+      });
+    },
+  };
+}

@@ -1,0 +1,169 @@
+/**
+ * `fetch` towards the API of one service, with a person's key: the key goes to
+ * addresses within that API alone.
+ *
+ * @module
+ */
+import type {
+  AccountFetch,
+  AccountService,
+  PersonalKey,
+} from "../../authoring/account.ts";
+import { ToolError } from "../../authoring/tool.ts";
+import { telemetry } from "../../core/telemetry/current.ts";
+import { headOf, withoutQueries } from "../../core/thrown.ts";
+
+/** The most redirects that are followed, all within the service's API. */
+const MAX_REDIRECTS = 5;
+
+/** The time in which the headers of a response must come, in milliseconds. */
+const TIMEOUT_MILLISECONDS = 60_000;
+
+/** The name of a service for people. */
+export function titleOf({ name, title = name }: AccountService): string {
+  return title;
+}
+
+/** Finds the header that carries a key, and the word before the key. */
+function placingOf(
+  service: AccountService,
+): Pick<PersonalKey, "header" | "scheme"> {
+  return service.kind === "personalKey" ? service : {};
+}
+
+/**
+ * Makes the bound `fetch` of a service.
+ *
+ * @param reveal gives the key, at every call
+ */
+export function accountFetch(
+  service: AccountService,
+  reveal: () => Promise<string>,
+  { send = fetch, onStatus }: {
+    /** Sends a request, in place of `fetch`. */
+    send?: (request: Request) => Promise<Response>;
+    /** Receives the status of every answer. */
+    onStatus?: (status: number) => void;
+  } = {},
+): AccountFetch {
+  const { name } = service;
+  const { header = "authorization", scheme: given } = placingOf(service);
+  const isUsual = header.toLowerCase() === "authorization";
+  const scheme = given ?? (isUsual ? "Bearer" : "");
+  const title = titleOf(service);
+
+  async function sendInTime(url: URL, init: RequestInit): Promise<Response> {
+    const abort = new AbortController();
+    const signal = AbortSignal.any([abort.signal, init.signal ?? abort.signal]);
+    // Throws what is wrong in `init`.
+    const request = new Request(url, { ...init, redirect: "manual", signal });
+    // Only the headers must come in time: a body may be long.
+    const timer = setTimeout(() => abort.abort(), TIMEOUT_MILLISECONDS);
+    try {
+      return await send(request);
+    } catch (cause) {
+      if (init.signal?.aborted) throw cause;
+      // Deno's errors hold the whole address.
+      const words = withoutQueries(headOf(cause));
+      throw new ToolError(`${title} did not answer: try again later.`, {
+        cause: new Error(words),
+      });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async function call(
+    input: string | URL,
+    init: RequestInit = {},
+  ): Promise<Response> {
+    const headers = new Headers(init.headers);
+    for (const own of [header, "authorization"]) {
+      if (!headers.has(own)) continue;
+      throw new TypeError(
+        `needs.${name}.fetch: ${own} is the server's to set: leave it out`,
+      );
+    }
+    let url = addressAt(service, input);
+    const key = await reveal();
+    headers.set(header, scheme === "" ? key : `${scheme} ${key}`);
+    let request: RequestInit = { ...init, headers };
+    for (let followed = 0;; followed++) {
+      const response = await sendInTime(url, request);
+      const location = response.headers.get("location");
+      const isRedirect = location !== null &&
+        [301, 302, 303, 307, 308].includes(response.status);
+      if (!isRedirect || init.redirect === "manual") {
+        onStatus?.(response.status);
+        return response;
+      }
+      await response.body?.cancel();
+      if (init.redirect === "error") throw new TypeError("A redirect came");
+      const next = URL.parse(location, url);
+      if (!next || !isWithin(service, next) || followed === MAX_REDIRECTS) {
+        throw new ToolError(
+          `${title} leads to ${
+            next?.origin ?? "no address"
+          }, where its key does not go: only to ${service.api}.`,
+        );
+      }
+      url = next;
+      request = redirected(request, response.status);
+    }
+  }
+
+  return (input, init) =>
+    telemetry
+      ? telemetry.accountCall(name, () => call(input, init))
+      : call(input, init);
+}
+
+/** Makes the request after a redirect, as browsers do (Fetch, HTTP-redirect). */
+function redirected(
+  { body, method = "GET", headers, ...init }: RequestInit,
+  status: number,
+): RequestInit {
+  const isPost = method.toUpperCase() === "POST";
+  const isGet = status === 303 && !/^(GET|HEAD)$/i.test(method) ||
+    (status === 301 || status === 302) && isPost;
+  if (isGet) {
+    const kept = new Headers(headers);
+    for (const name of [...kept.keys()]) {
+      if (name.startsWith("content-")) kept.delete(name);
+    }
+    return { ...init, method: "GET", headers: kept };
+  }
+  if (!(body instanceof ReadableStream)) {
+    return { ...init, method, headers, body };
+  }
+  throw new ToolError("A stream cannot be sent again after a redirect.");
+}
+
+/** Finds the address of a request. @throws {TypeError} unless the key may go there */
+function addressAt(service: AccountService, input: string | URL): URL {
+  const { name, api } = service;
+  // A path is relative to the API's own path, not to the root of its host.
+  const isPath = typeof input === "string" && input.startsWith("/");
+  const url = URL.parse(isPath ? api.replace(/\/$/, "") + input : input);
+  if (url && isWithin(service, url)) return url;
+  throw new TypeError(
+    url
+      ? `needs.${name}.fetch: this address is not within ${api}: the key stays here`
+      : `needs.${name}.fetch: neither a path that begins with / nor an address`,
+  );
+}
+
+/** A path that a server may resolve only after decoding it, even twice. */
+const ENCODED_PARENT =
+  /(?:\/|%(?:25)*(?:2f|5c))(?:\.|%(?:25)*2e){2}(?:\/|;|%|$)/i;
+
+/** True if an address is one of the service's API: others share its host. */
+function isWithin(
+  { api }: AccountService,
+  { origin, username, password, pathname }: URL,
+): boolean {
+  const base = new URL(api);
+  return origin === base.origin && username === "" && password === "" &&
+    `${pathname}/`.startsWith(base.pathname.replace(/\/?$/, "/")) &&
+    !ENCODED_PARENT.test(pathname);
+}

@@ -1,0 +1,242 @@
+/**
+ * The keys and access tokens of people's accounts, opened for one call.
+ *
+ * @module
+ */
+import type {
+  ConnectableService,
+  OAuthAccount,
+} from "../../authoring/account.ts";
+import { accountSetting } from "../../authoring/oauth_account.ts";
+import { ToolError } from "../../authoring/tool.ts";
+import type { AccountClient } from "./account_client.ts";
+import type { accountRefresh } from "./account_clients.ts";
+import { settingRefused } from "./application_refusal.ts";
+import { UpstreamError } from "../../core/provider/provider.ts";
+import type { Renewals } from "../../core/provider/renewals.ts";
+import { SealingError } from "../../core/store/own_sealing.ts";
+import { checkAccount } from "./account_check.ts";
+import { titleOf } from "./account_fetch.ts";
+import { type Logger, logRepeated } from "../../core/log/log.ts";
+import type { AccountTokenStore } from "./account_tokens.ts";
+import type { AccountVault } from "./account_vault.ts";
+import { goesTo } from "./account_place.ts";
+import type { AccountRecord } from "./accounts.ts";
+import type { Found } from "../../core/kv/database.ts";
+import { GivenKeys } from "./given_keys.ts";
+
+/** Access to the services that issue tokens, one for all calls. */
+export interface TokenAccess {
+  clients: ReadonlyMap<string, AccountClient>;
+  tokens: AccountTokenStore;
+  refresh: ReturnType<typeof accountRefresh>;
+  renewals: Renewals<string>;
+}
+
+/** A record, and the key or the access token that it gave. */
+export interface OpenedAccount {
+  found: Found<AccountRecord>;
+  key: string;
+}
+
+export class AccountKeys {
+  /** The keys that the call was given. */
+  readonly given = new GivenKeys();
+
+  constructor(
+    private readonly vault: AccountVault,
+    private readonly log: Logger,
+    private readonly access: () => Promise<TokenAccess>,
+  ) {}
+
+  /**
+   * Opens the key of an account, or an access token that is good now; undefined
+   * if its person has to connect it again.
+   *
+   * @throws {ToolError} when the service does not give an access token now
+   * @throws {StorageError} when nothing that is sealed can be opened now
+   */
+  async open(
+    service: ConnectableService,
+    found: Found<AccountRecord>,
+  ): Promise<string | undefined> {
+    const isKey = service.kind === "personalKey";
+    if (isKey && !goesTo(found.value, service)) return undefined;
+    const text = await this.#unseal(found);
+    if (text === undefined) return undefined;
+    if (!isKey) return await this.#accessToken(service, found, text);
+    this.given.add(text);
+    return text;
+  }
+
+  /** True unless the person has to connect an account again. */
+  async isThere(
+    service: ConnectableService,
+    found: Found<AccountRecord>,
+  ): Promise<boolean> {
+    try {
+      return await this.open(service, found) !== undefined;
+    } catch (error) {
+      // A service that does not answer: the tool is told when it asks there.
+      if (error instanceof ToolError) return true;
+      throw error;
+    }
+  }
+
+  /**
+   * True if only the answers of the API can show that the tokens of an account
+   * have ended: they are never refreshed, and no `check` says whose they are.
+   */
+  async endUnseen(
+    service: OAuthAccount,
+    found: Found<AccountRecord>,
+  ): Promise<boolean> {
+    const text = service.check ? undefined : await this.#unseal(found);
+    return text !== undefined && JSON.parse(text).refreshToken === undefined;
+  }
+
+  /**
+   * Gives an access token in place of one that the API has refused; undefined if
+   * there is none now: the tool is given the refusal.
+   *
+   * @param signal the end of the call
+   */
+  async renew(
+    service: OAuthAccount,
+    { found, key }: OpenedAccount,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    try {
+      const token = await this.#renew(service, found, key, signal);
+      if (token !== undefined) this.given.add(token);
+      return token;
+    } catch (error) {
+      // An error of the service is in the log already.
+      if (!(error instanceof ToolError)) {
+        logRepeated(this.log, "A token of an account could not be renewed", {
+          service: service.name,
+          error,
+        });
+      }
+      return undefined;
+    }
+  }
+
+  async #renew(
+    service: OAuthAccount,
+    found: Found<AccountRecord>,
+    rejected: string,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    const { tokens, renewals } = await this.access();
+    // Not from the cache: another process may have renewed it.
+    const now = await tokens.find(found);
+    if (!now) return undefined;
+    const renewNow = () =>
+      this.#accessToken(service, now, now.tokens, rejected);
+    const { accessToken, refreshToken } = JSON.parse(now.tokens);
+    if (accessToken !== rejected) return await renewNow();
+    if (refreshToken !== undefined) {
+      return await renewals.renew(now.id, rejected, renewNow);
+    }
+    // An API refuses for other reasons too: a token that cannot be replaced has
+    // ended only if it cannot say any more whose it is.
+    return await hasEnded(service, rejected, signal)
+      ? await renewNow()
+      : undefined;
+  }
+
+  async #accessToken(
+    service: OAuthAccount,
+    found: Found<AccountRecord>,
+    text: string,
+    rejected?: string,
+  ): Promise<string | undefined> {
+    const { clients, tokens, refresh } = await this.access();
+    const client = clients.get(service.name);
+    const { oauth, scopes = [] } = found.value;
+    if (client === undefined || oauth === undefined) return undefined;
+    if (oauth.application !== client.id) {
+      logRepeated(this.log, "An account belongs to another application", {
+        service: service.name,
+        setting: accountSetting(service, "CLIENT_ID"),
+      });
+      return undefined;
+    }
+    if (service.scopes?.some((scope) => !scopes.includes(scope))) {
+      return undefined;
+    }
+    try {
+      const known = tokens.known(found, text);
+      const token = await refresh(service, client, known, rejected);
+      this.given.add(token);
+      return token;
+    } catch (error) {
+      if (!(error instanceof UpstreamError)) throw error;
+      if (error.kind === "dead") return undefined;
+      const refused = settingRefused(service, error);
+      logRepeated(this.log, "Tokens of an account could not be refreshed", {
+        service: service.name,
+        ...refused,
+        error,
+      });
+      throw new ToolError(
+        refused.setting ? refusedWords(service) : laterWords(service),
+        { cause: error },
+      );
+    }
+  }
+
+  /** Unseals a text; undefined if no key of the operator opens it. */
+  async #unseal(found: Found<AccountRecord>): Promise<string | undefined> {
+    const { service, keyId } = found.value;
+    const text = await this.vault.open(found);
+    if (text === undefined) {
+      // Its person is asked to connect it again.
+      const about = { service, keyId };
+      logRepeated(this.log, "An account could not be opened", about);
+    }
+    return text;
+  }
+}
+
+/** Says that nothing helps but the operator. */
+function refusedWords(service: OAuthAccount): string {
+  return `${titleOf(service)} refuses the application of this server. Trying ` +
+    "again does not help: its operator has to set " +
+    `${accountSetting(service, "CLIENT_ID")} and ` +
+    `${accountSetting(service, "CLIENT_SECRET")} as they are there.`;
+}
+
+/** Says that a service may give access later, or to who connects again. */
+function laterWords(service: OAuthAccount): string {
+  return `${titleOf(service)} does not give access now: try again later. If ` +
+    "that goes on, the person can replace the account on their account page.";
+}
+
+/**
+ * Waits for what opens accounts.
+ *
+ * @throws {ToolError} in words for the model, while nothing can be opened
+ */
+export async function inWords<T>(opening: Promise<T>): Promise<T> {
+  return await opening.catch((error) => {
+    if (!(error instanceof SealingError)) throw error;
+    throw new ToolError(`${error.message}.`, { cause: error });
+  });
+}
+
+/** True if a service says by its own check that it takes a token no longer. */
+async function hasEnded(
+  service: OAuthAccount,
+  token: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (!service.check) return false;
+  try {
+    const { told } = await checkAccount(service, token, signal) ?? {};
+    return told instanceof Response && told.status === 401;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,243 @@
+/**
+ * The accounts that one call of a tool needs: chosen among those of its caller,
+ * asked for where one is missing, and given to the tool.
+ *
+ * @module
+ */
+import type { Account, ConnectableService } from "../../authoring/account.ts";
+import type { Context } from "../../authoring/context.ts";
+import { ToolError } from "../../authoring/tool.ts";
+import { isConnectable, type ItemWithNeeds } from "./account_needs.ts";
+import { titleOf } from "./account_fetch.ts";
+import {
+  accountName,
+  type AccountRecord,
+  type BegunAccount,
+} from "./accounts.ts";
+import type { AccountVault } from "./account_vault.ts";
+import { type BegunAccounts, findBegun, ofService } from "./begun_account.ts";
+import type { Found } from "../../core/kv/database.ts";
+import { persist } from "../../core/kv/persist.ts";
+import { type AccountKeys, inWords } from "./account_keys.ts";
+import { keyFetch, tokenFetch } from "./account_request.ts";
+import type { Asking } from "../../core/mcp/exchange/asking.ts";
+import type { Acting } from "../../core/mcp/exchange/author_code.ts";
+import { CallContext } from "../../core/mcp/exchange/call_context.ts";
+import {
+  choiceOf,
+  connectQuestion,
+  type MissingAccount,
+} from "./connect_question.ts";
+import { KeyRefusals } from "./key_refusals.ts";
+
+/** The most characters that are kept of the name of a client. */
+const MAX_NAME_CHARACTERS = 80;
+
+/** The times that a person is asked again whose account is gone at once. */
+const MAX_ROUNDS = 3;
+
+/** The services whose accounts are missing. */
+type Missing = Map<ConnectableService, MissingAccount>;
+
+/** The accounts at the services that one call of a tool needs. */
+export class AccountLookup {
+  readonly #services: readonly ConnectableService[];
+  /** The labels of the accounts that were found last. */
+  readonly #labels = new Map<ConnectableService, string | undefined>();
+  readonly #begun: Map<string, BegunAccount>;
+  readonly #refusals: KeyRefusals;
+
+  constructor(
+    private readonly vault: AccountVault,
+    private readonly keys: AccountKeys,
+    private readonly context: Context,
+    private readonly item: ItemWithNeeds,
+    private readonly options: {
+      /** The name of the account that the model has named. */
+      named: string | undefined;
+      /** The accounts that it has begun with. */
+      begun?: BegunAccounts;
+      /** Epoch seconds. */
+      now(): number;
+    },
+  ) {
+    this.#begun = new Map(Object.entries(options.begun ?? {}));
+    this.#services = Object.values(item.needs).filter(isConnectable);
+    this.#refusals = new KeyRefusals(vault);
+  }
+
+  /** Asks the person for all that is missing, together. @throws {ToolError} */
+  async ask(asking: Asking): Promise<void> {
+    let missing = await this.#missing();
+    for (let round = 0; missing.size > 0; round++) {
+      const declined = await this.#connect(missing, asking);
+      missing = await this.#missing();
+      const left = [...missing.keys()].filter((it) =>
+        declined.includes(it) || round === MAX_ROUNDS
+      );
+      if (left.length === 0) continue;
+      throw new ToolError(
+        `The person has not connected ${left.map(titleOf).join(" and ")}.`,
+      );
+    }
+  }
+
+  /** @throws {ToolError} if one is missing */
+  async check(): Promise<void> {
+    const [missing] = await this.#missing();
+    if (missing) {
+      throw new ToolError(`${titleOf(missing[0])} is not connected.`);
+    }
+  }
+
+  /** Waits, for as long as it takes, until every account is connected. */
+  async #ready(asking: Asking): Promise<void> {
+    const { signal, parking } = asking.work;
+    const look = () => persist(() => this.#missing(), { signal });
+    for (;;) {
+      const missing = await (parking?.activity(look) ?? look());
+      if (missing.size === 0) return;
+      await this.#connect(missing, asking);
+    }
+  }
+
+  /** Asks for accounts. Returns the services whose page was not used. */
+  async #connect(
+    missing: Missing,
+    asking: Asking,
+  ): Promise<ConnectableService[]> {
+    const { pages } = asking.work.pageQuestions!;
+    const services = [...missing.keys()];
+    const answers = await Promise.all(
+      services.map((service) =>
+        asking.connect(connectQuestion(pages, service, missing.get(service)!))
+      ),
+    );
+    return services.filter((_, nth) => answers[nth].action !== "accept");
+  }
+
+  /** Makes durable work wait before each step until all accounts are there. */
+  bind(context: Context): void {
+    const asking = CallContext.askingOf(context);
+    CallContext.beforeStep(context, () => this.#ready(asking));
+  }
+
+  /** The accounts that it has begun with. */
+  get begun(): BegunAccounts {
+    return Object.fromEntries(this.#begun);
+  }
+
+  /** Finds the name of one of several; undefined where there is only one. */
+  async findName(): Promise<string | undefined> {
+    const service = this.#services.find((it) => it.several)!;
+    const own = await this.#ownAt(service);
+    const found = own.length > 1 ? this.#choose(own, service) : undefined;
+    return found && accountName(found.value);
+  }
+
+  /** Makes the account at a service. */
+  at(service: ConnectableService, acting: Acting): Account {
+    const open = async () => {
+      const found = await this.#find(service);
+      const key = found && await inWords(this.keys.open(service, found));
+      if (found === undefined || key === undefined) {
+        throw new ToolError(
+          `${titleOf(service)} is not connected any more: call the tool again.`,
+        );
+      }
+      const { item: { name }, context: { client } } = this;
+      const clientName = client.info?.name.slice(0, MAX_NAME_CHARACTERS);
+      this.vault.noteUse(found, { client: clientName, tool: name });
+      return { found, key };
+    };
+    const labels = this.#labels;
+    return {
+      get label() {
+        return labels.get(service);
+      },
+      fetch: acting.fetch(
+        service.kind === "account"
+          ? tokenFetch(
+            service,
+            open,
+            (used) => this.keys.renew(service, used, this.context.signal),
+            async ({ found }, { status }) => {
+              if (await this.keys.endUnseen(service, found)) {
+                this.#refusals.note(found, status);
+              }
+            },
+          )
+          : keyFetch(service, open, this.#refusals),
+      ),
+      reveal: () => acting.do(async () => (await open()).key),
+    };
+  }
+
+  /** Looks for the accounts, and once more past the cache if one is missing. */
+  async #missing(isFresh = false): Promise<Missing> {
+    const missing: Missing = new Map();
+    const there: Found<AccountRecord>[] = [];
+    // One read for all, which the cache shares.
+    await this.vault.find(this.context.caller.subject, isFresh);
+    for (const service of this.#services) {
+      const found = await this.#find(service);
+      const isThere = found?.value.refusedAt === undefined && found &&
+        await this.keys.isThere(service, found);
+      const begun = this.#begun.get(service.name);
+      if (isThere) there.push(found);
+      else missing.set(service, { record: found?.value, begun });
+    }
+    if (missing.size === 0) there.forEach((found) => this.#stayWith(found));
+    return missing.size > 0 && !isFresh ? await this.#missing(true) : missing;
+  }
+
+  async #find(
+    service: ConnectableService,
+  ): Promise<Found<AccountRecord> | undefined> {
+    const found = this.#choose(await this.#ownAt(service), service);
+    this.#labels.set(service, found?.value.label);
+    return found;
+  }
+
+  /** Finds the person's accounts at a service, the newest first. */
+  async #ownAt(service: ConnectableService): Promise<Found<AccountRecord>[]> {
+    const all = await this.vault.find(this.context.caller.subject);
+    return ofService(all, service)
+      .sort((a, b) => b.value.createdAt - a.value.createdAt);
+  }
+
+  /** Stays with an account, also if another is connected meanwhile. */
+  #stayWith({ value: { service, label, accountId } }: Found<AccountRecord>) {
+    if (this.#begun.has(service)) return;
+    this.#begun.set(service, { label, accountId, at: this.options.now() });
+  }
+
+  /**
+   * Chooses one of the accounts at a service; undefined if the one that was begun
+   * with is gone.
+   *
+   * @throws {ToolError} when it is unclear which is meant
+   */
+  #choose(
+    own: readonly Found<AccountRecord>[],
+    service: ConnectableService,
+  ): Found<AccountRecord> | undefined {
+    const begun = this.#begun.get(service.name);
+    if (begun) return findBegun(own, begun);
+    if (own.length === 0) return undefined;
+    if (!service.several) return own[0];
+    // A name may be there twice, from before there could be several.
+    const names = [...new Set(own.map(({ value }) => accountName(value)))]
+      .sort();
+    const name = this.options.named ??
+      (names.length === 1 ? names[0] : undefined);
+    const found = own.find(({ value }) => accountName(value) === name) ??
+      own.find(({ value }) => value.formerLabels?.includes(name ?? ""));
+    if (found) {
+      this.#stayWith(found);
+      return found;
+    }
+    const { work } = CallContext.askingOf(this.context);
+    throw new ToolError(choiceOf(work.pageQuestions!.pages, service, names));
+  }
+}

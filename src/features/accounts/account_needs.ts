@@ -1,0 +1,118 @@
+/**
+ * Services at which a tool, a resource or a prompt acts with its caller's own
+ * accounts, in lists; and the argument by which one of several is named.
+ *
+ * @module
+ */
+import * as z from "zod";
+import type {
+  AccountNeeds,
+  AccountService,
+  ConnectableService,
+} from "../../authoring/account.ts";
+import type { Resource } from "../../authoring/resource.ts";
+import type { JsonObject } from "../../core/json.ts";
+import { parseUriTemplate } from "../../core/catalogue/uri_template.ts";
+
+/** A tool, a resource or a prompt that acts with its caller's accounts. */
+export interface ItemWithNeeds {
+  name: string;
+  needs: AccountNeeds;
+  /** The schema of a tool's output. */
+  output?: unknown;
+}
+
+/** The argument that names the account, and the variable of a resource. */
+const ACCOUNT = "account";
+
+/** The member of a list entry's `_meta` that has the services it needs. */
+const SERVICES = "tool-server/services";
+
+/** True for a service at which people connect accounts on a page here. */
+export function isConnectable(
+  service: AccountService,
+): service is ConnectableService {
+  return service.kind !== "upstreamAccount";
+}
+
+/**
+ * Checks the services of durable work: it goes on without the request that began
+ * it, and so without its sign-in.
+ *
+ * @throws {Error} for one behind the sign-in provider
+ */
+export function checkDurableNeeds(needs: AccountNeeds = {}): void {
+  const service = Object.values(needs).find((it) => !isConnectable(it));
+  if (!service) return;
+  throw new Error(
+    `durable work outlasts the sign-in that opens ${service.name}: declare ` +
+      "that with an issuer, so that people connect it",
+  );
+}
+
+/** Adds to the `_meta` of a list entry the services that it needs. */
+export function withServices(
+  needs: AccountNeeds | undefined,
+  meta: JsonObject | undefined,
+): JsonObject | undefined {
+  if (!needs) return meta;
+  const services = Object.values(needs).map(({ name }) => name);
+  return { [SERVICES]: services, ...meta };
+}
+
+/**
+ * True if a person may have several accounts at one of the services.
+ *
+ * @throws {Error} if that is so at two: one name could mean either
+ */
+export function hasSeveral(needs: AccountNeeds = {}): boolean {
+  const several = Object.values(needs).filter((it) => it.several);
+  if (several.length <= 1) return several.length === 1;
+  throw new Error("it may need one service with several accounts only");
+}
+
+/**
+ * Adds the argument by which one of a person's accounts is named: a plain text,
+ * because lists are printed once, for everyone.
+ *
+ * @throws {Error} if it is taken
+ */
+export function withAccountArgument(
+  needs: AccountNeeds | undefined,
+  schema: z.ZodObject | undefined,
+): z.ZodObject | undefined {
+  if (!hasSeveral(needs)) return schema;
+  const { shape } = schema ??= z.object({});
+  if (ACCOUNT in shape) {
+    throw new Error(`its argument ${ACCOUNT} must be called otherwise`);
+  }
+  const account = z.string().optional().describe(
+    "The name of the person's account to act with, where they have several.",
+  );
+  return schema.safeExtend({ [ACCOUNT]: account });
+}
+
+/** Takes the name of an account out of parsed arguments. */
+export function takeAccount(
+  needs: AccountNeeds | undefined,
+  input: JsonObject,
+): { account?: string; own: JsonObject } {
+  if (!hasSeveral(needs)) return { own: input };
+  const { account, ...own } = input as JsonObject & { account?: string };
+  return { account, own };
+}
+
+/** Checks a resource that needs accounts. @throws {Error} */
+export function checkResourceNeeds(
+  { needs, uri, cacheScope }: Resource,
+): void {
+  if (!needs) return;
+  if (cacheScope === "public") {
+    throw new Error("what is read with a person's account cannot be public");
+  }
+  if (!hasSeveral(needs)) return;
+  if (parseUriTemplate(uri).variables.includes(ACCOUNT)) return;
+  throw new Error(
+    `where a person may have several accounts, its uri needs {${ACCOUNT}}`,
+  );
+}

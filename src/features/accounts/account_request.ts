@@ -1,0 +1,68 @@
+/**
+ * The requests of a tool at a service. Each remembers what it was sent with, as
+ * others run at the same time: a late refusal says nothing of a newer key.
+ *
+ * @module
+ */
+import type {
+  AccountFetch,
+  OAuthAccount,
+  PersonalKey,
+  UpstreamAccount,
+} from "../../authoring/account.ts";
+import { accountFetch } from "./account_fetch.ts";
+import type { OpenedAccount } from "./account_keys.ts";
+import type { KeyRefusals } from "./key_refusals.ts";
+
+/** Makes the bound `fetch` with a pasted key, whose refusals are noted. */
+export function keyFetch(
+  service: PersonalKey,
+  open: () => Promise<OpenedAccount>,
+  refusals: KeyRefusals,
+): AccountFetch {
+  return (path, init) => {
+    let used: OpenedAccount;
+    const send = accountFetch(service, async () => (used = await open()).key, {
+      onStatus: (status) => refusals.note(used.found, status),
+    });
+    return send(path, init);
+  };
+}
+
+/**
+ * Makes the bound `fetch` with an access token, which sends again what an old
+ * token has lost.
+ *
+ * @param renew gives a token in place of one that the service has refused;
+ * undefined if there is none
+ * @param onAnswer receives the answers to tokens that were not replaced
+ */
+export function tokenFetch<O extends Pick<OpenedAccount, "key">>(
+  service: OAuthAccount | UpstreamAccount,
+  open: () => Promise<O>,
+  renew: (used: O) => Promise<string | undefined>,
+  onAnswer?: (used: O, answer: Response) => Promise<void>,
+): AccountFetch {
+  return async (path, init) => {
+    let used: O;
+    const send = accountFetch(service, async () => (used = await open()).key);
+    const response = await send(path, init);
+    const isStream = init?.body instanceof ReadableStream;
+    const isRefused = response.status === 401;
+    const fresh = isRefused && !isStream
+      ? await renew(used!).catch(async (error) => {
+        await response.body?.cancel();
+        throw error;
+      })
+      : undefined;
+    if (fresh === undefined) {
+      await onAnswer?.(used!, response);
+      return response;
+    }
+    await response.body?.cancel();
+    return await accountFetch(service, () => Promise.resolve(fresh))(
+      path,
+      init,
+    );
+  };
+}

@@ -1,0 +1,94 @@
+/**
+ * The tokens of people's accounts, which one process at a time refreshes.
+ *
+ * @module
+ */
+import { parseGiven } from "../../core/oauth/given_scopes.ts";
+import type { AccountVault } from "./account_vault.ts";
+import type { AccountRecord } from "./accounts.ts";
+import { isSameAccount } from "./begun_account.ts";
+import { type Database, type Found, isFound } from "../../core/kv/database.ts";
+import { refreshLease } from "../../core/store/refresh_lease.ts";
+
+/** Tokens as they were read. A change fails if there was another since. */
+export interface FoundAccount extends Found<AccountRecord> {
+  /** Names the record, and when the account was connected. */
+  id: string;
+  /** The unsealed text. */
+  tokens: string;
+}
+
+/** True if a record has tokens of the account that it had before. */
+function isStill(record: AccountRecord, before: AccountRecord): boolean {
+  const { label, accountId, oauth: { confirmation } = {} } = before;
+  if (!record.oauth) return false;
+  const isNamed = (label ?? accountId) !== undefined;
+  return isNamed && isSameAccount(record, before) ||
+    confirmation !== undefined && confirmation === record.oauth.confirmation;
+}
+
+export type AccountTokenStore = ReturnType<typeof accountTokenStore>;
+
+export function accountTokenStore(database: Database, vault: AccountVault) {
+  const leases = refreshLease(database);
+
+  /**
+   * Finds the tokens as they are now; undefined if the account is gone, another
+   * one is in its place, or another process has sealed other tokens with a key
+   * that is not here.
+   */
+  async function find(
+    { key, value, tokens: before }:
+      & Found<AccountRecord>
+      & Partial<Pick<FoundAccount, "tokens">>,
+  ): Promise<FoundAccount | undefined> {
+    const entry = await database.get<AccountRecord>(key);
+    // A call goes on with no other account than the one that it has begun with.
+    if (!isFound(entry) || !isStill(entry.value, value)) return undefined;
+    const tokens = await vault.open(entry);
+    if (tokens !== undefined) return known(entry, tokens);
+    // New tokens end the lease: these were only sealed anew.
+    const { leaseUntil } = value;
+    const isSame = leaseUntil !== undefined &&
+      leaseUntil === entry.value.leaseUntil;
+    return isSame && before !== undefined ? known(entry, before) : undefined;
+  }
+
+  /** Names tokens that were unsealed. */
+  function known(found: Found<AccountRecord>, tokens: string): FoundAccount {
+    const id = JSON.stringify([found.key, found.value.createdAt]);
+    return { ...found, id, tokens };
+  }
+
+  return {
+    find,
+    known,
+    async lease(found: FoundAccount): Promise<FoundAccount | undefined> {
+      // Else the new tokens could not be stored, and the old ones are over.
+      await vault.checkSeals();
+      return await leases.lease(found);
+    },
+    release: (leased: FoundAccount) => leases.release(leased),
+    replace(leased: FoundAccount, tokens: string): Promise<boolean> {
+      const given = parseGiven(JSON.parse(tokens).scope);
+      return vault.replace(leased, tokens, given && { given });
+    },
+    waitForRefresh: (found: FoundAccount, signal: AbortSignal) =>
+      leases.waitFor(found, signal),
+
+    /** Has tokens revoked for which the account is no more. */
+    discard: (found: FoundAccount, tokens: string) =>
+      vault.revoke(found, tokens),
+
+    /** Notes that the service takes the tokens no longer, if they are the last. */
+    async end(found: FoundAccount): Promise<void> {
+      const { tokens } = found;
+      for (;;) {
+        const now = await find(found);
+        if (now?.tokens !== tokens) return;
+        const refusedAt = database.now();
+        if (await vault.replace(now, tokens, { refusedAt })) return;
+      }
+    },
+  };
+}

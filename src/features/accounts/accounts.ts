@@ -1,0 +1,248 @@
+/**
+ * The records of people's accounts at other services: all that is kept of them
+ * but their keys, which `account_vault.ts` opens.
+ *
+ * @module
+ */
+import type { Sealed } from "../../core/crypto/sealing.ts";
+import type { Database, Entry, Found } from "../../core/kv/database.ts";
+import { accountKey, rangeOf } from "../../core/kv/keys.ts";
+import type { Leasable } from "../../core/kv/record_leases.ts";
+import {
+  type KnownAccount,
+  newRevocationKey,
+  queueRevocation,
+} from "../../core/store/revocations.ts";
+import type { Write } from "../../core/kv/transaction.ts";
+
+/** The records that are read, or deleted, at a time. */
+const BATCH = 200;
+
+/** The most accounts in whose place one is. */
+const MAX_STANDS_IN_FOR = 5;
+
+/** An account that a call, or durable work, has begun with. */
+export interface BegunAccount extends KnownAccount {
+  /** The time of the beginning, in epoch seconds. */
+  at: number;
+}
+
+/** The last call that used an account. */
+export interface AccountUse {
+  client?: string;
+  tool: string;
+}
+
+export interface AccountRecord extends Leasable, Sealed {
+  subject: string;
+  /** The name of the service. */
+  service: string;
+  /** The name of the account, if there is one. */
+  label?: string;
+  /** The names that it had before. */
+  formerLabels?: readonly string[];
+  /** Tells the account from others of its name, where the service does. */
+  accountId?: string;
+  /**
+   * Accounts in whose place it is, by its person's word: what has begun with them
+   * until then goes on with it.
+   */
+  standsInFor?: readonly BegunAccount[];
+  /** The scopes that were asked for at the service. */
+  scopes?: readonly string[];
+  /** The scopes that the service said it gave, if it did. */
+  given?: readonly string[];
+  /** The origin of the API that a pasted key may be sent to. */
+  api?: string;
+  /** The way in which tokens were got; absent for a key. */
+  oauth?: {
+    /** Names our application at the service. */
+    application: string;
+    /** Names the page on which the person confirmed the account. */
+    confirmation?: string;
+  };
+  createdAt: number;
+  usedAt?: number;
+  usedBy?: AccountUse;
+  /**
+   * The time at which the service did not take its key or token, and since when
+   * not.
+   */
+  refusedAt?: number;
+}
+
+/** An account at its key. */
+export type PlacedAccount = Pick<Found<AccountRecord>, "key" | "value">;
+
+/** An account as its person sees it: without its key. */
+export type ListedAccount =
+  & Omit<
+    AccountRecord,
+    | keyof Sealed
+    | "leaseUntil"
+    | "oauth"
+    | "accountId"
+    | "formerLabels"
+    | "standsInFor"
+  >
+  & {
+    /** Names it for forms. */
+    id: string;
+    /** Names our application at the service; undefined for a key. */
+    application?: string;
+  };
+
+/** Names an account for models, also one without a name. */
+export function accountName(
+  { label = "unnamed" }: Pick<AccountRecord, "label">,
+): string {
+  return label;
+}
+
+export type AccountStore = ReturnType<typeof accountStore>;
+
+/**
+ * Opens the store of what is kept of accounts; it opens no key.
+ *
+ * @param revokeSoon called once tokens are in the queue of revocations
+ */
+export function accountStore(
+  database: Database,
+  revokeSoon: () => unknown = () => {},
+) {
+  /** Reads the accounts of a person. */
+  function read(subject: string): Promise<Found<AccountRecord>[]> {
+    return database.list<AccountRecord>(accountKey(subject));
+  }
+
+  async function forgetAt(
+    key: Deno.KvKey,
+  ): Promise<AccountRecord | undefined> {
+    const gone = await database.change(
+      key,
+      (transaction, { key, value }: Entry<AccountRecord>) => {
+        // Ended, so that no save that was given up brings it back.
+        if (!value) return undefined;
+        transaction.expire(key);
+        queueRevocation(
+          transaction,
+          { key, value },
+          newRevocationKey(database.now()),
+        );
+        return value;
+      },
+    );
+    if (gone?.oauth) revokeSoon();
+    return gone;
+  }
+
+  /** Changes an account, unless another was kept in its place. */
+  function changeKept(
+    { key, value: { createdAt } }: Found<AccountRecord>,
+    change: (record: AccountRecord) => AccountRecord,
+    extraWrites: Write = () => {},
+  ): Promise<boolean> {
+    return database.change(
+      key,
+      (transaction, entry: Entry<AccountRecord>, before) => {
+        const { value, versionstamp } = entry;
+        // The record is unchanged: one of the caller's checks has failed.
+        if (versionstamp === before?.versionstamp) return false;
+        if (value?.createdAt !== createdAt) return false;
+        extraWrites(transaction);
+        transaction.set(key, change(value));
+        return true;
+      },
+    );
+  }
+
+  return {
+    read,
+
+    /** Lists the accounts of a person, by service and name. */
+    async listOf(subject: string): Promise<ListedAccount[]> {
+      const found = await read(subject);
+      return found.map(({ key, value }) => {
+        const { sealed: _s, keyId: _k, leaseUntil: _l, oauth, ...rest } = value;
+        const { accountId: _a, formerLabels: _f, standsInFor: _i, ...account } =
+          rest;
+        return {
+          id: String(key.at(-1)),
+          ...account,
+          ...oauth && { application: oauth.application },
+        };
+      }).sort((a, b) =>
+        `${a.service} ${a.label}` < `${b.service} ${b.label}` ? -1 : 1
+      );
+    },
+
+    /**
+     * Notes that the service does not take the key of an account, or that it does.
+     * The key stays: the service may have meant one resource alone.
+     *
+     * @returns false if the key is there no more, or one of the caller's checks
+     * failed
+     */
+    noteRefusal: (
+      found: Found<AccountRecord>,
+      isRefused: boolean,
+      extraWrites?: Write,
+    ): Promise<boolean> =>
+      changeKept(
+        found,
+        ({ refusedAt = database.now(), ...record }) =>
+          isRefused ? { ...record, refusedAt } : record,
+        extraWrites,
+      ),
+
+    /**
+     * Puts an account in the place of another, for what has begun with that one.
+     *
+     * @returns as `noteRefusal`
+     */
+    standIn: (
+      found: Found<AccountRecord>,
+      begun: BegunAccount,
+      extraWrites: Write,
+    ): Promise<boolean> =>
+      changeKept(
+        found,
+        ({ standsInFor = [], ...record }) => {
+          // Its clock may be ahead of ours.
+          const at = Math.max(database.now(), begun.at);
+          const all = [{ ...begun, at }, ...standsInFor];
+          return { ...record, standsInFor: all.slice(0, MAX_STANDS_IN_FOR) };
+        },
+        extraWrites,
+      ),
+
+    /** Deletes an account of a person; undefined if they have none such. */
+    forget: (subject: string, id: string) => forgetAt(accountKey(subject, id)),
+
+    /** Deletes all accounts of a person, and gives their number. */
+    async forgetAllOf(subject: string): Promise<number> {
+      const found = await read(subject);
+      for (const { key } of found) await forgetAt(key);
+      await database.commit((transaction) =>
+        transaction.delete(accountKey(subject))
+      );
+      return found.length;
+    },
+
+    /** Reads everyone's accounts, some at a time. */
+    async *all(batch = BATCH): AsyncGenerator<Found<AccountRecord>[]> {
+      const whole = rangeOf(accountKey("").slice(0, 1));
+      let range = whole;
+      for (;;) {
+        const { found, last } = await database.listSome<AccountRecord>(
+          range,
+          batch,
+        );
+        // The head of a person's list has no account.
+        yield found.filter(({ value }) => "sealed" in value);
+        if (!last) return;
+        range = { ...whole, start: [...last, ""] };
+      }
+    },
+  };
+}

@@ -1,0 +1,93 @@
+/**
+ * `/account/accounts`: a person's accounts at other services, and the form that
+ * disconnects one.
+ *
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import { titleOf } from "./account_fetch.ts";
+import { redirect } from "../../core/http/browser.ts";
+import { unnamedScopes } from "../../core/oauth/given_scopes.ts";
+import { AccountsSection } from "./accounts_section.tsx";
+import type { ListedAccount } from "./accounts.ts";
+import type { AuthServices } from "../../core/auth/services.ts";
+import type {
+  AccountPart,
+  AccountPlaces,
+} from "../account_page/account_pages.ts";
+import { missingSetting } from "./connect_visit.ts";
+import { printNotice } from "../account_page/notices.ts";
+
+export function accountsPart(services: AuthServices): AccountPart {
+  const { accounts, accountServices } = services;
+  return {
+    name: "accounts",
+    label: "Accounts",
+    title: "Your accounts at other services",
+
+    async show({ session: { subject }, form, now }) {
+      const own = await accounts.listOf(subject);
+      const [on, off] = [false, true].map((isOff) =>
+        [...accountServices.values()].filter((service) =>
+          isOff === (missingSetting(service, services) !== undefined)
+        )
+      );
+      return AccountsSection({
+        ...form,
+        accounts: own.map((account) => {
+          const { tool } = account.usedBy ?? {};
+          const service = accountServices.get(account.service);
+          return {
+            ...account,
+            title: service ? titleOf(service) : account.service,
+            isConnectable: on.some(({ name }) => name === account.service),
+            unnamed: unnamedScopes(account.scopes ?? [], account.given),
+            isRevoked: isRevocable(account, services),
+            toolTitle: tool && services.titleOf(tool),
+          };
+        }),
+        off: off.map(titleOf),
+        offered: on
+          .map(({ name, title = name, several }) => {
+            const isMore = own.some(({ service }) => service === name);
+            return { name, title, several, isMore };
+          })
+          .filter(({ several, isMore }) => several || !isMore),
+        now,
+      });
+    },
+  };
+}
+
+/** True if this server can tell an account's service that its tokens end. */
+export function isRevocable(
+  { service, application }: ListedAccount,
+  { accountClients, vault }: AuthServices,
+): boolean {
+  const client = accountClients.get(service);
+  return vault !== undefined && client?.revokes === true &&
+    client.id === application;
+}
+
+/** Makes the endpoint that disconnects an account of the person. */
+export function disconnection(
+  { signedIn, accounts, places, log }: AuthServices & {
+    places: AccountPlaces;
+  },
+): (c: Context) => Promise<Response> {
+  return async function disconnect(c) {
+    const { id, session: { subject }, form } = await signedIn.findForm(c);
+    const gone = await accounts.forget(subject, form.require("account"));
+    if (gone) {
+      log.audit("Account disconnected", {
+        reference: c.get("reference"),
+        subject,
+        service: gone.service,
+      });
+    }
+    const notice = await printNotice(id, {
+      change: gone ? "disconnected" : "over",
+    });
+    return redirect(c, places.addressOf(form.get("back"), notice));
+  };
+}

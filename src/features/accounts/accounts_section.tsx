@@ -1,0 +1,190 @@
+/** @jsxImportSource @hono/hono/jsx */
+/**
+ * A person's accounts at other services.
+ *
+ * @module
+ */
+import type { ListedAccount } from "./accounts.ts";
+import { AskedOnce } from "../account_page/connection_forms.tsx";
+import { ScopeNames } from "./connect_form.tsx";
+import { AccountName, Refused } from "./connected_account.tsx";
+import { AccountForm, type FormPage } from "../../core/pages/layout.tsx";
+import { ClientName, displayName, ToolTitle } from "../../core/pages/names.tsx";
+import { Moment } from "../../core/pages/times.tsx";
+
+interface AccountInWords extends ListedAccount {
+  /** The service's name for people. */
+  title: string;
+  /** True if it can be connected again. */
+  isConnectable: boolean;
+  /** The title of the tool that used it last. */
+  toolTitle?: string;
+  /** The scopes that were asked for, and that the service did not name. */
+  unnamed?: readonly string[];
+  /** True if the service is told when the account is disconnected. */
+  isRevoked?: boolean;
+}
+
+interface AccountsProps extends FormPage {
+  accounts: readonly AccountInWords[];
+  /** The services at which an account can be connected. */
+  offered: readonly {
+    name: string;
+    title: string;
+    /** True if the person has an account there. */
+    isMore?: boolean;
+  }[];
+  /** The titles of services at which no account can be connected now. */
+  off?: readonly string[];
+  now: number;
+}
+
+export function AccountsSection(
+  { accounts, offered, off = [], now, ...form }: AccountsProps,
+) {
+  return (
+    <section>
+      <div class="card">
+        <p class="soft">
+          Tools of this server act with them as you, in every app that you have
+          connected here. Keys and tokens are kept sealed, and no app sees them.
+        </p>
+        {off.length > 0 && (
+          <p class="note warn">
+            Nothing can be connected at {off.join(", ")}{" "}
+            now, and no tool can act there: the people who run this server have
+            not set it up.
+          </p>
+        )}
+        {accounts.length > 0 && (
+          <ul class="rows">
+            {accounts.map((account) => (
+              <AccountRow {...form} account={account} now={now} />
+            ))}
+          </ul>
+        )}
+        {offered.length > 0 && (
+          <div class="actions rowed">
+            {offered.map(({ name, title, isMore }) => (
+              <a class="button" href={`${form.base ?? ""}/connect/${name}`}>
+                Connect{isMore && " another"} {title}
+              </a>
+            ))}
+          </div>
+        )}
+      </div>
+    </section>
+  );
+}
+
+function AccountRow(
+  { account, now, ...form }: FormPage & {
+    account: AccountInWords;
+    now: number;
+  },
+) {
+  const { id, service, title, label, scopes, isConnectable, refusedAt } =
+    account;
+  const { given = scopes ?? [], unnamed = [] } = account;
+  return (
+    <li>
+      <div class="row-head">
+        <h2 class="row-title">{title}</h2>
+        <div class="buttons">
+          {isConnectable && (
+            <a
+              class="button quiet"
+              href={`${form.base ?? ""}/connect/${service}`}
+            >
+              Replace<span class="visually-hidden">{` ${title}`}</span>
+            </a>
+          )}
+          <AskedOnce label="Disconnect" of={title}>
+            <AfterDisconnecting account={account} />
+            <AccountForm
+              {...form}
+              action="/account/accounts/disconnect"
+              fields={{ account: id }}
+            >
+              <button class="quiet danger" type="submit">
+                Disconnect {label === undefined ? title : displayName(label)}
+              </button>
+            </AccountForm>
+          </AskedOnce>
+        </div>
+      </div>
+      <p class="small soft">
+        As <AccountName label={label} />, connected{" "}
+        <Moment at={account.createdAt} now={now} />,{" "}
+        <LastUse account={account} now={now} />
+        {given.length > 0 && (
+          <>
+            , with the scopes <ScopeNames scopes={given} />
+          </>
+        )}
+        {unnamed.length > 0 && (
+          <>
+            , not named: <ScopeNames scopes={unnamed} />
+          </>
+        )}
+      </p>
+      {refusedAt !== undefined && (
+        <p class="note warn">
+          <Refused title={title} account={account} now={now} />
+          {isConnectable && (
+            <>
+              {" "}
+              <a href={`${form.base ?? ""}/connect/${service}`}>
+                {scopes === undefined
+                  ? "Replace it, or try it again"
+                  : "Connect it again"}
+              </a>
+            </>
+          )}
+        </p>
+      )}
+    </li>
+  );
+}
+
+/** The words for what becomes of a key, or of tokens, at the service. */
+function AfterDisconnecting(
+  { account: { title, scopes, isRevoked } }: { account: AccountInWords },
+) {
+  return (
+    <p class="small">
+      {scopes === undefined
+        ? (
+          <>
+            Its key is deleted here. It stays good at{" "}
+            {title}: delete it there too, if no one else needs it.
+          </>
+        )
+        : isRevoked
+        ? <>Its tokens are deleted here, and {title} is told that they end.</>
+        : (
+          <>
+            Its tokens are deleted here. {title}{" "}
+            cannot be told: end the app's access there too.
+          </>
+        )}
+    </p>
+  );
+}
+
+function LastUse(
+  { account: { usedAt, usedBy, toolTitle }, now }: {
+    account: AccountInWords;
+    now: number;
+  },
+) {
+  if (usedAt === undefined || usedBy === undefined) return <>never used</>;
+  return (
+    <>
+      last used <Moment at={usedAt} now={now} /> by {usedBy.client === undefined
+        ? "an app"
+        : <ClientName name={usedBy.client} />} with{" "}
+      <ToolTitle tool={usedBy.tool} toolTitle={toolTitle} />
+    </>
+  );
+}

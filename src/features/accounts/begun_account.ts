@@ -1,0 +1,47 @@
+/**
+ * The account at a service that a call, or durable work, has begun with: it goes
+ * on with no other, unless its person says so.
+ *
+ * @module
+ */
+import type { AccountRecord, BegunAccount } from "./accounts.ts";
+import type { Found } from "../../core/kv/database.ts";
+import type { KnownAccount } from "../../core/store/revocations.ts";
+
+/** The accounts that were begun with, by the names of their services. */
+export type BegunAccounts = Readonly<Record<string, BegunAccount>>;
+
+/** True if two are one account: by its service's id of it, or by its name. */
+export function isSameAccount(one: KnownAccount, other: KnownAccount): boolean {
+  return one.accountId !== undefined && other.accountId !== undefined
+    ? one.accountId === other.accountId
+    : one.label === other.label;
+}
+
+/** Picks the accounts at a service. */
+export function ofService(
+  all: readonly Found<AccountRecord>[],
+  { name }: { name: string },
+): Found<AccountRecord>[] {
+  return all.filter(({ value }) => value.service === name);
+}
+
+/** Finds the account that was begun with, or the one in its place. */
+export function findBegun(
+  own: readonly Found<AccountRecord>[],
+  begun: BegunAccount,
+): Found<AccountRecord> | undefined {
+  const found = own.find(({ value }) => isSameAccount(value, begun)) ??
+    // Two accounts may have had one name, but not one id.
+    own.find(({ value: { accountId, formerLabels } }) =>
+      (accountId === undefined || begun.accountId === undefined) &&
+      formerLabels?.includes(begun.label ?? "")
+    );
+  if (found && found.value.refusedAt === undefined) return found;
+  return own.find(({ value }) =>
+    value.standsInFor?.some((it) =>
+      it.at >= begun.at && it.label === begun.label &&
+      it.accountId === begun.accountId
+    )
+  ) ?? found;
+}

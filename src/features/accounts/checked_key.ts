@@ -1,0 +1,53 @@
+/**
+ * A key that a service has taken, on its way through the page on which its
+ * person confirms the account: it travels sealed for their session, and nothing
+ * is stored meanwhile.
+ *
+ * @module
+ */
+import { seal, unseal } from "../../core/crypto/seal.ts";
+import { deriveKey } from "../../core/oauth/data_key.ts";
+
+/** The time for which it may be confirmed, in seconds. */
+export const CHECKED_SECONDS = 600;
+
+export interface CheckedKey {
+  key: string;
+  /** The name of its account. */
+  label?: string;
+  /** A fingerprint of the service's own id of the account. */
+  id?: string;
+  /** The scopes that the service said it gave. */
+  given?: readonly string[];
+  /** Names the page, for tokens: what is sent twice is kept once. */
+  confirmation?: string;
+  /** The end of the time for it, once it was shown. */
+  expiresAt?: number;
+  /** The key of the queue in which tokens wait to be revoked if not kept. */
+  revocation?: Deno.KvKey;
+}
+
+/** Opens the checked keys of a session, for one person and one service. */
+export function checkedKeys(sessionId: string, context: string) {
+  const sealingKey = deriveKey(sessionId, "checked key");
+  return {
+    seal(checked: CheckedKey, now: number): Promise<string> {
+      const expiresAt = now + CHECKED_SECONDS;
+      // One that is shown again ends as it would have.
+      const text = JSON.stringify({ expiresAt, ...checked });
+      return seal(sealingKey, text, context);
+    },
+
+    /** Opens one; undefined for one of another session, or an old one. */
+    async open(
+      sealed: string | undefined,
+      now: number,
+    ): Promise<CheckedKey | undefined> {
+      if (sealed === undefined) return undefined;
+      const checked: CheckedKey & { expiresAt: number } | undefined =
+        await unseal(sealingKey, sealed, context)
+          .then(JSON.parse, () => undefined);
+      return checked && checked.expiresAt > now ? checked : undefined;
+    },
+  };
+}

@@ -1,0 +1,162 @@
+/** @jsxImportSource @hono/hono/jsx */
+/**
+ * The pages on which a person sees the account that they connect, before and
+ * after it is kept.
+ *
+ * @module
+ */
+import type { ListedAccount } from "./accounts.ts";
+import {
+  ConnectForm,
+  type ConnectProps,
+  LabelField,
+  ScopeNames,
+  SignedInAs,
+} from "./connect_form.tsx";
+import {
+  AccountName,
+  GoOnWith,
+  WaitsForAccount,
+} from "./connected_account.tsx";
+import { CardPage } from "../../core/pages/layout.tsx";
+import { Moment } from "../../core/pages/times.tsx";
+
+/**
+ * The account that a key or a token is of, before it is kept. Send it with
+ * `forms: "self"`.
+ */
+export function ConfirmPage(
+  props: ConnectProps & {
+    label?: string;
+    /** The name under which it is kept, where another account has its name. */
+    keptAs?: string;
+    checked: string;
+    /** The account in whose place it is kept. */
+    replaced?: Pick<ListedAccount, "label" | "createdAt">;
+    /** The scopes that were asked for, and that the service did not name. */
+    unnamed?: readonly string[];
+    /** True if what waits has begun with another account. */
+    isOther?: boolean;
+    /** The reason why it could not be kept yet. */
+    refusal?: string;
+  },
+) {
+  const { title, label, keptAs, scopes, checked, replaced, refusal, now } =
+    props;
+  const { unnamed = [] } = props;
+  return (
+    <CardPage {...props} title={`Connect ${title}`}>
+      {refusal !== undefined && (
+        <p class="note warn" role="alert">{refusal} Nothing was kept.</p>
+      )}
+      <p class="note good" role="status">
+        {scopes === undefined
+          ? <>The key works.</>
+          : <>You have allowed it. Nothing is kept yet.</>}
+      </p>
+      <p class="lead">
+        {label === undefined
+          ? <>{title} does not say which account of yours it is.</>
+          : scopes === undefined
+          ? (
+            <>
+              {title} says that it is the key of <AccountName label={label} />.
+            </>
+          )
+          : (
+            <>
+              {title} says that you are <AccountName label={label} /> there.
+            </>
+          )}
+      </p>
+      {keptAs !== label && (
+        <p>
+          Another account of yours has that name: it is kept as{" "}
+          <AccountName label={keptAs} />.
+        </p>
+      )}
+      {unnamed.length > 0 && (
+        <p class="note warn">
+          {title} did not say that you allowed{" "}
+          <ScopeNames scopes={unnamed} />. What needs that may be refused there.
+        </p>
+      )}
+      {replaced && (
+        <p>
+          It takes the place of{" "}
+          <AccountName label={replaced.label} />, connected{" "}
+          <Moment at={replaced.createdAt} now={now} />.
+        </p>
+      )}
+      {props.isOther && (
+        <p class="note warn">
+          <WaitsForAccount {...props} />{" "}
+          It does not go on with this one, unless you say so once it is kept.
+        </p>
+      )}
+      <dl class="facts">
+        <SignedInAs {...props} />
+      </dl>
+      <ConnectForm
+        {...props}
+        label="Keep it"
+        fields={{ checked }}
+        backTo={unnamed.length > 0 ? title : undefined}
+      >
+        {label === undefined && props.several && <LabelField />}
+      </ConnectForm>
+    </CardPage>
+  );
+}
+
+/** The page after an account was connected. Send it with `forms: "self"`. */
+export function ConnectedPage(
+  { account, ...props }: ConnectProps & { account: ListedAccount },
+) {
+  const { base = "", title, several, name, asked } = props;
+  return (
+    <CardPage {...props} title={`${title} is connected`}>
+      <p class="note good" role="status">
+        {account.label === undefined
+          ? `Connected. ${title} does not say whose ${
+            account.scopes === undefined ? "key" : "account"
+          } it is.`
+          : (
+            <>
+              Connected as <AccountName label={account.label} />.
+            </>
+          )}
+      </p>
+      {asked?.begun?.others.includes(account.id)
+        ? (
+          <>
+            <p class="note warn">
+              <WaitsForAccount asked={asked} />{" "}
+              It has not gone on with this one.
+            </p>
+            <GoOnWith {...props} account={account} />
+            <p>
+              <a href={`${base}/connect/${name}?w=${asked.id}`}>
+                Connect the account that it waits for
+              </a>
+            </p>
+          </>
+        )
+        : (
+          <p>
+            You can go back to your app. If it does not go on by itself, ask it
+            again.
+          </p>
+        )}
+      <p>
+        <a href={`${base}/account/accounts`}>Your accounts</a>
+        {several && (
+          <>
+            {" · "}
+            <a href={`${base}/connect/${name}`}>Connect another</a>
+          </>
+        )}
+      </p>
+    </CardPage>
+  );
+}

@@ -1,0 +1,230 @@
+/**
+ * `/connect/:name`: the page on which people connect an account at another
+ * service, by a key of theirs or by OAuth. Its address is worth nothing: anyone
+ * who opens it connects an account of their own, once they have signed in. `?w=`
+ * names the wait of a call, and is no use to anyone but its person.
+ *
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import type { PersonalKey } from "../../authoring/account.ts";
+import { SealingError } from "../../core/store/own_sealing.ts";
+import { titleOf } from "./account_fetch.ts";
+import { redirect } from "../../core/http/browser.ts";
+import { goesTo } from "./account_place.ts";
+import type { Parameters } from "../../core/oauth/parameters.ts";
+import { ConnectedPage } from "./confirm_page.tsx";
+import { ConnectPage, ConnectSignInPage } from "./connect_page.tsx";
+import { page } from "../../core/pages/respond.ts";
+import type { AccountRecord } from "./accounts.ts";
+import { ofService } from "./begun_account.ts";
+import type { Found } from "../../core/kv/database.ts";
+import type { AuthServices } from "../../core/auth/services.ts";
+import { signedOut } from "../account_page/signed_in.ts";
+import { accountAuthorization } from "./account_authorization.ts";
+import { formsOf, type Visit } from "./connect_pages.ts";
+import { connectVisits, labelOf } from "./connect_visit.ts";
+import { checkKey, KeyRefusal, parseKey } from "./pasted_key.ts";
+import {
+  answerConnecting,
+  begunAccountOf,
+  noWait,
+} from "../questions/wait_pages.ts";
+
+const NO_ACCOUNT = "This account is not connected any more.";
+
+export function connectEndpoints(services: AuthServices) {
+  const { baseUrl, frame, signedIn, log } = services;
+  const visits = connectVisits(services);
+  const authorization = accountAuthorization(services, visits);
+
+  /** Checks a key, and keeps it or asks if it is the one that was meant. */
+  async function connectKey(
+    c: Context,
+    visit: Visit & { service: PersonalKey },
+    form: Parameters,
+  ): Promise<Response> {
+    const { service } = visit;
+    visits.countTry(visit);
+    const key = parseKey(service, form.get("key") ?? "");
+    const told = await checkKey(service, key, log);
+    // A page for the name that the service tells, or that only its person knows.
+    if (told.label !== undefined || service.several && service.check) {
+      return await visits.confirm(c, visit, { key, ...told });
+    }
+    const label = labelOf(visit, { key }, form.get("label"));
+    return await visits.keep(c, visit, { key, ...told, label });
+  }
+
+  async function connect(
+    c: Context,
+    visit: Visit,
+    form: Parameters,
+  ): Promise<Response> {
+    const checked = await visits.openConfirmed(visit, form.get("checked"));
+    if (checked) {
+      const label = labelOf(visit, checked, form.get("label"));
+      return await visits.keep(c, visit, { ...checked, label });
+    }
+    const { service } = visit;
+    return service.kind === "account"
+      ? await authorization.start(c, visit)
+      : await connectKey(c, { ...visit, service }, form);
+  }
+
+  /** Sends the person to the service again, who had not allowed all of it. */
+  async function goBack(
+    c: Context,
+    visit: Visit,
+    form: Parameters,
+  ): Promise<Response> {
+    await authorization.discard(visit, form.get("checked"));
+    return await authorization.start(c, visit);
+  }
+
+  /** Finds an account that a form names. */
+  async function findAccount(
+    { person: { session: { subject } }, service, vault }: Visit,
+    form: Parameters,
+  ): Promise<Found<AccountRecord> | undefined> {
+    const id = form.require("account");
+    return ofService(await vault.find(subject, true), service)
+      .find(({ key }) => key.at(-1) === id);
+  }
+
+  /** Lets what waits for one account go on with another. */
+  async function letGoOn(
+    c: Context,
+    visit: Visit,
+    form: Parameters,
+  ): Promise<Response> {
+    const { person, service, vault, wait } = visit;
+    const found = await findAccount(visit, form);
+    const begun = wait?.state === "open" ? begunAccountOf(wait) : undefined;
+    if (!begun) throw new KeyRefusal("Nothing waits for it any more.");
+    if (!found) throw new KeyRefusal(NO_ACCOUNT);
+    const stays = await signedIn.staysAllowed(person);
+    if (!await vault.standIn(found, begun, stays)) throw signedOut();
+    log.audit("Account put in the place of another", {
+      reference: c.get("reference"),
+      subject: person.session.subject,
+      service: service.name,
+    });
+    return await visits.goOn(c, visit, found.value.label);
+  }
+
+  /** Takes a key into use again that the service has refused, if it takes it. */
+  async function tryAgain(
+    c: Context,
+    visit: Visit,
+    form: Parameters,
+  ): Promise<Response> {
+    const { person, service, vault } = visit;
+    visits.countTry(visit);
+    const found = await findAccount(visit, form);
+    const key = found && goesTo(found.value, service)
+      ? await vault.open(found)
+      : undefined;
+    if (!found || key === undefined) {
+      throw new KeyRefusal(NO_ACCOUNT);
+    }
+    await checkKey(service, key, log);
+    const stays = await signedIn.staysAllowed(person);
+    if (!await vault.noteRefusal(found, false, stays)) throw signedOut();
+    return await visits.goOn(c, visit, found.value.label);
+  }
+
+  return {
+    /** Answers `GET /connect/:name`. */
+    async show(c: Context): Promise<Response> {
+      const found = visits.find(c);
+      const { service } = found;
+      const { w, connected } = c.req.query();
+      const person = await signedIn.find(c);
+      if (!person) {
+        const query = w ? `?${new URLSearchParams({ w })}` : "";
+        const props = {
+          ...frame,
+          title: titleOf(service),
+          back: `connect/${service.name}${query}`,
+          options: services.choice.options(c),
+        };
+        return page(c, ConnectSignInPage(props), { forms: "any" });
+      }
+      signedIn.checkAllowed(person);
+      const wait = await visits.findWait(w, person, service);
+      if (w && !wait && connected === undefined) {
+        return noWait(c, person, services);
+      }
+      const props = await visits.propsOf({ ...found, person, wait });
+      // Only an account that is there: an address could say anything.
+      const account = connected === undefined
+        ? undefined
+        : props.connected.find(({ label = "" }) => label === connected);
+      const content = account
+        ? ConnectedPage({ ...props, account })
+        : ConnectPage(props);
+      return page(c, content, { forms: formsOf(found) });
+    },
+
+    /** Answers `POST /connect/:name`. */
+    async answer(c: Context): Promise<Response> {
+      const found = visits.find(c);
+      // The tokens of an account that is not kept yet are longer than a key.
+      const { form, ...person } = await signedIn.findForm(c, 64 * 1024);
+      signedIn.checkAllowed(person);
+      const wait = await visits.findWait(form.get("w"), person, found.service);
+      const visit = { ...found, person, wait };
+      const act = {
+        connect,
+        again: tryAgain,
+        back: goBack,
+        "go-on": letGoOn,
+      }[form.get("answer") ?? ""];
+      if (!act) {
+        await authorization.discard(visit, form.get("checked"));
+        if (wait) await answerConnecting(visit, "decline", services);
+        return redirect(c, `${baseUrl}/account/accounts`);
+      }
+      try {
+        return await act(c, visit, form);
+      } catch (error) {
+        const isRefusal = error instanceof KeyRefusal;
+        if (!isRefusal && !(error instanceof SealingError)) throw error;
+        if (isRefusal) noteRefusal(c, visit, error);
+        const words = isRefusal ? error.message : `${error.message}.`;
+        const { status } = isRefusal ? {} : error;
+        const sealed = form.get("checked");
+        return await visits.showAgain(c, visit, sealed, words, status);
+      }
+    },
+
+    /** Answers `GET /connect/:name/callback`. */
+    async finish(c: Context): Promise<Response> {
+      const found = visits.find(c);
+      const person = await signedIn.find(c);
+      const { visit, answer } = await authorization.open(c, found, person);
+      try {
+        return await authorization.finish(c, visit, answer);
+      } catch (error) {
+        if (!(error instanceof KeyRefusal)) throw error;
+        noteRefusal(c, visit, error);
+        return await visits.refuse(c, visit, error.message);
+      }
+    },
+  };
+}
+
+/** Notes for the log at which service nothing was kept, and what it answered. */
+function noteRefusal(
+  c: Context,
+  { service: { name } }: Visit,
+  { answered }: KeyRefusal,
+): void {
+  c.set(
+    "refusal",
+    answered === undefined
+      ? `nothing was kept for ${name}`
+      : `${name} answered ${answered}`,
+  );
+}

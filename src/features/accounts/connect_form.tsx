@@ -1,0 +1,123 @@
+/** @jsxImportSource @hono/hono/jsx */
+/**
+ * The form with which a person connects an account, and its parts.
+ *
+ * @module
+ */
+import type { Child } from "@hono/hono/jsx";
+import type { ListedAccount } from "./accounts.ts";
+import type { AskingInWords } from "./connected_account.tsx";
+import { displayName } from "../../core/pages/names.tsx";
+import { AccountForm, Fact, type PageProps } from "../../core/pages/layout.tsx";
+
+/** The service of a page. */
+interface ServiceInWords {
+  name: string;
+  /** Its name for people. */
+  title: string;
+  /** The host of its API. */
+  host: string;
+  /** The author's words that tell where it gives out keys. */
+  help?: string;
+  /** The scopes to ask for; undefined where people paste keys. */
+  scopes?: readonly string[];
+  /** The scopes that are asked for besides, if the service has them. */
+  usual?: readonly string[];
+  /** True if a person may connect several accounts there. */
+  several?: boolean;
+  /** True if the person has to name the account. */
+  asksLabel: boolean;
+}
+
+export interface ConnectProps extends PageProps, ServiceInWords {
+  person: string;
+  /** The accounts that the person has connected there. */
+  connected: readonly ListedAccount[];
+  /** The call that waits for it. */
+  asked?: AskingInWords;
+  csrf: string;
+  now: number;
+}
+
+/** The names of scopes, with commas between them. */
+export function ScopeNames({ scopes }: { scopes: readonly string[] }) {
+  return (
+    <>
+      {scopes.map((scope, index) => (
+        <>
+          {index > 0 && ", "}
+          <code>{scope}</code>
+        </>
+      ))}
+    </>
+  );
+}
+
+/** The field in which a person names an account. */
+export function LabelField() {
+  return (
+    <label>
+      What to call this account
+      <input
+        type="text"
+        name="label"
+        required
+        maxlength={80}
+        autocomplete="off"
+        placeholder="Such as: work"
+      />
+    </label>
+  );
+}
+
+/** The person who is signed in. */
+export function SignedInAs(
+  { base = "", person }: Pick<ConnectProps, "base" | "person">,
+) {
+  return (
+    <Fact term="As whom">
+      You are signed in as{" "}
+      <strong>
+        <bdi>{displayName(person)}</bdi>
+      </strong>. Not you? <a href={`${base}/account`}>Sign out</a> first.
+    </Fact>
+  );
+}
+
+/** The form of a page, with the call that waits. */
+export function ConnectForm(
+  { base, csrf, name, asked, label, fields, backTo, children }:
+    & Pick<ConnectProps, "base" | "csrf" | "name" | "asked">
+    & {
+      label: string;
+      fields?: Readonly<Record<string, string>>;
+      /** The service to which a further button leads again. */
+      backTo?: string;
+      children?: Child;
+    },
+) {
+  return (
+    <AccountForm
+      base={base}
+      csrf={csrf}
+      action={`/connect/${name}`}
+      fields={{ ...fields, ...asked && { w: asked.id } }}
+      autocomplete="off"
+    >
+      {children}
+      <div class="actions">
+        <button class="primary" type="submit" name="answer" value="connect">
+          {label}
+        </button>
+        {backTo !== undefined && (
+          <button type="submit" name="answer" value="back" formnovalidate>
+            Go to {backTo} again
+          </button>
+        )}
+        <button type="submit" name="answer" value="not-now" formnovalidate>
+          Not now
+        </button>
+      </div>
+    </AccountForm>
+  );
+}

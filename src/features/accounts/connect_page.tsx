@@ -1,0 +1,153 @@
+/** @jsxImportSource @hono/hono/jsx */
+/**
+ * The page on which a person connects an account at another service: which
+ * service, who asks, as whom they are signed in, and one field for a key, or a
+ * button that leads to the service.
+ *
+ * @module
+ */
+import {
+  ConnectForm,
+  type ConnectProps,
+  LabelField,
+  ScopeNames,
+  SignedInAs,
+} from "./connect_form.tsx";
+import { ConnectedAccount, WaitsForAccount } from "./connected_account.tsx";
+import { ClientNameAndBadge, ToolTitle } from "../../core/pages/names.tsx";
+import { CardPage, Fact, type PageProps } from "../../core/pages/layout.tsx";
+import {
+  type ProviderOption,
+  SignInForm,
+} from "../../core/pages/provider_buttons.tsx";
+
+/**
+ * The form, after a refusal with its reason. Send it with `forms: "self"`, and
+ * with `"any"` where it leads to the service.
+ */
+export function ConnectPage(props: ConnectProps & { refusal?: string }) {
+  const { title, host, help, scopes, connected, refusal } = props;
+  const token = scopes === undefined ? "key" : "token";
+  return (
+    <CardPage {...props} title={`Connect ${title}`}>
+      {refusal !== undefined && (
+        <p class="note warn" role="alert">
+          {refusal} Nothing was kept.
+        </p>
+      )}
+      <p class="lead">
+        Tools of this server will act at <strong>{host}</strong> as you
+        {scopes === undefined
+          ? <>, with a key of yours.</>
+          : <>. You allow it at {title}, which sends you back here.</>}
+      </p>
+      <dl class="facts">
+        <WhoAsks {...props} />
+        {help !== undefined && (
+          <Fact term="Where you find the key">
+            <bdi>{help}</bdi>
+          </Fact>
+        )}
+        {scopes !== undefined && <ScopesAsked {...props} scopes={scopes} />}
+        <Fact term={`What happens to the ${token}`}>
+          It is kept sealed here, for this server's tools to use at{" "}
+          {host}. Neither the app nor its assistant is given it.
+        </Fact>
+        {connected.length > 0 && (
+          <Fact term="Connected now">
+            {connected.map((account) => (
+              <ConnectedAccount {...props} account={account} />
+            ))}
+            {!props.several && (
+              <p class="small soft">The new {token} takes its place.</p>
+            )}
+          </Fact>
+        )}
+        <SignedInAs {...props} />
+      </dl>
+      {scopes === undefined
+        ? (
+          <ConnectForm {...props} label="Connect">
+            <label>
+              Your key
+              <input
+                type="password"
+                name="key"
+                required
+                autocomplete="off"
+                spellcheck={false}
+              />
+            </label>
+            {props.asksLabel && <LabelField />}
+          </ConnectForm>
+        )
+        : <ConnectForm {...props} label={`Go to ${title}`} />}
+    </CardPage>
+  );
+}
+
+/** The scopes to ask for, those apart that were not allowed before. */
+function ScopesAsked(
+  { scopes, connected, usual = [] }:
+    & Pick<ConnectProps, "connected" | "usual">
+    & { scopes: readonly string[] },
+) {
+  const added = scopes.filter((scope) =>
+    connected.length > 0 &&
+    connected.every(({ scopes = [] }) => !scopes.includes(scope))
+  );
+  const others = scopes.filter((scope) => !added.includes(scope));
+  return (
+    <>
+      {added.length > 0 && (
+        <Fact term="Not allowed yet">
+          <ScopeNames scopes={added} />
+        </Fact>
+      )}
+      {others.length > 0 && (
+        <Fact term={added.length > 0 ? "Allowed before" : "The scopes there"}>
+          <ScopeNames scopes={others} />
+        </Fact>
+      )}
+      {usual.length > 0 && (
+        <Fact term="Besides, if it has them">
+          <ScopeNames scopes={usual} />
+        </Fact>
+      )}
+    </>
+  );
+}
+
+/** The page for someone who has not signed in. `forms: "any"`. */
+export function ConnectSignInPage(
+  { title, back, options, ...page }: PageProps & {
+    title: string;
+    back: string;
+    options: readonly ProviderOption[];
+  },
+) {
+  return (
+    <CardPage {...page} title={`Connect ${title}`}>
+      <p class="lead">
+        Sign in first. An account at {title}{" "}
+        is connected to you alone, no matter who sent you this link.
+      </p>
+      <SignInForm base={page.base} back={back} options={options} />
+    </CardPage>
+  );
+}
+
+function WhoAsks({ asked }: Pick<ConnectProps, "asked">) {
+  if (asked === undefined) return null;
+  const { client, begun: _, ...tool } = asked;
+  return (
+    <Fact term="Who asks">
+      <ClientNameAndBadge client={client} /> for <ToolTitle {...tool} />
+      {asked.begun && (
+        <p>
+          <WaitsForAccount asked={asked} />
+        </p>
+      )}
+    </Fact>
+  );
+}

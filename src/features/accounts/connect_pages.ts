@@ -1,0 +1,220 @@
+/**
+ * The pages of a person's visit to one service, before an account is kept.
+ *
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import type {
+  ConnectableService,
+  OAuthAccount,
+} from "../../authoring/account.ts";
+import { now } from "../../core/clock.ts";
+import { titleOf } from "./account_fetch.ts";
+import { mintCsrf } from "../../core/http/browser.ts";
+import { unnamedScopes } from "../../core/oauth/given_scopes.ts";
+import { personName } from "../../core/oauth/person.ts";
+import { ConfirmPage } from "./confirm_page.tsx";
+import type { ConnectProps } from "./connect_form.tsx";
+import { ConnectPage } from "./connect_page.tsx";
+import { page } from "../../core/pages/respond.ts";
+import {
+  accountIdOf,
+  type NewAccount,
+  originOf,
+  placeAmong,
+} from "./account_place.ts";
+import type { BegunAccount } from "./accounts.ts";
+import { findBegun, isSameAccount, ofService } from "./begun_account.ts";
+import type { AccountVault } from "./account_vault.ts";
+import type { Wait } from "../questions/waits.ts";
+import { type AccountClient, USUAL_SCOPES } from "./account_client.ts";
+import type { AuthServices } from "../../core/auth/services.ts";
+import type { SignedIn } from "../account_page/signed_in.ts";
+import { type CheckedKey, checkedKeys } from "./checked_key.ts";
+import { askingClient, begunAccountOf } from "../questions/wait_pages.ts";
+
+/** A service as it is set up here. */
+export interface ConnectedService {
+  service: ConnectableService;
+  vault: AccountVault;
+  /** Our client there; undefined where people paste keys. */
+  client?: AccountClient;
+}
+
+export interface Visit extends ConnectedService {
+  person: SignedIn;
+  /** The call that waits, if the address named one. */
+  wait?: Wait;
+}
+
+export function connectPages(services: AuthServices) {
+  const { frame, accounts, clock } = services;
+
+  /** Opens the page that shows a person the account that they would keep. */
+  const pagesOf = (visit: Visit) =>
+    checkedKeys(visit.person.id, contextOf(visit, visit.person));
+
+  async function propsOf(visit: Visit): Promise<ConnectProps> {
+    const { person: { id, session }, service, wait } = visit;
+    const own = await accounts.listOf(session.subject);
+    const begun = wait && begunAccountOf(wait);
+    return {
+      ...frame,
+      name: service.name,
+      title: titleOf(service),
+      host: new URL(service.api).host,
+      ...service.kind === "personalKey"
+        ? { help: service.help }
+        : { scopes: service.scopes ?? [], usual: usualScopes(service) },
+      several: service.several,
+      asksLabel: service.several === true && !service.check,
+      person: personName(session),
+      connected: own.filter((it) => it.service === service.name)
+        .map(({ scopes, given, ...account }) => {
+          const unnamed = unnamedScopes(scopes ?? [], given);
+          const named = scopes?.filter((it) => !unnamed.includes(it));
+          return { ...account, scopes: named, given };
+        }),
+      ...wait?.state === "open" && {
+        asked: {
+          id: wait.id!,
+          client: askingClient(wait, services),
+          tool: wait.tool,
+          toolTitle: services.titleOf(wait.tool),
+          ...begun && {
+            begun: {
+              label: begun.label,
+              others: await othersThan(begun, visit),
+            },
+          },
+        },
+      },
+      csrf: mintCsrf(id),
+      now: now(clock),
+    };
+  }
+
+  /** Lists the ids of accounts with which what has begun does not go on. */
+  async function othersThan(
+    begun: BegunAccount,
+    { person: { session: { subject } }, service, vault }: Visit,
+  ): Promise<string[]> {
+    return ofService(await vault.find(subject, true), service)
+      .filter((it) => !findBegun([it], begun))
+      .map(({ key }) => String(key.at(-1)));
+  }
+
+  /** Shows the account before it is kept, with the reason why it was not yet. */
+  async function confirm(
+    c: Context,
+    visit: Visit,
+    checked: CheckedKey,
+    refused: { refusal?: string; status?: number } = {},
+  ): Promise<Response> {
+    const { service, vault, wait } = visit;
+    const account = newAccount(visit, checked);
+    const begun = wait?.state === "open" ? begunAccountOf(wait) : undefined;
+    const own = await vault.find(account.subject, true);
+    const { replaced, label: keptAs } = placeAmong(own, account);
+    const { refusal, status } = refused;
+    const unnamed = unnamedScopes(account.scopes ?? [], account.given);
+    const content = ConfirmPage({
+      ...await propsOf(visit),
+      label: checked.label,
+      keptAs,
+      checked: await pagesOf(visit).seal(checked, now(clock)),
+      replaced: replaced?.value,
+      unnamed,
+      isOther: begun && checked.label !== undefined &&
+        !isSameAccount(begun, account),
+      refusal,
+    });
+    // One of its buttons may lead to the service.
+    const forms = unnamed.length > 0 ? formsOf({ service }) : "self";
+    return page(c, content, { forms, status });
+  }
+
+  /** Opens an account that its person has confirmed. */
+  const openConfirmed = (visit: Visit, sealed: string | undefined) =>
+    pagesOf(visit).open(sealed, now(clock));
+
+  /** Shows the page again, with the reason why nothing was kept. */
+  async function refuse(
+    c: Context,
+    visit: Visit,
+    refusal: string,
+    status = 400,
+  ): Promise<Response> {
+    const content = ConnectPage({ ...await propsOf(visit), refusal });
+    return page(c, content, { forms: formsOf(visit), status });
+  }
+
+  return {
+    propsOf,
+    confirm,
+    openConfirmed,
+    refuse,
+
+    /** Shows the page again that was sent, with the reason and all it had. */
+    async showAgain(
+      c: Context,
+      visit: Visit,
+      sealed: string | undefined,
+      refusal: string,
+      status?: number,
+    ): Promise<Response> {
+      const checked = await openConfirmed(visit, sealed);
+      return checked
+        ? await confirm(c, visit, checked, { refusal, status })
+        : await refuse(c, visit, refusal, status);
+    },
+  };
+}
+
+/**
+ * Names a person's visit to a service as it is set up now. What was begun with
+ * another application, other scopes or another API is begun anew.
+ */
+export function contextOf(
+  { service, client }: ConnectedService,
+  { session: { subject } }: SignedIn,
+): string {
+  const { name, api, scopes } = { scopes: undefined, ...service };
+  return JSON.stringify([subject, name, client?.id, scopes, api]);
+}
+
+/** Makes the account that a person would keep. */
+export function newAccount(
+  { person, service, client }: Visit,
+  { label, id, given, confirmation }: CheckedKey,
+): NewAccount {
+  const { subject } = person.session;
+  const { name, several } = service;
+  const accountId = accountIdOf({ subject, service: name }, id);
+  return {
+    subject,
+    service: name,
+    several,
+    ...label !== undefined && { label },
+    ...accountId !== undefined && { accountId },
+    ...service.kind === "account"
+      ? {
+        scopes: service.scopes,
+        ...given !== undefined && { given },
+        oauth: { application: client!.id, confirmation },
+      }
+      : { api: originOf(service) },
+  };
+}
+
+/** Lists the scopes that are asked for besides, if the service has them. */
+function usualScopes({ issuer, scopes = [] }: OAuthAccount): string[] {
+  return issuer === undefined
+    ? []
+    : USUAL_SCOPES.filter((it) => !scopes.includes(it));
+}
+
+/** The targets that the forms of a service's page may have. */
+export function formsOf({ service }: Pick<Visit, "service">): "self" | "any" {
+  return service.kind === "account" ? "any" : "self";
+}

@@ -1,0 +1,63 @@
+/**
+ * The question by which a person is asked to connect an account.
+ *
+ * @module
+ */
+import type { ConnectableService } from "../../authoring/account.ts";
+import { titleOf } from "./account_fetch.ts";
+import { AskedQuestion } from "../../core/protocol/question.ts";
+import type { AccountRecord, BegunAccount } from "./accounts.ts";
+import { refusalWords } from "./key_refusals.ts";
+import { connectAddress, type WaitPages } from "../questions/page_questions.ts";
+
+/** An account that is missing. */
+export interface MissingAccount {
+  /** Its record, if it is there, but of no use. */
+  record?: AccountRecord;
+  /** The account that was begun with. */
+  begun?: BegunAccount;
+}
+
+/** Makes the question for an account, or for a key that works. */
+export function connectQuestion(
+  pages: WaitPages,
+  service: ConnectableService,
+  { record, begun }: MissingAccount,
+): AskedQuestion {
+  const url = connectAddress(pages, service.name);
+  const { at: _, ...account } = begun ?? {};
+  return new AskedQuestion(
+    "elicitation/create",
+    {
+      mode: "url",
+      message: wordsFor(service, record, begun?.label),
+      url,
+      ...begun && { begun: account },
+    },
+    `connect-${service.name}`,
+    new URL(url).origin,
+  );
+}
+
+/** Makes the words that let a model choose one of several accounts. */
+export function choiceOf(
+  pages: WaitPages,
+  service: ConnectableService,
+  names: readonly string[],
+): string {
+  return `The person has these accounts at ${titleOf(service)}: ${
+    names.join(", ")
+  }. Name one of them in the argument "account", or give the person this ` +
+    `link to connect another: ${connectAddress(pages, service.name)}`;
+}
+
+function wordsFor(
+  service: ConnectableService,
+  record: AccountRecord | undefined,
+  label: string | undefined,
+): string {
+  const which = label === undefined ? "" : ` ${label}`;
+  const words = `Connect your account${which} at ${titleOf(service)}`;
+  const refusal = record ? refusalWords(service, record) : "";
+  return refusal === "" ? words : `${refusal}${words} again`;
+}

@@ -1,0 +1,170 @@
+/**
+ * A person's visit to the page on which they connect an account at one service,
+ * and the end of it: an account that is kept, and calls that go on.
+ *
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import type { ConnectableService } from "../../authoring/account.ts";
+import { accountSetting } from "../../authoring/oauth_account.ts";
+import { fingerprint } from "../../core/crypto/crypto.ts";
+import { HttpError } from "../../core/errors.ts";
+import { titleOf } from "./account_fetch.ts";
+import { redirect } from "../../core/http/browser.ts";
+import { Buckets, type Rate } from "../../core/http/buckets.ts";
+import { refuseFor } from "../../core/http/rate_limit.ts";
+import type { Wait } from "../questions/waits.ts";
+import type { AuthServices } from "../../core/auth/services.ts";
+import { type SignedIn, signedOut } from "../account_page/signed_in.ts";
+import type { CheckedKey } from "./checked_key.ts";
+import {
+  type ConnectedService,
+  connectPages,
+  newAccount,
+  type Visit,
+} from "./connect_pages.ts";
+import { parseLabel } from "./pasted_key.ts";
+import { answerConnecting, connectsAt } from "../questions/wait_pages.ts";
+
+/** The accounts that one person may have tried. */
+const TRIES: Rate = { burst: 10, perSecond: 1 / 30 };
+
+export type ConnectVisits = ReturnType<typeof connectVisits>;
+
+export function connectVisits(services: AuthServices) {
+  const { baseUrl, signedIn, waits, log } = services;
+  const pages = connectPages(services);
+  const tries = new Buckets(TRIES);
+
+  /** Lets the calls go on that wait for an account, and shows that it is there. */
+  async function goOn(
+    c: Context,
+    visit: Visit,
+    label = "",
+  ): Promise<Response> {
+    await answerConnecting(visit, "accept", services);
+    const w = visit.wait?.id;
+    const query = new URLSearchParams({ connected: label, ...w && { w } });
+    return redirect(c, `${baseUrl}/connect/${visit.service.name}?${query}`);
+  }
+
+  /** Answers a form that came again: the account was kept with it, or not. */
+  async function showKept(
+    c: Context,
+    visit: Visit,
+    { confirmation }: CheckedKey,
+  ): Promise<Response> {
+    const { person: { session }, service, vault } = visit;
+    const own = await vault.find(session.subject, true);
+    const kept = own.find(({ value }) =>
+      value.oauth?.confirmation === confirmation
+    );
+    return kept ? await goOn(c, visit, kept.value.label) : await pages.refuse(
+      c,
+      visit,
+      `${titleOf(service)} does not take this any more. Connect again.`,
+    );
+  }
+
+  return {
+    ...pages,
+    goOn,
+
+    /** Finds the service of an address. @throws {HttpError} if it is off */
+    find(c: Context): ConnectedService {
+      const service = services.accountServices.get(c.req.param("name")!);
+      if (!service) {
+        throw new HttpError(404, "There is nothing at this address");
+      }
+      const { vault } = services;
+      const client = services.accountClients.get(service.name);
+      const missing = missingSetting(service, services);
+      if (vault && !missing) return { service, vault, client };
+      const keeps = vault ? `at ${titleOf(service)}` : "of people";
+      throw new HttpError(
+        503,
+        `This server keeps no accounts ${keeps} at the moment: its operator ` +
+          `has to set ${missing}`,
+        { situation: "accounts off" },
+      );
+    },
+
+    /** Finds the wait that an address names; undefined if it is not theirs. */
+    async findWait(
+      id: string | undefined,
+      { session: { subject } }: SignedIn,
+      service: ConnectableService,
+    ): Promise<Wait | undefined> {
+      const wait = id ? await waits.find(id, subject) : undefined;
+      return wait && connectsAt(wait, baseUrl) === service.name
+        ? wait
+        : undefined;
+    },
+
+    /**
+     * Has tokens revoked that are not kept, unless their account is connected.
+     *
+     * @param afterSeconds the time in which they may still be kept
+     * @returns the key of the queue
+     */
+    async revoke(
+      visit: Visit,
+      checked: CheckedKey,
+      afterSeconds?: number,
+    ): Promise<Deno.KvKey> {
+      const account = newAccount(visit, checked);
+      return await visit.vault.revoke(account, checked.key, afterSeconds);
+    },
+
+    /** Counts a try. @throws {HttpError} 429 for a person who tries too often */
+    countTry({ person: { session: { subject } } }: Visit): void {
+      refuseFor(tries.take(fingerprint(subject)));
+    },
+
+    /** Keeps an account, if the person is still signed in and not blocked. */
+    async keep(
+      c: Context,
+      visit: Visit,
+      checked: CheckedKey,
+    ): Promise<Response> {
+      const { person, vault } = visit;
+      const { key, revocation } = checked;
+      const account = newAccount(visit, checked);
+      const { subject, service } = account;
+      const stays = await signedIn.staysAllowed(person);
+      const keeping = revocation && await vault.keeping(revocation);
+      if (revocation && !keeping) return await showKept(c, visit, checked);
+      const place = await vault.save(account, key, (transaction) => {
+        stays(transaction);
+        keeping?.(transaction);
+      });
+      if (!place) throw signedOut();
+      log.audit("Account connected", {
+        reference: c.get("reference"),
+        subject,
+        service,
+      });
+      return await goOn(c, visit, place.label);
+    },
+  };
+}
+
+/** Names the setting without which no one can connect an account at a service. */
+export function missingSetting(
+  service: ConnectableService,
+  { vault, accountClients }: Pick<AuthServices, "vault" | "accountClients">,
+): string | undefined {
+  if (!vault) return "SECRETS_KEYS";
+  return service.kind === "account" && !accountClients.has(service.name)
+    ? accountSetting(service, "CLIENT_ID")
+    : undefined;
+}
+
+/** Gives the account's name: the one that is known, or the one typed in. */
+export function labelOf(
+  { service }: Visit,
+  { label, key }: CheckedKey,
+  typed: string | undefined,
+): string | undefined {
+  return label ?? (service.several ? parseLabel(typed ?? "", key) : undefined);
+}

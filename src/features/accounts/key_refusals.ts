@@ -1,0 +1,48 @@
+/**
+ * Services that do not take a person's key any more, as the answers of one call
+ * show. The key stays: a service may have meant one resource alone.
+ *
+ * @module
+ */
+import type { AccountService } from "../../authoring/account.ts";
+import { titleOf } from "./account_fetch.ts";
+import { originOf } from "./account_place.ts";
+import type { AccountRecord } from "./accounts.ts";
+import type { AccountVault } from "./account_vault.ts";
+import type { Found } from "../../core/kv/database.ts";
+
+export class KeyRefusals {
+  /** True for the services that have taken their key in this call. */
+  readonly #isTaken = new Map<string, boolean>();
+
+  constructor(private readonly vault: Pick<AccountVault, "noteRefusalLater">) {}
+
+  /**
+   * Notes the status of an answer. A 401 besides another answer of the same call
+   * says nothing of the key.
+   */
+  note(found: Found<AccountRecord>, status: number): void {
+    const { service, refusedAt } = found.value;
+    const before = this.#isTaken.get(service);
+    const isTaken = status < 300;
+    if (!isTaken && (status !== 401 || before)) return;
+    this.#isTaken.set(service, isTaken);
+    const wasTaken = before ?? refusedAt === undefined;
+    if (isTaken !== wasTaken) this.vault.noteRefusalLater(found, !isTaken);
+  }
+}
+
+/** Says why an account that is there is of no use; empty if it may be. */
+export function refusalWords(
+  service: AccountService,
+  { refusedAt, scopes, api }: AccountRecord,
+): string {
+  const title = titleOf(service);
+  if (api !== undefined && api !== originOf(service)) {
+    return `Your key of ${title} was for ${api}, and is not sent elsewhere. `;
+  }
+  if (refusedAt === undefined) return "";
+  const day = new Date(refusedAt * 1000).toISOString().slice(0, 10);
+  const what = scopes === undefined ? "key" : "token";
+  return `${title} did not take your ${what} on ${day}. `;
+}

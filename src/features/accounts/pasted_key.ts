@@ -1,0 +1,144 @@
+/**
+ * A key that a person has pasted: its form, and the service's word on it. All of
+ * that comes before anything is kept.
+ *
+ * @module
+ */
+import type {
+  ConnectableService,
+  PersonalKey,
+} from "../../authoring/account.ts";
+import { ToolError } from "../../authoring/tool.ts";
+import { fingerprint } from "../../core/crypto/crypto.ts";
+import { checkAccount } from "./account_check.ts";
+import { titleOf } from "./account_fetch.ts";
+import { isObject } from "../../core/json.ts";
+import type { Logger } from "../../core/log/log.ts";
+import { withoutHidden } from "../../core/pages/names.tsx";
+import { errorNameOf, framesOf } from "../../core/thrown.ts";
+
+const MAX_KEY_CHARACTERS = 4096;
+
+/** The longest name of an account, in characters. */
+const MAX_LABEL_CHARACTERS = 80;
+
+/** A key that is not kept; the message tells its person why. */
+export class KeyRefusal extends Error {
+  /** @param answered the status with which the service has answered */
+  constructor(message: string, readonly answered?: number) {
+    super(message);
+  }
+}
+
+/** Parses a pasted key. @throws {KeyRefusal} */
+export function parseKey({ shape, title }: PersonalKey, text: string): string {
+  const key = text.trim();
+  if (key === "") throw new KeyRefusal("Paste the key first.");
+  if (key.length > MAX_KEY_CHARACTERS) {
+    throw new KeyRefusal(
+      `This has ${key.length} characters, more than a key has.`,
+    );
+  }
+  if (/[^\x21-\x7e]/.test(key)) {
+    throw new KeyRefusal(
+      "A key is one line of letters, digits and signs, without a space. Copy " +
+        "the key alone.",
+    );
+  }
+  if (shape && key.search(shape) < 0) {
+    throw new KeyRefusal(`This does not look like a key of ${title}.`);
+  }
+  return key;
+}
+
+/** Parses the name of the account of a key. @throws {KeyRefusal} */
+export function parseLabel(text: string, key: string): string {
+  const label = cleanName(text, key);
+  if (label === "" || label.length > MAX_LABEL_CHARACTERS) {
+    throw new KeyRefusal(
+      `Name the account, in at most ${MAX_LABEL_CHARACTERS} characters.`,
+    );
+  }
+  return label;
+}
+
+/** Makes a name fit to store, and to show to apps. @throws {KeyRefusal} */
+function cleanName(text: string, key: string): string {
+  const name = withoutHidden(text);
+  if (name.includes(key)) {
+    throw new KeyRefusal("The name of the account must not hold the key.");
+  }
+  return name;
+}
+
+/** Gives the name of an account that a service has told; undefined if it is none. */
+export function nameTold(told: unknown, key: string): string | undefined {
+  return typeof told === "string"
+    ? shortened(cleanName(told, key)) || undefined
+    : undefined;
+}
+
+/** An account as a service has told of it. */
+export interface ToldAccount {
+  /** A fingerprint of the service's own id of it. */
+  id?: string;
+  label?: string;
+}
+
+/** Makes what a service has told fit to keep. @throws {KeyRefusal} */
+export function accountTold(told: unknown, key: string): ToldAccount {
+  const { id, label = told } = isObject(told) ? told : {} as ToldAccount;
+  const name = nameTold(label, key);
+  return {
+    ...typeof id === "string" && id !== "" && { id: fingerprint(id) },
+    ...name !== undefined && { label: name },
+  };
+}
+
+/**
+ * Lets a service check a key. Returns what it tells of the account.
+ *
+ * @throws {KeyRefusal} unless the service takes the key
+ */
+export async function checkKey(
+  service: ConnectableService,
+  key: string,
+  log: Logger,
+): Promise<ToldAccount> {
+  if (!service.check) return {};
+  const title = titleOf(service);
+  try {
+    const answer = await checkAccount(service, key);
+    if (!answer) throw new KeyRefusal(`${title} did not answer. Try again.`);
+    const { told } = answer;
+    if (!(told instanceof Response)) return accountTold(told, key);
+    checkStatus(told, title);
+    return {};
+  } catch (error) {
+    if (error instanceof KeyRefusal) throw error;
+    if (error instanceof ToolError) throw new KeyRefusal(error.message);
+    log.warning("A key could not be checked", {
+      service: service.name,
+      // Without its message, which may quote the service, and that the key.
+      error: `${errorNameOf(error) ?? "An exception"}${framesOf(error)}`,
+    });
+    throw new KeyRefusal(`${title} gave no answer that says if it takes it.`);
+  }
+}
+
+/** Shortens a name that a service has told, so that no two become the same. */
+function shortened(name: string): string {
+  if (name.length <= MAX_LABEL_CHARACTERS) return name;
+  const beginning = [...name].slice(0, MAX_LABEL_CHARACTERS / 2 - 10).join("");
+  return `${beginning}… ${fingerprint(name).slice(0, 8)}`;
+}
+
+function checkStatus({ ok, status }: Response, title: string): void {
+  if (ok) return;
+  throw new KeyRefusal(
+    status === 429 || status >= 500
+      ? `${title} cannot say now if it takes this key (${status}). Try again later.`
+      : `${title} does not take this key (${status}).`,
+    status,
+  );
+}

@@ -1,0 +1,148 @@
+/**
+ * The way of tokens through the queue of revocations: one process at a time
+ * tries, and another one after it, if it has died or the service did not answer.
+ *
+ * @module
+ */
+import { fingerprint } from "../../core/crypto/crypto.ts";
+import type { Sealing } from "../../core/crypto/sealing.ts";
+import { accountSeals } from "./account_seals.ts";
+import type { AccountRecord } from "./accounts.ts";
+import type { Database, Found, KeyRange } from "../../core/kv/database.ts";
+import { revocationKey } from "../../core/kv/keys.ts";
+import {
+  isOtherAccount,
+  type RevocationRecord,
+} from "../../core/store/revocations.ts";
+import type { Write } from "../../core/kv/transaction.ts";
+
+/** The time for which a process may try, before another one does. */
+const LEASE_SECONDS = 120;
+
+/** The pauses between tries, in seconds: each is twice as long as the last. */
+const FIRST_PAUSE_SECONDS = 60;
+const MAX_PAUSE_SECONDS = 60 * 60;
+
+/** The revocations that are read at a time. */
+const BATCH = 20;
+
+type Queued = Found<RevocationRecord>;
+
+/** Opens the queue, which opens no tokens. */
+export function revocationQueue(database: Database) {
+  /** Moves a record to another time; undefined if another process was faster. */
+  async function move(
+    { value: before, ...found }: Queued,
+    dueSeconds: number,
+    tries: number,
+  ): Promise<Queued | undefined> {
+    const key = revocationKey(dueSeconds, String(found.key.at(-1)));
+    const value = { ...before, tries };
+    const versionstamp = await database.commit((transaction) =>
+      transaction.check(found).delete(found.key).set(key, value)
+    );
+    return versionstamp === undefined
+      ? undefined
+      : { key, value, versionstamp };
+  }
+
+  return {
+    /** Reads the revocations that are due, or all, some at a time. */
+    async *read(untilSeconds = database.now()): AsyncGenerator<Queued[]> {
+      let range: KeyRange = {
+        start: revocationKey(0),
+        end: revocationKey(untilSeconds + 1),
+      };
+      for (;;) {
+        const { found, last } = await database.listSome<RevocationRecord>(
+          range,
+          BATCH,
+        );
+        yield found;
+        if (!last) return;
+        range = { ...range, start: [...last, ""] };
+      }
+    },
+
+    /** Takes a revocation for this process; undefined if another has it. */
+    take: (found: Queued) =>
+      move(found, database.now() + LEASE_SECONDS, found.value.tries + 1),
+
+    /** Puts a revocation off. Returns false if there is no time left for it. */
+    async putOff(taken: Queued): Promise<boolean> {
+      const { tries, expiresAt } = taken.value;
+      const pause = FIRST_PAUSE_SECONDS * 2 ** (tries - 1);
+      const next = database.now() + Math.min(pause, MAX_PAUSE_SECONDS);
+      if (next >= expiresAt) return false;
+      await move(taken, next, tries);
+      return true;
+    },
+
+    /** Has tokens revoked now that were to be later. */
+    async hasten(key: Deno.KvKey): Promise<void> {
+      const found = await database.find<RevocationRecord>(key);
+      if (found) await move(found, database.now(), found.value.tries);
+    },
+
+    /**
+     * Makes the write that takes tokens out of the queue, which are kept;
+     * undefined if their revocation has begun.
+     */
+    async keeping(key: Deno.KvKey): Promise<Write | undefined> {
+      const found = await database.find(key);
+      return found &&
+        ((transaction) => void transaction.check(found).delete(key));
+    },
+
+    /** Removes a revocation that is done. */
+    async drop(taken: Queued): Promise<void> {
+      await database.commit((transaction) =>
+        transaction.check(taken).delete(taken.key)
+      );
+    },
+  };
+}
+
+/** Opens what the queue has, with the keys of the operator. */
+export function queuedTokens(database: Database, sealing: Sealing) {
+  const { open, openTokens } = accountSeals(sealing);
+
+  return {
+    /**
+     * Opens the tokens of a revocation; undefined if their person has connected
+     * what may be the same account again, or uses the same token.
+     *
+     * @throws {Error} if that cannot be known, or no key opens them
+     */
+    async open({ value }: Queued): Promise<string | undefined> {
+      const { account, service } = value;
+      const text = await openTokens(value);
+      if (text === undefined) throw new Error("No key opens these tokens");
+      const { accessToken } = JSON.parse(text);
+      const all = await database.list<AccountRecord>(account.slice(0, 2));
+      for (
+        const found of all.filter(({ value }) => value.service === service)
+      ) {
+        const { label: name, accountId } = found.value;
+        const label = name === undefined ? name : fingerprint(name);
+        if (!isOtherAccount({ label, accountId }, value)) return undefined;
+        // A pasted key, from before the service was one of OAuth, is no token.
+        const other = found.value.oauth && await open(found);
+        if (other && JSON.parse(other).accessToken === accessToken) {
+          return undefined;
+        }
+      }
+      return text;
+    },
+
+    /** Seals tokens anew, if that was done with an old key. */
+    async reseal(queued: Queued): Promise<boolean> {
+      const { value } = queued;
+      if (value.keyId === sealing.keyId) return true;
+      const text = await sealing.unseal(value);
+      if (text === undefined) return false;
+      const record = { ...value, ...await sealing.seal(text) };
+      return await database.replace(queued, record) !== undefined;
+    },
+  };
+}

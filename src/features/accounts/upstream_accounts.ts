@@ -1,0 +1,195 @@
+/**
+ * A caller's accounts at services behind the sign-in provider, which gives their
+ * access tokens in exchange for that of the sign-in.
+ *
+ * @module
+ */
+import type {
+  Account,
+  AccountNeeds,
+  UpstreamAccount,
+} from "../../authoring/account.ts";
+import type { Context } from "../../authoring/context.ts";
+import { ToolError } from "../../authoring/tool.ts";
+import { UpstreamError } from "../../core/provider/provider.ts";
+import type { Caller } from "../../core/caller.ts";
+import type { TokenExchange } from "../../core/token_exchange.ts";
+import { isConnectable } from "./account_needs.ts";
+import { HttpError } from "../../core/errors.ts";
+import { titleOf } from "./account_fetch.ts";
+import { type Logger, logRepeated } from "../../core/log/log.ts";
+import { isMachineSubject, parseJwtBinding } from "../../core/oauth/subject.ts";
+import { providerOf } from "../../core/settings/token_exchange.ts";
+import type { ListedProvider } from "../../core/settings/providers.ts";
+import { tokenFetch } from "./account_request.ts";
+import type { Acting } from "../../core/mcp/exchange/author_code.ts";
+import { CallContext } from "../../core/mcp/exchange/call_context.ts";
+import { GivenKeys } from "./given_keys.ts";
+
+interface Parts {
+  log: Logger;
+  /** The listed providers. */
+  providers: readonly ListedProvider[];
+}
+
+/** The accounts of one call. */
+export class UpstreamAccounts {
+  /** The tokens that the call was given. */
+  readonly given = new GivenKeys();
+
+  private constructor(
+    private readonly services: readonly UpstreamAccount[],
+    private readonly exchange: TokenExchange,
+    private readonly log: Logger,
+  ) {}
+
+  /**
+   * Finds the accounts of a call, and gets a token of each; undefined if it needs
+   * none.
+   *
+   * @throws {ToolError} when the caller cannot have one, or the provider refuses
+   * @throws {ChallengeError} when the sign-in is over
+   */
+  static async find(
+    context: Context,
+    needs: AccountNeeds,
+    { log, providers }: Parts,
+  ): Promise<UpstreamAccounts | undefined> {
+    const services = Object.values(needs).filter((it) => !isConnectable(it));
+    if (services.length === 0) return undefined;
+    const { authenticated } = CallContext.askingOf(context).work;
+    const exchange = authenticated?.exchange;
+    for (const service of services) {
+      const reason = reasonAgainst(service, context.caller, {
+        hasSignIn: exchange !== undefined,
+        providers,
+      });
+      if (reason === undefined) continue;
+      throw new ToolError(
+        `This acts at ${titleOf(service)} as a person who has signed in with ` +
+          `the provider in front of it, and ${reason}.`,
+      );
+    }
+    const found = new UpstreamAccounts(services, exchange!, log);
+    await found.#check();
+    return found;
+  }
+
+  /**
+   * Gets a token for each service, before anything runs. A provider that does
+   * not answer is no obstacle: the tool is told when it acts there.
+   *
+   * @throws {ToolError} when the provider refuses
+   * @throws {ChallengeError} when the sign-in is over
+   */
+  async #check(): Promise<void> {
+    await Promise.all(this.services.map(async (service) => {
+      try {
+        await this.#token(service);
+      } catch (error) {
+        const isOver = !(error instanceof ToolError);
+        if (isOver || !isUnavailable(error.cause)) throw error;
+      }
+    }));
+  }
+
+  /** Makes the account at a service. */
+  at(service: UpstreamAccount, acting: Acting): Account {
+    const open = async () => ({ key: (await this.#token(service))! });
+    return {
+      fetch: acting.fetch(
+        tokenFetch(service, open, async ({ key }) => {
+          try {
+            return await this.#token(service, key);
+          } catch (error) {
+            // The tool is given the answer of the service.
+            if (error instanceof ToolError) return undefined;
+            throw error;
+          }
+        }),
+      ),
+      reveal: () => acting.do(async () => (await open()).key),
+    };
+  }
+
+  async #token(
+    service: UpstreamAccount,
+    refused?: string,
+  ): Promise<string | undefined> {
+    try {
+      const token = await this.exchange.token(service, refused);
+      if (token !== undefined) this.given.add(token);
+      return token;
+    } catch (error) {
+      if (error instanceof UpstreamError) {
+        logRepeated(this.log, "A token could not be exchanged", {
+          service: service.name,
+          error,
+        });
+      } else if (!isUnavailable(error)) throw error;
+      throw new ToolError(refusalWords(service, error), { cause: error });
+    }
+  }
+}
+
+/** Says why a caller has no account at a service; undefined if they may. */
+function reasonAgainst(
+  service: UpstreamAccount,
+  { door, subject, binding, ...caller }: Caller,
+  { hasSignIn, providers }: Pick<Parts, "providers"> & { hasSignIn: boolean },
+): string | undefined {
+  if (isMachineSubject(subject)) {
+    return "this client acts for itself, for no person";
+  }
+  if (door === "token") {
+    return "an access token that a person made has no sign-in behind it: " +
+      "they have to connect a client that signs them in";
+  }
+  if (door !== "oauth" && door !== "jwt") return "no one is signed in";
+  const home = providerOf(service, providers);
+  if (!home) {
+    return "no provider of this server exchanges tokens for it: its operator " +
+      "has to look at what the start of the server says";
+  }
+  if (!hasSignIn) return "this client has no sign-in of a person there";
+  const id = door === "jwt" ? parseJwtBinding(binding)[0] : caller.provider;
+  return id === home.id
+    ? undefined
+    : "this person has signed in with another one";
+}
+
+/** True if the provider does not answer: a later call may work. */
+function isUnavailable(error: unknown): boolean {
+  return error instanceof UpstreamError
+    ? error.kind === "unavailable"
+    : error instanceof HttpError &&
+      error.situation === "provider unavailable";
+}
+
+/** Says, for the model, who has to do what. */
+function refusalWords(service: UpstreamAccount, error: unknown): string {
+  const title = titleOf(service);
+  const { scopes = [] } = service;
+  const { kind, code } = error as Partial<UpstreamError>;
+  const end = "Calling again does not help.";
+  if (isUnavailable(error)) {
+    return `The sign-in provider gives no access to ${title} now: try again later.`;
+  }
+  if (code === "consent_required") {
+    return `The sign-in provider has no consent for ${title}: an ` +
+      `administrator there has to allow ${scopes.join(" and ")} to the ` +
+      `application of this server. ${end}`;
+  }
+  if (kind === "dead") {
+    return `The sign-in provider gives access to ${title} only after the ` +
+      `person has signed in again (${code}): they have to end the connection ` +
+      "of this client on the account page of this server, and to connect it " +
+      `again. If that changes nothing, its operator has to see the log. ${end}`;
+  }
+  if (kind === "denied") {
+    return `The sign-in provider does not let this person use ${title}. ${end}`;
+  }
+  const why = code === undefined ? "" : ` (${code})`;
+  return `The sign-in provider gives this server no access to ${title}${why}: ` +
+    `its operator has to set the application right there. ${end}`;
+}

@@ -1,0 +1,123 @@
+/**
+ * The documents by which a server is found: public, and the same for everyone.
+ *
+ * @module
+ * @see https://llmstxt.org
+ */
+import { type Context, Hono } from "@hono/hono";
+import { type About, aboutLinks } from "../../authoring/about.ts";
+import type { Config } from "../../core/settings/config.ts";
+import { fingerprint } from "../../core/crypto/crypto.ts";
+import type { Catalogue } from "../../core/catalogue/catalogue.ts";
+import { isForModels } from "../views/view_resource.ts";
+import {
+  aiCatalog,
+  CARD_TYPE,
+  CATALOG_TYPE,
+  type ServerCard,
+  serverCard,
+} from "./server_card.ts";
+
+const MAX_AGE_SECONDS = 3600;
+
+/** Makes the routes of these documents, below the server's own path. */
+export function discoveryRoutes(
+  { config, about, baseUrl, catalogue }: {
+    config: Config;
+    about: About;
+    baseUrl: string;
+    catalogue: Catalogue;
+  },
+): Hono {
+  const app = new Hono();
+  const { serverInfo } = catalogue;
+  const card = serverCard({ serverInfo, about, baseUrl });
+  const { operator } = about;
+  if (config.serverCard) {
+    app.get("/mcp/server-card", sendJson(card, CARD_TYPE));
+    app.get(
+      "/.well-known/ai-catalog.json",
+      sendJson(aiCatalog({ card, baseUrl, operator }), CATALOG_TYPE),
+    );
+  }
+  const tools = [...catalogue.tools.values()].filter(isForModels);
+  app.get(
+    "/llms.txt",
+    send(
+      llmsText({ card, about, baseUrl, tools, hasCard: config.serverCard }),
+      "text/markdown; charset=utf-8",
+    ),
+  );
+  const { openaiChallenge } = config;
+  if (openaiChallenge !== undefined) {
+    // The body is the token and nothing else, not even a line end.
+    app.get(
+      "/.well-known/openai-apps-challenge",
+      send(openaiChallenge, "text/plain; charset=utf-8"),
+    );
+  }
+  return app;
+}
+
+function sendJson(document: unknown, type: string) {
+  return send(JSON.stringify(document), type);
+}
+
+/** Sends a text that clients may cache and revalidate. */
+function send(body: string, type: string): (c: Context) => Response {
+  const etag = `"${fingerprint(body)}"`;
+  return (c) => {
+    c.header("ETag", etag);
+    c.header("Access-Control-Expose-Headers", "ETag");
+    c.header("Cache-Control", `public, max-age=${MAX_AGE_SECONDS}`);
+    const known = c.req.header("if-none-match")?.split(",") ?? [];
+    const isKnown = known.some((it) => it.trim().replace(/^W\//, "") === etag);
+    if (isKnown) return c.body(null, 304);
+    c.header("Content-Type", type);
+    c.header("X-Content-Type-Options", "nosniff");
+    return c.body(body);
+  };
+}
+
+/** Makes the document at `/llms.txt`, in Markdown. */
+function llmsText(
+  { card, about, baseUrl, tools, hasCard }: {
+    card: ServerCard;
+    about: About;
+    baseUrl: string;
+    tools: readonly { name: string; title?: string }[];
+    /** True if the card is served. */
+    hasCard: boolean;
+  },
+): string {
+  const [{ url }] = card.remotes;
+  const more = aboutLinks(about);
+  return [
+    `# ${card.title ?? card.name}`,
+    `> ${card.description}`,
+    `This is a server of the Model Context Protocol (MCP). Its address for ` +
+    `MCP clients, over Streamable HTTP, is ${url}. It is not called with a ` +
+    `browser or by fetching pages.`,
+    ...(tools.length > 0
+      ? [
+        "Its tools:",
+        tools.map(({ name, title }) =>
+          `- \`${name}\`${title === undefined ? "" : `: ${title}`}`
+        ).join("\n"),
+      ]
+      : []),
+    "## Connect",
+    [
+      `- [How to connect](${baseUrl}/): for each client, what to do`,
+      ...hasCard
+        ? [`- [Server card](${url}/server-card): the same for programs`]
+        : [],
+    ].join("\n"),
+    ...(more.length > 0
+      ? [
+        "## Optional",
+        more.map(([label, address]) => `- [${label}](${address})`).join("\n"),
+      ]
+      : []),
+  ].join("\n\n") + "\n";
+}

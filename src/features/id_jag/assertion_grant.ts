@@ -1,0 +1,126 @@
+/**
+ * An access token for the assertion of an identity provider, without any page.
+ *
+ * @see MCP extension io.modelcontextprotocol/enterprise-managed-authorization
+ * @module
+ */
+import { now } from "../../core/clock.ts";
+import { OAuthError } from "../../core/errors.ts";
+import { type Client, clientName } from "../../core/oauth/client.ts";
+import type { Grant } from "../../core/oauth/grant.ts";
+import { openGrantFor } from "../../core/oauth/new_grant.ts";
+import {
+  checkIdentityAssertion,
+  JWT_BEARER_GRANT_TYPE,
+  printIssuer,
+} from "./identity_assertion.ts";
+import { invalidGrant, type Parameters } from "../../core/oauth/parameters.ts";
+import { resourceOf } from "../../core/oauth/resource.ts";
+import {
+  grantableScopes,
+  OFFLINE_ACCESS,
+  opensNothing,
+  parseScope,
+  scopesWithin,
+} from "../../core/oauth/scope.ts";
+import {
+  isSubjectOfOther,
+  issuerId,
+  subjectOf,
+} from "../../core/oauth/subject.ts";
+import type { IssuedTokens } from "../../core/oauth/token_response.ts";
+import type { Write } from "../../core/kv/transaction.ts";
+import type { VerifyAssertion } from "./assertion_issuers.ts";
+import type { AuthServices } from "../../core/auth/services.ts";
+
+/**
+ * Redeems assertions, for scopes that the identity provider and the rules of
+ * this server both allow. There is no refresh token: the client asks the
+ * identity provider again instead.
+ */
+export function assertionGrant(
+  services: AuthServices & { verifyAssertion: VerifyAssertion },
+) {
+  const { baseUrl, providers, subjectIds, scopes: known, lifetimes } = services;
+  const { verifyAssertion, identityRecheck, effectiveScopes, clock } = services;
+  const { assertions, accessTokens, grants } = services;
+  return async function redeem(
+    parameters: Parameters,
+    client: Client,
+    /** True if the client has authenticated. */
+    isProven: boolean,
+  ): Promise<{ tokens: IssuedTokens; grant: Grant }> {
+    const assertion = parameters.require("assertion");
+    const asked = parseScope(parameters.get("scope"));
+
+    // The client, which must have authenticated.
+    const { clientId, metadata } = client;
+    if (!isProven || !metadata.grant_types.includes(JWT_BEARER_GRANT_TYPE)) {
+      throw new OAuthError(
+        "unauthorized_client",
+        `${JWT_BEARER_GRANT_TYPE} is for clients that prove who they are and ` +
+          "list it in grant_types",
+      );
+    }
+
+    // The assertion: its signature, then its claims.
+    const { by, claims, identity: asserted } = await verifyAssertion(assertion);
+    const { scopes: allowed, ...once } = checkIdentityAssertion(claims, {
+      tenant: by.tenant,
+      clientId,
+      baseUrl,
+      now: now(clock),
+    });
+
+    // The person, and the scopes that the client wants for them.
+    const wanted = grantableScopes(
+      asked.length > 0 ? asked : allowed ?? [],
+      known,
+    ).filter((scope) => scope !== OFFLINE_ACCESS);
+    const id = issuerId(by);
+    const identity = providers.vouched(id, asserted);
+    const subject = subjectOf(id, identity);
+    // A rule with a bare subject is about a person of a sign-in provider.
+    const isNamedAlone = providers.all.some((it) => it.id === id) &&
+      !isSubjectOfOther(identity.subject, subjectIds, id);
+    const kept = identityRecheck.reduce(identity);
+    const requested = openGrantFor(lifetimes.accessTokenSeconds, {
+      kind: "assertion",
+      issuer: baseUrl,
+      resource: resourceOf(baseUrl),
+      subject,
+      identity: isNamedAlone ? kept : { ...kept, subject },
+      clientId,
+      clientName: clientName(client),
+      scopes: wanted,
+      assertedBy: printIssuer(by),
+      now: now(clock),
+    });
+
+    // The operator's rules, and the ceiling of the identity provider.
+    const isOut = !effectiveScopes({ ...requested, scopes: [] }) ||
+      await grants.isKnownBlocked(subject);
+    if (isOut) {
+      throw invalidGrant("This account may not sign in here");
+    }
+    const effective = effectiveScopes(requested, scopesWithin(wanted, allowed));
+    if (!effective || opensNothing(effective.scopes) && !opensNothing(wanted)) {
+      throw new OAuthError(
+        "invalid_scope",
+        "None of the requested scopes may be granted to this account",
+      );
+    }
+    const grant = { ...requested, scopes: effective.scopes };
+
+    // Last, because it can be done once: the same commit marks the assertion as
+    // used. One whose request was answered with 503 may be used again.
+    const used = { issuer: `assertion of ${printIssuer(by)}`, ...once };
+    let using: Write | undefined = assertions.using(used);
+    while (using) {
+      const tokens = await accessTokens.issue(grant, using);
+      if (tokens) return { tokens, grant };
+      using = await assertions.usingAgain(used);
+    }
+    throw invalidGrant("The assertion was used before");
+  };
+}

@@ -1,0 +1,121 @@
+/**
+ * The identity providers whose assertions are trusted, and the verification of
+ * these assertions.
+ *
+ * @module
+ */
+import {
+  createRemoteJWKSet,
+  customFetch,
+  decodeJwt,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+} from "jose";
+import type { Identity } from "../../core/caller.ts";
+import { type Clock, now } from "../../core/clock.ts";
+import { OAuthError } from "../../core/errors.ts";
+import { ID_JAG_TYPE, type TrustedIssuer } from "./identity_assertion.ts";
+import { invalidGrant } from "../../core/oauth/parameters.ts";
+import { isFaultOfJwt, verifySignedJwt } from "../../core/oauth/signed_jwt.ts";
+import { discovery } from "../../core/provider/discovery.ts";
+import {
+  addressRuleOf,
+  type MembershipClaims,
+  parseIdentity,
+} from "../../core/provider/identity.ts";
+import {
+  type UpstreamFetch,
+  upstreamFetch,
+} from "../../core/provider/upstream_fetch.ts";
+
+/**
+ * Verifies an assertion's signature and issuer, and gives its claims and the
+ * person that it is about.
+ *
+ * @throws {OAuthError} `invalid_grant`, or `temporarily_unavailable` when the
+ * issuer's keys cannot be read
+ */
+export type VerifyAssertion = (
+  assertion: string,
+) => Promise<{ by: TrustedIssuer; claims: JWTPayload; identity: Identity }>;
+
+/** Makes the verifier for the trusted issuers; nothing is fetched yet. */
+export function assertionVerifier(
+  trusted: readonly TrustedIssuer[],
+  { memberships, clock }: {
+    /** Gives the claims that hold memberships in an issuer's assertions. */
+    memberships(by: TrustedIssuer): MembershipClaims;
+    clock: Clock;
+  },
+): VerifyAssertion {
+  const fetchUpstream = upstreamFetch(fetch);
+  const byIssuer = new Map(trusted.map((by) => [by.issuer, {
+    by,
+    discover: discovery(fetchUpstream, by.issuer),
+    keysOf: keySets(fetchUpstream),
+  }]));
+
+  function issuerOf(assertion: string) {
+    let named: string | undefined;
+    try {
+      named = decodeJwt(assertion).iss;
+    } catch (cause) {
+      throw invalidGrant("assertion must be a JWT", cause);
+    }
+    const found = byIssuer.get(named ?? "");
+    if (found) return found;
+    throw invalidGrant("iss of the assertion is not trusted here");
+  }
+
+  return async function verifyAssertion(assertion) {
+    const { by, discover, keysOf } = issuerOf(assertion);
+    try {
+      const { jwks_uri } = await discover();
+      const { payload } = await verifySignedJwt(assertion, keysOf(jwks_uri), {
+        issuer: by.issuer,
+        typ: ID_JAG_TYPE,
+        requiredClaims: ["sub", "aud", "exp", "iat"],
+        now: now(clock),
+      });
+      return { by, claims: payload, identity: identityIn(by, payload) };
+    } catch (cause) {
+      if (cause instanceof OAuthError) throw cause;
+      throw isFaultOfJwt(cause)
+        ? invalidGrant(
+          `assertion must be a live ${ID_JAG_TYPE} signed by its issuer`,
+          cause,
+        )
+        : new OAuthError(
+          "temporarily_unavailable",
+          "The keys of the assertion's issuer cannot be read",
+          { cause },
+        );
+    }
+  };
+
+  function identityIn(by: TrustedIssuer, claims: JWTPayload): Identity {
+    try {
+      return parseIdentity(claims, {
+        isOwnAddress: addressRuleOf(by.issuer),
+        memberships: memberships(by),
+      });
+    } catch (cause) {
+      throw invalidGrant("sub of the assertion must name a person", cause);
+    }
+  }
+}
+
+/** Makes the reader of key sets. The last one is kept: jose caches its keys. */
+function keySets(
+  fetchUpstream: UpstreamFetch,
+): (uri: string) => JWTVerifyGetKey {
+  let known = "";
+  let keys: JWTVerifyGetKey;
+  return function keysOf(uri) {
+    if (known !== uri) {
+      keys = createRemoteJWKSet(new URL(uri), { [customFetch]: fetchUpstream });
+      known = uri;
+    }
+    return keys;
+  };
+}

@@ -1,0 +1,111 @@
+/**
+ * `GET /account/calls`: the latest calls of a person, and for an operator those
+ * of everyone.
+ *
+ * @module
+ */
+import {
+  type CallFilter,
+  type CallInWords,
+  CallsSection,
+  outcomeOf,
+} from "./calls_section.tsx";
+import { failuresFirst } from "./call_list.ts";
+import type { LedgerStore } from "./ledger.ts";
+import { clientName } from "../../core/oauth/client.ts";
+import { isMachine } from "../../core/oauth/configured_client.ts";
+import { type Grant, ledgerIdOf } from "../../core/oauth/grant.ts";
+import { personName } from "../../core/oauth/person.ts";
+import { machineSubject } from "../../core/oauth/subject.ts";
+import type { AccountPart } from "../account_page/account_pages.ts";
+import type { AuthServices } from "../../core/auth/services.ts";
+import { clientNameOf } from "../account_page/client_words.ts";
+import { ownGrants } from "../account_page/connections_part.ts";
+
+/** The most people whose calls a page shows, and connections of each. */
+const MAX_PEOPLE = 100;
+const MAX_CONNECTIONS = 20;
+
+/** The parts of a server that stores calls. */
+type CallServices = AuthServices & { ledger: LedgerStore };
+
+export function callsPart(services: CallServices): AccountPart {
+  return {
+    name: "calls",
+    label: "Calls",
+    title: "Latest calls",
+    query: ["person", "client", "outcome"],
+
+    async show(
+      { session: { subject }, isOperator, query, form: { base }, now },
+    ) {
+      const { person, client, outcome } = query;
+      const filter: CallFilter = {
+        person,
+        client,
+        outcome: outcomeOf(outcome),
+      };
+      const { grants, hasMore } = isOperator
+        ? await grantsOfPeople(services, filter)
+        : { grants: (await ownGrants(subject, services)).own, hasMore: false };
+      const calls = await callsOf(services, grants, filter, isOperator);
+      return CallsSection({
+        base,
+        calls,
+        filter,
+        isForOperators: isOperator,
+        hasMore,
+        now,
+      });
+    },
+  };
+}
+
+/** Lists the grants of the first people that an operator's search finds. */
+async function grantsOfPeople(
+  { people }: CallServices,
+  { person: search }: CallFilter,
+): Promise<{ grants: Grant[]; hasMore: boolean }> {
+  const page = await people.list({ search, most: MAX_PEOPLE });
+  return {
+    grants: page.people.flatMap((one) => one.grants.slice(0, MAX_CONNECTIONS)),
+    hasMore: page.next !== undefined,
+  };
+}
+
+/** Lists the calls under some grants, and `withMachines` those of machines. */
+async function callsOf(
+  { ledger, configured, titleOf }: CallServices,
+  grants: readonly Grant[],
+  { person, client, outcome }: CallFilter,
+  withMachines: boolean,
+): Promise<CallInWords[]> {
+  const machines = withMachines ? configured.filter(isMachine) : [];
+  const owners = new Map([
+    // A machine's calls are stored longer than its grants.
+    ...machines.map((machine) => {
+      const name = clientName(machine);
+      const owner = { person: name, client: name };
+      return [machineSubject(machine.clientId), owner] as const;
+    }).filter(([, owner]) => holds(owner.person, person)),
+    ...grants.map((grant) => {
+      const owner = { person: personName(grant), client: clientNameOf(grant) };
+      return [ledgerIdOf(grant), owner] as const;
+    }),
+  ].filter(([, owner]) => holds(owner.client, client)));
+  const ledgers = await ledger.list([...owners.keys()]);
+  const calls = [...owners.values()].flatMap((owner, index) =>
+    ledgers[index].map((call) => ({
+      ...call,
+      ...owner,
+      toolTitle: titleOf(call.tool),
+    }))
+  );
+  return failuresFirst(calls).filter((call) =>
+    outcome === undefined || call.outcome === outcome
+  );
+}
+
+function holds(name: string, part = ""): boolean {
+  return name.toLowerCase().includes(part.trim().toLowerCase());
+}

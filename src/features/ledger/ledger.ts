@@ -1,0 +1,185 @@
+/**
+ * The ledger: the latest tool calls of each connection, for the person in whose
+ * name they were made. A call itself writes nothing: ended calls are gathered
+ * in memory, and every few seconds those of many connections are written in one
+ * commit.
+ *
+ * @module
+ */
+import type { Logger } from "../../core/log/log.ts";
+import {
+  type Grant,
+  hasSingleToken,
+  ledgerIdOf,
+} from "../../core/oauth/grant.ts";
+import { detached } from "../../core/telemetry/current.ts";
+import {
+  addCall,
+  type EndedCall,
+  listCalls,
+  type NotedCall,
+} from "./call_list.ts";
+import {
+  type Database,
+  type Entry,
+  type Expiring,
+  MAX_CHECKS,
+} from "../../core/kv/database.ts";
+import { grantKey, ledgerKey } from "../../core/kv/keys.ts";
+
+/** The time between writes: a process that dies loses these calls. */
+const WRITE_MILLISECONDS = 5000;
+
+/** The most grants whose calls may wait; calls of others are not recorded. */
+const MAX_GRANTS = 10_000;
+
+/** The most grants in a commit: each takes two checks. */
+const GRANTS_PER_COMMIT = Math.floor(MAX_CHECKS / 2);
+
+/** The number of tries when other processes write at the same time. */
+const TRIES = 5;
+
+interface LedgerRecord extends Expiring {
+  /** Newest first. */
+  calls: readonly NotedCall[];
+}
+
+/** Calls that wait to be written, by the grant they were made under. */
+type WaitingCalls = Map<string, NotedCall[]>;
+
+export type LedgerStore = ReturnType<typeof ledgerStore>;
+
+/**
+ * Makes the ledger of a database.
+ *
+ * @param options `keepSeconds`: the time for which a call is stored
+ */
+export function ledgerStore(
+  database: Database,
+  { keepSeconds, log }: { keepSeconds: number; log: Logger },
+) {
+  let waiting: WaitingCalls = new Map();
+  let leftOut = 0;
+  let isFailing = false;
+  let isClosed = false;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let writing = Promise.resolve();
+
+  /**
+   * Writes calls of some grants. Returns false if another process wrote at the
+   * same time. Calls of a grant that has ended are dropped.
+   */
+  async function tryWrite(some: WaitingCalls): Promise<boolean> {
+    const grants = await database.getMany<Grant[]>(
+      [...some.keys()].map((grantId) => grantKey(grantId)),
+    );
+    const live = grants.flatMap(({ value }) =>
+      value?.status === "active" ? [value] : []
+    );
+    // A machine has a grant for every token, but one ledger.
+    const owners = [...Map.groupBy(live, ledgerIdOf)];
+    if (owners.length === 0) return true;
+    const ledgers = await database.getMany<LedgerRecord[]>(
+      owners.map(([ledgerId]) => ledgerKey(ledgerId)),
+    );
+    const time = database.now();
+    const oldest = time - keepSeconds;
+    return await database.commit((transaction) => {
+      // A grant that ends meanwhile makes the commit fail, and its ledger ends
+      // with it.
+      transaction.check(...grants, ...ledgers);
+      for (const [index, [, held]] of owners.entries()) {
+        const { key, value } = ledgers[index];
+        const added = held.flatMap(({ id }) => some.get(id)!);
+        const record: LedgerRecord = {
+          calls: listCalls([...added, ...value?.calls ?? []], oldest),
+          // The ledger ends with its grant, unless the next grant continues it.
+          expiresAt: hasSingleToken(held[0])
+            ? time + keepSeconds
+            : Math.min(time + keepSeconds, held[0].expiresAt),
+        };
+        transaction.set(key, record);
+      }
+    }) !== undefined;
+  }
+
+  async function writeSome(some: WaitingCalls): Promise<void> {
+    for (let tries = 0; tries < TRIES; tries++) {
+      if (await tryWrite(some)) return;
+    }
+    putBack(some);
+  }
+
+  async function write(): Promise<void> {
+    const entries = [...waiting];
+    waiting = new Map();
+    if (leftOut > 0) {
+      log.warning("Calls of too many connections for the ledger", { leftOut });
+      leftOut = 0;
+    }
+    while (entries.length > 0) {
+      const some = new Map(entries.splice(0, GRANTS_PER_COMMIT));
+      try {
+        await writeSome(some);
+        isFailing = false;
+      } catch (error) {
+        putBack(some);
+        putBack(new Map(entries));
+        if (!isFailing || isClosed) {
+          log.warning("Calls could not be stored", { error });
+        }
+        isFailing = true;
+        return;
+      }
+    }
+  }
+
+  /** Puts calls back, to be written the next time. */
+  function putBack(some: WaitingCalls): void {
+    for (const [grantId, calls] of some) {
+      const since = waiting.get(grantId) ?? [];
+      waiting.set(grantId, listCalls([...calls, ...since], 0).reverse());
+    }
+  }
+
+  /** Writes the waiting calls, one write at a time. */
+  function flush(): Promise<void> {
+    clearTimeout(timer);
+    timer = undefined;
+    if (waiting.size > 0) writing = writing.then(write).then(startTimer);
+    return writing;
+  }
+
+  function startTimer(): void {
+    if (waiting.size === 0 || isClosed) return;
+    timer ??= detached(() => setTimeout(flush, WRITE_MILLISECONDS));
+  }
+
+  return {
+    /** Notes a call of a grant, and writes it within seconds. */
+    note(grantId: string, call: EndedCall): void {
+      if (isClosed) return;
+      const calls = waiting.get(grantId);
+      if (calls) return addCall(calls, call);
+      if (waiting.size >= MAX_GRANTS) return void leftOut++;
+      waiting.set(grantId, [{ ...call, firstAt: call.at, count: 1 }]);
+      startTimer();
+    },
+
+    /** Lists the calls of each ledger, newest first. */
+    async list(ledgerIds: readonly string[]): Promise<NotedCall[][]> {
+      await flush();
+      const entries: readonly Entry<LedgerRecord>[] = await database.getMany<
+        LedgerRecord[]
+      >(ledgerIds.map(ledgerKey));
+      const oldest = database.now() - keepSeconds;
+      return entries.map(({ value }) => listCalls(value?.calls ?? [], oldest));
+    },
+
+    /** Writes the waiting calls; those that cannot be written are lost. */
+    async close(): Promise<void> {
+      isClosed = true;
+      await flush();
+    },
+  };
+}

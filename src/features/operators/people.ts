@@ -1,0 +1,159 @@
+/**
+ * The people who have grants, for operators: everyone, by name, and those whom
+ * a search finds.
+ *
+ * @module
+ */
+import type { Grant } from "../../core/oauth/grant.ts";
+import {
+  isFoundBy,
+  personSortKey,
+  personTerms,
+  searchWords,
+} from "../../core/oauth/person.ts";
+import type { Database, Found } from "../../core/kv/database.ts";
+import type { GrantStore } from "../../core/store/grants.ts";
+import {
+  peopleRange,
+  type PersonPlace,
+  personPlaceOf,
+} from "../../core/kv/keys.ts";
+import type { ListedPerson } from "../../core/store/listed_people.ts";
+
+/** The places that one page reads: at a time, and in all. */
+const PLACES_PER_READ = 200;
+const MAX_PLACES = 2000;
+
+/** The most grants of a person that a page reads. */
+export const MAX_GRANTS_READ = 100;
+
+/** A person and their live grants, newest first. */
+export interface PersonGrants {
+  subject: string;
+  grants: Grant[];
+}
+
+interface PeoplePage {
+  people: PersonGrants[];
+  /** The place where the next page begins; undefined if there is none. */
+  next?: PersonPlace;
+}
+
+/** Prints the place where a page begins, for a link or a command. */
+export function printPlace({ person, text }: PersonPlace): string {
+  return person + text;
+}
+
+/** Parses a printed place; undefined if the text is none. */
+export function parsePlace(printed = ""): PersonPlace | undefined {
+  const [, person, text] = /^([\w-]{16})(.{0,60})$/su.exec(printed) ?? [];
+  return person === undefined ? undefined : { person, text };
+}
+
+interface PeopleQuery {
+  /** Beginnings of the words of a person; everyone by default. */
+  search?: string;
+  after?: PersonPlace;
+  most: number;
+}
+
+export function peopleStore(
+  database: Database,
+  grants: Pick<GrantStore, "listOfSubject">,
+) {
+  /** Lists the live grants of a person, newest first. */
+  async function heldBy(subject: string): Promise<Grant[]> {
+    const held = await grants.listOfSubject(subject, MAX_GRANTS_READ);
+    return held.filter(({ kind }) => kind !== "client");
+  }
+
+  /**
+   * Finds the person at a place; undefined if the person is shown at another
+   * place, or not at all.
+   */
+  async function personAt(
+    { key, value: { subject }, versionstamp }: Found<ListedPerson>,
+    words: readonly string[],
+    lookup: string | undefined,
+  ): Promise<PersonGrants | undefined> {
+    const { text } = personPlaceOf(key);
+    const held = await heldBy(subject);
+    if (held.length === 0) {
+      // The check keeps a place that a new grant has written meanwhile.
+      database.background(async () => {
+        await database.commit((transaction) =>
+          transaction.check({ key, versionstamp }).delete(key)
+        );
+      });
+      return undefined;
+    }
+    // Each person is at several places, and shown at the first of them.
+    const places = lookup === undefined
+      ? [personSortKey(held[0])]
+      : held.flatMap(personTerms).filter((term) => term.startsWith(lookup));
+    if (places.toSorted().at(0) !== text) return undefined;
+    const isWanted = held.some((grant) => isFoundBy(grant, words));
+    return isWanted ? { subject, grants: held } : undefined;
+  }
+
+  async function find(
+    { search = "", most, ...from }: PeopleQuery,
+  ): Promise<PeoplePage> {
+    const words = searchWords(search);
+    const lookup = words.toSorted((a, b) => b.length - a.length).at(0);
+    const by = lookup === undefined ? "name" : "word";
+    const begins = lookup ?? "";
+    // A link may have been made up, or be of another search.
+    let after = isPlaceAmong(from.after, begins) ? from.after : undefined;
+    const people: PersonGrants[] = [];
+    for (let read = 0; read < MAX_PLACES; read += PLACES_PER_READ) {
+      const { found, last } = await database.listSome<ListedPerson>(
+        peopleRange(by, { begins, after }),
+        PLACES_PER_READ,
+      );
+      const same = Map.groupBy(
+        found,
+        ({ key }) => printPlace(personPlaceOf(key)),
+      );
+      const places = [...same.values()].map(([first]) => first);
+      while (places.length > 0) {
+        const some = places.splice(0, most - people.length);
+        const shown = await Promise.all(
+          some.map((place) => personAt(place, words, lookup)),
+        );
+        people.push(...shown.filter((person) => person !== undefined));
+        after = personPlaceOf(some.at(-1)!.key);
+        if (people.length === most) {
+          const isEnd = places.length === 0 && last === undefined;
+          return { people, next: isEnd ? undefined : after };
+        }
+      }
+      if (last === undefined) return { people };
+      after = personPlaceOf(last);
+    }
+    return { people, next: after };
+  }
+
+  return {
+    /** Lists people by name, or those whom a search finds. */
+    async list(query: PeopleQuery): Promise<PeoplePage> {
+      // A search for a whole subject finds that person only.
+      const subject = query.after ? "" : query.search?.trim() ?? "";
+      const held = subject === "" ? [] : await heldBy(subject);
+      return held.length > 0
+        ? { people: [{ subject, grants: held }] }
+        : await find(query);
+    },
+  };
+}
+
+/** True if a place is in the list of the texts that begin with `begins`. */
+function isPlaceAmong(
+  place: PersonPlace | undefined,
+  begins: string,
+): place is PersonPlace {
+  if (!place?.text.startsWith(begins)) return false;
+  // No text continues with the last character of Unicode: that is after the end
+  // of the list.
+  return !place.text.slice(begins.length).startsWith("\u{10ffff}");
+}

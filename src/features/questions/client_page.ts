@@ -1,0 +1,69 @@
+/**
+ * A page whose link the client gives to its person, and the wait of its request
+ * for the answer.
+ *
+ * @module
+ */
+import type { Elicited } from "../../authoring/context.ts";
+import { AskedQuestion } from "../../core/protocol/question.ts";
+import type { OpenPage, PageQuestions } from "./page_questions.ts";
+import type { Work } from "../../core/mcp/exchange/work.ts";
+
+/**
+ * The time for which a 2026 request stays open while a person answers on a
+ * page, in milliseconds: proxies and clients give up after 30 seconds.
+ */
+const HOLD_MILLISECONDS = 25_000;
+
+/**
+ * The age at which a 2025 request no longer waits for a person, in milliseconds:
+ * clients give up after a minute.
+ */
+const OPEN_MILLISECONDS = 45_000;
+
+/**
+ * Asks the client to open a page, and waits for the answer.
+ *
+ * @returns undefined when that takes longer than the request may stay open
+ */
+export async function askViaClient(
+  work: Work,
+  pages: PageQuestions,
+  page: OpenPage,
+  message: string,
+): Promise<Elicited<undefined> | undefined> {
+  const { signal, stateless } = work;
+  const elicitationId = stateless ? {} : { elicitationId: page.wait.id };
+  const params = { mode: "url", message, url: page.address, ...elicitationId };
+  const question = new AskedQuestion("elicitation/create", params, page.key);
+  for (;;) {
+    const late = new AbortController();
+    const opening = work.request(question, late.signal)
+      .then(({ action }) => ({ opened: action }));
+    // A 2025 request is open all the time.
+    const answering = stateless ? undefined : pages.waitFor(
+      page,
+      signal,
+      OPEN_MILLISECONDS - (performance.now() - work.startedMilliseconds!),
+    );
+    answering?.catch(() => {});
+    const { opened } = await Promise.race([
+      opening,
+      ...answering ? [answering.then(() => ({ opened: "accept" }))] : [],
+    ]);
+    // `accept` says only that the person opens the page.
+    if (opened !== "accept") {
+      await pages.withdraw(page);
+      return { action: opened === "decline" ? opened : "cancel" };
+    }
+    const answer = await (answering ??
+      pages.waitFor(page, signal, work.mayAskAgain && HOLD_MILLISECONDS));
+    // The client need not ask its person any more.
+    opening.catch(() => {});
+    late.abort();
+    if (answer && !stateless) {
+      await work.notify("notifications/elicitation/complete", elicitationId);
+    }
+    if (answer || !work.mayAskAgain?.(page.key)) return answer;
+  }
+}

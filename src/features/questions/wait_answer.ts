@@ -1,0 +1,222 @@
+/**
+ * The answer of a wait: accepted once, from a person or from anyone who has the
+ * id of a webhook's wait, and taken once. And the end of a wait.
+ *
+ * @module
+ */
+import { HttpError, StorageError } from "../../core/errors.ts";
+import type { JsonObject } from "../../core/json.ts";
+import {
+  type Database,
+  type Entry,
+  type Found,
+  isFound,
+} from "../../core/kv/database.ts";
+import { waitKey } from "../../core/kv/keys.ts";
+import { DURABLE_SECONDS } from "../work/run_record.ts";
+import type { Transaction, Write } from "../../core/kv/transaction.ts";
+import {
+  dropWait,
+  isLive,
+  MAX_WAIT_CHARACTERS,
+  type Pointer,
+  putWait,
+  type ReadWait,
+  type Wait,
+  type WaitRecord,
+  type WaitSeals,
+} from "./wait_record.ts";
+import { wakeTwice } from "../work/wakes.ts";
+
+/** The time for which the page of a used wait still says so, in seconds. */
+const USED_SECONDS = 5 * 60;
+
+/** An answer that was taken, and can be put back until the wait expires. */
+export interface TakenWait {
+  answer: JsonObject;
+  /** Puts the answer back; false if the person or a later call was faster. */
+  release(): Promise<boolean>;
+}
+
+export function waitAnswers(
+  database: Database,
+  { sealPart, openPart, readWait }: WaitSeals,
+) {
+  /**
+   * Accepts an answer, once. An answer whose request got 503 may be given
+   * again, until it is taken. Returns the wait as it is then; undefined if
+   * there is none, or if a check of `extraWrites` fails.
+   */
+  async function accept(
+    id: string,
+    isWanted: (record: WaitRecord) => boolean,
+    answer: JsonObject,
+    extraWrites: Write = () => {},
+  ): Promise<{ isAccepted: boolean; record: ReadWait } | undefined> {
+    return await database.change(
+      waitKey(id),
+      async (transaction, entry: Entry<WaitRecord>, before) => {
+        const { key, value, versionstamp } = entry;
+        // The record is unchanged: a check of `extraWrites` has failed.
+        if (!value || versionstamp === before?.versionstamp) return undefined;
+        if (!isWanted(value) || !await isLive(database, value)) {
+          return undefined;
+        }
+        const isAnswered = value.state === "used" ||
+          value.state === "answered" && !await database.mayRepeat(entry);
+        if (isAnswered) return { isAccepted: false, record: { key, value } };
+        const record: WaitRecord = {
+          ...value,
+          state: "answered",
+          sealedAnswer: await sealPart(value, key, "answer", answer),
+          // The answer was accepted, so it must arrive, however late the work
+          // goes on.
+          ...value.taskId !== undefined &&
+            { expiresAt: database.now() + DURABLE_SECONDS },
+        };
+        putWait(transaction, key, record);
+        const { taskId, taskAddress: address = "", expiresAt } = record;
+        if (taskId !== undefined) {
+          const work = { address, taskId, expiresAt };
+          wakeTwice(transaction, work, database.now());
+        }
+        extraWrites(transaction);
+        return { isAccepted: true, record: { key, value: record } };
+      },
+    );
+  }
+
+  return {
+    /**
+     * Accepts the answer of a signed-in person. Returns the wait with the
+     * answer that was accepted first; undefined if nothing of theirs waits.
+     *
+     * @param extraWrites a check of the browser's session
+     */
+    async answer(
+      id: string,
+      subject: string,
+      answer: JsonObject,
+      extraWrites: Write,
+    ): Promise<Wait | undefined> {
+      const isTheirs = (wait: WaitRecord) =>
+        wait.kind === "page" && wait.subject === subject;
+      const accepted = await accept(id, isTheirs, answer, extraWrites);
+      return accepted && await readWait(accepted.record);
+    },
+
+    /**
+     * Accepts the answer of a webhook's wait, from anyone who has its id.
+     * Returns false if nothing waits for it, or if the id is not a string.
+     *
+     * @throws {TypeError} when the data is no JSON
+     * @throws {HttpError} 413 when it is too long
+     */
+    async answerWebhook(id: unknown, data: unknown): Promise<boolean> {
+      if (typeof id !== "string") return false;
+      const text = JSON.stringify(data);
+      if (text === undefined) throw new TypeError("An answer must be JSON");
+      if (text.length > MAX_WAIT_CHARACTERS) {
+        throw new HttpError(
+          413,
+          `An answer must have at most ${MAX_WAIT_CHARACTERS} characters of JSON, ` +
+            `and has ${text.length}`,
+        );
+      }
+      const isWebhook = ({ kind }: WaitRecord) => kind === "webhook";
+      return (await accept(id, isWebhook, { data }))?.isAccepted ?? false;
+    },
+
+    /**
+     * Takes the answer of a wait, once. Returns undefined if there is none to
+     * take. If the request is answered with 503, the next one may take the
+     * answer again.
+     */
+    async take({ key }: Wait): Promise<TakenWait | undefined> {
+      const found = await database.find<WaitRecord>(key);
+      const answer = found && await openPart(found, "answer");
+      if (!answer || !await isToBeTaken(database, found)) return undefined;
+      const { value } = found;
+      const used: WaitRecord = {
+        ...value,
+        state: "used",
+        expiresAt: database.now() + USED_SECONDS,
+      };
+      const taken = await database.replace(
+        found,
+        used,
+        (transaction) => putWait(transaction, key, used),
+      );
+      if (!taken) return undefined;
+      return {
+        answer,
+        async release() {
+          try {
+            const pointer = await database.get<Pointer>(value.askerKey);
+            // The asker has another wait by now.
+            if (pointer.versionstamp !== taken.versionstamp) return false;
+            return await database.commit((transaction) => {
+              // The checks fail if the wait was erased, or has ended with its
+              // grant, meanwhile.
+              transaction.check(taken, pointer);
+              putWait(transaction, key, { ...value, state: "answered" });
+            }) !== undefined;
+          } catch (error) {
+            if (error instanceof StorageError) database.giveUp(taken);
+            throw error;
+          }
+        },
+      };
+    },
+
+    /**
+     * Accepts no answer from now on. Returns the one that came before, which
+     * stays until the wait is withdrawn.
+     */
+    close({ key }: Wait): Promise<JsonObject | undefined> {
+      return database.change(
+        key,
+        async (transaction, entry: Entry<WaitRecord>) => {
+          if (!isFound(entry)) return undefined;
+          if (entry.value.state !== "open") {
+            return await openPart(entry, "answer");
+          }
+          dropWait(transaction, entry);
+        },
+      );
+    },
+  };
+}
+
+/**
+ * True if the answer of a wait may be taken: it was not taken yet, or by a
+ * request that was answered with 503.
+ */
+export async function isToBeTaken(
+  database: Database,
+  wait: Found<WaitRecord>,
+): Promise<boolean> {
+  return wait.value.state !== "used" || await database.mayRepeat(wait);
+}
+
+/** Ends a wait, if it exists. */
+export function expireWait(
+  database: Database,
+  key: Deno.KvKey,
+  read?: Found<WaitRecord>,
+): Promise<void> {
+  const ending = async (
+    transaction: Transaction,
+    entry: Entry<WaitRecord>,
+  ) => {
+    if (!isFound(entry)) return;
+    dropWait(transaction, entry);
+    const { value: { askerKey, state }, versionstamp } = entry;
+    if (state !== "used") return;
+    const pointer = await database.get<Pointer>(askerKey);
+    // Its asker may have another wait by now.
+    const isOwn = pointer.versionstamp === versionstamp;
+    if (isOwn) transaction.check(pointer).expire(askerKey);
+  };
+  return database.change(key, ending, read);
+}

@@ -1,0 +1,189 @@
+/** @jsxImportSource @hono/hono/jsx */
+/**
+ * The page of a question that waits for a person: who asks it, where its address
+ * leads, and the person's answer.
+ *
+ * @module
+ */
+import {
+  type ClientInWords,
+  ClientName,
+  ClientNameAndBadge,
+  displayName,
+  shownMessage,
+  type ToolInWords,
+  ToolTitle,
+} from "../../core/pages/names.tsx";
+import {
+  AccountForm,
+  CardPage,
+  Fact,
+  type PageProps,
+} from "../../core/pages/layout.tsx";
+import { printDuration } from "../../core/pages/times.tsx";
+import { WAIT_SECONDS } from "./waits.ts";
+import {
+  type ProviderOption,
+  SignInForm,
+} from "../../core/pages/provider_buttons.tsx";
+
+interface WaitProps extends PageProps, ToolInWords {
+  id: string;
+  person: string;
+  client: ClientInWords;
+  /** The author's words. */
+  message: string;
+  /** An https or http address. */
+  url: string;
+  csrf: string;
+}
+
+/** The open question. Send it with `forms: "self"`. */
+export function WaitPage(props: WaitProps) {
+  const { base, id, client, message, url, csrf } = props;
+  const { host } = new URL(url);
+  return (
+    <CardPage
+      {...props}
+      title="Waiting for you"
+      heading={
+        <>
+          <ClientName name={client.name} /> waits for you
+        </>
+      }
+    >
+      <p class="lead">
+        It asks you to do something at{" "}
+        <strong>{host}</strong>. Go on only if you started this yourself.
+      </p>
+      <dl class="facts">
+        <Fact term="Who asks">
+          <ClientNameAndBadge client={client} /> for <ToolTitle {...props} />
+        </Fact>
+        <Fact term="What the tool says" class="said">
+          <bdi>{shownMessage(message)}</bdi>
+        </Fact>
+        <Fact term="Where it leads">
+          <strong>{host}</strong>. It is another page, which this server does
+          not answer for.
+        </Fact>
+        <Fact term="What comes next">
+          Open it, do what it asks, come back and press Done. The app learns
+          that you said so, and nothing else.
+          <SignedInAs person={props.person} />
+        </Fact>
+      </dl>
+      <AccountForm base={base} csrf={csrf} action={`/wait/${id}`}>
+        <div class="actions">
+          <OpenButton url={url} />
+          <button type="submit" name="answer" value="done">Done</button>
+          <button type="submit" name="answer" value="not-now">Not now</button>
+        </div>
+      </AccountForm>
+    </CardPage>
+  );
+}
+
+/** The button that opens an author's address, in a row of its own. */
+export function OpenButton(
+  { url, isQuiet = false }: { url: string; isQuiet?: boolean },
+) {
+  return (
+    <a
+      class={`button primary whole ${isQuiet ? "quiet" : ""}`}
+      href={url}
+      target="_blank"
+      rel="noopener noreferrer"
+    >
+      Open {new URL(url).host} <span class="visually-hidden">in a new tab</span>
+    </a>
+  );
+}
+
+function SignedInAs({ person }: { person: string }) {
+  return (
+    <p class="small soft">
+      You are signed in as{" "}
+      <strong>
+        <bdi>{displayName(person)}</bdi>
+      </strong>.
+    </p>
+  );
+}
+
+/** The page after the answer; it is undefined once the tool has read it. */
+export function WaitAnsweredPage(
+  { client, answer, ...page }: PageProps & {
+    client: ClientInWords;
+    answer?: "done" | "not-now";
+  },
+) {
+  return (
+    <CardPage
+      {...page}
+      title="Answered"
+      heading={answer === "not-now" ? "Not now" : "Answered"}
+    >
+      <p class="note good" role="status">
+        {answer === "not-now"
+          ? "You said “Not now”. The app is told so."
+          : answer === "done"
+          ? "You said “Done”."
+          : "Your answer has arrived."}
+      </p>
+      <p>
+        You can go back to{" "}
+        <ClientNameAndBadge client={client} />. If it does not go on by itself,
+        ask it to try again.
+      </p>
+      <p>
+        <a href={`${page.base ?? ""}/account`}>Your account</a>
+      </p>
+    </CardPage>
+  );
+}
+
+/**
+ * The page for a link of someone else, or one that has ended; it does not say
+ * which. Send it with `forms: "self"`.
+ */
+export function NoWaitPage(
+  { person, csrf, ...page }: PageProps & { person: string; csrf: string },
+) {
+  const { base = "" } = page;
+  return (
+    <CardPage {...page} title="Nothing waits for you here">
+      <p>
+        This link is not yours, or it is over: a link ends when it was answered,
+        and after{" "}
+        {printDuration(WAIT_SECONDS)}. Did someone send it to you? It is of no
+        use to you, and they get nothing from you.
+      </p>
+      <SignedInAs person={person} />
+      <AccountForm base={base} csrf={csrf} action="/account/sign-out">
+        <div class="actions">
+          <a class="button" href={`${base}/account`}>Your account</a>
+          <button type="submit">Sign out</button>
+        </div>
+      </AccountForm>
+    </CardPage>
+  );
+}
+
+/** The page for someone who has not signed in. Send it with `forms: "any"`. */
+export function WaitSignInPage(
+  { id, options, ...page }: PageProps & {
+    id: string;
+    options: readonly ProviderOption[];
+  },
+) {
+  return (
+    <CardPage {...page} title="Waiting for you" heading="Is this for you?">
+      <p class="lead">
+        Sign in to see what waits for you here. The link shows nothing to anyone
+        else.
+      </p>
+      <SignInForm base={page.base} back={`wait/${id}`} options={options} />
+    </CardPage>
+  );
+}

@@ -1,0 +1,209 @@
+/**
+ * `/wait/:id`: the page of a question that waits for one person, and its form.
+ * The link alone opens nothing: only the person who is asked sees the question,
+ * once they have signed in.
+ *
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import { HttpError } from "../../core/errors.ts";
+import { mintCsrf, redirect } from "../../core/http/browser.ts";
+import { page } from "../../core/pages/respond.ts";
+import type { ClientInWords } from "../../core/pages/names.tsx";
+import {
+  NoWaitPage,
+  WaitAnsweredPage,
+  WaitPage,
+  WaitSignInPage,
+} from "./wait_page.tsx";
+import type { WaitInWords } from "./waiting_section.tsx";
+import type { AccountRecord, BegunAccount } from "../accounts/accounts.ts";
+import type { AccountVault } from "../accounts/account_vault.ts";
+import { findBegun, ofService } from "../accounts/begun_account.ts";
+import type { Found } from "../../core/kv/database.ts";
+import type { KnownAccount } from "../../core/store/revocations.ts";
+import type { Wait } from "./waits.ts";
+import { personName } from "../../core/oauth/person.ts";
+import type { AuthServices } from "../../core/auth/services.ts";
+import type { SignedIn } from "../account_page/signed_in.ts";
+import { clientInWords } from "../account_page/client_words.ts";
+import { ownTasks } from "../work/own_tasks.ts";
+
+/** Names the service that a wait asks to connect; undefined for any other wait. */
+export function connectsAt(
+  { payload }: Pick<Wait, "payload">,
+  baseUrl: string,
+): string | undefined {
+  const before = `${baseUrl}/connect/`;
+  const url = String(payload?.url);
+  return url.startsWith(before) ? url.slice(before.length) : undefined;
+}
+
+/** Gives the account that a wait is for; undefined where any will do. */
+export function begunAccountOf(
+  { payload, createdAt }: Pick<Wait, "payload" | "createdAt">,
+): BegunAccount | undefined {
+  const begun = payload?.begun as KnownAccount | undefined;
+  // The work has begun before it waits.
+  return begun && { ...begun, at: createdAt };
+}
+
+/** True if what waits has its account among those of its person. */
+function mayGoOn(wait: Wait, own: readonly Found<AccountRecord>[]): boolean {
+  const begun = begunAccountOf(wait);
+  const found = begun && findBegun(own, begun);
+  return !begun || found !== undefined && found.value.refusedAt === undefined;
+}
+
+function pathOf(wait: Wait, baseUrl: string): string {
+  const service = connectsAt(wait, baseUrl);
+  return service === undefined
+    ? `/wait/${wait.id}`
+    : `/connect/${service}?w=${wait.id}`;
+}
+
+/** Answers with the page for a link that is not the person's, or over. */
+export function noWait(
+  c: Context,
+  { id, session }: SignedIn,
+  { frame }: AuthServices,
+): Response {
+  const props = { person: personName(session), csrf: mintCsrf(id) };
+  return page(c, NoWaitPage({ ...frame, ...props }), {
+    forms: "self",
+    status: 404,
+  });
+}
+
+export function askingClient(
+  { clientId = "", clientName = "", grantId }: Wait,
+  services: AuthServices,
+): ClientInWords {
+  // The client's token is of another issuer, whose IDs say nothing here.
+  if (grantId === undefined) return { name: clientId };
+  const client = clientInWords({ clientId, clientName }, services);
+  // A token that the person made has no client.
+  return clientId === "" ? { ...client, isKnown: true } : client;
+}
+
+/**
+ * Answers the calls of a person that wait for an account at a service: all whose
+ * account is there, or the one that they turn down. Durable work looks for the
+ * account again.
+ */
+export async function answerConnecting(
+  { person, service, wait, vault }: {
+    person: SignedIn;
+    service: { name: string };
+    wait?: Wait;
+    vault: AccountVault;
+  },
+  action: "accept" | "decline",
+  services: AuthServices,
+): Promise<void> {
+  const { baseUrl, signedIn, waits } = services;
+  const { subject } = person.session;
+  const stays = await signedIn.staysAllowed(person);
+  const own = ofService(await vault.find(subject, true), service);
+  const one = action === "decline" && wait;
+  for (const wait of one ? [one] : await waits.listOf(subject)) {
+    if (connectsAt(wait, baseUrl) !== service.name) continue;
+    if (action === "accept" && !mayGoOn(wait, own)) continue;
+    await waits.answer(wait.id!, subject, { action }, stays);
+  }
+  await ownTasks(services).wake(person.session, service.name);
+}
+
+/** Lists the open questions to a person, for their account page. */
+export async function waitsInWords(
+  subject: string,
+  services: AuthServices,
+): Promise<WaitInWords[]> {
+  const open = await services.waits.listOf(subject);
+  return open.map((wait) => ({
+    path: pathOf(wait, services.baseUrl),
+    client: askingClient(wait, services),
+    tool: wait.tool,
+    toolTitle: services.titleOf(wait.tool),
+    message: String(wait.payload!.message),
+    createdAt: wait.createdAt,
+  }));
+}
+
+export function waitEndpoints(services: AuthServices) {
+  const { baseUrl, frame, signedIn, waits } = services;
+
+  return {
+    /** Answers `GET /wait/:id`. */
+    async show(c: Context): Promise<Response> {
+      const id = c.req.param("id")!;
+      const found = await signedIn.find(c);
+      if (!found) {
+        const options = services.choice.options(c);
+        return page(c, WaitSignInPage({ ...frame, id, options }), {
+          forms: "any",
+        });
+      }
+      signedIn.checkAllowed(found);
+      const { session } = found;
+      const person = personName(session);
+      const csrf = mintCsrf(found.id);
+      const wait = await waits.find(id, session.subject);
+      if (!wait) return noWait(c, found, services);
+      if (connectsAt(wait, baseUrl) !== undefined) {
+        return redirect(c, `${baseUrl}${pathOf(wait, baseUrl)}`);
+      }
+      const client = askingClient(wait, services);
+      const { state, tool, payload, answer } = wait;
+      if (state !== "open") {
+        const said = state === "answered" && answer &&
+          (answer.action === "accept" ? "done" : "not-now");
+        return page(
+          c,
+          WaitAnsweredPage({ ...frame, client, answer: said || undefined }),
+        );
+      }
+      const { message, url } = payload as { message: string; url: string };
+      return page(
+        c,
+        WaitPage({
+          ...frame,
+          id,
+          person,
+          client,
+          tool,
+          toolTitle: services.titleOf(tool),
+          message,
+          url,
+          csrf,
+        }),
+        { forms: "self" },
+      );
+    },
+
+    /** Answers `POST /wait/:id`. */
+    async answer(c: Context): Promise<Response> {
+      const { form, ...person } = await signedIn.findForm(c);
+      const id = c.req.param("id")!;
+      const said = form.get("answer");
+      if (said !== "done" && said !== "not-now") {
+        throw new HttpError(400, "answer must be done or not-now");
+      }
+      const { subject } = person.session;
+      const action = said === "done" ? "accept" : "decline";
+      const stays = await signedIn.staysAllowed(person);
+      const wait = await waits.answer(id, subject, { action }, stays);
+      // A later click does not change the first answer.
+      if (wait?.answer?.action === action) {
+        services.log.audit("Answered on the page of a wait", {
+          reference: c.get("reference"),
+          subject,
+          client: wait.clientName,
+          tool: wait.tool,
+          answer: said,
+        });
+      }
+      return redirect(c, `${baseUrl}/wait/${encodeURIComponent(id)}`);
+    },
+  };
+}

@@ -1,0 +1,247 @@
+/**
+ * The record of a wait, its sealed parts and its basis. The parts are sealed to
+ * their record, so that no one who can write the database can move them to
+ * another.
+ *
+ * @module
+ */
+import type { Grant } from "../../core/oauth/grant.ts";
+import { seal, unseal } from "../../core/crypto/seal.ts";
+import { ChallengeError, HttpError } from "../../core/errors.ts";
+import type { JsonObject } from "../../core/json.ts";
+import type {
+  Database,
+  Expiring,
+  Found,
+  Transaction,
+} from "../../core/kv/database.ts";
+import { grantKey, listingWaitKey, taskRunKey } from "../../core/kv/keys.ts";
+import { userOfRun } from "../work/run_record.ts";
+import { secretStore } from "../../core/store/secrets.ts";
+
+/** The most characters of what is asked, and of an answer. */
+export const MAX_WAIT_CHARACTERS = 16_000;
+
+/** The origin of a wait: whose it is, and which call or task waits. */
+export interface Waiting {
+  subject: string;
+  /**
+   * The list by which it is limited, if that is not its subject's: many people
+   * may share a subject, such as all callers without credentials.
+   */
+  list?: string;
+  /** A page is answered by its person, a webhook by anyone who has the id. */
+  kind: "page" | "webhook";
+  /** Identifies a question of a call or task: a repeat finds the same wait. */
+  asker: string;
+  /** Identifies the question's content: another content is another wait. */
+  question: string;
+  tool: string;
+  clientId?: string;
+  /** The grant of the call, or by now of its task: the wait ends with it. */
+  grantId?: string;
+  /** The durable work that waits: an answer wakes it, its end ends the wait. */
+  taskId?: string;
+  /** The address of the work's run. */
+  taskAddress?: string;
+  /** The task that asks on a page, of whatever kind. */
+  pageTask?: string;
+}
+
+export interface WaitRecord extends Expiring, Omit<Waiting, "asker"> {
+  /** The index entry from the asking call or task to this wait. */
+  askerKey: Deno.KvKey;
+  /** The client's name in its grant. */
+  clientName?: string;
+  createdAt: number;
+  state: "open" | "answered" | "used";
+  /** The wait's id and payload, sealed to this record. */
+  sealed?: string;
+  /** The answer, encrypted like `sealed`. */
+  sealedAnswer?: string;
+}
+
+/** A wait as it was read. */
+export interface Wait extends
+  Omit<
+    WaitRecord,
+    "askerKey" | "question" | "taskId" | "sealed" | "sealedAnswer"
+  > {
+  key: Deno.KvKey;
+  /** The id that opens the page, or answers for a webhook. */
+  id?: string;
+  /** The question. */
+  payload?: JsonObject;
+  answer?: JsonObject;
+}
+
+/** A list entry of a person's wait. */
+export interface ListedWait
+  extends
+    Expiring,
+    Pick<WaitRecord, "kind" | "clientId" | "grantId" | "taskId" | "state"> {}
+
+export interface Pointer extends Expiring {
+  wait: Deno.KvKey;
+}
+
+/**
+ * True if two waits are of one client: by its ID, or by the access token that
+ * its person made. All that have neither count as one.
+ */
+export function isSameClient(
+  one: Pick<Waiting, "clientId" | "grantId">,
+  other: typeof one,
+): boolean {
+  return one.clientId === other.clientId &&
+    (one.clientId !== undefined || one.grantId === other.grantId);
+}
+
+/** Names the list by which a wait is limited. */
+export function listOfWait(
+  { list, subject }: Pick<Waiting, "list" | "subject">,
+): string {
+  return list ?? subject;
+}
+
+/** Writes a wait, with its places in the lists. */
+export function putWait(
+  transaction: Transaction,
+  key: Deno.KvKey,
+  record: WaitRecord,
+): Transaction {
+  const { askerKey, kind, clientId, grantId, taskId, state, expiresAt } =
+    record;
+  return transaction.set(key, record)
+    .set<Pointer>(askerKey, { wait: key, expiresAt })
+    .set<ListedWait>(
+      listingWaitKey(listOfWait(record), key),
+      { kind, clientId, grantId, taskId, state, expiresAt },
+    );
+}
+
+/** Removes a wait, with its places in the lists. */
+export function dropWait(
+  transaction: Transaction,
+  found: Found<WaitRecord>,
+): Transaction {
+  const { key, value: { askerKey, state } } = found;
+  transaction.check(found).expire(key)
+    .delete(listingWaitKey(listOfWait(found.value), key));
+  // The asker of a used wait may have another wait by now.
+  return state === "used" ? transaction : transaction.expire(askerKey);
+}
+
+export type ReadWait = Pick<Found<WaitRecord>, "key" | "value">;
+
+type Member = "payload" | "answer";
+
+/** The members that a seal is bound to. */
+type Sealing = Pick<WaitRecord, "subject" | "kind" | "askerKey">;
+
+/** Names a record for its seals, so that no text opens in another one. */
+function contextOf(
+  { subject, kind, askerKey }: Sealing,
+  [, wait]: Deno.KvKey,
+  member: Member,
+): string {
+  return JSON.stringify([subject, kind, askerKey, wait, member]);
+}
+
+export type WaitSeals = ReturnType<typeof waitSeals>;
+
+export function waitSeals(database: Database) {
+  const secrets = secretStore(database);
+
+  async function sealPart(
+    record: Sealing,
+    key: Deno.KvKey,
+    member: Member,
+    value: JsonObject,
+  ): Promise<string> {
+    const context = contextOf(record, key, member);
+    const secret = await secrets.find("wait");
+    return await seal(secret, JSON.stringify(value), context);
+  }
+
+  async function openPart(
+    { key, value: record }: ReadWait,
+    member: Member,
+  ): Promise<JsonObject | undefined> {
+    const text = member === "answer" ? record.sealedAnswer : record.sealed;
+    if (text === undefined) return undefined;
+    const context = contextOf(record, key, member);
+    return JSON.parse(await unseal(await secrets.find("wait"), text, context));
+  }
+
+  /** Reads a wait; undefined if a part of it was sealed for another. */
+  async function readWait(found: ReadWait): Promise<Wait | undefined> {
+    const { askerKey: _, question: __, taskId: ___, ...own } = found.value;
+    const { sealed: _id, sealedAnswer: _answer, ...plain } = own;
+    try {
+      const opened = await openPart(found, "payload") as
+        | Pick<Wait, "id" | "payload">
+        | undefined;
+      const answer = await openPart(found, "answer");
+      return { ...plain, ...opened, key: found.key, answer };
+    } catch {
+      return undefined;
+    }
+  }
+
+  return { sealPart, openPart, readWait };
+}
+
+/**
+ * The basis of a wait: the grant of the call that waits, or the run of the
+ * task. A wait is opened while its basis is there, and ends with it.
+ */
+type Basis = Pick<Waiting, "grantId" | "taskId">;
+
+/** True unless the task of a wait, or the grant of its call, has ended. */
+export async function isLive(
+  database: Database,
+  { grantId, taskId }: Basis,
+): Promise<boolean> {
+  // A task may go on with another grant of the same person.
+  if (taskId !== undefined) {
+    return await database.find(taskRunKey(taskId)) !== undefined;
+  }
+  return grantId === undefined ||
+    await findGrant(database, grantId) !== undefined;
+}
+
+/**
+ * Finds the basis of a new wait, for a commit that rests on it.
+ *
+ * @throws {ChallengeError} when the grant has ended
+ * @throws {HttpError} 409 when the task has ended
+ */
+export async function basisOf(
+  database: Database,
+  { grantId, taskId }: Basis,
+): Promise<{ grant?: Found<Grant>; run?: Found<Expiring> }> {
+  let grant: Found<Grant> | undefined;
+  if (grantId !== undefined) {
+    grant = await findGrant(database, grantId);
+    if (!grant && taskId !== undefined) {
+      // The grant that uses the task by now.
+      grant = await findGrant(database, await userOfRun(database, taskId));
+    }
+    if (!grant) {
+      throw new ChallengeError("The connection has ended", "invalid_token");
+    }
+  }
+  if (taskId === undefined) return { grant };
+  const run = await database.find<Expiring>(taskRunKey(taskId));
+  if (run) return { grant, run };
+  throw new HttpError(409, "The task has ended");
+}
+
+async function findGrant(
+  database: Database,
+  id: string | undefined,
+): Promise<Found<Grant> | undefined> {
+  const grant = id && await database.find<Grant>(grantKey(id));
+  return grant && grant.value.status === "active" ? grant : undefined;
+}

@@ -1,0 +1,76 @@
+/** @jsxImportSource @hono/hono/jsx */
+/**
+ * The questions that wait for a person, each with the way to its page.
+ *
+ * @module
+ */
+import {
+  type ClientInWords,
+  ClientNameAndBadge,
+  displayName,
+  shownMessage,
+  type ToolInWords,
+} from "../../core/pages/names.tsx";
+import type { PageProps } from "../../core/pages/layout.tsx";
+import { Moment } from "../../core/pages/times.tsx";
+import { ToolOfWork } from "../work/work_section.tsx";
+
+/** An open question in a person's list. Times are epoch seconds. */
+export interface WaitInWords extends Partial<ToolInWords> {
+  /** The path of the page on which it is answered. */
+  path: string;
+  /** The client; absent if its connection is gone. */
+  client?: ClientInWords;
+  /** The author's words. */
+  message: string;
+  createdAt: number;
+}
+
+/** The most characters of a message in the list. */
+const MAX_LISTED_CHARACTERS = 200;
+
+/** A person's open questions; nothing where there are none. */
+export function WaitingSection(
+  { base = "", waits, now }: Pick<PageProps, "base"> & {
+    /** The open questions, newest first. */
+    waits: readonly WaitInWords[];
+    now: number;
+  },
+) {
+  if (waits.length === 0) return null;
+  return (
+    <section>
+      <h2>Waiting for you</h2>
+      <div class="card">
+        <ul class="rows">
+          {waits.map(({ path, client, message, createdAt, ...tool }) => (
+            <li>
+              <div class="row-head">
+                <h3 class="row-title">
+                  {client
+                    ? <ClientNameAndBadge client={client} />
+                    : "A connection that is gone"}
+                </h3>
+                <a class="button quiet" href={base + path}>
+                  Answer
+                  <span class="visually-hidden">
+                    {` ${client ? displayName(client.name) : "it"}, ${
+                      tool.toolTitle ?? tool.tool ?? "a tool"
+                    }`}
+                  </span>
+                </a>
+              </div>
+              <p class="said">
+                <bdi>{shownMessage(message, MAX_LISTED_CHARACTERS)}</bdi>
+              </p>
+              <p class="small soft">
+                Asked by <ToolOfWork {...tool} />{" "}
+                <Moment at={createdAt} now={now} />
+              </p>
+            </li>
+          ))}
+        </ul>
+      </div>
+    </section>
+  );
+}

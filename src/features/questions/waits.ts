@@ -1,0 +1,228 @@
+/**
+ * Waits: each stands for one answer of one person, or of one webhook, and is
+ * used once. A person answers on a page, a webhook is whoever has the id.
+ *
+ * @module
+ */
+import { randomId } from "../../core/crypto/crypto.ts";
+import type { JsonObject } from "../../core/json.ts";
+import { type Database, type Found, isFound } from "../../core/kv/database.ts";
+import {
+  listedWaitKey,
+  waitKey,
+  waitOfAskerKey,
+  waitsOfKey,
+} from "../../core/kv/keys.ts";
+import { absent, type Transaction } from "../../core/kv/transaction.ts";
+import {
+  expireWait,
+  isToBeTaken,
+  type TakenWait,
+  waitAnswers,
+} from "./wait_answer.ts";
+import {
+  basisOf,
+  dropWait,
+  isLive,
+  type ListedWait,
+  listOfWait,
+  MAX_WAIT_CHARACTERS,
+  type Pointer,
+  putWait,
+  type Wait,
+  type Waiting,
+  type WaitRecord,
+  waitSeals,
+} from "./wait_record.ts";
+import { MAX_WAITS_PER_PERSON, waitRoom } from "./wait_room.ts";
+
+export type { TakenWait, Wait, Waiting };
+
+/** The time for which a page waits for its person, in seconds. */
+export const WAIT_SECONDS = 60 * 60;
+
+/** The longest pause between polls: a person who answered is back soon. */
+const MAX_POLL_MILLISECONDS = 2000;
+
+export type WaitStore = ReturnType<typeof waitStore>;
+
+export function waitStore(database: Database) {
+  const seals = waitSeals(database);
+  const { sealPart, readWait } = seals;
+
+  const room = waitRoom(database);
+
+  /** Reads the waits that a list names, by default of a person. */
+  async function listed(
+    list: string,
+    isWanted: (listed: ListedWait) => boolean = () => true,
+  ): Promise<Found<WaitRecord>[]> {
+    const all = await database.list<ListedWait>(waitsOfKey(list));
+    const entries = await database.getMany<WaitRecord[]>(
+      all.filter(({ value }) => isWanted(value))
+        .map(({ key }) => listedWaitKey(key)),
+    );
+    return entries.filter((entry): entry is Found<WaitRecord> =>
+      isFound(entry) && listOfWait(entry.value) === list
+    );
+  }
+
+  async function readAll(found: readonly Found<WaitRecord>[]): Promise<Wait[]> {
+    const waits = await Promise.all(found.map(readWait));
+    return waits.filter((wait) => wait !== undefined)
+      .sort((one, other) => other.createdAt - one.createdAt);
+  }
+
+  return {
+    ...waitAnswers(database, seals),
+
+    /**
+     * Opens the wait of an asker, or finds the one that is there. A wait of the
+     * same asker for another question ends.
+     *
+     * @throws {LimitError} when the person has too many
+     * @throws {ChallengeError} when the grant has ended
+     * @throws {HttpError} 409 when the task has ended
+     * @throws {TypeError} when the payload is too long
+     */
+    async open(
+      waiting: Waiting,
+      payload: JsonObject,
+      { seconds = WAIT_SECONDS, most = MAX_WAITS_PER_PERSON }: {
+        seconds?: number;
+        most?: number;
+      } = {},
+    ): Promise<Wait> {
+      if (JSON.stringify(payload).length > MAX_WAIT_CHARACTERS) {
+        throw new TypeError(
+          `A question must have at most ${MAX_WAIT_CHARACTERS} characters of JSON`,
+        );
+      }
+      const { asker, ...own } = waiting;
+      const askerKey = waitOfAskerKey(asker);
+      const id = randomId();
+      const key = waitKey(id);
+      // Every new wait changes this record: so two at once cannot both pass the
+      // limit.
+      const list = listOfWait(own);
+      const head = waitsOfKey(list);
+      const opener = { ...own, list, most };
+      const opening = async (transaction: Transaction) => {
+        const [pointer, held] = await Promise.all([
+          database.get<Pointer>(askerKey),
+          room.read(opener),
+        ]);
+        const known = pointer.value &&
+          await database.find<WaitRecord>(pointer.value.wait);
+        const isSame = known?.value.subject === own.subject &&
+          known.value.question === own.question &&
+          await isToBeTaken(database, known) &&
+          await isLive(database, known.value);
+        const wait = isSame ? await readWait(known) : undefined;
+        if (wait) return wait;
+        room.check(held, opener);
+        const { grant, run } = await basisOf(database, waiting);
+        const createdAt = database.now();
+        transaction.check(pointer).set(head, {
+          expiresAt: createdAt + WAIT_SECONDS,
+        });
+        const record: WaitRecord = {
+          ...own,
+          askerKey,
+          createdAt,
+          expiresAt: createdAt + seconds,
+          clientName: grant?.value.clientName,
+          state: "open",
+          sealed: await sealPart({ ...own, askerKey }, key, "payload", {
+            id,
+            payload,
+          }),
+        };
+        // The old wait is dropped first: that ends the asker's entry, which the
+        // new one writes. A used wait stays for a while, because its page says
+        // so.
+        if (known && known.value.state !== "used") dropWait(transaction, known);
+        putWait(transaction.check(absent(key)), key, record);
+        if (grant) transaction.check(grant);
+        if (run) transaction.check(run);
+        return (await readWait({ key, value: record }))!;
+      };
+      return await room.inTurn(list, () => database.change(head, opening));
+    },
+
+    /** Finds the wait of a person's page; undefined if it is another's. */
+    async find(id: string, subject: string): Promise<Wait | undefined> {
+      const found = await database.find<WaitRecord>(waitKey(id));
+      const isTheirs = found?.value.kind === "page" &&
+        found.value.subject === subject && await isLive(database, found.value);
+      return isTheirs ? await readWait(found) : undefined;
+    },
+
+    /** Lists the pages that wait for a person, newest first. */
+    async listOf(subject: string): Promise<Wait[]> {
+      const open = (await listed(subject)).filter(({ value }) =>
+        value.kind === "page" && value.state === "open"
+      );
+      const live = await Promise.all(
+        open.map(({ value }) => isLive(database, value)),
+      );
+      return await readAll(open.filter((_, index) => live[index]));
+    },
+
+    /** Lists all stored waits of a person. */
+    async listKept(subject: string): Promise<Wait[]> {
+      return await readAll(await listed(subject));
+    },
+
+    /** Finds the wait of an asker; undefined if there is none. */
+    async findByAsker({ asker, subject }: Waiting): Promise<Wait | undefined> {
+      const pointer = await database.find<Pointer>(waitOfAskerKey(asker));
+      const found = pointer &&
+        await database.find<WaitRecord>(pointer.value.wait);
+      return found?.value.subject === subject
+        ? await readWait(found)
+        : undefined;
+    },
+
+    /** Ends a wait that no one needs any more. */
+    withdraw: ({ key }: Wait): Promise<void> => expireWait(database, key),
+
+    /**
+     * Waits until a wait is answered or gone. Returns false if it is still open
+     * after so many milliseconds.
+     *
+     * @throws the signal's reason when it fires first
+     */
+    async settled(
+      { key, state }: Wait,
+      signal: AbortSignal,
+      milliseconds = Infinity,
+    ): Promise<boolean> {
+      if (state !== "open") return true;
+      const last = performance.now() + milliseconds;
+      const record = await database.waitFor<WaitRecord>(
+        key,
+        (record) => record?.state !== "open" || performance.now() >= last,
+        signal,
+        { slowestMilliseconds: MAX_POLL_MILLISECONDS },
+      );
+      return record?.state !== "open";
+    },
+
+    /** Ends all waits of durable work that has ended. */
+    async forgetTask(list: string, taskId: string): Promise<void> {
+      const own = await listed(list, (wait) => wait.taskId === taskId);
+      for (const wait of own) await expireWait(database, wait.key, wait);
+    },
+
+    /** Deletes all stored waits of a person. */
+    async forgetAllOf(subject: string): Promise<void> {
+      for (const wait of await listed(subject)) {
+        await expireWait(database, wait.key, wait);
+      }
+      await database.commit((transaction) =>
+        transaction.delete(waitsOfKey(subject))
+      );
+    },
+  };
+}

@@ -1,0 +1,91 @@
+/**
+ * Calls that go on after they were answered, until the same call again takes
+ * their result. Each process remembers which tools have such calls, so that
+ * calls of other tools need no read.
+ *
+ * @module
+ */
+import type { MaybePromise } from "../../authoring/service.ts";
+import type { Database, Entry, Expiring } from "../../core/kv/database.ts";
+import { longToolKey, repeatKey } from "../../core/kv/keys.ts";
+import { TASK_SECONDS } from "./task_record.ts";
+
+/** The time for which the tools that run long are remembered. */
+const FRESH_MILLISECONDS = 10_000;
+
+/**
+ * The time between the mark of a tool and the first answer that asks to repeat
+ * a call of it: by then every process has read the mark.
+ */
+export const MARKED_BEFORE_MILLISECONDS = 15_000;
+
+/** The most tools that are remembered. */
+const MAX_TOOLS = 1000;
+
+/** The most calls among which a repeat looks for the one that it repeats. */
+const MAX_EQUAL = 100;
+
+/** The lifetime of a tool's mark: longer than that of any of its calls. */
+const MARK_SECONDS = TASK_SECONDS + 60 * 60;
+
+type Tools = ReadonlySet<string>;
+
+export function callRepeats(database: Database) {
+  let tools: Tools = new Set();
+  /** The time of the last read, by `performance.now()`. */
+  let readMilliseconds = -Infinity;
+  let reading: Promise<Tools> | undefined;
+
+  /** Reads the marked tools. While the database is away, the last ones stay. */
+  async function read(): Promise<Tools> {
+    // Freshness counts from before the read.
+    readMilliseconds = performance.now();
+    const found = await database
+      .list<Expiring>(longToolKey(), { limit: MAX_TOOLS })
+      .catch(() => undefined);
+    return tools = found
+      ? new Set(found.map(({ key }) => key[1] as string))
+      : tools;
+  }
+
+  return {
+    /**
+     * Returns the tools that run long: a promise only if they must be read.
+     *
+     * @param nowMilliseconds the time, by `performance.now()`
+     */
+    longTools(nowMilliseconds = performance.now()): MaybePromise<Tools> {
+      if (reading) return reading;
+      if (nowMilliseconds - readMilliseconds < FRESH_MILLISECONDS) return tools;
+      return reading = read().finally(() => reading = undefined);
+    },
+
+    /** Marks a tool as one that runs long, for a day and an hour. */
+    async markLong(tool: string): Promise<void> {
+      const expiresAt = database.now() + MARK_SECONDS;
+      await database.commit((transaction) =>
+        transaction.set<Expiring>(longToolKey(tool), { expiresAt })
+      );
+      tools = new Set([...tools, tool]);
+    },
+
+    /** Lists the tasks of earlier calls by the name of their repeats. */
+    async repeatedBy(repeat: string): Promise<string[]> {
+      const found = await database
+        .list<Expiring>(repeatKey(repeat), { limit: MAX_EQUAL });
+      return found.map(({ key }) => key[2] as string);
+    },
+
+    /** Takes a task's result. Returns false if another repeat was faster. */
+    async takeRepeated(repeat: string, taskId: string): Promise<boolean> {
+      return await database.change(
+        repeatKey(repeat, taskId),
+        (transaction, { key, value }: Entry<Expiring>) => {
+          if (!value) return false;
+          transaction.delete(key);
+          return true;
+        },
+      );
+    },
+  };
+}

@@ -1,0 +1,116 @@
+/**
+ * `/account/work`: the tasks of a signed-in person, the page of one of them, and
+ * the form that cancels it.
+ *
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import { redirect } from "../../core/http/browser.ts";
+import type { Notice } from "../account_page/notice.tsx";
+import { printNotice } from "../account_page/notices.ts";
+import type { QuestionInWords } from "../questions/question_form.tsx";
+import { WorkPage } from "./work_page.tsx";
+import { questionsInWords } from "./task_question_pages.ts";
+import { type WorkInWords, WorkSection } from "./work_section.tsx";
+import { isTerminal } from "./task_record.ts";
+import type { Wait } from "../questions/waits.ts";
+import type {
+  AccountPart,
+  AccountPlaces,
+  AccountVisit,
+} from "../account_page/account_pages.ts";
+import type { AuthServices } from "../../core/auth/services.ts";
+import { ownTasks } from "./own_tasks.ts";
+import { resultInWords, stateInWords, stepsInWords } from "./work_words.ts";
+
+export function workPart(services: AuthServices): AccountPart {
+  const own = ownTasks(services);
+  const { steps, waits } = services;
+
+  async function showAll({ session, form: { base }, now }: AccountVisit) {
+    const [{ tasks, count }, asking] = await Promise.all([
+      own.list(session),
+      waits.listOf(session.subject),
+    ]);
+    const clients = await own.clients(session, tasks);
+    const waitingTasks = new Set(asking.map(({ pageTask }) => pageTask));
+    const work = tasks.map((task): WorkInWords => ({
+      taskId: task.taskId,
+      ...own.toolOf(task),
+      client: clients.get(task.grantId)?.name,
+      createdAt: Math.floor(task.createdMilliseconds / 1000),
+      ...stateInWords(task, waitingTasks.has(task.taskId), now),
+    }));
+    return WorkSection({ base, work, count, now });
+  }
+
+  async function showOne({ session, form, now }: AccountVisit, taskId: string) {
+    const task = await own.find(session, taskId);
+    const isOpen = !isTerminal(task.status);
+    const [clients, outline, asking] = await Promise.all([
+      own.clients(session, [task]),
+      steps.outline(taskId),
+      isOpen ? waits.listOf(session.subject) : [],
+    ]);
+    const pages = asking.filter(({ pageTask }) => pageTask === taskId);
+    return WorkPage({
+      ...form,
+      taskId,
+      ...own.toolOf(task),
+      client: clients.get(task.grantId)?.name,
+      createdAt: Math.floor(task.createdMilliseconds / 1000),
+      updatedAt: Math.floor(task.updatedMilliseconds / 1000),
+      expiresAt: task.expiresAt,
+      keep: task.keep,
+      isOpen,
+      ...stateInWords(task, pages.length > 0, now),
+      statusMessage: task.waitsFor ?? task.statusMessage,
+      steps: stepsInWords(outline, task, pages.length > 0, now),
+      questions: [...questionsInWords(task), ...pages.map(questionOfPage)],
+      result: resultInWords(task),
+      now,
+    });
+  }
+
+  return {
+    name: "work",
+    label: "Work",
+    title: "Your work",
+    query: ["task"],
+    show: (visit) =>
+      visit.query.task ? showOne(visit, visit.query.task) : showAll(visit),
+  };
+}
+
+function questionOfPage({ id, payload }: Wait): QuestionInWords {
+  return { message: String(payload!.message), way: "page", waitId: id! };
+}
+
+/** Makes the endpoint of the form by which a person cancels a task. */
+export function workCancellation(
+  services: AuthServices & { places: AccountPlaces },
+): (c: Context) => Promise<Response> {
+  const { places, signedIn, tasks, log } = services;
+  const own = ownTasks(services);
+
+  return async (c) => {
+    const { id, session, form } = await signedIn.findForm(c);
+    const { taskId, tool } = await own.find(session, form.require("task"));
+    // The process that works on the task notices soon.
+    const isEnded = await tasks.end(taskId, { status: "cancelled" });
+    if (isEnded) {
+      log.audit("Task cancelled on the account page", {
+        reference: c.get("reference"),
+        subject: session.subject,
+        task: taskId,
+        tool,
+      });
+    }
+    const change: Notice["change"] = isEnded ? "cancelled" : "over";
+    const names = isEnded && tool !== undefined
+      ? [services.titleOf(tool) ?? tool]
+      : [];
+    const message = await printNotice(id, { change, names });
+    return redirect(c, places.addressOf(form.get("back"), message));
+  };
+}

@@ -1,0 +1,202 @@
+/**
+ * The parking of a task's work: a run that only waits leaves its process, and
+ * goes on in any process once its time or its answer has come.
+ *
+ * @module
+ */
+import { pause } from "../../core/clock.ts";
+
+/** The longest wait for which a run stays in its process. */
+const SHORT_SECONDS = 5;
+/** The time without work after which a run that waits leaves its process. */
+const QUIET_MILLISECONDS = 200;
+/** The longest time of one timer. */
+const MAX_TIMER_MILLISECONDS = 24 * 60 * 60 * 1000;
+
+/** The interruption of a run that leaves its process, and goes on elsewhere. */
+export class Parked extends Error {
+  override name = "Parked";
+}
+
+/** A wait that needs no process. */
+interface Waiting {
+  /** The end in epoch seconds; undefined if only an answer ends the wait. */
+  until?: number;
+  question?: string;
+  /** The text for the client, unless the wait is a sleep. */
+  waitsFor?: string;
+}
+
+export interface ParkedWaits {
+  /** The earliest end of a wait, in epoch seconds; undefined: answers alone. */
+  dueSeconds?: number;
+  /** The keys of the questions that wait for an answer. */
+  questions: readonly string[];
+  waitsFor?: string;
+}
+
+export interface ParkingOptions {
+  signal: AbortSignal;
+  /** Epoch seconds. */
+  now(): number;
+  /**
+   * Gives up the claim, so that any process can go on with the run later. The
+   * claim stays if a question has its answer by now. Absent for plain tasks.
+   */
+  park?(waits: ParkedWaits): Promise<"parked" | "answered" | "lost">;
+  interrupt(reason: unknown): Promise<never>;
+  /** Ends work that cannot be parked. */
+  stop(): void;
+}
+
+export class Parking {
+  readonly #waiting = new Set<Waiting>();
+  /** The number of step functions and writes that are under way. */
+  #active = 0;
+  #isReleased = false;
+  #isOver = false;
+  /** Ends the current timers, so that the clock is read again. */
+  #rechecked = new AbortController();
+  #quiet?: ReturnType<typeof setTimeout>;
+
+  constructor(private readonly options: ParkingOptions) {}
+
+  /** True once the run is to leave its process. */
+  get isReleased(): boolean {
+    return this.#isReleased;
+  }
+
+  /** Epoch seconds. */
+  now(): number {
+    return this.options.now();
+  }
+
+  /** True once the run has ended in this process. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /**
+   * The time at which the run goes on, in epoch seconds, if it only waits and
+   * stays in this process. Undefined otherwise.
+   */
+  get until(): number | undefined {
+    if (this.#active > 0 || this.#isLong) return undefined;
+    const until = this.#nextUntil;
+    return until > this.options.now() ? until : undefined;
+  }
+
+  /** True if no wait of the run ends soon. */
+  get #isLong(): boolean {
+    return this.#nextUntil > this.options.now() + SHORT_SECONDS;
+  }
+
+  /** The earliest end of a wait; infinite if all wait for answers. */
+  get #nextUntil(): number {
+    const untils = [...this.#waiting].map(({ until = Infinity }) => until);
+    return Math.min(...untils);
+  }
+
+  /** Reads the clock again, after it has jumped. */
+  recheck(): void {
+    this.#rechecked.abort();
+    this.#rechecked = new AbortController();
+  }
+
+  end(): void {
+    this.#isOver = true;
+    clearTimeout(this.#quiet);
+  }
+
+  /** Parks the run as soon as no step or write is under way. */
+  release(): void {
+    this.#isReleased = true;
+    if (this.#waiting.size > 0) this.#leaveWhenQuiet();
+  }
+
+  /** Parks the run as soon as no step is under way. Never settles. */
+  async never(): Promise<never> {
+    this.#leaveWhenQuiet();
+    return await new Promise(() => {});
+  }
+
+  /** Waits until a time, in epoch seconds. `enough` ends the wait early. */
+  async waitUntil(
+    until: number,
+    { enough, waitsFor }: { enough?: AbortSignal; waitsFor?: string } = {},
+  ): Promise<void> {
+    const { signal, now } = this.options;
+    await this.wait({ until, waitsFor }, async () => {
+      for (let left = until - now(); left > 0; left = until - now()) {
+        if (enough?.aborted) return;
+        await pause(
+          Math.min(left * 1000, MAX_TIMER_MILLISECONDS),
+          AbortSignal.any([signal, enough ?? signal, this.#rechecked.signal]),
+        );
+        if (signal.aborted) return await new Promise(() => {});
+      }
+    });
+  }
+
+  /** Awaits a function that only waits. Meanwhile the run may be parked. */
+  async wait<T>(waiting: Waiting, work: () => Promise<T>): Promise<T> {
+    this.#waiting.add(waiting);
+    this.#leaveWhenQuiet();
+    try {
+      return await work();
+    } finally {
+      this.#waiting.delete(waiting);
+      this.#leaveWhenQuiet();
+    }
+  }
+
+  /** Awaits a function that does something. Meanwhile the run is not parked. */
+  async activity<T>(work: () => Promise<T>): Promise<T> {
+    this.#active++;
+    clearTimeout(this.#quiet);
+    try {
+      return await work();
+    } finally {
+      this.#active--;
+      this.#leaveWhenQuiet();
+    }
+  }
+
+  /** Parks a run that only waits: at once if released, else after a while. */
+  #leaveWhenQuiet(): void {
+    clearTimeout(this.#quiet);
+    if (this.#isOver || this.#active > 0) return;
+    const { park, stop } = this.options;
+    if (!park) {
+      if (this.#isReleased && this.#waiting.size > 0) stop();
+    } else if (this.#isReleased) this.#leave(park);
+    else if (this.#waiting.size > 0 && this.#isLong) {
+      this.#quiet = setTimeout(() => this.#leave(park), QUIET_MILLISECONDS);
+    }
+  }
+
+  #leave(park: NonNullable<ParkingOptions["park"]>): void {
+    const { now, interrupt, signal } = this.options;
+    const waiting: Waiting[] = this.#isReleased
+      ? [{ until: now() }]
+      : [...this.#waiting];
+    const untils = waiting.flatMap(({ until }) => until ?? []);
+    park({
+      dueSeconds: untils.length > 0 ? Math.min(...untils) : undefined,
+      questions: waiting.flatMap(({ question }) => question ?? []),
+      waitsFor: waiting.flatMap(({ waitsFor }) => waitsFor ?? []).at(-1),
+    }).then(
+      (parked) => {
+        if (parked !== "answered") return void interrupt(new Parked());
+        // A question has its answer, or is not stored yet: the run tries again
+        // later.
+        this.#leaveWhenQuiet();
+      },
+      // The database is away: the run goes on, and leaves later.
+      async () => {
+        await pause(QUIET_MILLISECONDS, signal);
+        this.#leaveWhenQuiet();
+      },
+    );
+  }
+}

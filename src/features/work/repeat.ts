@@ -1,0 +1,70 @@
+/**
+ * The repeats of a call that was answered before its tool had ended, where no
+ * listed tool asks for the result: the same call again gets it, once. Loaded
+ * with the first call that takes long.
+ *
+ * @module
+ */
+import type { CompiledTool } from "../../core/catalogue/compiled_tool.ts";
+import { now } from "../../core/clock.ts";
+import { fingerprintOfLong } from "../../core/crypto/crypto.ts";
+import { canonicalJson } from "../../core/json.ts";
+import { argumentsOf } from "../../core/protocol/messages.ts";
+import { isTerminal } from "./task_record.ts";
+import type { Task } from "./tasks.ts";
+import type { Call } from "../../core/mcp/exchange/call.ts";
+import { useTask } from "./task_methods.ts";
+import { TaskRelay, waitAsCall } from "./task_wait.ts";
+
+/** The time for which a repeat can pick up the result of an ended task. */
+const KEPT_SECONDS = 5 * 60;
+
+/** Makes a name that a call has in common with its repeats. */
+export function repeatOf(
+  { caller, limitKey, sessionId, client, params }: Call,
+): Promise<string> {
+  const { binding, clientId, grantId } = caller;
+  const { isMany, name } = limitKey;
+  const app = client.info?.name;
+  const who = isMany ? [name, sessionId, app] : [clientId ?? grantId ?? app];
+  return fingerprintOfLong(
+    canonicalJson([binding, ...who, params.name, argumentsOf(params)]),
+  );
+}
+
+/**
+ * Finds the task of the earlier call that this call repeats, and waits for its
+ * end. Undefined if there is none. Two repeats at once take two tasks, if there
+ * are two equal calls; else both get the same.
+ */
+export async function pickUp(
+  call: Call,
+  tool: CompiledTool,
+): Promise<Task | undefined> {
+  const { tasks, clock } = call.engine;
+  const repeat = await repeatOf(call);
+  const ids = await tasks.repeatedBy(repeat);
+  const found = await Promise.all(ids.map((id) => useTask(call, id)));
+  const fresh = found.filter((task) => task !== undefined)
+    .filter(({ status, updatedMilliseconds }) =>
+      !isTerminal(status) ||
+      updatedMilliseconds / 1000 + KEPT_SECONDS > now(clock)
+    );
+  // Ended tasks come first.
+  fresh.sort((a, b) => +isTerminal(b.status) - +isTerminal(a.status));
+  let seen: Task | undefined;
+  for (const task of fresh) {
+    const relay = new TaskRelay(call, tool.handOverMilliseconds);
+    const next = await waitAsCall(call, tool, task, relay);
+    if (next === undefined) continue;
+    seen = next;
+    // The client is gone, so the result stays for the next repeat.
+    const hasLeft = call.startedResponse?.hasEnded === true ||
+      call.admitted.request.signal.aborted;
+    if (!isTerminal(seen.status) || hasLeft) break;
+    // A result that cannot be marked as taken may be given twice, but is not lost.
+    if (await tasks.takeRepeated(repeat, task.taskId).catch(() => true)) break;
+  }
+  call.execution.taskId = seen?.taskId;
+  return seen;
+}

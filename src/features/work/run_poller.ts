@@ -1,0 +1,207 @@
+/**
+ * The poller of durable work whose time has come, or whose process is gone: it
+ * claims the work for this process, as long as there is a place for it.
+ *
+ * @module
+ */
+import { pause } from "../../core/clock.ts";
+import { logRepeated } from "../../core/log/log.ts";
+import type { Claim } from "./run_record.ts";
+import { type Wake, wakeStore } from "./wakes.ts";
+import { detached } from "../../core/telemetry/current.ts";
+import { CallerBound } from "../../core/mcp/exchange/caller_bound.ts";
+import type { TaskParts } from "./task_work.ts";
+
+/** The most runs that are claimed at once. */
+const MAX_RUNS_PER_ROUND = 32;
+/** The most taken-over runs that are at work in this process. */
+const MAX_TAKEN = 200;
+/**
+ * The most taken-over runs of one caller, so that a few callers leave room for
+ * others. At most half of the free places; twice as many for a caller that may
+ * be many people.
+ */
+export const MAX_TAKEN_PER_CALLER = 50;
+const FREE_SHARE = 1 / 2;
+/** The time until another try with a run whose caller has too many here. */
+const BUSY_SECONDS = 60;
+/** The most runs without room that are tried again in the same second. */
+const MAX_NO_ROOM_PER_SECOND = 8;
+/** The most characters of stored results in all taken-over runs at a time. */
+const MAX_CHARACTERS = 32 * 1024 * 1024;
+const POLL_MILLISECONDS = 1000;
+
+/** The parts of a process that takes work over. */
+export interface Poller
+  extends Pick<TaskParts, "database" | "runs" | "steps" | "log" | "stopping"> {
+  /**
+   * The server addresses whose work is taken over. The empty address is for
+   * work of callers who are the same at every address.
+   */
+  addresses(): readonly string[];
+  /** Goes on with a run; undefined if this process does not work on it. */
+  takeOver(
+    claim: Claim,
+  ): Promise<{ done: Promise<void> } | "no room" | undefined>;
+}
+
+export class RunPoller {
+  readonly #bound = new CallerBound(MAX_TAKEN_PER_CALLER, "tasks", 2);
+  readonly #parts: Poller;
+  readonly #wakes;
+  /**
+   * Runs whose process may have died. The next round reads as many runs more,
+   * so that these do not keep others waiting.
+   */
+  readonly #watched = new Set<string>();
+  #taken = 0;
+  #characters = 0;
+  /** The number of runs in this poll for which there was no room. */
+  #withoutRoom = 0;
+  /** Settles with the latest measurement of results: one runs at a time. */
+  #measuring: Promise<unknown> = Promise.resolve();
+  #hasEnded = false;
+  #timer?: ReturnType<typeof setInterval>;
+  #polledMilliseconds = -Infinity;
+  #polling?: Promise<void>;
+
+  constructor(parts: Poller) {
+    this.#parts = parts;
+    this.#wakes = wakeStore(parts.database);
+  }
+
+  /**
+   * Polls once a second from now on: by a timer, and with each request, because
+   * some platforms stop timers between requests.
+   */
+  notice(): void {
+    if (this.#hasEnded) return;
+    this.#timer ??= detached(() =>
+      setInterval(() => this.poll(), POLL_MILLISECONDS)
+    );
+    const passed = performance.now() - this.#polledMilliseconds;
+    if (passed >= POLL_MILLISECONDS) detached(() => this.poll());
+  }
+
+  /** Claims the runs that are due. Simultaneous calls share one poll. */
+  poll(): Promise<void> {
+    this.#polledMilliseconds = performance.now();
+    return this.#alone(() => this.#claimDue());
+  }
+
+  /** Moves the clock of a test, and then polls. No poll runs meanwhile. */
+  async jumpThenPoll(jump: () => Promise<void>): Promise<void> {
+    while (this.#polling) await this.#polling;
+    await this.#alone(jump);
+    await this.poll();
+  }
+
+  /** Stops polling for good. */
+  end(): void {
+    this.#hasEnded = true;
+    clearInterval(this.#timer);
+  }
+
+  /** Waits until no run is being taken over. */
+  async settled(): Promise<void> {
+    while (this.#polling) await this.#polling;
+  }
+
+  #alone(work: () => Promise<void>): Promise<void> {
+    return this.#polling ??= work().catch((error) =>
+      logRepeated(this.#parts.log, "Durable work could not be claimed", {
+        error,
+      })
+    ).finally(() => this.#polling = undefined);
+  }
+
+  /**
+   * Claims due runs, in rounds. Each pause is as long as the round before it,
+   * so that the calls of this process get their turn.
+   */
+  async #claimDue(): Promise<void> {
+    this.#withoutRoom = 0;
+    while (!this.#hasEnded && this.#taken < MAX_TAKEN) {
+      const began = performance.now();
+      if (!await this.#takeSome()) return;
+      await pause(performance.now() - began, this.#parts.stopping);
+    }
+  }
+
+  /** Claims one round of due runs. Returns true if there may be more. */
+  async #takeSome(): Promise<boolean> {
+    const most = MAX_RUNS_PER_ROUND + Math.min(this.#watched.size, MAX_TAKEN);
+    const due = await this.#wakes.due(most, this.#parts.addresses());
+    this.#watched.clear();
+    for (let start = 0; start < due.length; start += MAX_RUNS_PER_ROUND) {
+      const some = due.slice(start, start + MAX_RUNS_PER_ROUND);
+      await Promise.all(some.map((wake) => this.#take(wake)));
+    }
+    return due.length === most && this.#watched.size < due.length;
+  }
+
+  async #take(wake: Wake): Promise<void> {
+    const { taskId } = wake;
+    const { runs, steps, log } = this.#parts;
+    const taken = await runs.take(wake, () => {
+      const measure = this.#measuring.then(() => steps.sizeOf(taskId));
+      this.#measuring = measure.catch(() => {});
+      return measure;
+    });
+    if ("claim" in taken) {
+      return await this.#takeOver(taken.claim).catch((error) =>
+        // The lease lapses, and then a process claims the run again.
+        logRepeated(log, "Durable work could not be taken over", {
+          reference: taskId,
+          error,
+        })
+      );
+    }
+    const { because } = taken;
+    if (because === "watched") this.#watched.add(taskId);
+    if (because === "ended" || because === "held") await this.#wakes.drop(wake);
+  }
+
+  /** Goes on with a claimed run, or puts it off if there is no place for it. */
+  async #takeOver(claim: Claim): Promise<void> {
+    const { database, runs, log, takeOver } = this.#parts;
+    const { taskId, run: { tool, limitKey, deaths, characters } } = claim;
+    const putOff = async (seconds: number) =>
+      void await runs.park(claim, database.now() + seconds, [], { deaths });
+    const putOffInTurn = () =>
+      putOff(1 + Math.floor(this.#withoutRoom++ / MAX_NO_ROOM_PER_SECOND));
+    const share = (MAX_TAKEN - this.#taken) * FREE_SHARE;
+    const most = Math.min(share, MAX_TAKEN_PER_CALLER);
+    // The work of one caller must not hold up that of others.
+    if (!this.#bound.hasRoom(limitKey, most)) {
+      return await putOff(BUSY_SECONDS);
+    }
+    if (this.#characters + characters > MAX_CHARACTERS) {
+      return await putOffInTurn();
+    }
+    this.#bound.count(limitKey);
+    this.#taken++;
+    this.#characters += characters;
+    let takeover: Awaited<ReturnType<typeof takeOver>>;
+    try {
+      takeover = await takeOver(claim);
+    } finally {
+      if (typeof takeover !== "object") this.#release(claim);
+    }
+    if (takeover === "no room") return await putOffInTurn();
+    if (takeover && deaths > 0) {
+      log.info("Durable work of a dead process goes on in this one", {
+        reference: taskId,
+        tool,
+        deaths,
+      });
+    }
+    takeover?.done.finally(() => this.#release(claim));
+  }
+
+  #release({ run: { limitKey, characters } }: Claim): void {
+    this.#bound.release(limitKey);
+    this.#taken--;
+    this.#characters -= characters;
+  }
+}

@@ -1,0 +1,176 @@
+/**
+ * The record of a run of durable work, and the claim that a process has on it.
+ *
+ * @module
+ */
+import type { McpClient } from "../../authoring/context.ts";
+import type { Caller } from "../../core/caller.ts";
+import { HttpError } from "../../core/errors.ts";
+import type { JsonObject } from "../../core/json.ts";
+import type { BegunAccounts } from "../accounts/begun_account.ts";
+import type {
+  Database,
+  Expiring,
+  Transaction,
+} from "../../core/kv/database.ts";
+import { taskRunKey, tasksOfKey, wakeKey } from "../../core/kv/keys.ts";
+import type { TaskOfPerson } from "./task_record.ts";
+import { saveText, type TextRef } from "../../core/kv/texts.ts";
+
+/** The time within which durable work must end. */
+export const DURABLE_SECONDS = 90 * 24 * 60 * 60;
+/**
+ * The age from which on a lease is watched, in seconds: it has lapsed if it is
+ * not renewed for two more heartbeats.
+ */
+export const LEASE_WATCH_SECONDS = 20;
+/** The most characters of a beginning within the run's own record. */
+const MAX_INLINE_CHARACTERS = 4000;
+/** The most characters of a {@linkcode RunBeginning}: clients may send anything. */
+export const MAX_BEGINNING_CHARACTERS = 256 * 1024;
+
+/** The call that durable work began with. */
+export interface RunBeginning {
+  input: JsonObject;
+  prepared?: unknown;
+  begun?: BegunAccounts;
+  client: McpClient;
+  meta: JsonObject;
+}
+
+/** Durable work that is begun. */
+export interface NewRun {
+  tool: string;
+  /** The version of the tool's steps; 1 by default. */
+  version?: number;
+  scopes: readonly string[];
+  needsAccounts?: true;
+  caller: Caller;
+  /** The seconds for which the task is stored after its end. */
+  keep: number;
+  /**
+   * The server's address that the caller is bound to. Empty for callers who are
+   * the same at any address. Servers at other addresses leave the run alone.
+   */
+  address: string;
+  /** The identity by which limits count the caller. */
+  limitKey?: { name: string; isMany: boolean };
+}
+
+/**
+ * The stored results of a run, measured after a death. `characters` is also
+ * stored when the run is parked.
+ */
+export interface RunSize {
+  /** The number of steps that had ended. */
+  kept: number;
+  /** The characters of the results of these steps. */
+  characters: number;
+}
+
+export interface RunRecord extends Expiring, NewRun, RunSize {
+  beginning: TextRef;
+  createdMilliseconds: number;
+  /** True if no process works on the run. */
+  isParked: boolean;
+  /** The number of processes in a row that died before a step had ended. */
+  deaths: number;
+  /** The time since which no process that claimed it knew its tool or steps. */
+  missingSince?: number;
+}
+
+/** The claim of this process on a run. */
+export interface Claim {
+  readonly taskId: string;
+  readonly run: Readonly<RunRecord>;
+  /** The version of the run that every commit under this claim checks. */
+  readonly term: Deno.AtomicCheck;
+  /** The time at which the task's records expire. */
+  readonly expiresAt: number;
+  /** The time of the wake that finds the run when its process dies. */
+  dueSeconds: number;
+  /** The characters of all results that are stored so far. */
+  characters: number;
+}
+
+/**
+ * Makes the record of a new run.
+ *
+ * @throws {HttpError} 413 when what it begins with is too long
+ */
+export async function newRun(
+  database: Database,
+  run: NewRun,
+  beginning: RunBeginning,
+): Promise<RunRecord> {
+  const text = JSON.stringify(beginning);
+  if (text.length > MAX_BEGINNING_CHARACTERS) {
+    throw new HttpError(
+      413,
+      `The input of durable work must have at most ${MAX_BEGINNING_CHARACTERS} ` +
+        "characters of JSON",
+    );
+  }
+  const expiresAt = database.now() + DURABLE_SECONDS;
+  return {
+    ...run,
+    beginning: await saveText(database, text, {
+      expiresAt,
+      inlineCharacters: MAX_INLINE_CHARACTERS,
+    }),
+    createdMilliseconds: database.clock(),
+    isParked: false,
+    deaths: 0,
+    kept: 0,
+    characters: 0,
+    expiresAt,
+  };
+}
+
+/** Makes the claim of the process that has written a version of a run. */
+export function claimOf(
+  taskId: string,
+  run: RunRecord,
+  versionstamp: string,
+  dueSeconds: number,
+): Claim {
+  const term = { key: taskRunKey(taskId), versionstamp };
+  const { expiresAt, characters } = run;
+  return { taskId, run, term, expiresAt, dueSeconds, characters };
+}
+
+/** Names the list by which the waits of a run are limited. */
+export function listOfWaits(
+  { caller: { subject }, limitKey }: Pick<NewRun, "caller" | "limitKey">,
+): string {
+  // A form that no subject has: an issuer may give a person any name.
+  return limitKey?.isMany ? JSON.stringify(["many", limitKey.name]) : subject;
+}
+
+/** The key of the wake that finds a run when its process dies. */
+export function wakeOf({ run, dueSeconds, taskId }: Claim): Deno.KvKey {
+  return wakeKey(run.address, dueSeconds, taskId);
+}
+
+export function deleteRun(
+  transaction: Transaction,
+  taskId: string,
+  claim?: Claim,
+): void {
+  transaction.delete(taskRunKey(taskId));
+  if (claim) {
+    transaction.check(claim.term).delete(wakeOf(claim));
+  }
+}
+
+/** Finds the grant that last used the task of a run. */
+export async function userOfRun(
+  database: Database,
+  taskId: string,
+): Promise<string | undefined> {
+  const run = await database.find<RunRecord>(taskRunKey(taskId));
+  if (!run) return undefined;
+  const { binding } = run.value.caller;
+  const used = await database.find<TaskOfPerson>(tasksOfKey(binding, taskId));
+  return used?.value.grantId;
+}

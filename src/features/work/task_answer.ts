@@ -1,0 +1,202 @@
+/**
+ * A task as the answer to a request: by the tasks extension if the client
+ * declared it, else as text for the model. The work goes on after the request
+ * was answered, and any process can return its status.
+ *
+ * @module
+ * @see MCP extension io.modelcontextprotocol/tasks
+ */
+import type { CallToolResult } from "@modelcontextprotocol/server";
+import { isObject, type JsonObject } from "../../core/json.ts";
+import { isTerminal } from "./task_record.ts";
+import type { Task } from "./tasks.ts";
+import type { Call } from "../../core/mcp/exchange/call.ts";
+import { addressOfTask } from "../questions/page_questions.ts";
+import { shortened } from "../../core/protocol/messages.ts";
+import {
+  notYetMeta,
+  TASK_CANCEL,
+  TASK_STATUS,
+  UNKNOWN_TASK,
+} from "../../core/protocol/not_yet.ts";
+import { errorResult, resultOf } from "../../core/protocol/tool_result.ts";
+import type { McpClient } from "../../authoring/context.ts";
+import { RpcCode, RpcError } from "../../core/errors.ts";
+import { TASKS_EXTENSION } from "../../core/catalogue/printed_lists.ts";
+
+/** The most characters of a question that are repeated. */
+const MAX_QUESTION_CHARACTERS = 500;
+
+export function handOverResult(
+  task: Task,
+  call: Pick<Call, "catalogue" | "params" | "caller" | "engine">,
+): CallToolResult {
+  const { catalogue, params } = call;
+  const state = stateOf(task, addressOfTask(task, call));
+  const { taskId } = task;
+  const name = params.name as string;
+  const isRepeatable = catalogue.taskTools.size === 0;
+  const next = isRepeatable
+    ? `It goes on: call ${name} again with the same arguments for its result.`
+    : `It goes on as a task: call ${TASK_STATUS} for the result, or ` +
+      `${TASK_CANCEL} to end it, with ${JSON.stringify({ taskId })}.`;
+  const text = `This is not the result yet. ${state} ${next}`;
+  const tool = catalogue.tools.get(name);
+  // Clients of the SDKs throw away a result without the structured content that
+  // its tool promises, unless it is an error.
+  const result = tool?.output
+    ? errorResult(`Nothing has failed. ${text}`)
+    : resultOf(text);
+  return {
+    ...result,
+    ...notYetMeta({ taskId, state, ...isRepeatable && { isRepeatable } }),
+  };
+}
+
+export function stillWorkingResult(
+  task: Task,
+  call: Pick<Call, "caller" | "engine">,
+): CallToolResult {
+  const state = stateOf(task, addressOfTask(task, call));
+  const { taskId } = task;
+  const text = `${state} Call ${TASK_STATUS} again with ${
+    JSON.stringify({ taskId })
+  } for its result.`;
+  return { ...resultOf(text), ...notYetMeta({ taskId, state }) };
+}
+
+/** Makes the answer for a task that does not exist or is not the caller's. */
+export function unknownTaskResult(): CallToolResult {
+  return errorResult(UNKNOWN_TASK);
+}
+
+/**
+ * Returns the result of a task's tool, as the call itself would have returned
+ * it.
+ *
+ * @param stateless false for clients with sessions, which accept only objects
+ * as structured content
+ */
+export function resultOfTask(
+  { status, outcome = {} }: Task,
+  { stateless }: { stateless: boolean },
+): CallToolResult {
+  if (status === "cancelled") return errorResult("The task was cancelled.");
+  if (status === "failed") {
+    return errorResult(`The task has failed: ${outcome.message}`);
+  }
+  const { structuredContent, ...rest } = outcome;
+  const isFit = stateless || isObject(structuredContent);
+  return (isFit ? outcome : rest) as unknown as CallToolResult;
+}
+
+/**
+ * Describes the state of a task in words.
+ *
+ * @param page the page on which its person answers in place of a client
+ */
+export function stateOf(task: Task, page?: string): string {
+  const { status, inputRequests, waitsFor } = task;
+  if (isTerminal(status)) return `The task is ${status}.`;
+  const questions = Object.values(inputRequests ?? {});
+  if (questions.length > 0) {
+    const asked = questions.map(({ params }) => questionOf(params)).join("");
+    const state = `The tool waits for an answer${asked}.`;
+    // Other questions are for the client itself, not for a person.
+    const hasPage = page !== undefined &&
+      questions.some(({ method }) => method === "elicitation/create");
+    return hasPage
+      ? `${state} It can be given on a page too:\n${page}\n`
+      : state;
+  }
+  const end = endOfSleep(task);
+  const rests = end ? `The tool sleeps until ${end}` : "The tool still runs";
+  const does = waitsFor === undefined ? rests : "The tool waits";
+  const message = waitsFor ?? task.statusMessage;
+  if (message === undefined) return `${does}.`;
+  // An address is on a line of its own, without a full stop.
+  return message.includes("\n")
+    ? `${does}:\n${message}\n`
+    : `${does}: ${message}.`;
+}
+
+/** Returns what a task waits for, or else its sleep and its progress. */
+function messageOf(task: Task): string | undefined {
+  const { statusMessage, waitsFor } = task;
+  const end = endOfSleep(task);
+  if (end === undefined || waitsFor !== undefined) {
+    return waitsFor ?? statusMessage;
+  }
+  const sleep = `Sleeps until ${end}`;
+  return statusMessage === undefined ? sleep : `${sleep}: ${statusMessage}`;
+}
+
+/** Prints the time until which a tool sleeps; undefined if it does not. */
+function endOfSleep({ status, sleepsUntil }: Task): string | undefined {
+  if (sleepsUntil === undefined || status !== "working") return undefined;
+  return new Date(sleepsUntil * 1000).toISOString().replace(".000", "");
+}
+
+/** Returns the words of a question, and the page to open if it has one. */
+function questionOf({ message, url }: JsonObject): string {
+  if (typeof message !== "string") return "";
+  const words = ` to “${shortened(message, MAX_QUESTION_CHARACTERS)}”`;
+  return typeof url === "string" ? `${words}, at ${url}` : words;
+}
+
+const REQUIRED = { extensions: { [TASKS_EXTENSION]: {} } };
+
+/** True if the client declared the extension on this request. */
+export function knowsTasks(
+  { capabilities: { extensions } }: McpClient,
+): boolean {
+  return isObject(extensions) && isObject(extensions[TASKS_EXTENSION]);
+}
+
+/** True if a call may be answered with a task. */
+export function hasTasks(
+  { stateless, client }: Pick<Call, "stateless" | "client">,
+): boolean {
+  return stateless && knowsTasks(client);
+}
+
+/** @throws {RpcError} -32021 on HTTP 400 unless the client declared tasks */
+export function checkKnowsTasks(client: McpClient): void {
+  if (knowsTasks(client)) return;
+  throw new RpcError(
+    RpcCode.missingCapability,
+    "The client does not support tasks",
+    { status: 400, data: { requiredCapabilities: REQUIRED } },
+  );
+}
+
+/**
+ * The time between a client's polls, by the time since the last change, in
+ * seconds: a task that has not changed for long is polled less often.
+ */
+const POLLS: readonly (readonly [quiet: number, poll: number])[] = [
+  [600, 30],
+  [120, 15],
+  [30, 5],
+  [10, 2],
+];
+
+/** Prints a task. @param now epoch milliseconds */
+export function printTask(task: Task, now: number): JsonObject {
+  const { taskId, status, inputRequests, outcome } = task;
+  const statusMessage = messageOf(task);
+  const quiet = (now - task.updatedMilliseconds) / 1000;
+  const pollSeconds = POLLS.find(([least]) => quiet >= least)?.[1] ?? 1;
+  return {
+    taskId,
+    status,
+    ...(statusMessage !== undefined && { statusMessage }),
+    createdAt: new Date(task.createdMilliseconds).toISOString(),
+    lastUpdatedAt: new Date(task.updatedMilliseconds).toISOString(),
+    ttlMs: (task.expiresAt - Math.floor(task.createdMilliseconds / 1000)) *
+      1000,
+    pollIntervalMs: pollSeconds * 1000,
+    ...(inputRequests && { inputRequests }),
+    ...(outcome && { [status === "failed" ? "error" : "result"]: outcome }),
+  };
+}

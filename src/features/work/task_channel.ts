@@ -1,0 +1,195 @@
+/**
+ * A task's channel to its client, in place of the request that began it:
+ * progress, questions and answers go through the task's record.
+ *
+ * @module
+ * @see MCP extension io.modelcontextprotocol/tasks
+ */
+import type { McpClient } from "../../authoring/context.ts";
+import type { WaitOptions } from "../../authoring/durable.ts";
+import { ToolError } from "../../authoring/tool.ts";
+import type { Caller, Upstream } from "../../core/caller.ts";
+import type { JsonObject } from "../../core/json.ts";
+import { tidy } from "../../core/kv/persist.ts";
+import type { NewRun } from "./run_record.ts";
+import { AuthorCode } from "../../core/mcp/exchange/author_code.ts";
+import type { Work } from "../../core/mcp/exchange/work.ts";
+import { type AskedQuestion, unusedKey } from "../../core/protocol/question.ts";
+import type { DurableSteps } from "./durable_steps.ts";
+import type { Link, PageQuestions } from "../questions/page_questions.ts";
+import type { WaitStore } from "../questions/waits.ts";
+import { shortened } from "../../core/protocol/messages.ts";
+import type { Parking } from "./parking.ts";
+import { printProgress, StatusMessage } from "./task_state.ts";
+import type { OriginCall, TaskOrigin, TaskParts } from "./task_work.ts";
+import { waitForWebhook } from "./webhook_wait.ts";
+
+/** The most characters of a message that is shown with a link. */
+const MAX_LINK_CHARACTERS = 500;
+
+const NO_ONE =
+  "No one can be asked any more: the result may be read by someone else";
+
+interface Surroundings extends Pick<TaskParts, "tasks" | "questions" | "log"> {
+  signal: AbortSignal;
+  parking: Parking;
+  call?: OriginCall;
+  /** False if no one may be asked. */
+  mayAsk: boolean;
+  /** The steps of durable work, and its waits for a webhook. */
+  durable?: {
+    steps: DurableSteps;
+    waits: WaitStore;
+    run: Pick<NewRun, "tool" | "address">;
+  };
+}
+
+/** The work that the context of a task belongs to. */
+export class TaskChannel implements Work {
+  readonly stateless = true;
+  readonly caller: Caller;
+  readonly upstream?: Upstream;
+  readonly client: McpClient;
+  readonly meta: JsonObject;
+  readonly changes: Work["changes"];
+  readonly pageQuestions?: PageQuestions;
+  readonly signal: AbortSignal;
+  readonly advise: (message: string) => void;
+  readonly authorCode: AuthorCode;
+  readonly status: StatusMessage;
+  readonly durable?: DurableSteps;
+  readonly lacksUpstream?: string;
+  readonly keepAnswer?: Work["keepAnswer"];
+  readonly parking?: Work["parking"];
+  readonly #origin: TaskOrigin;
+  readonly #surroundings: Surroundings;
+  /** The keys of the questions of a plain task. */
+  readonly #keys = new Set<string>();
+  readonly #links = new Set<string>();
+
+  constructor(
+    readonly requestId: string,
+    origin: TaskOrigin,
+    surroundings: Surroundings,
+  ) {
+    const { tasks, signal, log, call } = surroundings;
+    const { steps } = surroundings.durable ?? {};
+    this.durable = steps;
+    this.keepAnswer = steps && ((question, ask) =>
+      steps.question(
+        question,
+        async (key, keep) => keep(JSON.stringify(await ask(key))),
+        { isOnPage: true },
+      ));
+    this.parking = steps && surroundings.parking;
+    ({
+      caller: this.caller,
+      upstream: this.upstream,
+      lacksUpstream: this.lacksUpstream,
+      client: this.client,
+      meta: this.meta,
+      changes: this.changes,
+    } = origin);
+    this.#origin = origin;
+    this.#surroundings = surroundings;
+    this.signal = signal;
+    this.pageQuestions = origin.pageQuestions?.within(
+      requestId,
+      surroundings.durable?.run.address,
+    );
+    this.advise = (message) => origin.advise?.(message);
+    this.authorCode = call?.authorCode ??
+      new AuthorCode((message) =>
+        log.warning(message, { reference: requestId })
+      );
+    this.status = new StatusMessage(
+      // A status that cannot be written does not stop the work.
+      (messages) => tidy(() => tasks.setMessages(requestId, messages)),
+    );
+  }
+
+  /** A task whose signal fires gives no result any more. */
+  get overSignal(): AbortSignal {
+    return this.signal;
+  }
+  isOver(): boolean {
+    return this.signal.aborted;
+  }
+
+  get progressToken(): string {
+    return this.requestId;
+  }
+
+  /** Shows a link in the task's status, which the model reads, and goes on. */
+  async showLink({ message, address }: Link): Promise<() => Promise<void>> {
+    // A long status is cut, but the address must stay whole.
+    const link = `${shortened(message, MAX_LINK_CHARACTERS)}\n${address}`;
+    await this.status.report({ waitsFor: link });
+    this.#links.add(link);
+    return async () => {
+      this.#links.delete(link);
+      await this.status.report({ waitsFor: this.link });
+    };
+  }
+
+  /** The link that the status shows, if any. */
+  get link(): string | undefined {
+    return [...this.#links].at(-1);
+  }
+
+  async wait(id: string, options: WaitOptions): Promise<unknown> {
+    const { signal, parking, durable } = this.#surroundings;
+    const { steps, waits, run: { tool, address } } = durable!;
+    const { requestId: taskId, caller } = this;
+    const { limitKey } = this.#origin;
+    try {
+      return await waitForWebhook(
+        steps,
+        { waits, taskId, tool, address, caller, limitKey, signal, parking },
+        id,
+        options,
+      );
+    } catch (error) {
+      // The run has left its process, or is over: no author's code goes on.
+      if (signal.aborted) return await new Promise(() => {});
+      throw error;
+    }
+  }
+
+  /**
+   * Writes progress into the task's status, since a task sends no
+   * notifications, and sends it to a call that waits for the task.
+   */
+  async notify(method: string, params: JsonObject): Promise<void> {
+    if (method !== "notifications/progress") return;
+    // The client got this progress from an earlier run.
+    if (this.durable?.isReplay) return;
+    await this.#surroundings.parking.activity(async () => {
+      await this.#origin.relayProgress?.(params);
+      const statusMessage = printProgress(params);
+      if (statusMessage === undefined) return;
+      await this.status.report({ statusMessage, waitsFor: undefined });
+    });
+  }
+
+  async request(question: AskedQuestion): Promise<JsonObject> {
+    const { tasks, questions, signal, parking, call, mayAsk } =
+      this.#surroundings;
+    const { limitKey } = this.#origin;
+    const known = call?.recall(question);
+    if (known) return known;
+    const ask = (key: string, keep?: (answer: string) => Promise<void>) =>
+      tasks.ask(this.requestId, key, question, { signal, keep });
+    if (this.durable) return await this.durable.question(question, ask);
+    if (!mayAsk) throw new ToolError(NO_ONE);
+    questions.take(limitKey);
+    try {
+      const key = unusedKey(question.key ?? question.kind, this.#keys);
+      return await parking.wait({ question: key }, () => ask(key));
+    } catch (error) {
+      throw signal.aborted ? signal.reason : error;
+    } finally {
+      questions.release(limitKey);
+    }
+  }
+}

@@ -1,0 +1,159 @@
+/**
+ * The methods of the tasks extension, and the server's own tools, with which a
+ * client that knows no tasks asks for a call that was handed over.
+ *
+ * @module
+ * @see MCP extension io.modelcontextprotocol/tasks
+ */
+import { ToolError } from "../../authoring/tool.ts";
+import { type Caller, mayUseAccounts } from "../../core/caller.ts";
+import type { Task, TaskStore } from "./tasks.ts";
+import type { Answer } from "../../core/mcp/exchange/answer.ts";
+import type { Call } from "../../core/mcp/exchange/call.ts";
+import { checkGranted, isWithinReach } from "../../core/mcp/exchange/check.ts";
+import {
+  checkKnowsTasks,
+  printTask,
+  resultOfTask,
+  stillWorkingResult,
+  unknownTaskResult,
+} from "./task_answer.ts";
+import {
+  argumentsOf,
+  invalidParams,
+  shown,
+} from "../../core/protocol/messages.ts";
+import { isObject } from "../../core/json.ts";
+import type { CallToolResult } from "@modelcontextprotocol/server";
+import { isTerminal } from "./task_record.ts";
+import { TASK_CANCEL, TASK_STATUS } from "../../core/protocol/not_yet.ts";
+import { errorResult, resultOf } from "../../core/protocol/tool_result.ts";
+import { TaskRelay, waitForTask } from "./task_wait.ts";
+
+export async function getTask(call: Call): Promise<Answer> {
+  const { printedLists: { printer } } = call;
+  return {
+    result: printer.result(
+      printTask(await findOwnTask(call), call.engine.clock()),
+    ),
+  };
+}
+
+export async function updateTask(call: Call): Promise<Answer> {
+  const { engine, params: { inputResponses }, printedLists } = call;
+  const { taskId } = await findOwnTask(call);
+  if (!isObject(inputResponses)) {
+    throw invalidParams(
+      `inputResponses must be an object, not ${shown(inputResponses)}`,
+    );
+  }
+  for (const [key, response] of Object.entries(inputResponses)) {
+    if (isObject(response)) continue;
+    throw invalidParams(
+      `inputResponses: ${shown(key)} must be an object, not ${shown(response)}`,
+    );
+  }
+  await engine.tasks.answer(taskId, inputResponses);
+  return { result: printedLists.printer.result({}) };
+}
+
+/** Answers `tasks/cancel`: the process that works on the task notices soon. */
+export async function cancelTask(call: Call): Promise<Answer> {
+  const { taskId } = await findOwnTask(call);
+  await call.engine.tasks.end(taskId, { status: "cancelled" });
+  return { result: call.printedLists.printer.result({}) };
+}
+
+/**
+ * Finds a caller's task, if they could be granted the scopes of its tool.
+ *
+ * @throws {ChallengeError} 403 when the scopes were not granted, but could be
+ * @throws {ToolError} when it acts with accounts, and the caller may not
+ */
+export async function findTask(
+  tasks: Pick<TaskStore, "find">,
+  caller: Caller,
+  taskId: string,
+): Promise<Task | undefined> {
+  const task = await tasks.find(taskId, caller.binding);
+  if (task === undefined || !isWithinReach(caller, task.scopes)) {
+    return undefined;
+  }
+  checkGranted(caller, task.scopes);
+  if (task.needsAccounts && !mayUseAccounts(caller)) {
+    throw new ToolError(
+      "This access token may not act with its person's accounts, as this task does.",
+    );
+  }
+  return task;
+}
+
+/** Finds the caller's task that a request names. */
+async function findOwnTask(call: Call): Promise<Task> {
+  checkKnowsTasks(call.client);
+  const { taskId } = call.params;
+  if (typeof taskId !== "string") {
+    throw invalidParams(`taskId must be a string, not ${shown(taskId)}`);
+  }
+  const task = await useTask(call, taskId);
+  if (task === undefined) {
+    throw invalidParams(`Unknown task: ${shown(taskId)}`);
+  }
+  return task;
+}
+
+/** Finds the caller's task, which goes on under the grant of this call. */
+export async function useTask(
+  { caller, engine: { tasks } }: Pick<Call, "caller" | "engine">,
+  taskId: string,
+): Promise<Task | undefined> {
+  const reading = caller.grantId === undefined
+    ? undefined
+    : tasks.readUse(taskId, caller);
+  reading?.catch(() => {});
+  const task = await findTask(tasks, caller, taskId);
+  if (task && reading) await tasks.use(taskId, caller, reading);
+  return task;
+}
+
+/** The time for which `task_status` waits for news: models poll rarely. */
+const PATIENCE_MILLISECONDS = 25_000;
+
+/** Answers a call of one of the server's own tools. */
+export async function callTaskTool(call: Call, name: string): Promise<Answer> {
+  const result = await resultOfTaskTool(call, name);
+  return { result: call.printedLists.printer.result(result) };
+}
+
+async function resultOfTaskTool(
+  call: Call,
+  name: string,
+): Promise<CallToolResult> {
+  const { taskId } = argumentsOf(call.params);
+  if (typeof taskId !== "string") {
+    return errorResult("taskId must be a string: the ID of a task.");
+  }
+  const task = await useTask(call, taskId);
+  if (!task) return unknownTaskResult();
+  return await (name === TASK_CANCEL ? cancel : reportStatus)(call, task);
+}
+
+async function reportStatus(call: Call, task: Task): Promise<CallToolResult> {
+  const seen = await waitForTask(call, task, {
+    untilMilliseconds: call.startedMilliseconds + PATIENCE_MILLISECONDS,
+    relay: new TaskRelay(call, PATIENCE_MILLISECONDS),
+  });
+  if (seen === undefined) return unknownTaskResult();
+  return isTerminal(seen.status)
+    ? resultOfTask(seen, call)
+    : stillWorkingResult(seen, call);
+}
+
+async function cancel(
+  { engine: { tasks } }: Call,
+  { taskId }: Task,
+): Promise<CallToolResult> {
+  return await tasks.end(taskId, { status: "cancelled" })
+    ? resultOf("The task is cancelled.")
+    : resultOf(`The task had ended before: ${TASK_STATUS} gives its result.`);
+}

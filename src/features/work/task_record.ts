@@ -1,0 +1,195 @@
+/**
+ * The record of a task, and the task that its client reads from it.
+ *
+ * @module
+ * @see MCP extension io.modelcontextprotocol/tasks
+ */
+import type { MaybePromise } from "../../authoring/service.ts";
+import type { JsonObject } from "../../core/json.ts";
+import type { InputRequest } from "../../core/protocol/question.ts";
+import type {
+  Database,
+  Entry,
+  Expiring,
+  Write,
+} from "../../core/kv/database.ts";
+import { taskKey } from "../../core/kv/keys.ts";
+import { readText, type TextRef } from "../../core/kv/texts.ts";
+
+/** The lifetime of a task after it was created, in seconds. */
+export const TASK_SECONDS = 24 * 60 * 60;
+
+/** The most characters of a status message in a record. */
+const MAX_MESSAGE_CHARACTERS = 1000;
+
+/** MCP extension Tasks, Task Status. */
+export type TaskStatus =
+  | "working"
+  | "input_required"
+  | "completed"
+  | "failed"
+  | "cancelled";
+
+/** A stored task; its answers and its lease have keys of their own. */
+export interface TaskRecord extends Expiring {
+  binding: string;
+  /** The tool that works. */
+  tool?: string;
+  /** The grant under which the task began; it names the client that asked. */
+  grantId?: string;
+  /** The scopes that the task's tool needed; absent if none. */
+  scopes?: readonly string[];
+  /** True if the task's tool acts with its person's accounts. */
+  needsAccounts?: true;
+  status: TaskStatus;
+  /** The progress of its tool. */
+  statusMessage?: string;
+  /** The reason of the wait, for the client: of a parked task, or a page. */
+  waitsFor?: string;
+  /** The end of the tool's sleep in epoch seconds, while it is parked. */
+  sleepsUntil?: number;
+  /** Epoch milliseconds: they are printed as timestamps. */
+  createdMilliseconds: number;
+  updatedMilliseconds: number;
+  /** Questions that wait for an answer, by key. */
+  questions: Record<string, TextRef>;
+  /** The result or the error, once there is one. */
+  outcome?: TextRef;
+  /** True if the result says that the tool has failed. */
+  isError?: true;
+  /** The name under which repeats of the call find the task, if they may. */
+  repeat?: string;
+  /** Present if the task's work survives its process. */
+  durable?: {
+    /** The seconds for which the task is stored after its end. */
+    keep: number;
+    /** The list that limits stored tasks. */
+    list: string;
+    /** The address of the run. */
+    address: string;
+    /** The version of the run that has ended it. */
+    endedBy?: string;
+  };
+}
+
+/** The messages of a task that goes on. */
+export type TaskMessages = Pick<TaskRecord, "statusMessage" | "waitsFor">;
+
+/** A task for its client. */
+export interface Task extends
+  Omit<
+    TaskRecord,
+    "binding" | "scopes" | "questions" | "outcome" | "durable" | "repeat"
+  > {
+  taskId: string;
+  /** The scopes that the tool needed, as does reading the task. */
+  scopes: readonly string[];
+  inputRequests?: Record<string, InputRequest>;
+  /** For durable work: the seconds for which it is stored after its end. */
+  keep?: number;
+  /** `completed`: the method's result; `failed`: a JSON-RPC error. */
+  outcome?: JsonObject;
+}
+
+/** The list entry of a person's task. */
+export interface TaskOfPerson extends Expiring {
+  /** The grant that used the task last. The task ends with this grant. */
+  grantId?: string;
+  createdMilliseconds: number;
+  /** True for durable work that has not ended. */
+  isOpen?: true;
+}
+
+/** True if nothing more happens to a task. */
+export function isTerminal(status: TaskStatus): boolean {
+  return status !== "working" && status !== "input_required";
+}
+
+/** True while a question of a task waits for its answer. */
+export async function isAsking(
+  database: Database,
+  taskId: string,
+): Promise<boolean> {
+  const { value } = await database.get<TaskRecord>(taskKey(taskId));
+  return Object.keys(value?.questions ?? {}).length > 0;
+}
+
+/** Cuts a status message to its room in a record; undefined if empty. */
+export function shortMessage(message: string): string | undefined {
+  return message.slice(0, MAX_MESSAGE_CHARACTERS).toWellFormed() || undefined;
+}
+
+/**
+ * Reads the task of a record.
+ *
+ * @throws {import("../../core/kv/texts.ts").TextExpiredError} when it has just expired
+ */
+export async function readTask(
+  database: Database,
+  taskId: string,
+  record: TaskRecord,
+): Promise<Task> {
+  const { questions, outcome, scopes = [], ...rest } = record;
+  const { binding: _, durable, repeat: __, ...visible } = rest;
+  const { sleepsUntil = 0, waitsFor, ...own } = visible;
+  const read = async (ref: TextRef) =>
+    JSON.parse(await readText(database, ref));
+  const open = await Promise.all(
+    Object.entries(questions).map(async ([key, ref]) => [key, await read(ref)]),
+  );
+  return {
+    ...own,
+    taskId,
+    scopes,
+    ...sleepsUntil > database.now() && { sleepsUntil },
+    ...!isTerminal(record.status) && { waitsFor },
+    ...open.length > 0 && { inputRequests: Object.fromEntries(open) },
+    ...durable && { keep: durable.keep },
+    ...outcome && { outcome: await read(outcome) },
+  };
+}
+
+/** Computes the time of an update, always later than the one before. */
+export function nextUpdate(
+  { clock }: Database,
+  { updatedMilliseconds }: TaskRecord,
+): number {
+  return Math.max(clock(), updatedMilliseconds + 1);
+}
+
+/**
+ * Changes a live task, and tries again if another change comes between. Returns
+ * false if the task has ended, or `change` returns undefined.
+ *
+ * @param change gets `isUnchanged` true if a commit failed although the task is
+ * as it was: then a check of `extraWrites` has failed
+ */
+export function changeTask(
+  database: Database,
+  taskId: string,
+  change: (
+    record: TaskRecord,
+    isUnchanged: boolean,
+  ) => MaybePromise<Partial<TaskRecord> | undefined>,
+  extraWrites: Write = () => {},
+): Promise<boolean> {
+  return database.change(
+    taskKey(taskId),
+    async (
+      transaction,
+      { key, value, versionstamp }: Entry<TaskRecord>,
+      before?: Entry<TaskRecord>,
+    ) => {
+      if (!value || isTerminal(value.status)) return false;
+      const isUnchanged = versionstamp === before?.versionstamp;
+      const changes = await change(value, isUnchanged);
+      if (!changes) return false;
+      extraWrites(transaction.set<TaskRecord>(key, {
+        ...value,
+        ...changes,
+        updatedMilliseconds: nextUpdate(database, value),
+      }));
+      return true;
+    },
+  );
+}

@@ -1,0 +1,211 @@
+/**
+ * The runs of durable work, and the claims on them. A process claims a run by
+ * writing its record, and everything that it writes for the work checks that
+ * version of the record. So a process that was paused, and whose work another
+ * has taken over meanwhile, writes nothing any more.
+ *
+ * @module
+ */
+import type {
+  Database,
+  Entry,
+  Expiring,
+  Transaction,
+} from "../../core/kv/database.ts";
+import { taskKey, taskLeaseKey, taskRunKey } from "../../core/kv/keys.ts";
+import {
+  CONFIRM_SECONDS,
+  LEASE_SECONDS,
+  setLease,
+  WatchedLeases,
+} from "../../core/kv/leases.ts";
+import {
+  type Claim,
+  claimOf,
+  LEASE_WATCH_SECONDS,
+  type RunBeginning,
+  type RunRecord,
+  type RunSize,
+  wakeOf,
+} from "./run_record.ts";
+import {
+  isTerminal,
+  nextUpdate,
+  shortMessage,
+  type TaskRecord,
+} from "./task_record.ts";
+import { readText } from "../../core/kv/texts.ts";
+import { setWake, type Wake } from "./wakes.ts";
+
+/** The claim on a run, or the reason why it was not claimed. */
+export type Taking =
+  | { claim: Claim }
+  | {
+    /**
+     * `held`: another process works on the run. `watched`: that process may
+     * have died, which is known only after a while.
+     */
+    because: "ended" | "held" | "watched" | "lost";
+  };
+
+export type TaskRunStore = ReturnType<typeof taskRunStore>;
+
+/**
+ * Opens the runs of a database.
+ *
+ * @param options `confirmSeconds`: the time for which a lease that ought to
+ * have been renewed is watched before its run is taken
+ */
+export function taskRunStore(
+  database: Database,
+  { confirmSeconds = CONFIRM_SECONDS } = {},
+) {
+  const leases = new WatchedLeases(database, confirmSeconds * 1000);
+
+  /** Returns the reason for which a run is not taken now, if there is one. */
+  function reasonToLeave(
+    wake: Wake,
+    task: Entry<TaskRecord>,
+    { value: run }: Entry<RunRecord>,
+    held: Entry<Expiring>,
+  ): "ended" | "held" | "watched" | undefined {
+    const { taskId, dueSeconds } = wake;
+    if (!run || !task.value || isTerminal(task.value.status)) return "ended";
+    if (run.isParked) return undefined;
+    const hasLapsed = leases.hasLapsed(taskId, held);
+    // A lease that was renewed since this wake was set has another wake.
+    const watchedFrom = (held.value?.expiresAt ?? 0) - LEASE_SECONDS +
+      LEASE_WATCH_SECONDS;
+    if (watchedFrom > dueSeconds) return "held";
+    return held.value || !hasLapsed ? "watched" : undefined;
+  }
+
+  /** Writes into the task's record that it waits, or that it goes on. */
+  function setWait(
+    transaction: Transaction,
+    task: Entry<TaskRecord>,
+    { sleepsUntil, waitsFor }: Partial<TaskRecord> = {},
+  ): void {
+    const { key, value } = task;
+    if (!value) return;
+    const isSame = value.sleepsUntil === sleepsUntil &&
+      value.waitsFor === waitsFor;
+    if (isSame) return;
+    const updatedMilliseconds = nextUpdate(database, value);
+    const wait = { sleepsUntil, waitsFor, updatedMilliseconds };
+    transaction.check(task).set<TaskRecord>(key, { ...value, ...wait });
+  }
+
+  return {
+    async beginningOf({ run }: Claim): Promise<RunBeginning> {
+      return JSON.parse(await readText(database, run.beginning));
+    },
+
+    /**
+     * Takes a run whose time has come, or whose process has died.
+     *
+     * @param measure reads the size of a run whose process has died
+     */
+    async take(wake: Wake, measure: () => Promise<RunSize>): Promise<Taking> {
+      const { taskId } = wake;
+      const [task, entry, held] = await database.getMany<
+        [TaskRecord, RunRecord, Expiring]
+      >([taskKey(taskId), taskRunKey(taskId), taskLeaseKey(taskId)]);
+      const because = reasonToLeave(wake, task, entry, held);
+      if (because !== "watched") leases.forget(taskId);
+      if (because) return { because };
+      const run = entry.value!;
+      const { isParked, deaths } = run;
+      const size = isParked ? run : await measure();
+      const { kept, characters } = size;
+      const record: RunRecord = {
+        ...run,
+        isParked: false,
+        kept,
+        characters,
+        deaths: isParked ? deaths : kept === run.kept ? deaths + 1 : 1,
+      };
+      const now = database.now();
+      const dueSeconds = now + LEASE_WATCH_SECONDS;
+      const { address, expiresAt } = record;
+      const version = await database.commit((transaction) => {
+        transaction.check(entry, held).set(entry.key, record).delete(wake.key);
+        setLease(transaction, taskId, now);
+        setWake(transaction, { address, taskId, dueSeconds, expiresAt });
+        setWait(transaction, task);
+      });
+      return version === undefined
+        ? { because: "lost" }
+        : { claim: claimOf(taskId, record, version, dueSeconds) };
+    },
+
+    /** Renews the lease of a run. Returns false if the claim is lost. */
+    async renew(claim: Claim): Promise<boolean> {
+      const { taskId, term, run: { address }, expiresAt } = claim;
+      const now = database.now();
+      const dueSeconds = now + LEASE_WATCH_SECONDS;
+      const isRenewed = await database.commit((transaction) => {
+        transaction.check(term).delete(wakeOf(claim));
+        setLease(transaction, taskId, now);
+        setWake(transaction, { address, taskId, dueSeconds, expiresAt });
+      });
+      if (isRenewed) claim.dueSeconds = dueSeconds;
+      return isRenewed !== undefined;
+    },
+
+    /**
+     * Parks a run: gives up the claim, and sets the time at which a process
+     * goes on with it.
+     *
+     * @param dueSeconds undefined if it waits for answers alone
+     * @param questions the keys of the open questions that it waits for
+     * @param more see {@linkcode RunRecord} and {@linkcode TaskRecord};
+     * `deaths` is set for a run that is put off as soon as it was taken
+     * @returns `answered` if one of the questions has its answer, so that the
+     * run goes on; `lost` if the claim is lost
+     */
+    async park(
+      claim: Claim,
+      dueSeconds: number | undefined,
+      questions: readonly string[] = [],
+      { missingSince, waitsFor = "", deaths = 0 }:
+        & Partial<Pick<RunRecord, "missingSince" | "deaths">>
+        & Pick<TaskRecord, "waitsFor"> = {},
+    ): Promise<"parked" | "answered" | "lost"> {
+      const { taskId, term, run, expiresAt } = claim;
+      for (;;) {
+        const [task, held] = await database.getMany<[TaskRecord, RunRecord]>([
+          taskKey(taskId),
+          taskRunKey(taskId),
+        ]);
+        if (held.versionstamp !== term.versionstamp || !task.value) {
+          return "lost";
+        }
+        const open = task.value.questions;
+        if (questions.some((key) => !Object.hasOwn(open, key))) {
+          return "answered";
+        }
+        const isParked = await database.commit((transaction) => {
+          transaction.check(task, term)
+            .set<RunRecord>(term.key, {
+              ...run,
+              isParked: true,
+              characters: claim.characters,
+              deaths,
+              missingSince,
+            })
+            .delete(taskLeaseKey(taskId), wakeOf(claim));
+          if (dueSeconds !== undefined) {
+            const { address } = run;
+            setWake(transaction, { address, taskId, dueSeconds, expiresAt });
+          }
+          setWait(transaction, task, {
+            sleepsUntil: dueSeconds,
+            waitsFor: shortMessage(waitsFor),
+          });
+        });
+        if (isParked) return "parked";
+      }
+    },
+  };
+}

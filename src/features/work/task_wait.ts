@@ -1,0 +1,168 @@
+/**
+ * The wait of a call for a task, until the task ends or needs a person, and no
+ * longer than a client waits. Meanwhile the client is asked the task's
+ * questions.
+ *
+ * @module
+ */
+import type { CompiledTool } from "../../core/catalogue/compiled_tool.ts";
+import { randomId } from "../../core/crypto/crypto.ts";
+import { isTerminal } from "./task_record.ts";
+import type { Task } from "./tasks.ts";
+import type { Call } from "../../core/mcp/exchange/call.ts";
+import { sendsToPage } from "../questions/page_questions.ts";
+import { lackedFor } from "../../core/protocol/elicitation.ts";
+import {
+  AskedQuestion,
+  type InputRequest,
+} from "../../core/protocol/question.ts";
+
+/**
+ * Asks the client of a waiting call the questions of its task. An answer is
+ * stored for the task, which may run in another process.
+ */
+export class TaskRelay {
+  /** The end of the wait after an answer, by `performance.now()`. */
+  untilMilliseconds = -Infinity;
+  /**
+   * The questions that the client was asked, by key. A controller is aborted
+   * once the answer is not needed any more.
+   */
+  #asked = new Map<string, AbortController>();
+  /** Questions that the client did not answer. */
+  #unanswered = new Set<string>();
+
+  /** @param patienceMilliseconds the time to wait after an answer */
+  constructor(
+    private readonly call: Call,
+    private readonly patienceMilliseconds: number,
+  ) {}
+
+  /** Asks the client a task's open questions; true if one is open there. */
+  ask({ taskId, inputRequests = {} }: Task): boolean {
+    for (const [key, asked] of this.#asked) {
+      if (Object.hasOwn(inputRequests, key)) continue;
+      asked.abort(new Error("Someone else has answered"));
+      this.#asked.delete(key);
+    }
+    let isAsked = false;
+    const { client } = this.call;
+    for (const [key, question] of Object.entries(inputRequests)) {
+      if (this.#unanswered.has(key) || lackedFor(question, client)) continue;
+      isAsked = true;
+      if (!this.#asked.has(key)) this.#put(taskId, key, question);
+    }
+    return isAsked;
+  }
+
+  /** Withdraws the questions that have no answer. */
+  end(): void {
+    for (const asked of this.#asked.values()) {
+      asked.abort(new Error("The call has ended"));
+    }
+  }
+
+  #put(taskId: string, key: string, question: InputRequest): void {
+    const { call } = this;
+    const { engine: { tasks, log } } = call;
+    const asked = new AbortController();
+    this.#asked.set(key, asked);
+    const { method, params } = forGeneration(question, call);
+    call.request(new AskedQuestion(method, params, key), asked.signal)
+      .then((answer) => tasks.answer(taskId, { [key]: answer }))
+      .then(
+        () => {
+          this.untilMilliseconds = performance.now() +
+            this.patienceMilliseconds;
+        },
+        (error) => {
+          this.#unanswered.add(key);
+          if (asked.signal.aborted || call.signal.aborted) return;
+          log.info("A client did not answer the question of a task", {
+            reference: taskId,
+            error,
+          });
+        },
+      );
+  }
+}
+
+/** Adds the `elicitationId` that a 2025 client needs to open a page. */
+function forGeneration(
+  { method, params }: InputRequest,
+  { stateless }: Call,
+): InputRequest {
+  return stateless || params.mode !== "url"
+    ? { method, params }
+    : { method, params: { elicitationId: randomId(16), ...params } };
+}
+
+/**
+ * Waits for a task as long as a call of its tool may take, as
+ * {@linkcode waitForTask} does. A client that cancels the call ends the task.
+ */
+export async function waitAsCall(
+  call: Call,
+  { handOverMilliseconds }: CompiledTool,
+  task: Task,
+  relay?: TaskRelay,
+): Promise<Task | undefined> {
+  const untilMilliseconds = call.startedMilliseconds + handOverMilliseconds;
+  try {
+    return await waitForTask(call, task, { untilMilliseconds, relay });
+  } catch (error) {
+    if (!call.signal.aborted) throw error;
+    // If the server stops, the task may go on elsewhere.
+    if (call.execution.hasEnded) {
+      await call.engine.tasks.end(task.taskId, { status: "cancelled" });
+    }
+    return task;
+  }
+}
+
+/**
+ * Waits until a task has ended, has another status, or sends its person to a
+ * page, or until the time is over. Returns the task, or undefined if it is
+ * gone. The time is longer while a person answers questions.
+ *
+ * @param relay asks the client; without one a question ends the wait
+ * @throws the reason for which the call was stopped
+ */
+export async function waitForTask(
+  call: Call,
+  task: Task,
+  { untilMilliseconds, relay }: {
+    untilMilliseconds: number;
+    relay?: TaskRelay;
+  },
+): Promise<Task | undefined> {
+  const { engine: { tasks, waitPages }, caller: { binding }, signal } = call;
+  const over = new AbortController();
+  call.watch.onBeat = (nowMilliseconds) => {
+    const until = Math.max(
+      untilMilliseconds,
+      relay?.untilMilliseconds ?? -Infinity,
+    );
+    if (nowMilliseconds >= until && !call.isAsking) over.abort();
+  };
+  const waiting = AbortSignal.any([signal, over.signal]);
+  let seen = task;
+  try {
+    while (!isTerminal(seen.status)) {
+      const isAsked = relay?.ask(seen) ?? false;
+      const isNews = seen.status !== task.status || relay === undefined;
+      if (seen.status === "input_required" && !isAsked && isNews) break;
+      const isKnown = seen.waitsFor === task.waitsFor;
+      if (!isKnown && sendsToPage(seen.waitsFor, waitPages)) break;
+      const next = await tasks.next(seen, binding, waiting);
+      if (next === undefined) return undefined;
+      seen = next;
+    }
+  } catch (error) {
+    if (signal.aborted || !over.signal.aborted) throw error;
+  } finally {
+    call.watch.onBeat = undefined;
+    relay?.end();
+  }
+  return seen;
+}

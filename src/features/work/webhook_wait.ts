@@ -1,0 +1,95 @@
+/**
+ * `context.wait`: durable work waits for a webhook. The wait needs no process,
+ * and is answered at most once.
+ *
+ * @module
+ */
+import type { WaitOptions } from "../../authoring/durable.ts";
+import type { Caller } from "../../core/caller.ts";
+import { canonicalJson } from "../../core/json.ts";
+import type { Waiting, WaitStore } from "../questions/waits.ts";
+import { MAX_WAITS_PER_PERSON } from "../questions/wait_room.ts";
+import { persist, tidy } from "../../core/kv/persist.ts";
+import { listOfWaits } from "./run_record.ts";
+import { type LimitKey, MANY } from "../../core/mcp/exchange/caller_bound.ts";
+import type { DurableSteps } from "./durable_steps.ts";
+import type { Parking } from "./parking.ts";
+
+interface WaitingWork {
+  waits: WaitStore;
+  taskId: string;
+  /** The server address that the run belongs to. */
+  address: string;
+  tool: string;
+  caller: Caller;
+  /** The identity by which limits count the caller. */
+  limitKey?: LimitKey;
+  signal: AbortSignal;
+  parking: Pick<Parking, "activity">;
+}
+
+type WaitingSteps = Pick<DurableSteps, "repeatableStep" | "sleep" | "hasKept">;
+
+/**
+ * Waits for a webhook in durable work; undefined if none came in time. The
+ * steps that it makes have the same names in every run, and the answer is
+ * stored as a step.
+ */
+export async function waitForWebhook(
+  run: WaitingSteps,
+  work: WaitingWork,
+  id: string,
+  { message, open, seconds }: WaitOptions,
+): Promise<unknown> {
+  const { waits, taskId, address, tool, caller, limitKey, signal, parking } =
+    work;
+  const { subject, grantId } = caller;
+  const waiting: Waiting = {
+    subject,
+    list: listOfWaits({ caller, limitKey }),
+    kind: "webhook",
+    asker: canonicalJson(["task", taskId, id]),
+    question: id,
+    tool,
+    grantId,
+    taskId,
+    taskAddress: address,
+  };
+  // If the step is repeated, it finds the same wait, with the same token.
+  const until = await run.repeatableStep(`wait ${id}: open`, async () => {
+    const most = MAX_WAITS_PER_PERSON * (limitKey?.isMany ? MANY : 1);
+    const wait = await persist(
+      () => waits.open(waiting, { message }, { seconds, most }),
+      { signal },
+    );
+    if (wait.state === "open") await open(wait.id!);
+    return wait.expiresAt;
+  });
+  const end = `wait ${id}: end`;
+  const wait = await parking.activity(() =>
+    persist(() => waits.findByAsker(waiting), { signal })
+  );
+  const over = new AbortController();
+  const slept = run.sleep(
+    `wait ${id}: time`,
+    new Date(until * 1000),
+    { enough: over.signal, waitsFor: message },
+  );
+  // An earlier run may have had the answer, and have withdrawn the wait.
+  if (run.hasKept(end)) over.abort();
+  // The run may leave this process meanwhile. Then the end of the sleep, or the
+  // answer, wakes it elsewhere.
+  else if (wait) {
+    const ending = AbortSignal.any([signal, over.signal]);
+    await Promise.race([waits.settled(wait, ending), slept])
+      .finally(() => over.abort());
+  }
+  await slept;
+  const { answer } = await run.repeatableStep(end, async () => {
+    const answer = wait &&
+      await persist(() => waits.close(wait), { signal });
+    return answer ? { answer: answer.data } : {};
+  });
+  if (wait) await parking.activity(() => tidy(() => waits.withdraw(wait)));
+  return answer;
+}

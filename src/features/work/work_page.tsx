@@ -1,0 +1,168 @@
+/** @jsxImportSource @hono/hono/jsx */
+/**
+ * One task of a person: how far it is, what it asks, and what it gave.
+ *
+ * @module
+ */
+import { AskedOnce } from "../account_page/connection_forms.tsx";
+import { AccountForm, type FormPage } from "../../core/pages/layout.tsx";
+import { Moment, printDuration, Upcoming } from "../../core/pages/times.tsx";
+import {
+  type QuestionInWords,
+  QuestionItem,
+} from "../questions/question_form.tsx";
+import { shownMessage } from "../../core/pages/names.tsx";
+import {
+  AskedBy,
+  ToolOfWork,
+  type WorkInWords,
+  WorkStateBadge,
+} from "./work_section.tsx";
+import { type StepInWords, WorkSteps } from "./work_steps.tsx";
+
+/** The contents of the page. Times are epoch seconds. */
+export interface WorkPageProps extends FormPage, WorkInWords {
+  updatedAt: number;
+  expiresAt: number;
+  /** For durable work: the seconds for which it is kept after its end. */
+  keep?: number;
+  /** True if the task has not ended. */
+  isOpen: boolean;
+  statusMessage?: string;
+  /** The steps; empty if the task has none. */
+  steps: readonly StepInWords[];
+  questions: readonly QuestionInWords[];
+  /** The result, or the error; absent before the end. */
+  result?: { text: string; isTruncated: boolean };
+  now: number;
+}
+
+export function WorkPage(props: WorkPageProps) {
+  const { base = "", client, statusMessage, steps, result, now } = props;
+  return (
+    <>
+      <p>
+        <a href={`${base}/account/work`}>All your work</a>
+      </p>
+      <section class="card" aria-label="This task">
+        <div class="row-head">
+          <h2 class="row-title">
+            <ToolOfWork {...props} />
+          </h2>
+          <span>
+            <WorkStateBadge
+              state={props.state}
+              until={props.until}
+              now={now}
+            />
+          </span>
+        </div>
+        <p class="small soft">
+          Asked by <AskedBy client={client} />{" "}
+          <Moment at={props.createdAt} now={now} />, last change{" "}
+          <Moment at={props.updatedAt} now={now} />.{" "}
+          {props.isOpen && props.keep !== undefined
+            ? `Kept for ${printDuration(props.keep)} after its end`
+            : (
+              <>
+                Kept until <Upcoming at={props.expiresAt} now={now} />
+              </>
+            )}.
+        </p>
+        {statusMessage && (
+          <p class="said">
+            <bdi>{shownMessage(statusMessage)}</bdi>
+          </p>
+        )}
+        {props.isOpen && (
+          <AskedOnce label="Cancel" of="this task">
+            <p class="small">
+              What it has done stays done, and it does not go on. That cannot be
+              undone.
+            </p>
+            <AccountForm
+              base={base}
+              csrf={props.csrf}
+              back={props.back}
+              action="/account/work/cancel"
+              fields={{ task: props.taskId }}
+            >
+              <button class="quiet danger" type="submit">
+                Cancel this task
+              </button>
+            </AccountForm>
+          </AskedOnce>
+        )}
+      </section>
+      <Questions {...props} />
+      {result && <Result of={result} hasFailed={props.state === "failed"} />}
+      {steps.length > 0 && (
+        <section>
+          <h2>Steps</h2>
+          <div class="card">
+            <WorkSteps steps={steps} now={now} />
+          </div>
+        </section>
+      )}
+    </>
+  );
+}
+
+/** The open questions, with the way to answer each. */
+function Questions(
+  { base, csrf, back, taskId, questions }: Pick<
+    WorkPageProps,
+    "base" | "csrf" | "back" | "taskId" | "questions"
+  >,
+) {
+  if (questions.length === 0) return null;
+  return (
+    <section>
+      <h2>
+        {questions.every(({ way }) => way === "client")
+          ? "Waiting for the app"
+          : "Waiting for your answer"}
+      </h2>
+      <div class="card">
+        <ul class="rows">
+          {questions.map((question, index) => (
+            <QuestionItem
+              id={`question-${index + 1}`}
+              base={base}
+              csrf={csrf}
+              back={back}
+              taskId={taskId}
+              question={question}
+            />
+          ))}
+        </ul>
+      </div>
+    </section>
+  );
+}
+
+/** The result as text, or the reason of the failure. */
+function Result(
+  { of: { text, isTruncated }, hasFailed }: {
+    of: NonNullable<WorkPageProps["result"]>;
+    hasFailed: boolean;
+  },
+) {
+  return (
+    <section>
+      <h2>{hasFailed ? "Why it failed" : "Result"}</h2>
+      <div class="card">
+        {text === "" ? <p class="soft">It gave no words.</p> : (
+          <p class="said">
+            <bdi>{text}</bdi>
+          </p>
+        )}
+        {isTruncated && (
+          <p class="small soft">
+            Cut here: the app that asked has all of it.
+          </p>
+        )}
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,109 @@
+/** @jsxImportSource @hono/hono/jsx */
+/**
+ * The tasks of a person, and the state of each.
+ *
+ * @module
+ */
+import { TASK_SECONDS } from "./task_record.ts";
+import {
+  ClientName,
+  type ToolInWords,
+  ToolTitle,
+} from "../../core/pages/names.tsx";
+import type { FormPage } from "../../core/pages/layout.tsx";
+import { Table } from "../../core/pages/table.tsx";
+import { Moment, printDuration, Upcoming } from "../../core/pages/times.tsx";
+
+export interface WorkStateInWords {
+  state: keyof typeof WORDS;
+  /** The end of the sleep in epoch seconds, if the task sleeps. */
+  until?: number;
+}
+
+const WORDS = {
+  running: ["Running", ""],
+  waiting: ["Waiting for you", "warn"],
+  asking: ["Waiting for its app", ""],
+  sleeping: ["Sleeping", ""],
+  done: ["Done", "good"],
+  failed: ["Failed", "bad"],
+  cancelled: ["Cancelled", ""],
+} as const;
+
+/** The state of a task as a badge, and until when it sleeps. */
+export function WorkStateBadge(
+  { state, until, now }: WorkStateInWords & { now: number },
+) {
+  const [words, tone] = WORDS[state];
+  return (
+    <>
+      <span class={`badge ${tone}`}>{words}</span>
+      {until !== undefined && (
+        <>
+          {" until "}
+          <Upcoming at={until} now={now} />
+        </>
+      )}
+    </>
+  );
+}
+
+/** A task in a list. Times are epoch seconds. */
+export interface WorkInWords extends WorkStateInWords, Partial<ToolInWords> {
+  taskId: string;
+  /** The client's name; absent if its connection is gone. */
+  client?: string;
+  createdAt: number;
+}
+
+/** The tool of a task, or other words if it is unknown. */
+export function ToolOfWork({ tool, toolTitle }: Partial<ToolInWords>) {
+  return tool === undefined
+    ? <>A tool</>
+    : <ToolTitle tool={tool} toolTitle={toolTitle} />;
+}
+
+/** The client that asked, or other words if it is unknown. */
+export function AskedBy({ client }: Pick<WorkInWords, "client">) {
+  return client === undefined
+    ? <>a connection that is gone</>
+    : <ClientName name={client} />;
+}
+
+export function WorkSection(
+  { base = "", work, count, now }: Pick<FormPage, "base"> & {
+    /** The tasks that are shown: open durable work first, then the newest. */
+    work: readonly WorkInWords[];
+    /** The number of all tasks. */
+    count: number;
+    now: number;
+  },
+) {
+  return (
+    <Table
+      label="Your work"
+      empty={`No app has begun work that goes on without it. Results stay here for ${
+        printDuration(TASK_SECONDS)
+      }, or as long as their tool says.`}
+      isCompact
+      columns={["State", "Begun", "Tool", "Asked by"]}
+      rows={work.map((
+        { taskId, tool, toolTitle, client, createdAt, ...state },
+      ) => [
+        <WorkStateBadge {...state} now={now} />,
+        <Moment at={createdAt} now={now} />,
+        <a href={`${base}/account/work?task=${encodeURIComponent(taskId)}`}>
+          <ToolOfWork tool={tool} toolTitle={toolTitle} />
+        </a>,
+        <AskedBy client={client} />,
+      ])}
+    >
+      {count > work.length && (
+        <p class="small soft">
+          The first {work.length} of{" "}
+          {count}: work in steps that goes on, then the newest.
+        </p>
+      )}
+    </Table>
+  );
+}

@@ -1,0 +1,113 @@
+/** @jsxImportSource @hono/hono/jsx */
+/**
+ * The steps of durable work, in the order in which they were begun.
+ *
+ * @module
+ */
+import { Moment, Upcoming } from "../../core/pages/times.tsx";
+import { shownMessage } from "../../core/pages/names.tsx";
+
+/**
+ * A state in words, and the tone of its badge. If the state goes on, also the
+ * words before its time, and the form of a time that is to come.
+ */
+type StateWords = readonly [
+  words: string,
+  tone: string,
+  lead?: string,
+  Time?: typeof Moment,
+];
+
+/**
+ * The states of a step. `tried`: it failed and is tried again later.
+ * `uncertain`: the task ended while it ran. `left`: the task ended before it.
+ * `awaiting`, `waited`: it waits, or has waited, for a webhook.
+ */
+const STATES = {
+  kept: ["Kept", "good"],
+  running: ["Running", "", "Since "],
+  tried: ["To be tried again", "warn", "next try ", Upcoming],
+  failed: ["Failed", "bad"],
+  uncertain: ["May have happened", "warn"],
+  sleeping: ["Sleeping", "", "Until ", Upcoming],
+  slept: ["Slept", "good"],
+  awaiting: ["Waiting for word", "", "Until ", Upcoming],
+  waited: ["Over", "good"],
+  left: ["Cut off", ""],
+  asking: ["Waiting for you", "warn", "Since "],
+  answered: ["Answered", "good"],
+} as const satisfies Record<string, StateWords>;
+
+export interface StepInWords {
+  name: string;
+  state: keyof typeof STATES;
+  /**
+   * The time of the state, in epoch seconds. For `tried`, `sleeping` and
+   * `awaiting`, which end at a known time, it is the end.
+   */
+  at: number;
+  /** The tries so far, and the most that there may be. */
+  tries?: number;
+  most?: number;
+  /** The tool's message about its last failure. */
+  said?: string;
+}
+
+/** The most steps of a page. */
+const MAX_STEPS = 200;
+/** The most characters of the words for a failure. */
+const MAX_FAILURE_CHARACTERS = 300;
+
+export function WorkSteps(
+  { steps, now }: { steps: readonly StepInWords[]; now: number },
+) {
+  const shown = steps.slice(-MAX_STEPS);
+  return (
+    <>
+      {shown.length < steps.length && (
+        <p class="small soft">
+          The last {shown.length} of {steps.length}.
+        </p>
+      )}
+      <ol class="rows steps">
+        {shown.map((step) => (
+          <li>
+            <div class="row-head">
+              <h3 class="row-title">
+                <bdi>{shownMessage(step.name)}</bdi>
+              </h3>
+              <span class={`badge ${STATES[step.state][1]}`}>
+                {STATES[step.state][0]}
+              </span>
+            </div>
+            <p class="small soft">
+              <StepTime {...step} now={now} />
+            </p>
+            {step.said !== undefined && (
+              <p class="small said">
+                <bdi>{shownMessage(step.said, MAX_FAILURE_CHARACTERS)}</bdi>
+              </p>
+            )}
+          </li>
+        ))}
+      </ol>
+    </>
+  );
+}
+
+/** The time of a step, and its tries. */
+function StepTime(
+  { state, at, tries = 0, most, now }: StepInWords & { now: number },
+) {
+  const [, , lead = "", Time = Moment]: StateWords = STATES[state];
+  const isCounted = state === "tried" ||
+    lead === "" && (most !== undefined || tries > 1);
+  return (
+    <>
+      {isCounted &&
+        `Tried ${tries}${most === undefined ? "" : ` of ${most}`}, `}
+      {lead}
+      <Time at={at} now={now} />
+    </>
+  );
+}

@@ -1,0 +1,107 @@
+/** Services whose keys people paste, and the tools that need them. */
+import assert from "node:assert/strict";
+import { personalKey, prompt, resource, tool, z } from "../../../src/mod.ts";
+import { testServer } from "../../../packages/testing/mod.ts";
+
+const api = "https://notes.example";
+
+Deno.test("personalKey() takes a short name and the https address of an API", () => {
+  for (const name of ["", "A", "a b", "../x", "-a", "a".repeat(41)]) {
+    assert.throws(() => personalKey(name, { api }), TypeError, name);
+  }
+  const addresses = [
+    "notes.example",
+    "http://notes.example",
+    "https://a:b@notes.example",
+    "https://notes.example/?a",
+    "https://notes.example/#a",
+  ];
+  for (const wrong of addresses) {
+    assert.throws(() => personalKey("a", { api: wrong }), TypeError, wrong);
+  }
+  for (const wrong of [{ header: "x key" }, { scheme: "a\nb" }]) {
+    assert.throws(() => personalKey("a", { api, ...wrong }), TypeError);
+  }
+  assert.equal(personalKey("a", { api: "http://localhost:1" }).name, "a");
+});
+
+Deno.test("faults of needs are told at the start", async () => {
+  const notes = personalKey("notes", { api, several: true });
+  const mail = personalKey("mail", { api, several: true });
+  const run = () => "";
+  const input = z.object({ account: z.string() });
+  const needs = { notes };
+  const get = run, read = run;
+  const faults: [Parameters<typeof testServer>[0], RegExp][] = [
+    [
+      {
+        tools: [tool({ name: "a", needs, run })],
+        prompts: [
+          prompt({
+            name: "b",
+            needs: { n: personalKey("notes", { api }) },
+            get,
+          }),
+        ],
+      },
+      /the service "notes" is declared twice/,
+    ],
+    [
+      { prompts: [prompt({ name: "a", needs, args: input, get })] },
+      /prompt a: its argument account must be called otherwise/,
+    ],
+    [
+      { resources: [resource({ name: "a", uri: "a://{b}", needs, read })] },
+      /resource a:\/\/\{b\}: .* its uri needs \{account\}/,
+    ],
+    [
+      {
+        resources: [
+          resource({
+            name: "a",
+            uri: "a://{account}",
+            cacheScope: "public",
+            needs,
+            read,
+          }),
+        ],
+      },
+      /what is read with a person's account cannot be public/,
+    ],
+    [
+      { tools: [tool({ name: "a", needs: { notes, mail }, run })] },
+      /tool a: it may need one service with several accounts only/,
+    ],
+    [
+      { tools: [tool({ name: "a", needs, input, run })] },
+      /tool a: its argument account must be called otherwise/,
+    ],
+  ];
+  for (const [options, words] of faults) {
+    await assert.rejects(testServer(options), words);
+  }
+});
+
+Deno.test("context.needs has the declared names, and no others", () => {
+  const notes = personalKey("notes", { api });
+  tool({
+    name: "typed",
+    needs: { notes },
+    run(_input, { needs }) {
+      needs.notes.label?.length;
+      // @ts-expect-error: it is not declared
+      return needs.mail;
+    },
+  });
+  prompt({
+    name: "typed",
+    needs: { notes },
+    complete: {},
+    get: (_args, { needs }) => `${needs.notes.label}`,
+  });
+  tool({
+    name: "without",
+    // @ts-expect-error: nothing is declared
+    run: (_input, { needs }) => needs.notes,
+  });
+});

@@ -1,0 +1,275 @@
+import assert from "node:assert/strict";
+import { ArrivingBodies, readBytes } from "../../../src/core/net/body_bytes.ts";
+import { HttpError } from "../../../src/core/errors.ts";
+import { createServer } from "../../../src/server.ts";
+import type { Server } from "../../../src/core/server/server_options.ts";
+import { startOAuthServer } from "../../kit/sign_in.ts";
+import { until } from "../../kit/wait.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
+import { SILENT } from "../../kit/log.ts";
+import { Timers } from "../../kit/timers.ts";
+
+/**
+ * A body whose chunks all share the same memory, as those of a real body may.
+ */
+class Chunks {
+  read = 0;
+  isCancelled = false;
+  readonly request: Request;
+
+  constructor(texts: Iterable<string>) {
+    const memory = new Uint8Array(8);
+    const iterator = texts[Symbol.iterator]();
+    const body = new ReadableStream({
+      pull: (controller) => {
+        this.read++;
+        const { value, done } = iterator.next();
+        if (done) return controller.close();
+        const { written } = new TextEncoder().encodeInto(value, memory);
+        controller.enqueue(memory.subarray(0, written));
+      },
+      cancel: () => {
+        this.isCancelled = true;
+      },
+    }, { highWaterMark: 0 });
+    this.request = new Request("http://127.0.0.1", { method: "POST", body });
+  }
+}
+
+function* repeated(text: string, times = Infinity) {
+  for (let count = 0; count < times; count++) yield text;
+}
+
+function isStatus(status: number) {
+  return (error: unknown) =>
+    error instanceof HttpError && error.status === status;
+}
+
+Deno.test("readBytes() joins chunks of any size, and keeps none of them", async () => {
+  const texts = ["a", "bcd", "", "efghijkl", "m", "nopq"];
+  const bytes = await readBytes(new Chunks(texts).request, 17);
+  assert.equal(new TextDecoder().decode(bytes), texts.join(""));
+});
+
+Deno.test("readBytes() takes no body for an empty one", async () => {
+  assert.equal((await readBytes(new Request("http://127.0.0.1"), 0)).length, 0);
+  assert.equal((await readBytes(new Chunks([]).request, 0)).length, 0);
+});
+
+Deno.test("readBytes() makes no room for a long body that is only announced", async () => {
+  const { request } = new Chunks(["abc"]);
+  request.headers.set("content-length", String(64 * 1024 + 1));
+  request.arrayBuffer = () => Promise.reject(new Error("Made room"));
+  assert.equal((await readBytes(request, 2 ** 20)).length, 3);
+});
+
+Deno.test("readBytes() refuses one byte too many as soon as it is there", async () => {
+  await readBytes(new Chunks(repeated("12345678", 2)).request, 16);
+  const endless = new Chunks(repeated("12345678"));
+  await assert.rejects(readBytes(endless.request, 16), isStatus(413));
+  assert.equal(endless.read, 3);
+  assert(endless.isCancelled);
+});
+
+Deno.test("readBytes() refuses a body that announces a byte too many", async () => {
+  const announced = (length: number) => {
+    const { request } = new Chunks(["1".repeat(8)]);
+    request.headers.set("content-length", String(length));
+    return request;
+  };
+  assert.equal((await readBytes(announced(8), 8)).length, 8);
+  await assert.rejects(readBytes(announced(9), 8), isStatus(413));
+});
+
+Deno.test("readBytes() takes a body that breaks off for a fault of its client", async () => {
+  const body = new ReadableStream({
+    pull: (controller) => controller.error(new Error("reset")),
+  });
+  const request = new Request("http://127.0.0.1", { method: "POST", body });
+  await assert.rejects(readBytes(request, 16), isStatus(400));
+});
+
+Deno.test("readBytes() refuses more chunks than a body needs, empty ones too", async () => {
+  const bytes = await readBytes(
+    new Chunks(repeated("1", 10_000)).request,
+    16_384,
+  );
+  assert.equal(bytes.length, 10_000);
+  for (const [text, most] of [["1", 16_384], ["", 0]] as const) {
+    const endless = new Chunks(repeated(text));
+    await assert.rejects(readBytes(endless.request, most), isStatus(400));
+    assert(endless.isCancelled);
+  }
+});
+
+/** Bodies that stall, by a fake clock and over a real socket. */
+
+/** Sends half a body and reads the answer when its time is over. */
+async function stall(
+  { fetch }: Pick<Server, "fetch">,
+  path: string,
+  type: string,
+  time: FakeTime,
+): Promise<string> {
+  const listener = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    (request, info) => fetch(request, info),
+  );
+  try {
+    const { hostname, port } = listener.addr;
+    using connection = await Deno.connect({ hostname, port });
+    await connection.write(
+      new TextEncoder().encode(
+        `POST ${path} HTTP/1.1\r\nhost: localhost\r\naccept: */*\r\n` +
+          `content-type: ${type}\r\ncontent-length: 100\r\n\r\n{`,
+      ),
+    );
+    let answer = "";
+    const reading = (async () => {
+      const buffer = new Uint8Array(1024);
+      while (!answer.includes("\r\n\r\n")) {
+        const size = await connection.read(buffer);
+        assert(size !== null, "it hung up");
+        answer += new TextDecoder().decode(buffer.subarray(0, size));
+      }
+    })();
+    await until(() => {
+      // Again and again: the test cannot know when the server begins to read.
+      time.tick(60);
+      return answer !== "";
+    });
+    await reading;
+    return answer;
+  } finally {
+    await listener.shutdown();
+  }
+}
+
+Deno.test("a message that stalls is answered 408 after a minute", async () => {
+  using time = new FakeTime();
+  using kv = await Deno.openKv(":memory:");
+
+  await using server = createServer({
+    name: "n",
+    version: "1",
+    kv,
+    log: SILENT,
+  });
+  const text = await stall(server, "/mcp", "application/json", time);
+  assert.match(text, /^HTTP\/1\.1 408 /);
+  assert.match(text, /connection: close/i);
+});
+
+Deno.test("a form that stalls is answered 408 after a minute", async () => {
+  using time = new FakeTime();
+  await using server = await startOAuthServer();
+  const type = "application/x-www-form-urlencoded";
+  const text = await stall(server.app, "/token", type, time);
+  assert.match(text, /^HTTP\/1\.1 408 /);
+  assert.match(text, /connection: close/i);
+});
+
+/** Makes bodies whose seconds pass when a test says so. */
+function openBodies() {
+  const timers = new Timers();
+  const time = new FakeTime();
+  return {
+    bodies: new ArrivingBodies(),
+    timers,
+    /** Lets time pass, by a clock that is set back meanwhile. */
+    async pass(seconds: number) {
+      time.tick(seconds);
+      time.set(-3600);
+      await timers.beat();
+    },
+    [Symbol.dispose]() {
+      time[Symbol.dispose]();
+      timers[Symbol.dispose]();
+    },
+  };
+}
+
+const never = () => new Promise<never>(() => {});
+
+Deno.test("each body has a minute, from the first look at it", async () => {
+  using place = openBodies();
+  const refused: string[] = [];
+  const begin = (name: string) =>
+    place.bodies.wait(never()).catch((error) => {
+      assert(error instanceof HttpError);
+      assert.equal(error.status, 408);
+      refused.push(name);
+    });
+  begin("first");
+  await place.pass(1);
+  await place.pass(4);
+  begin("second");
+  await place.pass(1);
+  await place.pass(60 - 6);
+  assert.deepEqual(refused, []);
+  await place.pass(1);
+  assert.deepEqual(refused, ["first"]);
+  await place.pass(4);
+  assert.deepEqual(refused, ["first"]);
+  await place.pass(1);
+  assert.deepEqual(refused, ["first", "second"]);
+});
+
+Deno.test("wait() gives what was read, or why it could not be", async () => {
+  const bodies = new ArrivingBodies();
+  assert.equal(await bodies.wait(Promise.resolve("body")), "body");
+  const gone = new Error("gone");
+  await assert.rejects(bodies.wait(Promise.reject(gone)), gone);
+  bodies.stop();
+});
+
+Deno.test("no timer runs once no body is arriving", async () => {
+  using place = openBodies();
+  for (
+    const [reading, seconds] of [
+      [() => Promise.resolve("body"), 1],
+      [() => Promise.reject(new Error("gone")), 1],
+      [never, 61],
+    ] as const
+  ) {
+    const waiting = place.bodies.wait<unknown>(reading()).catch(() => {});
+    assert.equal(place.timers.running.size, 1, `${reading}`);
+    await place.pass(1);
+    await place.pass(seconds - 1);
+    await waiting;
+    await place.pass(1);
+    assert.equal(place.timers.running.size, 0, `${reading}`);
+  }
+});
+
+Deno.test("readBytes() gives up the oldest of the long bodies that are held open, and takes others meanwhile", async () => {
+  const MIB = 2 ** 20;
+  const most = 4 * MIB;
+  const part = new Uint8Array(3 * MIB);
+  const all = Array.from({ length: 11 }, () => {
+    const sender = Promise.withResolvers<ReadableStreamDefaultController>();
+    const body = new ReadableStream({
+      start(controller) {
+        controller.enqueue(part);
+        sender.resolve(controller);
+      },
+    });
+    const request = new Request("http://127.0.0.1", { method: "POST", body });
+    return { reading: readBytes(request, most), sender: sender.promise };
+  });
+  const [first, second, ...others] = all;
+  await assert.rejects(first.reading, isStatus(503));
+  const body = new ReadableStream({
+    start(controller) {
+      controller.enqueue(part);
+      controller.close();
+    },
+  });
+  const quick = new Request("http://127.0.0.1", { method: "POST", body });
+  assert.equal((await readBytes(quick, most)).length, 3 * MIB);
+  await assert.rejects(second.reading, isStatus(503));
+  for (const { reading, sender } of others) {
+    (await sender).close();
+    assert.equal((await reading).length, 3 * MIB);
+  }
+});

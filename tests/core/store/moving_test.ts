@@ -1,0 +1,149 @@
+import assert from "node:assert/strict";
+import { systemClock } from "../../../src/core/clock.ts";
+import { movingKey } from "../../../src/core/kv/keys.ts";
+import { LAYOUT } from "../../../src/core/kv/layout.ts";
+import { memoryKv } from "../../../src/core/kv/memory_kv.ts";
+import { Client } from "../../kit/client.ts";
+import { openTestKv, test } from "../../kit/databases.ts";
+import { kvWith } from "../../kit/kv.ts";
+import { startOAuthServer } from "../../kit/sign_in.ts";
+import { count, move, MoveError } from "../../../src/core/kv/moving.ts";
+
+const clock = systemClock;
+
+const seconds = (offset: number) => Math.floor(Date.now() / 1000) + offset;
+
+/** Values that JSON could not carry, in the order of their keys. */
+const RECORDS: readonly [Deno.KvKey, unknown][] = [
+  [["a", "1"], { expiresAt: seconds(9000), map: new Map([[1, new Date(0)]]) }],
+  [["a", 1], { expiresAt: seconds(9000), it: undefined, big: 10n }],
+  [["layout"], LAYOUT],
+  [["secret", "state"], new Uint8Array([1, 2, 3])],
+  [["wake", "address", 1.5, "id"], { expiresAt: seconds(9000) }],
+];
+
+async function fill(kv: Deno.Kv): Promise<void> {
+  for (const [key, value] of RECORDS) await kv.set(key, value);
+  await kv.set(["ended"], { expiresAt: seconds(-1) });
+}
+
+/** Lists what a database has. */
+async function all(kv: Deno.Kv): Promise<[Deno.KvKey, unknown][]> {
+  const entries = await Array.fromAsync(kv.list({ prefix: [] }));
+  return entries.map(({ key, value }) => [key, value]);
+}
+
+test.onDatabases("move() copies what has not ended, to and from each kind of database", async ({ kv }) => {
+  using first = memoryKv();
+  using last = memoryKv();
+  await fill(first);
+  for (const [from, to] of [[first, kv], [kv, last]]) {
+    assert.equal(await move(from, to, { clock }), RECORDS.length);
+    assert.deepEqual(await all(to), RECORDS);
+  }
+});
+
+test.onDatabases("move() moves more than one commit takes, and lets nothing end late", async ({ kv }) => {
+  using from = memoryKv();
+  for (let n = 0; n < 1201; n++) {
+    const size = n < 30 ? 60_000 : 10;
+    const value = { expiresAt: seconds(90), bytes: new Uint8Array(size) };
+    await from.set(["many", n], value);
+  }
+  await from.set(["layout"], LAYOUT);
+  const written: (number | undefined)[] = [];
+  const commits: number[] = [];
+  const to = kvWith(kv, {
+    atomic() {
+      const operation = kv.atomic();
+      const set = operation.set.bind(operation);
+      operation.set = (key, value, options) => {
+        if (key[0] === "many") written.push(options?.expireIn);
+        return set(key, value, options);
+      };
+      return operation;
+    },
+  });
+  await move(from, to, { clock, onProgress: (n) => commits.push(n) });
+  assert.equal((await all(kv)).length, 1202);
+  assert(commits.length > 4 && commits.at(-1) === 1202, `${commits}`);
+  assert(
+    written.every((expireIn) => expireIn! > 60_000 && expireIn! < 110_000),
+  );
+});
+
+test.onDatabases("after move() no one signs in again", async ({ kv }) => {
+  await using moved = await openTestKv();
+  let client: Client;
+  let tokens;
+  {
+    await using server = await startOAuthServer({ kv });
+    client = await Client.register(server);
+    tokens = await client.connect();
+  }
+  await move(kv, moved, { clock });
+  await using server = await startOAuthServer({ kv: moved });
+  client.server = server;
+  const called = await client.call(tokens.access_token, "whoami");
+  assert.equal(called.status, 200);
+  await called.body?.cancel();
+  assert.equal((await client.refresh(tokens.refresh_token)).status, 200);
+});
+
+test.inMemory("move() refuses a database with records, and leaves it as it was", async ({ kv }) => {
+  using from = memoryKv();
+  await fill(from);
+  await kv.set(["session", "a"], 1);
+  await assert.rejects(move(from, kv, { clock }), MoveError);
+  assert.deepEqual(await all(kv), [[["session", "a"], 1]]);
+});
+
+test.inMemory("move() and count() refuse another layout, and write nothing", async ({ kv }) => {
+  for (const layout of [undefined, LAYOUT + 1]) {
+    using from = memoryKv();
+    await fill(from);
+    await (layout ? from.set(["layout"], layout) : from.delete(["layout"]));
+    const refusal = new RegExp(
+      `got "${
+        layout ? `layout ${layout}` : "no layout"
+      }", wants layout ${LAYOUT};`,
+    );
+    await assert.rejects(move(from, kv, { clock }), refusal);
+    await assert.rejects(count(from, clock), refusal);
+    assert.deepEqual(await all(kv), []);
+  }
+});
+
+test.inMemory("move() begins again after a move that was interrupted", async ({ kv }) => {
+  using from = memoryKv();
+  await fill(from);
+  await kv.set(movingKey(), true);
+  await kv.set(["session", "of a record that has gone meanwhile"], 1);
+  await move(from, kv, { clock });
+  assert.deepEqual(await all(kv), RECORDS);
+});
+
+test.inMemory("move() refuses when a server writes meanwhile, and marks what it has written", async ({ kv }) => {
+  using from = memoryKv();
+  await fill(from);
+  const moving = move(from, kv, {
+    clock,
+    onProgress: () => void from.set(["session", "new"], 1),
+  });
+  await assert.rejects(moving, /differ: stop every server/);
+  assert.equal((await kv.get(movingKey())).value, true);
+});
+
+test.inMemory("count() counts what move() writes, by kind", async ({ kv }) => {
+  await fill(kv);
+  const counts = (await count(kv, clock)).map(({ kind, records }) => [
+    kind,
+    records,
+  ]);
+  assert.deepEqual(counts, [
+    ["a", 2],
+    ["layout", 1],
+    ["secret", 1],
+    ["wake", 1],
+  ]);
+});

@@ -1,0 +1,145 @@
+/** `fetch` with a person's key: the addresses that get it, and what errors say. */
+import assert from "node:assert/strict";
+import { personalKey } from "../../../src/authoring/personal_key.ts";
+import { accountFetch } from "../../../src/features/accounts/account_fetch.ts";
+
+/** Binds `fetch` to an API. It notes the addresses that got the key. */
+function bind(
+  api: string,
+  answer: (url: string, request: Request) => Response | Promise<never>,
+) {
+  const sent: string[] = [];
+  const service = personalKey("notes", { api, title: "Notes" });
+  const fetch = accountFetch(service, () => Promise.resolve("secret"), {
+    async send(request) {
+      const { url, headers, redirect } = request;
+      assert.equal(headers.get("authorization"), "Bearer secret");
+      assert.equal(redirect, "manual");
+      sent.push(url);
+      return await answer(url, request);
+    },
+  });
+  return { fetch, sent };
+}
+
+const API = "https://notes.example/v1";
+
+const OUTSIDE = [
+  "/../x",
+  "/a/../../x",
+  "/%2e%2e/x",
+  "/.%2E/x",
+  "/..%2fx",
+  "/%2e%2e%5cx",
+  "/a/..;/x",
+  "/..%3b/x",
+  "/..%00/x",
+  "/%252e%252e%252fx",
+  "/\\..\\../x",
+  "https://notes.example/",
+  "https://notes.example/v10/x",
+  "https://notes.example/v1/../x",
+  "https://notes.example:444/v1/x",
+  "http://notes.example/v1/x",
+  "https://x:y@notes.example/v1/x",
+  "https://notes.example@evil.example/v1/x",
+  "https://evil.example/v1/x",
+  "\\\\evil.example/v1/x",
+  "data:,x",
+  "x",
+  "",
+];
+
+Deno.test("the key goes to addresses within the API alone", async () => {
+  const { fetch, sent } = bind(API, () => new Response());
+  for (const input of OUTSIDE) {
+    await assert.rejects(fetch(input), TypeError, input);
+    const url = URL.parse(input);
+    if (url) await assert.rejects(fetch(url), TypeError, input);
+  }
+  assert.deepEqual(sent, []);
+  const within = [
+    ["/", "/"],
+    ["/a/../b", "/b"],
+    ["//evil.example/x", "//evil.example/x"],
+    ["/a%2Fb/c..d/...", "/a%2Fb/c..d/..."],
+    ["/\\evil.example", "//evil.example"],
+    [`${API}?page=2`, "?page=2"],
+    [`${API}/x#y`, "/x#y"],
+  ];
+  for (const [input, path] of within) {
+    await fetch(input);
+    assert.equal(sent.pop(), API + path);
+  }
+  const root = bind("https://notes.example", () => new Response());
+  await root.fetch("/../x");
+  assert.deepEqual(root.sent, ["https://notes.example/x"]);
+});
+
+Deno.test("a redirect leads the key to addresses within the API alone", async () => {
+  const outside = [...OUTSIDE.filter((it) => URL.canParse(it)), "/", "/v1/.."];
+  for (const location of outside) {
+    const { fetch, sent } = bind(
+      API,
+      () => new Response(null, { status: 307, headers: { location } }),
+    );
+    await assert.rejects(fetch("/go"), /^ToolError: Notes leads to /, location);
+    assert.deepEqual(sent, [`${API}/go`]);
+  }
+  const answers: [location: string, status: number][] = [
+    ["http://[", 307],
+    ["/v1/round", 308],
+  ];
+  for (const [location, status] of answers) {
+    const { fetch, sent } = bind(
+      API,
+      () => new Response(null, { status, headers: { location } }),
+    );
+    await assert.rejects(fetch("/go"), /^ToolError: Notes leads to /, location);
+    assert.equal(sent.length, status === 307 ? 1 : 6);
+  }
+});
+
+Deno.test("a redirect within the API is followed as browsers do", async () => {
+  for (
+    const [method, status, next] of [
+      ["GET", 302, "GET"],
+      ["POST", 302, "GET"],
+      ["PUT", 302, "PUT"],
+      ["PUT", 303, "GET"],
+      ["POST", 307, "POST"],
+    ] as const
+  ) {
+    const seen: string[] = [];
+    const { fetch, sent } = bind(API, (url, { method, headers }) => {
+      seen.push(`${method} ${headers.get("content-type")}`);
+      return url.endsWith("/me")
+        ? new Response()
+        : new Response(null, { status, headers: { location: "me" } });
+    });
+    const body = method === "GET" ? undefined : "text";
+    const type = "text/plain;charset=UTF-8";
+    await fetch("/go", { method, body, headers: { "content-type": type } });
+    assert.deepEqual(sent, [`${API}/go`, `${API}/me`]);
+    const kept = next === method ? type : null;
+    assert.deepEqual(seen, [`${method} ${type}`, `${next} ${kept}`]);
+  }
+});
+
+Deno.test("the error of a service that does not answer holds no query of its address", async () => {
+  const { fetch } = bind(
+    API,
+    (url) =>
+      Promise.reject(new TypeError(`error sending request for url (${url})`)),
+  );
+  const error: Error = await fetch("/me?token=abc#def").then(
+    () => assert.fail(),
+    (error) => error,
+  );
+  assert.match(error.message, /Notes did not answer/);
+  assert.match(
+    String(error.cause),
+    /TypeError.*\(https:\/\/notes\.example\/v1\/me\)$/,
+  );
+  assert.doesNotMatch(Deno.inspect(error), /abc|def/);
+});

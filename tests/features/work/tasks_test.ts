@@ -1,0 +1,303 @@
+import assert from "node:assert/strict";
+import { Database } from "../../../src/core/kv/database.ts";
+import { LEASE_SECONDS } from "../../../src/core/kv/leases.ts";
+import { taskStore } from "../../../src/features/work/tasks.ts";
+import { until } from "../../kit/wait.ts";
+import { fiftyAtOnce, test } from "../../kit/databases.ts";
+import { FakeTime, SteadyTime } from "../../kit/fake_time.ts";
+import { overtaken } from "../../kit/overtaken_kv.ts";
+import { StalledKv } from "../../kit/stalled_kv.ts";
+import { atomicWith, kvWith } from "../../kit/kv.ts";
+
+const LONG = "x".repeat(100_000);
+
+async function keysOf(kv: Deno.Kv): Promise<string[]> {
+  const entries = await Array.fromAsync(kv.list({ prefix: [] }));
+  return [...new Set(entries.map(({ key }) => String(key[0])))].sort();
+}
+
+function question(message: string) {
+  return { method: "elicitation/create", params: { message } };
+}
+
+/** Gives a database's tasks, one of which is someone's. */
+async function tasksOf(kv: Deno.Kv) {
+  const tasks = taskStore(new Database(kv));
+  await tasks.create("t", { binding: "someone" });
+  return tasks;
+}
+
+test.inMemory("ask() has room for many long questions at once", async ({ kv }) => {
+  const tasks = await tasksOf(kv);
+  const { signal } = new AbortController();
+  const keys = Array.from({ length: 10 }, (_, i) => `question-${i}`);
+  const message = "?".repeat(9_000);
+  const asked = keys.map((key) =>
+    tasks.ask("t", key, question(message), { signal })
+  );
+  const open = async () => (await tasks.find("t", "someone"))?.inputRequests;
+  await until(async () => Object.keys(await open() ?? {}).length === 10);
+  assert.deepEqual((await open())?.["question-7"], question(message));
+  await tasks.answer("t", Object.fromEntries(keys.map((k) => [k, { k }])));
+  assert.deepEqual(await Promise.all(asked), keys.map((k) => ({ k })));
+});
+
+test.inMemory("ask() asks once, although it hears of the answer before it hears that it asked", async ({ kv }) => {
+  const tasks = await tasksOf(kv);
+  let isLost = false;
+  const losing = kvWith(kv, {
+    atomic: atomicWith(kv, async (commit) => {
+      if (isLost) return await commit();
+      isLost = true;
+      await commit();
+      await tasks.answer("t", { key: { n: 1 } });
+      throw new Error("connection reset");
+    }),
+  });
+  const asking = taskStore(new Database(losing));
+  const answer = await asking.ask("t", "key", question("?"), { signal: never });
+  assert.deepEqual(answer, { n: 1 });
+  const task = await tasks.find("t", "someone");
+  assert.deepEqual([task?.status, task?.inputRequests], ["working", undefined]);
+});
+
+test.inMemory("ask() leaves nothing of a long answer behind", async ({ kv }) => {
+  const tasks = await tasksOf(kv);
+  const { signal } = new AbortController();
+  const asked = tasks.ask("t", "key", question("?"), { signal });
+  await until(async () =>
+    (await tasks.find("t", "someone"))?.status === "input_required"
+  );
+  await tasks.answer("t", { key: { text: LONG } });
+  assert.deepEqual(await asked, { text: LONG });
+  assert.deepEqual(await keysOf(kv), ["task", "task-lease", "task-of"]);
+});
+
+test.inMemory("end() of a task that has ended leaves nothing of its outcome behind", async ({ kv }) => {
+  const tasks = await tasksOf(kv);
+  assert(await tasks.end("t", { status: "cancelled" }));
+  const outcome = { text: LONG };
+  assert.equal(await tasks.end("t", { status: "completed", outcome }), false);
+  assert.deepEqual(await keysOf(kv), ["task", "task-of"]);
+});
+
+test.inMemory("setMessages() cuts a message that the record has no room for, and removes it for none", async ({ kv }) => {
+  const tasks = await tasksOf(kv);
+  await tasks.setMessages("t", { statusMessage: LONG });
+  const { statusMessage } = (await tasks.find("t", "someone"))!;
+  assert.equal(statusMessage?.length, 1000);
+  await tasks.setMessages("t", { statusMessage: "" });
+  assert.equal((await tasks.find("t", "someone"))!.statusMessage, undefined);
+});
+
+test.inMemory("renewLease() tells that a task has ended, and takes no lease then", async ({ kv }) => {
+  const tasks = await tasksOf(kv);
+  assert.equal(await tasks.renewLease("t"), true);
+  await tasks.end("t", { status: "cancelled" });
+  assert.equal(await tasks.renewLease("t"), false);
+  assert.deepEqual(await keysOf(kv), ["task", "task-of"]);
+});
+
+const never = new AbortController().signal;
+
+test.onDatabases("discard() leaves nothing of a task, and others as they are", async ({ kv, other }) => {
+  const tasks = taskStore(new Database(kv));
+  await tasks.create("t", { binding: "someone" }, { list: "a list" });
+  const before = await keysOf(kv);
+  await tasks.create("u", { binding: "someone" }, { list: "a list" });
+  await taskStore(new Database(other)).discard("t", { list: "a list" });
+  assert.equal(await tasks.find("t", "someone"), undefined);
+  assert.equal((await tasks.find("u", "someone"))?.status, "working");
+  await tasks.discard("u", { list: "a list" });
+  assert.equal(await tasks.hasMany("a list", 1), false);
+  const left = await keysOf(kv);
+  assert.deepEqual(before.filter((key) => left.includes(key)), []);
+});
+
+test.onDatabases("end() lets one of fifty ends through", async ({ kv, other }) => {
+  await taskStore(new Database(kv)).create("t", { binding: "someone" });
+  const ended = await fiftyAtOnce(
+    kv,
+    other,
+    taskStore,
+    (tasks, n) => tasks.end("t", { status: "completed", outcome: { n } }),
+  );
+  assert.equal(ended.filter(Boolean).length, 1);
+  const task = await taskStore(new Database(other)).find("t", "someone");
+  assert.deepEqual(task?.outcome, { n: ended.indexOf(true) });
+});
+
+test.onDatabases("answer() lets one of fifty answers through", async ({ kv, other }) => {
+  const tasks = await tasksOf(kv);
+  const asked = tasks.ask("t", "q", question("?"), { signal: never });
+  const isOpen = async () =>
+    (await tasks.find("t", "someone"))?.status === "input_required";
+  await until(isOpen);
+  await fiftyAtOnce(
+    kv,
+    other,
+    taskStore,
+    (tasks, n) => tasks.answer("t", { q: { n } }),
+  );
+  assert.equal(typeof (await asked).n, "number");
+  assert.deepEqual(await keysOf(kv), ["task", "task-lease", "task-of"]);
+});
+
+test.onDatabases("find() knows a caller's own tasks only", async ({ kv, other }) => {
+  await taskStore(new Database(kv)).create("t", { binding: "someone" });
+  assert.ok(await taskStore(new Database(other)).find("t", "someone"));
+  assert.equal(
+    await taskStore(new Database(other)).find("t", "eve"),
+    undefined,
+  );
+  assert.equal(
+    await taskStore(new Database(other)).find("u", "someone"),
+    undefined,
+  );
+});
+
+/** Tasks as one sees them who needs no second look. */
+function looking(kv: Deno.Kv) {
+  return taskStore(new Database(kv), { confirmSeconds: 0 });
+}
+
+test.onDatabases("find() fails a task whose lease no one renews", async ({ kv, other }) => {
+  using time = new FakeTime();
+  const tasks = taskStore(new Database(kv));
+  const statusOf = async () =>
+    (await looking(other).find("t", "someone"))?.status;
+  await tasks.create("t", { binding: "someone" });
+  time.tick(LEASE_SECONDS - 2);
+  assert.equal(await tasks.renewLease("t"), true);
+  time.tick(LEASE_SECONDS - 2);
+  assert.equal(await statusOf(), "working");
+  time.tick(2);
+  assert.equal(await statusOf(), "failed");
+  assert.equal(await tasks.renewLease("t"), false);
+});
+
+test.onDatabases("ended() hears of an end on another handle", async ({ kv, other }) => {
+  await taskStore(new Database(kv)).create("t", { binding: "someone" });
+  const ended = taskStore(new Database(kv)).ended("t", never);
+  await taskStore(new Database(other)).end("t", { status: "cancelled" });
+  await ended;
+});
+
+test.onDatabases("renewLease() leaves no lease of a task that ends at the same time", async ({ kv, other }) => {
+  const tasks = taskStore(new Database(kv));
+  await Promise.all(Array.from({ length: 50 }, async (_, n) => {
+    await tasks.create(`${n}`, { binding: "someone" });
+    await Promise.all([
+      tasks.renewLease(`${n}`),
+      taskStore(new Database(other)).end(`${n}`, { status: "cancelled" }),
+    ]);
+  }));
+  assert.deepEqual(await keysOf(kv), ["task", "task-of"]);
+});
+
+test.inMemory("end() keeps a long outcome, whole", async ({ kv }) => {
+  const tasks = await tasksOf(kv);
+  const outcome = { text: LONG };
+  assert(await tasks.end("t", { status: "completed", outcome }));
+  assert.deepEqual((await tasks.find("t", "someone"))?.outcome, outcome);
+});
+
+test.inMemory("find() fails no task that completes at the same time", async ({ kv }) => {
+  using time = new FakeTime();
+  const tasks = await tasksOf(kv);
+  time.tick(LEASE_SECONDS);
+  const outcome = { text: "done" };
+  const slow = overtaken(
+    kv,
+    () => tasks.end("t", { status: "completed", outcome }),
+  );
+  const found = await looking(slow).find("t", "someone");
+  assert.deepEqual([found?.status, found?.outcome], ["completed", outcome]);
+});
+
+test.inMemory("find() fails no task whose process says at the same time that it works", async ({ kv }) => {
+  using time = new FakeTime();
+  const tasks = await tasksOf(kv);
+  time.tick(LEASE_SECONDS);
+  const slow = overtaken(kv, () => tasks.renewLease("t"));
+  const found = await looking(slow).find("t", "someone");
+  assert.equal(found?.status, "working");
+});
+
+/** A task whose lease has expired, and what an hour's look at it says. */
+async function withLapsed(
+  run: (lapsed: {
+    kv: Deno.Kv;
+    stall: StalledKv;
+    database: Database;
+    statusAfter(seconds: number): Promise<string | undefined>;
+  }) => Promise<void>,
+): Promise<void> {
+  using kv = await Deno.openKv(":memory:");
+  using time = new FakeTime();
+  using steady = new SteadyTime();
+  const stall = new StalledKv(kv);
+  const database = new Database(stall.kv, { deadlineMilliseconds: 50 });
+  const tasks = taskStore(database);
+  await tasks.create("t", { binding: "someone" });
+  time.tick(LEASE_SECONDS);
+  await run({
+    kv,
+    stall,
+    database,
+    async statusAfter(seconds) {
+      steady.tick(seconds);
+      return (await tasks.find("t", "someone"))?.status;
+    },
+  });
+  await database.idle();
+}
+
+Deno.test("find() fails a task once its lease was not renewed for two heartbeats", () =>
+  withLapsed(async ({ statusAfter }) => {
+    assert.equal(await statusAfter(0), "working");
+    assert.equal(await statusAfter(9), "working");
+    assert.equal(await statusAfter(1), "failed");
+  }));
+
+Deno.test("find() fails no task whose process says that it works, though its clock is behind", () =>
+  withLapsed(async ({ kv, statusAfter }) => {
+    const behind = new Database(kv, {
+      clock: () => Date.now() - LEASE_SECONDS * 2 * 1000,
+    });
+    for (let heartbeat = 0; heartbeat < 10; heartbeat++) {
+      assert.equal(await statusAfter(5), "working");
+      await taskStore(behind).renewLease("t");
+    }
+  }));
+
+Deno.test("find() fails no task while the database was away from who looks", () =>
+  withLapsed(async ({ stall, database, statusAfter }) => {
+    assert.equal(await statusAfter(0), "working");
+    stall.begin();
+    await assert.rejects(database.get(["any"]));
+    await stall.end();
+    assert.equal(await statusAfter(10), "working");
+    assert.equal(await statusAfter(9), "working");
+    assert.equal(await statusAfter(1), "failed");
+  }));
+
+test.inMemory("use() leaves a task to the grant that was faster", async ({ kv }) => {
+  const binding = "someone";
+  const database = new Database(kv);
+  const tasks = taskStore(database);
+  await tasks.create("t", { binding, grantId: "first" });
+  const slow = overtaken(
+    kv,
+    () => tasks.use("t", { binding, grantId: "faster" }),
+  );
+  await taskStore(new Database(slow)).use("t", { binding, grantId: "slow" });
+  for (
+    const [grantId, status] of [["slow", "working"], ["faster", "cancelled"]]
+  ) {
+    const endTasks = await tasks.cancelAllOf(binding, new Set([grantId]));
+    endTasks();
+    await database.idle();
+    assert.equal((await tasks.find("t", binding))?.status, status);
+  }
+});
