@@ -7,15 +7,19 @@ import { ConfigError, StartError } from "./core/settings/complaint.ts";
 import { isLocal } from "./core/settings/config.ts";
 import { ServiceError } from "./core/server/lifecycle.ts";
 import { Log, type Logger } from "./core/log/log.ts";
+import type { Members } from "./authoring/options.ts";
 import type { Services } from "./authoring/service.ts";
 import type { SettingSchemas } from "./authoring/setting.ts";
 import { CatalogueError } from "./core/catalogue/compiled_definitions.ts";
 import { ServerInstance } from "./core/server/server_instance.ts";
 import { Plan } from "./core/server/plan.ts";
-import type {
-  CreateServerOptions,
-  Server,
-  ServerOptions,
+import {
+  checkServerOptions,
+  type CreateServerOptions,
+  PARTS,
+  type Server,
+  SERVER_OPTIONS,
+  type ServerOptions,
 } from "./core/server/server_options.ts";
 import { standardOutput } from "./core/log/standard_output.ts";
 import { startTelemetry } from "./core/telemetry/current.ts";
@@ -38,6 +42,12 @@ export interface ServeOptions<
   Partial<
     Pick<CreateServerOptions, "kv" | "provider" | "fetchDocument" | "clock">
   > {}
+
+/** The options of {@linkcode serve}. */
+export const SERVE_OPTIONS = {
+  ...SERVER_OPTIONS,
+  ...PARTS,
+} satisfies Members<ServeOptions>;
 
 /** The server of this process. */
 let current: Server | undefined;
@@ -100,6 +110,7 @@ export async function serve<
   await startTelemetry();
   let log: Log | undefined;
   try {
+    checkServerOptions(SERVE_OPTIONS, options);
     const plan = new Plan(options, environment, { ...rest, complaints });
     if (options.kv === undefined && drains()) {
       checkDatabase(plan.config, {

@@ -7,10 +7,12 @@ import { ServerInstance } from "./core/server/server_instance.ts";
 import type { Services } from "./authoring/service.ts";
 import type { SettingSchemas } from "./authoring/setting.ts";
 import { Plan } from "./core/server/plan.ts";
-import type {
-  CreateServerOptions,
-  Server,
-  ServerOptions,
+import {
+  checkServerOptions,
+  CREATE_SERVER_OPTIONS,
+  type CreateServerOptions,
+  type Server,
+  type ServerOptions,
 } from "./core/server/server_options.ts";
 
 /**
@@ -69,5 +71,6 @@ export function createServer<
   S extends SettingSchemas = Record<never, never>,
   V extends Services = Record<never, never>,
 >(options: CreateServerOptions<S, V>): Server {
+  checkServerOptions(CREATE_SERVER_OPTIONS, options);
   return new ServerInstance(new Plan(options, options.env ?? {}), options);
 }

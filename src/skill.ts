@@ -45,15 +45,14 @@ export type { Frontmatter, Skill, SkillDefinition } from "./authoring/skill.ts";
  * ```
  */
 export function skill(definition: string | SkillDefinition): Skill {
-  const { files, scopes }: SkillDefinition = typeof definition === "string"
+  const members: SkillDefinition = typeof definition === "string"
     ? { files: { "SKILL.md": definition } }
     : definition;
   return {
     kind: "skill",
-    files,
-    ...(scopes && { scopes }),
+    ...members,
     frontmatter() {
-      const text = files["SKILL.md"];
+      const text = members.files["SKILL.md"];
       if (typeof text === "string") return parseFrontmatter(text);
       throw new Error("files must have SKILL.md, as text");
     },

@@ -13,17 +13,19 @@ import {
 } from "../../src/core/protocol/not_yet.ts";
 import { resultAfter } from "../call/handed_over.ts";
 import { durableOf } from "../../src/authoring/durable.ts";
+import { checkOptions } from "../../src/authoring/options.ts";
 import type { Catalogue } from "../../src/core/catalogue/catalogue.ts";
 import { AnswerScript } from "./answers.ts";
 import type { Crash, Followed } from "./test_cluster.ts";
 import { TestUpstream } from "./provider_api.ts";
 import { TestAccounts } from "./test_accounts.ts";
 import { type ExceptionLog, RefusedError, refusedWords } from "./failures.ts";
-import type {
-  LogMessage,
-  Progress,
-  RequestOptions,
-  TestRevision,
+import {
+  type LogMessage,
+  type Progress,
+  REQUEST_OPTIONS,
+  type RequestOptions,
+  type TestRevision,
 } from "./test_request.ts";
 import type { TestCaller, TestGate } from "./test_gate.ts";
 
@@ -67,6 +69,7 @@ export class Conversation {
     private readonly caller: TestCaller,
     readonly options: RequestOptions = {},
   ) {
+    checkOptions(what, REQUEST_OPTIONS, options);
     this.script = new AnswerScript(what, options.answers);
     this.#upstream = options.upstream && new TestUpstream(options.upstream);
     this.#accounts = options.needs && new TestAccounts(options.needs);

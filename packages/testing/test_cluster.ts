@@ -5,6 +5,7 @@
  * @module
  */
 import { durableOf } from "../../src/authoring/durable.ts";
+import * as kinds from "../../src/authoring/options.ts";
 import { now, pause } from "../../src/core/clock.ts";
 import { Database } from "../../src/core/kv/database.ts";
 import { endsStep } from "../../src/features/work/steps.ts";
@@ -21,6 +22,12 @@ export interface CrashPoint {
   /** The step in which it dies: it was done, and its result is not stored. */
   in?: string;
 }
+
+/** The options of {@linkcode CrashPoint}. */
+export const CRASH_POINT = {
+  after: kinds.TEXT,
+  in: kinds.TEXT,
+} satisfies kinds.Members<CrashPoint>;
 
 /**
  * Lets the process of a task die, and another one take its work over.

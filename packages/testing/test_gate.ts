@@ -10,6 +10,8 @@ import {
   type Identity,
 } from "../../src/core/caller.ts";
 import type { Context } from "../../src/authoring/context.ts";
+import * as kinds from "../../src/authoring/options.ts";
+import { SCOPES } from "../../src/authoring/scope.ts";
 import { randomId } from "../../src/core/crypto/crypto.ts";
 import { ChallengeError } from "../../src/core/errors.ts";
 import {
@@ -31,6 +33,14 @@ export interface TestCaller {
   /** The person as the provider knows them; `subject` by default. */
   identity?: Partial<Identity>;
 }
+
+/** The options of {@linkcode TestCaller}. */
+export const TEST_CALLER = {
+  subject: kinds.TEXT,
+  scopes: kinds.either(kinds.choice("all"), SCOPES),
+  clientId: kinds.TEXT,
+  identity: kinds.OBJECT as kinds.Kind<Partial<Identity>>,
+} satisfies kinds.Members<TestCaller>;
 
 /** The test that a task reports to. */
 export interface TaskListener {
@@ -56,11 +66,13 @@ export class TestGate implements Gate {
 
   /** Admits a caller and returns the headers that make a request theirs. */
   admit(
-    { subject = "anonymous", scopes = "all", clientId, identity }: TestCaller,
+    given: TestCaller,
     upstream?: Authenticated["upstream"],
     listener?: TaskListener,
     accounts?: TestAccounts,
   ): Record<string, string> {
+    kinds.checkOptions("as", TEST_CALLER, given);
+    const { subject = "anonymous", scopes = "all", clientId, identity } = given;
     const token = randomId(16);
     const caller: Caller = {
       subject,

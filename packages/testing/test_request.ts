@@ -10,6 +10,7 @@ import type {
   ResourceTemplateType as ListedResourceTemplate,
   Tool as ListedTool,
 } from "@modelcontextprotocol/server";
+import * as kinds from "../../src/authoring/options.ts";
 import type { PromptMessage } from "../../src/authoring/prompt.ts";
 import type { ResourceContents } from "../../src/authoring/resource.ts";
 import type { Frontmatter } from "../../src/authoring/skill.ts";
@@ -25,6 +26,9 @@ export type {
 
 /** The generations of the protocol that a test can speak. */
 export type TestRevision = "2025-11-25" | "2026-07-28";
+
+/** The kind of {@linkcode TestRevision}. */
+export const REVISION = kinds.choice("2025-11-25", "2026-07-28");
 
 /** A progress message of a tool. */
 export interface Progress {
@@ -136,3 +140,20 @@ export interface PromptResult {
   /** The text of every message, a line each. */
   text: string;
 }
+
+/** The options of {@linkcode RequestOptions}. */
+export const REQUEST_OPTIONS = {
+  answers: kinds.like(
+    "a list, an object or a function",
+    (it) => Object(it) === it,
+  ),
+  upstream: kinds.like("a function or an object", (it) => Object(it) === it),
+  needs: kinds.OBJECT,
+  signal: kinds.like(
+    "an AbortSignal",
+    (it) => it instanceof AbortSignal,
+  ),
+  revision: REVISION,
+  capabilities: kinds.JSON_OBJECT,
+  onProgress: kinds.FUNCTION,
+} satisfies kinds.Members<RequestOptions>;

@@ -6,9 +6,15 @@
 import type { Around } from "../../src/authoring/around.ts";
 import type { Context, Question } from "../../src/authoring/context.ts";
 import { durableOf } from "../../src/authoring/durable.ts";
+import { type Members, TEXT } from "../../src/authoring/options.ts";
 import type { Services } from "../../src/authoring/service.ts";
 import type { SettingSchemas } from "../../src/authoring/setting.ts";
-import type { CreateServerOptions } from "../../src/core/server/server_options.ts";
+import {
+  checkServerOptions,
+  CREATE_SERVER_OPTIONS,
+  type CreateServerOptions,
+  PARTS,
+} from "../../src/core/server/server_options.ts";
 import type { ConnectionInfo } from "../../src/core/http/client_address.ts";
 import { knowsTasks } from "../../src/features/work/task_answer.ts";
 import { ExceptionLog } from "./failures.ts";
@@ -21,7 +27,7 @@ import { findTestAccounts, TestAccounts } from "./test_accounts.ts";
 import { TestClient } from "./test_client.ts";
 import { TestCluster } from "./test_cluster.ts";
 import { type TestCaller, TestGate } from "./test_gate.ts";
-import type { TestRevision } from "./test_request.ts";
+import { REVISION, type TestRevision } from "./test_request.ts";
 import type { Target } from "./conversation.ts";
 
 /** The options of a test's server; all have defaults. */
@@ -32,6 +38,15 @@ export interface TestServerOptions<
   /** The protocol that clients speak by default: `2026-07-28`. */
   revision?: TestRevision;
 }
+
+/** The options of {@linkcode TestServerOptions}. */
+export const TEST_SERVER_OPTIONS = {
+  ...CREATE_SERVER_OPTIONS,
+  name: TEXT,
+  version: TEXT,
+  kv: PARTS.kv,
+  revision: REVISION,
+} satisfies Members<TestServerOptions>;
 
 /**
  * A server in memory, and a client of it: an anonymous caller with every
@@ -49,10 +64,12 @@ export class TestServer extends TestClient implements AsyncDisposable {
 
   /** Starts a server. @throws as `createServer` and its `start` do */
   static async start(
-    { name = "test", version = "0.0.0", kv, env = {}, revision, ...options }:
-      TestServerOptions,
+    given: TestServerOptions,
     origin = "http://localhost",
   ): Promise<TestServer> {
+    checkServerOptions(TEST_SERVER_OPTIONS, given);
+    const { name = "test", version = "0.0.0", env = {}, kv, ...more } = given;
+    const { revision, ...options } = more;
     const exceptions = new ExceptionLog(options.log);
     const gate = new TestGate();
     const { memoryKv } = await import("../../src/core/kv/memory_kv.ts");
@@ -193,7 +210,7 @@ function helpToAnswer(context: Context, gate: TestGate): void {
       const keys = gate.listenerOf(context)?.keys;
       if (key === undefined) keys?.delete(message);
       else keys?.set(message, key);
-      return "until" in question
+      return "until" in question && question.until === "done"
         ? ask({ ...question, until: "opened" })
         : ask(question);
     },

@@ -3,8 +3,9 @@
  *
  * @module
  */
+import { checkOptions } from "../../src/authoring/options.ts";
 import type { Conversation } from "./conversation.ts";
-import type { CrashPoint } from "./test_cluster.ts";
+import { CRASH_POINT, type CrashPoint } from "./test_cluster.ts";
 import { TestResult } from "./test_result.ts";
 
 const PATIENCE_MILLISECONDS = 5000;
@@ -54,6 +55,7 @@ export class TestTask<O = unknown> {
    * @throws {Error} when the work does not get to that step
    */
   async crash(point: CrashPoint = {}): Promise<void> {
+    checkOptions("crash", CRASH_POINT, point);
     const { request, taskId } = this;
     const over = new AbortController();
     const crashed = request.target.crash(

@@ -4,6 +4,7 @@
  * @module
  */
 import { isLoopback } from "../core/net/url.ts";
+import * as kinds from "./options.ts";
 
 /**
  * Facts about a server and its operator. Pages show it to people; the metadata
@@ -84,3 +85,14 @@ export function aboutLinks(about: About): [label: string, href: string][] {
     return href ? [[label, href]] : [];
   });
 }
+
+/** The options of {@linkcode About}. */
+export const ABOUT = {
+  description: kinds.TEXT,
+  registryName: kinds.TEXT,
+  operator: kinds.TEXT,
+  websiteUrl: kinds.TEXT,
+  privacyUrl: kinds.TEXT,
+  termsUrl: kinds.TEXT,
+  supportUrl: kinds.TEXT,
+} satisfies kinds.Members<About>;

@@ -15,9 +15,20 @@ import type {
 import type * as z from "zod";
 import type { Caller, Upstream } from "../core/caller.ts";
 import type { AccountNeeds, NeededAccounts } from "./account.ts";
+import * as kinds from "./options.ts";
+import { SCOPES } from "./scope.ts";
 import type { StepContext, StepOptions, WaitOptions } from "./durable.ts";
-import type { MaybePromise, Services, ServiceValues } from "./service.ts";
-import type { SettingSchemas, SettingValues } from "./setting.ts";
+import {
+  type MaybePromise,
+  SERVICES,
+  type Services,
+  type ServiceValues,
+} from "./service.ts";
+import {
+  OWN_SETTINGS,
+  type SettingSchemas,
+  type SettingValues,
+} from "./setting.ts";
 
 /** A person's answer to {@linkcode Context.ask}. */
 export type Elicited<T> =
@@ -194,3 +205,71 @@ export interface Described<
   /** Sent to the client unchanged. */
   _meta?: Record<string, unknown>;
 }
+
+export const ICONS = kinds.list(
+  kinds.object<Icon>(
+    {
+      src: kinds.required(kinds.TEXT),
+      mimeType: kinds.TEXT,
+      sizes: kinds.list(kinds.TEXT, "texts"),
+      theme: kinds.choice("light", "dark"),
+    } satisfies kinds.Members<Icon>,
+  ),
+  "icons",
+);
+
+/** The options of {@linkcode Described}. */
+export const DESCRIBED = {
+  name: kinds.required(kinds.TEXT),
+  title: kinds.TEXT,
+  description: kinds.TEXT,
+  icons: ICONS,
+  scopes: SCOPES,
+  settings: OWN_SETTINGS,
+  services: SERVICES,
+  _meta: kinds.JSON_OBJECT,
+} satisfies kinds.Members<Described>;
+
+/** The options of a {@linkcode Question}, of all its forms. */
+export const QUESTION = {
+  message: kinds.required(kinds.TEXT),
+  key: kinds.TEXT,
+  schema: kinds.OBJECT_SCHEMA,
+  requestedSchema: kinds.JSON_OBJECT,
+  url: kinds.TEXT,
+  until: kinds.choice("opened", "done"),
+} satisfies kinds.Members<kinds.Merged<Question>>;
+
+const FORMS = ["schema", "requestedSchema", "url"];
+
+/**
+ * Checks a question, and leaves out members that are undefined.
+ *
+ * @throws {TypeError} with all faults
+ */
+export function parseQuestion<Q extends Question>(question: Q): Q {
+  kinds.checkOptions("ask", QUESTION, question);
+  const given = Object.entries(question).filter(([, it]) => it !== undefined);
+  const forms = given.filter(([name]) => FORMS.includes(name));
+  if (forms.length === 1) return Object.fromEntries(given) as Q;
+  throw new TypeError(
+    "ask: a question has one of schema, requestedSchema and url, not " +
+      (forms.map(([name]) => name).join(" and ") || "none"),
+  );
+}
+
+/** The options of {@linkcode Context.sample}. */
+export const SAMPLE = {
+  messages: kinds.required(kinds.like("a list of messages", Array.isArray)),
+  maxTokens: kinds.required(kinds.countFrom(1)),
+  systemPrompt: kinds.TEXT,
+  modelPreferences: kinds.JSON_OBJECT,
+  includeContext: kinds.choice("none", "thisServer", "allServers"),
+  temperature: kinds.numberFrom("a number", -Number.MAX_VALUE),
+  stopSequences: kinds.list(kinds.TEXT, "texts"),
+  metadata: kinds.JSON_OBJECT,
+  tools: kinds.like("a list of tools as the wire has them", Array.isArray),
+  toolChoice: kinds.OBJECT,
+  task: kinds.OBJECT,
+  _meta: kinds.OBJECT,
+} satisfies kinds.Members<CreateMessageRequestParams>;

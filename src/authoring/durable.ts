@@ -5,6 +5,7 @@
  *
  * @module
  */
+import * as kinds from "./options.ts";
 import type { MaybePromise } from "./service.ts";
 
 /** The longest time for which the result of a durable task is stored. */
@@ -73,26 +74,28 @@ export function notDurable(member: string): TypeError {
   );
 }
 
-/** @throws {Error} that names the member of the option that is wrong */
-export function checkDurable(
-  { durable, keep = 1, version = 1 }: DurableTask,
-): void {
-  if (durable !== true) {
-    throw new Error(
-      'task must be optional, required or durable: "optional", "required" or { durable: true }',
-    );
-  }
-  if (!(keep >= 1 && keep <= MAX_KEEP_SECONDS)) {
-    throw new Error(
-      `task.keep must be 1 to ${MAX_KEEP_SECONDS} seconds, not ${keep}`,
-    );
-  }
-  if (!Number.isSafeInteger(version) || version < 1) {
-    throw new Error(
-      `task.version must be a whole number from 1 on, not ${version}`,
-    );
-  }
-}
+/** The options of {@linkcode DurableTask}. */
+export const DURABLE = {
+  durable: kinds.required(kinds.choice(true)),
+  keep: kinds.numberFrom(
+    `1 to ${MAX_KEEP_SECONDS} seconds`,
+    1,
+    MAX_KEEP_SECONDS,
+  ),
+  version: kinds.countFrom(1),
+} satisfies kinds.Members<DurableTask>;
+
+/** The options of a step. */
+export const STEP = {
+  retries: kinds.countFrom(0),
+} satisfies kinds.Members<StepOptions>;
+
+/** The options of a wait for a webhook. */
+export const WAIT = {
+  message: kinds.required(kinds.TEXT),
+  open: kinds.required(kinds.FUNCTION),
+  seconds: kinds.required(kinds.numberFrom("a number of seconds", 0)),
+} satisfies kinds.Members<WaitOptions>;
 
 /** Returns the option of a tool whose work is durable; undefined for others. */
 export function durableOf(

@@ -5,14 +5,16 @@
  */
 import * as z from "zod";
 import type {
+  AccountNeeds,
   OAuthAccount,
   OAuthAccountOptions,
   UpstreamAccount,
   UpstreamAccountOptions,
 } from "./account.ts";
 import { ACCOUNT_PRESETS, type AccountPreset } from "./account_presets.ts";
-import { isAddress } from "./personal_key.ts";
-import { SCOPE_TOKEN } from "./scope.ts";
+import * as kinds from "./options.ts";
+import { ACCOUNT, isAddress, PERSONAL_KEY } from "./personal_key.ts";
+import { SCOPE_TOKEN, SCOPES } from "./scope.ts";
 import { secret, type SettingSchemas } from "./setting.ts";
 
 /**
@@ -86,6 +88,10 @@ export function account(
     Object.hasOwn(ACCOUNT_PRESETS, name)
       ? ACCOUNT_PRESETS[name as AccountPreset]
       : {};
+  kinds.checkOptions(callOf(name), OAUTH_ACCOUNT, {
+    api: preset.api,
+    ...options,
+  });
   const scopes = new Set([...preset.scopes ?? [], ...options.scopes ?? []]);
   const params = { ...preset.params, ...options.params };
   const merged = { ...preset, ...options, scopes: [...scopes], params };
@@ -101,11 +107,14 @@ function upstreamAccount(
   name: string,
   options: UpstreamAccountOptions,
 ): UpstreamAccount {
-  const { from, api, title, scopes = [], audience, ...more } = options;
-  const { resource, provider, ...others } = more;
-  check(!!api && Object.keys(others).length === 0, name, [api], scopes);
-  const own = { from, api, title, scopes, audience, resource, provider };
-  return { kind: "upstreamAccount", name, ...own };
+  kinds.checkOptions(callOf(name), UPSTREAM_ACCOUNT, options);
+  const { api, scopes = [] } = options;
+  check(true, name, [api], scopes);
+  return { kind: "upstreamAccount", name, ...options, scopes };
+}
+
+function callOf(name: string): string {
+  return `account(${JSON.stringify(name)})`;
 }
 
 /** @throws {TypeError} unless everything is right */
@@ -121,7 +130,7 @@ function check(
     [...scopes].every((scope) => SCOPE_TOKEN.test(scope))
   ) return;
   throw new TypeError(
-    `account(${JSON.stringify(name)}) must have a name of at most 40 letters ` +
+    `${callOf(name)} must have a name of at most 40 letters ` +
       "a to z, digits and -, the https address of an API, and an issuer, or " +
       "the https addresses to authorize and for a token, or from upstream " +
       "none of these; a scope has no space",
@@ -151,3 +160,39 @@ export function accountSettings(service: OAuthAccount): SettingSchemas {
     ),
   };
 }
+
+/** The options of `account()`. */
+export const OAUTH_ACCOUNT = {
+  ...ACCOUNT,
+  check: kinds.FUNCTION,
+  several: kinds.FLAG,
+  scopes: SCOPES,
+  issuer: kinds.TEXT,
+  authorize: kinds.TEXT,
+  token: kinds.TEXT,
+  revoke: kinds.TEXT,
+  params: kinds.recordOf(kinds.TEXT, "an object of texts"),
+} satisfies kinds.Members<Omit<OAuthAccountOptions, "from">>;
+
+/** The options of `account()` for a service behind the sign-in provider. */
+export const UPSTREAM_ACCOUNT = {
+  ...ACCOUNT,
+  from: kinds.required(kinds.choice("upstream")),
+  scopes: SCOPES,
+  audience: kinds.TEXT,
+  resource: kinds.TEXT,
+  provider: kinds.TEXT,
+} satisfies kinds.Members<
+  Omit<UpstreamAccountOptions, "several" | "check">
+>;
+
+const NAMED = { name: kinds.required(kinds.TEXT) };
+
+export const NEEDS: kinds.Kind<AccountNeeds> = kinds.recordOf(
+  kinds.definition({
+    personalKey: () => ({ ...NAMED, ...PERSONAL_KEY }),
+    account: () => ({ ...NAMED, ...OAUTH_ACCOUNT }),
+    upstreamAccount: () => ({ ...NAMED, ...UPSTREAM_ACCOUNT }),
+  }, "from account() or personalKey()"),
+  "an object of services from account() or personalKey()",
+);

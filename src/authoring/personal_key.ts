@@ -5,6 +5,7 @@
  */
 import { isLoopback } from "../core/net/url.ts";
 import type { PersonalKey, PersonalKeyOptions } from "./account.ts";
+import * as kinds from "./options.ts";
 
 /**
  * Declares a service whose keys people paste on a page of this server. A tool
@@ -36,9 +37,11 @@ export function personalKey(
   name: string,
   options: PersonalKeyOptions,
 ): PersonalKey {
+  const call = `personalKey(${JSON.stringify(name)})`;
+  kinds.checkOptions(call, PERSONAL_KEY, options);
   if (!/^[a-z0-9][a-z0-9_-]{0,39}$/.test(name) || !isAddress(options.api)) {
     throw new TypeError(
-      `personalKey(${JSON.stringify(name)}) must have a name of at most 40 ` +
+      `${call} must have a name of at most 40 ` +
         "letters a to z, digits, - and _, and the https address of an API",
     );
   }
@@ -55,3 +58,23 @@ export function isAddress(text: string): boolean {
     !url.password &&
     (url.protocol === "https:" || url.protocol === "http:" && isLoopback(url));
 }
+
+/** The options of any service at which people have accounts. */
+export const ACCOUNT = {
+  api: kinds.required(kinds.TEXT),
+  title: kinds.TEXT,
+};
+
+/** The options of `personalKey()`. */
+export const PERSONAL_KEY = {
+  ...ACCOUNT,
+  check: kinds.FUNCTION,
+  several: kinds.FLAG,
+  help: kinds.TEXT,
+  shape: kinds.like<RegExp>(
+    "a regular expression",
+    (it) => it instanceof RegExp,
+  ),
+  header: kinds.TEXT,
+  scheme: kinds.TEXT,
+} satisfies kinds.Members<PersonalKeyOptions>;

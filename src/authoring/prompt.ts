@@ -6,11 +6,13 @@
 import type { PromptMessage } from "@modelcontextprotocol/server";
 import type * as z from "zod";
 import type { AccountNeeds } from "./account.ts";
-import type { Context, Described } from "./context.ts";
-import type { Complete } from "./resource.ts";
+import { type Context, DESCRIBED, type Described } from "./context.ts";
+import { NEEDS } from "./oauth_account.ts";
+import * as kinds from "./options.ts";
+import { COMPLETE, type Complete } from "./resource.ts";
 import type { MaybePromise, Services } from "./service.ts";
 import type { SettingSchemas } from "./setting.ts";
-import { type SchemaOf, schemaOf, type Shape } from "./shape.ts";
+import { INPUT, type SchemaOf, schemaOf, type Shape } from "./shape.ts";
 
 export type { PromptMessage } from "@modelcontextprotocol/server";
 
@@ -77,9 +79,16 @@ export function prompt<
   V extends Services = Record<never, never>,
   N extends AccountNeeds = Record<never, never>,
 >(definition: PromptDefinition<A, S, V, N>): Prompt {
-  const args = schemaOf(
-    `args of the prompt ${definition.name}`,
-    definition.args,
-  );
-  return { kind: "prompt", ...definition, args } as unknown as Prompt;
+  const members = kinds.membersOf(PROMPT, definition);
+  const args = schemaOf(members.args);
+  return { kind: "prompt", ...members, args } as unknown as Prompt;
 }
+
+/** The options of {@linkcode prompt}. */
+export const PROMPT = {
+  ...DESCRIBED,
+  args: INPUT,
+  needs: NEEDS,
+  complete: COMPLETE,
+  get: kinds.required(kinds.FUNCTION),
+} satisfies kinds.Members<Omit<Prompt, "kind">>;

@@ -5,7 +5,9 @@
  */
 import type { Annotations } from "@modelcontextprotocol/server";
 import type { AccountNeeds } from "./account.ts";
-import type { Context, Described } from "./context.ts";
+import { type Context, DESCRIBED, type Described } from "./context.ts";
+import { NEEDS } from "./oauth_account.ts";
+import * as kinds from "./options.ts";
 import type { MaybePromise, Services } from "./service.ts";
 import type { SettingSchemas } from "./setting.ts";
 
@@ -143,5 +145,41 @@ export function resource<
   V extends Services = Record<never, never>,
   N extends AccountNeeds = Record<never, never>,
 >(definition: ResourceDefinition<U, S, V, N>): Resource {
-  return { kind: "resource", ...definition } as unknown as Resource;
+  return {
+    kind: "resource",
+    ...kinds.membersOf(RESOURCE, definition),
+  } as unknown as Resource;
 }
+
+/** The options of {@linkcode Annotations}. */
+export const ANNOTATIONS = {
+  audience: kinds.list(
+    kinds.choice("user", "assistant"),
+    '"user" and "assistant"',
+  ),
+  priority: kinds.numberFrom("a number from 0 to 1", 0, 1),
+  lastModified: kinds.textLike(
+    "a time such as 2026-01-31T12:00:00Z",
+    /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/,
+  ),
+} satisfies kinds.Members<Annotations>;
+
+/** The proposals for the parts of a resource or a prompt, by their names. */
+export const COMPLETE: kinds.Kind = kinds.recordOf(
+  kinds.FUNCTION,
+  "an object of functions",
+);
+
+/** The options of {@linkcode resource}. */
+export const RESOURCE = {
+  ...DESCRIBED,
+  uri: kinds.required(kinds.TEXT),
+  needs: NEEDS,
+  mimeType: kinds.TEXT,
+  annotations: kinds.object<Annotations>(ANNOTATIONS),
+  size: kinds.countFrom(0),
+  ttlSeconds: kinds.numberFrom("a number of seconds", 0),
+  cacheScope: kinds.choice("public", "private"),
+  complete: COMPLETE,
+  read: kinds.required(kinds.FUNCTION),
+} satisfies kinds.Members<Omit<Resource, "kind">>;

@@ -4,6 +4,7 @@
  * @module
  */
 import type { ContentBlock } from "@modelcontextprotocol/server";
+import * as kinds from "./options.ts";
 
 /** The text and data that accompany a tool's output. */
 export interface ResultExtra {
@@ -44,5 +45,15 @@ export class ResultWith<T = unknown> {
  * ```
  */
 export function result<T>(data: T, extra: ResultExtra): ResultWith<T> {
+  kinds.checkOptions("result", RESULT_EXTRA, extra);
   return new ResultWith(data, extra);
 }
+
+/** The options of {@linkcode result}. */
+export const RESULT_EXTRA = {
+  content: kinds.like(
+    "text, a content block or a list of them",
+    (it) => typeof it === "string" || typeof it === "object" && it !== null,
+  ),
+  meta: kinds.JSON_OBJECT,
+} satisfies kinds.Members<ResultExtra>;

@@ -4,6 +4,8 @@
  * @module
  */
 
+import * as kinds from "./options.ts";
+
 /**
  * The descriptions of scopes for people, such as "Read your mail", by scope.
  * With `stepUp` no sign-in asks for the scope: the client is told to request it
@@ -69,6 +71,29 @@ export function scopeDoubts(
 
 /** A scope: visible ASCII without quote and backslash (RFC 6749 appendix A.4). */
 export const SCOPE_TOKEN = /^[\x21\x23-\x5B\x5D-\x7E]+$/;
+
+/** The kind of a list of scopes. */
+export const SCOPES = kinds.list(
+  kinds.textLike(
+    "a scope, which is visible ASCII without quotes and backslashes",
+    SCOPE_TOKEN,
+  ),
+  "scopes",
+);
+
+/** The kind of {@linkcode ScopeDefinitions}. */
+export const SCOPE_DEFINITIONS: kinds.Kind<ScopeDefinitions> = kinds.recordOf(
+  kinds.either(
+    kinds.TEXT,
+    kinds.object<Exclude<ScopeDefinitions[string], string>>(
+      {
+        description: kinds.required(kinds.TEXT),
+        stepUp: kinds.FLAG,
+      } satisfies kinds.Members<Exclude<ScopeDefinitions[string], string>>,
+    ),
+  ),
+  "an object with a description for each scope",
+);
 
 /** Finds the faults in definitions of scopes. */
 export function scopeComplaints(definitions: ScopeDefinitions = {}): string[] {

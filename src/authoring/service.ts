@@ -4,7 +4,12 @@
  *
  * @module
  */
-import type { SettingSchemas, SettingValues } from "./setting.ts";
+import * as kinds from "./options.ts";
+import {
+  OWN_SETTINGS,
+  type SettingSchemas,
+  type SettingValues,
+} from "./setting.ts";
 import type * as z from "zod";
 import type { AccountNeeds } from "./account.ts";
 import { accountSettings } from "./oauth_account.ts";
@@ -90,8 +95,26 @@ export function service<
   S extends SettingSchemas = Record<never, never>,
   V extends Services = Record<never, never>,
 >(definition: ServiceDefinition<T, S, V>): Service<T> {
-  return { kind: "service", ...definition } as unknown as Service<T>;
+  return {
+    kind: "service",
+    ...kinds.membersOf(SERVICE, definition),
+  } as unknown as Service<T>;
 }
+
+/** The kind of {@linkcode Services}. */
+export const SERVICES: kinds.Kind<Services> = kinds.recordOf(
+  kinds.definition({ service: () => SERVICE }, "from service()"),
+  "an object of services from service()",
+);
+
+/** The options of {@linkcode service}. */
+export const SERVICE = {
+  name: kinds.required(kinds.TEXT),
+  settings: OWN_SETTINGS,
+  services: SERVICES,
+  start: kinds.required(kinds.FUNCTION),
+  stop: kinds.FUNCTION,
+} satisfies kinds.Members<ServiceDefinition<unknown>>;
 
 /** A definition that may need settings and services. */
 export interface Needing {

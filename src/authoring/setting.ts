@@ -5,6 +5,7 @@
  * @module
  */
 import type * as z from "zod";
+import * as kinds from "./options.ts";
 
 /**
  * Settings by the name of their variable. Each is a Zod schema for the
@@ -32,6 +33,8 @@ export type SettingValues<S extends SettingSchemas> = {
  * ```
  */
 export function secret<T extends z.ZodType>(schema: T): T {
+  // What is no schema is a fault of its definition, at the start.
+  if (!kinds.isSchema(schema)) return schema;
   return schema.meta({ ...schema.meta(), secret: true }) as T;
 }
 
@@ -59,3 +62,8 @@ function wrapped(schema: z.ZodType): z.ZodType[] {
   };
   return [innerType, input, out, ...options].filter((it) => it !== undefined);
 }
+
+export const OWN_SETTINGS: kinds.Kind<SettingSchemas> = kinds.recordOf(
+  kinds.SCHEMA,
+  "an object with a Zod 4 schema for each setting",
+);

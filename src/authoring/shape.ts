@@ -4,6 +4,8 @@
  * @module
  */
 import * as z from "zod";
+import { isObject } from "../core/json.ts";
+import * as kinds from "./options.ts";
 
 /** The members of an object's schema: `{ name: z.string() }`. */
 export type Shape = Readonly<Record<string, z.ZodType>>;
@@ -14,27 +16,32 @@ export type SchemaOf<T> = T extends z.ZodType ? T
   : never;
 
 /**
- * Makes the schema of a definition's member; a schema stays as it is.
- *
- * @param member its place, for the error: `input of the tool add`
- * @throws {TypeError} for anything that is no Zod 4 schema
+ * Makes the schema of a definition's member. A schema stays as it is, and so
+ * does what is neither: the check of the definition names it.
  */
 export function schemaOf(
-  member: string,
   given: z.ZodType | Shape | undefined,
 ): z.ZodType | undefined {
-  if (given === undefined || isSchema(given)) return given;
-  const isObject = typeof given === "object" && given !== null;
-  const wrong = isObject
-    ? Object.keys(given).find((name) => !isSchema(given[name]))
-    : undefined;
-  if (isObject && wrong === undefined) return z.object({ ...given });
-  throw new TypeError(
-    `${member} must be a Zod 4 schema, such as z.object({ name: z.string() })` +
-      (wrong === undefined ? "" : `: ${wrong} is none`),
-  );
+  return isShape(given) ? z.object({ ...given }) : given;
 }
 
-function isSchema(value: unknown): value is z.ZodType {
-  return typeof value === "object" && value !== null && "_zod" in value;
+function isShape(value: unknown): value is Shape {
+  return MEMBERS.is(value) &&
+    Object.values(value as Shape).every(kinds.isSchema);
 }
+
+const WANTS = "a Zod 4 schema, such as z.object({ name: z.string() })";
+
+const MEMBERS = {
+  ...kinds.recordOf(kinds.SCHEMA, "the members of a schema"),
+  is: (it: unknown) => isObject(it) && !("_zod" in it || "_def" in it),
+};
+
+/** The kind of a schema of any value. */
+export const OUTPUT = { ...kinds.either(kinds.SCHEMA, MEMBERS), wants: WANTS };
+
+/** The kind of a schema of an object. */
+export const INPUT = {
+  ...kinds.either(kinds.OBJECT_SCHEMA, MEMBERS),
+  wants: WANTS,
+};

@@ -10,12 +10,14 @@ import type {
 } from "@modelcontextprotocol/server";
 import type * as z from "zod";
 import type { AccountNeeds } from "./account.ts";
-import type { Context, Described } from "./context.ts";
-import type { DurableTask } from "./durable.ts";
+import { type Context, DESCRIBED, type Described } from "./context.ts";
+import { DURABLE, type DurableTask } from "./durable.ts";
+import { NEEDS } from "./oauth_account.ts";
+import * as kinds from "./options.ts";
 import type { ResultWith } from "./result.ts";
 import type { MaybePromise, Services } from "./service.ts";
 import type { SettingSchemas } from "./setting.ts";
-import { type SchemaOf, schemaOf, type Shape } from "./shape.ts";
+import { INPUT, OUTPUT, type SchemaOf, schemaOf, type Shape } from "./shape.ts";
 import type { ToolView, ViewSample } from "./tool_view.ts";
 
 export type {
@@ -202,12 +204,12 @@ export function tool<
   definition: ToolDefinition<I, O, P, S, V, N> & { output: O },
 ): Tool<z.input<SchemaOf<I>>, z.output<SchemaOf<O>>>;
 export function tool(definition: ToolDefinition): Tool {
-  const { name } = definition;
+  const { input, output, ...members } = kinds.membersOf(TOOL, definition);
   return {
     kind: "tool",
-    ...definition,
-    input: schemaOf(`input of the tool ${name}`, definition.input),
-    output: schemaOf(`output of the tool ${name}`, definition.output),
+    ...members,
+    input: schemaOf(input),
+    output: schemaOf(output),
   } as unknown as Tool;
 }
 
@@ -230,14 +232,74 @@ export interface ToolLimit {
   shared?: boolean;
 }
 
-/** @throws {Error} unless its counts are whole numbers above 0 */
-export function checkLimit(
-  { callsPerMinute = 1, callsAtOnce = 1 }: ToolLimit,
-): void {
-  for (const [name, count] of Object.entries({ callsPerMinute, callsAtOnce })) {
-    if (Number.isSafeInteger(count) && count > 0) continue;
-    throw new Error(
-      `limit.${name} must be a whole number above 0, not ${count}`,
-    );
-  }
-}
+/** The options of {@linkcode ToolLimit}. */
+export const TOOL_LIMIT = {
+  callsPerMinute: kinds.countFrom(1),
+  callsAtOnce: kinds.countFrom(1),
+  shared: kinds.FLAG,
+} satisfies kinds.Members<ToolLimit>;
+
+/** The options of {@linkcode ToolAnnotations}. */
+export const TOOL_ANNOTATIONS = {
+  title: kinds.TEXT,
+  readOnlyHint: kinds.FLAG,
+  destructiveHint: kinds.FLAG,
+  idempotentHint: kinds.FLAG,
+  openWorldHint: kinds.FLAG,
+} satisfies kinds.Members<ToolAnnotations>;
+
+/** The seconds after which a call is handed over. */
+export const HAND_OVER: kinds.Kind<number> = kinds.numberFrom(
+  "a number of seconds, or 0 for never",
+  0,
+);
+
+const ORIGINS = kinds.list(kinds.TEXT, "origins");
+
+/** The options of {@linkcode ToolView}. */
+export const TOOL_VIEW = {
+  html: kinds.required(kinds.TEXT),
+  border: kinds.FLAG,
+  connect: ORIGINS,
+  load: ORIGINS,
+  frames: ORIGINS,
+  permissions: kinds.list(
+    kinds.choice("camera", "microphone", "geolocation", "clipboard-write"),
+    "permissions",
+  ),
+  domain: kinds.TEXT,
+} satisfies kinds.Members<ToolView>;
+
+/** The options of {@linkcode ViewSample}. */
+export const VIEW_SAMPLE = {
+  input: kinds.required(kinds.JSON_OBJECT),
+  data: kinds.JSON_OBJECT,
+  meta: kinds.JSON_OBJECT,
+} satisfies kinds.Members<ViewSample>;
+
+/** The options of {@linkcode tool}. */
+export const TOOL = {
+  ...DESCRIBED,
+  input: INPUT,
+  output: OUTPUT,
+  needs: NEEDS,
+  annotations: kinds.object<ToolAnnotations>(TOOL_ANNOTATIONS),
+  task: {
+    ...kinds.either(
+      kinds.choice("optional", "required"),
+      kinds.object<DurableTask>(DURABLE),
+    ),
+    wants: '"optional", "required" or { durable: true }',
+  },
+  handOver: HAND_OVER,
+  singleUse: kinds.FLAG,
+  limit: kinds.object<ToolLimit>(TOOL_LIMIT),
+  visibility: kinds.list(kinds.choice("model", "app"), '"model" and "app"'),
+  view: kinds.either(kinds.TEXT, kinds.object<ToolView>(TOOL_VIEW)),
+  samples: kinds.recordOf(
+    kinds.object<ViewSample>(VIEW_SAMPLE),
+    "an object of samples by their titles",
+  ),
+  prepare: kinds.FUNCTION,
+  run: kinds.required(kinds.FUNCTION),
+} satisfies kinds.Members<Omit<Tool, "kind" | "_types">>;

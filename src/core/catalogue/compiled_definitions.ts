@@ -6,10 +6,12 @@
  */
 import type { AccountNeeds } from "../../authoring/account.ts";
 import type { Described } from "../../authoring/context.ts";
-import type { Prompt } from "../../authoring/prompt.ts";
-import type { Resource } from "../../authoring/resource.ts";
+import * as kinds from "../../authoring/options.ts";
+import { PROMPT, type Prompt } from "../../authoring/prompt.ts";
+import { RESOURCE, type Resource } from "../../authoring/resource.ts";
+import { SCOPES } from "../../authoring/scope.ts";
 import type { Skill } from "../../authoring/skill.ts";
-import type { Tool } from "../../authoring/tool.ts";
+import { TOOL, type Tool } from "../../authoring/tool.ts";
 import type { JsonObject } from "../json.ts";
 import { messageOf } from "../thrown.ts";
 import { checkArguments } from "../protocol/json_schema.ts";
@@ -18,7 +20,6 @@ import {
   withAccountArgument,
 } from "../../features/accounts/account_needs.ts";
 import {
-  checkHandOver,
   type CompiledTool,
   compileTool,
   TASK_TOOLS,
@@ -52,6 +53,40 @@ export interface Definitions {
   skills?: readonly Skill[];
 }
 
+/** The options of `skill()`, and of what it returns. */
+export const SKILL = {
+  files: kinds.required(kinds.recordOf(
+    kinds.like<string | Uint8Array>(
+      "text or bytes",
+      (it) => typeof it === "string" || it instanceof Uint8Array,
+    ),
+    "an object of files by their paths",
+  )),
+  scopes: SCOPES,
+} satisfies kinds.Members<Omit<Skill, "kind" | "frontmatter">>;
+
+/** The options of {@linkcode Definitions}. */
+export const DEFINITIONS = {
+  tools: kinds.list(
+    kinds.definition<Tool>({ tool: () => TOOL }, "from tool()"),
+    "tools from tool()",
+  ),
+  resources: kinds.list(
+    kinds.definition<Resource>({ resource: () => RESOURCE }, "from resource()"),
+    "resources from resource()",
+  ),
+  prompts: kinds.list(
+    kinds.definition<Prompt>({ prompt: () => PROMPT }, "from prompt()"),
+    "prompts from prompt()",
+  ),
+  skills: kinds.list(
+    kinds.definition<Skill>({
+      skill: () => ({ ...SKILL, frontmatter: kinds.FUNCTION }),
+    }, "from skill()"),
+    "skills from skill()",
+  ),
+} satisfies kinds.Members<Definitions>;
+
 /** A family of resources, ready to be matched. */
 export interface CompiledTemplate {
   template: UriTemplate;
@@ -80,7 +115,6 @@ export function compileDefinitions(
   defaults: ToolDefaults,
 ): Compilation {
   const compilation = new Compilation(defaults);
-  compilation.attempt(undefined, () => checkHandOver(defaults.handOver));
   compilation.checkUnique("tool", tools);
   compilation.checkUnique("prompt", prompts);
   compilation.checkUnique("resource", resources, ({ uri }) => uri);
@@ -111,14 +145,11 @@ class Compilation {
   constructor(private readonly defaults: ToolDefaults) {}
 
   /** Runs one step, and adds its exception to the complaints. */
-  attempt(what: string | undefined, step: () => void): void {
+  attempt(what: string, step: () => void): void {
     try {
       step();
     } catch (error) {
-      const message = messageOf(error);
-      this.complaints.push(
-        what === undefined ? message : `${what}: ${message}`,
-      );
+      this.complaints.push(`${what}: ${messageOf(error)}`);
     }
   }
 

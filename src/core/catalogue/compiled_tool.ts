@@ -6,8 +6,8 @@
  * @module
  */
 import type { Context } from "../../authoring/context.ts";
-import { checkDurable, durableOf } from "../../authoring/durable.ts";
-import { checkLimit, type Tool } from "../../authoring/tool.ts";
+import { durableOf } from "../../authoring/durable.ts";
+import type { Tool } from "../../authoring/tool.ts";
 import type { JsonObject } from "../json.ts";
 import type { ParamHeader } from "../protocol/headers.ts";
 import { paramHeadersOf } from "../protocol/json_schema.ts";
@@ -73,13 +73,7 @@ export function compileTool(
   const { needs } = given;
   const input = withAccountArgument(needs, given.input);
   const tool = { ...given, input };
-  if (tool.limit) checkLimit(tool.limit);
-  const durable = durableOf(tool);
-  if (durable) {
-    checkDurable(durable);
-    checkDurableNeeds(needs);
-  }
-  checkHandOver(tool.handOver);
+  if (durableOf(tool)) checkDurableNeeds(needs);
   const handOver = tool.handOver ?? defaults.handOver;
   const compiledView = viewOf();
   const viewMeta = viewMetaOf(tool, compiledView?.resource.uri);
@@ -103,15 +97,6 @@ export function compileTool(
     isDeclaredLong: tool.task !== undefined || handOver !== undefined,
   };
   return { compiled, listed };
-}
-
-/** @throws {Error} unless it is a number of seconds, or 0 */
-export function checkHandOver(seconds: number | undefined): void {
-  if (seconds === undefined) return;
-  if (Number.isFinite(seconds) && seconds >= 0) return;
-  throw new Error(
-    `handOver must be a number of seconds, or 0 for never, not ${seconds}`,
-  );
 }
 
 const ARGUMENTS = {

@@ -5,18 +5,36 @@
  */
 import type { Hono } from "@hono/hono";
 import type { Icon } from "@modelcontextprotocol/server";
-import type { About } from "../../authoring/about.ts";
+import { ABOUT, type About } from "../../authoring/about.ts";
 import type { Around } from "../../authoring/around.ts";
-import type { ScopeDefinitions } from "../../authoring/scope.ts";
-import type { Services, ServiceValues } from "../../authoring/service.ts";
-import type { SettingSchemas, SettingValues } from "../../authoring/setting.ts";
+import { ICONS } from "../../authoring/context.ts";
+import * as kinds from "../../authoring/options.ts";
+import {
+  SCOPE_DEFINITIONS,
+  type ScopeDefinitions,
+} from "../../authoring/scope.ts";
+import {
+  SERVICES,
+  type Services,
+  type ServiceValues,
+} from "../../authoring/service.ts";
+import {
+  OWN_SETTINGS,
+  type SettingSchemas,
+  type SettingValues,
+} from "../../authoring/setting.ts";
+import { HAND_OVER } from "../../authoring/tool.ts";
 import type { Authenticated } from "../caller.ts";
 import type { Sealing } from "../crypto/sealing.ts";
 import type { Environment } from "../settings/setting.ts";
-import type { LogOptions } from "../log/log.ts";
+import { LOG_LEVELS, type LogOptions } from "../log/log.ts";
 import type { ConnectionInfo } from "../http/client_address.ts";
 import type { DecidePermissions } from "../oauth/permissions.ts";
-import type { Definitions } from "../catalogue/compiled_definitions.ts";
+import {
+  CatalogueError,
+  DEFINITIONS,
+  type Definitions,
+} from "../catalogue/compiled_definitions.ts";
 import type { FetchDocument } from "../store/documents.ts";
 import type { Kv } from "../kv/kv.ts";
 import type { Provider } from "../provider/provider.ts";
@@ -121,6 +139,75 @@ export interface CreateServerOptions<
   fetchDocument?: FetchDocument;
   /** Gives the present time in epoch milliseconds; `Date.now` by default. */
   clock?: () => number;
+}
+
+/** The options of {@linkcode LogOptions}. */
+export const LOG_OPTIONS = {
+  level: kinds.choice(...LOG_LEVELS),
+  audit: kinds.FLAG,
+  write: kinds.FUNCTION,
+} satisfies kinds.Members<LogOptions>;
+
+/** The options of {@linkcode Sealing}. */
+export const SEALING = {
+  keyId: kinds.required(kinds.TEXT),
+  seal: kinds.required(kinds.FUNCTION),
+  unseal: kinds.required(kinds.FUNCTION),
+} satisfies kinds.Members<Sealing>;
+
+/** The options of {@linkcode ServerOptions}. */
+export const SERVER_OPTIONS = {
+  name: kinds.required(kinds.TEXT),
+  version: kinds.required(kinds.TEXT),
+  title: kinds.TEXT,
+  ...ABOUT,
+  icons: ICONS,
+  instructions: kinds.TEXT,
+  ...DEFINITIONS,
+  scopes: SCOPE_DEFINITIONS,
+  permissions: kinds.FUNCTION,
+  sealing: kinds.object<Sealing>(SEALING),
+  settings: OWN_SETTINGS,
+  services: SERVICES,
+  routes: kinds.FUNCTION,
+  handOver: HAND_OVER,
+  around: kinds.FUNCTION,
+  log: kinds.object<LogOptions>(LOG_OPTIONS),
+} satisfies kinds.Members<ServerOptions>;
+
+/** The options that replace a part of a server. */
+export const PARTS = {
+  kv: kinds.like<Kv>(
+    "a database",
+    (it) => kinds.OBJECT.is(it) && typeof (it as Kv).atomic === "function",
+  ),
+  provider: kinds.OBJECT as kinds.Kind<Provider>,
+  fetchDocument: kinds.FUNCTION,
+  clock: kinds.FUNCTION,
+};
+
+/** The options of `createServer`. */
+export const CREATE_SERVER_OPTIONS = {
+  ...SERVER_OPTIONS,
+  ...PARTS,
+  kv: kinds.required(PARTS.kv),
+  env: kinds.like<Environment>(
+    "an object of texts",
+    (it) =>
+      kinds.OBJECT.is(it) &&
+      Object.values(it as Environment).every((text) =>
+        text === undefined || typeof text === "string"
+      ),
+  ),
+} satisfies kinds.Members<CreateServerOptions>;
+
+/** @throws {CatalogueError} with all faults of a server's options */
+export function checkServerOptions(
+  table: kinds.OptionTable,
+  options: Partial<ServerOptions>,
+): void {
+  const faults = kinds.faultsIn(table, options);
+  if (faults.length > 0) throw new CatalogueError(faults);
 }
 
 /** A server without its socket. */

@@ -5,7 +5,8 @@
  */
 import type { Complaint } from "./complaint.ts";
 import { hideSecrets } from "../net/url.ts";
-import { isNear, lettersOf, ShapeError, type TextShape } from "./shapes.ts";
+import { isNear, lettersOf } from "../../authoring/options.ts";
+import { ShapeError, type TextShape } from "./shapes.ts";
 
 /** A row of the table of settings. */
 export interface Setting {

@@ -5,6 +5,7 @@
  */
 import { fromBase64url } from "../crypto/crypto.ts";
 import { isLoopback } from "../net/url.ts";
+import { isNear, lettersOf } from "../../authoring/options.ts";
 
 /** The description of a shape, and its parser, which throws. */
 export interface TextShape<T> {
@@ -107,20 +108,3 @@ export const ISSUER_URL: TextShape<string> = {
   wants: "an https URL without ?",
   parse: (text) => text.includes("?") ? refuseText() : SERVER_URL.parse(text),
 };
-
-/** Gives a name in capitals, without underscores. */
-export function lettersOf(name: string): string {
-  return name.replaceAll("_", "").toUpperCase();
-}
-
-/** True if at most one letter is missing, added, wrong or exchanged. */
-export function isNear(a: string, b: string): boolean {
-  if (Math.abs(a.length - b.length) > 1) return false;
-  let at = 0;
-  while (at < a.length && a[at] === b[at]) at++;
-  const [restA, restB] = [a.slice(at), b.slice(at)];
-  return restA.slice(1) === restB.slice(1) || restA.slice(1) === restB ||
-    restA === restB.slice(1) ||
-    restA.slice(2) === restB.slice(2) && restA[0] === restB[1] &&
-      restA[1] === restB[0];
-}

@@ -33,24 +33,3 @@ Deno.test("prompt() takes the members of its arguments alone", async () => {
   const { text } = await server.prompt(explain, { topic: "tea" });
   assert.equal(text, "Explain tea.");
 });
-
-Deno.test("tool() and prompt() refuse what is no schema, and say what to write", () => {
-  const jsonSchema = { type: "object", properties: {} } as never;
-  const run = () => "";
-  assert.throws(
-    () => tool({ name: "a", input: jsonSchema, run }),
-    /^TypeError: input of the tool a must be a Zod 4 schema, such as z.object\(\{ name: z.string\(\) \}\): type is none$/,
-  );
-  assert.throws(
-    () => tool({ name: "a", input: { b: "text" } as never, run }),
-    /b is none/,
-  );
-  assert.throws(
-    () => tool({ name: "a", output: null as never, run }),
-    /output of the tool a must be/,
-  );
-  assert.throws(
-    () => prompt({ name: "a", args: jsonSchema, get: run }),
-    /args of the prompt a must be/,
-  );
-});

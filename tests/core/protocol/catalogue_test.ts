@@ -257,15 +257,6 @@ for (
   });
 }
 
-for (const handOver of [-1, NaN, Infinity]) {
-  Deno.test(`compileCatalogue() refuses handOver ${handOver}`, () => {
-    const words = /handOver must be a number of seconds/;
-    const tools = [tool({ name: "t", handOver, run })];
-    assert.throws(() => compileCatalogue({ tools }, { serverInfo }), words);
-    assert.throws(() => compileCatalogue({}, { serverInfo, handOver }), words);
-  });
-}
-
 Deno.test("resources and templates are listed apart", () => {
   const catalogue = compile({
     resources: [
@@ -433,18 +424,6 @@ Deno.test("every page says how long it may be kept, and is private where lists v
     }
   }
 });
-
-for (const limit of [{ callsPerMinute: 0 }, { callsAtOnce: 1.5 }]) {
-  Deno.test(`compileCatalogue() refuses the limit ${JSON.stringify(limit)}`, () => {
-    assert.throws(
-      () =>
-        compileCatalogue({
-          tools: [tool({ name: "t", limit, run: () => "" })],
-        }, { serverInfo: { name: "s", version: "1" } }),
-      /tool t: limit\.\w+ must be a whole number above 0, not (0|1\.5)$/m,
-    );
-  });
-}
 
 Deno.test("compileCatalogue() tells who may call a tool where people can try out first, and only there", () => {
   const tools = [

@@ -10,11 +10,14 @@ import type {
   CreateMessageResult,
   Root,
 } from "@modelcontextprotocol/server";
-import type {
-  AnswerTo,
-  Elicited,
-  Question,
+import {
+  type AnswerTo,
+  type Elicited,
+  parseQuestion,
+  type Question,
+  SAMPLE,
 } from "../../../authoring/context.ts";
+import { checkOptions } from "../../../authoring/options.ts";
 import { ToolError } from "../../../authoring/tool.ts";
 import { RpcCode, RpcError } from "../../errors.ts";
 import { isObject, type JsonObject } from "../../json.ts";
@@ -55,7 +58,8 @@ export class Asking {
     return this.#open > 0;
   }
 
-  async ask<const Q extends Question>(question: Q): Promise<AnswerTo<Q>> {
+  async ask<const Q extends Question>(given: Q): Promise<AnswerTo<Q>> {
+    const question = parseQuestion(given);
     if ("url" in question) {
       const answer = await this.#askOnPage(question);
       if (answer) return answer as AnswerTo<Q>;
@@ -84,6 +88,7 @@ export class Asking {
   async sample(
     request: CreateMessageRequestParams,
   ): Promise<CreateMessageResult> {
+    checkOptions("sample", SAMPLE, request);
     const params = request as unknown as JsonObject;
     const result = await this.#askClient("sampling/createMessage", params);
     if (typeof result.model !== "string" || result.content === undefined) {

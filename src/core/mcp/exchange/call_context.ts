@@ -5,7 +5,8 @@
  * @module
  */
 import type { Context, McpClient } from "../../../authoring/context.ts";
-import { notDurable } from "../../../authoring/durable.ts";
+import { notDurable, STEP, WAIT } from "../../../authoring/durable.ts";
+import * as kinds from "../../../authoring/options.ts";
 import type { MaybePromise } from "../../../authoring/service.ts";
 import { ToolError } from "../../../authoring/tool.ts";
 import type { Caller, Upstream } from "../../caller.ts";
@@ -14,6 +15,13 @@ import { LOGGING_LEVELS } from "../../protocol/request_meta.ts";
 import { Asking } from "./asking.ts";
 import { Acting, type AuthorCode, follow } from "./author_code.ts";
 import type { DurableContext, Work } from "./work.ts";
+
+const STEP_CALL = {
+  run: kinds.required(kinds.FUNCTION),
+  options: kinds.object(STEP),
+};
+
+const LOG_CALL = { level: kinds.required(kinds.choice(...LOGGING_LEVELS)) };
 
 /**
  * {@linkcode Context} over {@linkcode Work}. Its methods are arrow functions,
@@ -139,6 +147,7 @@ export class CallContext implements Context {
 
   get log(): Context["log"] {
     return async (level, data, logger) => {
+      kinds.checkOptions("log", LOG_CALL, { level });
       const { logLevel } = this.#work;
       if (logLevel === undefined) return;
       const least = LOGGING_LEVELS.indexOf(logLevel);
@@ -161,8 +170,11 @@ export class CallContext implements Context {
   }
 
   get step(): Context["step"] {
-    return (id, run, options) =>
-      this.#durable("step").step(id, run, options, this.#beforeStep);
+    return (id, run, options) => {
+      const durable = this.#durable("step");
+      kinds.checkOptions("step", STEP_CALL, { run, options });
+      return durable.step(id, run, options, this.#beforeStep);
+    };
   }
 
   get sleep(): Context["sleep"] {
@@ -172,6 +184,7 @@ export class CallContext implements Context {
   get wait(): Context["wait"] {
     return (id, options) => {
       this.#durable("wait");
+      kinds.checkOptions("wait", WAIT, options);
       return this.#work.wait!(id, options);
     };
   }

@@ -1,0 +1,350 @@
+/**
+ * Tables of the members that an option object may have. What authors write is
+ * checked by them, because neither Deno nor Node checks types when it runs; the
+ * types are held to them by `satisfies`; and docs/options.md is printed from
+ * them.
+ *
+ * @module
+ */
+import type * as z from "zod";
+import { isObject, type JsonObject } from "../core/json.ts";
+
+/** A kind of value, whose type is `T`. */
+// deno-lint-ignore no-explicit-any -- Functions and schemas have any type.
+export interface Kind<in out T = any> {
+  /** Completes "must be". */
+  readonly wants: string;
+  /** True for a value of the kind, whatever its parts are. */
+  is(value: unknown): boolean;
+  /** Looks for faults in the parts of a value of the kind. */
+  inspect?(value: never, at: string, found: Found): void;
+  /** True for a member that must be there. */
+  readonly isRequired?: boolean;
+  /** Only for the compiler: the member never exists. */
+  readonly _type?: (value: T) => T;
+}
+
+/** The kind of a member that must be there. */
+export type Required<T> = Kind<T> & { readonly isRequired: true };
+
+/** The kinds of all members of an option object, and of no others. */
+export type Members<T> = {
+  readonly [K in keyof T]-?: undefined extends T[K]
+    ? Kind<Frozen<NonNullable<T[K]>>>
+    : Required<Frozen<T[K]>>;
+};
+
+/** A type, with its lists as an author may give them. */
+type Frozen<T> = T extends readonly (infer I)[] ? readonly I[] : T;
+
+/** The members of all variants of an option object; optional unless shared. */
+export type Merged<U> = {
+  [K in U extends unknown ? keyof U : never]: U extends unknown
+    ? K extends keyof U ? U[K] : undefined
+    : never;
+};
+
+// deno-lint-ignore no-explicit-any -- A table of any members.
+export type OptionTable = Readonly<Record<string, Kind<any>>>;
+
+/** The faults that were found, and the definitions that were looked at. */
+interface Found {
+  faults: string[];
+  seen: Set<unknown>;
+}
+
+/** Finds the faults of an option object, a sentence each. */
+export function faultsIn(
+  table: OptionTable,
+  options: unknown,
+  at = "",
+): string[] {
+  const found: Found = { faults: [], seen: new Set() };
+  inspectAs({ ...object(table), wants: "an object" }, options, at, found);
+  return found.faults;
+}
+
+/** Checks the options of a call. @throws {TypeError} with all faults */
+export function checkOptions(
+  call: string,
+  table: OptionTable,
+  options: unknown,
+) {
+  const faults = faultsIn(table, options);
+  if (faults.length === 0) return;
+  throw new TypeError(faults.map((fault) => `${call}: ${fault}`).join("\n"));
+}
+
+function inspectAs(kind: Kind, value: unknown, at: string, found: Found): void {
+  if (kind.is(value)) return kind.inspect?.(value as never, at, found);
+  found.faults.push(`${at || "it"} must be ${kind.wants}, not ${seen(value)}`);
+}
+
+function inspectMembers(
+  table: OptionTable,
+  options: JsonObject,
+  at: string,
+  found: Found,
+): void {
+  const prefix = at && !at.endsWith(": ") ? `${at}.` : at;
+  const meant = new Set<string>();
+  for (const name of Object.keys(options)) {
+    if (options[name] === undefined || Object.hasOwn(table, name)) continue;
+    const near = nearest(name, table, options);
+    // An instance of an author's class may have members of its own.
+    if (near === undefined && !isPlain(options)) continue;
+    if (near !== undefined) meant.add(near);
+    const hint = near === undefined
+      ? `there is ${Object.keys(table).join(", ")}`
+      : `is ${near} meant?`;
+    found.faults.push(`${prefix}${named(name)} is no option: ${hint}`);
+  }
+  for (const [name, kind] of Object.entries(table)) {
+    const value = options[name];
+    if (value !== undefined) inspectAs(kind, value, prefix + name, found);
+    else if (kind.isRequired && !meant.has(name)) {
+      found.faults.push(
+        `${prefix}${name} is missing: it must be ${kind.wants}`,
+      );
+    }
+  }
+}
+
+/**
+ * Finds the member that is meant by an unknown name: one whose name is near or
+ * longer or shorter, or else the only missing one that may have the value.
+ */
+function nearest(
+  name: string,
+  table: OptionTable,
+  options: JsonObject,
+): string | undefined {
+  const own = lettersOf(name);
+  const names = Object.keys(table);
+  const by = (test: (letters: string) => boolean) =>
+    names.find((it) => test(lettersOf(it)));
+  return by((it) => isNear(it, own)) ??
+    by((it) => isBeginning(own, it) || isBeginning(it, own)) ??
+    names.find((it) =>
+      table[it].isRequired && options[it] === undefined &&
+      table[it].is(options[name])
+    );
+}
+
+function isBeginning(short: string, long: string): boolean {
+  return short.length > 3 && long.startsWith(short);
+}
+
+function isPlain(value: object): boolean {
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === null || prototype === Object.prototype;
+}
+
+/** Prints a name as code, if it is none that could be code. */
+function named(name: string): string {
+  return /^[\w$-]{1,60}$/.test(name) ? name : JSON.stringify(name.slice(0, 60));
+}
+
+/** Describes a value in few words. */
+function seen(value: unknown): string {
+  if (typeof value === "string") {
+    return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);
+  }
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "function") return "a function";
+  if (!isObject(value)) return String(value);
+  if (isSchema(value)) return "a schema";
+  if ("_def" in value) return "a schema of Zod 3";
+  return typeof value.kind === "string" ? `a ${value.kind}` : "an object";
+}
+
+/** True for a schema of any copy of Zod 4. */
+export function isSchema(value: unknown): boolean {
+  return isObject(value) && isObject(value._zod);
+}
+
+export function required<T>(kind: Kind<T>): Required<T> {
+  return { ...kind, isRequired: true };
+}
+
+/** A value that only its user checks. */
+// deno-lint-ignore no-explicit-any
+export function like<T = any>(
+  wants: string,
+  is: (value: unknown) => boolean,
+): Kind<T> {
+  return { wants, is };
+}
+
+export const TEXT = like<string>("text", (it) => typeof it === "string");
+
+export const FLAG = like<boolean>(
+  "true or false",
+  (it) => typeof it === "boolean",
+);
+
+export const FUNCTION = like("a function", (it) => typeof it === "function");
+
+/** An object that only its user looks into. */
+export const OBJECT = like("an object", isObject);
+
+export const SCHEMA = like("a Zod 4 schema, such as z.string()", isSchema);
+
+/** A schema of an object: no client sends arguments of another type. */
+export const OBJECT_SCHEMA = like(
+  "a Zod 4 schema of an object, such as z.object({ name: z.string() })",
+  (it) => isSchema(it) && (it as z.ZodType)._zod.def.type === "object",
+);
+
+/** A text of some form. */
+export function textLike(wants: string, pattern: RegExp): Kind<string> {
+  return like(wants, (it) => typeof it === "string" && pattern.test(it));
+}
+
+export function numberFrom(
+  wants: string,
+  min: number,
+  max = Number.MAX_VALUE,
+): Kind<number> {
+  return like(wants, (it) => typeof it === "number" && it >= min && it <= max);
+}
+
+/** A whole number from `min` on. */
+export function countFrom(min: number): Kind<number> {
+  return like(
+    `a whole number ${min === 1 ? "above 0" : `from ${min} on`}`,
+    (it) => Number.isSafeInteger(it) && it as number >= min,
+  );
+}
+
+export function choice<const T extends string | boolean>(
+  ...values: T[]
+): Kind<T> {
+  return like(
+    values.map((it) => JSON.stringify(it)).join(" or "),
+    (it) => values.some((value) => value === it),
+  );
+}
+
+/** Either of two kinds: the first one that a value seems to be. */
+export function either<A, B>(a: Kind<A>, b: Kind<B>): Kind<A | B> {
+  return {
+    wants: `${a.wants} or ${b.wants}`,
+    is: (it) => a.is(it) || b.is(it),
+    inspect: (it, at, found) => inspectAs(a.is(it) ? a : b, it, at, found),
+  };
+}
+
+export function list<T>(kind: Kind<T>, what: string) {
+  return {
+    wants: `a list of ${what}`,
+    is: Array.isArray,
+    inspect(items: readonly unknown[], at: string, found: Found) {
+      for (let index = 0; index < items.length; index++) {
+        inspectAs(kind, items[index], `${at}[${index}]`, found);
+      }
+    },
+  } as Kind<readonly T[]>;
+}
+
+/** Values by names that the author chooses. */
+export function recordOf<T>(
+  kind: Kind<T>,
+  wants: string,
+): Kind<Readonly<Record<string, T>>> {
+  return {
+    wants,
+    is: isObject,
+    inspect(record: JsonObject, at: string, found: Found) {
+      for (const [name, value] of Object.entries(record)) {
+        if (value === undefined) continue;
+        inspectAs(kind, value, `${at}.${named(name)}`, found);
+      }
+    },
+  };
+}
+
+/** An option object whose members are in a table. */
+// deno-lint-ignore no-explicit-any -- The table is held to its own type.
+export function object<T = any>(
+  table: OptionTable,
+  wants = `an object of ${Object.keys(table).join(", ")}`,
+): Kind<T> {
+  return {
+    wants,
+    is: isObject,
+    inspect: (value: JsonObject, at: string, found: Found) =>
+      inspectMembers(table, value, at, found),
+  };
+}
+
+/** A definition, made by the function of its kind; it is inspected once. */
+// deno-lint-ignore no-explicit-any
+export function definition<T = any>(
+  kinds: Readonly<Record<string, () => OptionTable>>,
+  wants: string,
+): Kind<T> {
+  return {
+    wants,
+    is: (it) => isObject(it) && Object.hasOwn(kinds, `${it.kind}`),
+    inspect(value: JsonObject, at: string, found: Found) {
+      if (found.seen.has(value)) return;
+      found.seen.add(value);
+      const { kind, ...members } = value;
+      const name = kind === "resource" ? value.uri : value.name;
+      const where = typeof name === "string" ? `${kind} ${name}: ` : `${at}: `;
+      inspectMembers(kinds[`${kind}`](), members, where, found);
+    },
+  };
+}
+
+/** An object that is sent to clients as it is. */
+export const JSON_OBJECT = like(
+  "an object of JSON values",
+  (it) => {
+    try {
+      return isObject(it) && JSON.stringify(it) !== undefined;
+    } catch {
+      return false;
+    }
+  },
+);
+
+/**
+ * Copies the members of a definition. Of an instance of a class, members that
+ * the class defines are copied too, and its own that are no options are not.
+ */
+export function membersOf<T extends object>(
+  table: OptionTable,
+  definition: T,
+): T {
+  if (!isObject(definition) || isPlain(definition)) return { ...definition };
+  const near = Object.keys(definition)
+    .filter((name) => nearest(name, table, definition) !== undefined);
+  const members: JsonObject = {};
+  for (const name of [...near, ...Object.keys(table)]) {
+    const value: unknown = definition[name];
+    if (value === undefined) continue;
+    members[name] = typeof value === "function"
+      ? value.bind(definition)
+      : value;
+  }
+  return members as T;
+}
+
+/** Gives a name in capitals, without underscores. */
+export function lettersOf(name: string): string {
+  return name.replaceAll("_", "").toUpperCase();
+}
+
+/** True if at most one letter is missing, added, wrong or exchanged. */
+export function isNear(a: string, b: string): boolean {
+  if (Math.abs(a.length - b.length) > 1) return false;
+  let at = 0;
+  while (at < a.length && a[at] === b[at]) at++;
+  const [restA, restB] = [a.slice(at), b.slice(at)];
+  return restA.slice(1) === restB.slice(1) || restA.slice(1) === restB ||
+    restA === restB.slice(1) ||
+    restA.slice(2) === restB.slice(2) && restA[0] === restB[1] &&
+      restA[1] === restB[0];
+}

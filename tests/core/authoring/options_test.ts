@@ -1,0 +1,439 @@
+/** Misspelt members and wrong types in what authors write. */
+import assert from "node:assert/strict";
+import { testServer } from "../../../packages/testing/mod.ts";
+import {
+  account,
+  CatalogueError,
+  createServer,
+  personalKey,
+  prompt,
+  resource,
+  result,
+  secret,
+  service,
+  tool,
+  z,
+} from "../../../src/mod.ts";
+import { skill } from "../../../src/skill.ts";
+
+// deno-lint-ignore no-explicit-any -- Types would refuse what is tested.
+type Anything = any;
+
+const run = () => "";
+const good = tool({ name: "good", run });
+
+/** Starts a server and gives the faults of its definitions. */
+function faultsOf(options: Anything): string[] {
+  try {
+    createServer({
+      name: "s",
+      version: "1",
+      kv: { atomic() {} },
+      ...options,
+    });
+  } catch (error) {
+    assert.ok(error instanceof CatalogueError, `${error}`);
+    return [...error.complaints];
+  }
+  return [];
+}
+
+function faultsOfTool(members: Anything): string[] {
+  return faultsOf({ tools: [tool({ name: "pay", run, ...members })] });
+}
+
+const OF_TOOLS: [members: Anything, fault: string][] = [
+  [{ scope: ["pay"] }, "scope is no option: is scopes meant?"],
+  [{ singleuse: true }, "singleuse is no option: is singleUse meant?"],
+  [
+    { limit: { callPerMinute: 5 } },
+    "limit.callPerMinute is no option: is callsPerMinute meant?",
+  ],
+  [
+    { limit: { callsPerMinute: 0 } },
+    "limit.callsPerMinute must be a whole number above 0, not 0",
+  ],
+  [
+    { limit: { callsAtOnce: 1.5 } },
+    "limit.callsAtOnce must be a whole number above 0, not 1.5",
+  ],
+  [
+    { limit: 5 },
+    "limit must be an object of callsPerMinute, callsAtOnce, shared, not 5",
+  ],
+  [
+    { annotations: { readOnly: true } },
+    "annotations.readOnly is no option: is readOnlyHint meant?",
+  ],
+  [
+    { annotations: { destructiveHint: "no" } },
+    'annotations.destructiveHint must be true or false, not "no"',
+  ],
+  [
+    { visibility: ["models"] },
+    'visibility[0] must be "model" or "app", not "models"',
+  ],
+  [
+    { visibility: "model" },
+    'visibility must be a list of "model" and "app", not "model"',
+  ],
+  [{ scopes: "pay" }, 'scopes must be a list of scopes, not "pay"'],
+  [
+    { scopes: [1] },
+    "scopes[0] must be a scope, which is visible ASCII without quotes and backslashes, not 1",
+  ],
+  [
+    { scopes: ["pay now"] },
+    'scopes[0] must be a scope, which is visible ASCII without quotes and backslashes, not "pay now"',
+  ],
+  [
+    { needs: ["x"] },
+    "needs must be an object of services from account() or personalKey(), not a list",
+  ],
+  [
+    { needs: { x: good } },
+    "needs.x must be from account() or personalKey(), not a tool",
+  ],
+  [
+    { task: true },
+    'task must be "optional", "required" or { durable: true }, not true',
+  ],
+  [
+    { task: "durable" },
+    'task must be "optional", "required" or { durable: true }, not "durable"',
+  ],
+  [{ task: { durable: false } }, "task.durable must be true, not false"],
+  [
+    { task: { durable: true, keep: 0 } },
+    "task.keep must be 1 to 2592000 seconds, not 0",
+  ],
+  [
+    { task: { durable: true, keep: 2592001 } },
+    "task.keep must be 1 to 2592000 seconds, not 2592001",
+  ],
+  [
+    { task: { durable: true, version: 1.5 } },
+    "task.version must be a whole number above 0, not 1.5",
+  ],
+  [{ task: {} }, "task.durable is missing: it must be true"],
+  [{ description: 5 }, "description must be text, not 5"],
+  [{ description: null }, "description must be text, not null"],
+  [{ run: undefined }, "run is missing: it must be a function"],
+  [{ run: 5 }, "run must be a function, not 5"],
+  [{ run: undefined, execute: run }, "execute is no option: is run meant?"],
+  [
+    { handOver: Infinity },
+    "handOver must be a number of seconds, or 0 for never, not Infinity",
+  ],
+  [
+    { handOver: NaN },
+    "handOver must be a number of seconds, or 0 for never, not NaN",
+  ],
+  [
+    { handOver: -1 },
+    "handOver must be a number of seconds, or 0 for never, not -1",
+  ],
+  [
+    { input: z.string() },
+    "input must be a Zod 4 schema, such as z.object({ name: z.string() }), not a schema",
+  ],
+  [
+    { input: { type: "object" } },
+    'input.type must be a Zod 4 schema, such as z.string(), not "object"',
+  ],
+  [
+    { input: { _def: {} } },
+    "input must be a Zod 4 schema, such as z.object({ name: z.string() }), not a schema of Zod 3",
+  ],
+  [
+    { output: "text" },
+    'output must be a Zod 4 schema, such as z.object({ name: z.string() }), not "text"',
+  ],
+  [
+    { settings: { A: "x" } },
+    'settings.A must be a Zod 4 schema, such as z.string(), not "x"',
+  ],
+  [
+    { settings: { A: secret("x" as Anything) } },
+    'settings.A must be a Zod 4 schema, such as z.string(), not "x"',
+  ],
+  [
+    { services: { a: { start: run } } },
+    "services.a must be from service(), not an object",
+  ],
+  [{ icons: [{ url: "x" }] }, "icons[0].url is no option: is src meant?"],
+  [
+    { _meta: { big: 1n } },
+    "_meta must be an object of JSON values, not an object",
+  ],
+  [
+    { view: { html: "", conect: [] } },
+    "view.conect is no option: is connect meant?",
+  ],
+  [
+    { samples: { one: { inputs: {} } } },
+    "samples.one.inputs is no option: is input meant?",
+  ],
+];
+
+for (const [members, fault] of OF_TOOLS) {
+  Deno.test(`a tool's fault is named at the start: ${fault}`, () => {
+    assert.deepEqual(faultsOfTool(members), [`tool pay: ${fault}`]);
+  });
+}
+
+const OF_SERVERS: [options: Anything, ...faults: string[]][] = [
+  [{ toolz: [] }, "toolz is no option: is tools meant?"],
+  [{ tools: good }, "tools must be a list of tools from tool(), not a tool"],
+  [
+    { tools: [{ name: "a", run }] },
+    "tools[0] must be from tool(), not an object",
+  ],
+  [{ tools: [undefined] }, "tools[0] must be from tool(), not undefined"],
+  [
+    { tools: [tool({ run } as Anything)] },
+    "tools[0]: name is missing: it must be text",
+  ],
+  [
+    { settings: { A: "x" } },
+    'settings.A must be a Zod 4 schema, such as z.string(), not "x"',
+  ],
+  [{ version: 1 }, "version must be text, not 1"],
+  [
+    { kv: "data" },
+    'kv must be a database, not "data"',
+  ],
+  [
+    { log: { level: "warn" } },
+    'log.level must be "debug" or "info" or "warning" or "error" or "off", not "warn"',
+  ],
+  [
+    { sealing: { keyId: "a", seal: run } },
+    "sealing.unseal is missing: it must be a function",
+  ],
+  [
+    { scopes: { pay: { words: "Pay" } } },
+    "scopes.pay.words is no option: is description meant?",
+  ],
+  [
+    { env: { PORT: 8000 } },
+    "env must be an object of texts, not an object",
+  ],
+  [{ routes: {} }, "routes must be a function, not an object"],
+  [
+    { handOver: -1 },
+    "handOver must be a number of seconds, or 0 for never, not -1",
+  ],
+  [
+    {
+      resources: [
+        resource(
+          { uri: "a:b", name: "b", mimetype: "", read: run } as Anything,
+        ),
+      ],
+    },
+    "resource a:b: mimetype is no option: is mimeType meant?",
+  ],
+  [
+    {
+      resources: [
+        resource({
+          uri: "a:b",
+          name: "b",
+          size: NaN,
+          annotations: { priority: 5 },
+          read: run,
+        }),
+      ],
+    },
+    "resource a:b: annotations.priority must be a number from 0 to 1, not 5",
+    "resource a:b: size must be a whole number from 0 on, not NaN",
+  ],
+  [
+    { prompts: [prompt({ name: "p", input: {}, get: run } as Anything)] },
+    "prompt p: input is no option: there is name, title, description, icons, scopes, settings, services, _meta, args, needs, complete, get",
+  ],
+  [
+    { skills: [skill({ file: {} } as Anything)] },
+    "skills[0]: file is no option: is files meant?",
+  ],
+  [
+    { services: { a: service({ name: "a", run } as Anything) } },
+    "service a: run is no option: is start meant?",
+  ],
+];
+
+for (const [options, ...faults] of OF_SERVERS) {
+  Deno.test(`a server's fault is named at the start: ${faults[0]}`, () => {
+    assert.deepEqual(faultsOf(options), faults);
+  });
+}
+
+Deno.test("all faults are named at once, those of a shared service once", () => {
+  const shared = service({ name: "shared", start: run, end: run } as Anything);
+  const tools = ["a", "b"].map((name) =>
+    tool({ name, scope: [], services: { shared }, run } as Anything)
+  );
+  assert.deepEqual(faultsOf({ tools, toolz: 1, name: 5 }), [
+    "toolz is no option: is tools meant?",
+    "name must be text, not 5",
+    "tool a: scope is no option: is scopes meant?",
+    "service shared: end is no option: there is name, settings, services, start, stop",
+    "tool b: scope is no option: is scopes meant?",
+  ]);
+});
+
+Deno.test("names of the prototype are unknown members, and no crash", () => {
+  const members = JSON.parse(
+    '{ "name": "a", "constructor": 1, "__proto__": {}, "toString": "" }',
+  );
+  assert.deepEqual(
+    faultsOf({ tools: [tool({ run, ...members })], hasOwnProperty: 1 })
+      .map((fault) => fault.replace(/ there is .*/, "")),
+    [
+      "hasOwnProperty is no option:",
+      ...["constructor", "__proto__", "toString"].map((it) =>
+        `tool a: ${it} is no option:`
+      ),
+    ],
+  );
+});
+
+Deno.test("what is legitimately open stays open", async () => {
+  class Greeting {
+    readonly name = "greet";
+    readonly #word = "Hello";
+    /** A member of the author's own. */
+    count = 0;
+    get description() {
+      return `Says ${this.#word}.`;
+    }
+    run() {
+      this.count++;
+      return `${this.#word} ${this.count}`;
+    }
+  }
+  const frozen = tool(Object.freeze({ name: "frozen", run }));
+  const absent = tool(
+    { name: "absent", scope: undefined, title: undefined, run } as Anything,
+  );
+  const meta = { "com.example/x": { any: [1, null] } };
+  const greet = tool(new Greeting());
+  const tools = [
+    greet,
+    frozen,
+    absent,
+    tool({ ...{ name: "good", run }, name: "spread", _meta: meta }),
+  ];
+  await using server = await testServer({ tools });
+  assert.equal((await server.call(greet)).text, "Hello 1");
+  const { tools: listed } = await server.list();
+  assert.equal(listed[0].description, "Says Hello.");
+  assert.deepEqual(listed[3]._meta, meta);
+});
+
+Deno.test("account() and personalKey() name their faults", () => {
+  const api = "https://api.example.com";
+  const faults: [() => unknown, RegExp][] = [
+    [
+      () =>
+        account("github", { scopes: "repo" as Anything, scop: 1 } as Anything),
+      /^account\("github"\): scop is no option: is scopes meant\?\naccount\("github"\): scopes must be a list of scopes, not "repo"$/,
+    ],
+    [
+      () => account("a", { api, token: api, authorise: api } as Anything),
+      /^account\("a"\): authorise is no option: is authorize meant\?$/,
+    ],
+    [
+      () => account("a", { from: "upstream", api, several: true } as Anything),
+      /^account\("a"\): several is no option/,
+    ],
+    [
+      () => personalKey("a", { api, shape: "x" as Anything }),
+      /^personalKey\("a"\): shape must be a regular expression, not "x"$/,
+    ],
+    [
+      () => personalKey("a", { url: api } as Anything),
+      /^personalKey\("a"\): url is no option: is api meant\?$/,
+    ],
+    [
+      () => result({}, { contents: "x" } as Anything),
+      /^result: contents is no option: is content meant\?$/,
+    ],
+  ];
+  for (const [declare, message] of faults) {
+    assert.throws(declare, { name: "TypeError", message });
+  }
+});
+
+Deno.test("the calls of a context name their faults", async () => {
+  const calls: Record<string, [(context: Anything) => unknown, RegExp]> = {
+    ask: [
+      (it) => it.ask({ mesage: "?", schema: z.object({}) }),
+      /^ask: mesage is no option: is message meant\?$/,
+    ],
+    two_forms: [
+      (it) =>
+        it.ask({ message: "?", schema: z.object({}), url: "https://a.test" }),
+      /^ask: a question has one of schema, requestedSchema and url, not schema and url$/,
+    ],
+    no_form: [
+      (it) => it.ask({ message: "?", url: undefined }),
+      /^ask: a question has one of .* not none$/,
+    ],
+    until: [
+      (it) =>
+        it.ask({ message: "?", url: "https://a.test", until: "finished" }),
+      /^ask: until must be "opened" or "done", not "finished"$/,
+    ],
+    sample: [
+      (it) => it.sample({ messages: [], maxToken: 5 }),
+      /^sample: maxToken is no option: is maxTokens meant\?$/,
+    ],
+    step: [
+      (it) => it.step("a", run, { retry: 3 }),
+      /^step: options\.retry is no option: there is retries$/,
+    ],
+    wait: [
+      (it) => it.wait("a", { message: "", open: run, timeout: 5 }),
+      /^wait: timeout is no option: is seconds meant\?$/,
+    ],
+    log: [
+      (it) => it.log("warn", "hot"),
+      /^log: level must be .*"warning".*, not "warn"$/,
+    ],
+  };
+  const tools = Object.entries(calls).map(([name, [call]]) =>
+    tool({
+      name,
+      task: { durable: true },
+      run: async (_input, context) => {
+        await call(context);
+        return "taken";
+      },
+    })
+  );
+  await using server = await testServer({ tools });
+  for (const [name, [, message]] of Object.entries(calls)) {
+    await assert.rejects(server.call(name), (error: Error) => {
+      assert.match(`${(error.cause as Error)?.message}`, message);
+      return true;
+    });
+  }
+});
+
+Deno.test("the test kit names faults in its options", async () => {
+  await assert.rejects(
+    testServer({ revison: "2025-11-25" } as Anything),
+    /revison is no option: is revision meant\?/,
+  );
+  await using server = await testServer({ tools: [good] });
+  await assert.rejects(
+    server.call(good, {}, { answer: [] } as Anything),
+    /good: answer is no option: is answers meant\?/,
+  );
+  await assert.rejects(
+    server.as({ scope: ["a"] } as Anything).call(good),
+    /as: scope is no option: is scopes meant\?/,
+  );
+});
