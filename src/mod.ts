@@ -31,6 +31,7 @@ export type { SchemaOf, Shape } from "./authoring/shape.ts";
 export { serve, type ServeOptions, wake } from "./serve.ts";
 export { createServer, defineServer } from "./server.ts";
 export type {
+  BodyBounds,
   CreateServerOptions,
   RoutesContext,
   Server,

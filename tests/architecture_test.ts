@@ -141,6 +141,7 @@ const LAYERS: readonly (readonly string[])[] = [
     "src/core/server/start_reports.ts",
     "src/core/server/error_answer.ts",
     "src/core/server/request_report.ts",
+    "src/core/server/route_bodies.ts",
     "src/core/server/sign_in.ts",
   ],
   ["src/core/server/app.ts", "src/core/server/call_gate.ts"],

@@ -55,6 +55,7 @@ const TYPES = [
   "AnswerTo",
   "Around",
   "Authenticated",
+  "BodyBounds",
   "CallToolResult",
   "Caller",
   "ChangingList",

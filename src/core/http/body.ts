@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { ArrivingBodies, readBytes } from "../net/body_bytes.ts";
+import { BodyClock, readBytes } from "../net/body_bytes.ts";
 import { OAuthError } from "../errors.ts";
 import { isObject } from "../json.ts";
 import { Parameters } from "../oauth/parameters.ts";
@@ -19,7 +19,7 @@ async function readText(
   request: Request,
   maxBytes = MAX_BYTES,
 ): Promise<string> {
-  const bodies = new ArrivingBodies();
+  const bodies = new BodyClock();
   try {
     const bytes = await bodies.wait(readBytes(request, maxBytes));
     return new TextDecoder().decode(bytes);

@@ -1,5 +1,6 @@
 /**
- * The bytes of a body, within limits of size, chunks and time.
+ * The bytes of a body, within limits of size, chunks and time, and the time in
+ * which a body has to go on.
  *
  * @module
  * @see RFC 9112 §7.1, Chunked Transfer Coding
@@ -8,7 +9,7 @@ import { HttpError } from "../errors.ts";
 import { detached } from "../telemetry/current.ts";
 
 /** The most chunks of a body: each, however small, costs as much as a call. */
-const MAX_CHUNKS = 10_000;
+export const MAX_CHUNKS = 10_000;
 
 /**
  * The longest body that is read in one step. Deno allocates the announced
@@ -45,7 +46,7 @@ export async function readBytes(
   }
 }
 
-/** The most bytes of unfinished long bodies in this process. */
+/** The most bytes of unfinished long bodies in this process, or one of them. */
 const MAX_UNFINISHED_BYTES = 32 * 1024 * 1024;
 
 /**
@@ -57,11 +58,17 @@ class UnfinishedBodies {
   /** The bodies by the functions that give them up, the oldest first. */
   #bodies = new Map<() => void, { sender: string; bytes: number }>();
   #total = 0;
+  #most = MAX_UNFINISHED_BYTES;
+
+  /** Raises the bound, if need be, so that one body of a length finds room. */
+  makeRoom(bytes: number): void {
+    this.#most = Math.max(this.#most, bytes);
+  }
 
   hold(giveUp: () => void, sender: string, bytes: number): void {
     this.#total += bytes - (this.#bodies.get(giveUp)?.bytes ?? 0);
     this.#bodies.set(giveUp, { sender, bytes });
-    while (this.#total > MAX_UNFINISHED_BYTES) {
+    while (this.#total > this.#most) {
       const giveUpOther = this.#findOldestOfMost();
       this.release(giveUpOther);
       giveUpOther();
@@ -86,7 +93,7 @@ class UnfinishedBodies {
   }
 }
 
-const unfinished = new UnfinishedBodies();
+export const unfinished = new UnfinishedBodies();
 
 /**
  * Reads a body chunk by chunk. `for await` would double the cost of a call.
@@ -110,20 +117,12 @@ async function readChunks(
   try {
     for (let chunks = 1; reader; chunks++) {
       const { value: chunk, done } = await reader.read();
-      if (isGivenUp) {
-        throw new HttpError(503, "Too many long bodies are arriving at once", {
-          headers: { "retry-after": "5" },
-        });
-      }
+      if (isGivenUp) throw givenUp();
       if (done) break;
       const end = size + chunk.length;
       if (end > most || chunks > MAX_CHUNKS) {
         await reader.cancel();
-        if (end > most) throw tooLarge(most);
-        throw new HttpError(
-          400,
-          `The body must come in at most ${MAX_CHUNKS} chunks`,
-        );
+        throw end > most ? tooLarge(most) : inPieces(MAX_CHUNKS);
       }
       if (end > bytes.length) {
         bytes = enlarged(bytes, end);
@@ -169,24 +168,55 @@ function enlarged(bytes: Uint8Array, least: number): Uint8Array<ArrayBuffer> {
 }
 
 /** Makes the refusal of a body with too many bytes. */
-function tooLarge(most: number): HttpError {
+export function tooLarge(most: number): HttpError {
   return new HttpError(413, `The body must have at most ${most} bytes`);
 }
 
-/** The seconds for a whole body: 4 MiB need half a megabit per second. */
-const BODY_SECONDS = 60;
-const CHECK_MILLISECONDS = 1000;
-
-interface Arriving {
-  /** The time of the body's first check; a quick body needs no clock. */
-  seenMilliseconds?: number;
-  giveUp(error: HttpError): void;
+/** Makes the refusal of a body in too many chunks. */
+export function inPieces(most: number): HttpError {
+  return new HttpError(400, `The body must come in at most ${most} chunks`);
 }
 
-/** Bodies that are arriving at one server. */
-export class ArrivingBodies {
-  #arriving = new Set<Arriving>();
+/** Makes the refusal of a body that is given up for others. */
+export function givenUp(): HttpError {
+  return new HttpError(503, "Too many long bodies are arriving at once");
+}
+
+/** Makes the refusal of a body that takes too long. */
+export function tooLate(seconds: number): HttpError {
+  return new HttpError(408, `The body must arrive within ${seconds} s`);
+}
+
+/** The seconds for a whole body: 4 MiB need half a megabit per second. */
+export const BODY_SECONDS = 60;
+const CHECK_MILLISECONDS = 1000;
+
+/** A body that has to go on, or arrive, within some seconds. */
+export interface TimedBody {
+  readonly seconds: number;
+  /** The time of the body's first check; a quick body needs no clock. */
+  seenMilliseconds?: number;
+  /** Called when its time is over. */
+  giveUp(): void;
+}
+
+/** The bodies of one server that have to go on: of requests and of answers. */
+export class BodyClock {
+  #bodies = new Set<TimedBody>();
   #timer?: ReturnType<typeof setInterval>;
+
+  /** Begins the time of a body, or begins it again. */
+  begin(body: TimedBody): void {
+    body.seenMilliseconds = undefined;
+    this.#bodies.add(body);
+    this.#timer ??= detached(() =>
+      setInterval(() => this.#check(), CHECK_MILLISECONDS)
+    );
+  }
+
+  end(body: TimedBody): void {
+    this.#bodies.delete(body);
+  }
 
   /**
    * Waits for `reading`. On a time-out, Deno adds `Connection: close` to the
@@ -196,16 +226,16 @@ export class ArrivingBodies {
    */
   wait<T>(reading: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const body: Arriving = { giveUp: reject };
-      this.#arriving.add(body);
-      this.#timer ??= detached(() =>
-        setInterval(() => this.#check(), CHECK_MILLISECONDS)
-      );
+      const body: TimedBody = {
+        seconds: BODY_SECONDS,
+        giveUp: () => reject(tooLate(BODY_SECONDS)),
+      };
+      this.begin(body);
       reading.then((read) => {
-        this.#arriving.delete(body);
+        this.end(body);
         resolve(read);
       }, (error) => {
-        this.#arriving.delete(body);
+        this.end(body);
         reject(error);
       });
     });
@@ -217,15 +247,13 @@ export class ArrivingBodies {
   }
 
   #check(): void {
-    if (this.#arriving.size === 0) return this.stop();
+    if (this.#bodies.size === 0) return this.stop();
     const now = performance.now();
-    for (const body of this.#arriving) {
+    for (const body of this.#bodies) {
       body.seenMilliseconds ??= now;
-      if (now - body.seenMilliseconds < BODY_SECONDS * 1000) continue;
-      this.#arriving.delete(body);
-      body.giveUp(
-        new HttpError(408, `The body must arrive within ${BODY_SECONDS} s`),
-      );
+      if (now - body.seenMilliseconds < body.seconds * 1000) continue;
+      this.#bodies.delete(body);
+      body.giveUp();
     }
   }
 }

@@ -24,6 +24,7 @@ import { probe } from "../kv/probe.ts";
 import { isError } from "../thrown.ts";
 import { errorAnswer } from "./error_answer.ts";
 import { observedRoutes, requestLog } from "./request_report.ts";
+import { allowBody, boundedBodies } from "./route_bodies.ts";
 import type { RoutesContext } from "./server_options.ts";
 import { missingAccountSettings } from "../../features/accounts/account_settings.ts";
 import type { ServerCore } from "./server_core.ts";
@@ -104,13 +105,13 @@ export async function createApp(
 }
 
 /**
- * Adds the middleware of all requests: CORS, reference, log, `Host`. Pages of
- * other origins are an author's routes' own affair; on loopback they are
- * refused there, as on `/mcp`.
+ * Adds the middleware of all requests: CORS, reference, log, `Host`, bounds of
+ * bodies. Pages of other origins are an author's routes' own affair; on loopback
+ * they are refused there, as on `/mcp`.
  */
 function addMiddleware(
   app: Hono<AppEnv>,
-  { plan, engine: { checkOrigin } }: ServerCore,
+  { plan, engine: { checkOrigin, bodies } }: ServerCore,
   baseUrl: string,
   isAuthors: (c: Context<AppEnv>) => boolean,
 ): void {
@@ -149,6 +150,7 @@ function addMiddleware(
     if (isLocal && isAuthors(c)) checkOrigin(c.req.raw);
     return next();
   });
+  app.use(boundedBodies(bodies, isAuthors));
 }
 
 /** Adds the routes of `/mcp`. `ServerSite` answers most calls before. */
@@ -222,6 +224,7 @@ function addOwnRoutes(
       throw new ChallengeError("Sign in first");
     },
     answer: (token, data) => waits.answerWebhook(token, data),
+    allowBody,
   };
   const own = new Hono();
   options.routes(own, context);

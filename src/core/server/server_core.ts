@@ -7,7 +7,7 @@
 import { originCheck } from "../auth/doors/origin.ts";
 import { logRepeated } from "../log/log.ts";
 import type { Gate } from "../auth/doors/gate.ts";
-import { ArrivingBodies } from "../net/body_bytes.ts";
+import { BodyClock } from "../net/body_bytes.ts";
 import type { FindAccounts } from "../../features/accounts/account_finder.ts";
 import { CallerBound } from "../mcp/exchange/caller_bound.ts";
 import { reportRun } from "../mcp/exchange/report.ts";
@@ -114,7 +114,7 @@ export function openCore(
     log,
     around: options.around,
     running: new RunningCalls(cancellations, log),
-    bodies: new ArrivingBodies(),
+    bodies: new BodyClock(),
     subscriptions: new Subscriptions(),
     questions,
     clock,

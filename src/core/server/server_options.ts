@@ -118,6 +118,21 @@ export interface RoutesContext<
    * @param data JSON of at most 16,000 characters
    */
   answer(token: string, data: unknown): Promise<boolean>;
+  /**
+   * Lets a request have another body than one of 4 MiB that arrives within 60
+   * seconds. Call it before you read the body.
+   *
+   * @param request `c.req.raw`
+   */
+  allowBody(request: Request, bounds: BodyBounds): void;
+}
+
+/** The bounds of the body of a request to a route of your own. */
+export interface BodyBounds {
+  /** The most bytes; 4 MiB by default. */
+  bytes?: number;
+  /** The most seconds from the first read to the end; 60 by default. */
+  seconds?: number;
 }
 
 /** The options of a server that is not a process of its own. */

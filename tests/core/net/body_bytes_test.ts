@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ArrivingBodies, readBytes } from "../../../src/core/net/body_bytes.ts";
+import { BodyClock, readBytes } from "../../../src/core/net/body_bytes.ts";
 import { HttpError } from "../../../src/core/errors.ts";
 import { createServer } from "../../../src/server.ts";
 import type { Server } from "../../../src/core/server/server_options.ts";
@@ -174,7 +174,7 @@ function openBodies() {
   const timers = new Timers();
   const time = new FakeTime();
   return {
-    bodies: new ArrivingBodies(),
+    bodies: new BodyClock(),
     timers,
     /** Lets time pass, by a clock that is set back meanwhile. */
     async pass(seconds: number) {
@@ -216,7 +216,7 @@ Deno.test("each body has a minute, from the first look at it", async () => {
 });
 
 Deno.test("wait() gives what was read, or why it could not be", async () => {
-  const bodies = new ArrivingBodies();
+  const bodies = new BodyClock();
   assert.equal(await bodies.wait(Promise.resolve("body")), "body");
   const gone = new Error("gone");
   await assert.rejects(bodies.wait(Promise.reject(gone)), gone);

@@ -15,7 +15,7 @@ import type { LimitKey } from "../../../src/core/mcp/exchange/caller_bound.ts";
 import { Limits } from "../../../src/core/mcp/exchange/limits.ts";
 import { Lifecycle } from "../../../src/core/server/lifecycle.ts";
 import { RunningCalls } from "../../../src/core/mcp/exchange/running.ts";
-import { ArrivingBodies } from "../../../src/core/net/body_bytes.ts";
+import { BodyClock } from "../../../src/core/net/body_bytes.ts";
 import { silentLogger } from "../../kit/log.ts";
 import { attemptStore } from "../../../src/core/store/attempts.ts";
 import { changeStore } from "../../../src/core/store/changes.ts";
@@ -90,7 +90,7 @@ const WORK: Record<string, (see: () => void, database: Database) => Begun> = {
   },
 
   "the look at bodies that arrive": (see) => {
-    const bodies = new ArrivingBodies();
+    const bodies = new BodyClock();
     const { now } = performance;
     return {
       begin() {

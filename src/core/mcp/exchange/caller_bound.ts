@@ -5,7 +5,7 @@
  * @module
  */
 import { LimitError } from "../../errors.ts";
-import type { Network } from "../../net/address.ts";
+import type { Address, Network } from "../../net/address.ts";
 import {
   ANONYMOUS,
   type Authenticated,
@@ -75,11 +75,16 @@ export function limitKeyOf(
     if (isLoopback({ hostname: peer })) return UNKNOWN;
   }
   const address = clientAddress(peer, request.headers, trusted);
+  if (!isShared) return networkKey(address);
   const network = address && networkName(address);
-  if (isShared) return { name: `operator ${network ?? ""}`, isMany: true };
-  return network === undefined
+  return { name: `operator ${network ?? ""}`, isMany: true };
+}
+
+/** Returns the key of everyone at an address, or {@linkcode UNKNOWN}. */
+export function networkKey(address: Address | undefined): LimitKey {
+  return address === undefined
     ? UNKNOWN
-    : { name: `network ${network}`, isMany: true };
+    : { name: `network ${networkName(address)}`, isMany: true };
 }
 
 /** The seconds after which to try again: a guess. */

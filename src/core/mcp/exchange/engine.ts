@@ -10,7 +10,7 @@ import type { Clock } from "../../clock.ts";
 import type { Gate } from "../../auth/doors/gate.ts";
 import type { CheckOrigin } from "../../auth/doors/origin.ts";
 import type { Around } from "../../../authoring/around.ts";
-import type { ArrivingBodies } from "../../net/body_bytes.ts";
+import type { BodyClock } from "../../net/body_bytes.ts";
 import type { Logger } from "../../log/log.ts";
 import type { CancellationStore } from "../../store/cancellations.ts";
 import type { ChangeStore } from "../../store/changes.ts";
@@ -37,7 +37,7 @@ export interface Engine {
   clock: Clock;
   around?: Around;
   running: RunningCalls;
-  bodies: ArrivingBodies;
+  bodies: BodyClock;
   subscriptions: Subscriptions;
   /** The bound on open questions, to 2025 clients and of plain tasks. */
   questions: CallerBound;

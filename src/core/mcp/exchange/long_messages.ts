@@ -56,9 +56,7 @@ export class LongMessages {
     if (!messageBytes) return;
     const holds = this.#holds.get(holder) ?? 0;
     this.#holds.set(holder, holds + 1);
-    if (holds > 0) return;
-    this.#bytes += messageBytes;
-    this.#bound.count(limitKey, messageBytes);
+    if (holds === 0) this.count(limitKey, messageBytes);
   }
 
   delete(holder: MessageHolder): void {
@@ -67,8 +65,14 @@ export class LongMessages {
     const holds = this.#holds.get(holder)! - 1;
     if (holds > 0) return void this.#holds.set(holder, holds);
     this.#holds.delete(holder);
-    this.#bytes -= messageBytes;
-    this.#bound.release(limitKey, messageBytes);
+    this.count(limitKey, -messageBytes);
+  }
+
+  /** Counts more bytes of a caller, or less if they are negative. */
+  count(limitKey: LimitKey | undefined, bytes: number): void {
+    this.#bytes += bytes;
+    if (bytes < 0) this.#bound.release(limitKey, -bytes);
+    else this.#bound.count(limitKey, bytes);
   }
 }
 

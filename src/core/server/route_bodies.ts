@@ -1,0 +1,166 @@
+/**
+ * The bodies that an author's routes read: however they read them, within the
+ * bounds of `/mcp`, unless a route allows more.
+ *
+ * @module
+ */
+import type { Context, MiddlewareHandler } from "@hono/hono";
+import { HttpError } from "../errors.ts";
+import type { AppEnv } from "../http/client_address.ts";
+import { networkKey } from "../mcp/exchange/caller_bound.ts";
+import { longMessages } from "../mcp/exchange/long_messages.ts";
+import {
+  BODY_SECONDS,
+  type BodyClock,
+  givenUp,
+  inPieces,
+  MAX_CHUNKS,
+  type TimedBody,
+  tooLarge,
+  tooLate,
+  unfinished,
+} from "../net/body_bytes.ts";
+import { BODY_BYTES } from "../protocol/transport.ts";
+import type { BodyBounds } from "./server_options.ts";
+
+/** The average bytes of a chunk, below which chunks are too many. */
+const MIN_CHUNK_BYTES = 400;
+
+/**
+ * The body of a request that a route reads in any way: chunk by chunk, as far as
+ * the route asks for it, within bounds. Reading it fails with an `HttpError`:
+ * 413 if it is too long, 400 if it comes in too many chunks or not to its end,
+ * 408 if it is late, 503 if it is given up for others.
+ */
+class BoundedBody {
+  readonly stream: ReadableStream<Uint8Array<ArrayBuffer>>;
+  #bounds = { bytes: BODY_BYTES, seconds: BODY_SECONDS };
+  #size = 0;
+  #hasEnded = false;
+  #chunks = 0;
+  #reader?: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>;
+  #controller!: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>;
+  readonly #giveUp = () => this.#fail(givenUp());
+  #timed?: TimedBody;
+
+  constructor(
+    private readonly request: Request,
+    private readonly parts: {
+      clock: BodyClock;
+      /** The sender, for the bound on unfinished bodies. */
+      sender: string;
+      /** Called when all of it has arrived. @throws to refuse it */
+      onArrived(size: number): void;
+    },
+  ) {
+    this.stream = new ReadableStream({
+      start: (controller) => {
+        this.#controller = controller;
+      },
+      pull: () => this.#pull(),
+      cancel: () => this.#end(),
+    }, { highWaterMark: 0 });
+  }
+
+  /** @throws {TypeError} for bounds that are no numbers above 0 */
+  allow(
+    { bytes = BODY_BYTES, seconds = BODY_SECONDS }: BodyBounds,
+  ): void {
+    if (!(bytes > 0 && seconds > 0)) {
+      throw new TypeError("allowBody: bytes and seconds are numbers above 0");
+    }
+    unfinished.makeRoom(bytes);
+    this.#bounds = { bytes, seconds };
+  }
+
+  async #pull(): Promise<void> {
+    const { bytes } = this.#bounds;
+    try {
+      const { value: chunk, done } = await (this.#reader ?? this.#begin())
+        .read();
+      if (this.#hasEnded) return;
+      if (done) {
+        this.#reader = undefined;
+        this.#end();
+        this.parts.onArrived(this.#size);
+        return this.#controller.close();
+      }
+      this.#size += chunk.length;
+      if (this.#size > bytes) throw tooLarge(bytes);
+      const chunks = Math.max(MAX_CHUNKS, Math.ceil(bytes / MIN_CHUNK_BYTES));
+      if (++this.#chunks > chunks) throw inPieces(chunks);
+      unfinished.hold(this.#giveUp, this.parts.sender, this.#size);
+      // Deno keeps 64 KiB for a chunk of one byte.
+      if (!this.#hasEnded) this.#controller.enqueue(chunk.slice());
+    } catch (cause) {
+      this.#fail(
+        cause instanceof HttpError
+          ? cause
+          : new HttpError(400, "The body did not arrive", { cause }),
+      );
+    }
+  }
+
+  /** Begins to read. @throws {HttpError} 413 if it announces too many bytes */
+  #begin() {
+    const { request: { headers, body } } = this;
+    const { bytes, seconds } = this.#bounds;
+    if (Number(headers.get("content-length")) > bytes) throw tooLarge(bytes);
+    this.#timed = { seconds, giveUp: () => this.#fail(tooLate(seconds)) };
+    this.parts.clock.begin(this.#timed);
+    return this.#reader = body!.getReader();
+  }
+
+  #fail(error: HttpError): void {
+    this.#end();
+    this.#controller.error(error);
+  }
+
+  /** Reads no more: Deno ends the connection once it is answered. */
+  #end(): void {
+    this.#hasEnded = true;
+    unfinished.release(this.#giveUp);
+    if (this.#timed) this.parts.clock.end(this.#timed);
+    this.#reader?.cancel().catch(() => {});
+  }
+}
+
+/** The bodies of requests, by the requests that routes are given. */
+const bodies = new WeakMap<Request, BoundedBody>();
+
+/** Gives routes requests whose bodies are bounded, if they are an author's. */
+export function boundedBodies(
+  clock: BodyClock,
+  isAuthors: (c: Context<AppEnv>) => boolean,
+): MiddlewareHandler<AppEnv> {
+  return async (c, next) => {
+    const { raw } = c.req;
+    if (!isAuthors(c) || raw.body === null) return await next();
+    const limitKey = networkKey(c.get("address"));
+    let isAnswered = false;
+    let messageBytes = 0;
+    const body = new BoundedBody(raw, {
+      clock,
+      sender: limitKey.name,
+      onArrived(bytes) {
+        if (isAnswered) return;
+        longMessages.check({ limitKey, messageBytes: bytes });
+        messageBytes = bytes;
+        longMessages.count(limitKey, bytes);
+      },
+    });
+    c.req.raw = new Request(raw, { body: body.stream });
+    bodies.set(c.req.raw, body);
+    try {
+      await next();
+    } finally {
+      isAnswered = true;
+      longMessages.count(limitKey, -messageBytes);
+    }
+  };
+}
+
+/** Lets a request have a longer or later body, if it was not read yet. */
+export function allowBody(request: Request, bounds: BodyBounds): void {
+  bodies.get(request)?.allow(bounds);
+}
