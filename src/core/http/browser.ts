@@ -130,6 +130,20 @@ export function checkSameSite(
 }
 
 /**
+ * Refuses a request that a page makes for an image, a frame or a script, where
+ * a person opens a page: any site can have its visitors send many. A browser
+ * says what a request is for; other programs do not.
+ *
+ * @throws {HttpError} 403
+ * @see Fetch Metadata Request Headers §2.1
+ */
+export function checkDocument({ headers }: Pick<Request, "headers">): void {
+  const destination = headers.get("sec-fetch-dest") ?? "document";
+  if (destination === "document") return;
+  throw new HttpError(403, "This is a page: open it in a window of its own");
+}
+
+/**
  * Makes a redirect that is not cached: 303 after a form, 302 otherwise, and
  * never 307, which would send the form along (RFC 9700 §4.12).
  */

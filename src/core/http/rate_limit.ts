@@ -1,11 +1,14 @@
 /**
- * Rate limits of endpoints: for each network, and for everyone together. All
- * processes share the buckets of the networks; the other buckets are each
- * process's own.
+ * Rate limits of endpoints: for each network, and for everyone together. A
+ * network that is over its limit does not shut out its people: who shows
+ * something that only they have is counted by that. All processes share the
+ * buckets of the networks; the other buckets are each process's own.
  *
  * @module
  */
 import type { Context, MiddlewareHandler } from "@hono/hono";
+import type { MaybePromise } from "../../authoring/service.ts";
+import { fingerprint } from "../crypto/crypto.ts";
 import { HttpError } from "../errors.ts";
 import type { Logger } from "../log/log.ts";
 import type { Database } from "../kv/database.ts";
@@ -24,6 +27,25 @@ const SHARES = 5;
 
 const EVERYONE = "everyone";
 
+/** The rate of one credential whose network has used up its own. */
+const PROVEN: Rate = { burst: 60, perSecond: 1 };
+/**
+ * The rate at which credentials of such a network are looked up: each made-up
+ * one costs a read.
+ */
+const LOOKUPS: Rate = { burst: 1000, perSecond: 200 };
+
+/** A credential of a request, such as a cookie or a refresh token. */
+export interface Shown {
+  /** The credential, or the text that stands for it. */
+  value: string;
+  /** Looks it up: anyone can make one up. */
+  isValid(): Promise<boolean>;
+}
+
+/** Lists the credentials that a request shows. */
+export type ListShown = (c: Context) => MaybePromise<Shown[]>;
+
 /**
  * Makes the middleware that limits endpoints to a number of requests per second
  * for each network.
@@ -34,6 +56,7 @@ export function rateLimit(
   { database, log }: { database: Database; log: Logger },
   endpoint: string,
   perSecond: number,
+  listShown: ListShown = () => [],
 ): MiddlewareHandler {
   const networks = new SharedBuckets({ database, log }, endpoint, {
     burst: BURST,
@@ -45,9 +68,21 @@ export function rateLimit(
     perSecond: SHARES * perSecond,
   });
 
-  async function take(network: string | undefined): Promise<() => void> {
+  /** The credentials that were found valid lately. */
+  const valid = new Set<string>();
+  const proven = new Buckets(PROVEN, (name) => valid.delete(name));
+  const lookups = new Buckets(LOOKUPS);
+
+  /**
+   * Takes a token of a network. Returns the function that gives it back, or the
+   * milliseconds to wait.
+   */
+  async function take(
+    network: string | undefined,
+  ): Promise<number | (() => void)> {
     if (network !== undefined) {
-      refuseFor(await networks.take(network));
+      const wait = await networks.take(network);
+      if (wait > 0) return wait;
       if (reserves.take(network) === 0) {
         return () => {
           networks.giveBack(network);
@@ -56,16 +91,53 @@ export function rateLimit(
       }
     }
     const wait = shared.take(EVERYONE);
-    if (wait > 0 && network !== undefined) networks.giveBack(network);
-    refuseFor(wait);
+    if (wait > 0) {
+      if (network !== undefined) networks.giveBack(network);
+      return wait;
+    }
     return () => {
       shared.giveBack(EVERYONE);
       if (network !== undefined) networks.giveBack(network);
     };
   }
 
+  /** Looks a credential up, unless its network has shown too many bad ones. */
+  async function prove(
+    { isValid }: Shown,
+    name: string,
+    network = EVERYONE,
+  ): Promise<boolean> {
+    if (valid.has(name)) return true;
+    if (lookups.take(network) > 0 || !await isValid()) return false;
+    lookups.giveBack(network);
+    valid.add(name);
+    return true;
+  }
+
+  /**
+   * Takes a token of a credential. Returns the function that gives it back;
+   * undefined if the request shows none that is valid and has one left.
+   */
+  async function takeProven(c: Context): Promise<(() => void) | undefined> {
+    for (const shown of await listShown(c)) {
+      const name = fingerprint(shown.value);
+      // Before the look-up: no one gets endless ones by a single credential.
+      if (proven.take(name) > 0) continue;
+      if (await prove(shown, name, networkOf(c))) {
+        return () => proven.giveBack(name);
+      }
+      proven.giveBack(name);
+    }
+  }
+
   return async (c, next) => {
-    c.set("undoCharge", await take(networkOf(c)));
+    let undo: number | (() => void) | undefined = await take(networkOf(c));
+    if (typeof undo === "number") {
+      const wait = undo;
+      undo = await takeProven(c);
+      if (!undo) refuseFor(wait);
+    }
+    c.set("undoCharge", undo);
     await next();
   };
 }

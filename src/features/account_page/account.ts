@@ -5,7 +5,11 @@
  * @module
  */
 import { type Context, Hono, type MiddlewareHandler } from "@hono/hono";
-import { dropCookie, redirect } from "../../core/http/browser.ts";
+import {
+  checkDocument,
+  dropCookie,
+  redirect,
+} from "../../core/http/browser.ts";
 import type { AppEnv } from "../../core/http/client_address.ts";
 import { accountsPart, disconnection } from "../accounts/accounts_part.ts";
 import { accountPages, accountPlaces } from "./account_pages.ts";
@@ -32,7 +36,7 @@ import { waitEndpoints } from "../questions/wait_pages.ts";
  */
 export function accountRoutes(
   services: AuthServices,
-  rated: MiddlewareHandler,
+  limit: MiddlewareHandler,
 ) {
   const { baseUrl, accountSessions, ledger } = services;
   // In the order of the navigation; the first is `/account`.
@@ -56,6 +60,11 @@ export function accountRoutes(
   const data = ownDataEndpoints(services);
   const wait = waitEndpoints(services);
   const connect = connectEndpoints(services);
+
+  const rated: MiddlewareHandler = async (c, next) => {
+    checkDocument(c.req.raw);
+    return await limit(c, next);
+  };
 
   async function signOut(c: Context): Promise<Response> {
     const { id } = await services.signedIn.findForm(c);

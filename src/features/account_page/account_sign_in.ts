@@ -7,6 +7,7 @@
  */
 import type { Context } from "@hono/hono";
 import {
+  base64url,
   fingerprint,
   isSameSecret,
   randomId,
@@ -39,6 +40,7 @@ import { isOfNow } from "./signed_in.ts";
 import type { AuthServices } from "../../core/auth/services.ts";
 import type { AccountPlaces } from "./account_pages.ts";
 import { readParameters } from "../../core/http/body.ts";
+import type { Shown } from "../../core/http/rate_limit.ts";
 import {
   providerUrl,
   upstreamSecrets,
@@ -59,16 +61,34 @@ export function accountSignIn(
   // The fingerprint binds the `state` to browser, provider and `isFresh`. A
   // provider, which does not know the browser's cookie, can neither make the
   // `state` of another provider, nor change a fresh sign-in into a usual one.
-  const stateOf = (
+  // Without the key no one can, so a `state` shows that a sign-in began here.
+  async function stateOf(
     handle: string,
     browser: string,
     { id }: SignInProvider,
     isFresh: boolean,
-  ) => {
+  ): Promise<string> {
+    const key = base64url(await services.secrets.find("account-sign-in"));
     const purpose = isFresh ? " fresh" : "";
     return `${STATE_PREFIX}${handle}.` +
-      fingerprint(`${browser} ${handle} ${id}${purpose}`).slice(0, 16);
-  };
+      fingerprint(`${key} ${browser} ${handle} ${id}${purpose}`).slice(0, 16);
+  }
+
+  /** Finds the sign-in of this browser that a return from a provider is for. */
+  async function find(c: Context) {
+    const [, own = "", sealed = ""] = STATE.exec(c.req.query("state") ?? "") ??
+      [];
+    const handle = readCookie(c, cookie);
+    const browser = browserOf(c, baseUrl);
+    // Each provider has its own address: no answer is taken for another's.
+    const from = providers.find(c.req.param("provider"));
+    if (!handle || !browser || !from) return undefined;
+    for (const isFresh of [false, true]) {
+      const state = await stateOf(handle, browser, from, isFresh);
+      if (!isSameSecret(own, state)) continue;
+      return { handle, browser, from, isFresh, sealed };
+    }
+  }
 
   /**
    * Makes the key that seals the place to come back to, for this browser alone.
@@ -135,7 +155,7 @@ export function accountSignIn(
       // each.
       if (!chosen) return redirect(c, places.addressOf(place));
       const isFresh = form?.get("fresh") !== undefined;
-      const own = stateOf(handle, browser, chosen, isFresh);
+      const own = await stateOf(handle, browser, chosen, isFresh);
       const state = place === ""
         ? own
         : `${own}.${await seal(placeKey(handle, browser), place)}`;
@@ -152,26 +172,24 @@ export function accountSignIn(
     isReturning: (c: Context): boolean =>
       c.req.query("state")?.startsWith(STATE_PREFIX) === true,
 
+    /** Lists the `state` of a return, which counts by itself. */
+    shown: (c: Context): Shown[] => {
+      const [, value = ""] = STATE.exec(c.req.query("state") ?? "") ?? [];
+      return [{ value, isValid: async () => await find(c) !== undefined }];
+    },
+
     /** Answers `GET /oauth/provider-callback`, if `isReturning` says so. */
     async finish(c: Context): Promise<Response> {
-      const { state = "", code, error, iss: issuer } = c.req.query();
-      const handle = readCookie(c, cookie);
-      const browser = browserOf(c, baseUrl);
-      const [, own = "", sealed = ""] = STATE.exec(state) ?? [];
-      // Each provider has its own address: no answer is taken for another's.
-      const from = providers.find(c.req.param("provider"));
-      const isFresh = handle && browser && from
-        ? [false, true].find((isFresh) =>
-          isSameSecret(own, stateOf(handle, browser, from, isFresh))
-        )
-        : undefined;
-      if (!handle || !browser || !from || isFresh === undefined) {
+      const { code, error, iss: issuer } = c.req.query();
+      const found = await find(c);
+      if (!found) {
         throw new HttpError(
           400,
           "This sign-in has expired, or it began in another browser",
           { situation: "account sign-in expired" },
         );
       }
+      const { handle, browser, from, isFresh, sealed } = found;
       const { id: providerId, provider } = from;
       if (error !== undefined || code === undefined) {
         const other = await refusalOf(() => provider.checkIssuer?.(issuer));

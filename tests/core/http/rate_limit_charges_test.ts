@@ -1,5 +1,5 @@
 /** The charges of a limit, without a server around it. */
-import { Hono } from "@hono/hono";
+import { type Context, Hono } from "@hono/hono";
 import assert from "node:assert/strict";
 import { type Address, parseAddress } from "../../../src/core/net/address.ts";
 import type { HttpError } from "../../../src/core/errors.ts";
@@ -24,7 +24,17 @@ async function refused(
 async function startLimited() {
   const kv = await Deno.openKv(":memory:");
   const parts = { database: new Database(kv), log: silentLogger };
-  const processes = [0, 1].map(() => rateLimit(parts, "token", 1));
+  const lookedUp: string[] = [];
+  const shown = ({ req }: Context) =>
+    (req.header("cookie") ?? "").split(" ").filter(Boolean).map((value) => ({
+      value,
+      async isValid() {
+        lookedUp.push(value);
+        await Promise.resolve();
+        return value.startsWith("good");
+      },
+    }));
+  const processes = [0, 1].map(() => rateLimit(parts, "token", 1, shown));
   const app = new Hono<{ Variables: { address?: Address } }>();
   app.get("/:waived/:address/:process", async (c, next) => {
     const { address, process } = c.req.param();
@@ -37,8 +47,14 @@ async function startLimited() {
   app.onError((error, c) => c.text("", (error as HttpError).status as 429));
   return {
     /** Sends a request with some waives, to one of two processes. */
-    send: (waived: number, address: string, process = 0) => async () =>
-      (await app.request(`/${waived}/${address}/${process}`)).status,
+    send:
+      (waived: number, address: string, process = 0, cookie = "") =>
+      async () => {
+        const path = `/${waived}/${address}/${process}`;
+        return (await app.request(path, { headers: { cookie } })).status;
+      },
+    /** The credentials that were looked up. */
+    lookedUp,
     [Symbol.dispose]: () => kv.close(),
   };
 }
@@ -104,4 +120,72 @@ Deno.test("all processes together let a network have what it may, and a tenth mo
   const [one, other] = [0, 1].map((n) => limited.send(0, "192.0.2.1", n));
   assert.equal(await refused(700, one), 0);
   assert(await refused(700, other) >= 300);
+});
+
+/** Sends requests that show credentials, from a network over its limit. */
+async function startOver() {
+  const limited = await startLimited();
+  await refused(1000, limited.send(0, "192.0.2.1"));
+  return {
+    ...limited,
+    show: (cookie: string, waived = 0) =>
+      limited.send(waived, "192.0.2.1", 0, cookie),
+  };
+}
+
+Deno.test("who shows a credential is counted by it where their network is over its limit", async () => {
+  using time = new FakeTime();
+  using over = await startOver();
+  assert.equal(await refused(61, over.show("good")), 1);
+  assert.equal(await refused(61, over.show("good good-again")), 1);
+  assert.equal(await refused(1, over.show("bad other")), 1);
+  assert.equal(await refused(61, over.show("bad good-too")), 1);
+  // Looked up once: what was valid, and each time what was not.
+  const of = (value: string) =>
+    over.lookedUp.filter((one) => one === value).length;
+  assert.deepEqual([of("good"), of("good-too"), of("good-again")], [1, 1, 1]);
+  assert.equal(of("bad"), 62);
+  time.tick(1);
+  // One of the network, one of the credential.
+  assert.equal(await refused(3, over.show("good")), 1);
+});
+
+Deno.test("a credential is looked up only where a network is over its limit, and what it took is given back", async () => {
+  using _time = new FakeTime();
+  using limited = await startLimited();
+  const good = limited.send(0, "192.0.2.1", 0, "good");
+  assert.equal(await refused(1000, good), 0);
+  assert.deepEqual(limited.lookedUp, []);
+  const waived = limited.send(1, "192.0.2.1", 0, "good");
+  assert.equal(await refused(100, waived), 0);
+  assert.equal(await refused(61, good), 1);
+});
+
+Deno.test("a made-up credential passes at no number of simultaneous requests, and takes nothing from a good one", async () => {
+  using _time = new FakeTime();
+  using over = await startOver();
+  const bad = over.show("bad");
+  const all = await Promise.all(Array.from({ length: 200 }, bad));
+  assert(all.every((status) => status === 429));
+  // A thousand look-ups of what is none, and those that are good are free.
+  assert.equal(over.lookedUp.length, 60);
+  assert.equal(await refused(1, over.show("good")), 0);
+  for (let n = 0; n < 2000; n++) await over.show(`bad${n}`)();
+  assert.equal(over.lookedUp.length, 1001);
+  assert.equal(await refused(50, over.show("good")), 0);
+  assert.equal(await refused(1, over.show("good-but-unseen")), 1);
+  // Those of another network are looked up.
+  await refused(1000, over.send(0, "192.0.2.2"));
+  const other = over.send(0, "192.0.2.2", 0, "good-but-unseen");
+  assert.equal(await refused(1, other), 0);
+});
+
+Deno.test("who shows a credential is served while floods take what networks share", async () => {
+  using _time = new FakeTime();
+  using limited = await startLimited();
+  await takeShared(limited);
+  await refused(20, limited.send(0, "192.0.2.1"));
+  assert.equal(await refused(1, limited.send(0, "192.0.2.1")), 1);
+  const good = limited.send(0, "192.0.2.1", 0, "good");
+  assert.equal(await refused(60, good), 0);
 });

@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { type Context, Hono } from "@hono/hono";
+import { type Context, Hono, type MiddlewareHandler } from "@hono/hono";
 import { accountRoutes } from "../../../features/account_page/account.ts";
 import { assertionVerifier } from "../../../features/id_jag/assertion_issuers.ts";
 import { usualClaims } from "../../provider/identity.ts";
@@ -24,9 +24,11 @@ import { authorizeEndpoint } from "./authorize.ts";
 import { consentEndpoint } from "./consent.ts";
 import { providerCallbackEndpoint } from "./provider_callback.ts";
 import type { AppEnv } from "../../http/client_address.ts";
-import { rateLimit, waiveRate } from "../../http/rate_limit.ts";
+import { checkDocument } from "../../http/browser.ts";
+import { type ListShown, rateLimit, waiveRate } from "../../http/rate_limit.ts";
 import { registerEndpoint } from "./register.ts";
 import { revokeEndpoint } from "./revoke.ts";
+import { shownCredentials } from "./shown_credentials.ts";
 import { tokenEndpoint } from "./token.ts";
 import {
   type AuthorizationServerOptions,
@@ -58,14 +60,23 @@ export function authorizationServer(options: AuthorizationServerOptions) {
       memberships: (by) => usualClaims(applicationOf(config, by)),
       clock,
     });
-  const limit = (endpoint: string, perSecond: number) =>
-    rateLimit(services, endpoint, perSecond);
-  const authorizing = limit("authorize", 10);
+  const limit = (endpoint: string, perSecond: number, listShown?: ListShown) =>
+    rateLimit(services, endpoint, perSecond, listShown);
+  const shown = shownCredentials(services);
+  const authorizing = limit("authorize", 10, shown.authorizing);
   // A failure is cheap here, and others at the same address must be able to
   // refresh.
-  const issuing = limit("token", 200);
-  const returning = limit("callback", 10);
-  const account = accountRoutes(services, limit("account", 10));
+  const issuing = limit("token", 200, shown.token);
+  const account = accountRoutes(services, limit("account", 10, shown.session));
+  const returning = limit(
+    "callback",
+    10,
+    (c) => account.isReturning(c) ? account.shown(c) : shown.returning(c),
+  );
+  const opened: MiddlewareHandler = async (c, next) => {
+    checkDocument(c.req.raw);
+    await next();
+  };
   const finishSignIn = providerCallbackEndpoint(services);
   const recorded = attemptRecorder(services);
 
@@ -82,8 +93,10 @@ export function authorizationServer(options: AuthorizationServerOptions) {
   }
   const registering = limit("register", 2);
   app.post("/register", recorded, registering, registerEndpoint(services));
-  app.get("/authorize", recorded, authorizing, authorizeEndpoint(services));
-  app.post("/authorize", recorded, authorizing, consentEndpoint(services));
+  const authorize = authorizeEndpoint(services);
+  app.get("/authorize", opened, recorded, authorizing, authorize);
+  const consent = consentEndpoint(services);
+  app.post("/authorize", opened, recorded, authorizing, consent);
   const providerCallback = async (c: Context) => {
     if (!account.isReturning(c)) return await finishSignIn(c);
     const response = await account.finish(c);
@@ -92,7 +105,7 @@ export function authorizationServer(options: AuthorizationServerOptions) {
   };
   // A single provider answers at the first path, each of several at its own.
   for (const path of [CALLBACK_PATH, `${CALLBACK_PATH}/:provider`]) {
-    app.get(path, recorded, returning, providerCallback);
+    app.get(path, opened, recorded, returning, providerCallback);
   }
   const token = tokenEndpoint({ ...services, verifyAssertion });
   app.post("/token", recorded, issuing, token);

@@ -1,0 +1,94 @@
+/**
+ * The credentials that requests of a network show which is over its limit: a
+ * session, an approval, an open authorization request, a code, a token.
+ *
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import { now } from "../../clock.ts";
+import { parseCredential } from "../../oauth/credential.ts";
+import type { Parameters } from "../../oauth/parameters.ts";
+import { stateOfToken } from "../../oauth/refresh_token.ts";
+import { resourceOf } from "../../oauth/resource.ts";
+import { readParameters } from "../../http/body.ts";
+import { browserOf, readCookie } from "../../http/browser.ts";
+import type { ListShown, Shown } from "../../http/rate_limit.ts";
+import type { AuthServices } from "../services.ts";
+
+/** Reads a form that its endpoint reads again; undefined for a bad one. */
+async function readForm(c: Context): Promise<Parameters | undefined> {
+  const body = c.req.raw.clone();
+  return await readParameters(body, ["resource", "scope"])
+    .catch(() => undefined);
+}
+
+/** Makes a list of one credential; of none if it is absent. */
+function only(
+  value: string | undefined,
+  isValid: (value: string) => Promise<boolean>,
+): Shown[] {
+  return value === undefined ? [] : [{ value, isValid: () => isValid(value) }];
+}
+
+export function shownCredentials(
+  { baseUrl, signedIn, approvals, requests, clock, ...stores }: AuthServices,
+): Record<"session" | "authorizing" | "returning" | "token", ListShown> {
+  const { codes, accessTokens, refreshTokens } = stores;
+
+  const session = (c: Context) =>
+    only(
+      readCookie(c, { name: "account", baseUrl }),
+      async () => await signedIn.find(c) !== undefined,
+    );
+
+  /** The handle of an authorization request that began in this browser. */
+  const request = (c: Context, handle: string | undefined) =>
+    only(handle, async (handle) => {
+      const browser = browserOf(c, baseUrl);
+      return browser !== undefined &&
+        await requests.find(handle, browser) !== undefined;
+    });
+
+  /** The cookie of a browser that has approved the client before. */
+  const approval = (c: Context) =>
+    only(browserOf(c, baseUrl), async (browser) => {
+      const { client_id: clientId, redirect_uri: redirectUri } = c.req.query();
+      if (!clientId || !redirectUri) return false;
+      const resource = resourceOf(baseUrl);
+      const asked = { clientId, redirectUri, resource };
+      return await approvals.find(browser, asked) !== undefined;
+    });
+
+  async function isLive(token: string): Promise<boolean> {
+    switch (parseCredential(token)?.kind) {
+      case "code":
+        return !!(await codes.read(token))?.code.value;
+      case "refresh_token": {
+        const read = await refreshTokens.read(token);
+        const grant = read?.grant.value;
+        if (grant?.status !== "active" || read?.isBlocked) return false;
+        const state = stateOfToken(token, grant, now(clock));
+        return state !== undefined && state !== "reused";
+      }
+      default:
+        return await accessTokens.find(token) !== undefined;
+    }
+  }
+
+  return {
+    session,
+    async authorizing(c) {
+      if (c.req.method === "POST") {
+        return request(c, (await readForm(c))?.get("request"));
+      }
+      return [...session(c), ...approval(c)];
+    },
+    returning: (c) => request(c, c.req.query("state")),
+    async token(c) {
+      const form = await readForm(c);
+      return ["refresh_token", "code", "token"].flatMap((name) =>
+        only(form?.get(name), isLive)
+      );
+    },
+  };
+}
