@@ -104,6 +104,12 @@ const CONSENT: ConsentProps = {
   client: clientCalled("Claude", "claude.ai"),
   redirectUri: "https://claude.ai/api/mcp/auth_callback",
   providerName: "GitHub",
+  tools: [
+    { tool: "send_mail", toolTitle: "Send mail", needsScope: true },
+    { tool: "find_mail", toolTitle: "Find messages", needsScope: true },
+    { tool: "read_mail", toolTitle: "Read a message", needsScope: true },
+    { tool: "find_slot", toolTitle: "Find a free slot", needsScope: false },
+  ],
   scopes: [
     {
       scope: "mail:read",
@@ -196,6 +202,7 @@ const CONNECTIONS: ConnectionsProps = {
       name: "Claude",
       domain: "claude.ai",
       connections: [GRANT],
+      tools: CONSENT.tools,
       callsHref: "/account/calls?client=Claude",
     },
     {
@@ -210,6 +217,10 @@ const CONNECTIONS: ConnectionsProps = {
     },
     {
       name: "Cursor",
+      tools: Array.from({ length: 12 }, (_, index) => ({
+        tool: `tool_${index}`,
+        toolTitle: `Tool number ${index}`,
+      })),
       connections: [
         {
           ...GRANT,
@@ -260,6 +271,7 @@ const TOKENS = (
       id: "g4",
       clientName: "Backup",
       scopes: inWords("mail:read"),
+      tools: CONSENT.tools.slice(1),
       createdAt: NOW - 90_000,
       usedAt: NOW - 60,
       endsAt: NOW + 30 * 86_400,
@@ -621,7 +633,8 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
       {...CONSENT}
       client={clientCalled("Inspector")}
       redirectUri="http://localhost:6274/oauth/callback"
-      scopes={[]}
+      scopes={CONSENT.scopes.filter(({ isFixed }) => isFixed)}
+      tools={[{ tool: "pay", toolTitle: "Pay an invoice", needsScope: false }]}
     />
   ),
   "consent-private-use": (
@@ -636,6 +649,16 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
       {...CONSENT}
       client={clientCalled(LONG_NAME)}
       redirectUri={`https://client.example/${"callback/".repeat(20)}`}
+      tools={Array.from({ length: 120 }, (_, index) => ({
+        tool: `tool_${index}`,
+        toolTitle: [
+          LONG_NAME.repeat(4),
+          RTL_NAME,
+          "✅ Verified\u202e by “GitHub”",
+          "\u200b",
+        ][index] ?? `Tool number ${index}`,
+        needsScope: index % 9 > 0,
+      }))}
       scopes={Array.from({ length: 14 }, (_, index) => ({
         scope: `${index < 8 ? "mail" : "files"}:scope${index}`,
         words: "Finds messages in your mailbox. Reads one of them.",

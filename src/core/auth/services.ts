@@ -18,6 +18,7 @@ import { identityRecheck } from "../oauth/identity_recheck.ts";
 import { effectiveScopesBy } from "../oauth/effective_scopes.ts";
 import type { Permissions } from "../oauth/permissions.ts";
 import { basePathOf } from "../net/url.ts";
+import type { ToolInWords } from "../pages/names.tsx";
 import type { ScopeInWords } from "../pages/scopes.ts";
 import { accountStore } from "../../features/accounts/accounts.ts";
 import { accountVault } from "../../features/accounts/account_vault.ts";
@@ -92,6 +93,13 @@ export interface AuthorizationServerOptions {
   accountClients: ReadonlyMap<string, AccountClient>;
   /** Begins the revocation of tokens that are due. */
   revokeSoon(): unknown;
+  /**
+   * Lists the tools that a client with some scopes could use, those that change
+   * something first.
+   */
+  toolsWithin(
+    scopes: readonly string[],
+  ): (ToolInWords & { needsScope: boolean })[];
   /** Lists the services that a client with some scopes could act at. */
   servicesWithin(scopes: readonly string[]): AccountService[];
   /** True if a tool needs an account at a service. */

@@ -1,7 +1,7 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The consent page: the client that asks, how far it is verified, where the
- * response goes, what the client may do, and where the person signs in next. It
+ * The consent page: the client that asks, the tools that it could use, how far
+ * it is verified, where the response goes, what the client may do, and where the person signs in next. It
  * comes before the provider, so that no client can use a consent that the
  * person gave to another.
  *
@@ -13,7 +13,12 @@ import type { Lifetimes } from "../oauth/lifetimes.ts";
 import { type Client, clientName } from "../oauth/client.ts";
 import { isSelfRegistered } from "../oauth/client_policy.ts";
 import { redirectKind } from "../oauth/redirect_uri.ts";
-import { displayName } from "./names.tsx";
+import {
+  AllTools,
+  displayName,
+  NamedTools,
+  type ToolInWords,
+} from "./names.tsx";
 import { CardPage, Fact, HiddenFields, type PageProps } from "./layout.tsx";
 import { countBoxes, ScopeChoice } from "./scope_boxes.tsx";
 import type { ScopeInWords } from "./scopes.ts";
@@ -45,6 +50,8 @@ export interface ConsentProps extends PageProps {
   person?: string;
   /** The services at which it could act with the person's own accounts. */
   accounts?: readonly ReachedAccount[];
+  /** The tools that these scopes open, and those that need none. */
+  tools: readonly (ToolInWords & { needsScope: boolean })[];
   /** The requested scopes. Empty: the client may call what needs none. */
   scopes: readonly ScopeInWords[];
   /** Hidden fields of the form, with its CSRF token. */
@@ -58,7 +65,8 @@ export interface ConsentProps extends PageProps {
  * `forms: "any"`.
  */
 export function ConsentPage(props: ConsentProps) {
-  const { base = "", lifetimes, person, providerName, scopes } = props;
+  const { base = "", lifetimes, person, providerName, tools } = props;
+  const { scopes } = props;
   const name = displayName(clientName(props.client));
   const claimed = <bdi class="claimed">{name}</bdi>;
   return (
@@ -69,10 +77,16 @@ export function ConsentPage(props: ConsentProps) {
       scripts={countBoxes(scopes) > 1 ? [TICK_SCRIPT] : []}
     >
       <p class="lead">
-        It would act in your name at{" "}
-        <strong>{props.host}</strong>. Approve only if you started this
-        yourself.
+        {tools.length === 0 ? "It would act in your name" : "In your name"} at
+        {" "}
+        <strong>{props.host}</strong>
+        {tools.length > 0 && (
+          <>
+            {" "}it could use: <NamedTools tools={tools} />
+          </>
+        )}. Approve only if you started this yourself.
       </p>
+      <AllTools tools={tools} />
       <form method="post" action={props.action}>
         <HiddenFields of={Object.entries(props.fields)} />
         <dl class="facts">
@@ -83,9 +97,7 @@ export function ConsentPage(props: ConsentProps) {
             <Destination {...props} />
           </Fact>
           <Fact term="What it may do">
-            {scopes.length === 0
-              ? "Call the tools of this server."
-              : <ScopeChoice scopes={scopes} />}
+            <Permitted {...props} />
           </Fact>
           <Reach {...props} />
           <Fact term="For how long">
@@ -116,6 +128,33 @@ export function ConsentPage(props: ConsentProps) {
         </div>
       </form>
     </CardPage>
+  );
+}
+
+/** The scopes, each with a box, and the tools that need none. */
+function Permitted({ scopes, tools }: ConsentProps) {
+  const free = tools.filter(({ needsScope }) => !needsScope);
+  if (countBoxes(scopes) > 0) {
+    return (
+      <>
+        <ScopeChoice scopes={scopes} />
+        {free.length > 0 && (
+          <p class="small soft">
+            It needs no permission for <NamedTools tools={free} />.
+          </p>
+        )}
+      </>
+    );
+  }
+  return (
+    <>
+      <p>
+        {free.length > 0
+          ? "Use the tools named above: they need no permission."
+          : "Use what needs no permission."}
+      </p>
+      {scopes.length > 0 && <ScopeChoice scopes={scopes} />}
+    </>
   );
 }
 

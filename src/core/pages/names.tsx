@@ -108,6 +108,54 @@ export function ToolTitle(
   );
 }
 
+/** The most tools that a sentence names, and that the list below it shows. */
+const MAX_NAMED = 4;
+const MAX_LISTED = 100;
+
+/** A tool's title, made harmless to read. */
+function ShownTool({ tool, toolTitle = tool }: ToolInWords) {
+  return <bdi>{displayName(toolTitle, tool)}</bdi>;
+}
+
+/** The first few of some tools, for a sentence, and how many more there are. */
+export function NamedTools({ tools }: { tools: readonly ToolInWords[] }) {
+  const named = tools.slice(0, MAX_NAMED);
+  const more = tools.length - named.length;
+  return (
+    <>
+      {named.map((tool, index) => (
+        <>
+          {index > 0 &&
+            (more === 0 && index === named.length - 1 ? " and " : ", ")}
+          <strong>
+            <ShownTool {...tool} />
+          </strong>
+        </>
+      ))}
+      {more > 0 && ` and ${more} more`}
+    </>
+  );
+}
+
+/** All of some tools, closed at first, if a sentence does not name them all. */
+export function AllTools({ tools }: { tools: readonly ToolInWords[] }) {
+  if (tools.length <= MAX_NAMED) return null;
+  const more = tools.length - MAX_LISTED;
+  return (
+    <details class="small">
+      <summary>All {tools.length} tools</summary>
+      <ul class="small">
+        {tools.slice(0, MAX_LISTED).map((tool) => (
+          <li>
+            <ShownTool {...tool} />
+          </li>
+        ))}
+        {more > 0 && <li>and {more} more</li>}
+      </ul>
+    </details>
+  );
+}
+
 const MAX_LETTERS = 80;
 
 /**
@@ -140,17 +188,21 @@ export function withoutHidden(name: string): string {
 
 /**
  * Makes a name harmless to read: one line, no character that hides or reorders
- * others, no quotation mark, no check mark, 80 letters at most. A page shows it
- * in `<bdi>`, so that its direction does not reorder the text around it.
+ * others, no quotation mark, no check mark, 80 letters at most; `nameless` if
+ * nothing is left. A page shows it in `<bdi>`, so that its direction does not
+ * reorder the text around it.
  */
-export function displayName(name: string): string {
+export function displayName(
+  name: string,
+  nameless = "An app without a name",
+): string {
   const plain = withoutHidden(
     name.replaceAll(QUOTES, "'").replaceAll(MARKS, " "),
   );
   const letters = Array.from(LETTERS.segment(plain), ({ segment }) => segment);
   return letters.length > MAX_LETTERS
     ? `${letters.slice(0, MAX_LETTERS - 1).join("")}…`
-    : plain || "An app without a name";
+    : plain || nameless;
 }
 
 /** The most characters of a message that a page shows. */

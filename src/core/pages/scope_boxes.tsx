@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { displayName, shownMessage } from "./names.tsx";
 import type { ScopeInWords } from "./scopes.ts";
 
 /**
@@ -14,6 +15,9 @@ import type { ScopeInWords } from "./scopes.ts";
  * hidden fields, and mean to approve everything.
  */
 export const BOXES = "boxes";
+
+/** The most characters of a scope's words. */
+const MAX_CHARACTERS = 300;
 
 /** The largest number of scopes that are shown without groups. */
 const MAX_UNGROUPED = 7;
@@ -114,7 +118,9 @@ function ScopeGroup({ name, scopes, box }: BoxesProps & { name: string }) {
           {ticked.length} of {scopes.length}
         </span>
         <span class="small soft folded">
-          {scopes.map(({ words }) => withFullStop(words)).join(" ")}
+          <bdi>
+            {scopes.map(({ words }) => withFullStop(shown(words))).join(" ")}
+          </bdi>
         </span>
       </summary>
       <p class="buttons">
@@ -123,6 +129,11 @@ function ScopeGroup({ name, scopes, box }: BoxesProps & { name: string }) {
       <ScopeList scopes={scopes} box={box} />
     </details>
   );
+}
+
+/** Makes a scope's words fit to show: they may be another server's. */
+function shown(words: string): string {
+  return shownMessage(words, MAX_CHARACTERS);
 }
 
 /** Ends an author's words with a full stop, so that others can follow. */
@@ -167,17 +178,23 @@ function ScopeItem(
     & { box: ReturnType<BoxesProps["box"]> },
 ) {
   const more = opens.length - MAX_TITLES;
+  const meaning = <bdi>{shown(words)}</bdi>;
   return (
     <li>
-      {isFixed ? words : (
+      {isFixed ? meaning : (
         <label class="scope">
-          <input type="checkbox" {...box} /> {words}
+          <input type="checkbox" {...box} /> {meaning}
         </label>
       )} <code>{scope}</code>
       {isRevoked && <p class="small soft">You took this away before.</p>}
       {opens.length > 0 && (
         <p class="small soft">
-          Opens {opens.slice(0, MAX_TITLES).join(", ")}
+          Opens {opens.slice(0, MAX_TITLES).map((title, index) => (
+            <>
+              {index > 0 && ", "}
+              <bdi>{displayName(title, "one without a name")}</bdi>
+            </>
+          ))}
           {more > 0 && ` and ${more} more`}
         </p>
       )}
@@ -198,7 +215,7 @@ export function MayUse({ scopes }: Pick<BoxesProps, "scopes">) {
       <ul>
         {scopes.slice(0, MAX_WORDS_SHOWN).map(({ scope, words }) => (
           <li>
-            {words} <code>{scope}</code>
+            <bdi>{shown(words)}</bdi> <code>{scope}</code>
           </li>
         ))}
         {more > 0 && <li>and {more} more</li>}

@@ -79,6 +79,7 @@ h3, .row-title { margin: 0; font-size: 1rem; font-weight: 600; }
 p { margin: 0 0 0.875rem; text-wrap: pretty; }
 p:last-child { margin-bottom: 0; }
 .lead { color: var(--soft); font-size: 1.0625rem; }
+.lead strong { color: var(--ink); }
 .soft { color: var(--soft); }
 .small { font-size: 0.875rem; line-height: 1.5; }
 a { color: var(--accent); text-underline-offset: 0.18em; text-decoration-thickness: 0.07em; }

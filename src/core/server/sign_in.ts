@@ -12,9 +12,20 @@ import type { AccountNeeds, AccountService } from "../../authoring/account.ts";
 import type { Described } from "../../authoring/context.ts";
 import { isConnectable } from "../../features/accounts/account_needs.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
+import type { CompiledTool } from "../catalogue/compiled_tool.ts";
 import { scopesInWords } from "../pages/scopes.ts";
 import type { FetchDocument } from "../store/documents.ts";
 import type { ServerCore } from "./server_core.ts";
+
+/** Selects the items whose scopes are all among some. */
+function openedBy<T extends Described>(
+  items: readonly T[],
+  scopes: readonly string[],
+): T[] {
+  return items.filter(({ scopes: needed = [] }) =>
+    needed.every((scope) => scopes.includes(scope))
+  );
+}
 
 /** Lists the services that are needed by what some scopes open, each once. */
 function servicesOf(
@@ -27,12 +38,16 @@ function servicesOf(
     ...resources.values(),
     ...templates.map(({ resource }) => resource),
   ];
-  const within = items.filter(({ scopes: needed = [] }) =>
-    needed.every((scope) => scopes.includes(scope))
-  );
   return [
-    ...new Set(within.flatMap(({ needs = {} }) => Object.values(needs))),
+    ...new Set(
+      openedBy(items, scopes).flatMap(({ needs = {} }) => Object.values(needs)),
+    ),
   ];
+}
+
+/** Returns 1 for a tool that says that it changes nothing, else 0. */
+function onlyReads({ annotations }: CompiledTool): number {
+  return Number(annotations?.readOnlyHint === true);
 }
 
 /** Makes the sign-in at one public address. */
@@ -67,6 +82,14 @@ export function signInAt(
     ),
     accountClients: accountClients(plan.accountServices, config.own),
     revokeSoon: () => core.revoke(),
+    toolsWithin: (asked) =>
+      openedBy([...catalogue.tools.values()], asked)
+        .sort((a, b) => onlyReads(a) - onlyReads(b))
+        .map(({ name, title, scopes = [] }) => ({
+          tool: name,
+          toolTitle: title,
+          needsScope: scopes.length > 0,
+        })),
     servicesWithin: (scopes) => servicesOf(catalogue, scopes),
     needsAccount: (tool, service) =>
       Object.values(catalogue.tools.get(tool)?.needs ?? {})

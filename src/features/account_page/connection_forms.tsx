@@ -8,6 +8,11 @@
 import type { Child } from "@hono/hono/jsx";
 import { AccountForm, type FormPage } from "../../core/pages/layout.tsx";
 import { ScopeFields } from "../../core/pages/scope_boxes.tsx";
+import {
+  AllTools,
+  NamedTools,
+  type ToolInWords,
+} from "../../core/pages/names.tsx";
 import type { ScopeInWords } from "../../core/pages/scopes.ts";
 
 /**
@@ -73,7 +78,17 @@ export function EndForm(
 
 /** The row of a connection or an access token, with its forms. */
 export function ConnectionRow(
-  { name, title, grantIds, scopes, hasSingleToken, isPaused, ends, ...rest }:
+  {
+    name,
+    title,
+    grantIds,
+    scopes,
+    tools = [],
+    hasSingleToken,
+    isPaused,
+    ends,
+    ...rest
+  }:
     & FormPage
     & {
       /**
@@ -88,6 +103,8 @@ export function ConnectionRow(
        */
       grantIds: readonly string[];
       scopes: readonly ScopeInWords[];
+      /** The tools that it may use in the person's name. */
+      tools?: readonly ToolInWords[];
       /** True if the client gets its next grant without asking the person. */
       hasSingleToken?: boolean;
       isPaused: boolean;
@@ -123,6 +140,12 @@ export function ConnectionRow(
         </div>
       </div>
       {children}
+      {tools.length > 0 && (
+        <p class="small soft">
+          It may use <NamedTools tools={tools} />.
+        </p>
+      )}
+      <AllTools tools={tools} />
       {callsHref !== undefined && (
         <p class="small">
           <a href={callsHref}>

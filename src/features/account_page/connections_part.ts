@@ -14,6 +14,7 @@ import {
   type ConnectionInWords,
   ConnectionsSection,
 } from "./connections_section.tsx";
+import type { ToolInWords } from "../../core/pages/names.tsx";
 import { WaitingSection } from "../questions/waiting_section.tsx";
 import type { AccountPart, AccountVisit } from "./account_pages.ts";
 import type { AuthServices } from "../../core/auth/services.ts";
@@ -54,6 +55,7 @@ export function connectionsPart(services: AuthServices): AccountPart {
           connections: grants.map((grant) =>
             connectionInWords(grant, services, sessions)
           ),
+          tools: toolsOf(grants, services),
           callsHref: services.ledger && callsHref(visit, grants[0].clientName),
         })),
         lifetimes,
@@ -124,6 +126,18 @@ export function sessionCounts(
       };
     },
   };
+}
+
+/** Lists the tools that some grants open by today's rules. */
+export function toolsOf(
+  grants: readonly Grant[],
+  { effectiveScopes, toolsWithin }: AuthServices,
+): ToolInWords[] {
+  const effective = grants.map((grant) => effectiveScopes(grant))
+    .filter((one) => one !== undefined);
+  // Without a grant that counts, not even a tool without scopes.
+  if (effective.length === 0) return [];
+  return toolsWithin(effective.flatMap(({ scopes }) => scopes));
 }
 
 /** Describes a connection for its person. */

@@ -14,6 +14,7 @@ import {
   destinationOf,
   displayName,
   DomainBadge,
+  type ToolInWords,
 } from "../../core/pages/names.tsx";
 import { ConnectionRow } from "./connection_forms.tsx";
 import type { FormPage } from "../../core/pages/layout.tsx";
@@ -37,6 +38,8 @@ export interface ConnectionInWords extends
 interface ConnectedClient extends ClientInWords {
   /** The client's sign-ins, newest first. */
   connections: readonly ConnectionInWords[];
+  /** The tools that it may use in the person's name. */
+  tools?: readonly ToolInWords[];
   /** The address of its latest calls; undefined if none are stored. */
   callsHref?: string;
 }
@@ -142,6 +145,7 @@ function ClientRow(
       ends={ends}
       isPaused={connections.some((it) => it.pausedAt !== undefined)}
       scopes={[...scopes.values()]}
+      tools={client.tools}
       callsHref={client.callsHref}
     >
       {connections.length > 1 && (

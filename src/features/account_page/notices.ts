@@ -20,7 +20,7 @@ export async function printNotice(
 ): Promise<Record<string, string>> {
   const text = JSON.stringify({
     ...notice,
-    names: names?.slice(0, MAX_NAMES).map(displayName),
+    names: names?.slice(0, MAX_NAMES).map((name) => displayName(name)),
   });
   return { notice: await seal(keyOf(sessionId), text) };
 }

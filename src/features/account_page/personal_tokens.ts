@@ -16,7 +16,7 @@ import type { Lifetimes } from "../../core/oauth/lifetimes.ts";
 import { resourceOf } from "../../core/oauth/resource.ts";
 import type { AccountPart } from "./account_pages.ts";
 import type { AuthServices } from "../../core/auth/services.ts";
-import { callsHref, ownGrants } from "./connections_part.ts";
+import { callsHref, ownGrants, toolsOf } from "./connections_part.ts";
 import { isRecent, type SignedIn, signedOut } from "./signed_in.ts";
 import type { Identity } from "../../core/caller.ts";
 import { identifyAgain } from "../../core/provider/unavailable.ts";
@@ -68,6 +68,7 @@ export function tokensPart(services: AuthServices): AccountPart {
         tokens: tokens.map((grant) => ({
           ...grant,
           scopes: services.inWords(grant.scopes),
+          tools: toolsOf([grant], services),
           callsHref: services.ledger && callsHref(visit, grant.clientName),
         })),
         scopes: services.inWords(grantable),

@@ -6,7 +6,11 @@
  */
 import type { Grant } from "../../core/oauth/grant.ts";
 import { MADE_TOKEN_SECONDS } from "./account_sessions.ts";
-import { ClientName, displayName } from "../../core/pages/names.tsx";
+import {
+  ClientName,
+  displayName,
+  type ToolInWords,
+} from "../../core/pages/names.tsx";
 import { ConnectionRow } from "./connection_forms.tsx";
 import { CutNote, PausedNote } from "./connections_section.tsx";
 import {
@@ -31,6 +35,8 @@ interface TokenInWords extends
     | "mayUseAccounts"
   > {
   scopes: readonly ScopeInWords[];
+  /** The tools that it may use in the person's name. */
+  tools?: readonly ToolInWords[];
   /** The address of its latest calls; undefined if none are stored. */
   callsHref?: string;
 }
@@ -186,6 +192,7 @@ function TokenRow(
       ends="What uses it is refused from then on. That cannot be undone: make another."
       isPaused={token.pausedAt !== undefined}
       scopes={scopes}
+      tools={token.tools}
       callsHref={token.callsHref}
     >
       <p class="small soft">

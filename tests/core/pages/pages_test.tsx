@@ -40,6 +40,7 @@ const CONSENT: ConsentProps = {
   host: "tools.example",
   redirectUri: "https://client.example/callback",
   providerName: "GitHub",
+  tools: [],
   scopes: [{ scope: "mail:read", words: "Search mail" }],
   fields: { request: "r1", csrf: "c1" },
   action: "/authorize",
@@ -173,6 +174,81 @@ Deno.test("ConsentPage speaks of boxes only where it has some", async () => {
     assert.equal(html.includes('name="boxes"'), boxes > 0);
     assert.equal(html.includes("data-tick="), boxes > 1);
   }
+});
+
+/** The text of a page, without its tags. */
+function textOf(html: string): string {
+  return html.replaceAll(/<style>.*?<\/style>|<[^>]*>/gs, "")
+    .replaceAll(/\s+/g, " ");
+}
+
+Deno.test("ConsentPage names the tools first, and those that need no permission again", async () => {
+  const shown = async (count: number, free: number, scopes = CONSENT.scopes) =>
+    textOf(
+      (await send(
+        <ConsentPage
+          {...CONSENT}
+          scopes={scopes}
+          tools={Array.from({ length: count }, (_, n) => ({
+            tool: `tool_${n}`,
+            toolTitle: n === 1 ? undefined : `Tool ${n}`,
+            needsScope: n >= free,
+          }))}
+        />,
+      )).html,
+    );
+  const lead = "In your name at tools.example it could use: ";
+  const one = await shown(1, 0);
+  assert(one.includes(`${lead}Tool 0. Approve only if`), one);
+  assert(!one.includes("no permission"));
+  const four = await shown(4, 2);
+  assert(four.includes(`${lead}Tool 0, tool_1, Tool 2 and Tool 3. Approve`));
+  assert(four.includes("It needs no permission for Tool 0 and tool_1."));
+  assert(!four.includes("All 4 tools"));
+  const six = await shown(6, 6, []);
+  assert(six.includes(`${lead}Tool 0, tool_1, Tool 2, Tool 3 and 2 more. `));
+  assert.match(six, /yourself\. ?All 6 tools(Tool \d|tool_1){6}Who asks/);
+  assert(six.includes("Use the tools named above: they need no permission."));
+  assert((await shown(1, 0, [])).includes("Use what needs no permission."));
+  const none = await shown(0, 0);
+  assert(none.includes("It would act in your name at tools.example. Approve"));
+  const most = await shown(102, 0);
+  assert(most.includes("All 102 tools"));
+  assert.match(most, /Tool 99and 2 moreWho asks/);
+});
+
+Deno.test("ConsentPage shows titles and words of scopes in no other direction, and bounded", async () => {
+  const titles = [
+    HOSTILE,
+    "Pay\u202e”, says the server: ✅ harmless “",
+    "x".repeat(1000),
+    "\u200b\u2066",
+  ];
+  const { html } = await send(
+    <ConsentPage
+      {...CONSENT}
+      scopes={[{
+        scope: "pay",
+        words: `Pays\u202e${"y".repeat(1000)}`,
+        opens: titles,
+      }]}
+      tools={titles.map((toolTitle) => ({
+        tool: "pay",
+        toolTitle,
+        needsScope: true,
+      }))}
+    />,
+  );
+  assert.doesNotMatch(html, /<script|\u202e|\u2066|\u200b|✅|x{80}|y{301}/);
+  assert.match(html, /<bdi>Pay &#39;, says the server: harmless &#39;<\/bdi>/);
+  assert.match(html, /<strong><bdi>pay<\/bdi><\/strong>/);
+  const { html: account } = await send(
+    <MayUse
+      scopes={[{ scope: "pay", words: `Pays\u202e${"y".repeat(999)}` }]}
+    />,
+  );
+  assert.doesNotMatch(account, /\u202e|y{301}/);
+  assert.match(account, /<bdi>Pays/);
 });
 
 Deno.test("ConsentPage says where, for how long, and quotes the name", async () => {
@@ -400,7 +476,7 @@ Deno.test("what scopes mean never runs together, on the consent page and in the 
   const { html: account } = await send(<MayUse scopes={BARE_WORDS} />);
   assert.match(
     account,
-    /<li>Read your mail <code>mail:read<\/code><\/li><li>Send your mail/,
+    /<li><bdi>Read your mail<\/bdi> <code>mail:read<\/code><\/li><li><bdi>Send your mail/,
   );
   assert.match(account, /<li>and 2 more<\/li>/);
 });

@@ -179,7 +179,10 @@ Deno.test("POST /account/narrow takes scopes from the tokens there are, and from
   const visitor = await AccountVisitor.signIn(server);
   await visitor.press("/account/narrow", { "scope.write": "" });
   assert.match(visitor.words, /Permissions taken away: “ App ”/);
-  assert.match(visitor.words, /It may: read\. read Latest calls/);
+  assert.match(
+    visitor.words,
+    /It may: read\. read It may use hello , read and wait \. Latest calls/,
+  );
   time.tick(1);
   for (const { access_token } of [tokens, named.body]) {
     assert.equal(await statusOf(client, access_token, "read"), 200);

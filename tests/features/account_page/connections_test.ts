@@ -273,3 +273,35 @@ Deno.test("a sign-in that reads its connection before a pause is paused all the 
     await visitor.press("/account/resume");
   }
 });
+
+Deno.test("the account page names the tools that a connection and a token may use by today's rules", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const free = tool({ name: "time", title: "Tell the time", run: () => "12" });
+  const all = { kv, tools: [...tools, free] };
+  const words = async (environment: Record<string, string>) => {
+    await using server = await start({ ...all, environment });
+    const visitor = await AccountVisitor.signIn(server);
+    const told = [await visitor.look(), await visitor.look("/tokens")];
+    return told.map((text) =>
+      /It may use (.*?) \./.exec(text)?.[1].replaceAll(" ,", ",")
+    );
+  };
+  await using server = await start(all);
+  const client = await Client.register(server);
+  await client.connect({ scope: "write" });
+  const visitor = await AccountVisitor.signIn(server);
+  assert.notEqual(await visitor.makeToken(), "");
+  assert.deepEqual(await words({}), [
+    "write and Tell the time",
+    "read, write and Tell the time",
+  ]);
+  assert.deepEqual(await words({ OAUTH_PERMISSIONS: "*=read" }), [
+    undefined,
+    "read and Tell the time",
+  ]);
+  // Whoever may no longer use the server has nothing open.
+  assert.deepEqual(await words({ OAUTH_ALLOWED_USERS: "ada@example.com" }), [
+    undefined,
+    undefined,
+  ]);
+});

@@ -27,7 +27,7 @@ import { shortClientId } from "../../oauth/client_id.ts";
 import { isAboutClient, refusedByBlock } from "../../oauth/allowed_users.ts";
 import { Parameters } from "../../oauth/parameters.ts";
 import { resourceOf } from "../../oauth/resource.ts";
-import { parseScope, unionOfScopes } from "../../oauth/scope.ts";
+import { parseScope, scopesWithin, unionOfScopes } from "../../oauth/scope.ts";
 import { scopesAt } from "../../oauth/connection.ts";
 import { personName } from "../../oauth/person.ts";
 import type { Approval } from "../../store/approvals.ts";
@@ -215,6 +215,12 @@ export function authorizeEndpoint(
           since: own.filter((account) => account.service === service.name)
             .map(({ createdAt }) => createdAt).sort((a, b) => a - b).at(0),
         })),
+        tools: services.toolsWithin(
+          scopesWithin(
+            scopes,
+            session && services.permissions?.ceiling(session),
+          ),
+        ),
         scopes: inWords(scopes).map((words) => ({
           ...words,
           ...revokedScopes.includes(words.scope) && { isRevoked: true },

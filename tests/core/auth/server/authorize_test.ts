@@ -61,6 +61,63 @@ Deno.test("GET /authorize shows who asks, where the answer goes and what it may 
   assert.deepEqual(server.provider.log, []);
 });
 
+/** Gives the first line of a consent page. */
+function leadOf(text: string): string {
+  const [, lead] = /<p class="lead">(.*?)<\/p>/s.exec(text)!;
+  return lead.replaceAll(/<[^>]*>/g, "").replaceAll(/\s+/g, " ");
+}
+
+Deno.test("GET /authorize names the tools that a client could use, those that change something first", async () => {
+  const list = tool({
+    name: "list_invoices",
+    annotations: { readOnlyHint: true },
+    run: () => "none",
+  });
+  const pay = tool({ name: "pay", title: "Pay an invoice", run: () => "paid" });
+  await using server = await startOAuthServer({
+    tools: [list, mail, send, pay],
+  });
+  const client = await Client.register(server);
+  const open = async (scope: string) => {
+    const url = client.authorizationUrl({ scope });
+    return leadOf((await server.browser().open(url)).text);
+  };
+  const could = "In your name at 127.0.0.1:3000 it could use:";
+  const end = ". Approve only if you started this yourself.";
+  assert.equal(
+    await open(""),
+    `${could} Read mail, Send mail, Pay an invoice and list_invoices${end}`,
+  );
+  assert.equal(
+    await open("mail:send"),
+    `${could} Send mail, Pay an invoice and list_invoices${end}`,
+  );
+  assert.equal(
+    await open("offline_access"),
+    `${could} Pay an invoice and list_invoices${end}`,
+  );
+});
+
+Deno.test("GET /authorize names no tool that the person who is signed in may never use", async () => {
+  await using server = await startOAuthServer({
+    tools: [mail, send],
+    environment: { OAUTH_PERMISSIONS: "*=mail:read; jo@example.com=mail:send" },
+  });
+  const client = await Client.register(server);
+  for (
+    const [email, words] of [
+      ["ada@example.com", "Read mail"],
+      ["jo@example.com", "Read mail and Send mail"],
+    ]
+  ) {
+    const { browser } = await AccountVisitor.signIn(server, { email });
+    const { text } = await browser.open(client.authorizationUrl());
+    assert(leadOf(text).includes(`could use: ${words}. `), leadOf(text));
+  }
+  const { text } = await server.browser().open(client.authorizationUrl());
+  assert(leadOf(text).includes(": Read mail and Send mail. "));
+});
+
 Deno.test("GET /authorize shows a page for an unregistered redirect URI, and no way there", async () => {
   await using server = await startOAuthServer();
   const client = await Client.register(server);
