@@ -28,6 +28,8 @@ import {
   processSettings,
   warnOfCollecting,
 } from "./core/process/environment.ts";
+import { FEATURES } from "./features.ts";
+import { accessOf, clientGuides } from "./features/landing/client_guides.ts";
 import { announce, warnOfSettings } from "./core/process/announcement.ts";
 import { checkDatabase, openKv } from "./core/process/kv.ts";
 import { type Handler, Socket } from "./core/process/socket.ts";
@@ -111,7 +113,10 @@ export async function serve<
   let log: Log | undefined;
   try {
     checkServerOptions(SERVE_OPTIONS, options);
-    const plan = new Plan(options, environment, { ...rest, complaints });
+    const plan = new Plan(FEATURES, options, environment, {
+      ...rest,
+      complaints,
+    });
     if (options.kv === undefined && drains()) {
       checkDatabase(plan.config, {
         systemdPid: environment.SYSTEMD_EXEC_PID,
@@ -170,9 +175,15 @@ async function start(plan: Plan, options: ServeOptions): Promise<void> {
   }
   warnOfSettings(config, log);
   const hasViews = plan.catalogue.views.size > 0;
+  const baseUrl = config.baseUrl ?? origin;
   announce(config, {
     log,
-    baseUrl: config.baseUrl ?? origin,
+    baseUrl,
+    guides: clientGuides({
+      title: config.title,
+      baseUrl,
+      access: accessOf(config.auth),
+    }),
     isDevelopment,
     showsViews: showsViews && hasViews,
   });

@@ -6,6 +6,7 @@
 import { ServerInstance } from "./core/server/server_instance.ts";
 import type { Services } from "./authoring/service.ts";
 import type { SettingSchemas } from "./authoring/setting.ts";
+import { FEATURES } from "./features.ts";
 import { Plan } from "./core/server/plan.ts";
 import {
   checkServerOptions,
@@ -72,5 +73,8 @@ export function createServer<
   V extends Services = Record<never, never>,
 >(options: CreateServerOptions<S, V>): Server {
   checkServerOptions(CREATE_SERVER_OPTIONS, options);
-  return new ServerInstance(new Plan(options, options.env ?? {}), options);
+  return new ServerInstance(
+    new Plan(FEATURES, options, options.env ?? {}),
+    options,
+  );
 }

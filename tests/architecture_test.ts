@@ -135,6 +135,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["src/core/mcp/generations/"],
   ["src/core/mcp/"],
   ["src/core/server/server_options.ts"],
+  ["src/core/server/feature.ts"],
   ["src/core/server/plan.ts"],
   ["src/core/server/server_core.ts"],
   [
@@ -151,6 +152,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["src/core/process/"],
   ...FEATURES.map((name) => [`src/features/${name}/`]),
   ["packages/dev/"],
+  ["src/features.ts"],
   ["src/server.ts"],
   ["src/serve.ts"],
   [
@@ -390,6 +392,7 @@ const STARTED = [
   "core/store",
   "core/telemetry",
   "features/accounts",
+  "features/discovery",
   "features/id_jag",
   "features/landing",
   "features/ledger",
@@ -400,7 +403,7 @@ const STARTED = [
 ];
 
 /** The most of these modules: ten more make a start from sources 1% slower. */
-const MAX_STARTED_MODULES = 210;
+const MAX_STARTED_MODULES = 220;
 
 /** The most characters of their code: comments are not counted. */
 const MAX_STARTED_CHARACTERS = 770_000;

@@ -5,6 +5,7 @@
  */
 import type { LogEvent, LogOptions } from "../../src/core/log/log.ts";
 import { ServerInstance } from "../../src/core/server/server_instance.ts";
+import { FEATURES } from "../../src/features.ts";
 import { Plan } from "../../src/core/server/plan.ts";
 import type { CreateServerOptions } from "../../src/core/server/server_options.ts";
 import type { ServerDependencies } from "../../src/core/server/server_core.ts";
@@ -44,7 +45,7 @@ export class TestProcess implements AsyncDisposable {
         return log.write?.(event);
       },
     };
-    this.plan = new Plan({ ...options, log: own }, options.env ?? {});
+    this.plan = new Plan(FEATURES, { ...options, log: own }, options.env ?? {});
     this.server = new ServerInstance(this.plan, {
       ...options,
       kv: this.database.kv,

@@ -8,6 +8,7 @@ import { result } from "../../src/authoring/result.ts";
 import { type Tool, tool } from "../../src/authoring/tool.ts";
 import type { Environment } from "../../src/core/settings/setting.ts";
 import { ServerInstance } from "../../src/core/server/server_instance.ts";
+import { FEATURES } from "../../src/features.ts";
 import { Plan } from "../../src/core/server/plan.ts";
 import type { Server } from "../../src/core/server/server_options.ts";
 import { memoryKv } from "../../src/core/kv/memory_kv.ts";
@@ -89,7 +90,7 @@ export class ViewSite implements AsyncDisposable {
 
   #begin(tools: Tool[]): void {
     const options = { ...IMPLEMENTATION, tools };
-    const plan = new Plan({ ...options, log: SILENT }, {
+    const plan = new Plan(FEATURES, { ...options, log: SILENT }, {
       BASE_URL: this.origin,
       ...this.env,
     });

@@ -8,10 +8,8 @@ import * as z from "zod";
 import { prompt } from "../../src/authoring/prompt.ts";
 import { resource } from "../../src/authoring/resource.ts";
 import { tool } from "../../src/authoring/tool.ts";
-import {
-  SESSION_METHODS,
-  STATELESS_METHODS,
-} from "../../src/core/mcp/generations/find.ts";
+import { FEATURES } from "../../src/features.ts";
+import { methodTables } from "../../src/core/mcp/generations/find.ts";
 import { skill } from "../../src/skill.ts";
 import { resultOf } from "../kit/answer.ts";
 import { Client } from "../kit/client.ts";
@@ -83,11 +81,16 @@ const OPEN: Record<string, string> = {
   "skills/list": "shows what is within the caller's reach",
 };
 
+const { session, stateless } = methodTables(
+  FEATURES.flatMap(({ methods }) => methods ?? []),
+);
+const TABLES = { "2025": session, "2026": stateless } as const;
+
 Deno.test("every method of both generations is sorted into guarded and open", () => {
   const methods = new Set([
     "initialize",
-    ...SESSION_METHODS.keys(),
-    ...STATELESS_METHODS.keys(),
+    ...TABLES["2025"].keys(),
+    ...TABLES["2026"].keys(),
   ]);
   const sorted = [...Object.keys(GUARDED), ...Object.keys(OPEN)];
   assert.deepEqual(
@@ -104,7 +107,6 @@ async function headersOf(server: OAuthServer, scope: string) {
   return { authorization: `Bearer ${access_token}` };
 }
 
-const TABLES = { "2025": SESSION_METHODS, "2026": STATELESS_METHODS } as const;
 const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} } };
 
 for (const generation of ["2025", "2026"] as const) {

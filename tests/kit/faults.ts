@@ -8,6 +8,7 @@
  */
 import assert from "node:assert/strict";
 import { ServerInstance } from "../../src/core/server/server_instance.ts";
+import { FEATURES } from "../../src/features.ts";
 import { Plan } from "../../src/core/server/plan.ts";
 import type { Server } from "../../src/core/server/server_options.ts";
 import type { Definitions } from "../../src/core/catalogue/compiled_definitions.ts";
@@ -60,6 +61,7 @@ export class Line extends Sender implements AsyncDisposable {
   #start(kv: Deno.Kv): Server {
     const { env = {}, ...definitions } = this.options;
     const plan = new Plan(
+      FEATURES,
       { ...IMPLEMENTATION, log: SILENT, ...definitions },
       env,
     );

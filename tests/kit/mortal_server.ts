@@ -5,6 +5,7 @@
  * @module
  */
 import { ServerInstance } from "../../src/core/server/server_instance.ts";
+import { FEATURES } from "../../src/features.ts";
 import { Plan } from "../../src/core/server/plan.ts";
 import type { Server } from "../../src/core/server/server_options.ts";
 import { type Fault, FaultyKv } from "./faulty_kv.ts";
@@ -35,10 +36,14 @@ export class MortalServer extends Sender implements AsyncDisposable {
     this.#faulty = new FaultyKv(kv, fault);
     this.#faulty.death.then(() => this.kill());
     const { env = {}, ...more } = options;
-    const plan = new Plan({ ...IMPLEMENTATION, log: SILENT, ...more }, {
-      BASE_URL,
-      ...env,
-    });
+    const plan = new Plan(
+      FEATURES,
+      { ...IMPLEMENTATION, log: SILENT, ...more },
+      {
+        BASE_URL,
+        ...env,
+      },
+    );
     this.#app = new ServerInstance(plan, {
       kv: this.#faulty.kv,
       deadlineMilliseconds: DEADLINE_MILLISECONDS,

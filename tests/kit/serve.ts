@@ -7,6 +7,7 @@
 import { parseConfig } from "../../src/core/settings/config.ts";
 import type { Definitions } from "../../src/core/catalogue/compiled_definitions.ts";
 import { ServerInstance } from "../../src/core/server/server_instance.ts";
+import { FEATURES } from "../../src/features.ts";
 import { Plan } from "../../src/core/server/plan.ts";
 import type { Server } from "../../src/core/server/server_options.ts";
 import { openKv } from "../../src/core/process/kv.ts";
@@ -25,7 +26,7 @@ export async function serve(definitions: Definitions): Promise<Server> {
     onListen: ({ hostname, port }) => console.log(`http://${hostname}:${port}`),
   }, (request, info) => app.fetch(request, info));
   const app: ServerInstance = new ServerInstance(
-    new Plan({ ...IMPLEMENTATION, ...definitions }, env),
+    new Plan(FEATURES, { ...IMPLEMENTATION, ...definitions }, env),
     { kv, origin: `http://${host}:${server.addr.port}` },
   );
 

@@ -16,6 +16,7 @@ function callbacksWith(environment: Record<string, string>): unknown {
   });
   announce(config, {
     log: logger,
+    guides: [],
     baseUrl,
     isDevelopment: false,
     showsViews: false,

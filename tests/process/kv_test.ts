@@ -66,6 +66,7 @@ for (const address of WRONG) {
           warnOfSettings(config, logger);
           announce(config, {
             log: logger,
+            guides: [],
             baseUrl: "http://localhost:3000",
             isDevelopment: false,
             showsViews: false,

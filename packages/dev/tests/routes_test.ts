@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import * as z from "zod";
 import { tool } from "../../../src/authoring/tool.ts";
 import { ServerInstance } from "../../../src/core/server/server_instance.ts";
+import { FEATURES } from "../../../src/features.ts";
 import { Plan } from "../../../src/core/server/plan.ts";
 import type { Server } from "../../../src/core/server/server_options.ts";
 import { memoryKv } from "../../../src/core/kv/memory_kv.ts";
@@ -31,7 +32,11 @@ class Site implements AsyncDisposable {
 
   constructor(showsViews: boolean) {
     const tools = [chart, tool({ name: "plain", run: () => "" })];
-    const plan = new Plan({ ...IMPLEMENTATION, tools, log: SILENT }, {});
+    const plan = new Plan(
+      FEATURES,
+      { ...IMPLEMENTATION, tools, log: SILENT },
+      {},
+    );
     const origin = BASE_URL;
     this.server = new ServerInstance(plan, {
       kv: this.#kv,

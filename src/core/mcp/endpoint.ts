@@ -13,7 +13,11 @@ import { emptyResponse, encode } from "./exchange/answer.ts";
 import type { AdmittedRequest } from "./exchange/engine.ts";
 import { type Incoming, refuse, respond } from "./exchange/run.ts";
 import { serveBatch } from "./generations/batch.ts";
-import { findInSession, findStateless } from "./generations/find.ts";
+import {
+  findInSession,
+  findStateless,
+  type GenerationEngine,
+} from "./generations/find.ts";
 import { observeMessage } from "./generations/observed.ts";
 import {
   endSession,
@@ -35,7 +39,6 @@ import {
   STATELESS_REVISION,
 } from "../protocol/revisions.ts";
 import { checkAccept, checkContentType } from "../protocol/transport.ts";
-import type { TaskEngine } from "../../features/work/hand_over.ts";
 
 /** The two verbs of `/mcp` that do something. */
 export interface McpEndpoint {
@@ -45,7 +48,7 @@ export interface McpEndpoint {
 }
 
 /** Serves `/mcp`. It never rejects: a refusal is an answer too. */
-export function mcpEndpoint(engine: TaskEngine): McpEndpoint {
+export function mcpEndpoint(engine: GenerationEngine): McpEndpoint {
   // Read now: Deno no longer knows the address after the client has left.
   const incoming = (request: Request, info?: ConnectionInfo): Incoming => ({
     request,
@@ -58,7 +61,10 @@ export function mcpEndpoint(engine: TaskEngine): McpEndpoint {
 }
 
 /** Admits a POST, parses its message, and has it served. */
-async function post(engine: TaskEngine, incoming: Incoming): Promise<Response> {
+async function post(
+  engine: GenerationEngine,
+  incoming: Incoming,
+): Promise<Response> {
   try {
     const admitting = admit(engine, incoming);
     const admitted = admitting instanceof Promise ? await admitting : admitting;
@@ -79,6 +85,7 @@ async function post(engine: TaskEngine, incoming: Incoming): Promise<Response> {
     }
     return await observeMessage(
       telemetry,
+      engine.methods,
       message,
       admitted,
       incoming,
@@ -90,7 +97,10 @@ async function post(engine: TaskEngine, incoming: Incoming): Promise<Response> {
 }
 
 /** Ends the session that a DELETE names. */
-async function end(engine: TaskEngine, incoming: Incoming): Promise<Response> {
+async function end(
+  engine: GenerationEngine,
+  incoming: Incoming,
+): Promise<Response> {
   try {
     return await endSession(engine, await admit(engine, incoming));
   } catch (error) {
@@ -103,7 +113,7 @@ async function end(engine: TaskEngine, incoming: Incoming): Promise<Response> {
  * method, which `respond` checks, runs, settles and encodes.
  */
 function serve(
-  engine: TaskEngine,
+  engine: GenerationEngine,
   message: RpcRequest | RpcNotification,
   admitted: AdmittedRequest,
 ): Response | Promise<Response> {
@@ -117,7 +127,7 @@ function serve(
 }
 
 async function serveInSession(
-  engine: TaskEngine,
+  engine: GenerationEngine,
   message: RpcRequest | RpcNotification,
   admitted: AdmittedRequest,
 ): Promise<Response> {

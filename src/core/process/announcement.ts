@@ -10,11 +10,6 @@ import { printDatabase } from "../settings/server.ts";
 import { ANNOUNCED } from "../settings/table.ts";
 import type { Logger } from "../log/log.ts";
 import { isLoopback } from "../net/url.ts";
-import {
-  accessOf,
-  type ClientGuide,
-  clientGuides,
-} from "../../features/landing/client_guides.ts";
 
 /** Warns of settings that work but are probably not wanted. */
 export function warnOfSettings(
@@ -46,12 +41,21 @@ export function warnOfSettings(
   }
 }
 
+/** An instruction for connecting one client. */
+export interface Guide {
+  client: string;
+  how: string;
+  /** A line to copy. */
+  line?: string;
+}
+
 /** Prints the address of the server and how to connect a client. */
 export function announce(
   { title, auth, kvPath }: Config,
-  { log, baseUrl, isDevelopment, showsViews }: {
+  { log, baseUrl, guides, isDevelopment, showsViews }: {
     log: Logger;
     baseUrl: string;
+    guides: readonly Guide[];
     /** True in `deno task dev`. */
     isDevelopment: boolean;
     /** True if there are views to show, and a page that shows them. */
@@ -59,7 +63,6 @@ export function announce(
   },
 ): void {
   const url = `${baseUrl}/mcp`;
-  const guides = clientGuides({ title, baseUrl, access: accessOf(auth) });
   const callbacks = callbacksOf(auth, baseUrl);
   const commands = guides.filter(({ line }) => line?.includes(" "));
   if (!Deno.stdout.isTerminal()) {
@@ -131,7 +134,7 @@ function wasAnnounced(url: string): boolean {
 const CLOUDS = ["Claude", "ChatGPT"];
 
 /** Gives the rows of these clients: one for all with the same instruction. */
-function cloudRows(guides: readonly ClientGuide[]): string[][] {
+function cloudRows(guides: readonly Guide[]): string[][] {
   const clouds = guides.filter(({ client }) => CLOUDS.includes(client));
   return [...Map.groupBy(clouds, ({ how }) => how)].map(([how, guides]) => [
     guides.map(({ client }) => client).join(", "),

@@ -9,7 +9,6 @@ import type { Gate } from "../auth/doors/gate.ts";
 import { hostCheck } from "../auth/doors/origin.ts";
 import type { SignIn } from "../auth/server/authorization_server.ts";
 import { isStranger } from "../caller.ts";
-import { discoveryRoutes } from "../../features/discovery/routes.ts";
 import { ChallengeError, HttpError } from "../errors.ts";
 import { type AppEnv, clientAddress } from "../http/client_address.ts";
 import { EXPOSED_HEADERS } from "../http/cors.ts";
@@ -18,7 +17,6 @@ import { isLoopback } from "../net/url.ts";
 import { newReference } from "../log/request.ts";
 import type { McpEndpoint } from "../mcp/endpoint.ts";
 import { callback } from "../pages/callback_page.tsx";
-import { landing } from "../../features/landing/landing_page.tsx";
 import { prefersPage } from "../pages/respond.ts";
 import { probe } from "../kv/probe.ts";
 import { isError } from "../thrown.ts";
@@ -27,6 +25,7 @@ import { observedRoutes, requestLog } from "./request_report.ts";
 import { allowBody, boundedBodies } from "./route_bodies.ts";
 import type { RoutesContext } from "./server_options.ts";
 import { missingAccountSettings } from "../../features/accounts/account_settings.ts";
+import type { HomePage } from "./feature.ts";
 import type { ServerCore } from "./server_core.ts";
 import { signInAt } from "./sign_in.ts";
 
@@ -52,7 +51,8 @@ export async function createApp(
   // Pages are for everyone, so they show only things that everyone may use.
   const catalogue = plan.catalogue.within(permissions && []);
   const shown = { config, about, baseUrl, catalogue };
-  const showLanding = landing(shown);
+  const home = await plan.features.map(({ homePage }) => homePage)
+    .find((make) => make !== undefined)?.(shown);
   const { app: signIn, providers = [], upstream, exchange, close } = signInAt(
     core,
     baseUrl,
@@ -61,7 +61,7 @@ export async function createApp(
   const owner = { isAuthors: (_: Context<AppEnv>) => false };
 
   addMiddleware(app, core, baseUrl, (c) => owner.isAuthors(c));
-  addCallRoutes(app, mcp, engine, showLanding);
+  addCallRoutes(app, mcp, engine, home);
   app.route("/", signIn);
   app.get("/oauth/callback", callback({ config, about, baseUrl }));
   app.get(
@@ -78,8 +78,8 @@ export async function createApp(
       isStopping: () => stopping.signal.aborted,
     }),
   );
-  app.get("/", (c) => showLanding(c));
-  app.route("/", discoveryRoutes(shown));
+  if (home) app.get("/", (c) => home(c));
+  for (const { routes } of plan.features) await routes?.(app, shown);
   if (given.showsViews) {
     const { viewHostRoutes } = await import("../../../packages/dev/routes.ts");
     const { catalogue, checkOrigin } = engine;
@@ -158,15 +158,15 @@ function addCallRoutes(
   app: Hono<AppEnv>,
   mcp: McpEndpoint,
   { checkOrigin }: ServerCore["engine"],
-  showLanding: ReturnType<typeof landing>,
+  home: HomePage | undefined,
 ): void {
   app.post("/mcp", (c) => mcp.post(c.req.raw, c.env));
   app.delete("/mcp", (c) => mcp.delete(c.req.raw, c.env));
   app.get("/mcp", (c, next) => {
     checkOrigin(c.req.raw);
-    if (!prefersPage(c)) return next();
+    if (!home || !prefersPage(c)) return next();
     c.header("allow", ALLOWED_METHODS);
-    return showLanding(c, {
+    return home(c, {
       status: 405,
       notice: "MCP clients talk to this address; a browser can only read on.",
     });

@@ -19,6 +19,7 @@ import { Log, type LogEvent, type LogOptions } from "../log/log.ts";
 import { type Permissions, permissionsOf } from "../oauth/permissions.ts";
 import { type Catalogue, compileCatalogue } from "../catalogue/catalogue.ts";
 import { CatalogueError } from "../catalogue/compiled_definitions.ts";
+import type { Feature } from "./feature.ts";
 import type { ServerOptions } from "./server_options.ts";
 import { standardOutput } from "../log/standard_output.ts";
 import { isCollected } from "../telemetry/current.ts";
@@ -38,6 +39,7 @@ export class Plan {
 
   /** Checks options and settings. @throws as `createServer` */
   constructor(
+    readonly features: readonly Feature[],
     readonly options: ServerOptions,
     env: Environment,
     reading?: SettingsOptions,

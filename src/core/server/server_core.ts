@@ -15,7 +15,10 @@ import { Limits } from "../mcp/exchange/limits.ts";
 import { RunningCalls, Subscriptions } from "../mcp/exchange/running.ts";
 import { resumeBy } from "../../features/work/durable_call.ts";
 import type { Engine } from "../mcp/exchange/engine.ts";
-import type { TaskEngine } from "../../features/work/hand_over.ts";
+import {
+  type GenerationEngine,
+  methodTables,
+} from "../mcp/generations/find.ts";
 import { TaskRegistry } from "../../features/work/task_registry.ts";
 import { cancellationStore } from "../store/cancellations.ts";
 import { changeStore } from "../store/changes.ts";
@@ -60,7 +63,7 @@ export interface ServerCore {
   waits: WaitStore;
   /** Calls a function of `revocations.ts`, in the background; by default `poll`. */
   revoke(verb?: "notice" | "poll"): unknown;
-  engine: Omit<TaskEngine, "gate" | "waitPages">;
+  engine: Omit<GenerationEngine, "gate" | "waitPages">;
   /** Begins to read the accounts that calls of a grant have needed before. */
   readAccountsAhead(grantId: string): void;
   /** Fires when the server is about to end. */
@@ -110,6 +113,9 @@ export function openCore(
     }),
     trustedProxies: config.trustedProxies,
     catalogue,
+    methods: methodTables(
+      plan.features.flatMap(({ methods }) => methods ?? []),
+    ),
     checkOrigin: originCheck(config, log),
     log,
     around: options.around,

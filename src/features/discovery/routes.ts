@@ -6,9 +6,8 @@
  */
 import { type Context, Hono } from "@hono/hono";
 import { type About, aboutLinks } from "../../authoring/about.ts";
-import type { Config } from "../../core/settings/config.ts";
+import type { PublicSite } from "../../core/server/feature.ts";
 import { fingerprint } from "../../core/crypto/crypto.ts";
-import type { Catalogue } from "../../core/catalogue/catalogue.ts";
 import { isForModels } from "../views/view_resource.ts";
 import {
   aiCatalog,
@@ -22,12 +21,7 @@ const MAX_AGE_SECONDS = 3600;
 
 /** Makes the routes of these documents, below the server's own path. */
 export function discoveryRoutes(
-  { config, about, baseUrl, catalogue }: {
-    config: Config;
-    about: About;
-    baseUrl: string;
-    catalogue: Catalogue;
-  },
+  { config, about, baseUrl, catalogue }: PublicSite,
 ): Hono {
   const app = new Hono();
   const { serverInfo } = catalogue;

@@ -5,13 +5,10 @@
  *
  * @module
  */
-import type { Context } from "@hono/hono";
-import type { About } from "../../authoring/about.ts";
 import type { Described } from "../../authoring/context.ts";
-import type { Catalogue } from "../../core/catalogue/catalogue.ts";
 import { isForModels } from "../views/view_resource.ts";
 import { basePathOf, isLoopback } from "../../core/net/url.ts";
-import type { Config } from "../../core/settings/config.ts";
+import type { HomePage, PublicSite } from "../../core/server/feature.ts";
 import {
   type Access,
   accessOf,
@@ -184,14 +181,9 @@ function Guide({ client, how, line, install, notes = [] }: ClientGuide) {
 }
 
 /** Makes the answer for a browser at `/` and `/mcp`. */
-export function landing(
-  { config, about, baseUrl, catalogue }: {
-    config: Config;
-    about?: About;
-    baseUrl: string;
-    catalogue: Catalogue;
-  },
-): (c: Context, options?: { status?: number; notice?: string }) => Response {
+export function homePage(
+  { config, about, baseUrl, catalogue }: PublicSite,
+): HomePage {
   const facts = {
     serverTitle: config.title,
     about,

@@ -20,8 +20,7 @@ import {
 } from "../../protocol/messages.ts";
 import { Meta, metaOf } from "../../protocol/request_meta.ts";
 import { STATELESS_REVISION } from "../../protocol/revisions.ts";
-import type { TaskEngine } from "../../../features/work/hand_over.ts";
-import { findInSession } from "./find.ts";
+import { findInSession, type GenerationEngine } from "./find.ts";
 import { observeMessage } from "./observed.ts";
 import {
   findSession,
@@ -40,7 +39,7 @@ const MAX_BATCH_MESSAGES = 100;
  * too many messages
  */
 export async function serveBatch(
-  engine: TaskEngine,
+  engine: GenerationEngine,
   values: readonly unknown[],
   admitted: AdmittedRequest,
 ): Promise<Response> {
@@ -69,7 +68,7 @@ export async function serveBatch(
 
 /** Takes a batch without requests. Answers with the first refusal, if any. */
 async function take(
-  engine: TaskEngine,
+  engine: GenerationEngine,
   values: readonly unknown[],
   found: SessionRequest,
 ): Promise<Response> {
@@ -82,7 +81,7 @@ async function take(
 
 /** Finds the session of a batch, and checks that its revision has batches. */
 async function findSessionOf(
-  engine: TaskEngine,
+  engine: GenerationEngine,
   values: readonly unknown[],
   admitted: AdmittedRequest,
 ): Promise<SessionRequest> {
@@ -116,7 +115,7 @@ async function findSessionOf(
  * @param response the response that all requests of the batch share
  */
 async function answer(
-  engine: TaskEngine,
+  engine: GenerationEngine,
   value: unknown,
   found: SessionRequest,
   response?: PendingResponse,
@@ -133,7 +132,14 @@ async function answer(
     const serveIn = (found: SessionRequest) =>
       serve(engine, message, found, response);
     return await (telemetry
-      ? observeMessage(telemetry, message, found, incoming, serveIn)
+      ? observeMessage(
+        telemetry,
+        engine.methods,
+        message,
+        found,
+        incoming,
+        serveIn,
+      )
       : serveIn(found));
   } catch (error) {
     const ending = refuse(engine, error, incoming);
@@ -143,7 +149,7 @@ async function answer(
 }
 
 async function serve(
-  engine: TaskEngine,
+  engine: GenerationEngine,
   message: RpcRequest | RpcNotification,
   found: SessionRequest,
   response?: PendingResponse,

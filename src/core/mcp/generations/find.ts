@@ -11,11 +11,6 @@ import type { Method } from "../exchange/run.ts";
 import { complete } from "../methods/completion.ts";
 import { getPrompt } from "../methods/prompt_get.ts";
 import { readResource } from "../methods/resource_read.ts";
-import {
-  getSkill,
-  listSkills,
-  readDirectory,
-} from "../../../features/skills/skills.ts";
 import { listen } from "../methods/subscription.ts";
 import { callTool } from "../methods/tool_call.ts";
 import {
@@ -42,11 +37,6 @@ import type {
   LastingCall,
   TaskEngine,
 } from "../../../features/work/hand_over.ts";
-import {
-  cancelTask,
-  getTask,
-  updateTask,
-} from "../../../features/work/task_methods.ts";
 import type { SessionRequest } from "./session.ts";
 import { SessionCall } from "./session_call.ts";
 import { StatelessCall } from "./stateless_call.ts";
@@ -58,7 +48,7 @@ import { StatelessCall } from "./stateless_call.ts";
  * body, and an unknown method
  */
 export function findStateless(
-  engine: TaskEngine,
+  engine: GenerationEngine,
   message: RpcRequest,
   admitted: AdmittedRequest,
 ): { call: StatelessCall; method: Method<LastingCall> } {
@@ -71,7 +61,7 @@ export function findStateless(
   }
   const parsed = parseStatelessMeta(meta);
   checkStandardHeaders(headers, message);
-  const method = STATELESS_METHODS.get(message.method);
+  const method = engine.methods.stateless.get(message.method);
   if (!method) throw methodNotFound(message.method, true);
   const call = new StatelessCall(engine, message, admitted, parsed);
   if (message.method === "tools/call") {
@@ -90,12 +80,12 @@ export function findStateless(
  * @throws {RpcError} for an unknown method
  */
 export function findInSession(
-  engine: TaskEngine,
+  engine: GenerationEngine,
   message: RpcRequest,
   found: SessionRequest,
   response?: PendingResponse,
 ): { call: SessionCall; method: Method<SessionCall> } {
-  const method = SESSION_METHODS.get(message.method);
+  const method = engine.methods.session.get(message.method);
   if (!method) throw methodNotFound(message.method, false);
   return { call: new SessionCall(engine, message, found, response), method };
 }
@@ -125,33 +115,50 @@ const SHARED: readonly (readonly [string, Method<LastingCall>])[] = [
   ["prompts/list", listOf("prompts")],
   ["prompts/get", getPrompt],
   ["completion/complete", complete],
-  ["skills/list", listSkills],
-  ["skills/get", getSkill],
-  ["resources/directory/read", readDirectory],
 ];
 
+/** Methods that a feature adds. */
+export interface FeatureMethods {
+  /** Methods of both generations. */
+  shared?: readonly (readonly [string, Method<LastingCall>])[];
+  /** Methods of 2026 alone. */
+  stateless?: readonly (readonly [string, Method<LastingCall>])[];
+}
+
+/** The methods of each generation by their names. */
+export interface MethodTables {
+  /** Methods of 2025 besides `initialize`. */
+  session: ReadonlyMap<string, Method<SessionCall>>;
+  stateless: ReadonlyMap<string, Method<LastingCall>>;
+}
+
+/** The engine of calls, with the methods that it knows. */
+export interface GenerationEngine extends TaskEngine {
+  methods: MethodTables;
+}
+
 /**
- * The methods of 2025 besides `initialize`. Subscribing succeeds but has no
+ * Makes the tables of methods. Subscribing in a session succeeds but has no
  * effect: without a GET stream there is no way to push.
  */
-export const SESSION_METHODS: ReadonlyMap<string, Method<SessionCall>> =
-  new Map<string, Method<SessionCall>>([
-    ...SHARED,
-    ["ping", EMPTY],
-    ["resources/subscribe", EMPTY],
-    ["resources/unsubscribe", EMPTY],
-    ["logging/setLevel", setLevel],
-  ]);
-
-export const STATELESS_METHODS: ReadonlyMap<string, Method<LastingCall>> =
-  new Map([
-    ...SHARED,
-    ["server/discover", ({ catalogue }) => ({ result: catalogue.discovery })],
-    ["tasks/get", getTask],
-    ["tasks/update", updateTask],
-    ["tasks/cancel", cancelTask],
-    ["subscriptions/listen", listen],
-  ]);
+export function methodTables(added: readonly FeatureMethods[]): MethodTables {
+  const shared = [...SHARED, ...added.flatMap(({ shared = [] }) => shared)];
+  return {
+    session: new Map<string, Method<SessionCall>>([
+      ...shared,
+      ["ping", EMPTY],
+      ["resources/subscribe", EMPTY],
+      ["resources/unsubscribe", EMPTY],
+      ["logging/setLevel", setLevel],
+    ]),
+    stateless: new Map<string, Method<LastingCall>>([
+      ...shared,
+      ["server/discover", ({ catalogue }) => ({ result: catalogue.discovery })],
+      ["subscriptions/listen", listen],
+      ...added.flatMap(({ stateless = [] }) => stateless),
+    ]),
+  };
+}
 
 async function setLevel(
   { params: { level }, sessionId, engine }: SessionCall,

@@ -13,7 +13,7 @@ import type { AdmittedRequest } from "../exchange/engine.ts";
 import { knownTool } from "../exchange/report.ts";
 import type { Incoming } from "../exchange/run.ts";
 import { findResource } from "../../catalogue/find_resource.ts";
-import { SESSION_METHODS, STATELESS_METHODS } from "./find.ts";
+import type { MethodTables } from "./find.ts";
 
 type Message = RpcRequest | RpcNotification;
 
@@ -34,12 +34,13 @@ const REQUEST_ID = /^[\w.:-]{1,64}$/;
  */
 export function observeMessage<A extends AdmittedRequest, T>(
   telemetry: Telemetry,
+  methods: MethodTables,
   message: Message,
   admitted: A,
   incoming: Incoming,
   serve: (admitted: A) => T | Promise<T>,
 ): Promise<T> {
-  const operation = telemetry.operation(factsOf(message, admitted));
+  const operation = telemetry.operation(factsOf(methods, message, admitted));
   incoming.operation = operation;
   return operation.run(async () => {
     const answer = await serve({ ...admitted, operation });
@@ -49,6 +50,7 @@ export function observeMessage<A extends AdmittedRequest, T>(
 }
 
 function factsOf(
+  { session: inSession, stateless }: MethodTables,
   message: Message,
   { request: { headers }, version, catalogue }: AdmittedRequest,
 ): MessageFacts {
@@ -60,7 +62,7 @@ function factsOf(
     : [meta[Meta.protocolVersion], version].find(isRevision);
   const id = message.kind === "request" ? String(message.id) : "";
   const { name, uri } = params as Record<string, string>;
-  const isMethod = [SESSION_METHODS, STATELESS_METHODS, OTHERS]
+  const isMethod = [inSession, stateless, OTHERS]
     .some((methods) => methods.has(method));
   return {
     method: isMethod ? method : "_OTHER",

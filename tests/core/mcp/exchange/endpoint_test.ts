@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { mcpEndpoint } from "../../../../src/core/mcp/endpoint.ts";
-import type { TaskEngine } from "../../../../src/features/work/hand_over.ts";
+import {
+  type GenerationEngine,
+  methodTables,
+} from "../../../../src/core/mcp/generations/find.ts";
 import { HttpError } from "../../../../src/core/errors.ts";
 import { silentLogger } from "../../../kit/log.ts";
 import { tool } from "../../../../src/authoring/tool.ts";
@@ -41,7 +44,7 @@ class Ahead {
           return body;
         },
       },
-    } as unknown as TaskEngine;
+    } as unknown as GenerationEngine;
     const answer = mcpEndpoint(engine).post(
       new Request("http://localhost/mcp", {
         method: "POST",
@@ -117,6 +120,7 @@ Deno.test("a challenge to one message of a batch is told in words, in its place"
     },
     checkOrigin() {},
     catalogue,
+    methods: methodTables([]),
     clock: Date.now,
     log: silentLogger,
     bodies: { wait: (body: unknown) => body },
@@ -124,7 +128,7 @@ Deno.test("a challenge to one message of a batch is told in words, in its place"
     tasks: { longTools() {} },
     limits: { charge() {} },
     sessions: { find: () => ({ binding: "ada", revision: "2025-03-26" }) },
-  } as unknown as TaskEngine;
+  } as unknown as GenerationEngine;
   const response = await mcpEndpoint(engine).post(
     new Request("http://localhost/mcp", {
       method: "POST",

@@ -1,4 +1,5 @@
 /** The telemetry of a message. */
+import { methodTables } from "../../../../src/core/mcp/generations/find.ts";
 import assert from "node:assert/strict";
 import { prompt } from "../../../../src/authoring/prompt.ts";
 import { resource } from "../../../../src/authoring/resource.ts";
@@ -77,6 +78,7 @@ async function told(
   try {
     answer = await observeMessage(
       telemetry,
+      methodTables([]),
       message,
       admitted as AdmittedRequest,
       incoming,

@@ -5,14 +5,17 @@ import {
   STRANGER,
 } from "../../../../src/core/caller.ts";
 import type { AdmittedRequest } from "../../../../src/core/mcp/exchange/engine.ts";
-import type { TaskEngine } from "../../../../src/features/work/hand_over.ts";
+import {
+  findInSession,
+  type GenerationEngine,
+  methodTables,
+} from "../../../../src/core/mcp/generations/find.ts";
 import {
   findSession,
   findSessionOnce,
   initialize,
   takeNotification,
 } from "../../../../src/core/mcp/generations/session.ts";
-import { findInSession } from "../../../../src/core/mcp/generations/find.ts";
 import type { JsonObject } from "../../../../src/core/json.ts";
 import type { RpcRequest } from "../../../../src/core/protocol/messages.ts";
 import type { Session } from "../../../../src/core/store/sessions.ts";
@@ -54,7 +57,7 @@ for (
       catalogue: { session: {} },
       limits: { charge: (method: string) => void charged.push(method) },
       trustedProxies: [],
-    } as unknown as TaskEngine;
+    } as unknown as GenerationEngine;
     const request = new Request("http://localhost/mcp");
     const admitted = { request, authenticated: { caller } };
     const response = await initialize(
@@ -85,7 +88,7 @@ Deno.test("initialize keeps a client's names, cut, and no more capabilities than
         sessions: { save },
         limits: { charge() {} },
         trustedProxies: [],
-      } as unknown as TaskEngine,
+      } as unknown as GenerationEngine,
       message,
       {
         request: new Request("http://localhost/mcp"),
@@ -116,7 +119,7 @@ class OneSession {
   adopted?: Session;
   /** True if a request that is to be cancelled runs here. */
   runsHere = false;
-  readonly engine: TaskEngine;
+  readonly engine: GenerationEngine;
 
   constructor(readonly session: Partial<Session>) {
     const tell = (...words: unknown[]) => {
@@ -124,6 +127,7 @@ class OneSession {
       return Promise.resolve();
     };
     this.engine = {
+      methods: methodTables([]),
       sessions: {
         find: () => this.session,
         use: (id: string, grantId: string) => tell("use", id, grantId),
@@ -141,7 +145,7 @@ class OneSession {
       },
       limits: { chargeCall: () => tell("charge") },
       trustedProxies: [],
-    } as unknown as TaskEngine;
+    } as unknown as GenerationEngine;
   }
 
   admitted(caller: Caller): AdmittedRequest {

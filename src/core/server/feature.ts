@@ -1,0 +1,43 @@
+/**
+ * The additions of a feature to a server. The core knows features by this type
+ * alone: `src/features.ts` lists them, and each is told in the `feature.ts` of
+ * its folder.
+ *
+ * @module
+ */
+import type { Context, Hono } from "@hono/hono";
+import type { About } from "../../authoring/about.ts";
+import type { Catalogue } from "../catalogue/catalogue.ts";
+import type { AppEnv } from "../http/client_address.ts";
+import type { FeatureMethods } from "../mcp/generations/find.ts";
+import type { Config } from "../settings/config.ts";
+
+/** The facts about one address of a server that its public pages show. */
+export interface PublicSite {
+  config: Config;
+  about: About;
+  baseUrl: string;
+  /** The catalogue of callers without any scope. */
+  catalogue: Catalogue;
+}
+
+/** Answers a browser at `/`, and at `/mcp` with a notice. */
+export type HomePage = (
+  c: Context,
+  options?: { status?: number; notice?: string },
+) => Response;
+
+/**
+ * Everything that one feature adds. Pages and other things that no call needs
+ * are loaded by the functions that add them.
+ */
+export interface Feature {
+  /** The name of its folder. */
+  readonly name: string;
+  /** Adds routes at an address of the server. */
+  routes?(app: Hono<AppEnv>, site: PublicSite): Promise<void>;
+  /** Makes the page at `/`. */
+  homePage?(site: PublicSite): Promise<HomePage>;
+  /** Methods of MCP besides those of the core. */
+  methods?: FeatureMethods;
+}

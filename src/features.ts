@@ -1,0 +1,18 @@
+/**
+ * The features of this server, a line each. Without a line the server does
+ * without the feature.
+ *
+ * @module
+ */
+import type { Feature } from "./core/server/feature.ts";
+import { discoveryFeature } from "./features/discovery/feature.ts";
+import { landingFeature } from "./features/landing/feature.ts";
+import { skillsFeature } from "./features/skills/feature.ts";
+import { workFeature } from "./features/work/feature.ts";
+
+export const FEATURES: readonly Feature[] = [
+  discoveryFeature,
+  landingFeature,
+  skillsFeature,
+  workFeature,
+];

@@ -1,0 +1,18 @@
+/**
+ * Skills: instructions that clients read, as SEP-2640 lists them.
+ *
+ * @module
+ */
+import type { Feature } from "../../core/server/feature.ts";
+import { getSkill, listSkills, readDirectory } from "./skills.ts";
+
+export const skillsFeature: Feature = {
+  name: "skills",
+  methods: {
+    shared: [
+      ["skills/list", listSkills],
+      ["skills/get", getSkill],
+      ["resources/directory/read", readDirectory],
+    ],
+  },
+};
