@@ -14,7 +14,6 @@ import { until } from "../../../kit/wait.ts";
 
 const SURE = { message: "Sure?", schema: z.object({ sure: z.boolean() }) };
 const capabilities = { elicitation: {} };
-const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };
 
 /** The steps that runs came to. */
 type Steps = string[];
@@ -250,12 +249,9 @@ Deno.test("a person who cancels the request has agreed to nothing", async () => 
 Deno.test("a task that is cancelled while it asks has agreed to nothing", async () => {
   const steps: Steps = [];
   const limit = { callsAtOnce: 1 };
-  await using server = await testServer(
-    {
-      tools: [cautious(steps, { task: "required", limit })],
-      capabilities: { ...capabilities, ...TASKS },
-    } as Parameters<typeof testServer>[0],
-  );
+  await using server = await testServer({
+    tools: [cautious(steps, { task: "required", limit })],
+  });
   for (let i = 0; i < 2; i++) {
     const task = await server.startTask("cautious");
     await until(async () => (await task.status()).status === "input_required");
