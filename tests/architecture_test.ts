@@ -403,10 +403,10 @@ const STARTED = [
 ];
 
 /** The most of these modules: ten more make a start from sources 1% slower. */
-const MAX_STARTED_MODULES = 220;
+const MAX_STARTED_MODULES = 230;
 
 /** The most characters of their code: comments are not counted. */
-const MAX_STARTED_CHARACTERS = 770_000;
+const MAX_STARTED_CHARACTERS = 800_000;
 
 /** The comments of a source that have lines of their own. */
 const COMMENTS = /^[ \t]*(?:\/\*\*[\s\S]*?\*\/|\/\/.*)\n/gm;
