@@ -10,6 +10,8 @@ import { Process, REPOSITORY, TemporaryDirectory } from "../kit/process.ts";
 /** The process that starts two servers on one database file. */
 export class Cores extends Process {
   readonly origin: string;
+  /** The database file, unless the environment names another. */
+  readonly kvPath: string;
   readonly #directory: TemporaryDirectory;
 
   /**
@@ -25,12 +27,14 @@ export class Cores extends Process {
     const { path } = directory;
     const server = args.lastIndexOf("run") + 1;
     args.splice(server, 0, `--allow-read=${path}`, `--allow-write=${path}`);
+    const kvPath = `${path}/tools.db`;
     const { PORT = String(freePort()) } = env;
     super(shell ? ["-c", shell, "sh", ...args] : args, {
       command: shell && "sh",
-      env: { PROCESSES: "2", KV_PATH: `${path}/tools.db`, ...env, PORT },
+      env: { PROCESSES: "2", KV_PATH: kvPath, ...env, PORT },
     });
     this.origin = `http://127.0.0.1:${PORT}`;
+    this.kvPath = kvPath;
     this.#directory = directory;
   }
 

@@ -6,6 +6,7 @@ import {
 } from "../../src/core/process/announcement.ts";
 import { ConfigError, StartError } from "../../src/core/settings/complaint.ts";
 import { type Config, parseConfig } from "../../src/core/settings/config.ts";
+import { collectFile } from "../../src/core/process/file_collection.ts";
 import { guardFile } from "../../src/core/process/kv_file.ts";
 import { SteadyTime } from "../kit/fake_time.ts";
 import { recordLog, silentLogger } from "../kit/log.ts";
@@ -224,4 +225,45 @@ Deno.test("guardFile() writes in the log that a file was removed or replaced, on
   await settled();
   await settled();
   assert.equal(looks, before);
+});
+
+/** Opens a file, and collects from it all the time. */
+async function openCollecting(
+  path: string,
+  checkPlace = () => Promise.resolve(),
+): Promise<Deno.Kv> {
+  const kv = Object.assign(await Deno.openKv(path), { checkPlace });
+  collectFile(kv, path, 1);
+  return kv;
+}
+
+Deno.test("collectFile() deletes what has expired, some at a time, and nothing of another program", async () => {
+  await using directory = new TemporaryDirectory();
+  const path = `${directory.path}/tools.db`;
+  using application = await Deno.openKv(path);
+  await application.set(["application"], 1, { expireIn: 60_000 });
+  using kv = await openCollecting(path);
+  const operation = kv.atomic().set(["ever"], 1).set(["later"], 1, {
+    expireIn: 60_000,
+  });
+  for (let n = 0; n < 120; n++) operation.set(["old", n], n, { expireIn: 0 });
+  await operation.commit();
+  const keys = async () =>
+    (await Array.fromAsync(kv.list({ prefix: [] }))).map(({ key }) => key[0]);
+  await until(async () => !(await keys()).includes("old"));
+  assert.deepEqual(await keys(), ["application", "ever", "later"]);
+});
+
+Deno.test("collectFile() makes no file where the database was removed", async () => {
+  await using directory = new TemporaryDirectory();
+  const path = `${directory.path}/tools.db`;
+  let checks = 0;
+  const checkPlace = () => {
+    checks++;
+    return Promise.reject(new Error("The file was removed"));
+  };
+  using _kv = await openCollecting(path, checkPlace);
+  await Deno.remove(path);
+  await until(() => checks > 2);
+  await assert.rejects(Deno.stat(path), Deno.errors.NotFound);
 });

@@ -11,7 +11,7 @@ import { STOP_MILLISECONDS, WITH_PARENT } from "./signals.ts";
 import { LineQueue } from "../log/line_queue.ts";
 import { printDropped } from "../log/standard_output.ts";
 
-/** A process that ends sooner has not started, and likely never will. */
+/** A process that ends sooner has not started: the pauses get longer. */
 const STEADY_MILLISECONDS = 5000;
 const FIRST_PAUSE_MILLISECONDS = 100;
 const MAX_PAUSE_MILLISECONDS = 10_000;
@@ -61,7 +61,10 @@ export class Cores {
       MAX_PAUSE_MILLISECONDS;
   }
 
-  /** Runs until a signal, or until no process stays; gives the exit code. */
+  /**
+   * Runs until a signal, or until the first process ends before it listens;
+   * gives the exit code.
+   */
   async run(): Promise<number> {
     // The first process alone: it reports mistakes in the settings once, and
     // makes the database that the others find.
@@ -133,10 +136,8 @@ export class Cores {
     }
     const isSteady =
       performance.now() - startedMilliseconds >= STEADY_MILLISECONDS;
-    const isHopeless = !isSteady &&
-      pauseMilliseconds >= this.#longestPauseMilliseconds;
-    if (isLast && (isHopeless || !this.#hasListened)) {
-      for (const timer of this.#pauses) clearTimeout(timer);
+    // Once they have listened, the reason may pass, as a full disk does.
+    if (isLast && !this.#hasListened) {
       // A process that ran has logged the reason itself.
       if ("error" in properties) {
         this.#options.log.error("No process can be started", properties);

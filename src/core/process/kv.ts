@@ -106,7 +106,11 @@ export async function openKv(config: Config, log: Logger): Promise<Kv> {
     }
     // Another process may be opening the same file.
     const kv = await whileLocked(() => Deno.openKv(kvPath));
-    if (file) await guardFile(kv, file, log);
+    if (file) {
+      await guardFile(kv, file, log);
+      const { collectFile } = await import("./file_collection.ts");
+      collectFile(kv, file);
+    }
     // A watch on a file sees only the changes of this process.
     return Object.assign(kv, { isRemote: deployed || isRemote(kvPath) });
   } catch (error) {

@@ -9,6 +9,7 @@ import {
   type KvHandles,
   kvPromises,
 } from "../../../packages/testing/kv/mod.ts";
+import { collectFile } from "../../../src/core/process/file_collection.ts";
 import { KvClosedError, kvErrorOf } from "../../../src/core/kv/kv_error.ts";
 import { memoryKv } from "../../../src/core/kv/memory_kv.ts";
 import { ACCESS_TOKEN, Denokv, findDenokv } from "../../kit/denokv.ts";
@@ -30,8 +31,9 @@ function close(kv: Deno.Kv): void {
 async function openTwice(
   stack: AsyncDisposableStack,
   path: string,
+  open = Deno.openKv,
 ): Promise<{ kv: Deno.Kv; other: Deno.Kv }> {
-  const [kv, other] = [await Deno.openKv(path), await Deno.openKv(path)];
+  const [kv, other] = [await open(path), await open(path)];
   for (const handle of [kv, other]) stack.defer(() => close(handle));
   return { kv, other };
 }
@@ -45,6 +47,14 @@ const DATABASES: Record<string, Open> = {
   "Deno KV on a file": async (stack) => {
     const { path } = stack.use(new TemporaryDirectory());
     return await openTwice(stack, `${path}/test.db`);
+  },
+  "the server's handle on a file": async (stack) => {
+    const { path } = stack.use(new TemporaryDirectory());
+    return await openTwice(stack, `${path}/test.db`, async (path) => {
+      const kv = await Deno.openKv(path);
+      collectFile(kv, path!, 1);
+      return kv;
+    });
   },
   "memoryKv()": (stack) => {
     const kv = memoryKv();

@@ -1,0 +1,95 @@
+/**
+ * The collection of expired records in the database file. Deno's own, whose
+ * failure ends the process, as on a full disk, never finds one: here every
+ * record that ends does so ten thousand years late for Deno.
+ *
+ * @module
+ */
+import type { DatabaseSync } from "node:sqlite";
+import { pause } from "../clock.ts";
+import type { Kv } from "../kv/kv.ts";
+
+/** The time that is added to the end of a record, in milliseconds. */
+const LATER_MILLISECONDS = 10_000 * 365 * 24 * 60 * 60 * 1000;
+/** The pause between two collections. */
+const PAUSE_MILLISECONDS = 10_000;
+/** The most rows of one statement, which holds up the thread: about 3 ms. */
+const MAX_ROWS = 50;
+/** The pause between two statements. */
+const BREATH_MILLISECONDS = 20;
+
+/** Leaves what another program writes to Deno, for which it ends far earlier. */
+const DELETE_EXPIRED = `delete from kv where k in (
+  select k from kv where expiration_ms between ? and ?
+  order by expiration_ms limit ${MAX_ROWS})`;
+
+/** Makes a handle on a file collect what has expired, until it is closed. */
+export function collectFile(
+  kv: Deno.Kv & Pick<Kv, "checkPlace">,
+  path: string,
+  pauseMilliseconds = PAUSE_MILLISECONDS,
+): void {
+  const closing = new AbortController();
+  let database: DatabaseSync | undefined;
+  let isCollecting = false;
+
+  async function open(): Promise<DatabaseSync> {
+    const { DatabaseSync } = await import("node:sqlite");
+    // Opening a file that was removed would make an empty one.
+    await kv.checkPlace?.();
+    closing.signal.throwIfAborted();
+    database = new DatabaseSync(path);
+    // A checkpoint, which may take long, is left to Deno's thread.
+    database.exec(
+      "PRAGMA busy_timeout = 0; PRAGMA synchronous = NORMAL; " +
+        "PRAGMA wal_autocheckpoint = 0",
+    );
+    return database;
+  }
+
+  async function collect(): Promise<void> {
+    if (isCollecting) return;
+    isCollecting = true;
+    try {
+      const statement = (database ?? await open()).prepare(DELETE_EXPIRED);
+      for (;;) {
+        const until = LATER_MILLISECONDS + Date.now();
+        const { changes } = statement.run(LATER_MILLISECONDS, until);
+        if (Number(changes) < MAX_ROWS) break;
+        await pause(BREATH_MILLISECONDS, closing.signal);
+      }
+    } catch {
+      // The file is locked, the disk is full, or the handle is closed. What is
+      // left is deleted by the next collection.
+    } finally {
+      isCollecting = false;
+    }
+  }
+
+  const collecting = setInterval(collect, pauseMilliseconds);
+  Deno.unrefTimer(collecting);
+  const [atomic, closeKv] = [kv.atomic.bind(kv), kv.close.bind(kv)];
+  const close = () => {
+    clearInterval(collecting);
+    closing.abort();
+    database?.close();
+    database = undefined;
+    closeKv();
+  };
+  Object.assign(kv, {
+    atomic() {
+      const operation = atomic();
+      const set = operation.set.bind(operation);
+      operation.set = (key, value, { expireIn } = {}) => {
+        // What Deno refuses, such as a negative number, it is to refuse.
+        const isLater = expireIn !== undefined && expireIn >= 0;
+        return set(key, value, {
+          expireIn: isLater ? expireIn + LATER_MILLISECONDS : expireIn,
+        });
+      };
+      return operation;
+    },
+    close,
+    [Symbol.dispose]: close,
+  });
+}
