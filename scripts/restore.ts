@@ -12,14 +12,12 @@ import { backUp } from "./backup.ts";
 const USAGE = "Usage: deno task restore backups/tools.db data/tools.db";
 
 /** The layout of the databases of this release, as the server checks it. */
-export const LAYOUT = 1;
-
-/** The key of the layout's number, as Deno KV stores it. */
-const LAYOUT_KEY = new TextEncoder().encode("\x02layout\0");
+export const LAYOUT = 2;
 
 /**
- * Refuses a database of a server that has another layout. Other files have
- * none.
+ * Refuses what a server would not start on: a database of another layout, one
+ * with records of a server and no layout, or half of a move. Other files have
+ * none of these.
  */
 function checkLayout(path: string): void {
   using database = new DatabaseSync(path, { readOnly: true });
@@ -27,15 +25,26 @@ function checkLayout(path: string): void {
     "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'kv'",
   );
   if (!tables.get()) return;
-  const stored = database.prepare("SELECT v FROM kv WHERE k = ?")
-    .get(LAYOUT_KEY)?.v;
-  if (!(stored instanceof Uint8Array)) return;
-  const layout = deserialize(stored);
-  if (layout === LAYOUT) return;
-  throw new Error(
-    `The copy has layout ${layout}, and this release wants layout ${LAYOUT}: ` +
-      "restore it with the release that it is of. Nothing was changed.",
-  );
+  // Deno KV has the parts of a key between \x02 and \0.
+  const first = (kind: string) =>
+    database.prepare("SELECT v FROM kv WHERE k >= ? AND k < ? LIMIT 1").get(
+      new TextEncoder().encode(`\x02${kind}\0`),
+      new TextEncoder().encode(`\x02${kind}\x01`),
+    )?.v;
+  const refuse = (has: string, wants: string) => {
+    throw new Error(
+      `The copy has ${has}, and this release wants ${wants}: restore one with ` +
+        "the release that it is of. Nothing was changed.",
+    );
+  };
+  if (first("moving")) refuse("half of a move", "a whole database");
+  const stored = first("layout");
+  if (stored instanceof Uint8Array) {
+    const layout = deserialize(stored);
+    if (layout !== LAYOUT) refuse(`layout ${layout}`, `layout ${LAYOUT}`);
+  } else if (["session", "grant", "secret"].some(first)) {
+    refuse("no layout", `layout ${LAYOUT}`);
+  }
 }
 
 async function isThere(path: string): Promise<boolean> {

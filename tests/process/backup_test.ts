@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { until } from "../kit/wait.ts";
-import { layoutKey } from "../../src/core/kv/keys.ts";
+import {
+  grantKey,
+  layoutKey,
+  movingKey,
+  secretKey,
+  sessionKey,
+} from "../../src/core/kv/keys.ts";
 import { LAYOUT } from "../../src/core/kv/layout.ts";
 import {
   callHealth,
@@ -240,6 +246,17 @@ Deno.test("a restore changes nothing when a server runs, the copy is none or of 
     using kv = await Deno.openKv(other);
     await kv.set(layoutKey(), LAYOUT + 1);
   }
+  const moving = `${directory.path}/moving.db`;
+  {
+    using kv = await Deno.openKv(moving);
+    await kv.set(layoutKey(), LAYOUT);
+    await kv.set(movingKey(), true);
+  }
+  const kinds = [sessionKey("a"), grantKey("a"), secretKey("a")];
+  for (const key of kinds) {
+    using kv = await Deno.openKv(`${directory.path}/${key[0]}.db`);
+    await kv.set(key, 1);
+  }
   const refuse = async (from: string, reason: RegExp) => {
     const before = await fileNames(directory.path);
     await using restoring = restore(from, path);
@@ -255,6 +272,13 @@ Deno.test("a restore changes nothing when a server runs, the copy is none or of 
     other,
     /^The copy has layout \d+, and this release wants layout \d+: .*$/,
   );
+  await refuse(moving, /^The copy has half of a move, and .*$/);
+  for (const [kind] of kinds) {
+    await refuse(
+      `${directory.path}/${String(kind)}.db`,
+      /^The copy has no layout, and .*$/,
+    );
+  }
   await refuse(none, /none\.db cannot be copied: file is not a database$/);
   await refuse(
     `${directory.path}/nowhere.db`,

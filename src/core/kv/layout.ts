@@ -23,7 +23,7 @@ import { absent } from "./transaction.ts";
  * change after which the last release cannot read new records, or this one
  * cannot read old records.
  */
-export const LAYOUT = 1;
+export const LAYOUT = 2;
 
 /**
  * Checks the layout. A database that no server has used yet gets its number.
