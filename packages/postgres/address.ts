@@ -41,6 +41,9 @@ const DEFAULT_SCHEMA = "tool_server";
 /** A name that needs no quotes, and leaves room for the name of a channel. */
 const SCHEMA = /^[a-z_][a-z0-9_]{0,50}$/;
 
+/** An address with several hosts, which other programs take. */
+const HOSTS = /^postgres(?:ql)?:\/\/(?:[^/?#]*@)?[^@/?#]*,[^@/?#]*(?:[/?#]|$)/;
+
 /**
  * Parses an address.
  *
@@ -48,6 +51,11 @@ const SCHEMA = /^[a-z_][a-z0-9_]{0,50}$/;
  * @throws {PostgresError}
  */
 export function parseAddress(text: string, password?: string): Address {
+  if (HOSTS.test(text)) {
+    throw new PostgresError("it has a list of hosts", {
+      fix: "Use one name that leads to the primary, as docs/postgres.md says",
+    });
+  }
   const url = URL.parse(text);
   if (!url || !/^postgres(ql)?:$/.test(url.protocol)) {
     throw new PostgresError("it is no postgres:// address", {
@@ -70,9 +78,9 @@ export function parseAddress(text: string, password?: string): Address {
       fix: `Leave it out: there are ${PARAMETERS.join(", ")}`,
     });
   }
-  const host = decodeURIComponent(url.hostname).replace(/^\[(.*)\]$/, "$1");
-  const user = decodeURIComponent(url.username);
-  const database = decodeURIComponent(url.pathname.slice(1));
+  const host = decoded(url.hostname).replace(/^\[(.*)\]$/, "$1");
+  const user = decoded(url.username);
+  const database = decoded(url.pathname.slice(1));
   if (!host || !user || !database || database.includes("/")) {
     throw new PostgresError("it lacks a user, a host or a database", {
       fix: "Use postgres://USER@HOST:5432/DATABASE",
@@ -89,10 +97,24 @@ export function parseAddress(text: string, password?: string): Address {
     port: Number(url.port || DEFAULT_PORT),
     database,
     user,
-    password: url.password ? decodeURIComponent(url.password) : password,
+    password: url.password ? decoded(url.password) : password,
     schema,
     tls: parseTls(parameters, host),
   };
+}
+
+/** Decodes a part of an address. @throws {PostgresError} */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw new PostgresError(
+      "its % is no escape in the user, password or name",
+      {
+        fix: "Write it as %25, or set PGPASSWORD",
+      },
+    );
+  }
 }
 
 /** Prints the place of a database without its user, its password and options. */

@@ -37,9 +37,15 @@ interface Driver {
     connect(): Promise<PoolClient>;
     query(text: string): Promise<unknown>;
     on(event: "error", listener: () => void): void;
+    on(
+      event: "connect" | "remove",
+      listener: (client: PoolClient) => void,
+    ): void;
     end(): Promise<void>;
   };
-  Client: new (options: ConnectionOptions) => Client;
+  Client: new (
+    options: ConnectionOptions & { query_timeout: number },
+  ) => Client;
 }
 
 /** A connection of a pool, until it is released. */
@@ -49,14 +55,17 @@ interface PoolClient {
   ): Promise<{ command: string | null; rows: Row[] }>;
   on(event: "error", listener: () => void): void;
   off(event: "error", listener: () => void): void;
+  emit(event: "error", error: unknown): void;
   /** Returns the connection to the pool; closes it if there was an error. */
   release(error?: unknown): void;
 }
 
 /** A single connection. */
 interface Client {
+  /** The number of the server's process, as the server or a pooler gives it. */
+  readonly processID: number;
   connect(): Promise<void>;
-  query(text: string): Promise<unknown>;
+  query(text: string): Promise<{ rows: Row[] }>;
   on(event: "error" | "end", listener: () => void): void;
   on(
     event: "notification",
@@ -72,6 +81,7 @@ const ignore = () => {};
 /** The connections of a process that statements take turns on. */
 export class Connections {
   readonly #pool: InstanceType<Driver["Pool"]>;
+  readonly #clients = new Set<PoolClient>();
 
   /** @param max the most connections at a time */
   constructor(
@@ -88,6 +98,8 @@ export class Connections {
     });
     // A connection that is lost while no one uses it is replaced.
     this.#pool.on("error", ignore);
+    this.#pool.on("connect", (client) => this.#clients.add(client));
+    this.#pool.on("remove", (client) => this.#clients.delete(client));
   }
 
   /**
@@ -118,6 +130,23 @@ export class Connections {
     } finally {
       client.off("error", ignore);
       client.release(failure);
+      if (isLate(failure)) this.#closeIdle(failure);
+    }
+  }
+
+  /**
+   * Closes the connections that no statement uses: where one is not answered,
+   * the others likely lead to the same server, which hangs or is cut off.
+   */
+  #closeIdle(failure: unknown): void {
+    for (const client of this.#clients) {
+      try {
+        // The pool closes an idle connection that fails. Others have a listener
+        // that ignores this, or, for a moment, none.
+        client.emit("error", failure);
+      } catch {
+        // It is in use.
+      }
     }
   }
 
@@ -132,11 +161,16 @@ export class Connections {
   }
 }
 
+/** True for the error of a statement that was not answered in time. */
+function isLate(error: unknown): boolean {
+  return error instanceof Error && /^Query read timeout/.test(error.message);
+}
+
 /** One connection that receives notifications. */
 export class Ear {
   #client?: Client;
 
-  /** @param onEnd called when the connection is lost */
+  /** @param onEnd called when the connection is lost, once it listens */
   constructor(
     private readonly options: ConnectionOptions,
     private readonly channel: string,
@@ -144,26 +178,38 @@ export class Ear {
     private readonly onEnd: () => void,
   ) {}
 
-  /** Connects and listens. @throws {Error} of the driver */
-  async listen(): Promise<void> {
-    const client = new pg.Client(this.options);
+  /**
+   * Connects and listens, in place of the connection before.
+   *
+   * @param text is carried out too; the connection then keeps no process alive
+   * @throws {Error} of the driver
+   */
+  async listen(text?: string): Promise<void> {
+    this.drop();
+    const client = new pg.Client({
+      ...this.options,
+      query_timeout: ANSWER_MILLISECONDS,
+    });
     this.#client = client;
-    let isOver = false;
+    let [isListening, isOver] = [false, false];
     const end = () => {
-      if (isOver || this.#client !== client) return;
+      if (isListening && !isOver && this.#client === client) this.onEnd();
       isOver = true;
-      this.onEnd();
     };
-    client.on("notification", ({ payload }) => this.onHeard(payload ?? ""));
+    client.on("error", end);
+    client.on("end", end);
+    client.on("notification", ({ payload }) => {
+      if (this.#client === client) this.onHeard(payload ?? "");
+    });
     try {
       await client.connect();
-      client.on("error", end);
-      client.on("end", end);
       await client.query(`LISTEN "${this.channel}"`);
+      if (text) await client.query(text);
+      if (text) client.unref();
+      if (isOver) throw new Error("Connection terminated unexpectedly");
+      isListening = true;
     } catch (error) {
-      isOver = true;
-      client.on("error", ignore);
-      await client.end().catch(() => {});
+      if (this.#client === client) this.drop();
       throw error;
     }
   }
@@ -174,10 +220,22 @@ export class Ear {
     this.#client?.unref();
   }
 
+  /** True if no pooler is between: one gives numbers of its own. */
+  async isDirect(): Promise<boolean> {
+    const client = this.#client!;
+    const { rows: [row] } = await client.query("select pg_backend_pid() as id");
+    return row.id === client.processID;
+  }
+
+  /** Ends the connection, and does not wait for a server that hangs. */
+  drop(): void {
+    void this.close();
+  }
+
   /** Ends the connection. */
   async close(): Promise<void> {
     const client = this.#client;
     this.#client = undefined;
-    await client?.end().catch(() => {});
+    await client?.end().catch(ignore);
   }
 }

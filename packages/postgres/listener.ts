@@ -8,8 +8,12 @@ import { clearTimeout, setTimeout } from "node:timers";
 import type { ConnectionOptions } from "./connection_options.ts";
 import { Ear } from "./driver.ts";
 
-/** The time that the test announcement may take. */
+/** The time that a test announcement may take behind a pooler. */
 const ECHO_MILLISECONDS = 1000;
+/** The time that it may take without one: the server may be slow. */
+const MAX_ECHO_MILLISECONDS = 5000;
+/** The pause between two checks of the connection. */
+const CHECK_MILLISECONDS = 10_000;
 const FIRST_PAUSE_MILLISECONDS = 100;
 const MAX_PAUSE_MILLISECONDS = 5000;
 
@@ -30,9 +34,11 @@ export class Listener {
   /** Called after changes may have been missed. */
   onBack: () => void = () => {};
   readonly #ear: Ear;
-  readonly #echo = Promise.withResolvers<boolean>();
-  readonly #echoed = `${ECHO}${crypto.randomUUID()}`;
+  #echo?: { payload: string; heard: PromiseWithResolvers<boolean> };
+  #announce: (payload: string) => Promise<unknown> = () => Promise.resolve();
   #timer?: ReturnType<typeof setTimeout>;
+  /** Counts what was to be done next, of which the last replaces the others. */
+  #turn = 0;
   #pauseMilliseconds = FIRST_PAUSE_MILLISECONDS;
   #isOver = false;
 
@@ -40,6 +46,7 @@ export class Listener {
     options: ConnectionOptions,
     channel: string,
     private readonly presence: string,
+    private readonly checkMilliseconds = CHECK_MILLISECONDS,
   ) {
     this.#ear = new Ear(
       options,
@@ -56,46 +63,90 @@ export class Listener {
    * @param announce announces a text, on another connection
    */
   async start(announce: (payload: string) => Promise<unknown>): Promise<void> {
+    this.#announce = announce;
     await this.#ear.listen();
-    const timer = setTimeout(
-      () => this.#echo.resolve(false),
-      ECHO_MILLISECONDS,
+    const isDirect = await this.#ear.isDirect();
+    this.hears = await this.#hearsItself(
+      isDirect ? MAX_ECHO_MILLISECONDS : ECHO_MILLISECONDS,
     );
-    await announce(this.#echoed);
-    this.hears = await this.#echo.promise;
-    clearTimeout(timer);
-    await (this.hears ? this.#ear.settle(this.presence) : this.close());
+    if (!this.hears) return await this.close();
+    await this.#ear.settle(this.presence);
+    this.#checkLater();
   }
 
   /** Closes the connection for good. */
   async close(): Promise<void> {
     this.#isOver = true;
+    this.#echo?.heard.resolve(false);
     clearTimeout(this.#timer);
     await this.#ear.close();
   }
 
   #hear(payload: string): void {
-    if (payload === this.#echoed) this.#echo.resolve(true);
-    else if (!payload.startsWith(ECHO)) this.onChange(payload);
+    if (!payload.startsWith(ECHO)) this.onChange(payload);
+    else if (payload === this.#echo?.payload) this.#echo.heard.resolve(true);
+  }
+
+  /** True if an announcement of its own arrives. */
+  async #hearsItself(milliseconds: number): Promise<boolean> {
+    const payload = `${ECHO}${crypto.randomUUID()}`;
+    const heard = Promise.withResolvers<boolean>();
+    // One before, of a connection that was cut, is not waited for.
+    this.#echo?.heard.resolve(false);
+    this.#echo = { payload, heard };
+    await this.#announce(payload);
+    const timer = setTimeout(() => heard.resolve(false), milliseconds);
+    timer.unref();
+    const hears = await heard.promise;
+    clearTimeout(timer);
+    return hears;
+  }
+
+  /**
+   * Checks from time to time that the connection leads to where the others do:
+   * one to a server that hangs, or that was the primary, stays open and mute.
+   */
+  #checkLater(): void {
+    this.#after(this.checkMilliseconds, async (isLast) => {
+      const hears = await this.#hearsItself(MAX_ECHO_MILLISECONDS)
+        // While the database is away, nothing is known of this connection.
+        .catch(() => true);
+      if (!isLast()) return;
+      if (hears) this.#checkLater();
+      else this.#again();
+    });
   }
 
   #again(): void {
-    if (this.#isOver) return;
-    this.#timer = setTimeout(async () => {
+    this.#after(this.#pauseMilliseconds, async (isLast) => {
       try {
-        await this.#ear.listen();
-        await this.#ear.settle(this.presence);
-        this.#pauseMilliseconds = FIRST_PAUSE_MILLISECONDS;
-        if (this.#isOver) await this.#ear.close();
-        else this.onBack();
+        await this.#ear.listen(this.presence);
       } catch {
         this.#pauseMilliseconds = Math.min(
           MAX_PAUSE_MILLISECONDS,
           this.#pauseMilliseconds * 2,
         );
-        this.#again();
+        return this.#again();
       }
-    }, this.#pauseMilliseconds);
+      if (this.#isOver) return await this.#ear.close();
+      // It may have been cut again.
+      if (!isLast()) return;
+      this.#pauseMilliseconds = FIRST_PAUSE_MILLISECONDS;
+      this.#checkLater();
+      this.onBack();
+    });
+  }
+
+  /** Does the next thing, in place of what was to be next. */
+  #after(
+    milliseconds: number,
+    run: (isLast: () => boolean) => Promise<void>,
+  ): void {
+    clearTimeout(this.#timer);
+    if (this.#isOver) return;
+    const turn = ++this.#turn;
+    const isLast = () => turn === this.#turn;
+    this.#timer = setTimeout(() => run(isLast), milliseconds);
     this.#timer.unref();
   }
 }

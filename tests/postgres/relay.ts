@@ -13,6 +13,10 @@ export class Relay implements AsyncDisposable {
   readonly #accepting: Promise<void>;
   /** Is sent to the client before the server's next answer. */
   before?: Uint8Array;
+  /** Holds what either side sends back for as long as the promise. */
+  hold: (bytes: Uint8Array) => Promise<unknown> | undefined = () => undefined;
+  #hangs = 0;
+  #accepted = 0;
 
   /** @param target the port that connections go to */
   constructor(public target: number) {
@@ -42,12 +46,26 @@ export class Relay implements AsyncDisposable {
       return client.close();
     }
     const both = [client, server];
+    const number = ++this.#accepted;
     for (const connection of both) this.#open.add(connection);
     await Promise.allSettled([
-      client.readable.pipeTo(server.writable),
-      server.readable.pipeThrough(this.#adding()).pipeTo(client.writable),
+      client.readable.pipeThrough(this.#passing(number)).pipeTo(
+        server.writable,
+      ),
+      server.readable.pipeThrough(this.#passing(number))
+        .pipeThrough(this.#adding()).pipeTo(client.writable),
     ]);
     for (const connection of both) this.#open.delete(connection);
+  }
+
+  /** Passes on what either side sends, until the connection is to hang. */
+  #passing(number: number): TransformStream<Uint8Array, Uint8Array> {
+    return new TransformStream({
+      transform: async (bytes, controller) => {
+        await this.hold(bytes);
+        if (number > this.#hangs) controller.enqueue(bytes);
+      },
+    });
   }
 
   #adding(): TransformStream<Uint8Array, Uint8Array> {
@@ -58,6 +76,16 @@ export class Relay implements AsyncDisposable {
         controller.enqueue(answer);
       },
     });
+  }
+
+  /** The connections that are open. */
+  get connections(): number {
+    return this.#open.size / 2;
+  }
+
+  /** Lets nothing more pass on the connections that are open. */
+  hang(): void {
+    this.#hangs = this.#accepted;
   }
 
   /** Cuts every connection. */

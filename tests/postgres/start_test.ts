@@ -99,6 +99,11 @@ postgresTest(
       const [address, words, fix] of [
         ["mysql://a@b/c", /no postgres:\/\/ address/, /Use postgres:/],
         ["postgres://db.example.com/tools", /lacks a user/, /Use postgres:/],
+        ["postgres://a:b@c,d/e", /a list of hosts/, /one name/],
+        ["postgres://a:b@c:1,d:2/e", /a list of hosts/, /one name/],
+        ["postgres://a:wrong-one%@b/c", /its % is no escape/, /%25/],
+        ["postgres://a%zz@b/c", /its % is no escape/, /%25/],
+        ["postgres://a:b,wrong-one@c", /lacks a user, a host/, /Use postgres:/],
         [changed(url, {}, { sslmod: "x" }), /sslmod is unknown/, /sslmode/],
         [
           changed(url, {}, { sslmode: "prefer" }),
