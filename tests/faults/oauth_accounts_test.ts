@@ -19,7 +19,7 @@ import { call, OPTIONS, persistent, register, signIn } from "./walks.ts";
 /** One for all walks: each has a grant of its own. */
 const service = new TokenService();
 // Shorter than the margin: every use refreshes.
-service.lifetime = 30;
+service.lifetime = 1;
 const crm = service.declare();
 
 const options = {

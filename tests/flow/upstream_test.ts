@@ -153,12 +153,15 @@ Deno.test("a provider token that died becomes a 401, and the grant ends", async 
   assert.equal(body.error, "invalid_grant");
 });
 
-Deno.test("a provider that does not answer becomes a 503, and nothing ends", async () => {
+Deno.test("a provider that does not answer becomes a 503 once its token has expired, and nothing ends", async () => {
+  using time = new MovedTime();
   await using server = await startOAuthServer({ tools: [token] });
   server.provider.ttlSeconds = 30;
   const client = await Client.register(server);
   const { access_token } = await client.connect();
   server.provider.failure = "unavailable";
+  assert.equal(await statusOf(client.call(access_token, "token")), 200);
+  time.tick(30);
   const response = await client.call(access_token, "token");
   assert.equal(response.status, 503);
   assert.equal(response.headers.get("retry-after"), "5");

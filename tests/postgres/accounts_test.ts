@@ -30,7 +30,7 @@ postgresTest(
   async ({ url }) => {
     await using service = new TokenService();
     // Every use refreshes.
-    service.lifetime = 30;
+    service.lifetime = 1;
     const start = (kv: Deno.Kv) =>
       startConnected(service.declare({ several: true }), {
         kv,
@@ -77,7 +77,7 @@ postgresTest(
     await using kv = await openSharedKv(url);
     await using other = await openSharedKv(address.href);
     await using service = new TokenService();
-    service.lifetime = 30;
+    service.lifetime = 1;
     const start = (kv: Deno.Kv) =>
       startConnected(service.declare(), {
         kv,

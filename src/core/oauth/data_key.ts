@@ -60,6 +60,8 @@ export interface UpstreamTokens {
   scope?: string;
   /** The end of the access token in epoch seconds, if it has one. */
   expiresAt?: number;
+  /** The time from which the access token is replaced before its use. */
+  refreshAt?: number;
   /** The `id_token` of the same response, if the person is identified by it. */
   idToken?: string;
 }

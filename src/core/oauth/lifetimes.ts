@@ -63,8 +63,19 @@ export const REFRESH_LEASE_SECONDS = 60;
 export const REFRESH_WAIT_SECONDS = 15;
 /** The time for which a process tries to store the provider's tokens. */
 export const REFRESH_STORE_SECONDS = 10 * MINUTE;
-/** A provider's token that expires so soon is refreshed before its use. */
+/** The time before its end from which a provider's token is replaced. */
 export const UPSTREAM_MARGIN_SECONDS = MINUTE;
+
+/**
+ * The seconds for which a provider's token is used that lives for so many: half
+ * of a short life is better than none.
+ */
+export function secondsOfUse(lifetimeSeconds: number): number {
+  return Math.max(
+    lifetimeSeconds - UPSTREAM_MARGIN_SECONDS,
+    Math.floor(lifetimeSeconds / 2),
+  );
+}
 
 /** The lifetimes that an operator may set, in seconds. */
 export interface Lifetimes {

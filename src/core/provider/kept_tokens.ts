@@ -5,7 +5,7 @@
  * @module
  */
 import { now, systemClock } from "../clock.ts";
-import { UPSTREAM_MARGIN_SECONDS } from "../oauth/lifetimes.ts";
+import { secondsOfUse } from "../oauth/lifetimes.ts";
 import { LatestMap } from "../latest_map.ts";
 import { UpstreamError, type UpstreamTokens } from "./provider.ts";
 
@@ -83,8 +83,7 @@ function lifetimeOf({ expiresAt }: UpstreamTokens): number {
   const seconds = expiresAt === undefined
     ? ENDLESS_KEPT_SECONDS
     : Math.min(expiresAt - now(systemClock), MAX_KEPT_SECONDS);
-  // Half of a short life is better than none.
-  return 1000 * Math.max(seconds - UPSTREAM_MARGIN_SECONDS, seconds / 2);
+  return 1000 * secondsOfUse(seconds);
 }
 
 /** True if asking again would change nothing. */

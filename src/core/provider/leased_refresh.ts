@@ -12,6 +12,7 @@ import {
   UPSTREAM_MARGIN_SECONDS,
 } from "../oauth/lifetimes.ts";
 import { type Clock, now, pause, within } from "../clock.ts";
+import { persist } from "../kv/persist.ts";
 import type { Write } from "../kv/transaction.ts";
 import { UpstreamError, type UpstreamTokens } from "./provider.ts";
 import { RefreshFailures } from "./refresh_failures.ts";
@@ -41,6 +42,9 @@ const STORE_PAUSE_MILLISECONDS = 200;
 /** The time from the start of a refresh for which a close waits. */
 const CLOSE_MILLISECONDS = 30_000;
 
+/** Tokens were not refreshed now: they may still be good. */
+class NotRefreshed extends Error {}
+
 export interface LeasedRefreshOptions {
   clock: Clock;
   /** Does what the close of the server waits for. */
@@ -60,16 +64,21 @@ export function leasedRefresh<F extends StoredTokens>(
   const refreshing = new Map<string, Promise<Refreshed>>();
   const failures = new RefreshFailures(pauseSeconds);
 
-  function isAlive({ expiresAt }: UpstreamTokens, marginSeconds = 0): boolean {
-    return expiresAt === undefined || expiresAt > now(clock) + marginSeconds;
+  function isAlive({ expiresAt = Infinity }: UpstreamTokens): boolean {
+    return expiresAt > now(clock);
   }
 
+  /** True if tokens need not be refreshed. */
   function isUsable(tokens: UpstreamTokens, rejected?: string): boolean {
-    return tokens.accessToken !== rejected &&
-      isAlive(tokens, UPSTREAM_MARGIN_SECONDS);
+    const { expiresAt = Infinity } = tokens;
+    const { refreshAt = expiresAt - UPSTREAM_MARGIN_SECONDS } = tokens;
+    return tokens.accessToken !== rejected && refreshAt > now(clock);
   }
 
-  /** Gives usable tokens: those found, or refreshed ones. */
+  /**
+   * Gives tokens that are good now: those found, or refreshed ones. If they are
+   * due but cannot be refreshed now, those found are used until they expire.
+   */
   async function valid(
     issuer: TokenIssuer,
     found: F,
@@ -77,9 +86,29 @@ export function leasedRefresh<F extends StoredTokens>(
   ): Promise<Refreshed> {
     const tokens = parseTokens(found);
     if (isUsable(tokens, options.rejected)) return { tokens };
+    try {
+      return await refreshShared(issuer, found, options);
+    } catch (error) {
+      if (!(error instanceof NotRefreshed)) throw error;
+      const isGood = tokens.accessToken !== options.rejected && isAlive(tokens);
+      if (isGood) return { tokens };
+      throw issuer.unavailable(error.cause);
+    }
+  }
+
+  /**
+   * Refreshes tokens together with all who need them now.
+   *
+   * @throws {NotRefreshed}
+   */
+  async function refreshShared(
+    issuer: TokenIssuer,
+    found: F,
+    options: RefreshOptions,
+  ): Promise<Refreshed> {
     const { id } = found;
     const failure = failures.find(id, found.tokens);
-    if (failure) throw issuer.unavailable(failure.cause);
+    if (failure) throw new NotRefreshed(undefined, failure);
     let refresh = refreshing.get(id);
     if (!refresh) {
       refresh = refreshOnce(issuer, found, options).finally(() => {
@@ -88,7 +117,7 @@ export function leasedRefresh<F extends StoredTokens>(
       });
       refreshing.set(id, refresh);
     }
-    return await wait(refresh, issuer, found);
+    return await wait(refresh, found);
   }
 
   async function refreshOnce(
@@ -160,11 +189,10 @@ export function leasedRefresh<F extends StoredTokens>(
         if (await isReplaced(leased)) return undefined;
         throw await issuer.end(error);
       }
-      // Releases the lease if possible, so that no one has to wait for its end.
-      await store.release(leased).catch(() => {});
+      await release(leased);
       if (!(error instanceof UpstreamError)) throw error;
       failures.note(leased.id, leased.tokens, error);
-      throw issuer.unavailable(error);
+      throw new NotRefreshed(undefined, { cause: error });
     }
     // A server that does not rotate sends no refresh token (RFC 6749 §6). The
     // id_token is kept too: a request that waits for this refresh at another
@@ -172,6 +200,18 @@ export function leasedRefresh<F extends StoredTokens>(
     const tokens = { ...refreshed };
     tokens.refreshToken ??= refreshToken;
     return await keep(issuer, leased, tokens, extraWrites);
+  }
+
+  /**
+   * Releases a lease, so that no one has to wait for its end; in the background
+   * while the database is away.
+   */
+  async function release(leased: F): Promise<void> {
+    const again = () =>
+      persist(() => store.release(leased), {
+        forMilliseconds: CLOSE_MILLISECONDS,
+      });
+    await store.release(leased).catch(() => background(again));
   }
 
   /**
@@ -212,13 +252,12 @@ export function leasedRefresh<F extends StoredTokens>(
   /** Waits no longer than a client would; the refresh goes on anyway. */
   async function wait<T>(
     refresh: Promise<T>,
-    issuer: TokenIssuer,
     { id, tokens }: F,
   ): Promise<T> {
     const late = Promise.withResolvers<never>();
     const timer = setTimeout(() => {
       failures.note(id, tokens);
-      late.reject(issuer.unavailable());
+      late.reject(new NotRefreshed());
     }, waitSeconds * 1000);
     try {
       return await Promise.race([refresh, late.promise]);

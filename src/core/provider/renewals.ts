@@ -34,6 +34,12 @@ export class Renewals<T> {
     if (latest) return latest.rejected === rejected ? latest.token : undefined;
     const token = renewNow();
     this.#latest.set(id, { rejected, token }, RENEWED_MILLISECONDS);
-    return await token;
+    try {
+      return await token;
+    } catch (error) {
+      // What failed is tried again: the service may only have been away.
+      if (this.#latest.get(id)?.token === token) this.#latest.delete(id);
+      throw error;
+    }
   }
 }

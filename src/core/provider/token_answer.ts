@@ -6,6 +6,7 @@
  * @see RFC 6749 §5
  * @module
  */
+import { secondsOfUse } from "../oauth/lifetimes.ts";
 import { misbehaved, UpstreamError, type UpstreamTokens } from "./provider.ts";
 import { readObject } from "./upstream_fetch.ts";
 
@@ -108,9 +109,10 @@ export function parseTokenAnswer(
       tokenType: token_type,
       refreshToken: text(answer.refresh_token),
       scope: text(answer.scope),
-      expiresAt: seconds > 0 && seconds <= MAX_LIFETIME_SECONDS
-        ? now + seconds
-        : undefined,
+      ...seconds > 0 && seconds <= MAX_LIFETIME_SECONDS && {
+        expiresAt: now + seconds,
+        refreshAt: now + secondsOfUse(seconds),
+      },
     },
     idToken: text(answer.id_token),
   };

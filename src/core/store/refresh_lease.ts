@@ -4,7 +4,7 @@
  * @module
  */
 import { REFRESH_LEASE_SECONDS } from "../oauth/lifetimes.ts";
-import type { Database, Found } from "../kv/database.ts";
+import type { Database, Entry, Found } from "../kv/database.ts";
 import { type Leasable, RecordLeases } from "../kv/record_leases.ts";
 
 /** Opens the leases of the tokens in a database. */
@@ -26,11 +26,13 @@ export function refreshLease(database: Database) {
       return await database.replace(found, { ...found.value, leaseUntil });
     },
 
-    /** Frees the lease without new tokens. */
+    /** Frees the lease without new tokens, whatever else was changed since. */
     async release(leased: Found<Leasable>): Promise<void> {
-      await database.replace(leased, {
-        ...leased.value,
-        leaseUntil: undefined,
+      const { key, value: { leaseUntil } } = leased;
+      await database.change(key, (transaction, { value }: Entry<Leasable>) => {
+        if (value && value.leaseUntil === leaseUntil) {
+          transaction.set(key, { ...value, leaseUntil: undefined });
+        }
       });
     },
 

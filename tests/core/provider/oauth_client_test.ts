@@ -56,6 +56,7 @@ Deno.test("refresh() reads a whole answer", async () => {
       refreshToken: "r",
       scope: "x y",
       expiresAt: Math.floor(Date.now() / 1000) + 60,
+      refreshAt: Math.floor(Date.now() / 1000) + 30,
     },
     idToken: "i",
   });

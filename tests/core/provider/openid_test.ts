@@ -174,7 +174,7 @@ Deno.test("redeem() tells the tokens and who it is", async () => {
     email: "ada@example.com",
     emailVerified: true,
   });
-  const { expiresAt, ...rest } = tokens;
+  const { expiresAt, refreshAt, ...rest } = tokens;
   assert.deepEqual(rest, {
     accessToken: "upstream-access",
     tokenType: "Bearer",
@@ -182,6 +182,7 @@ Deno.test("redeem() tells the tokens and who it is", async () => {
     scope: undefined,
   });
   assert.equal(expiresAt, Math.floor(Date.now() / 1000) + 3600);
+  assert.equal(refreshAt, Math.floor(Date.now() / 1000) + 3540);
   const { form } = fake.asked.find(({ url }) => url.pathname === "/token")!;
   assert.deepEqual(form, {
     grant_type: "authorization_code",

@@ -2,7 +2,11 @@
 import assert from "node:assert/strict";
 import { keyRing } from "../../../src/core/crypto/key_ring.ts";
 import { HttpError } from "../../../src/core/errors.ts";
-import { accountStore } from "../../../src/features/accounts/accounts.ts";
+import { placeAmong } from "../../../src/features/accounts/account_place.ts";
+import {
+  type AccountRecord,
+  accountStore,
+} from "../../../src/features/accounts/accounts.ts";
 import {
   accountVault,
   MAX_ACCOUNTS,
@@ -259,3 +263,38 @@ test.onDatabases("resealAll() seals everyone's keys and queued tokens with the f
     assert.match(await tokens.open(queued) ?? "", /gone/);
   }
 });
+
+/** A record of an account at the place of several. */
+function placed(
+  value: Partial<AccountRecord>,
+): Parameters<typeof placeAmong>[0][number] {
+  return {
+    key: ["account", ADA.subject, String(value.label)],
+    value: { ...ADA, ...value } as AccountRecord,
+    versionstamp: "1",
+  };
+}
+
+for (
+  const [before, label, now] of [
+    [{ label: "ada" }, "ada", undefined],
+    [{ label: "ada" }, "ada@acme", ["ada"]],
+    [{ label: undefined }, "ada", undefined],
+    [{ label: "ada", formerLabels: ["a"] }, "ada", ["a"]],
+    [{ label: "ada", formerLabels: ["a"] }, "ada@acme", ["ada", "a"]],
+    [
+      { label: "f", formerLabels: [..."edcba"] },
+      "g",
+      [..."fedcb"],
+    ],
+  ] as const
+) {
+  Deno.test(`an account that was ${before.label}, and is connected as ${label}, was called ${now ?? "nothing else"} before`, () => {
+    const there = [placed({ ...before, accountId: "1" })];
+    const account = { ...ADA, label, accountId: "1", several: true };
+    const place = placeAmong(there, account);
+    assert.equal(place.replaced, there[0]);
+    assert.equal(place.label, label);
+    assert.deepEqual(place.formerLabels, now);
+  });
+}

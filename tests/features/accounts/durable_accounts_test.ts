@@ -215,7 +215,7 @@ test.inMemory("durable work has new tokens after a sleep, and waits for its pers
   using time = new FakeTime();
   await using service = new TokenService();
   // Shorter than the margin: every use refreshes.
-  service.lifetime = 30;
+  service.lifetime = 1;
   const crm = service.declare();
   await using server = await startConnected(crm, {
     kv,

@@ -93,7 +93,7 @@ Deno.test("who did not allow all scopes sees which, can go there again, and is n
 
 Deno.test("scopes that a refresh gives no more are not shown any more", async () => {
   await using service = new TokenService();
-  service.lifetime = 30;
+  service.lifetime = 1;
   await using server = await start(service, { scopes: ["read", "write"] });
   const issuers = [service.origin];
   const visitor = await AccountVisitor.signIn(server, { issuers });

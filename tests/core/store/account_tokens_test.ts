@@ -1,0 +1,125 @@
+/** The tokens of accounts, and the lease under which they are refreshed. */
+import assert from "node:assert/strict";
+import { keyRing } from "../../../src/core/crypto/key_ring.ts";
+import { StorageError } from "../../../src/core/errors.ts";
+import { accountTokenStore } from "../../../src/features/accounts/account_tokens.ts";
+import { accountVault } from "../../../src/features/accounts/account_vault.ts";
+import { Database, isFound } from "../../../src/core/kv/database.ts";
+import { test } from "../../kit/databases.ts";
+import { OTHER_SECRETS_KEY, SECRETS_KEY } from "../../kit/key_service.ts";
+import { StalledKv } from "../../kit/stalled_kv.ts";
+import { until } from "../../kit/wait.ts";
+
+const ADA = {
+  subject: "github:ada",
+  service: "crm",
+  label: "ada@acme",
+  oauth: { application: "ours" },
+};
+
+const OLD = JSON.stringify({ accessToken: "old" });
+const NEW = JSON.stringify({ accessToken: "new" });
+
+/** A process on a database. */
+function open(kv: Deno.Kv, keys = [SECRETS_KEY]) {
+  const database = new Database(kv);
+  const sealing = keyRing(keys);
+  const vault = accountVault(database, { sealing, idleSeconds: 1000 });
+  const tokens = accountTokenStore(database, vault);
+  return {
+    database,
+    vault,
+    tokens,
+    /** Finds Ada's tokens as they are now. */
+    async find() {
+      const [found] = await vault.find(ADA.subject, true);
+      return (await tokens.find(found))!;
+    },
+  };
+}
+
+/** Two processes, one of which has the lease for Ada's tokens. */
+async function leasedIn(kv: Deno.Kv, other: Deno.Kv) {
+  const one = open(kv);
+  await one.vault.save(ADA, OLD, () => {});
+  const leased = (await one.tokens.lease(await one.find()))!;
+  const two = open(other);
+  assert.equal(await two.tokens.lease(await two.find()), undefined);
+  return { one, two, leased };
+}
+
+test.onDatabases("release() frees the lease, whatever was written into its record since", async ({ kv, other }) => {
+  const { one, two, leased } = await leasedIn(kv, other);
+  const found = await two.find();
+  assert.ok(await two.vault.noteRefusal(found, true));
+  await one.tokens.release(leased);
+  assert.ok(await two.tokens.lease(await two.find()));
+  // A late release is not that of another process's lease.
+  await kv.set(found.key, { ...found.value, leaseUntil: 1 });
+  await one.tokens.release(leased);
+  const entry = await kv.get<{ leaseUntil?: number }>(found.key);
+  assert.equal(entry.value?.leaseUntil, 1);
+});
+
+test.onDatabases("lease() takes at once a lease whose holder was answered that it has none", async ({ kv, other }) => {
+  const { one, two, leased } = await leasedIn(kv, other);
+  one.database.giveUp(leased);
+  await until(async () =>
+    await two.tokens.lease(await two.find()) !== undefined
+  );
+  await one.database.idle();
+});
+
+test.onDatabases("find() gives leased tokens that were sealed anew with a key that is not here, and no others", async ({ kv, other }) => {
+  const { one, leased } = await leasedIn(kv, other);
+  const { vault } = open(other, [OTHER_SECRETS_KEY, SECRETS_KEY]);
+  const reseal = async () => {
+    const [found] = await vault.find(ADA.subject, true);
+    assert.ok(await vault.reseal(found));
+  };
+  await reseal();
+  assert.equal((await one.tokens.find(leased))?.tokens, OLD);
+  const [found] = await vault.find(ADA.subject, true);
+  await vault.replace(found, NEW);
+  assert.equal(await one.tokens.find(leased), undefined);
+  // Without a lease they may be any.
+  const { leaseUntil: _, ...value } = leased.value;
+  assert.equal(await one.tokens.find({ ...leased, value }), undefined);
+});
+
+test.onDatabases("end() notes a refusal of the last tokens, whatever else was written since, and none of new ones", async ({ kv, other }) => {
+  const { one, two, leased } = await leasedIn(kv, other);
+  const refusedAt = async () =>
+    (await two.vault.listOf(ADA.subject))[0].refusedAt;
+  const { get } = one.database;
+  one.database.get = async (key) => {
+    const entry = await get.call(one.database, key);
+    if (isFound(entry)) {
+      one.database.get = get;
+      const [found] = await two.vault.find(ADA.subject, true);
+      await two.database.replace(found, { ...found.value, usedAt: 1 });
+    }
+    return entry as never;
+  };
+  await one.tokens.end(leased);
+  assert.notEqual(await refusedAt(), undefined);
+  assert.ok(await two.vault.replace(await two.find(), NEW));
+  await one.tokens.end(leased);
+  assert.equal(await refusedAt(), undefined);
+  assert.equal((await two.find()).tokens, NEW);
+});
+
+test.onDatabases("forgetAllOf() ends an account for good, also for a save before that is carried out after it", async ({ kv, other }) => {
+  const stalled = new StalledKv(kv);
+  const database = new Database(stalled.kv, { deadlineMilliseconds: 50 });
+  const sealing = keyRing([SECRETS_KEY]);
+  const vault = accountVault(database, { sealing, idleSeconds: 1000 });
+  stalled.beginAtCommit();
+  await assert.rejects(vault.save(ADA, OLD, () => {}), StorageError);
+  const two = open(other);
+  await two.vault.save(ADA, NEW, () => {});
+  assert.equal(await two.vault.forgetAllOf(ADA.subject), 1);
+  await stalled.end();
+  assert.deepEqual(await two.vault.find(ADA.subject, true), []);
+  await database.idle();
+});
