@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { HttpError } from "../../errors.ts";
 import type { AccessTokenStore } from "../../store/access_tokens.ts";
 import type { AccountStore } from "../../../features/accounts/accounts.ts";
 import type { AccountSessionStore } from "../../../features/account_page/account_sessions.ts";
@@ -43,6 +44,9 @@ function printCopied(value: unknown): string {
     2,
   );
 }
+
+/** The most times that an erasure begins again. */
+const MAX_ROUNDS = 5;
 
 /** The stores in which something is kept about a person. */
 interface PersonStores {
@@ -127,6 +131,39 @@ export function personData(stores: PersonStores) {
     };
   }
 
+  /** True if a person has signed in, or connected anything, since all ended. */
+  async function hasSignedIn(subject: string): Promise<boolean> {
+    const left = await Promise.all([
+      accountSessions.listOf(subject),
+      stores.accounts.listOf(subject),
+      grants.listOpen(subject),
+      waits.listKept(subject),
+    ]);
+    return left.some(({ length }) => length > 0);
+  }
+
+  async function eraseOnce(subject: string): Promise<EndedCounts> {
+    const counts = await endSubject(subject, stores);
+    const bindings = await bindingsOf(subject);
+    for await (const kept of grants.kept(subject)) {
+      for (const grant of kept) bindings.add(bindingOf(grant));
+      // From here on, calls that still run store nothing more for these grants.
+      await markErased(database, kept.map(({ id }) => id));
+    }
+    for (const binding of bindings) {
+      await tasks.forgetAllOf(binding);
+      await sessions.forgetAllOf(binding);
+    }
+    await connections.forget(subject);
+    await accessTokens.forget(subject);
+    await waits.forgetAllOf(subject);
+    await grants.unlist([{ subject }]);
+    await grants.forget(subject);
+    // The person may have signed in meanwhile.
+    await accountSessions.closeAllOf(subject);
+    return counts;
+  }
+
   return {
     gather,
 
@@ -161,30 +198,24 @@ export function personData(stores: PersonStores) {
     },
 
     /**
-     * Ends everything of a person, and deletes what is kept about them. After a
-     * failure it can be repeated, because the list of grants is deleted last.
+     * Ends everything of a person, and deletes what is kept about them. Who signs
+     * in meanwhile may connect an account or an app again, so that is repeated
+     * until no sign-in is left. After a failure it can be repeated, because the
+     * list of grants is deleted last.
+     *
+     * @throws {HttpError} 503 while they sign in again and again
      */
     async erase(subject: string): Promise<EndedCounts> {
-      const counts = await endSubject(subject, stores);
-      const bindings = await bindingsOf(subject);
-      for await (const kept of grants.kept(subject)) {
-        for (const grant of kept) bindings.add(bindingOf(grant));
-        // From here on, calls that still run store nothing more for these
-        // grants.
-        await markErased(database, kept.map(({ id }) => id));
+      const counts = { grants: 0, accounts: 0 };
+      for (let round = 0; round < MAX_ROUNDS; round++) {
+        const ended = await eraseOnce(subject);
+        counts.grants += ended.grants;
+        counts.accounts += ended.accounts;
+        if (!await hasSignedIn(subject)) return counts;
       }
-      for (const binding of bindings) {
-        await tasks.forgetAllOf(binding);
-        await sessions.forgetAllOf(binding);
-      }
-      await connections.forget(subject);
-      await accessTokens.forget(subject);
-      await waits.forgetAllOf(subject);
-      await grants.unlist([{ subject }]);
-      await grants.forget(subject);
-      // The person may have signed in meanwhile.
-      await accountSessions.closeAllOf(subject);
-      return counts;
+      throw new HttpError(503, "There were sign-ins meanwhile: try again", {
+        headers: { "retry-after": "5" },
+      });
     },
   };
 }
