@@ -31,13 +31,12 @@ export function dataPart(services: AuthServices): AccountPart {
   /** Names the services at which a person's keys and tokens stay good. */
   async function unrevokedServices(subject: string): Promise<string[]> {
     const own = await accounts.listOf(subject);
-    const unrevoked = own.filter((account) => !isRevocable(account, services));
-    return [
-      ...new Set(unrevoked.map(({ service }) => {
-        const known = accountServices.get(service);
-        return known ? titleOf(known) : service;
-      })),
-    ];
+    const titles = await Promise.all(own.map(async (account) => {
+      if (await isRevocable(account, services)) return [];
+      const known = accountServices.get(account.service);
+      return [known ? titleOf(known) : account.service];
+    }));
+    return [...new Set(titles.flat())];
   }
 
   return {

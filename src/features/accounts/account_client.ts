@@ -47,7 +47,7 @@ export interface AccountClient {
   /** Names application and service: tokens of others are not used. */
   readonly id: string;
   /** True if {@linkcode revoke} tells the service of the end of tokens. */
-  readonly revokes: boolean;
+  canRevoke(): Promise<boolean>;
   authorizationUrl(request: UpstreamRequest): Promise<URL>;
   /** Checks the `iss` of an answer, where the service has one. */
   checkIssuer(issuer: string | undefined): Promise<void>;
@@ -131,8 +131,11 @@ export function accountClient(
     id: fingerprint(
       JSON.stringify([name, clientId, issuer, service.token, api]),
     ),
-    revokes: !quirks.cannotRevoke &&
-      (quirks.revoke ?? discover ?? service.revoke) !== undefined,
+
+    async canRevoke() {
+      if (quirks.cannotRevoke || quirks.revoke) return !quirks.cannotRevoke;
+      return (await findServer()).revocation_endpoint !== undefined;
+    },
 
     async authorizationUrl(request) {
       const server = await findServer();

@@ -40,19 +40,22 @@ export function accountRevocation({ sealing, clients, database, log }: {
     if (client?.id !== application) {
       throw new Error("This server has no such application at the service");
     }
-    const text = client.revokes ? await tokens.open(taken) : undefined;
-    if (text === undefined) return;
     // One that does not answer holds up the revocations of no other.
     const silence = performance.now() - (silent.get(service) ?? -Infinity);
     if (silence < SILENT_MILLISECONDS) {
       throw new Error(`${service} has not answered just now`);
     }
-    await client.revoke(JSON.parse(text)).catch((error) => {
+    try {
+      const text = await client.canRevoke()
+        ? await tokens.open(taken)
+        : undefined;
+      if (text !== undefined) await client.revoke(JSON.parse(text));
+    } catch (error) {
       const kind = error instanceof UpstreamError ? error.kind : undefined;
       if (kind === "unavailable") silent.set(service, performance.now());
       // The service does not know them any more.
       if (kind !== "dead") throw error;
-    });
+    }
   }
 
   async function attempt(found: Queued): Promise<void> {

@@ -34,7 +34,7 @@ export function accountsPart(services: AuthServices): AccountPart {
       );
       return AccountsSection({
         ...form,
-        accounts: own.map((account) => {
+        accounts: await Promise.all(own.map(async (account) => {
           const { tool } = account.usedBy ?? {};
           const service = accountServices.get(account.service);
           return {
@@ -42,10 +42,10 @@ export function accountsPart(services: AuthServices): AccountPart {
             title: service ? titleOf(service) : account.service,
             isConnectable: on.some(({ name }) => name === account.service),
             unnamed: unnamedScopes(account.scopes ?? [], account.given),
-            isRevoked: isRevocable(account, services),
+            isRevoked: await isRevocable(account, services),
             toolTitle: tool && services.titleOf(tool),
           };
-        }),
+        })),
         off: off.map(titleOf),
         offered: on
           .map(({ name, title = name, several }) => {
@@ -59,14 +59,17 @@ export function accountsPart(services: AuthServices): AccountPart {
   };
 }
 
-/** True if this server can tell an account's service that its tokens end. */
-export function isRevocable(
+/**
+ * True if this server can tell an account's service that its tokens end. False
+ * where that cannot be known now: its person is told to end them there too.
+ */
+export async function isRevocable(
   { service, application }: ListedAccount,
   { accountClients, vault }: AuthServices,
-): boolean {
+): Promise<boolean> {
   const client = accountClients.get(service);
-  return vault !== undefined && client?.revokes === true &&
-    client.id === application;
+  const isOurs = vault && client && client.id === application;
+  return isOurs ? await client.canRevoke().catch(() => false) : false;
 }
 
 /** Makes the endpoint that disconnects an account of the person. */

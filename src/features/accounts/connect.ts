@@ -134,6 +134,14 @@ export function connectEndpoints(services: AuthServices) {
     return await visits.goOn(c, visit, found.value.label);
   }
 
+  /** A map: an answer may have the name of any member of an object. */
+  const acts = new Map(Object.entries({
+    connect,
+    again: tryAgain,
+    back: goBack,
+    "go-on": letGoOn,
+  }));
+
   return {
     /** Answers `GET /connect/:name`. */
     async show(c: Context): Promise<Response> {
@@ -167,7 +175,7 @@ export function connectEndpoints(services: AuthServices) {
       return page(c, content, { forms: formsOf(found) });
     },
 
-    /** Answers `POST /connect/:name`. */
+    /** Answers `POST /connect/:name`: any other answer connects nothing. */
     async answer(c: Context): Promise<Response> {
       const found = visits.find(c);
       // The tokens of an account that is not kept yet are longer than a key.
@@ -175,12 +183,7 @@ export function connectEndpoints(services: AuthServices) {
       signedIn.checkAllowed(person);
       const wait = await visits.findWait(form.get("w"), person, found.service);
       const visit = { ...found, person, wait };
-      const act = {
-        connect,
-        again: tryAgain,
-        back: goBack,
-        "go-on": letGoOn,
-      }[form.get("answer") ?? ""];
+      const act = acts.get(form.get("answer") ?? "");
       if (!act) {
         await authorization.discard(visit, form.get("checked"));
         if (wait) await answerConnecting(visit, "decline", services);

@@ -17,7 +17,7 @@ import {
 import type { Write } from "../../core/kv/transaction.ts";
 
 /** The time for which a process may try, before another one does. */
-const LEASE_SECONDS = 120;
+const LEASE_SECONDS = 40;
 
 /** The pauses between tries, in seconds: each is twice as long as the last. */
 const FIRST_PAUSE_SECONDS = 60;

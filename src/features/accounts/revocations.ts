@@ -1,6 +1,6 @@
 /**
  * The revocations that are due, which each process looks for: with its start,
- * once a minute, and after it has added some itself.
+ * three times a minute, and after it has added some itself.
  *
  * @module
  */
@@ -11,7 +11,8 @@ import { revocationQueue } from "./revocation_queue.ts";
 import { detached } from "../../core/telemetry/current.ts";
 import type { Plan } from "../../core/server/plan.ts";
 
-const POLL_MILLISECONDS = 60_000;
+/** With the lease of a process that has died, a minute. */
+const POLL_MILLISECONDS = 20_000;
 
 type Revoke = ReturnType<typeof accountRevocation>;
 
@@ -25,7 +26,7 @@ function revocationsOf(plan: Plan, database: Database): Revocations {
 }
 
 /**
- * Revokes what is due, once a minute from now on: by a timer, and with each
+ * Revokes what is due, three times a minute from now on: by a timer, and with each
  * request, because some platforms stop timers between requests.
  */
 export async function notice(plan: Plan, database: Database): Promise<void> {

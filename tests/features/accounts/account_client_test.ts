@@ -219,7 +219,7 @@ Deno.test("microsoft takes the tenants of its issuer, and no others", async () =
       await assertRefused(findAccount(), "misbehaved", /iss/);
     } else {
       assert.equal((await findAccount()).label, "ada@contoso.example");
-      assert.equal(client.revokes, false);
+      assert.equal(await client.canRevoke(), false);
     }
   }
 });
@@ -248,6 +248,21 @@ Deno.test("a service with an issuer is asked for what its metadata has, and its 
   const { findAccount } = await client.redeem({ ...SIGN_IN, issuer });
   assert.deepEqual(await findAccount(), {});
 });
+
+for (const endpoint of ["https://id.example/revoke", undefined]) {
+  Deno.test(`canRevoke() is ${endpoint !== undefined} of a service whose metadata has ${endpoint ?? "no endpoint for that"}, and not known while it is away`, async () => {
+    await using fake = serveOpenId({
+      metadata: { revocation_endpoint: endpoint },
+    });
+    const { origin: issuer } = fake;
+    const service = account("acme", { issuer, api: issuer });
+    const down = () => Promise.reject(new TypeError("connection refused"));
+    const away = accountClient(service, APPLICATION, down);
+    await assertRefused(away.canRevoke(), "unavailable", /./);
+    const client = accountClient(service, APPLICATION);
+    assert.equal(await client.canRevoke(), endpoint !== undefined);
+  });
+}
 
 Deno.test("tokens are those of one application at one service", () => {
   const api = "https://api.example";

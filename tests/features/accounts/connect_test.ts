@@ -288,6 +288,18 @@ Deno.test("who may no longer use the server connects nothing", async () => {
   assert.deepEqual(service.seen, []);
 });
 
+Deno.test("an answer with the name of a member of objects is one that connects nothing", async () => {
+  await using service = new KeyService("ada@acme");
+  await using server = await startConnected(service.key());
+  for (const answer of ["constructor", "__proto__", "toString"]) {
+    const visitor = await openConnect(server);
+    await visitor.press(PATH, { answer });
+    assert.equal(visitor.page.status, 200);
+    assert.equal(new URL(visitor.page.url).pathname, "/account/accounts");
+  }
+  assert.deepEqual(service.seen, []);
+});
+
 Deno.test("connecting again replaces the key", async () => {
   await using service = new KeyService("ada@acme", "ada@other");
   await using server = await startConnected(service.key());

@@ -1033,6 +1033,65 @@ for (const [name, endAccount] of Object.entries(ENDS)) {
   });
 }
 
+Deno.test("a revocation whose process is killed is told by another one within a minute", async () => {
+  using time = new MovedTime();
+  await using kv = await openTestKv();
+  await using service = new TokenService();
+  await using other = await start(service, { kv });
+  await using server = await start(service, { kv });
+  const visitor = await connect(await visit(server, service));
+  const killed = Promise.withResolvers<undefined>();
+  const arrived = Promise.withResolvers<void>();
+  service.answer = (_, path) => {
+    if (path !== "/revoke") return undefined;
+    service.answer = undefined;
+    arrived.resolve();
+    return killed.promise;
+  };
+  await visitor.look("/accounts");
+  // Its answer does not come before that of the service.
+  const pressed = visitor.press("/account/accounts/disconnect");
+  await arrived.promise;
+  await other.fetch("/health");
+  for (const seconds of [20, 20, 19]) {
+    time.tick(seconds);
+    await other.fetch("/health");
+  }
+  await until(() => service.grants[0].isEnded);
+  killed.resolve(undefined);
+  await pressed;
+});
+
+Deno.test("a page says that a service is told of the end of an account only where its metadata has a way to tell it", async () => {
+  for (const hasWay of [true, false]) {
+    await using service = new TokenService();
+    const { origin } = service;
+    service.answer = (_, path) =>
+      path === "/.well-known/openid-configuration"
+        ? Response.json({
+          issuer: origin,
+          authorization_endpoint: `${origin}/authorize`,
+          token_endpoint: `${origin}/token`,
+          ...hasWay && { revocation_endpoint: `${origin}/revoke` },
+        })
+        : undefined;
+    const crm = account("crm", {
+      issuer: origin,
+      api: `${origin}/api`,
+      scopes: ["read"],
+      check: service.declare().check,
+    });
+    const { environment } = service;
+    await using server = await startConnected(crm, { environment });
+    const visitor = await connect(await visit(server, service));
+    const words = await visitor.look("/accounts");
+    assert.equal(/is told that they end/.test(words), hasWay);
+    await visitor.signInToErase();
+    const data = await visitor.look("/data");
+    assert.equal(/your keys and tokens at/.test(data), !hasWay);
+  }
+});
+
 Deno.test("more scopes are asked for with the difference, and the old token stays until the new one is there", async () => {
   await using service = new TokenService();
   const kv = await Deno.openKv(":memory:");
