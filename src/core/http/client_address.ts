@@ -16,6 +16,8 @@ import {
 export interface ConnectionInfo {
   /** The peer of the connection. Rate limits use its `hostname`. */
   remoteAddr?: { hostname?: string };
+  /** Settles once the answer was sent, or cannot be. */
+  completed?: Promise<unknown>;
 }
 
 /**

@@ -53,6 +53,7 @@ export function mcpEndpoint(engine: GenerationEngine): McpEndpoint {
   const incoming = (request: Request, info?: ConnectionInfo): Incoming => ({
     request,
     peer: info?.remoteAddr?.hostname,
+    info,
   });
   return {
     post: (request, info) => post(engine, incoming(request, info)),

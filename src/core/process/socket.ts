@@ -5,6 +5,7 @@
  * @module
  */
 import { pause } from "../clock.ts";
+import { StalledError } from "../http/outgoing_body.ts";
 import type { Logger } from "../log/log.ts";
 
 /** Answers requests. */
@@ -86,7 +87,13 @@ export class Socket {
 
   #listen(hostname: string, port: number): Deno.NetAddr {
     const server = Deno.serve(
-      { hostname, port, reusePort: this.#reusePort, onListen() {} },
+      {
+        hostname,
+        port,
+        reusePort: this.#reusePort,
+        onListen() {},
+        onError: (error) => this.#onBrokenOff(error),
+      },
       this.#handler,
     );
     this.#servers.add(server);
@@ -96,6 +103,14 @@ export class Socket {
       (error) => this.#listenAgain(error),
     );
     return server.addr;
+  }
+
+  /** Logs that the body of an answer has failed; the handler never throws. */
+  #onBrokenOff(error: unknown): Response {
+    if (!(error instanceof StalledError)) {
+      this.#log.error("An answer was broken off", { error });
+    }
+    return new Response(null, { status: 500 });
   }
 
   async #listenAgain(error: unknown): Promise<void> {

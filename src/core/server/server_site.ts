@@ -12,7 +12,10 @@ import {
   openGate,
 } from "../auth/doors/gate.ts";
 import { HttpError } from "../errors.ts";
-import type { ConnectionInfo } from "../http/client_address.ts";
+import { clientAddress, type ConnectionInfo } from "../http/client_address.ts";
+import { outgoing } from "../http/outgoing_body.ts";
+import { networkKey } from "../mcp/exchange/caller_bound.ts";
+import { longAnswers, sendingTo } from "../mcp/exchange/long_messages.ts";
 import { type McpEndpoint, mcpEndpoint } from "../mcp/endpoint.ts";
 import type { WaitPages } from "../../features/questions/page_questions.ts";
 import { basePathOf } from "../net/url.ts";
@@ -78,10 +81,19 @@ export class ServerSite {
     info: ConnectionInfo,
   ): Promise<Response> {
     const { routes } = await this.app();
+    const { bodies, trustedProxies } = this.core.engine;
+    const { headers } = request;
+    const peer = info.remoteAddr?.hostname;
+    const address = clientAddress(peer, headers, trustedProxies);
+    const limitKey = networkKey(address);
+    longAnswers.checkCaller({ limitKey });
     const url = new URL(request.url);
-    if (url.pathname === path) return await routes.fetch(request, info);
+    const isSame = url.pathname === path;
     url.pathname = path;
-    return await routes.fetch(new Request(url, request), info);
+    return await outgoing(
+      await routes.fetch(isSame ? request : new Request(url, request), info),
+      () => sendingTo(limitKey, bodies, info),
+    );
   }
 
   async #loadGate(): Promise<Gate> {

@@ -24,7 +24,7 @@ const MAX_PREFETCHED_BYTES = 16_384;
  */
 export function admit(
   engine: Engine,
-  incoming: Pick<AdmittedRequest, "request" | "peer">,
+  incoming: Pick<AdmittedRequest, "request" | "peer" | "info">,
 ): MaybePromise<AdmittedRequest> {
   const { request } = incoming;
   const { catalogue, tasks } = engine;
@@ -46,13 +46,14 @@ export function admit(
 
 function admitAs(
   { catalogue }: Engine,
-  { request, peer }: Pick<AdmittedRequest, "request" | "peer">,
+  { request, peer, info }: Pick<AdmittedRequest, "request" | "peer" | "info">,
   authenticated: Authenticated,
   prefetched?: Prefetched,
 ): AdmittedRequest {
   return {
     request,
     peer,
+    info,
     version: request.headers.get("mcp-protocol-version"),
     authenticated,
     catalogue: catalogue.within(authenticated.caller.ceiling),

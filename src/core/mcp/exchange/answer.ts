@@ -7,6 +7,11 @@
 import type { JsonObject } from "../../json.ts";
 import type { Outcome } from "../../log/request.ts";
 import type { Task } from "../../../features/work/tasks.ts";
+import {
+  type Sending,
+  SHORT_ANSWER_BYTES,
+  wholeBody,
+} from "../../http/outgoing_body.ts";
 import { CORS_HEADERS } from "../../http/cors.ts";
 
 export type Answer =
@@ -41,6 +46,13 @@ const JSON_HEADERS: [string, string][] = [
   ...Object.entries(CORS_HEADERS),
 ];
 
+const encoder = new TextEncoder();
+
+/** True for a text that is counted while its client has not read it. */
+export function isLong(text: string | undefined): text is string {
+  return text !== undefined && text.length > SHORT_ANSWER_BYTES;
+}
+
 /** An answer as JSON text. Without a body where the client expects none. */
 export interface JsonAnswer {
   body?: string;
@@ -50,17 +62,22 @@ export interface JsonAnswer {
 }
 
 /**
- * Makes a JSON response. The constructor gets no more than necessary: Deno is
+ * Makes a JSON response, of which a long one is written as its client reads. The constructor gets no more than necessary: Deno is
  * slow with an `init`, and headers in it cost a native response with a
  * finalizer.
  */
 export function encode(
   { body, status = 200, headers: extra }: JsonAnswer,
+  call?: { readonly sending: Sending | undefined },
 ): Response {
+  const sending = isLong(body) ? call?.sending : undefined;
+  const bytes = sending && encoder.encode(body);
+  const sent = bytes ? wholeBody(bytes, sending) : body;
   const response = status === 200
-    ? new Response(body)
-    : new Response(body, { status });
+    ? new Response(sent)
+    : new Response(sent, { status });
   const { headers } = response;
+  if (bytes) headers.set("content-length", String(bytes.length));
   for (const [name, value] of JSON_HEADERS) headers.set(name, value);
   if (extra) {
     for (const [name, value] of Object.entries(extra)) headers.set(name, value);

@@ -20,6 +20,8 @@ import { CallExecution, CallWatch } from "./call_execution.ts";
 import type { Work } from "./work.ts";
 import { type LimitKey, limitKeyOf } from "./caller_bound.ts";
 import type { AdmittedRequest, Engine } from "./engine.ts";
+import type { Sending } from "../../http/outgoing_body.ts";
+import { sendingTo } from "./long_messages.ts";
 import { PendingResponse } from "./pending_response.ts";
 import { advise, reportTask, warn } from "./report.ts";
 import type { Running } from "./running.ts";
@@ -137,7 +139,13 @@ export abstract class Call implements Work, Running {
   }
 
   protected pendingResponse(): PendingResponse {
-    return new PendingResponse();
+    return new PendingResponse(false, this);
+  }
+
+  /** The way of the answer to the client. */
+  get sending(): Sending {
+    const { limitKey, engine: { bodies }, admitted: { info } } = this;
+    return sendingTo(limitKey, bodies, info);
   }
 
   async notify(method: string, params: JsonObject): Promise<void> {

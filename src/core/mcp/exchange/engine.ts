@@ -14,6 +14,7 @@ import type { BodyClock } from "../../net/body_bytes.ts";
 import type { Logger } from "../../log/log.ts";
 import type { CancellationStore } from "../../store/cancellations.ts";
 import type { ChangeStore } from "../../store/changes.ts";
+import type { ConnectionInfo } from "../../http/client_address.ts";
 import type { LedgerStore } from "../../../features/ledger/ledger.ts";
 import type { ReadReply, ReplyStore } from "../../store/replies.ts";
 import type { SessionStore } from "../../store/sessions.ts";
@@ -65,6 +66,8 @@ export interface AdmittedRequest {
   request: Request;
   /** The address of the request's connection. */
   peer?: string;
+  /** The connection, if it is known. */
+  info?: ConnectionInfo;
   /** `MCP-Protocol-Version`. */
   version: string | null;
   authenticated: Authenticated;

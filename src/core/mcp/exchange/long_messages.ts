@@ -1,10 +1,12 @@
 /**
- * The long messages of calls and tasks that this process works on, and a bound
- * on their memory.
+ * The long messages of calls and tasks that this process works on, the long
+ * answers that clients have not read yet, and a bound on the memory of each.
  *
  * @module
  */
 import { HttpError } from "../../errors.ts";
+import type { ConnectionInfo } from "../../http/client_address.ts";
+import type { Sending } from "../../http/outgoing_body.ts";
 import { CallerBound, type LimitKey } from "./caller_bound.ts";
 
 /** The most memory of the long messages of one caller, in bytes. */
@@ -32,7 +34,11 @@ export class LongMessages {
   #bytes = 0;
   /** The number of times that each holder was added. */
   #holds = new Map<MessageHolder, number>();
-  #bound = new CallerBound(MAX_BYTES_PER_CALLER, "long messages at a time", 1);
+  readonly #bound: CallerBound;
+
+  constructor(private readonly what = "long messages") {
+    this.#bound = new CallerBound(MAX_BYTES_PER_CALLER, `${what} at a time`, 1);
+  }
 
   /**
    * Checks that another message may be worked on. The last one of a caller, and
@@ -45,9 +51,19 @@ export class LongMessages {
     if (!messageBytes) return;
     const most = MAX_BYTES - (limitKey?.isMany ? RESERVED_BYTES : 0);
     if (this.#bytes >= most) {
-      throw new HttpError(503, "Too many long messages are worked on");
+      throw new HttpError(503, `Too many ${this.what} at a time`);
     }
     this.#bound.check(limitKey);
+  }
+
+  /** @throws {HttpError} 429 when a caller has too many bytes already */
+  checkCaller(caller: Pick<MessageHolder, "limitKey">): void {
+    // The key costs time.
+    if (this.#bytes > 0) this.#bound.check(caller.limitKey);
+  }
+
+  hasRoom(limitKey: LimitKey | undefined): boolean {
+    return this.#bound.hasRoom(limitKey);
   }
 
   /** Counts a message, once: a call and its task are one holder. */
@@ -78,3 +94,20 @@ export class LongMessages {
 
 /** The long messages of this process. */
 export const longMessages = new LongMessages();
+
+/** The long answers of this process that are not sent yet. */
+export const longAnswers = new LongMessages("unread long answers");
+
+/** Gives the sending of an answer, whose bytes count for a caller. */
+export function sendingTo(
+  limitKey: LimitKey,
+  clock: Sending["clock"],
+  info: ConnectionInfo | undefined,
+): Sending {
+  return {
+    clock,
+    completed: info?.completed,
+    count: (bytes) => longAnswers.count(limitKey, bytes),
+    hasRoom: () => longAnswers.hasRoom(limitKey),
+  };
+}

@@ -6,6 +6,7 @@
  * @see MCP 2025-11-25, Transports, Sending Messages to the Server
  */
 import { CORS_HEADERS } from "../../http/cors.ts";
+import { OutgoingBody, type Sending } from "../../http/outgoing_body.ts";
 import { encode, type JsonAnswer } from "./answer.ts";
 
 const STREAM_HEADERS: [string, string][] = [
@@ -25,9 +26,6 @@ const ROOM_BYTES = 64 * 1024;
 /** The unread bytes beyond which a stream is abandoned. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
-/** The time after which a sender no longer waits for a stalled reader. */
-const STALL_MILLISECONDS = 30_000;
-
 /** A response that may still become either a JSON object or a stream. */
 export class PendingResponse {
   /** Settles with the first byte: when the stream opens or everything ends. */
@@ -36,23 +34,22 @@ export class PendingResponse {
   onGone: () => void = () => {};
   /** The time of the last byte on the stream, by `performance.now()`. */
   lastSentMilliseconds = -Infinity;
-  /** True if the client left too much unread for too long. */
+  /** True if the client left too much unread, or anything for too long. */
   isStalled = false;
   /** True if nothing more can be sent. */
   hasEnded = false;
   #resolve!: (response: Response) => void;
-  #stream?: ReadableStreamDefaultController<Uint8Array>;
-  /** True once the stream is closed: by the client, or after its last chunk. */
-  #isClosed = false;
-  /** True if the reader waits for a chunk. */
-  #isWanted = false;
-  #queue: Uint8Array[] = [];
-  #queuedBytes = 0;
-  #stalling?: ReturnType<typeof setTimeout>;
+  #stream?: OutgoingBody;
   #room?: PromiseWithResolvers<void>;
 
-  /** @param isShared true for the requests of a batch */
-  constructor(private readonly isShared = false) {
+  /**
+   * @param isShared true for the requests of a batch
+   * @param call the call that it answers, or the batch
+   */
+  constructor(
+    private readonly isShared = false,
+    private readonly call?: { readonly sending: Sending },
+  ) {
     this.response = new Promise((resolve) => this.#resolve = resolve);
   }
 
@@ -68,17 +65,18 @@ export class PendingResponse {
   /** Makes the response a stream, if it is not one yet. */
   open(): void {
     if (this.#stream || this.hasEnded) return;
-    const body = new ReadableStream<Uint8Array>({
-      start: (controller) => {
-        this.#stream = controller;
+    this.#stream = new OutgoingBody(this.call?.sending, {
+      taken: () => this.#freeRoom(),
+      gone: (isStalled) => {
+        this.isStalled ||= isStalled;
+        const wasOpen = !this.hasEnded;
+        this.hasEnded = true;
+        this.#freeRoom();
+        if (wasOpen) this.onGone();
       },
-      pull: () => {
-        this.#isWanted = true;
-        this.#flow();
-      },
-      cancel: () => this.#leave(),
-    }, { highWaterMark: 0 });
-    this.#resolve(new Response(body, { headers: STREAM_HEADERS }));
+    });
+    const headers = STREAM_HEADERS;
+    this.#resolve(new Response(this.#stream.stream, { headers }));
     this.comment();
   }
 
@@ -86,9 +84,13 @@ export class PendingResponse {
   async send(message: string): Promise<void> {
     this.open();
     if (this.hasEnded) return;
-    if (this.#queuedBytes > MAX_BYTES) return this.#abandon();
+    const stream = this.#stream!;
+    const { queuedBytes } = stream;
+    const isOver = queuedBytes > ROOM_BYTES &&
+      this.call?.sending.hasRoom() === false;
+    if (queuedBytes > MAX_BYTES || isOver) return stream.abandon();
     this.#write(event(message));
-    if (this.#queuedBytes > ROOM_BYTES) {
+    if (stream.queuedBytes > ROOM_BYTES) {
       await (this.#room ??= Promise.withResolvers()).promise;
     }
   }
@@ -97,7 +99,7 @@ export class PendingResponse {
   comment(): void {
     if (!this.#stream || this.hasEnded) return;
     // Comments do not pile up for a client that reads nothing.
-    if (this.#queuedBytes < ROOM_BYTES) this.#write(COMMENT);
+    if (this.#stream.queuedBytes < ROOM_BYTES) this.#write(COMMENT);
   }
 
   /** Ends the response; without a body, for a client that cancelled. */
@@ -106,79 +108,25 @@ export class PendingResponse {
     const { body } = answer;
     if (body === undefined) this.open();
     this.hasEnded = true;
-    if (!this.#stream) return this.#resolve(encode(answer));
+    if (!this.#stream) return this.#resolve(encode(answer, this.call));
     if (body !== undefined) this.#write(event(body));
-    this.#flow();
+    this.#stream.end();
   }
 
-  #write(chunk: Uint8Array): void {
+  #write(chunk: Uint8Array<ArrayBuffer>): void {
     this.lastSentMilliseconds = performance.now();
-    this.#queue.push(chunk);
-    this.#queuedBytes += chunk.length;
-    this.#flow();
-    this.#expectReader();
+    this.#stream!.write(chunk);
   }
 
-  /** Gives a reader that waits the next chunk. Closes after the last. */
-  #flow(): void {
-    const chunk = this.#isWanted ? this.#queue.shift() : undefined;
-    if (chunk) {
-      this.#isWanted = false;
-      this.#queuedBytes -= chunk.length;
-      // The client reads, so its time for the next chunk begins again.
-      this.#stopExpecting();
-      if (this.#queuedBytes <= ROOM_BYTES) this.#freeRoom();
-      else this.#expectReader();
-      this.#stream!.enqueue(chunk);
-    }
-    if (this.hasEnded && this.#queue.length === 0 && !this.#isClosed) {
-      this.#isClosed = true;
-      this.#stream!.close();
-    }
-  }
-
-  /** Ends the response of a client that has left, and calls `onGone`. */
-  #leave(): void {
-    const wasOpen = !this.hasEnded;
-    this.#drop();
-    if (wasOpen) this.onGone();
-  }
-
-  /** Abandons the stream of a client that reads nothing; its queue is dropped. */
-  #abandon(): void {
-    this.isStalled = true;
-    this.#stream!.error(new Error("The client stopped reading"));
-    this.#leave();
-  }
-
-  /** Empties the queue, so that no sender waits for room. */
-  #drop(): void {
-    this.#isClosed = true;
-    this.hasEnded = true;
-    this.#queue = [];
-    this.#queuedBytes = 0;
-    this.#freeRoom();
-  }
-
-  /** Gives a reader that left too much unread some time to go on. */
-  #expectReader(): void {
-    if (this.#queuedBytes <= ROOM_BYTES) return;
-    this.#stalling ??= setTimeout(() => this.#abandon(), STALL_MILLISECONDS);
-  }
-
-  #stopExpecting(): void {
-    clearTimeout(this.#stalling);
-    this.#stalling = undefined;
-  }
-
+  /** Lets senders go on, once there is room. */
   #freeRoom(): void {
-    this.#stopExpecting();
+    if (!this.hasEnded && this.#stream!.queuedBytes > ROOM_BYTES) return;
     this.#room?.resolve();
     this.#room = undefined;
   }
 }
 
 /** Prints a server-sent event; JSON text has no line breaks to escape. */
-function event(message: string): Uint8Array {
+function event(message: string): Uint8Array<ArrayBuffer> {
   return encoder.encode(`event: message\ndata: ${message}\n\n`);
 }

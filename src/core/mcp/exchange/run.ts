@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { type Answer, encode, type Ending } from "./answer.ts";
+import { type Answer, encode, type Ending, isLong } from "./answer.ts";
 import type { Call } from "./call.ts";
 import { check } from "./check.ts";
 import { printAddress } from "../../net/address.ts";
@@ -21,6 +21,7 @@ import {
 import { STATELESS_REVISION } from "../../protocol/revisions.ts";
 import type { AdmittedRequest, Engine } from "./engine.ts";
 import { answerFailure, type Failure } from "./failure.ts";
+import { longAnswers } from "./long_messages.ts";
 import { aboutOf } from "./report.ts";
 import {
   handOverResult,
@@ -41,11 +42,14 @@ export function respond<C extends Call>(
   const ending = run(call, method);
   if (!(ending instanceof Promise)) {
     if (ending.body !== undefined && !call.startedResponse) {
-      return encode(ending);
+      return encode(ending, call);
     }
     call.response.end(ending);
-  } else {
+  } else if (call.execution.hasEnded) {
     ending.then((ending) => call.response.end(ending));
+  } else {
+    // At once, so that a long answer is counted before the next is checked.
+    call.execution.onEnding = (ending) => call.response.end(ending);
   }
   return call.response.response;
 }
@@ -92,12 +96,20 @@ export function settle(call: Call, answer: Answer): void {
   let ending: Ending;
   try {
     ending = endingOf(call, answer);
+    checkLong(call, ending);
   } catch (error) {
     // A question may contain a value that JSON cannot express.
     ending = failedEnding(call, error);
   }
   if ("task" in answer) execution.taskId = answer.task.taskId;
   execution.end(ending);
+}
+
+/** @throws {HttpError} when its caller leaves too many long answers unread */
+function checkLong(call: Call, { body }: Ending): void {
+  if (!isLong(body)) return;
+  const { limitKey } = call;
+  longAnswers.check({ limitKey, messageBytes: body.length });
 }
 
 function endingOf(call: Call, answer: Answer): Ending {
@@ -151,7 +163,7 @@ function errorEnding(
 
 /** An HTTP request before its message is a call. */
 export interface Incoming
-  extends Pick<AdmittedRequest, "request" | "peer" | "operation"> {
+  extends Pick<AdmittedRequest, "request" | "peer" | "info" | "operation"> {
   /** True in a batch, where the HTTP status is sent before. */
   readonly inBand?: boolean;
   id?: RequestId;

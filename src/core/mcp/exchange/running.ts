@@ -14,7 +14,11 @@ import type { RequestId } from "../../protocol/messages.ts";
 import { detached } from "../../telemetry/current.ts";
 import { CallerBound } from "./caller_bound.ts";
 import { HttpError } from "../../errors.ts";
-import { longMessages, type MessageHolder } from "./long_messages.ts";
+import {
+  longAnswers,
+  longMessages,
+  type MessageHolder,
+} from "./long_messages.ts";
 
 const BEAT_MILLISECONDS = 200;
 
@@ -93,11 +97,12 @@ export class RunningCalls {
    * Checks a call before it runs, without adding it: most calls end at once,
    * and are never added.
    *
-   * @throws {HttpError} 429 when its caller has too many, or too many bytes of
-   * long messages; 503 when the process has too many bytes
+   * @throws {HttpError} 429 when its caller has too many, too many bytes of long
+   * messages, or of answers that were not read; 503 when the process has too many bytes
    */
   check(call: MessageHolder): void {
     longMessages.check(call);
+    longAnswers.checkCaller(call);
     if (this.#running.size < MAX_CALLS_PER_CALLER) return;
     this.#bound.check(call.limitKey);
   }

@@ -9,6 +9,8 @@ import { isObject } from "../../json.ts";
 import { telemetry } from "../../telemetry/current.ts";
 import { emptyResponse, encode, type Ending } from "../exchange/answer.ts";
 import type { AdmittedRequest } from "../exchange/engine.ts";
+import { limitKeyOf } from "../exchange/caller_bound.ts";
+import { sendingTo } from "../exchange/long_messages.ts";
 import { PendingResponse } from "../exchange/pending_response.ts";
 import { type Incoming, refuse, run } from "../exchange/run.ts";
 import {
@@ -45,7 +47,10 @@ export async function serveBatch(
 ): Promise<Response> {
   const found = await findSessionOf(engine, values, admitted);
   if (!values.some(wantsResponse)) return await take(engine, values, found);
-  const response = new PendingResponse(true);
+  const limitKey = limitKeyOf(admitted, engine.trustedProxies);
+  const response = new PendingResponse(true, {
+    sending: sendingTo(limitKey, engine.bodies, admitted.info),
+  });
   const done: string[] = [];
 
   async function serveOne(value: unknown): Promise<void> {

@@ -73,6 +73,7 @@ function callOf({
     (level: string) => (_message: string, { outcome, tool, error }: Json) =>
       told.push([level, outcome ?? error.message, tool]);
   const engine = {
+    bodies: { begin() {}, end() {} },
     running: { check, add() {}, delete() {} },
     limits: { charge },
     log: {

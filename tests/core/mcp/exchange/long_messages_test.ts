@@ -65,3 +65,15 @@ Deno.test("add() counts a message once for a call and its task, until both have 
   messages.delete(first);
   assert.equal(fill(messages, "ada").added.length, 1);
 });
+
+Deno.test("checkCaller() refuses whoever has too much already, and no one else", () => {
+  const answers = new LongMessages();
+  answers.count({ name: "ada", isMany: false }, 32 * MIB - 1);
+  answers.checkCaller(holderOf("ada"));
+  answers.count({ name: "ada", isMany: false }, 1);
+  assert.throws(() => answers.checkCaller(holderOf("ada")), { status: 429 });
+  answers.checkCaller(holderOf("bob"));
+  assert(!answers.hasRoom({ name: "ada", isMany: false }));
+  answers.count({ name: "ada", isMany: false }, -1);
+  answers.checkCaller(holderOf("ada"));
+});

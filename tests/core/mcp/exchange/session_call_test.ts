@@ -20,6 +20,7 @@ function oneCall(isLive = true) {
       }),
   };
   const engine = {
+    bodies: { begin() {}, end() {} },
     clock: Date.now,
     log: { isEnabledFor: () => false },
     replies,

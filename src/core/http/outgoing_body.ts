@@ -1,0 +1,253 @@
+/**
+ * The body of an answer on its way to its client. Deno takes 64 KiB of it and
+ * one piece more than the client has read, so the rest waits here: its bytes
+ * are counted until the answer was sent, and a client that takes nothing for a
+ * minute loses it. Deno cannot close the connection of such a client, so its
+ * last bytes stay counted until the client leaves.
+ *
+ * @module
+ */
+import type { BodyClock, TimedBody } from "../net/body_bytes.ts";
+
+/** The time for which a client may take nothing. */
+const STALL_SECONDS = 60;
+
+const PIECE_BYTES = 32 * 1024;
+
+/** The most bytes that a connection keeps besides those that wait here. */
+const MAX_KEPT_BYTES = 512 * 1024;
+
+/**
+ * The longest answer that is sent as it is and not counted: Deno needs as much
+ * for its request. A stream would make a call a third dearer.
+ */
+export const SHORT_ANSWER_BYTES = 16 * 1024;
+
+/** The reason why an answer was broken off: its client does not read it. */
+export class StalledError extends Error {
+  constructor() {
+    super("The client stopped reading");
+  }
+}
+
+/** The server's side of an answer that is being sent. */
+export interface Sending {
+  readonly clock: BodyClock;
+  /** Settles once the answer was sent, or cannot be; if the runtime says so. */
+  readonly completed?: Promise<unknown>;
+  /** Counts more bytes for the caller, or less if they are negative. */
+  count(bytes: number): void;
+  /** True unless the caller leaves too much unread. */
+  hasRoom(): boolean;
+}
+
+/** A body that is written as its client reads. */
+export class OutgoingBody {
+  readonly stream: ReadableStream<Uint8Array<ArrayBuffer>>;
+  /** The bytes that wait here. */
+  queuedBytes = 0;
+  /** True once nothing more can be written. */
+  hasEnded = false;
+  #queue: Uint8Array<ArrayBuffer>[] = [];
+  #takenBytes = 0;
+  #countedBytes = 0;
+  #isWanted = false;
+  /** True once the stream is closed. */
+  #isClosed = false;
+  #isSent = false;
+  #controller!: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>;
+  readonly #timed: TimedBody = {
+    seconds: STALL_SECONDS,
+    giveUp: () => this.abandon(),
+  };
+
+  constructor(
+    private readonly sending: Sending | undefined,
+    private readonly on: {
+      /** Called when the client wants more than there is. */
+      wanted?(): void;
+      /** Called when the client has taken a piece. */
+      taken?(): void;
+      /** Called when the client has left, or has stalled, before the end. */
+      gone?(isStalled: boolean): void;
+    } = {},
+  ) {
+    this.stream = new ReadableStream({
+      start: (controller) => {
+        this.#controller = controller;
+      },
+      pull: () => {
+        this.#isWanted = true;
+        this.sending?.clock.end(this.#timed);
+        this.#flow();
+      },
+      cancel: () => this.#leave(false),
+    }, { highWaterMark: 0 });
+    sending?.clock.begin(this.#timed);
+    const onSent = () => {
+      this.#isSent = true;
+      this.#count();
+    };
+    sending?.completed?.then(onSent, onSent);
+  }
+
+  write(chunk: Uint8Array<ArrayBuffer>): void {
+    if (this.hasEnded) return;
+    this.#queue.push(chunk);
+    this.queuedBytes += chunk.length;
+    this.#flow();
+  }
+
+  end(): void {
+    this.hasEnded = true;
+    this.#flow();
+  }
+
+  /**
+   * Drops the rest and breaks the answer off.
+   *
+   * @param error the reason; by default that the client does not read
+   */
+  abandon(error: unknown = new StalledError()): void {
+    if (this.#isClosed) return;
+    this.#controller.error(error);
+    this.#leave(error instanceof StalledError);
+  }
+
+  /** Gives a client that waits the next piece, and closes after the last. */
+  #flow(): void {
+    if (this.#isWanted && this.#queue.length > 0) {
+      const piece = this.#nextPiece();
+      this.#isWanted = false;
+      this.queuedBytes -= piece.length;
+      this.#takenBytes += piece.length;
+      this.sending?.clock.begin(this.#timed);
+      this.on.taken?.();
+      this.#controller.enqueue(piece);
+    }
+    if (this.hasEnded && this.#queue.length === 0 && !this.#isClosed) {
+      this.#close();
+      this.#controller.close();
+    }
+    this.#count();
+    if (this.#isWanted && !this.hasEnded) this.on.wanted?.();
+  }
+
+  #nextPiece(): Uint8Array<ArrayBuffer> {
+    const [first] = this.#queue;
+    if (first.length <= PIECE_BYTES) this.#queue.shift();
+    else this.#queue[0] = first.subarray(PIECE_BYTES);
+    // A view would keep all of it, until Deno has sent this piece.
+    return first.buffer.byteLength <= PIECE_BYTES
+      ? first
+      : first.slice(0, PIECE_BYTES);
+  }
+
+  #leave(isStalled: boolean): void {
+    const wasOpen = !this.hasEnded;
+    this.hasEnded = true;
+    this.#queue = [];
+    this.queuedBytes = 0;
+    this.#close();
+    this.#count();
+    if (wasOpen) this.on.gone?.(isStalled);
+  }
+
+  #close(): void {
+    this.#isClosed = true;
+    this.sending?.clock.end(this.#timed);
+    if (!this.sending?.completed) this.#isSent = true;
+  }
+
+  #count(): void {
+    const kept = this.#isClosed
+      ? Math.min(this.#takenBytes, MAX_KEPT_BYTES)
+      : 0;
+    const bytes = this.#isSent ? 0 : this.queuedBytes + kept;
+    if (bytes === this.#countedBytes) return;
+    this.sending?.count(bytes - this.#countedBytes);
+    this.#countedBytes = bytes;
+  }
+}
+
+/** Makes the body of a whole answer. */
+export function wholeBody(
+  bytes: Uint8Array<ArrayBuffer>,
+  sending: Sending,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const body = new OutgoingBody(sending);
+  body.write(bytes);
+  body.end();
+  return body.stream;
+}
+
+/**
+ * Gives the response of a route a body that is written as its client reads,
+ * unless all of it is there and short.
+ */
+export async function outgoing(
+  response: Response,
+  sending: () => Sending,
+): Promise<Response> {
+  if (response.body === null) return response;
+  const { status, statusText, headers } = response;
+  const init = { status, statusText, headers };
+  const reader = response.body.getReader();
+  const pieces: Uint8Array<ArrayBuffer>[] = [];
+  let size = 0;
+  let reading = reader.read();
+  // The body of a `Response` that was made of a text has one piece.
+  while (pieces.length < 2) {
+    const found = await Promise.race([reading, aFewTurns()]);
+    if (found === undefined) break;
+    if (found.done) {
+      const [bytes = new Uint8Array()] = pieces;
+      if (size <= SHORT_ANSWER_BYTES) return new Response(bytes, init);
+      const whole = new Response(wholeBody(bytes, sending()), init);
+      whole.headers.set("content-length", String(size));
+      return whole;
+    }
+    pieces.push(found.value);
+    size += found.value.length;
+    reading = reader.read();
+  }
+  return new Response(passedOn({ pieces, reading, reader }, sending()), init);
+}
+
+/** Waits as long as the bytes of a `Response` need that are there already. */
+async function aFewTurns(): Promise<undefined> {
+  for (let turn = 0; turn < 4; turn++) await undefined;
+}
+
+/** Passes on a stream as its client reads: at most a piece of it waits here. */
+function passedOn(
+  { pieces, reading, reader }: {
+    /** The pieces that were read. */
+    pieces: readonly Uint8Array<ArrayBuffer>[];
+    /** The read that is under way. */
+    reading: Promise<ReadableStreamReadResult<Uint8Array<ArrayBuffer>>>;
+    reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>;
+  },
+  sending: Sending,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  let next: typeof reading | undefined = reading;
+  let isReading = false;
+  const body = new OutgoingBody(sending, {
+    async wanted() {
+      if (isReading) return;
+      isReading = true;
+      try {
+        const { value, done } = await (next ?? reader.read());
+        next = undefined;
+        isReading = false;
+        if (done) body.end();
+        else body.write(value);
+      } catch (error) {
+        body.abandon(error);
+      }
+    },
+    gone: () => void reader.cancel().catch(() => {}),
+  });
+  for (const piece of pieces) body.write(piece);
+  return body.stream;
+}
