@@ -44,16 +44,15 @@ export function shownCredentials(
   /** The handle of an authorization request that began in this browser. */
   const request = (c: Context, handle: string | undefined) =>
     only(handle, async (handle) => {
-      const browser = browserOf(c, baseUrl);
-      return browser !== undefined &&
-        await requests.find(handle, browser) !== undefined;
+      const browser = browserOf(c, baseUrl) ?? "";
+      return await requests.find(handle, browser) !== undefined;
     });
 
   /** The cookie of a browser that has approved the client before. */
   const approval = (c: Context) =>
     only(browserOf(c, baseUrl), async (browser) => {
-      const { client_id: clientId, redirect_uri: redirectUri } = c.req.query();
-      if (!clientId || !redirectUri) return false;
+      const { client_id: clientId = "", redirect_uri: redirectUri = "" } = c.req
+        .query();
       const resource = resourceOf(baseUrl);
       const asked = { clientId, redirectUri, resource };
       return await approvals.find(browser, asked) !== undefined;
