@@ -107,15 +107,17 @@ export async function serve<
 >(options: ServeOptions<S, V>): Promise<void> {
   const terminal = Deno.stdout.isTerminal();
   const { environment, ...rest } = processSettings();
-  const { fileComplaints } = await import("./core/process/environment_file.ts");
-  const complaints = fileComplaints();
+  const { readEnvironmentFile } = await import(
+    "./core/process/environment_file.ts"
+  );
+  const file = readEnvironmentFile();
   await startTelemetry();
   let log: Log | undefined;
   try {
     checkServerOptions(SERVE_OPTIONS, options);
     const plan = new Plan(FEATURES, options, environment, {
       ...rest,
-      complaints,
+      ...file,
     });
     if (options.kv === undefined && drains()) {
       checkDatabase(plan.config, {

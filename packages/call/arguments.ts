@@ -38,9 +38,9 @@ export function parseArguments(
     if (!property && !isOpen(schema)) {
       const names = Object.keys(properties);
       throw usageFailure(
-        `There is no argument ${name}` +
+        `No argument "${name}"` +
           (didYouMean(name, names) ||
-            `. There is ${names.join(", ") || "none"}`),
+            `. This tool takes: ${names.join(", ") || "none"}`),
       );
     }
     const value = colon

@@ -7,9 +7,14 @@
  */
 import { pathToFileURL } from "node:url";
 import type * as z from "zod";
+import { faultsIn } from "../../src/authoring/options.ts";
 import { needsOf } from "../../src/authoring/service.ts";
 import { needing } from "../../src/core/server/plan.ts";
-import type { ServerOptions } from "../../src/core/server/server_options.ts";
+import {
+  CREATE_SERVER_OPTIONS,
+  PARTS,
+  type ServerOptions,
+} from "../../src/core/server/server_options.ts";
 import {
   isGiven,
   type OwnSetting,
@@ -148,7 +153,7 @@ export function namesIn(example: string): string[] {
  * The prefixes of our settings. All variables that begin so may be read, so
  * that a misspelt one is found.
  */
-const PATTERNS = ["ACCOUNT_*", "OAUTH_*", "CIMD_*", "JWT_*"];
+const PATTERNS = ["ACCOUNT_*", "AUTH_*", "OAUTH_*", "CIMD_*", "JWT_*"];
 
 /** Computes the variables that a project may read from now on. */
 export function grantedVariables(
@@ -183,7 +188,11 @@ interface Configuration {
  * @throws {CreateError} when something is out of date, or is not a project
  */
 export async function updateSettings({ isCheck }: { isCheck: boolean }) {
-  const { settings, complaints } = needsOf(needing(await readServer()));
+  const server = await readServer();
+  const table = { ...CREATE_SERVER_OPTIONS, kv: PARTS.kv };
+  const faults = faultsIn(table, server);
+  if (faults.length > 0) throw new CreateError(faults.join("\n"));
+  const { settings, complaints } = needsOf(needing(server));
   if (complaints.length > 0) throw new CreateError(complaints.join("\n"));
   const read = (path: string) => Deno.readTextFile(path).catch(() => "");
   const before = {
@@ -216,7 +225,7 @@ export async function updateSettings({ isCheck }: { isCheck: boolean }) {
   const named = outdated.join(" and ");
   if (isCheck && named) {
     throw new CreateError(
-      `${named} must say what settings there are: run deno task settings.`,
+      `Settings changed: run deno task settings, which updates ${named}.`,
     );
   }
   for (const path of outdated) await Deno.writeTextFile(path, after[path]);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { brokenLines } from "../../src/core/process/environment_file.ts";
+import { readLines } from "../../src/core/process/environment_file.ts";
 
 for (
   const [text, lines] of [
@@ -12,7 +12,12 @@ for (
     ["KEY='a' b\nPORT 1\n", [2]],
   ] as const
 ) {
-  Deno.test(`brokenLines() finds ${JSON.stringify(lines)} in ${JSON.stringify(text)}`, () => {
-    assert.deepEqual(brokenLines(text), lines);
+  Deno.test(`readLines() finds ${JSON.stringify(lines)} in ${JSON.stringify(text)}`, () => {
+    assert.deepEqual(readLines(text).broken, lines);
   });
 }
+
+Deno.test("readLines() lists the names that have a value", () => {
+  const text = "A=1\nexport B='x\ny=2'\n# C=3\nD=\nbroken\n";
+  assert.deepEqual(readLines(text).names, ["A", "B"]);
+});

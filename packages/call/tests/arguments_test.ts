@@ -68,8 +68,8 @@ for (
     ["sizes=1,x", /^sizes: got "1,x", wants list of integer$/],
     ["place={", /^place: got "\{", wants JSON$/],
     ["free:=x", /^free: got "x", wants JSON$/],
-    ["tekst=a", /^There is no argument tekst\. Did you mean text\?$/],
-    ["zzzzzzzz=a", /^There is no argument zzzzzzzz\. There is text, count/],
+    ["tekst=a", /^No argument "tekst"\. Did you mean text\?$/],
+    ["zzzzzzzz=a", /^No argument "zzzzzzzz"\. This tool takes: text, count/],
     ["text", /^Got "text", wants name=value or name:=json$/],
     ["=a", /^Got "=a", wants name=value/],
   ] as [string, RegExp][]
@@ -118,7 +118,7 @@ Deno.test("parseArguments() makes a name of an object's own parts an argument", 
   }
   assert.throws(
     () => parseArguments(["constructor=1"], SCHEMA),
-    /There is no argument constructor/,
+    /No argument "constructor"/,
   );
 });
 

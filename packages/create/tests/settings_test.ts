@@ -138,6 +138,7 @@ Deno.test("grantedVariables() names what may be read, and reads misspelt names o
   const granted = grantedVariables([], new Map(), []);
   assert.deepEqual(granted.filter((it) => it.endsWith("*")).sort(), [
     "ACCOUNT_*",
+    "AUTH_*",
     "CIMD_*",
     "JWT_*",
     "OAUTH_*",

@@ -8,44 +8,61 @@
 import type { Complaint } from "../settings/complaint.ts";
 
 /**
- * Complains of the broken lines of `.env`, where the process may read that file
- * by name, as the tasks that load it may. No tool can read it afterwards.
+ * Complains of the broken lines of `.env`, and lists its names, where the
+ * process may read that file by name, as the tasks that load it may. No tool can
+ * read it afterwards.
  */
-export function fileComplaints(): Complaint[] {
+export function readEnvironmentFile(): {
+  complaints: Complaint[];
+  namesInFile: string[];
+} {
+  const none = { complaints: [], namesInFile: [] };
   const path = ".env";
   const file = { name: "read", path } as const;
   const mayRead = (it: Deno.PermissionDescriptor) =>
     Deno.permissions.querySync(it).state === "granted";
-  if (mayRead({ name: "read" }) || !mayRead(file)) return [];
+  if (mayRead({ name: "read" }) || !mayRead(file)) return none;
   try {
-    const lines = brokenLines(Deno.readTextFileSync(path));
-    return lines.length === 0 ? [] : [{
-      variable: path,
-      got: `line ${lines.join(", ")}`,
-      wants: "NAME=value in each line",
-      fix: "Write it so, or begin a comment with #",
-    }];
+    const { broken, names } = readLines(Deno.readTextFileSync(path));
+    return {
+      namesInFile: names,
+      complaints: broken.length === 0 ? [] : [{
+        variable: path,
+        got: `line ${broken.join(", ")}`,
+        wants: "NAME=value in each line",
+        fix: "Write it so, or begin a comment with #",
+      }],
+    };
   } catch {
-    return [];
+    return none;
   } finally {
     Deno.permissions.revokeSync(file);
   }
 }
 
 /** A name and `=` in front of a value. */
-const SETTING = /^\s*(?:export\s+)?[A-Za-z_][\w.-]*\s*=\s*(.*)$/;
+const SETTING = /^\s*(?:export\s+)?([A-Za-z_][\w.-]*)\s*=\s*(.*)$/;
 
-/** Lists the numbers of the lines that set no variable, and are no comment. */
-export function brokenLines(text: string): number[] {
+/**
+ * Lists the names that have a value, and the numbers of the lines that set no
+ * variable and are no comment.
+ */
+export function readLines(
+  text: string,
+): { broken: number[]; names: string[] } {
   const lines = text.replace(/^\ufeff/, "").split(/\r?\n/);
   const broken: number[] = [];
+  const names: string[] = [];
   for (let index = 0; index < lines.length; index++) {
     if (/^\s*(#|$)/.test(lines[index])) continue;
-    const value = SETTING.exec(lines[index])?.[1];
-    if (value === undefined) broken.push(index + 1);
-    else index += quotedLines(value, lines.slice(index + 1));
+    const [, name, value] = SETTING.exec(lines[index]) ?? [];
+    if (name === undefined) broken.push(index + 1);
+    else {
+      if (value) names.push(name);
+      index += quotedLines(value, lines.slice(index + 1));
+    }
   }
-  return broken;
+  return { broken, names };
 }
 
 /** Counts the further lines of a value between quotes. */

@@ -44,6 +44,7 @@ const CHOICE = listOf("strategies", oneOf(STRATEGIES).parse);
 
 export const AUTH = settingsOf({
   AUTH_STRATEGY: {
+    guards: true,
     words: "`none` (everyone), `oauth` (people sign in), `bearer` or " +
       "`api_key` (static credentials), `jwt` (tokens of other authorization " +
       "servers); or several of the last four, separated by commas: the form " +
@@ -216,7 +217,10 @@ function doubtBlockedAddresses(
 
 /** Complains of credentials without `AUTH_STRATEGY`: everyone is let in. */
 function complainOfTelltales(settings: Settings): void {
+  const { name: variable } = AUTH.AUTH_STRATEGY;
   if (settings.text(AUTH.AUTH_STRATEGY) !== undefined) return;
+  // Its misspelt name is told already.
+  if (settings.complaints.some((it) => it.variable === variable)) return;
   const telltale = TELLTALES.find(([it]) => settings.text(it) !== undefined);
   if (telltale === undefined) return;
   const [{ name }, strategy] = telltale;

@@ -37,12 +37,14 @@ export const CLIENTS = settingsOf({
       "the path of a file, such as data/clients.json",
   },
   OAUTH_REGISTRATION: {
+    guards: true,
     words: "Whether clients may register themselves. Others have a metadata " +
       "document, or you set them up.",
     shape: TRUE_OR_FALSE,
     default: true,
   },
   OAUTH_REDIRECT_HOSTS: {
+    guards: true,
     words: "Where clients that you did not set up may send answers: host " +
       "names, `localhost` for loopback addresses, schemes of apps.",
     shape: lowerCase(listOf(
@@ -80,6 +82,7 @@ export const CLIENTS = settingsOf({
     example: "https://acme.okta.com",
   },
   CIMD_ENABLED: {
+    guards: true,
     words: "Whether clients may name themselves by the URL of a metadata " +
       "document. `false` where the server cannot reach the Internet: such " +
       "clients then register instead.",
@@ -88,6 +91,7 @@ export const CLIENTS = settingsOf({
     example: "false",
   },
   CIMD_ALLOWED_DOMAINS: {
+    guards: true,
     words: "The hosts on which such documents may be.",
     shape: lowerCase(
       listOf("host names", matching("", /^[a-z0-9.-]+$/).parse),

@@ -112,6 +112,7 @@ export const JWT = settingsOf({
     default: 60,
   },
   JWT_TYPE: {
+    guards: true,
     words: "The `typ` that tokens must have, or several.",
     shape: listOf(
       "types of tokens",

@@ -33,6 +33,7 @@ const USERS = {
 
 export const PEOPLE = settingsOf({
   OAUTH_ALLOWED_USERS: {
+    guards: true,
     ...USERS,
     words: "Who may sign in: subjects as `/account` and the log print them " +
       "(`github:583231`), verified e-mail addresses, `@domain`.",
@@ -44,6 +45,7 @@ export const PEOPLE = settingsOf({
     unset: "no one",
   },
   OAUTH_BLOCKED: {
+    guards: true,
     shape: listOf("subjects, e-mail addresses, @domains or client:ID"),
     default: [],
     words: "People who may not sign in, written in the same way, and clients " +
@@ -74,6 +76,7 @@ export const PEOPLE = settingsOf({
     default: 90,
   },
   OAUTH_PERMISSIONS: {
+    guards: true,
     words: "Who may be granted what: `who=scope scope; who=scope`. Who is a " +
       "subject, a verified e-mail address, `@domain`, `group:`, `role:`, " +
       "`org:` or `team:` with a name, or `*` for everyone; a scope may be " +

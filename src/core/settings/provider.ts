@@ -94,12 +94,14 @@ export const PROVIDER = settingsOf({
     example: "roles",
   },
   OAUTH_ISSUER: {
+    guards: true,
     words: "The issuer of an `oidc` provider; of a tenant or an instance of " +
       "your own at `microsoft` and `gitlab`.",
     shape: ISSUER_URL,
     example: "https://id.example.com",
   },
   OAUTH_PROVIDER_DOMAINS: {
+    guards: true,
     words: "Where there are several providers: the domains whose addresses " +
       "are this one's. An app that proposes such an address leads there " +
       "without a choice, and no other provider can vouch for it.",

@@ -21,6 +21,11 @@ export interface Setting {
   example?: string;
   /** Advice for a wrong value; absent: the default or the example. */
   fix?: string;
+  /**
+   * True if a server is more open when the variable is unset. Then a misspelt
+   * name of it ends the start.
+   */
+  guards?: boolean;
   /** True if the value is secret. */
   secret?: boolean;
   /** Prints a text without secrets; {@linkcode hideSecrets} by default. */
@@ -66,6 +71,8 @@ export interface SettingsOptions {
   /** True if the process has no permission to read the variable. */
   isDenied?: (variable: string) => boolean;
   readFile?: (path: string) => string;
+  /** The names in the file `.env`, those that may not be read among them. */
+  namesInFile?: readonly string[];
   /** The complaints about the file `.env` itself. */
   complaints?: readonly Complaint[];
 }
@@ -87,7 +94,10 @@ export class Settings {
   /** Finds a misspelt name of a variable in the environment. */
   #misspelt(name: string): string | undefined {
     this.#misspellings ??= misspellings(
-      Object.keys(this.environment).filter((name) => this.text({ name })),
+      [
+        ...Object.keys(this.environment).filter((name) => this.text({ name })),
+        ...this.options.namesInFile ?? [],
+      ],
       new Set([
         ...this.#named,
         ...this.options.known?.map(({ name }) => name) ?? [],
@@ -112,6 +122,9 @@ export class Settings {
   read<S extends NamedSetting>(setting: S): ValueOf<S>;
   read(setting: NamedSetting): unknown {
     const got = this.text(setting);
+    if (got === undefined && setting.guards && this.#misspelt(setting.name)) {
+      this.complain(setting);
+    }
     try {
       return got === undefined ? setting.default : setting.shape.parse(got);
     } catch (error) {

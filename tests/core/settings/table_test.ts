@@ -120,6 +120,46 @@ Deno.test("a misspelt name is told with the one that is meant, and never with it
   assert.deepEqual(parseConfig(set).notes, []);
 });
 
+Deno.test("a misspelt name of a setting without which a server is more open ends the start", () => {
+  const oauth = {
+    AUTH_STRATEGY: "oauth",
+    OAUTH_PROVIDER: "google",
+    OAUTH_CLIENT_ID: "a",
+    OAUTH_CLIENT_SECRET: "b",
+  };
+  const jwt = {
+    AUTH_STRATEGY: "jwt",
+    JWT_ISSUER: "https://a.test",
+    JWT_AUDIENCE: "https://b.test/mcp",
+  };
+  const guards = SETTINGS.filter(({ guards }) => guards);
+  assert(guards.length > 5);
+  for (const { name } of guards) {
+    const rest = name.startsWith("JWT_") ? jwt : oauth;
+    const { AUTH_STRATEGY: _, ...open } = rest;
+    const environment = name === "AUTH_STRATEGY" ? open : rest;
+    const misspelt = name.replace(/.(?=.$)/, "Q");
+    for (
+      const [set, reading] of [
+        [{ [misspelt]: "hunter2" }, {}],
+        [{}, { namesInFile: [misspelt] }],
+      ]
+    ) {
+      assert.throws(
+        () => parseConfig({ ...environment, ...set }, reading),
+        ({ message }: Error) => {
+          const fix = `\n  ${name}: got nothing, wants `;
+          assert(message.includes(fix), message);
+          assert(message.includes(`Fix: ${misspelt} is not read: rename it.`));
+          assert.equal(message.split(`${name}: got`).length, 2, message);
+          return !message.includes("hunter2");
+        },
+      );
+    }
+  }
+  assert.throws(() => parseConfig({ AUTH_STRATAGY: "oauth" }), /rename it/);
+});
+
 Deno.test("a name that begins like a setting and is none is reported, with the setting whose end it is near to", () => {
   const unknown = {
     OAUTH_SCOPEZ: "hunter2",
