@@ -272,7 +272,8 @@ export function object<T = any>(
 ): Kind<T> {
   return {
     wants,
-    is: isObject,
+    // A date, for one, becomes a text on the wire.
+    is: (it) => isObject(it) && typeof it.toJSON !== "function",
     inspect: (value: JsonObject, at: string, found: Found) =>
       inspectMembers(table, value, at, found),
   };
@@ -303,7 +304,7 @@ export const JSON_OBJECT = like(
   "an object of JSON values",
   (it) => {
     try {
-      return isObject(it) && JSON.stringify(it) !== undefined;
+      return isObject(it) && JSON.stringify(it).startsWith("{");
     } catch {
       return false;
     }

@@ -4,6 +4,7 @@
  * @module
  */
 import type { Annotations } from "@modelcontextprotocol/server";
+import * as z from "zod";
 import type { AccountNeeds } from "./account.ts";
 import { type Context, DESCRIBED, type Described } from "./context.ts";
 import { NEEDS } from "./oauth_account.ts";
@@ -158,9 +159,9 @@ export const ANNOTATIONS = {
     '"user" and "assistant"',
   ),
   priority: kinds.numberFrom("a number from 0 to 1", 0, 1),
-  lastModified: kinds.textLike(
+  lastModified: kinds.like<string>(
     "a time such as 2026-01-31T12:00:00Z",
-    /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/,
+    (it) => z.iso.datetime({ offset: true }).safeParse(it).success,
   ),
 } satisfies kinds.Members<Annotations>;
 

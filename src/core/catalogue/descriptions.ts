@@ -10,7 +10,7 @@ import type { Described } from "../../authoring/context.ts";
 import type { Prompt } from "../../authoring/prompt.ts";
 import type { Resource } from "../../authoring/resource.ts";
 import type { Tool } from "../../authoring/tool.ts";
-import { toJsonSchema } from "../protocol/json_schema.ts";
+import { checkObjectSchema, toJsonSchema } from "../protocol/json_schema.ts";
 import type { JsonObject } from "../json.ts";
 import { withServices } from "../../features/accounts/account_needs.ts";
 
@@ -32,13 +32,18 @@ export function listTool(tool: Tool, viewMeta?: JsonObject): ListedTool {
   const inputSchema: JsonObject = input
     ? toJsonSchema(input, "input")
     : { type: "object", additionalProperties: false };
+  checkObjectSchema(inputSchema, "input");
+  const outputSchema = output && toJsonSchema(output, "output");
+  if (outputSchema?.type === "object") {
+    checkObjectSchema(outputSchema, "output");
+  }
   return {
     ...describe({
       ...tool,
       _meta: viewMeta ? { ...viewMeta, ..._meta } : _meta,
     }),
     inputSchema: { ...inputSchema, properties: inputSchema.properties ?? {} },
-    ...(output && { outputSchema: toJsonSchema(output, "output") }),
+    ...(outputSchema && { outputSchema }),
     ...(annotations && { annotations }),
   };
 }
@@ -83,12 +88,20 @@ export function listPrompt(prompt: Prompt): JsonObject {
     ...(args.length > 0 && {
       arguments: args.map(([name, { title, description }]) => ({
         name,
-        title,
-        description,
+        ...textsOf(name, { title, description }),
         required: (required as string[]).includes(name),
       })),
     }),
   };
+}
+
+/** @throws {Error} unless all are texts or undefined */
+function textsOf(argument: string, words: JsonObject): JsonObject {
+  for (const [name, value] of Object.entries(words)) {
+    if (value === undefined || typeof value === "string") continue;
+    throw new Error(`the ${name} of its argument ${argument} must be text`);
+  }
+  return words;
 }
 
 export function listResource(resource: Resource): JsonObject {

@@ -23,6 +23,25 @@ export function toJsonSchema(
   return z.toJSONSchema(schema, { target: "draft-2020-12", io }) as JsonObject;
 }
 
+/**
+ * Checks what clients read of an object's schema: `meta()` may have changed it.
+ *
+ * @throws {Error} if official clients would refuse the whole list
+ */
+export function checkObjectSchema(
+  { type, properties = {}, required = [] }: JsonObject,
+  what: string,
+): void {
+  const isRead = type === "object" && isObject(properties) &&
+    Object.values(properties).every(isObject) && Array.isArray(required) &&
+    required.every((name) => typeof name === "string");
+  if (isRead) return;
+  throw new Error(
+    `the JSON Schema of its ${what} must have "type": "object", an object of ` +
+      "properties and a list of required names: leave them out of meta()",
+  );
+}
+
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const MIRRORED_TYPES = ["string", "integer", "boolean"];
 
