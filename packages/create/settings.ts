@@ -85,7 +85,7 @@ function printSetting(
 }
 
 /** Wraps text into lines of at most 80 columns. */
-function wrap(words: string, prefix = ""): string {
+export function wrap(words: string, prefix = ""): string {
   const lines: string[] = [];
   for (const word of words.split(/[ \n]+/).filter(Boolean)) {
     const line = lines.at(-1);
@@ -99,7 +99,9 @@ function wrap(words: string, prefix = ""): string {
 const INTRODUCTION = "Variables of the environment, or of a file `.env`. An " +
   "empty one is unset; several values are separated by commas. Every mistake, " +
   "a broken line of `.env` too, " +
-  "is reported when the server starts, all at once, with its fix. This page " +
+  "is reported when the server starts, all at once, with its fix. A name that " +
+  "is misspelt in a letter is told, and ends the start where a server is more " +
+  "open without it, such as `AUTH_STRATAGY`. This page " +
   "and `.env.example` are written by `deno task settings`.";
 
 /** Prints a page that explains every setting, in Markdown. */
@@ -130,7 +132,7 @@ function cellsOf(
 }
 
 /** Prints a table as `deno fmt` leaves it. */
-function printTable(rows: readonly (readonly string[])[]): string {
+export function printTable(rows: readonly (readonly string[])[]): string {
   const widths = rows[0].map((_, column) =>
     Math.max(...rows.map((cells) => cells[column].length))
   );

@@ -139,12 +139,11 @@ Deno.test("a misspelt name of a setting without which a server is more open ends
     const { AUTH_STRATEGY: _, ...open } = rest;
     const environment = name === "AUTH_STRATEGY" ? open : rest;
     const misspelt = name.replace(/.(?=.$)/, "Q");
-    for (
-      const [set, reading] of [
-        [{ [misspelt]: "hunter2" }, {}],
-        [{}, { namesInFile: [misspelt] }],
-      ]
-    ) {
+    const ways: [Record<string, string>, { namesInFile?: string[] }][] = [
+      [{ [misspelt]: "hunter2" }, {}],
+      [{}, { namesInFile: [misspelt] }],
+    ];
+    for (const [set, reading] of ways) {
       assert.throws(
         () => parseConfig({ ...environment, ...set }, reading),
         ({ message }: Error) => {
