@@ -79,7 +79,7 @@ const imports = (await Promise.all(files.map(readImports))).flat();
 
 /** The socket, the process, and the command line tools. */
 const MAY_TOUCH_DENO =
-  /^main\.ts$|^src\/(serve\.ts$|core\/process\/|core\/log\/standard_output\.ts$)|^packages\/(testing\/served\.ts$|create\/|call\/|operate\/(mod|move)\.ts$|doctor\/mod\.ts$)/;
+  /^main\.ts$|^src\/(serve\.ts$|core\/process\/|core\/log\/standard_output\.ts$)|^packages\/(testing\/(served|test_file)\.ts$|create\/|call\/|operate\/(mod|move)\.ts$|doctor\/mod\.ts$)/;
 
 /** The files that people with a clone write themselves. */
 const AUTHORED = /^src\/(tools|resources|prompts)\/|^health\.ts$/;

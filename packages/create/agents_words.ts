@@ -60,7 +60,8 @@ Rules:
   \`needs.github.fetch(path)\`. \`SECRETS_KEYS\` seals what they connect.
 - Nothing in memory outlives a process or is seen by another. Data goes into a
   file in \`data/\` or a database of yours, opened by a service, and a setting
-  says where, so that tests use \`:memory:\`. Never into the server's own database.
+  says where, so that tests use \`:memory:\`, or a \`testFile()\` where a task
+  crashes. Never into the server's own database.
 - Settings are declared in \`settings\` and reached through the context, never
   through \`Deno.env\`; secrets are marked with \`secret()\`, and are never in code,
   logs or errors.

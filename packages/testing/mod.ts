@@ -40,6 +40,7 @@ export type {
 } from "./provider_api.ts";
 export { RefusedError } from "./failures.ts";
 export { type Served, serveTest } from "./served.ts";
+export { type TestFile, testFile } from "./test_file.ts";
 export type {
   CallArguments,
   CallInput,

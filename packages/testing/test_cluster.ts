@@ -67,6 +67,7 @@ export class TestCluster implements AsyncDisposable {
   readonly followed = new Set<Followed>();
   readonly #dead: TestProcess[] = [];
   #aheadMilliseconds = 0;
+  #hasWarned = false;
   #process: TestProcess;
   /** The start of the process that takes the place of a dead one. */
   #next?: Promise<void>;
@@ -116,6 +117,7 @@ export class TestCluster implements AsyncDisposable {
   readonly crash: Crash = async (taskId, point, onDeath, signal) => {
     await this.#next;
     const dying = this.#process;
+    this.#warnOfMemory(dying);
     const { database } = dying;
     const name = point.in ?? point.after;
     if (name === undefined) database.die();
@@ -133,6 +135,20 @@ export class TestCluster implements AsyncDisposable {
     await (this.#next = this.#replace(dying));
     await this.#jump(LAPSE_SECONDS * 1000);
   };
+
+  /** Warns once if services start without the data of the dying process. */
+  #warnOfMemory({ plan: { config } }: TestProcess): void {
+    const names = Object.keys(config.own)
+      .filter((name) => config.own[name] === ":memory:");
+    if (names.length === 0 || this.#hasWarned) return;
+    this.#hasWarned = true;
+    console.warn(
+      `crash: ${
+        names.join(" and ")
+      } is :memory:, so the services of the next ` +
+        "process start without data. Give it a file: (await testFile()).path",
+    );
+  }
 
   /** Lets time go by: all that falls due meanwhile happens in its order. */
   async advance(seconds: number): Promise<void> {

@@ -22,7 +22,7 @@ export interface DurableTask {
   keep?: number;
   /**
    * The version of its steps, 1 by default. Raise it when their IDs or their
-   * order change: work of an older version then goes on by the IDs alone.
+   * order change: of work of an older version only the IDs are compared.
    */
   version?: number;
 }

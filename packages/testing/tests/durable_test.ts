@@ -1,9 +1,9 @@
 /** The test kit's durable work: processes that die, and time that is moved. */
 import assert from "node:assert/strict";
 import * as z from "zod";
-import { type LogEvent, tool } from "../../../src/mod.ts";
+import { type LogEvent, service, tool } from "../../../src/mod.ts";
 import { until } from "../../../tests/kit/wait.ts";
-import { testServer } from "../mod.ts";
+import { testFile, testServer } from "../mod.ts";
 
 const HOUR = 3600;
 
@@ -323,4 +323,48 @@ Deno.test("a clock that is moved on ends a sleep", async () => {
   assert.equal((await task.status()).status, "working");
   aheadMilliseconds = 2 * HOUR * 1000;
   assert.equal((await task.result()).text, "Awake.");
+});
+
+Deno.test("crash() warns of a service in memory, and a testFile() keeps its data", async () => {
+  const kept = service({
+    name: "kept",
+    settings: { KEPT_KV: z.string() },
+    start: ({ settings }) => Deno.openKv(settings.KEPT_KV),
+    stop: (kv) => kv.close(),
+  });
+  const keep = tool({
+    name: "keep",
+    task: { durable: true },
+    services: { kept },
+    async run(_input, { services, step }) {
+      await step(
+        "save",
+        async () => void await services.kept.set(["a"], "tea"),
+      );
+      return `${(await services.kept.get(["a"])).value}`;
+    },
+  });
+  const textAfterCrash = async (path: string) => {
+    const env = { KEPT_KV: path };
+    await using server = await testServer({ tools: [keep], env });
+    const task = await server.startTask(keep);
+    await task.crash({ after: "save" });
+    return (await task.result()).text;
+  };
+  const warnings: unknown[] = [];
+  const { warn } = console;
+  console.warn = (words) => warnings.push(words);
+  let folder: string;
+  try {
+    assert.equal(await textAfterCrash(":memory:"), "null");
+    assert.equal(warnings.length, 1);
+    assert.match(`${warnings[0]}`, /^crash: KEPT_KV is :memory:.*testFile/);
+    await using file = await testFile();
+    folder = file.path.replace(/\/[^/]*$/, "");
+    assert.equal(await textAfterCrash(file.path), "tea");
+  } finally {
+    console.warn = warn;
+  }
+  assert.equal(warnings.length, 1);
+  await assert.rejects(Deno.stat(folder), Deno.errors.NotFound);
 });

@@ -21,7 +21,11 @@ import { follow } from "../exchange/author_code.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import type { Engine } from "../exchange/engine.ts";
 import { parseBy } from "../../protocol/json_schema.ts";
-import { resultOf, structuredResult } from "../../protocol/tool_result.ts";
+import {
+  issueText,
+  resultOf,
+  structuredResult,
+} from "../../protocol/tool_result.ts";
 
 export interface ToolRun {
   tool: CompiledTool;
@@ -125,8 +129,7 @@ function toolResult(
       const asStructured = stateless || hasObjectOutput;
       return structuredResult(parsed.data, asStructured, extra);
     }
-    throw new Error(`tool ${name} broke its output schema`, {
-      cause: parsed.error,
-    });
+    const faults = issueText(parsed.error, "output");
+    throw new Error(`tool ${name} broke its output schema:\n${faults}`);
   });
 }

@@ -148,7 +148,7 @@ Deno.test("what an author's tool must not give back is explained to the author",
     const [wrong, message] of [
       [
         tool({ name: "add", output, run: () => ({}) as { sum: number } }),
-        /^tool add broke its output schema$/,
+        /^tool add broke its output schema:\n- sum: Invalid input: expected number, received undefined$/,
       ],
       [tool({ name: "add", run: () => 7n as unknown as string }), /^tool add /],
     ] as const
