@@ -153,7 +153,7 @@ export async function optionsPage(): Promise<string> {
 }
 
 const INTRODUCTION =
-  "Every option, as it is checked when the server starts, or " +
+  "For authors: every option, as it is checked when the server starts, or " +
   "where a call takes it. An option of another name and a value of another kind " +
   "are faults, and all of them are told at once; one that is undefined is as " +
   "absent. [Authoring](authoring.md) explains what they are for. This page is " +

@@ -101,7 +101,7 @@ const INTRODUCTION = "Variables of the environment, or of a file `.env`. An " +
   "a broken line of `.env` too, " +
   "is reported when the server starts, all at once, with its fix. A name that " +
   "is misspelt in a letter is told, and ends the start where a server is more " +
-  "open without it, such as `AUTH_STRATAGY`. This page " +
+  "open without it, such as AUTH_STRATAGY. This page " +
   "and `.env.example` are written by `deno task settings`.";
 
 /** Prints a page that explains every setting, in Markdown. */

@@ -6,6 +6,7 @@ Deno.test("packages/testing/mod.ts exports these values and nothing else", async
     "RefusedError",
     "eachRevision",
     "serveTest",
+    "testFile",
     "testServer",
   ]);
 });
