@@ -173,19 +173,19 @@ export function accountFinder(
     if (isStranger(context.caller)) {
       throw new ChallengeError("Sign in to use this");
     }
+    const sturdy = <T>(look: () => Promise<T>) =>
+      typeof finding === "object" ? persist(look, context) : look();
     // First, because no one need connect anything if these are refused.
-    const upstream = await UpstreamAccounts.find(context, item.needs, {
-      log,
-      providers: oauth?.providers ?? [],
-    });
+    const upstream = await sturdy(() =>
+      UpstreamAccounts.find(context, item.needs, {
+        log,
+        providers: oauth?.providers ?? [],
+      })
+    );
     const connected = await findConnected(context, item, account, finding);
     const { keys, accounts } = connected ?? {};
     const findName = () => accounts!.findName();
-    const as = !hasSeveral(item.needs)
-      ? undefined
-      : await (typeof finding === "object"
-        ? persist(findName, context)
-        : findName());
+    const as = !hasSeveral(item.needs) ? undefined : await sturdy(findName);
     return {
       begun: accounts?.begun,
       bind(context) {

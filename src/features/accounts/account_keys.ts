@@ -69,13 +69,25 @@ export class AccountKeys {
     return text;
   }
 
+  /**
+   * True if an account opens; false if its person has to connect it again.
+   *
+   * @throws what {@linkcode open} throws
+   */
+  async isGood(
+    service: ConnectableService,
+    found: Found<AccountRecord>,
+  ): Promise<boolean> {
+    return await this.open(service, found) !== undefined;
+  }
+
   /** True unless the person has to connect an account again. */
   async isThere(
     service: ConnectableService,
     found: Found<AccountRecord>,
   ): Promise<boolean> {
     try {
-      return await this.open(service, found) !== undefined;
+      return await this.isGood(service, found);
     } catch (error) {
       // A service that does not answer: the tool is told when it asks there.
       if (error instanceof ToolError) return true;

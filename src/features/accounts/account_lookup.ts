@@ -90,12 +90,26 @@ export class AccountLookup {
     }
   }
 
-  /** Waits, for as long as it takes, until every account is connected. */
+  /**
+   * Waits, for as long as it takes, until every account is connected, and gives
+   * what is needed of it.
+   */
   async #ready(asking: Asking): Promise<void> {
-    const { signal, parking } = asking.work;
-    const look = () => persist(() => this.#missing(), { signal });
+    const { signal } = asking.work;
+    const parking = asking.work.parking!;
+    const look = () =>
+      persist(() => inWords(this.#missing({ isForWork: true })), { signal });
     for (;;) {
-      const missing = await (parking?.activity(look) ?? look());
+      let missing: Missing;
+      try {
+        missing = await parking.activity(look);
+      } catch (error) {
+        // With a cause: the service, or what opens the keys, does not answer now.
+        if (!(error instanceof ToolError) || !error.cause) throw error;
+        const until = parking.now() + parking.againSeconds;
+        await parking.waitUntil(until, { waitsFor: error.message });
+        continue;
+      }
       if (missing.size === 0) return;
       await this.#connect(missing, asking);
     }
@@ -173,8 +187,15 @@ export class AccountLookup {
     };
   }
 
-  /** Looks for the accounts, and once more past the cache if one is missing. */
-  async #missing(isFresh = false): Promise<Missing> {
+  /**
+   * Looks for the accounts, and once more past the cache if one is missing.
+   *
+   * @param how `isForWork`: a service must also give an access token now
+   * @throws {ToolError} when it does not
+   */
+  async #missing(
+    { isFresh = false, isForWork = false } = {},
+  ): Promise<Missing> {
     const missing: Missing = new Map();
     const there: Found<AccountRecord>[] = [];
     // One read for all, which the cache shares.
@@ -182,13 +203,17 @@ export class AccountLookup {
     for (const service of this.#services) {
       const found = await this.#find(service);
       const isThere = found?.value.refusedAt === undefined && found &&
-        await this.keys.isThere(service, found);
+        await (isForWork
+          ? this.keys.isGood(service, found)
+          : this.keys.isThere(service, found));
       const begun = this.#begun.get(service.name);
       if (isThere) there.push(found);
       else missing.set(service, { record: found?.value, begun });
     }
     if (missing.size === 0) there.forEach((found) => this.#stayWith(found));
-    return missing.size > 0 && !isFresh ? await this.#missing(true) : missing;
+    return missing.size > 0 && !isFresh
+      ? await this.#missing({ isFresh: true, isForWork })
+      : missing;
   }
 
   async #find(

@@ -8,12 +8,15 @@ import type { Caller } from "../../core/caller.ts";
 import type { Elicited } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import { fingerprintOfLong } from "../../core/crypto/crypto.ts";
+import { LimitError } from "../../core/errors.ts";
+import { persist, tidy } from "../../core/kv/persist.ts";
 import { DURABLE_SECONDS } from "../work/run_record.ts";
 import type { TakenWait, Wait, WaitStore } from "./waits.ts";
 import { idOfSubject } from "../../core/oauth/subject.ts";
-import { canonicalJson } from "../../core/json.ts";
+import { canonicalJson, type JsonObject } from "../../core/json.ts";
 import { shown } from "../../core/protocol/messages.ts";
 import type { AskedQuestion } from "../../core/protocol/question.ts";
+import type { WorkParking } from "../../core/mcp/exchange/work.ts";
 
 export interface WaitPages {
   waits: WaitStore;
@@ -32,20 +35,21 @@ export interface OpenPage {
   key: string;
   wait: Wait;
   address: string;
-  /** The time after which an account is looked for again: it may have come. */
-  againSeconds?: number;
+  /** True if an account is connected on it, which may come in other ways too. */
+  connects: boolean;
 }
 
 interface AnsweredPage {
   answer: Elicited<undefined>;
 }
 
-/**
- * The least and half the longest time after which durable work looks again for
- * an account, in seconds: a process may die once it has kept one, and another
- * may have a key that opens it.
- */
-const AGAIN_SECONDS = 240;
+/** A task that asks on pages. */
+interface AskingTask {
+  taskId: string;
+  signal: AbortSignal;
+  /** The server address of durable work, which an answer wakes. */
+  address?: string;
+}
 
 /** The most characters of an address: browsers may refuse longer ones. */
 const MAX_URL_CHARACTERS = 8000;
@@ -93,25 +97,43 @@ export function sendsToPage(
     .some((addressIn) => text?.includes(addressIn(pages, "")));
 }
 
+const NO_ROOM = "The tool waits until other questions to you are answered";
+
+/** Opens a wait. Where too many are open, durable work waits for its turn. */
+export async function inTurn<T>(
+  parking: WorkParking,
+  open: () => Promise<T>,
+): Promise<T> {
+  for (;;) {
+    try {
+      return await parking.activity(open);
+    } catch (error) {
+      if (!(error instanceof LimitError)) throw error;
+    }
+    const until = parking.now() + parking.againSeconds;
+    await parking.waitUntil(until, { waitsFor: NO_ROOM });
+  }
+}
+
 /** The questions of one call, or of one task, that have pages. */
 export class PageQuestions {
   #count = 0;
   #taken: TakenWait[] = [];
+  /** The waits whose answers are being kept by durable work, by key. */
+  readonly #read = new Map<string, Wait>();
   #opening = new Set<Promise<unknown>>();
 
   /**
    * @param asker identifies the call with its arguments, or the task: a repeat
    * of it finds the same questions
-   * @param taskId the task; undefined for a call
-   * @param address the server address of durable work, which an answer wakes
+   * @param task the task; undefined for a call
    */
   constructor(
     readonly pages: WaitPages,
     private readonly caller: Caller,
     private readonly tool: string,
     private readonly asker: unknown,
-    private readonly taskId?: string,
-    private readonly address?: string,
+    private readonly task?: AskingTask,
   ) {}
 
   /** The questions of a caller; undefined if they cannot sign in to a page. */
@@ -124,9 +146,15 @@ export class PageQuestions {
   }
 
   /** The questions of the task that the call becomes. */
-  within(taskId: string, address?: string): PageQuestions {
+  within(task: AskingTask): PageQuestions {
     const { pages, caller, tool } = this;
-    return new PageQuestions(pages, caller, tool, { taskId }, taskId, address);
+    const { taskId } = task;
+    return new PageQuestions(pages, caller, tool, { taskId }, task);
+  }
+
+  /** Does an operation, for a task again and again while the database is away. */
+  #do<T>(operation: () => Promise<T>): Promise<T> {
+    return this.task ? persist(operation, this.task) : operation();
   }
 
   /** Opens a question, or takes its answer if someone has answered it. */
@@ -144,12 +172,14 @@ export class PageQuestions {
     { fingerprint, params: { message, url, begun } }: AskedQuestion,
     key: string,
   ): Promise<OpenPage | AnsweredPage> {
-    const { pages, caller, tool, taskId, address } = this;
+    const { pages, caller, tool, task: { taskId, address } = {} } = this;
     const { subject, binding, clientId, grantId } = caller;
     const connects = `${url}`.startsWith(connectAddress(pages, ""));
-    // All calls of a client wait for one account together.
-    const asker = connects ? [url, message, begun] : [tool, this.asker, key];
-    const isOfWork = address !== undefined && !connects;
+    const isOfWork = address !== undefined;
+    // All calls of a client wait for one account together, and all its work.
+    const asker = connects
+      ? [url, message, begun, isOfWork]
+      : [tool, this.asker, key];
     const waiting = {
       subject,
       kind: "page",
@@ -167,25 +197,42 @@ export class PageQuestions {
     const payload = { message, url, begun };
     const times = isOfWork ? { seconds: DURABLE_SECONDS } : {};
     for (;;) {
-      const wait = await pages.waits.open(waiting, payload, times);
+      const wait = await this.#do(() =>
+        pages.waits.open(waiting, payload, times)
+      );
       if (wait.state === "open") {
         const { id } = wait;
-        if (!connects) return { key, wait, address: addressOf(pages, id!) };
-        const againSeconds = AGAIN_SECONDS * (1 + Math.random());
-        return { key, wait, address: `${url}?w=${id}`, againSeconds };
+        const address = connects ? `${url}?w=${id}` : addressOf(pages, id!);
+        return { key, wait, address, connects };
       }
-      const answer = await this.#take(wait);
+      const answer = await this.#take(key, wait, connects);
       // Undefined if another run took the answer: then this one opens the
       // question again.
       if (answer) return { answer };
     }
   }
 
-  async #take(wait: Wait): Promise<Elicited<undefined> | undefined> {
-    const taken = await this.pages.waits.take(wait);
-    if (!taken) return undefined;
-    this.#taken.push(taken);
-    return taken.answer.action === "accept"
+  /**
+   * Takes an answer, once. Durable work only reads it, and takes it when it is
+   * kept: its process may die before that.
+   */
+  async #take(
+    key: string,
+    wait: Wait,
+    connects: boolean,
+  ): Promise<Elicited<undefined> | undefined> {
+    const { waits } = this.pages;
+    let answer: JsonObject | undefined;
+    if (this.task?.address !== undefined && !connects) {
+      answer = await this.#do(() => waits.close(wait));
+      this.#read.set(key, wait);
+    } else {
+      const taken = await this.#do(() => waits.take(wait));
+      if (taken) this.#taken.push(taken);
+      answer = taken?.answer;
+    }
+    if (!answer) return undefined;
+    return answer.action === "accept"
       ? { action: "accept", content: undefined }
       : { action: "decline" };
   }
@@ -198,16 +245,23 @@ export class PageQuestions {
    * @throws the signal's reason when it fires first
    */
   async waitFor(
-    { wait, againSeconds }: OpenPage,
+    { key, wait, connects }: OpenPage,
     signal: AbortSignal,
     milliseconds?: number,
   ): Promise<Elicited<undefined> | undefined> {
     const { waits } = this.pages;
     if (!await waits.settled(wait, signal, milliseconds)) return undefined;
-    const answer = await this.#take(wait);
+    const answer = await this.#take(key, wait, connects);
     if (answer) return answer;
-    if (againSeconds) return { action: "cancel" };
+    if (connects) return { action: "cancel" };
     throw new ToolError(OVER);
+  }
+
+  /** Takes the answer to a question of durable work, which has kept it. */
+  async kept(key: string): Promise<void> {
+    const wait = this.#read.get(key);
+    this.#read.delete(key);
+    if (wait) await tidy(() => this.pages.waits.take(wait));
   }
 
   /** Ends a question that the client has turned down. */

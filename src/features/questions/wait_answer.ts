@@ -22,6 +22,7 @@ import {
   type Pointer,
   putWait,
   type ReadWait,
+  touchList,
   type Wait,
   type WaitRecord,
   type WaitSeals,
@@ -75,6 +76,8 @@ export function waitAnswers(
             { expiresAt: database.now() + DURABLE_SECONDS },
         };
         putWait(transaction, key, record);
+        // Work that is about to be parked reads its waits again.
+        touchList(transaction, record, database.now());
         const { taskId, taskAddress: address = "", expiresAt } = record;
         if (taskId !== undefined) {
           const work = { address, taskId, expiresAt };

@@ -21,7 +21,7 @@ import {
   type PageProps,
 } from "../../core/pages/layout.tsx";
 import { printDuration } from "../../core/pages/times.tsx";
-import { WAIT_SECONDS } from "./waits.ts";
+import { WAIT_SECONDS } from "./wait_record.ts";
 import {
   type ProviderOption,
   SignInForm,

@@ -7,7 +7,7 @@
  */
 import type { Grant } from "../../core/oauth/grant.ts";
 import { seal, unseal } from "../../core/crypto/seal.ts";
-import { ChallengeError, HttpError } from "../../core/errors.ts";
+import { ChallengeError, HttpError, StorageError } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type {
   Database,
@@ -15,7 +15,12 @@ import type {
   Found,
   Transaction,
 } from "../../core/kv/database.ts";
-import { grantKey, listingWaitKey, taskRunKey } from "../../core/kv/keys.ts";
+import {
+  grantKey,
+  listingWaitKey,
+  taskRunKey,
+  waitsOfKey,
+} from "../../core/kv/keys.ts";
 import { userOfRun } from "../work/run_record.ts";
 import { secretStore } from "../../core/store/secrets.ts";
 
@@ -104,6 +109,22 @@ export function listOfWait(
   return list ?? subject;
 }
 
+/** The time for which a page waits for its person, in seconds. */
+export const WAIT_SECONDS = 60 * 60;
+
+/**
+ * Changes the head of the list of a wait. A commit that checks the head fails if
+ * a wait of the list was opened or answered meanwhile.
+ */
+export function touchList(
+  transaction: Transaction,
+  wait: Pick<Waiting, "list" | "subject">,
+  now: number,
+): void {
+  const head = waitsOfKey(listOfWait(wait));
+  transaction.set(head, { expiresAt: now + WAIT_SECONDS });
+}
+
 /** Writes a wait, with its places in the lists. */
 export function putWait(
   transaction: Transaction,
@@ -184,7 +205,9 @@ export function waitSeals(database: Database) {
         | undefined;
       const answer = await openPart(found, "answer");
       return { ...plain, ...opened, key: found.key, answer };
-    } catch {
+    } catch (error) {
+      // The secret could not be read: the wait may be right all the same.
+      if (error instanceof StorageError) throw error;
       return undefined;
     }
   }

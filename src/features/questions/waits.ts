@@ -29,7 +29,9 @@ import {
   MAX_WAIT_CHARACTERS,
   type Pointer,
   putWait,
+  touchList,
   type Wait,
+  WAIT_SECONDS,
   type Waiting,
   type WaitRecord,
   waitSeals,
@@ -37,9 +39,6 @@ import {
 import { MAX_WAITS_PER_PERSON, waitRoom } from "./wait_room.ts";
 
 export type { TakenWait, Wait, Waiting };
-
-/** The time for which a page waits for its person, in seconds. */
-export const WAIT_SECONDS = 60 * 60;
 
 /** The longest pause between polls: a person who answered is back soon. */
 const MAX_POLL_MILLISECONDS = 2000;
@@ -123,9 +122,7 @@ export function waitStore(database: Database) {
         room.check(held, opener);
         const { grant, run } = await basisOf(database, waiting);
         const createdAt = database.now();
-        transaction.check(pointer).set(head, {
-          expiresAt: createdAt + WAIT_SECONDS,
-        });
+        touchList(transaction.check(pointer), own, createdAt);
         const record: WaitRecord = {
           ...own,
           askerKey,

@@ -158,7 +158,7 @@ function restoredOrigin(
     caller,
     lacksUpstream: LACKS_UPSTREAM,
     pageQuestions: waitPages &&
-      PageQuestions.of(waitPages, caller, tool, { taskId }, taskId),
+      PageQuestions.of(waitPages, caller, tool, { taskId }),
     endTask: (taskId, outcome) =>
       reportRun(engine, taskId, { ...run, caller }, outcome, meta),
   };

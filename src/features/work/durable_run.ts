@@ -53,6 +53,7 @@ export function durableRun(parts: RunParts) {
         persist(() => store(step), { signal })
       );
       if (!isSaved) await interrupt(new Parked());
+      parking.progressAt = parking.now();
     },
 
     /** Tries to store a step, once. */

@@ -10,6 +10,9 @@ import { pause } from "../../core/clock.ts";
 const SHORT_SECONDS = 5;
 /** The time without work after which a run that waits leaves its process. */
 const QUIET_MILLISECONDS = 200;
+/** The least and the longest pause of a wait that nothing may end but a look. */
+const LEAST_AGAIN_SECONDS = 60;
+const MAX_AGAIN_SECONDS = 12 * 60 * 60;
 /** The longest time of one timer. */
 const MAX_TIMER_MILLISECONDS = 24 * 60 * 60 * 1000;
 
@@ -23,6 +26,8 @@ interface Waiting {
   /** The end in epoch seconds; undefined if only an answer ends the wait. */
   until?: number;
   question?: string;
+  /** The key of the record of a wait, whose answer ends this one. */
+  wait?: Deno.KvKey;
   /** The text for the client, unless the wait is a sleep. */
   waitsFor?: string;
 }
@@ -32,16 +37,20 @@ export interface ParkedWaits {
   dueSeconds?: number;
   /** The keys of the questions that wait for an answer. */
   questions: readonly string[];
+  /** The keys of the waits whose answers it waits for. */
+  waits: readonly Deno.KvKey[];
   waitsFor?: string;
 }
 
 export interface ParkingOptions {
   signal: AbortSignal;
+  /** The time at which the run got as far as it is, in epoch seconds. */
+  startedAt: number;
   /** Epoch seconds. */
   now(): number;
   /**
    * Gives up the claim, so that any process can go on with the run later. The
-   * claim stays if a question has its answer by now. Absent for plain tasks.
+   * claim stays if a question or a wait has its answer by now. Absent for plain tasks.
    */
   park?(waits: ParkedWaits): Promise<"parked" | "answered" | "lost">;
   interrupt(reason: unknown): Promise<never>;
@@ -59,7 +68,12 @@ export class Parking {
   #rechecked = new AbortController();
   #quiet?: ReturnType<typeof setTimeout>;
 
-  constructor(private readonly options: ParkingOptions) {}
+  /** The latest time at which the run got further, in epoch seconds. */
+  progressAt: number;
+
+  constructor(private readonly options: ParkingOptions) {
+    this.progressAt = options.startedAt;
+  }
 
   /** True once the run is to leave its process. */
   get isReleased(): boolean {
@@ -69,6 +83,18 @@ export class Parking {
   /** Epoch seconds. */
   now(): number {
     return this.options.now();
+  }
+
+  /**
+   * The seconds until the run looks again for what it lacks, where nothing may
+   * wake it. As long as it has waited so far: so work that waits for weeks costs
+   * next to nothing. Randomly longer, so that much work does not look at once.
+   */
+  get againSeconds(): number {
+    const waited = this.now() - this.progressAt;
+    const least = Math.max(waited, LEAST_AGAIN_SECONDS);
+    const seconds = Math.min(least, MAX_AGAIN_SECONDS) * (1 + Math.random());
+    return Math.ceil(seconds);
   }
 
   /** True once the run has ended in this process. */
@@ -123,10 +149,12 @@ export class Parking {
   /** Waits until a time, in epoch seconds. `enough` ends the wait early. */
   async waitUntil(
     until: number,
-    { enough, waitsFor }: { enough?: AbortSignal; waitsFor?: string } = {},
+    { enough, ...waiting }:
+      & { enough?: AbortSignal }
+      & Pick<Waiting, "wait" | "waitsFor"> = {},
   ): Promise<void> {
     const { signal, now } = this.options;
-    await this.wait({ until, waitsFor }, async () => {
+    await this.wait({ until, ...waiting }, async () => {
       for (let left = until - now(); left > 0; left = until - now()) {
         if (enough?.aborted) return;
         await pause(
@@ -184,6 +212,7 @@ export class Parking {
     park({
       dueSeconds: untils.length > 0 ? Math.min(...untils) : undefined,
       questions: waiting.flatMap(({ question }) => question ?? []),
+      waits: waiting.flatMap(({ wait }) => wait ? [wait] : []),
       waitsFor: waiting.flatMap(({ waitsFor }) => waitsFor ?? []).at(-1),
     }).then(
       (parked) => {

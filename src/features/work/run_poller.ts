@@ -6,6 +6,7 @@
  */
 import { pause } from "../../core/clock.ts";
 import { logRepeated } from "../../core/log/log.ts";
+import { tidy } from "../../core/kv/persist.ts";
 import type { Claim } from "./run_record.ts";
 import { type Wake, wakeStore } from "./wakes.ts";
 import { detached } from "../../core/telemetry/current.ts";
@@ -25,6 +26,8 @@ export const MAX_TAKEN_PER_CALLER = 50;
 const FREE_SHARE = 1 / 2;
 /** The time until another try with a run whose caller has too many here. */
 const BUSY_SECONDS = 60;
+/** The time until another try with a run that could not be taken over. */
+const AGAIN_SECONDS = 30;
 /** The most runs without room that are tried again in the same second. */
 const MAX_NO_ROOM_PER_SECOND = 8;
 /** The most characters of stored results in all taken-over runs at a time. */
@@ -142,20 +145,23 @@ export class RunPoller {
 
   async #take(wake: Wake): Promise<void> {
     const { taskId } = wake;
-    const { runs, steps, log } = this.#parts;
+    const { database, runs, steps, log } = this.#parts;
     const taken = await runs.take(wake, () => {
       const measure = this.#measuring.then(() => steps.sizeOf(taskId));
       this.#measuring = measure.catch(() => {});
       return measure;
     });
     if ("claim" in taken) {
-      return await this.#takeOver(taken.claim).catch((error) =>
-        // The lease lapses, and then a process claims the run again.
+      const { claim, claim: { run: { deaths } } } = taken;
+      return await this.#takeOver(claim).catch(async (error) => {
         logRepeated(log, "Durable work could not be taken over", {
           reference: taskId,
           error,
-        })
-      );
+        });
+        // Else its lease lapses, which counts as the death of a process.
+        const again = database.now() + AGAIN_SECONDS;
+        await tidy(() => runs.park(claim, again, [], { deaths }));
+      });
     }
     const { because } = taken;
     if (because === "watched") this.#watched.add(taskId);

@@ -10,7 +10,7 @@ import type { WaitOptions } from "../../authoring/durable.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import type { Caller, Upstream } from "../../core/caller.ts";
 import type { JsonObject } from "../../core/json.ts";
-import { tidy } from "../../core/kv/persist.ts";
+import { persist, tidy } from "../../core/kv/persist.ts";
 import type { NewRun } from "./run_record.ts";
 import { AuthorCode } from "../../core/mcp/exchange/author_code.ts";
 import type { Work } from "../../core/mcp/exchange/work.ts";
@@ -78,7 +78,10 @@ export class TaskChannel implements Work {
     this.keepAnswer = steps && ((question, ask) =>
       steps.question(
         question,
-        async (key, keep) => keep(JSON.stringify(await ask(key))),
+        async (key, keep) => {
+          await keep(JSON.stringify(await ask(key)));
+          await this.pageQuestions!.kept(key);
+        },
         { isOnPage: true },
       ));
     this.parking = steps && surroundings.parking;
@@ -88,15 +91,24 @@ export class TaskChannel implements Work {
       lacksUpstream: this.lacksUpstream,
       client: this.client,
       meta: this.meta,
-      changes: this.changes,
     } = origin);
+    const { changes } = origin;
+    const tell = (change: () => Promise<void>) =>
+      surroundings.parking.activity(() => persist(change, { signal }));
+    this.changes = steps
+      ? {
+        resourceUpdated: (uri) => tell(() => changes.resourceUpdated(uri)),
+        listChanged: (list) => tell(() => changes.listChanged(list)),
+      }
+      : changes;
     this.#origin = origin;
     this.#surroundings = surroundings;
     this.signal = signal;
-    this.pageQuestions = origin.pageQuestions?.within(
-      requestId,
-      surroundings.durable?.run.address,
-    );
+    this.pageQuestions = origin.pageQuestions?.within({
+      taskId: requestId,
+      signal,
+      address: surroundings.durable?.run.address,
+    });
     this.advise = (message) => origin.advise?.(message);
     this.authorCode = call?.authorCode ??
       new AuthorCode((message) =>

@@ -82,11 +82,12 @@ export class TaskExecution {
       now,
       interrupt,
       stop: () => this.fire(STOPPING),
-      park: claim && (async ({ dueSeconds, questions, waitsFor }) => {
+      startedAt: durable ? progressOf(durable) : now(),
+      park: claim && (async ({ dueSeconds, questions, waits, waitsFor }) => {
         // The next run does not send the same progress again.
         await this.channel.status.write();
-        const words = { waitsFor: waitsFor ?? this.channel.link };
-        return await runs.park(claim, dueSeconds, questions, words);
+        const more = { waits, waitsFor: waitsFor ?? this.channel.link };
+        return await runs.park(claim, dueSeconds, questions, more);
       }),
     });
     const steps = this.#steps = durable && new DurableSteps(
@@ -221,6 +222,14 @@ export class TaskExecution {
     }
     return isSaved;
   }
+}
+
+/** Returns the latest time at which a run got further, in epoch seconds. */
+function progressOf({ claim, steps }: DurableState): number {
+  const ends = steps.map(({ startedAt, endedAt, until, state }) =>
+    state === "kept" ? endedAt ?? until ?? startedAt : startedAt
+  );
+  return Math.max(claim.run.createdMilliseconds / 1000, ...ends);
 }
 
 /** Does work, but no longer waits for it once the signal has fired. */

@@ -12,7 +12,12 @@ import type {
   Expiring,
   Transaction,
 } from "../../core/kv/database.ts";
-import { taskKey, taskLeaseKey, taskRunKey } from "../../core/kv/keys.ts";
+import {
+  taskKey,
+  taskLeaseKey,
+  taskRunKey,
+  waitsOfKey,
+} from "../../core/kv/keys.ts";
 import {
   CONFIRM_SECONDS,
   LEASE_SECONDS,
@@ -23,6 +28,7 @@ import {
   type Claim,
   claimOf,
   LEASE_WATCH_SECONDS,
+  listOfWaits,
   type RunBeginning,
   type RunRecord,
   type RunSize,
@@ -35,6 +41,7 @@ import {
   type TaskRecord,
 } from "./task_record.ts";
 import { readText } from "../../core/kv/texts.ts";
+import type { WaitRecord } from "../questions/wait_record.ts";
 import { setWake, type Wake } from "./wakes.ts";
 
 /** The claim on a run, or the reason why it was not claimed. */
@@ -160,32 +167,41 @@ export function taskRunStore(
      * @param dueSeconds undefined if it waits for answers alone
      * @param questions the keys of the open questions that it waits for
      * @param more see {@linkcode RunRecord} and {@linkcode TaskRecord};
-     * `deaths` is set for a run that is put off as soon as it was taken
-     * @returns `answered` if one of the questions has its answer, so that the
-     * run goes on; `lost` if the claim is lost
+     * `deaths` is set for a run that is put off as soon as it was taken;
+     * `waits`: the keys of the open waits that it waits for
+     * @returns `answered` if one of the questions or waits has its answer, so
+     * that the run goes on; `lost` if the claim is lost
      */
     async park(
       claim: Claim,
       dueSeconds: number | undefined,
       questions: readonly string[] = [],
-      { missingSince, waitsFor = "", deaths = 0 }:
+      { missingSince, waitsFor = "", deaths = 0, waits = [] }:
         & Partial<Pick<RunRecord, "missingSince" | "deaths">>
-        & Pick<TaskRecord, "waitsFor"> = {},
+        & Pick<TaskRecord, "waitsFor">
+        & { waits?: readonly Deno.KvKey[] } = {},
     ): Promise<"parked" | "answered" | "lost"> {
       const { taskId, term, run, expiresAt } = claim;
       for (;;) {
-        const [task, held] = await database.getMany<[TaskRecord, RunRecord]>([
+        const [task, held, head] = await database.getMany<
+          [TaskRecord, RunRecord, Expiring]
+        >([
           taskKey(taskId),
           taskRunKey(taskId),
+          waitsOfKey(listOfWaits(run)),
         ]);
         if (held.versionstamp !== term.versionstamp || !task.value) {
           return "lost";
         }
         const open = task.value.questions;
-        if (questions.some((key) => !Object.hasOwn(open, key))) {
-          return "answered";
-        }
+        // Read after the head, which every answer changes.
+        const waiting = await database.getMany<WaitRecord[]>(waits);
+        if (
+          questions.some((key) => !Object.hasOwn(open, key)) ||
+          waiting.some(({ value }) => value?.state !== "open")
+        ) return "answered";
         const isParked = await database.commit((transaction) => {
+          if (waits.length > 0) transaction.check(head);
           transaction.check(task, term)
             .set<RunRecord>(term.key, {
               ...run,

@@ -9,11 +9,12 @@ import type { Caller } from "../../core/caller.ts";
 import { canonicalJson } from "../../core/json.ts";
 import type { Waiting, WaitStore } from "../questions/waits.ts";
 import { MAX_WAITS_PER_PERSON } from "../questions/wait_room.ts";
+import { inTurn } from "../questions/page_questions.ts";
 import { persist, tidy } from "../../core/kv/persist.ts";
 import { listOfWaits } from "./run_record.ts";
 import { type LimitKey, MANY } from "../../core/mcp/exchange/caller_bound.ts";
 import type { DurableSteps } from "./durable_steps.ts";
-import type { Parking } from "./parking.ts";
+import type { WorkParking } from "../../core/mcp/exchange/work.ts";
 
 interface WaitingWork {
   waits: WaitStore;
@@ -25,7 +26,7 @@ interface WaitingWork {
   /** The identity by which limits count the caller. */
   limitKey?: LimitKey;
   signal: AbortSignal;
-  parking: Pick<Parking, "activity">;
+  parking: WorkParking;
 }
 
 type WaitingSteps = Pick<DurableSteps, "repeatableStep" | "sleep" | "hasKept">;
@@ -55,15 +56,22 @@ export async function waitForWebhook(
     taskId,
     taskAddress: address,
   };
-  // If the step is repeated, it finds the same wait, with the same token.
-  const until = await run.repeatableStep(`wait ${id}: open`, async () => {
-    const most = MAX_WAITS_PER_PERSON * (limitKey?.isMany ? MANY : 1);
-    const wait = await persist(
-      () => waits.open(waiting, { message }, { seconds, most }),
-      { signal },
-    );
-    if (wait.state === "open") await open(wait.id!);
-    return wait.expiresAt;
+  const most = MAX_WAITS_PER_PERSON * (limitKey?.isMany ? MANY : 1);
+  const opening = `wait ${id}: open`;
+  // Before the step, in which no run leaves its process. A later run finds the
+  // same wait, with the same token.
+  const opened = run.hasKept(opening) ? undefined : await inTurn(
+    parking,
+    () =>
+      persist(
+        () => waits.open(waiting, { message }, { seconds, most }),
+        { signal },
+      ),
+  );
+  const until = await run.repeatableStep(opening, async () => {
+    const { id, state, expiresAt } = opened!;
+    if (state === "open") await open(id!);
+    return expiresAt;
   });
   const end = `wait ${id}: end`;
   const wait = await parking.activity(() =>
@@ -73,7 +81,7 @@ export async function waitForWebhook(
   const slept = run.sleep(
     `wait ${id}: time`,
     new Date(until * 1000),
-    { enough: over.signal, waitsFor: message },
+    { enough: over.signal, wait: wait?.key, waitsFor: message },
   );
   // An earlier run may have had the answer, and have withdrawn the wait.
   if (run.hasKept(end)) over.abort();

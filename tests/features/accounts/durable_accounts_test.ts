@@ -12,7 +12,13 @@ import { taskRunKey } from "../../../src/core/kv/keys.ts";
 import type { RunRecord } from "../../../src/features/work/run_record.ts";
 import { test } from "../../kit/databases.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
-import { keyOf, KeyService, OTHER_SECRETS_KEY } from "../../kit/key_service.ts";
+import {
+  keyOf,
+  KeyService,
+  OTHER_SECRETS_KEY,
+  SECRETS_KEY,
+} from "../../kit/key_service.ts";
+import { keyRing } from "../../../src/core/crypto/key_ring.ts";
 import type { OAuthServer } from "../../kit/sign_in.ts";
 import { beginTask, TASKS } from "../../kit/task.ts";
 import { TokenService } from "../../kit/token_service.ts";
@@ -423,6 +429,58 @@ for (const isBack of [true, false]) {
     await using server = await start();
     const { status } = await callerOf(server);
     time.tick(31);
+    await until(async () => (await status(taskId)).status === "completed");
+    assert.match((await status(taskId)).text, /^ada@acme, ada@acme/);
+  });
+}
+
+for (const fault of ["service", "sealing"] as const) {
+  test.inMemory(`durable work waits while its ${fault} gives no key, says so, and goes on`, async ({ kv }) => {
+    using time = new FakeTime();
+    await using service = new TokenService();
+    // Shorter than the margin: every use refreshes.
+    service.lifetime = 30;
+    const crm = service.declare();
+    const ring = keyRing([SECRETS_KEY]);
+    let isAway = false;
+    const answer: NonNullable<TokenService["answer"]> = (_request, path) =>
+      isAway && fault === "service" && path.endsWith("/token")
+        ? new Response(null, { status: 503 })
+        : undefined;
+    service.answer = answer;
+    await using server = await startConnected(crm, {
+      kv,
+      tools: [napping(crm, () => {})],
+      environment: service.environment,
+      sealing: {
+        keyId: ring.keyId,
+        seal: (text) => Promise.resolve(ring.seal(text)),
+        unseal: (sealed) => {
+          if (isAway && fault === "sealing") throw new Error("no connection");
+          return Promise.resolve(ring.unseal(sealed));
+        },
+      },
+    });
+    const link = "http://127.0.0.1:3000/connect/crm";
+    const issuers = [service.origin];
+    const visitor = await openConnect(server, { link, issuers });
+    await visitor.press("/connect/crm", { answer: "connect" });
+    await visitor.press("/connect/crm", { answer: "connect" });
+    const { begin, status } = await callerOf(server);
+    const taskId = await begin("nap");
+    await until(async () => (await status(taskId)).statusMessage !== undefined);
+    isAway = true;
+    time.tick(61);
+    const words = fault === "service"
+      ? /does not give access now/
+      : /cannot be used now/;
+    await until(async () =>
+      words.test((await status(taskId)).statusMessage ?? "")
+    );
+    await until(() => server.app.running === 0);
+    assert.equal((await status(taskId)).status, "working");
+    isAway = false;
+    time.tick(121);
     await until(async () => (await status(taskId)).status === "completed");
     assert.match((await status(taskId)).text, /^ada@acme, ada@acme/);
   });

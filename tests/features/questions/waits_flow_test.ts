@@ -6,10 +6,8 @@ import assert from "node:assert/strict";
 import { resource, tool, z } from "../../../src/mod.ts";
 import { LINKS } from "../../../src/features/questions/suspension.ts";
 import { Database } from "../../../src/core/kv/database.ts";
-import {
-  WAIT_SECONDS,
-  waitStore,
-} from "../../../src/features/questions/waits.ts";
+import { WAIT_SECONDS } from "../../../src/features/questions/wait_record.ts";
+import { waitStore } from "../../../src/features/questions/waits.ts";
 import { AccountVisitor, csrfOf, formOf } from "../../kit/account_visitor.ts";
 import { Events, outcome, resultOf, textOf } from "../../kit/answer.ts";
 import { test } from "../../kit/databases.ts";

@@ -4,6 +4,7 @@ import {
   ChallengeError,
   HttpError,
   LimitError,
+  StorageError,
 } from "../../../src/core/errors.ts";
 import { Database } from "../../../src/core/kv/database.ts";
 import { setGrant } from "../../../src/core/store/grants.ts";
@@ -19,6 +20,7 @@ import { wakeStore } from "../../../src/features/work/wakes.ts";
 import { countedOn, fiftyAtOnce, test } from "../../kit/databases.ts";
 import { CountingKv } from "../../kit/counting_kv.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
+import { kvThrough } from "../../kit/kv.ts";
 import { overtaken } from "../../kit/overtaken_kv.ts";
 import { within } from "../../kit/wait.ts";
 
@@ -45,6 +47,20 @@ test.onDatabases("open() finds the wait that an asker has, and asks another ques
   assert.notEqual(next.id, first.id);
   assert.equal(await waits.find(first.id!, ADA), undefined);
   assert.deepEqual(await waits.listOf(ADA), [next]);
+});
+
+test.inMemory("find() and open() fail while the secret of waits cannot be read, and lose no wait", async ({ kv }) => {
+  const { id } = await waitStore(new Database(kv)).open(ASKED, PAYLOAD);
+  let isAway = true;
+  const away = kvThrough(kv, (operation, key) => {
+    if (isAway && key?.[0] === "secret") throw new Error("connection reset");
+    return operation();
+  });
+  const waits = waitStore(new Database(away));
+  await assert.rejects(waits.find(id!, ADA), StorageError);
+  await assert.rejects(waits.open(ASKED, PAYLOAD), StorageError);
+  isAway = false;
+  assert.equal((await waits.open(ASKED, PAYLOAD)).id, id);
 });
 
 test.onDatabases("open() gives fifty simultaneous calls one wait", async ({ kv, other }) => {

@@ -78,6 +78,7 @@ class Task {
     const now = () => this.now;
     const parking = new Parking({
       signal,
+      startedAt: this.now,
       now,
       interrupt,
       stop: () => assert.fail("Durable work is parked"),
@@ -958,4 +959,28 @@ Deno.test("step() takes an ID of 200 characters and no more", async () => {
   for (const id of ["a".repeat(201), "", 7 as never]) {
     await assert.rejects(step(id), /must be a text of 1 to 200 characters/);
   }
+});
+
+Deno.test("Parking.againSeconds looks as late as the work has waited, and twice as late at most, up to a day", () => {
+  let now = 1000;
+  const parking = new Parking({
+    signal: new AbortController().signal,
+    startedAt: now,
+    now: () => now,
+    interrupt: () => new Promise(() => {}),
+    stop() {},
+  });
+  const isWithin = (least: number, most: number) => {
+    for (let n = 0; n < 100; n++) {
+      const seconds = parking.againSeconds;
+      assert(least <= seconds && seconds <= most, `${seconds} s`);
+    }
+  };
+  isWithin(60, 120);
+  now += 3600;
+  isWithin(3600, 7200);
+  now += 30 * 24 * 3600;
+  isWithin(12 * 3600, 24 * 3600);
+  parking.progressAt = now;
+  isWithin(60, 120);
 });

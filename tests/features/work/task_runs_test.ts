@@ -553,3 +553,35 @@ test.onDatabases("createDurable() keeps no more of what a client sent than durab
   assert.deepEqual(await keysOf(kv), []);
   await begin(MAX_BEGINNING_CHARACTERS - 1000);
 });
+
+test.onDatabases("park() goes on when a wait has its answer by then, though its wakes are gone", async ({ kv, other }) => {
+  const claim = await beginOn(kv);
+  const waits = waitStore(new Database(other));
+  const waiting = {
+    subject: BINDING,
+    kind: "webhook",
+    tool: "report",
+    question: "paid",
+    taskId: "t",
+  } as const;
+  const open = (asker: string) => waits.open({ ...waiting, asker }, {});
+  const opened = [await open("1"), await open("2")];
+  const keys = opened.map(({ key }) => key);
+  // The answer comes between the read and the commit.
+  const slow = overtaken(kv, async () => {
+    await waits.answerWebhook(opened[1].id, "paid");
+    for (const wake of await wakeStore(new Database(other)).all(10)) {
+      await wakeStore(new Database(other)).drop(wake);
+    }
+  });
+  const park = (kv: Deno.Kv) =>
+    runsOn(kv).park(claim, undefined, [], { waits: keys });
+  assert.equal(await park(slow), "answered");
+  assert.equal(await park(kv), "answered");
+  await waits.withdraw(opened[1]);
+  assert.equal(await park(kv), "answered");
+  assert.equal(
+    await runsOn(kv).park(claim, undefined, [], { waits: keys.slice(0, 1) }),
+    "parked",
+  );
+});

@@ -20,7 +20,7 @@ import { printDuration } from "../../pages/times.tsx";
 import { REVOCATION_SECONDS } from "../../store/revocations.ts";
 import { SESSION_SECONDS } from "../../store/session_list.ts";
 import { TASK_SECONDS } from "../../../features/work/task_record.ts";
-import { WAIT_SECONDS } from "../../../features/questions/waits.ts";
+import { WAIT_SECONDS } from "../../../features/questions/wait_record.ts";
 
 /** The settings on which the table depends. */
 export interface KeptUnder {

@@ -35,6 +35,7 @@ import { AskedQuestion } from "../../protocol/question.ts";
 import type { Work } from "./work.ts";
 import {
   checkUrl,
+  inTurn,
   type PageQuestions,
 } from "../../../features/questions/page_questions.ts";
 
@@ -169,7 +170,7 @@ export class Asking {
     const { work, work: { signal, parking } } = this;
     const message = String(question.params.message);
     const open = () => pages.open(question, key);
-    const page = await (parking?.activity(open) ?? open());
+    const page = await (parking ? inTurn(parking, open) : open());
     if ("answer" in page) return page.answer;
     if (viaClient) {
       const { askViaClient } = await import(
@@ -178,12 +179,12 @@ export class Asking {
       const answer = await askViaClient(work, pages, page, message);
       if (answer) return answer;
     }
-    const { address, againSeconds } = page;
+    const { address, connects, wait: { key: wait } } = page;
     const takeBack = await work.showLink!({ address, message });
-    const again = parking && againSeconds;
-    const until = again && parking.now() + again;
+    const again = connects ? parking?.againSeconds : undefined;
+    const until = again && parking!.now() + again;
     const answered = () => pages.waitFor(page, signal, again && again * 1000);
-    const waiting = parking?.wait({ until }, answered) ?? answered();
+    const waiting = parking?.wait({ until, wait }, answered) ?? answered();
     return await waiting.finally(takeBack) ?? { action: "cancel" };
   }
 

@@ -41,9 +41,16 @@ export interface WorkParking {
    * Awaits a function that only waits: meanwhile the work may leave.
    *
    * @param waiting `until`: the time at which it goes on without an answer, in
-   * epoch seconds
+   * epoch seconds; `wait`: the record of the wait whose answer it awaits
    */
-  wait<T>(waiting: { until?: number }, work: () => Promise<T>): Promise<T>;
+  wait<T>(
+    waiting: { until?: number; wait?: Deno.KvKey },
+    work: () => Promise<T>,
+  ): Promise<T>;
+  /** Waits for a time. `waitsFor`: the reason, for the client. */
+  waitUntil(until: number, how?: { waitsFor?: string }): Promise<void>;
+  /** The seconds until the work looks again for what it lacks. */
+  readonly againSeconds: number;
   /** Epoch seconds. */
   now(): number;
 }
