@@ -16,7 +16,7 @@ import {
 import { MANY } from "../../src/core/mcp/exchange/caller_bound.ts";
 import { Database } from "../../src/core/kv/database.ts";
 import { tasksOfKey } from "../../src/core/kv/keys.ts";
-import { TASK_SECONDS } from "../../src/features/work/task_record.ts";
+import { RUNNING_SECONDS } from "../../src/features/work/task_record.ts";
 import { taskStore } from "../../src/features/work/tasks.ts";
 import {
   BASE_URL,
@@ -342,7 +342,7 @@ Deno.test("so many tasks of a network are kept for a day, whichever process begi
     );
     assert.equal(await new From(server, "192.0.2.2").begin(), "task");
   }
-  time.tick(TASK_SECONDS);
+  time.tick(RUNNING_SECONDS);
   assert.equal(await new From(second, "192.0.2.1").begin(), "task");
 });
 

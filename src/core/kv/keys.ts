@@ -72,7 +72,7 @@ export function cancellationKey(sessionId: string, id: RequestId): Deno.KvKey {
 export const cancellationHeadKey = alone("cancel-head");
 /** A part of a text too long for one value · as its record. */
 export const textKey = (id: string, part: number) => ["text", id, part];
-/** A task · 24 h after it was created. */
+/** A task · 24 h after its end. */
 export const taskKey = ours("task");
 /**
  * A person's tasks, each with the grant that used it last; or one of the lists
@@ -106,8 +106,14 @@ export function dueWakesRange(address: string, nowSeconds: number) {
   const [word, list] = wakeKey(address, 0, "");
   return { start: [word, list], end: [word, list, nowSeconds + 1] };
 }
-/** The wakes of all addresses. */
-export const allWakes = { start: ["wake", ""], end: ["wake", Infinity] };
+/** The wakes of the addresses after that of a key, or of all. */
+export function wakesAfter([word, list]: Deno.KvKey = ["wake", ""]) {
+  return { start: [word, list, Infinity], end: [word, Infinity] };
+}
+/** The wakes of the address of a key, the oldest first. */
+export function wakesBeside([word, list]: Deno.KvKey) {
+  return { start: [word, list], end: [word, list, Infinity] };
+}
 /** Reads the time and the task ID from a key of {@linkcode wakeKey}. */
 export function partsOfWake([, , dueSeconds, taskId]: Deno.KvKey) {
   return { dueSeconds: Number(dueSeconds), taskId: String(taskId) };

@@ -115,7 +115,7 @@ export interface RoutesContext<
    * or no longer. Only the token is checked: verify the sender as the sending
    * service says.
    *
-   * @param data JSON of at most 16,000 characters
+   * @param data JSON of at most 20,000 bytes in UTF-8
    */
   answer(token: string, data: unknown): Promise<boolean>;
   /**

@@ -16,9 +16,10 @@ import { waitKey } from "../../core/kv/keys.ts";
 import { DURABLE_SECONDS } from "../work/run_record.ts";
 import type { Transaction, Write } from "../../core/kv/transaction.ts";
 import {
+  bytesOf,
   dropWait,
   isLive,
-  MAX_WAIT_CHARACTERS,
+  MAX_WAIT_BYTES,
   type Pointer,
   putWait,
   type ReadWait,
@@ -119,11 +120,12 @@ export function waitAnswers(
       if (typeof id !== "string") return false;
       const text = JSON.stringify(data);
       if (text === undefined) throw new TypeError("An answer must be JSON");
-      if (text.length > MAX_WAIT_CHARACTERS) {
+      const bytes = bytesOf(text);
+      if (bytes > MAX_WAIT_BYTES) {
         throw new HttpError(
           413,
-          `An answer must have at most ${MAX_WAIT_CHARACTERS} characters of JSON, ` +
-            `and has ${text.length}`,
+          `An answer must have at most ${MAX_WAIT_BYTES} bytes of JSON, ` +
+            `and has ${bytes}`,
         );
       }
       const isWebhook = ({ kind }: WaitRecord) => kind === "webhook";

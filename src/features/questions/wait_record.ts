@@ -24,8 +24,16 @@ import {
 import { userOfRun } from "../work/run_record.ts";
 import { secretStore } from "../../core/store/secrets.ts";
 
-/** The most characters of what is asked, and of an answer. */
-export const MAX_WAIT_CHARACTERS = 16_000;
+/**
+ * The most bytes of what is asked, and of an answer, as JSON in UTF-8: a record
+ * has room for both once they are sealed.
+ */
+export const MAX_WAIT_BYTES = 20_000;
+
+/** Counts the bytes of a text in UTF-8. */
+export function bytesOf(text: string): number {
+  return new TextEncoder().encode(text).length;
+}
 
 /** The origin of a wait: whose it is, and which call or task waits. */
 export interface Waiting {

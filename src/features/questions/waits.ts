@@ -22,11 +22,12 @@ import {
 } from "./wait_answer.ts";
 import {
   basisOf,
+  bytesOf,
   dropWait,
   isLive,
   type ListedWait,
   listOfWait,
-  MAX_WAIT_CHARACTERS,
+  MAX_WAIT_BYTES,
   type Pointer,
   putWait,
   touchList,
@@ -38,6 +39,7 @@ import {
 } from "./wait_record.ts";
 import { MAX_WAITS_PER_PERSON, waitRoom } from "./wait_room.ts";
 
+export { WAIT_SECONDS };
 export type { TakenWait, Wait, Waiting };
 
 /** The longest pause between polls: a person who answered is back soon. */
@@ -92,9 +94,9 @@ export function waitStore(database: Database) {
         most?: number;
       } = {},
     ): Promise<Wait> {
-      if (JSON.stringify(payload).length > MAX_WAIT_CHARACTERS) {
+      if (bytesOf(JSON.stringify(payload)) > MAX_WAIT_BYTES) {
         throw new TypeError(
-          `A question must have at most ${MAX_WAIT_CHARACTERS} characters of JSON`,
+          `A question must have at most ${MAX_WAIT_BYTES} bytes of JSON`,
         );
       }
       const { asker, ...own } = waiting;

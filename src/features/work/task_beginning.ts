@@ -26,8 +26,8 @@ import {
 } from "./run_record.ts";
 import {
   readTask,
+  RUNNING_SECONDS,
   type Task,
-  TASK_SECONDS,
   type TaskOfPerson,
   type TaskRecord,
 } from "./task_record.ts";
@@ -63,6 +63,7 @@ export function taskBeginnings(database: Database) {
     const record: TaskRecord = {
       ...task,
       binding,
+      list,
       grantId,
       ...scopes.length > 0 && { scopes },
       status: "working",
@@ -96,7 +97,7 @@ export function taskBeginnings(database: Database) {
       owner: TaskOwner,
       task: NewTask = {},
     ): Promise<Task> {
-      const expiresAt = database.now() + TASK_SECONDS;
+      const expiresAt = database.now() + RUNNING_SECONDS;
       const saved = await save(taskId, owner, { ...task, expiresAt });
       if (!saved) throw connectionEnded();
       return saved.task;
@@ -126,7 +127,7 @@ export function taskBeginnings(database: Database) {
           needsAccounts,
           list,
           expiresAt,
-          durable: { keep, list, address },
+          durable: { keep, address },
         },
         (transaction) => {
           transaction.create(taskRunKey(taskId), record);

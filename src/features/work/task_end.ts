@@ -80,9 +80,10 @@ export function taskEnds(database: Database, onCancelled?: OnCancelled) {
     const isEnded = await changeTask(
       database,
       taskId,
-      async ({ durable, statusMessage, questions }) => {
+      async ({ durable, statusMessage, questions, list }) => {
         asked = questions;
-        work = durable && await readWork(database, taskId, durable);
+        work = durable &&
+          await readWork(database, taskId, { ...durable, list });
         if (claim && work?.run.versionstamp !== endedBy) return undefined;
         return {
           status,
@@ -177,7 +178,7 @@ export function taskEnds(database: Database, onCancelled?: OnCancelled) {
 async function readWork(
   database: Database,
   taskId: string,
-  { keep, list }: NonNullable<TaskRecord["durable"]>,
+  { keep, list }: { keep: number; list: string },
 ) {
   const [run, listed] = await database.getMany<[RunRecord, TaskOfPerson]>([
     taskRunKey(taskId),

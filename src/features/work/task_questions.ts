@@ -11,7 +11,7 @@ import type { Database, Expiring, Write } from "../../core/kv/database.ts";
 import { taskAnswerKey, taskKey } from "../../core/kv/keys.ts";
 import { persist, tidy } from "../../core/kv/persist.ts";
 import { DURABLE_SECONDS } from "./run_record.ts";
-import { changeTask, TASK_SECONDS, type TaskRecord } from "./task_record.ts";
+import { changeTask, RUNNING_SECONDS, type TaskRecord } from "./task_record.ts";
 import { setWake } from "./wakes.ts";
 import {
   deleteText,
@@ -68,7 +68,7 @@ export function taskQuestions(database: Database) {
       question: InputRequest,
       { signal, keep }: Asking,
     ): Promise<JsonObject> {
-      const seconds = keep ? DURABLE_SECONDS : TASK_SECONDS;
+      const seconds = keep ? DURABLE_SECONDS : RUNNING_SECONDS;
       const ref = await persist(
         () =>
           saveText(database, JSON.stringify(question), {

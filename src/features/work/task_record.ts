@@ -16,8 +16,20 @@ import type {
 import { taskKey } from "../../core/kv/keys.ts";
 import { readText, type TextRef } from "../../core/kv/texts.ts";
 
-/** The lifetime of a task after it was created, in seconds. */
+/** The lifetime of a task's result after its end, in seconds. */
 export const TASK_SECONDS = 24 * 60 * 60;
+
+/**
+ * The lifetime of the records of a running task, in seconds. They are renewed
+ * once half an hour of it is over: so the end of a task need not do that.
+ */
+export const RUNNING_SECONDS = TASK_SECONDS + 60 * 60;
+const RENEWED_SECONDS = 30 * 60;
+
+/** True if the records of a running task are to be renewed. */
+export function isToBeRenewed({ expiresAt }: Expiring, now: number): boolean {
+  return expiresAt - now <= RUNNING_SECONDS - RENEWED_SECONDS;
+}
 
 /** The most characters of a status message in a record. */
 const MAX_MESSAGE_CHARACTERS = 1000;
@@ -33,6 +45,8 @@ export type TaskStatus =
 /** A stored task; its answers and its lease have keys of their own. */
 export interface TaskRecord extends Expiring {
   binding: string;
+  /** The list that limits stored tasks. */
+  list: string;
   /** The tool that works. */
   tool?: string;
   /** The grant under which the task began; it names the client that asked. */
@@ -63,8 +77,6 @@ export interface TaskRecord extends Expiring {
   durable?: {
     /** The seconds for which the task is stored after its end. */
     keep: number;
-    /** The list that limits stored tasks. */
-    list: string;
     /** The address of the run. */
     address: string;
     /** The version of the run that has ended it. */
@@ -79,7 +91,13 @@ export type TaskMessages = Pick<TaskRecord, "statusMessage" | "waitsFor">;
 export interface Task extends
   Omit<
     TaskRecord,
-    "binding" | "scopes" | "questions" | "outcome" | "durable" | "repeat"
+    | "binding"
+    | "list"
+    | "scopes"
+    | "questions"
+    | "outcome"
+    | "durable"
+    | "repeat"
   > {
   taskId: string;
   /** The scopes that the tool needed, as does reading the task. */
@@ -130,7 +148,7 @@ export async function readTask(
   record: TaskRecord,
 ): Promise<Task> {
   const { questions, outcome, scopes = [], ...rest } = record;
-  const { binding: _, durable, repeat: __, ...visible } = rest;
+  const { binding: _, list: _list, durable, repeat: __, ...visible } = rest;
   const { sleepsUntil = 0, waitsFor, ...own } = visible;
   const read = async (ref: TextRef) =>
     JSON.parse(await readText(database, ref));

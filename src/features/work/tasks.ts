@@ -9,7 +9,12 @@
 import { pause } from "../../core/clock.ts";
 import { callRepeats } from "./call_repeats.ts";
 import type { Database, Entry, Expiring } from "../../core/kv/database.ts";
-import { taskKey, taskLeaseKey } from "../../core/kv/keys.ts";
+import {
+  repeatKey,
+  taskKey,
+  taskLeaseKey,
+  tasksOfKey,
+} from "../../core/kv/keys.ts";
 import {
   CONFIRM_SECONDS,
   HEARTBEAT_SECONDS,
@@ -23,11 +28,14 @@ import { taskQuestions } from "./task_questions.ts";
 import {
   changeTask,
   isTerminal,
+  isToBeRenewed,
   nextUpdate,
   readTask,
+  RUNNING_SECONDS,
   shortMessage,
   type Task,
   type TaskMessages,
+  type TaskOfPerson,
   type TaskRecord,
 } from "./task_record.ts";
 import { TextExpiredError } from "../../core/kv/texts.ts";
@@ -158,13 +166,29 @@ export function taskStore(
       }
     },
 
-    /** Renews a running task's lease. Returns false if it has ended. */
+    /**
+     * Renews a running task's lease, and its records before they expire. Returns
+     * false if it has ended.
+     */
     renewLease(taskId: string): Promise<boolean> {
       return database.change(
         taskKey(taskId),
-        (transaction, { value }: Entry<TaskRecord>) => {
+        async (transaction, { key, value }: Entry<TaskRecord>) => {
           if (!value || isTerminal(value.status)) return false;
-          setLease(transaction, taskId, database.now());
+          const now = database.now();
+          setLease(transaction, taskId, now);
+          if (!isToBeRenewed(value, now)) return true;
+          const { list, repeat } = value;
+          const expiresAt = now + RUNNING_SECONDS;
+          transaction.set<TaskRecord>(key, { ...value, expiresAt });
+          const listed = await database.get<TaskOfPerson>(
+            tasksOfKey(list, taskId),
+          );
+          if (listed.value) {
+            transaction.check(listed)
+              .set(listed.key, { ...listed.value, expiresAt });
+          }
+          if (repeat) transaction.set(repeatKey(repeat, taskId), { expiresAt });
           return true;
         },
       );

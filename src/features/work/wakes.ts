@@ -12,11 +12,12 @@ import type {
   Transaction,
 } from "../../core/kv/database.ts";
 import {
-  allWakes,
   dueWakesRange,
   partsOfWake,
   taskRunKey,
   wakeKey,
+  wakesAfter,
+  wakesBeside,
 } from "../../core/kv/keys.ts";
 import type { RunRecord } from "./run_record.ts";
 
@@ -92,9 +93,17 @@ export function wakeStore(database: Database) {
       return oldestFirst(lists.flat()).slice(0, limit);
     },
 
-    /** Lists wakes of all addresses, due or not, the oldest first. */
+    /** Lists the oldest wakes of all addresses, due or not. */
     async all(limit: number): Promise<Wake[]> {
-      return oldestFirst(await list(allWakes, limit));
+      let oldest: Wake[] = [];
+      let last: Deno.KvKey | undefined;
+      // An address after another: within each the keys are in order of time.
+      for (;;) {
+        ({ last } = await database.listSome(wakesAfter(last), 1));
+        if (!last) return oldest;
+        const more = await list(wakesBeside(last), limit);
+        oldest = oldestFirst([...oldest, ...more]).slice(0, limit);
+      }
     },
 
     /** Removes a wake that is not needed any more, unless it was set again. */

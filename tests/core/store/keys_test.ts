@@ -13,9 +13,10 @@ Deno.test("every key begins with a word of its own", () => {
     peopleRange,
     rangeOf,
     dueWakesRange,
-    allWakes,
     partsOfWake,
     repliesOfKey,
+    wakesAfter,
+    wakesBeside,
     ...others
   } = keys;
   const words = Object.values(others).map((keyOf) =>
@@ -54,7 +55,8 @@ Deno.test("every key begins with a word of its own", () => {
     rangeOf(keys.grantKey()),
     rangeOf(keys.grantsOfSubjectKey("ada"), "id"),
     dueWakesRange("", 1),
-    allWakes,
+    wakesAfter(),
+    wakesBeside(keys.wakeKey("", 1, "t")),
   ];
   for (const range of ranges) {
     assert.equal(range.start[0], range.end[0]);

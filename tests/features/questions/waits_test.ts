@@ -16,6 +16,7 @@ import {
 } from "../../../src/features/questions/waits.ts";
 import { MAX_WAITS_PER_CLIENT } from "../../../src/features/questions/wait_room.ts";
 import { listOfWaits } from "../../../src/features/work/run_record.ts";
+import { MAX_WAIT_BYTES } from "../../../src/features/questions/wait_record.ts";
 import { wakeStore } from "../../../src/features/work/wakes.ts";
 import { countedOn, fiftyAtOnce, test } from "../../kit/databases.ts";
 import { CountingKv } from "../../kit/counting_kv.ts";
@@ -197,8 +198,8 @@ test.inMemory("open() refuses a person who has too many, and what is too long", 
   const sized = (characters: number) => ({
     message: "a".repeat(characters - '{"message":""}'.length),
   });
-  await waits.open({ ...bob, asker: "long" }, sized(16_000));
-  await assert.rejects(waits.open(bob, sized(16_001)), TypeError);
+  await waits.open({ ...bob, asker: "long" }, sized(20_000));
+  await assert.rejects(waits.open(bob, sized(20_001)), TypeError);
 });
 
 test.inMemory("open() refuses a client that uses up the room of a person, and leaves it to others", async ({ kv }) => {
@@ -292,18 +293,30 @@ Deno.test("listOfWaits() gives no person the list of many who share a subject", 
   );
 });
 
-test.inMemory("tell() takes JSON of at most 16,000 characters", async ({ kv }) => {
+test.onDatabases("a wait has room for a question and an answer of so many bytes, in any script, and refuses longer ones", async ({ kv }) => {
   const waits = waitStore(new Database(kv));
-  const { id } = await waits.open({ ...ASKED, kind: "webhook" }, PAYLOAD);
+  const payload = (bytes: number) => ({ message: "a".repeat(bytes - 14) });
+  await assert.rejects(
+    waits.open(ASKED, payload(MAX_WAIT_BYTES + 1)),
+    /A question must have at most 20000 bytes of JSON/,
+  );
+  const { id } = await waits.open(
+    { ...ASKED, kind: "webhook" },
+    payload(MAX_WAIT_BYTES),
+  );
   await assert.rejects(
     waits.answerWebhook(id!, undefined),
     /An answer must be JSON/,
   );
   await assert.rejects(
-    waits.answerWebhook(id!, "a".repeat(15_999)),
+    waits.answerWebhook(id!, "字".repeat(15_900)),
+    /An answer must have at most 20000 bytes of JSON, and has 47702/,
+  );
+  await assert.rejects(
+    waits.answerWebhook(id!, "字".repeat(6666) + "a"),
     (error) => error instanceof HttpError && error.status === 413,
   );
-  assert.equal(await waits.answerWebhook(id!, "a".repeat(15_998)), true);
+  assert.equal(await waits.answerWebhook(id!, "字".repeat(6666)), true);
 });
 
 test.inMemory("an answered page waits for no one any more, and not longer than it did", async ({ kv }) => {

@@ -74,6 +74,34 @@ test.inMemory("renewLease() renews it though something else is written at the sa
   assert.deepEqual([task.status, task.isUnattended], ["working", false]);
 });
 
+test.onDatabases("a task stays for a day after its end, and as long as it runs before that", async ({ kv, other }) => {
+  using time = new FakeTime();
+  const tasks = taskStore(new Database(kv));
+  const owner = { binding: "someone", grantId: "g" };
+  const own = { list: "network", repeat: "again" };
+  await tasks.create("t", owner, own);
+  await tasks.create("short", owner);
+  for (let hours = 0; hours < 60; hours++) {
+    time.tick(3600 / 2);
+    assert.equal(await tasks.renewLease("t"), true);
+    time.tick(3600 / 2 - 1);
+    assert.equal(await tasks.renewLease("t"), true);
+    if (hours === 0) await tasks.end("short", { status: "cancelled" });
+  }
+  assert.equal(await tasks.hasMany("network", 1), true);
+  assert.deepEqual(await tasks.repeatedBy("again"), ["t"]);
+  const completed = { status: "completed", outcome: { content: [] } } as const;
+  assert(await tasks.end("t", completed));
+  time.tick(24 * 3600);
+  const late = taskStore(new Database(other));
+  assert.equal((await late.find("t", "someone"))?.status, "completed");
+  assert.equal(await late.hasMany("network", 1), true);
+  assert.equal(await late.find("short", "someone"), undefined);
+  time.tick(3600);
+  assert.equal(await late.find("t", "someone"), undefined);
+  assert.equal(await late.hasMany("network", 1), false);
+});
+
 test.inMemory("next() waits until a task changes, and notices that its process is gone", async ({ kv }) => {
   using time = new FakeTime();
   let reads = 0;

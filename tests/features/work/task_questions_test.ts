@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Database } from "../../../src/core/kv/database.ts";
-import { TASK_SECONDS } from "../../../src/features/work/task_record.ts";
+import { RUNNING_SECONDS } from "../../../src/features/work/task_record.ts";
 import { taskStore } from "../../../src/features/work/tasks.ts";
 import { until } from "../../kit/wait.ts";
 import { countedOn, test } from "../../kit/databases.ts";
@@ -113,7 +113,7 @@ test.inMemory("ask() keeps a long question no longer than its task", async ({ kv
   const { signal } = stop;
   const asked = tasks.ask("t", "a", question(LONG), { signal });
   await isAsked(1);
-  time.tick(TASK_SECONDS);
+  time.tick(RUNNING_SECONDS);
   assert.deepEqual(await new Database(kv).list([]), []);
   stop.abort();
   await assert.rejects(asked);

@@ -5,7 +5,7 @@ import { RpcError } from "../../../src/core/errors.ts";
 import { tool, ToolError } from "../../../src/authoring/tool.ts";
 import { recordLog } from "../../kit/log.ts";
 import { Database } from "../../../src/core/kv/database.ts";
-import { TASK_SECONDS } from "../../../src/features/work/task_record.ts";
+import { RUNNING_SECONDS } from "../../../src/features/work/task_record.ts";
 import { CONFIRM_SECONDS } from "../../../src/core/kv/leases.ts";
 import { taskStore } from "../../../src/features/work/tasks.ts";
 import { FakeTime, SteadyTime } from "../../kit/fake_time.ts";
@@ -100,7 +100,7 @@ Deno.test("a tool that may be a task is one for a client that knows them", async
   assert.deepEqual(rest, {
     resultType: "task",
     status: "working",
-    ttlMs: TASK_SECONDS * 1000,
+    ttlMs: RUNNING_SECONDS * 1000,
     pollIntervalMs: 1000,
   });
   assert.match(taskId, /^[\w-]{32}$/);
@@ -342,7 +342,7 @@ Deno.test("a task is forgotten after a day", async () => {
   await using server = await start();
   const taskId = await beginTask(server, "tool_error");
   await reached(server, taskId, "completed");
-  time.tick(TASK_SECONDS);
+  time.tick(RUNNING_SECONDS);
   const answer = server.call("tasks/get", { taskId }, { capabilities });
   assert.equal(await refusal(answer), "200 -32602");
 });

@@ -46,6 +46,20 @@ test.onDatabases("workAhead() lists each piece of work once, the most overdue fi
   assert.equal(found.work[0].createdAt, now + 1);
   assert.equal(found.hasMore, false);
   assert.doesNotMatch(JSON.stringify(found), /ada|secret/);
+  // Whatever the order of the addresses is.
+  for (const [n, address] of ["a", "b", "c", "d"].entries()) {
+    const run = { ...RUN, address };
+    const { claim } = await tasks.createDurable(address, run, BEGINNING, "ada");
+    await runs.park(claim, now + 200 - n, []);
+  }
+  const first = await workAhead(new Database(other), 4);
+  assert.deepEqual(
+    first.work.map(({ taskId }) => taskId),
+    ["at work", "d", "c"],
+  );
+  for (const taskId of ["a", "b", "c", "d"]) {
+    await tasks.end(taskId, { status: "cancelled" });
+  }
   const cut = await workAhead(new Database(other), 2);
   assert.deepEqual([cut.work.length, cut.hasMore], [1, true]);
 });

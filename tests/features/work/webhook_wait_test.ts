@@ -10,7 +10,7 @@ import { waitForWebhook } from "../../../src/features/work/webhook_wait.ts";
 import { Database } from "../../../src/core/kv/database.ts";
 import { checkLayout } from "../../../src/core/kv/layout.ts";
 import { taskStore } from "../../../src/features/work/tasks.ts";
-import { MAX_WAIT_CHARACTERS } from "../../../src/features/questions/wait_record.ts";
+import { MAX_WAIT_BYTES } from "../../../src/features/questions/wait_record.ts";
 import { listOfWaits } from "../../../src/features/work/run_record.ts";
 import { MAX_WAITS_PER_PERSON } from "../../../src/features/questions/wait_room.ts";
 import { type Wait, waitStore } from "../../../src/features/questions/waits.ts";
@@ -186,7 +186,7 @@ test.inMemory("wait() refuses an answer that is too long, and waits on", async (
   await until(() => tokens.length === 1);
   const { status } = await server.fetch(`/paid/${tokens[0]}`, {
     method: "POST",
-    body: JSON.stringify("a".repeat(MAX_WAIT_CHARACTERS)),
+    body: JSON.stringify("a".repeat(MAX_WAIT_BYTES)),
   });
   assert.equal(status, 413);
   await assert.rejects(waits.answerWebhook(tokens[0], undefined), TypeError);

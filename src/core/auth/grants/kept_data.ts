@@ -20,7 +20,7 @@ import { printDuration } from "../../pages/times.tsx";
 import { REVOCATION_SECONDS } from "../../store/revocations.ts";
 import { SESSION_SECONDS } from "../../store/session_list.ts";
 import { TASK_SECONDS } from "../../../features/work/task_record.ts";
-import { WAIT_SECONDS } from "../../../features/questions/wait_record.ts";
+import { WAIT_SECONDS } from "../../../features/questions/waits.ts";
 
 /** The settings on which the table depends. */
 export interface KeptUnder {
@@ -118,7 +118,9 @@ export const KEPT_DATA: readonly KeptData[] = [
       "text",
     ],
     until: () =>
-      `${printDuration(TASK_SECONDS)}; long work until it ends, ` +
+      `${
+        printDuration(TASK_SECONDS)
+      } after their end; long work until it ends, ` +
       `${printDuration(DURABLE_SECONDS)} at most, and then as long as its ` +
       `tool keeps it, ${printDuration(MAX_KEEP_SECONDS)} at most`,
     member: "tasks",
