@@ -4,6 +4,7 @@
  * @module
  */
 import { durableOf, type DurableTask } from "../../authoring/durable.ts";
+import { ToolError } from "../../authoring/tool.ts";
 import {
   type Authenticated,
   type Caller,
@@ -18,10 +19,7 @@ import {
 import type { CompiledTool } from "../../core/catalogue/compiled_tool.ts";
 import type { Engine } from "../../core/mcp/exchange/engine.ts";
 import { telemetry } from "../../core/telemetry/current.ts";
-import {
-  errorResult,
-  inputErrorText,
-} from "../../core/protocol/tool_result.ts";
+import { inputErrorText } from "../../core/protocol/tool_result.ts";
 import {
   findAccounts,
   runAround,
@@ -57,7 +55,8 @@ export function durableWorkOf(
     async run(context) {
       const next = async (parsed: ParsedInput) => {
         if (!parsed.success) {
-          return errorResult(inputErrorText(parsed.error, parsed.hasMore));
+          // Not returned: a run that returns must have done its stored steps.
+          throw new ToolError(inputErrorText(parsed.error, parsed.hasMore));
         }
         const input = parsed.data as JsonObject;
         const toolRun: ToolRun = { tool, input, prepared, call };

@@ -46,7 +46,8 @@ export function checkName(name: unknown): void {
 export function placeOf({ stack = "" }: Error): string {
   const line = stack.split("\n").slice(1)
     .find((line) =>
-      !line.includes("/src/mcp/work/") && !line.includes("/src/mcp/exchange/")
+      !line.includes("/src/features/work/") &&
+      !line.includes("/src/core/mcp/exchange/")
     );
   return line === undefined ? "" : ` ${line.trim()}`;
 }

@@ -130,3 +130,17 @@ test.inMemory("work of an older release goes on in the newer one by the IDs alon
   });
   assert.deepEqual(done, ["charge"]);
 });
+
+test.inMemory("work whose input does not fit a newer release of the same version ends with the words of wrong arguments", async ({ kv }) => {
+  using releases = new Releases(kv);
+  const { done } = releases;
+  const taskId = await releases.begin(releases.old, "1");
+  const next = { charge: "charge", version: 1, input: z.int() };
+  await releases.serve([order(done, next)], async (server) => {
+    await releases.lookAfter(HOUR, server);
+    const { result } = await reached(server, taskId, "completed");
+    assert.equal(result.isError, true);
+    assert.match(result.content[0].text, /expected number/);
+  });
+  assert.deepEqual(done, ["charge"]);
+});

@@ -155,6 +155,17 @@ test.onDatabases("a parked run tells its client of its rest, until it is taken",
   assert(awake.updatedMilliseconds > asleep.updatedMilliseconds);
 });
 
+test.onDatabases("take() loses a run whose lease its process renews at that moment", async ({ kv, other }) => {
+  using time = new FakeTime();
+  const claim = await beginOn(kv);
+  time.tick(30);
+  const [wake] = await wakesOf(kv);
+  const slow = overtaken(kv, () => runsOn(other).renew(claim));
+  assert.deepEqual(await runsOn(slow).take(wake, none), { because: "lost" });
+  const steps = stepStore(new Database(kv));
+  assert(await steps.save(claim, stepOf("step:a", { text: '"a"' })));
+});
+
 test.inMemory("take() tells that the work has ended meanwhile", async ({ kv }) => {
   const claim = await beginOn(kv);
   await runsOn(kv).park(claim, 0, []);
