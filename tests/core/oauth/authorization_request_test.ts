@@ -148,3 +148,32 @@ Deno.test("parseAuthorizationRequest() asks which redirect_uri where two are reg
     { description: "Missing parameter: redirect_uri" },
   );
 });
+
+for (
+  const [code, changes] of [
+    ["request_not_supported", { request: "e30.e30." }],
+    ["request_uri_not_supported", { request_uri: "https://a.example/r" }],
+    ["interaction_required", { prompt: "none" }],
+    ["invalid_request", { prompt: "none login" }],
+    ["unsupported_response_type", { response_type: "token" }],
+    ["invalid_request", { response_mode: "fragment" }],
+    ["invalid_target", { resource: "https://other.example.com/mcp" }],
+    ["invalid_request", { redirect_uri: "https://app.example.com/other" }],
+  ] as [string, Record<string, string>][]
+) {
+  Deno.test(`parseAuthorizationRequest() refuses ${JSON.stringify(changes)} with ${code}`, () => {
+    assert.throws(() => parse(changes), { code });
+  });
+}
+
+Deno.test("authorizationResponseUrl() sends an error with its description", () => {
+  const error = { code: "access_denied", description: "The person said no" };
+  const url = authorizationResponseUrl(
+    { redirectUri: "https://a.example/cb" },
+    { error: error as { code: "access_denied"; description: string } },
+    BASE_URL,
+  );
+  const { searchParams } = new URL(url);
+  assert.equal(searchParams.get("error"), error.code);
+  assert.equal(searchParams.get("error_description"), error.description);
+});
