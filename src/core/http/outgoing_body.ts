@@ -211,7 +211,13 @@ export async function outgoing(
     size += found.value.length;
     reading = reader.read();
   }
-  return new Response(passedOn({ pieces, reading, reader }, sending()), init);
+  const body = passedOn({ pieces, reading, reader }, sending());
+  const streamed = new Response(body, init);
+  if (headers.get("content-type")?.startsWith("text/event-stream")) {
+    // Otherwise a reverse proxy buffers the events.
+    streamed.headers.set("x-accel-buffering", "no");
+  }
+  return streamed;
 }
 
 /** Waits as long as the bytes of a `Response` need that are there already. */
