@@ -106,12 +106,49 @@ export const TOOL_CHECKS: readonly StoreCheck[] = [
     "Use one object with properties at the top, without anyOf, oneOf, allOf " +
       "or references to other documents there.",
   ),
+  eachTool(
+    "Patterns",
+    STORES,
+    hasSlowPattern,
+    "with a pattern that may take seconds for a text of some characters",
+    "Let no part that repeats hold another that repeats, as in (a+)+, and " +
+      "bound the length of the text with .max().",
+    "warning",
+  ),
 ];
+
+/** The most patterns of one tool that are looked at, and the time for each. */
+const MAX_PATTERNS = 20;
+const PATTERN_MILLISECONDS = 500;
+
+/** True if a regular expression of the tool's own may backtrack without end. */
+async function hasSlowPattern({ inputSchema }: ListedTool): Promise<boolean> {
+  const patterns = [...patternsOf(inputSchema)].slice(0, MAX_PATTERNS);
+  if (patterns.length === 0) return false;
+  // deno-lint-ignore no-import-prefix -- Only who examines tools downloads it.
+  const { isSafePattern } = await import("npm:redos-detector@^6.1.4");
+  return patterns.some((pattern) => {
+    try {
+      return !isSafePattern(pattern, { timeout: PATTERN_MILLISECONDS }).safe;
+    } catch {
+      // Its syntax is newer than the checker.
+      return false;
+    }
+  });
+}
+
+/** Finds the patterns of a schema; those of Zod's own formats are known. */
+function* patternsOf(schema: unknown): Iterable<string> {
+  if (typeof schema !== "object" || schema === null) return;
+  const { pattern, format } = schema as Json;
+  if (typeof pattern === "string" && format === undefined) yield pattern;
+  for (const part of Object.values(schema)) yield* patternsOf(part);
+}
 
 function eachTool(
   name: string,
   stores: readonly Store[],
-  isWrong: (tool: ListedTool) => boolean,
+  isWrong: (tool: ListedTool) => boolean | Promise<boolean>,
   what: string,
   fix: string,
   result: "warning" | "failed" = "failed",
@@ -122,7 +159,8 @@ function eachTool(
     async run(site) {
       const tools = (await site.description()).tools.map(listedTool);
       if (tools.length === 0) throw new Skipped("there are no tools");
-      const wrong = tools.filter(isWrong).map((tool) => tool.name);
+      const wrong: string[] = [];
+      for (const tool of tools) if (await isWrong(tool)) wrong.push(tool.name);
       if (wrong.length === 0) return "every tool has them right";
       const shown = wrong.slice(0, 5).join(", ");
       const more = wrong.length > 5 ? ` and ${wrong.length - 5} more` : "";

@@ -117,6 +117,16 @@ const CASES: [what: string, options: Partial<ServerOptions>, found: RegExp][] =
       /^warning +Length of descriptions .*cuts the rest/,
     ],
     [
+      "a pattern of the author's that backtracks without end",
+      {
+        tools: [tool({
+          ...GOOD,
+          input: z.object({ id: z.string().regex(/^(\w+\s?)*$/) }),
+        })],
+      },
+      /^warning +Patterns .*may take seconds/,
+    ],
+    [
       "instructions that are cut",
       { tools: [tool(GOOD)], instructions: "x".repeat(513) },
       /^warning +Instructions .*513 characters/,
