@@ -246,3 +246,20 @@ Deno.test("notice() looks with a request, once a second", async () => {
   poller.end();
   await database.idle();
 });
+
+Deno.test("poll() gives up a run that it cannot take over, which is no death of a process", async () => {
+  using time = new FakeTime();
+  using kv = memoryKv();
+  const database = new Database(kv);
+  await leave(database, [["ada", 1]]);
+  const deaths: number[] = [];
+  const poller = pollerOf(database, ({ run }) => {
+    deaths.push(run.deaths);
+    return Promise.reject(new Error("no provider"));
+  });
+  for (let n = 0; n < 3; n++) {
+    await poller.poll();
+    time.tick(30);
+  }
+  assert.deepEqual(deaths, [0, 0, 0]);
+});
