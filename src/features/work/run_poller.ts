@@ -30,6 +30,14 @@ const BUSY_SECONDS = 60;
 const AGAIN_SECONDS = 30;
 /** The most runs without room that are tried again in the same second. */
 const MAX_NO_ROOM_PER_SECOND = 8;
+/**
+ * The time for which work that this process had to leave, because it does not
+ * know its tool or its steps, is left to others when it is due again. The
+ * process that polls first would else take it each time.
+ */
+const LEFT_SECONDS = 3;
+/** The most such runs that are remembered. */
+const MAX_LEFT = 1000;
 /** The most characters of stored results in all taken-over runs at a time. */
 const MAX_CHARACTERS = 32 * 1024 * 1024;
 const POLL_MILLISECONDS = 1000;
@@ -42,10 +50,13 @@ export interface Poller
    * work of callers who are the same at every address.
    */
   addresses(): readonly string[];
-  /** Goes on with a run; undefined if this process does not work on it. */
+  /**
+   * Goes on with a run; undefined if this process does not work on it, `left`
+   * if another process may.
+   */
   takeOver(
     claim: Claim,
-  ): Promise<{ done: Promise<void> } | "no room" | undefined>;
+  ): Promise<{ done: Promise<void> } | "no room" | "left" | undefined>;
 }
 
 export class RunPoller {
@@ -57,6 +68,8 @@ export class RunPoller {
    * so that these do not keep others waiting.
    */
   readonly #watched = new Set<string>();
+  /** Runs that this process had to leave to others. */
+  readonly #left = new Set<string>();
   #taken = 0;
   #characters = 0;
   /** The number of runs in this poll for which there was no room. */
@@ -146,6 +159,10 @@ export class RunPoller {
   async #take(wake: Wake): Promise<void> {
     const { taskId } = wake;
     const { database, runs, steps, log } = this.#parts;
+    if (this.#left.has(taskId)) {
+      if (database.now() - wake.dueSeconds < LEFT_SECONDS) return;
+      this.#left.delete(taskId);
+    }
     const taken = await runs.take(wake, () => {
       const measure = this.#measuring.then(() => steps.sizeOf(taskId));
       this.#measuring = measure.catch(() => {});
@@ -195,6 +212,11 @@ export class RunPoller {
       if (typeof takeover !== "object") this.#release(claim);
     }
     if (takeover === "no room") return await putOffInTurn();
+    if (takeover === "left") {
+      if (this.#left.size === MAX_LEFT) this.#left.clear();
+      this.#left.add(taskId);
+      return;
+    }
     if (takeover && deaths > 0) {
       log.info("Durable work of a dead process goes on in this one", {
         reference: taskId,

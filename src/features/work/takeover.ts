@@ -61,13 +61,13 @@ export async function takeOver(
       : work
       ? `Version ${newest} of the steps of`
       : "The tool";
-    return void await leaveOrFail(parts, claim, execution, missing);
+    return await leaveOrFail(parts, claim, execution, missing);
   }
   if (isClosed()) {
     return void await runs.park(claim, database.now(), [], { deaths });
   }
   if (!isAllowed) {
-    if (!isConfigured && await leave(parts, claim)) return;
+    if (!isConfigured && await leave(parts, claim)) return "left";
     return void await execution.end(EXPELLED);
   }
   const free = work.enter ? work.enter(origin.limitKey) : () => {};
@@ -94,9 +94,10 @@ async function leaveOrFail(
   claim: Claim,
   execution: TaskExecution,
   missing: string,
-): Promise<void> {
-  if (await leave(parts, claim)) return;
+): Promise<"left" | undefined> {
+  if (await leave(parts, claim)) return "left";
   const message = `${missing} ${claim.run.tool} is not there any more`;
   const error = { code: RpcCode.internalError, message };
   await execution.end({ outcome: "refused", error });
+  return undefined;
 }

@@ -9,7 +9,7 @@ import { test } from "../../kit/databases.ts";
 import { MovedTime } from "../../kit/fake_time.ts";
 import type { Json } from "../../kit/message.ts";
 import { startServer, type TestServer } from "../../kit/server.ts";
-import { beginTask, reached } from "../../kit/task.ts";
+import { beginTask, reached, readTask } from "../../kit/task.ts";
 import { until } from "../../kit/wait.ts";
 
 const HOUR = 3600;
@@ -99,6 +99,22 @@ test.inMemory("work that a newer release has begun is left to it, and charges no
     assert.equal(result.isError, undefined);
   });
   assert.deepEqual(done, ["charge card", "ship"]);
+});
+
+test.inMemory("work that a newer release has begun goes on in its process, though one of the old release always looks first", async ({ kv }) => {
+  using releases = new Releases(kv);
+  const taskId = await releases.begin(releases.new, 1);
+  await releases.serve([releases.old], async (old) => {
+    await releases.lookAfter(HOUR, old);
+    await until(() => releases.isLeft(taskId));
+    await releases.serve([releases.new], async (server) => {
+      await releases.lookAfter(30, old);
+      await releases.lookAfter(0, server);
+      const { status } = await readTask(server, taskId);
+      assert.equal(status, "completed");
+    });
+  });
+  assert.deepEqual(releases.done, ["charge card", "ship"]);
 });
 
 test.inMemory("work of a newer release that is taken back ends with words, and is not done by the old one", async ({ kv }) => {
