@@ -11,7 +11,7 @@ import { codeChallenge } from "../../src/core/oauth/pkce.ts";
 import { BASE_URL } from "./server.ts";
 
 /** The grant of one person to our application. */
-interface ServiceGrant {
+export interface ServiceGrant {
   account: string;
   /** The code from which it was made. */
   code: string;
@@ -33,7 +33,10 @@ interface ServiceCode {
 
 const SECRET = "our-secret";
 
-export class TokenService implements AsyncDisposable {
+/** The rules of a service, without its socket. */
+export abstract class TokenRules {
+  /** Its address. */
+  abstract readonly origin: string;
   /** The account that is signed in at the service, in every browser. */
   account = "ada@acme";
   /** The lifetime of an access token, in seconds; 0 for none. */
@@ -67,20 +70,12 @@ export class TokenService implements AsyncDisposable {
   readonly #codes = new Map<string, ServiceCode>();
   readonly #refresh = new Map<string, ServiceGrant>();
   #count = 0;
-  readonly #server = Deno.serve(
-    { hostname: "127.0.0.1", port: 0, onListen() {} },
-    (request) => this.#serve(request),
-  );
 
   /** Our application there, which an operator may change. */
   clientId: string;
 
   constructor(readonly name = "crm") {
     this.clientId = `app-of-${name}`;
-  }
-
-  get origin(): string {
-    return `http://127.0.0.1:${this.#server.addr.port}`;
   }
 
   /** The settings of our application there. */
@@ -110,7 +105,8 @@ export class TokenService implements AsyncDisposable {
     });
   }
 
-  async #serve(request: Request): Promise<Response> {
+  /** Answers a request. */
+  async serve(request: Request): Promise<Response> {
     const url = new URL(request.url);
     const { pathname } = url;
     this.asked.push(pathname);
@@ -232,6 +228,18 @@ export class TokenService implements AsyncDisposable {
 
   #next(kind: string): string {
     return `${this.name}-${kind}-${++this.#count}`;
+  }
+}
+
+/** The service on a socket. */
+export class TokenService extends TokenRules implements AsyncDisposable {
+  readonly #server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    (request) => this.serve(request),
+  );
+
+  get origin(): string {
+    return `http://127.0.0.1:${this.#server.addr.port}`;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

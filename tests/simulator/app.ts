@@ -1,0 +1,428 @@
+/**
+ * A client in a simulation, which acts for one person.
+ *
+ * @module
+ */
+import { Client } from "../kit/client.ts";
+import type { HeadersOf, Json } from "../kit/message.ts";
+import { BASE_URL, Sender } from "../kit/server.ts";
+import { TASKS } from "../kit/task.ts";
+import { insist, type Person } from "./person.ts";
+import type { Random } from "./random.ts";
+import type { Order, Orders, Part } from "./work.ts";
+import { PARTS } from "./work.ts";
+import type { Answer } from "./server_process.ts";
+import type { World } from "./world.ts";
+
+const capabilities = { ...TASKS, elicitation: {} };
+
+/** An access token is used for so long, and then refreshed: it lives for an hour. */
+const TOKEN_SECONDS = 1800;
+/** What is known of an end is obeyed within this time, everywhere. */
+const OBEYED_SECONDS = 1;
+
+/** One sign-in, with all its tokens. */
+interface Grant {
+  access: string;
+  refresh: string;
+  /** The time at which the access token was given. */
+  at: number;
+  /** True from when its end may have begun. */
+  mayEnd: boolean;
+  /** The time from which it has ended, as its client was told. */
+  endedAt?: number;
+}
+
+/** Sends requests to the processes of the world, until they are answered. */
+class WorldSender extends Sender {
+  constructor(private readonly world: World) {
+    super();
+  }
+
+  async fetch(path: string, init: RequestInit = {}): Promise<Response> {
+    const answer = await insist(
+      this.world,
+      () => this.world.send(BASE_URL + path, init),
+    );
+    return new Response(answer.text === "" ? null : answer.text, answer);
+  }
+}
+
+export class App {
+  readonly #sender: WorldSender;
+  readonly #works: { order: Order; id: string }[] = [];
+  #client?: Client;
+  #grant?: Grant;
+  #refreshing?: Promise<void>;
+
+  constructor(
+    readonly name: string,
+    readonly world: World,
+    readonly person: Person,
+    readonly orders: Orders,
+    readonly random: Random,
+  ) {
+    this.#sender = new WorldSender(world);
+    person.apps.push(this);
+  }
+
+  /**
+   * Notes that the sign-in may end from now on. Returns a function that notes
+   * that it has ended.
+   */
+  mayEnd(): () => void {
+    const grant = this.#grant;
+    if (grant) grant.mayEnd = true;
+    for (const { order } of this.#works) order.mayEnd = true;
+    return () => {
+      if (grant) grant.endedAt = this.world.seconds;
+    };
+  }
+
+  /** Lives until the faults are over, and then brings everything to its end. */
+  async live(): Promise<void> {
+    const { world, random } = this;
+    const acts = [
+      () => this.#call(),
+      () => this.#call(),
+      () => this.#refresh(),
+      () => this.#begin(),
+      () => this.#begin(),
+      () => this.#profile(),
+      () => this.#profile(),
+      () => this.#look(),
+      () => this.#look(),
+      () => this.#useTwice(),
+      () => this.#revoke(),
+      () => this.person.disconnect(),
+      () => this.person.erase(),
+    ];
+    const rare = [9, 10, 11, 12];
+    while (!world.faults.isOver) {
+      await world.sleep(random.between(0, 8));
+      if (!this.#grant) await this.#signIn();
+      const n = random.below(acts.length);
+      if (rare.includes(n) && random.chance(0.8)) continue;
+      const acting = acts[n]();
+      if (!world.faults.shares.has("haste")) await acting;
+    }
+    for (;;) {
+      await world.sleep(2);
+      if (!this.#grant) await this.#signIn();
+      await this.#look();
+      await this.#call();
+      await this.#profile();
+    }
+  }
+
+  async #signIn(): Promise<void> {
+    const { world, person } = this;
+    const client = this.#client ??= await Client.register(this.#sender);
+    const { erasures } = person;
+    for (;;) {
+      const code = await person.visit("sign in", async (browser) => {
+        const page = await browser.open(client.authorizationUrl());
+        const arrival = await browser.press(page, "decision", "approve");
+        if (!arrival.url.startsWith(client.redirectUri)) return;
+        return new URL(arrival.url).searchParams.get("code") ?? undefined;
+      });
+      const at = world.seconds;
+      const { answer, isCertain } = await this.#redeem(code);
+      const body = JSON.parse(answer.text);
+      if (answer.status === 200) {
+        this.#grant = {
+          access: body.access_token,
+          refresh: body.refresh_token,
+          at: world.seconds,
+          mayEnd: person.isErasing || person.erasures > erasures,
+        };
+        return;
+      }
+      const isLate = world.seconds - at > 25;
+      if (isCertain && !isLate) {
+        world.breaks(`a code was used up by answers of 503: ${answer.text}`);
+      }
+    }
+  }
+
+  /** Redeems a code. `isCertain`: every answer has come, and none was repeated. */
+  async #redeem(code: string): Promise<{ answer: Answer; isCertain: boolean }> {
+    let isCertain = true;
+    const { clientId, verifier, redirectUri } = this.#client!;
+    const body = new URLSearchParams({
+      grant_type: "authorization_code",
+      client_id: clientId,
+      code,
+      code_verifier: verifier,
+      redirect_uri: redirectUri,
+    });
+    const { world } = this;
+    const answer = await insist(
+      world,
+      () =>
+        world.send(`${BASE_URL}/token`, {
+          method: "POST",
+          body: `${body}`,
+          headers: FORM,
+        })
+          .catch((error) => {
+            isCertain = false;
+            throw error;
+          }),
+    );
+    return { answer, isCertain };
+  }
+
+  get #headers(): HeadersOf {
+    return { authorization: `Bearer ${this.#grant!.access}` };
+  }
+
+  /** Sends a request with the access token. Undefined if it was refused. */
+  async #send(
+    method: string,
+    params: Json,
+    isRepeatable = true,
+  ): Promise<Json | undefined> {
+    const { world } = this;
+    const grant = this.#grant;
+    if (!grant) return;
+    if (world.seconds - grant.at > TOKEN_SECONDS) await this.#refresh();
+    const since = world.seconds;
+    const { endedAt = Infinity } = grant;
+    const headers = this.#headers;
+    const sending = this.#sender.call(method, params, {
+      headers,
+      capabilities,
+    });
+    const response = await sending;
+    const text = await response.text();
+    if (response.status === 401) {
+      this.#lose(grant, `${method} was answered 401: ${text}`);
+      return;
+    }
+    const message = parse(text).at(-1);
+    if (/Storage is unavailable/.test(message?.error?.message ?? "")) {
+      await world.sleep(this.random.between(0, 5));
+      return await this.#send(method, params, isRepeatable);
+    }
+    if (since > endedAt + OBEYED_SECONDS && message?.result) {
+      world.breaks(
+        `${method} was answered ${
+          (since - endedAt).toFixed(2)
+        } s after the end of its connection`,
+      );
+    }
+    if (response.status !== 200 && isRepeatable) {
+      world.breaks(`${method} was answered ${response.status}: ${text}`);
+    }
+    return message;
+  }
+
+  /** Notes that a grant is not accepted any more. */
+  #lose(grant: Grant, words: string): void {
+    const { world, person } = this;
+    const isDead = world.provider.isLost(person.name);
+    if (!grant.mayEnd && !isDead) world.breaks(`${this.name}: ${words}`);
+    if (this.#grant === grant) this.#end(grant);
+  }
+
+  #end(grant: Grant): void {
+    grant.mayEnd = true;
+    this.#grant = undefined;
+    for (const { order } of this.#works.splice(0)) order.mayEnd = true;
+  }
+
+  async #call(): Promise<void> {
+    const message = await this.#send("tools/call", { name: "whoami" });
+    if (!message) return;
+    const text = message.result?.content?.[0]?.text;
+    if (text !== `github:${this.person.name}`) {
+      this.world.breaks(`whoami gave ${JSON.stringify(message)}`);
+    }
+  }
+
+  /** Refreshes the tokens, once at a time. */
+  #refresh(): Promise<void> {
+    return this.#refreshing ??= this.#refreshNow()
+      .finally(() => this.#refreshing = undefined);
+  }
+
+  async #refreshNow(): Promise<void> {
+    const grant = this.#grant;
+    if (!grant) return;
+    const refresh = () => this.#client!.refresh(grant.refresh);
+    // Some clients refresh from two machines.
+    const count = this.world.faults.shares.has("haste") ? 2 : 1;
+    const answers = await Promise.all(Array.from({ length: count }, refresh));
+    const refused = answers.find(({ status }) => status !== 200);
+    if (refused) {
+      const words = JSON.stringify(refused.body);
+      this.#lose(grant, `a refresh was answered ${words}`);
+      return;
+    }
+    const [{ body }, other = { body }] = answers;
+    if (body.refresh_token !== other.body.refresh_token) {
+      this.world.breaks("a refresh token was exchanged for two others");
+    }
+    grant.access = body.access_token;
+    grant.refresh = body.refresh_token;
+    grant.at = this.world.seconds;
+  }
+
+  /** Begins work. */
+  async #begin(): Promise<void> {
+    const { random, orders } = this;
+    const count = 1 + random.below(5);
+    const parts = Array.from(
+      { length: count },
+      (): Part => random.pick(PARTS),
+    );
+    const order = orders.order(parts);
+    const name = parts.includes("account") ? "crm_order" : "order";
+    const grant = this.#grant;
+    const message = await this.#send("tools/call", {
+      name,
+      arguments: { order: order.name },
+    });
+    const taskId = message?.result?.taskId;
+    // Refused, or an account is missing.
+    if (!taskId) return;
+    if (this.#grant !== grant || grant?.mayEnd) order.mayEnd = true;
+    this.#works.push({ order, id: taskId });
+  }
+
+  /** Looks at all work, and answers what it asks. */
+  async #look(): Promise<void> {
+    for (const { order, id } of [...this.#works]) {
+      const message = await this.#send("tasks/get", { taskId: id });
+      if (!message) return;
+      const task = message.result;
+      if (!task) {
+        if (!order.mayEnd) {
+          this.world.breaks(`${id} is gone: ${JSON.stringify(message)}`);
+        }
+        continue;
+      }
+      this.world.scheduler.onStep?.(
+        `${this.name} sees ${JSON.stringify(task)}`,
+      );
+      await this.#follow(order, id, task);
+    }
+  }
+
+  async #follow(order: Order, id: string, task: Json): Promise<void> {
+    const { status, inputRequests, statusMessage, result, error } = task;
+    if (status !== "working" && status !== "input_required") {
+      const work = this.orders.works.get(id);
+      const text = result?.content?.[0]?.text ?? error?.message ??
+        statusMessage;
+      if (work) this.orders.finish(work, status, text);
+      else if (!order.mayEnd) {
+        this.world.breaks(`${id} ended ${status} before it began: ${text}`);
+      }
+      const at = this.#works.findIndex((work) => work.id === id);
+      if (at >= 0) this.#works.splice(at, 1);
+      return;
+    }
+    for (const [key, { params }] of Object.entries<Json>(inputRequests ?? {})) {
+      if (params.mode === "url") continue;
+      const inputResponses = {
+        [key]: { action: "accept", content: { word: order.name } },
+      };
+      const done = await this.#send("tasks/update", {
+        taskId: id,
+        inputResponses,
+      }, false);
+      this.world.scheduler.onStep?.(
+        `${this.name} answered ${JSON.stringify(done)}`,
+      );
+    }
+    const link = /^http\S*$/m.exec(statusMessage ?? "")?.[0];
+    if (!link) return;
+    if (link.includes("/connect/")) await this.person.connect(link);
+    else await this.person.answer(link);
+  }
+
+  /** Acts at the service as the person. */
+  async #profile(): Promise<void> {
+    const { person, world } = this;
+    const before = person.isSettled ? person.changesBegun : undefined;
+    const message = await this.#send("tools/call", { name: "profile" });
+    if (!message) return;
+    const text: string = message.result?.content?.[0]?.text ?? "";
+    if (text === `200 ${person.name}`) return;
+    if (text.includes("/connect/")) {
+      const { account, changesBegun } = person;
+      const isSame = before === changesBegun && account.isThere;
+      if (isSame && !world.service.isLost(person.name)) {
+        world.breaks(`the account of ${person.name} is gone: ${text}`);
+      }
+      await person.connect();
+    }
+  }
+
+  /** Uses a refresh token that was exchanged long ago, as a thief does. */
+  async #useTwice(): Promise<void> {
+    const grant = this.#grant;
+    if (!grant) return;
+    const { refresh } = grant;
+    await this.#refresh();
+    if (grant.refresh === refresh) return;
+    await this.#call();
+    await this.world.sleep(100);
+    if (grant.refresh === refresh || grant !== this.#grant) return;
+    this.#end(grant);
+    const { status, body } = await this.#client!.refresh(refresh);
+    if (status === 200 && body.refresh_token !== grant.refresh) {
+      this.world.breaks("a used refresh token was exchanged again");
+    }
+  }
+
+  async #revoke(): Promise<void> {
+    const grant = this.#grant;
+    if (!grant) return;
+    const works = this.#works.map(({ order }) => order);
+    const { access } = grant;
+    this.#end(grant);
+    const body = new URLSearchParams({
+      token: grant.refresh,
+      client_id: this.#client!.clientId,
+    });
+    const { status } = await this.#sender.fetch("/revoke", {
+      method: "POST",
+      body: `${body}`,
+      headers: FORM,
+    });
+    if (status !== 200) this.world.breaks(`/revoke was answered ${status}`);
+    grant.endedAt = this.world.seconds;
+    for (const order of works) order.forbiddenAt = grant.endedAt;
+    await this.world.sleep(this.random.between(1.01, 3));
+    const headers = { authorization: `Bearer ${access}` };
+    const response = await this.#sender.call("tools/call", { name: "whoami" }, {
+      headers,
+      capabilities,
+    });
+    if (response.status === 200) {
+      this.world.breaks(
+        `a call was answered ${
+          (this.world.seconds - grant.endedAt).toFixed(2)
+        } s after /revoke`,
+      );
+    }
+  }
+
+  /** The work that has not ended. */
+  get unfinished(): readonly { order: Order; id: string }[] {
+    return this.#works;
+  }
+}
+
+const FORM = { "content-type": "application/x-www-form-urlencoded" };
+
+/** Parses the messages of an answer, from JSON or a stream. */
+function parse(text: string): Json[] {
+  if (text.startsWith("{")) return [JSON.parse(text)];
+  return [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) =>
+    JSON.parse(data)
+  );
+}

@@ -1,0 +1,92 @@
+/**
+ * The faults of a simulation, and how often each of them happens.
+ *
+ * @module
+ */
+import { Random } from "./random.ts";
+
+/** The faults, each with its words for a report. */
+export const FAULTS = {
+  late: "an operation on the database takes seconds",
+  refused: "an operation fails, and was not carried out",
+  forgotten: "an operation is carried out, and its answer is lost",
+  repeated: "a commit is carried out twice, as clients repeat it",
+  never: "an operation is never answered",
+  delayed: "a commit that is never answered is carried out up to 90 s later",
+  outage: "the database refuses everything for a moment",
+  stall: "the database answers nothing for up to 40 s, and then does all",
+  stop: "a process stands still for up to a minute and a half",
+  death: "a process dies, and another starts",
+  restart: "a process is told to end, and another starts",
+  release: "a new process has another release of the code",
+  clock: "the clock of a process jumps",
+  cut: "a request or its answer is lost between client and server",
+  silence: "the provider or a service loses a request or an answer",
+  repetition: "a client sends a request twice",
+  haste: "people and clients do things at the same time",
+} as const;
+
+export type Fault = keyof typeof FAULTS;
+
+/** The faults that happen to an operation on the database. */
+export const OPERATION_FAULTS = [
+  "late",
+  "refused",
+  "forgotten",
+  "repeated",
+  "never",
+  "delayed",
+] as const;
+
+/** The faults that happen to a simulation as a whole, at moments of their own. */
+export const EVENTS = [
+  "outage",
+  "stall",
+  "stop",
+  "death",
+  "restart",
+  "clock",
+] as const;
+
+/** A simulation: its seed, and what is left out of what the seed decides. */
+export interface Simulation {
+  seed: number;
+  /** The most happenings before all faults end. */
+  steps: number;
+  /** Faults and actors that the seed would bring, and that are left out. */
+  without?: readonly string[];
+  /** Words of broken promises that are passed over, to look for others. */
+  but?: string;
+}
+
+/** The faults that a seed brings, which are a part of all. */
+export class Faults {
+  /** The share of cases in which each fault happens, for those that do. */
+  readonly shares = new Map<Fault, number>();
+  /** True from the time at which everything is well again. */
+  isOver = false;
+  readonly #random = new Map<Fault, Random>();
+
+  constructor({ seed, without = [] }: Simulation) {
+    const random = new Random(seed, "faults");
+    for (const fault of Object.keys(FAULTS) as Fault[]) {
+      const isThere = random.chance(0.5);
+      // Many faults of one kind in some seeds, and few in others.
+      const share = 10 ** random.between(-3, -1.5);
+      if (isThere && !without.includes(fault)) this.shares.set(fault, share);
+      this.#random.set(fault, new Random(seed, fault));
+    }
+  }
+
+  /** Decides if a fault happens now. @param weight makes it so often as likely */
+  strikes(fault: Fault, weight = 1): boolean {
+    const share = this.shares.get(fault);
+    return share !== undefined && !this.isOver &&
+      this.#random.get(fault)!.chance(share * weight);
+  }
+
+  /** Returns the random numbers that decide the details of a fault. */
+  of(fault: Fault): Random {
+    return this.#random.get(fault)!;
+  }
+}

@@ -1,0 +1,193 @@
+/**
+ * One database in memory, and the handle of each process on it: operations take
+ * time, come late, get lost, are carried out twice or never.
+ *
+ * @module
+ */
+import type {
+  Kv,
+  KvAtomic,
+  KvEntryMaybe,
+  KvListOptions,
+  KvSelector,
+} from "../../src/core/kv/kv.ts";
+import { type Faults, OPERATION_FAULTS } from "./faults.ts";
+import type { Random } from "./random.ts";
+import type { Owner, Scheduler } from "./scheduler.ts";
+
+/** The time of one way to the database or back. */
+const WAY_MILLISECONDS = 2;
+const MAX_LATE_MILLISECONDS = 8000;
+/** A commit that was given up may still be carried out after this time. */
+const MAX_DELAY_MILLISECONDS = 90_000;
+
+/** An operation that a fault has struck, for those who excuse what follows. */
+export type OnFault = (owner: Owner, fault: string) => void;
+
+export class FaultyDatabase {
+  /** The time until which operations fail, and until which they are held. */
+  awayUntil = 0;
+  stalledUntil = 0;
+
+  constructor(
+    /** The database without faults. */
+    readonly kv: Kv,
+    private readonly scheduler: Scheduler,
+    private readonly faults: Faults,
+    private readonly random: Random,
+    private readonly onFault: OnFault,
+    private readonly isRemote: boolean,
+  ) {}
+
+  /** Opens the handle of a process. */
+  handleOf(owner: Owner): Kv {
+    const { kv } = this;
+    return {
+      isRemote: this.isRemote,
+      get: (key) => this.#run(owner, "get", () => kv.get(key)),
+      getMany: (keys) => this.#run(owner, "getMany", () => kv.getMany(keys)),
+      list: (...args) => this.#list(owner, ...args),
+      atomic: () => this.#atomic(owner),
+      watch: (keys) => this.#watch(owner, kv.watch(keys)),
+      close() {},
+    };
+  }
+
+  async *#list(owner: Owner, selector: KvSelector, options?: KvListOptions) {
+    yield* await this.#run(
+      owner,
+      "list",
+      () => Array.fromAsync(this.kv.list(selector, options)),
+    );
+  }
+
+  #atomic(owner: Owner): KvAtomic {
+    // Each time it is carried out it is made anew, as one that arrives twice.
+    const parts: ((atomic: KvAtomic) => void)[] = [];
+    const keys: string[] = [];
+    const commit = () => {
+      const atomic = this.kv.atomic();
+      for (const part of parts) part(atomic);
+      return atomic.commit();
+    };
+    const operation: KvAtomic = {
+      check: (...checks) => {
+        parts.push((atomic) => atomic.check(...checks));
+        return operation;
+      },
+      set: (key, value, options) => {
+        const copy = structuredClone(value);
+        parts.push((atomic) => atomic.set(key, copy, options));
+        keys.push(String(key[0]));
+        return operation;
+      },
+      delete: (key) => {
+        parts.push((atomic) => atomic.delete(key));
+        keys.push(`-${String(key[0])}`);
+        return operation;
+      },
+      commit: () => this.#run(owner, `commit ${keys}`, commit, true),
+    };
+    return operation;
+  }
+
+  #run<T>(
+    owner: Owner,
+    label: string,
+    operation: () => Promise<T>,
+    isCommit = false,
+  ): Promise<T> {
+    const { scheduler, faults, random } = this;
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const fault = OPERATION_FAULTS.find((fault) =>
+      faults.strikes(fault) &&
+      (isCommit || fault !== "repeated" && fault !== "delayed")
+    );
+    if (fault) this.onFault(owner, fault);
+    const name = fault ? `${label} (${fault})` : label;
+    const way = () => random.next() * WAY_MILLISECONDS;
+    const answer = (act: () => void, milliseconds = way()) =>
+      scheduler.plan(milliseconds, `${name} is answered`, act, owner);
+    const fail = () => answer(() => reject(new Error("connection reset")));
+    const carryOut = async (times = 1) => {
+      if (this.#wait(() => carryOut(times), name)) return;
+      if (scheduler.milliseconds < this.awayUntil) return fail();
+      if (fault === "refused") return fail();
+      let result: T;
+      try {
+        result = await operation();
+      } catch (error) {
+        answer(() => reject(error));
+        return;
+      }
+      if (times > 1) arrive(times - 1);
+      else if (fault === "forgotten") fail();
+      else if (fault !== "never" && fault !== "delayed") {
+        answer(() => resolve(result), later());
+      }
+    };
+    const isLateBefore = random.chance(0.5);
+    const late = fault === "late"
+      ? faults.of(fault).between(100, MAX_LATE_MILLISECONDS)
+      : 0;
+    const later = () => way() + (isLateBefore ? 0 : late);
+    const arrive = (times: number, milliseconds = way()) => {
+      scheduler.as(
+        undefined,
+        () => scheduler.plan(milliseconds, name, () => void carryOut(times)),
+      );
+    };
+    // One that is never answered may never have arrived.
+    if (fault === "never" && faults.of(fault).chance(0.5)) return promise;
+    const delay = fault === "delayed"
+      ? faults.of(fault).between(0, MAX_DELAY_MILLISECONDS)
+      : way() + (isLateBefore ? late : 0);
+    arrive(fault === "repeated" ? 2 : 1, delay);
+    return promise;
+  }
+
+  /** Holds an operation until the database goes on. */
+  #wait(act: () => void, label: string): boolean {
+    const { milliseconds } = this.scheduler;
+    if (milliseconds >= this.stalledUntil) return false;
+    const rest = this.stalledUntil - milliseconds + this.random.next();
+    this.scheduler.plan(rest, label, act);
+    return true;
+  }
+
+  /** Passes on what a watch sees, some time later. */
+  #watch(
+    owner: Owner,
+    stream: ReadableStream<KvEntryMaybe[]>,
+  ): ReadableStream<KvEntryMaybe[]> {
+    const reader = stream.getReader();
+    const { scheduler, random } = this;
+    let seen = 0;
+    return new ReadableStream<KvEntryMaybe[]>({
+      pull: (controller) =>
+        new Promise<void>((resolve) => {
+          scheduler.as(undefined, async () => {
+            const { done, value } = await reader.read();
+            const act = () => {
+              try {
+                if (done) controller.close();
+                else controller.enqueue(value);
+              } catch {
+                // It was cancelled meanwhile.
+              }
+              resolve();
+            };
+            // Without a remote database the commits of others are not seen.
+            if (!this.isRemote && seen++ > 0) return;
+            scheduler.plan(
+              random.next() * WAY_MILLISECONDS,
+              "watch",
+              act,
+              owner,
+            );
+          });
+        }),
+      cancel: () => reader.cancel(),
+    }, { highWaterMark: 0 });
+  }
+}

@@ -1,0 +1,236 @@
+/**
+ * People in a simulation: their browsers, and what they do on our pages.
+ *
+ * @module
+ */
+import { AccountVisitor } from "../kit/account_visitor.ts";
+import { type Arrival, Browser } from "../kit/browser.ts";
+import { accountKey } from "../../src/core/kv/keys.ts";
+import { PROVIDER_URL } from "../kit/fake_provider.ts";
+import { BASE_URL } from "../kit/server.ts";
+import type { ServiceGrant } from "../kit/token_service.ts";
+import type { App } from "./app.ts";
+import { CutError } from "./server_process.ts";
+import type { World } from "./world.ts";
+
+const PATH = "/connect/crm";
+const CONNECT = `${BASE_URL}${PATH}`;
+const DATA = `${BASE_URL}/account/data`;
+
+/** Pages that must be begun anew, which a person does so often. */
+const TRIES = 60;
+
+/** Pages after an answer; in the end nothing waits any more. */
+const ANSWERED = /Your answer has arrived|You said|Nothing waits for you here/;
+
+/** An account of a person at the service. */
+interface OwnAccount {
+  /** True once its person was told that it is connected. */
+  isThere: boolean;
+  /** The grant of it at the service, if that is certain. */
+  grant?: ServiceGrant;
+}
+
+export class Person {
+  readonly account: OwnAccount = { isThere: false };
+  readonly apps: App[] = [];
+  /** The number of times that this person began to erase everything. */
+  erasures = 0;
+  isErasing = false;
+  /** The number of changes to the account that are under way. */
+  #changes = 0;
+  changesBegun = 0;
+
+  constructor(readonly world: World, readonly name: string) {}
+
+  /** True if no change to the account is under way. */
+  get isSettled(): boolean {
+    return this.#changes === 0;
+  }
+
+  /** Opens a browser of this person, who tries again when a page is away. */
+  browser(): Browser {
+    const { world, name } = this;
+    return new Browser(({ origin }) => {
+      if (origin === PROVIDER_URL) {
+        return ({ url }) => {
+          const location = world.provider.authorize(new URL(url), name);
+          return Promise.resolve(redirectTo(location));
+        };
+      }
+      if (origin === world.service.origin) {
+        return (request) => {
+          world.service.account = name;
+          return world.service.serve(request);
+        };
+      }
+      if (origin !== BASE_URL) return undefined;
+      return async (request) => {
+        const { method, url, headers } = request;
+        const body = method === "POST" ? await request.text() : undefined;
+        const answer = await insist(
+          world,
+          () => world.send(url, { method, headers, body }),
+        );
+        const text = answer.text === "" ? null : answer.text;
+        return new Response(text, answer);
+      };
+    });
+  }
+
+  /** Does something on pages, from the beginning if it must be. */
+  async visit<T>(
+    words: string,
+    act: (browser: Browser) => Promise<T | undefined>,
+  ): Promise<T> {
+    for (let tries = 0; tries < TRIES; tries++) {
+      const done = await act(this.browser()).catch((error) => {
+        // A page that is not the one that was expected.
+        if (error?.name !== "AssertionError") throw error;
+        this.world.scheduler.onStep?.(
+          `${this.name} could not ${words}: ${error.message.slice(0, 3000)}`,
+        );
+      });
+      if (done !== undefined) return done;
+      await this.world.sleep(1 + tries);
+    }
+    this.world.breaks(`${this.name} could not ${words}`);
+    return await new Promise(() => {});
+  }
+
+  /** Signs in to the account page, and opens another page. */
+  async open(browser: Browser, url = `${BASE_URL}/account`): Promise<Arrival> {
+    const page = await browser.open(`${BASE_URL}/account`);
+    if (page.text.includes('action="/account/sign-in"')) {
+      const visitor = new AccountVisitor(browser, page);
+      await visitor.press("/account/sign-in");
+    }
+    return await browser.open(url);
+  }
+
+  /** Answers a question on its page. */
+  async answer(link: string): Promise<void> {
+    await this.visit("answer on a page", async (browser) => {
+      const page = await this.open(browser, link);
+      if (ANSWERED.test(page.text)) return true;
+      const visitor = new AccountVisitor(browser, page);
+      const path = new URL(link).pathname;
+      const { text } = await visitor.press(path, { answer: "done" });
+      return ANSWERED.test(text) || undefined;
+    });
+  }
+
+  /** Connects the account at the service. */
+  async connect(link = CONNECT): Promise<void> {
+    await this.#change(async (isAlone) => {
+      await this.visit("connect an account", async (browser) => {
+        const visitor = await this.#wayBack(browser, link);
+        const { text } = await visitor.press(PATH, { answer: "connect" });
+        return /is connected|Connected as/.test(text) || undefined;
+      });
+      this.account.isThere = true;
+      this.account.grant = isAlone()
+        ? this.world.service.grantOf(this.name)
+        : undefined;
+    });
+  }
+
+  /** Allows it at the service, up to the page that names the account. */
+  async #wayBack(browser: Browser, link = CONNECT): Promise<AccountVisitor> {
+    const page = await this.open(browser, link);
+    const visitor = new AccountVisitor(browser, page);
+    await visitor.press(PATH, { answer: "connect" });
+    return visitor;
+  }
+
+  /** Disconnects it. */
+  async disconnect(): Promise<void> {
+    const { account } = this;
+    await this.#change(async (isAlone) => {
+      await this.visit("disconnect an account", async (browser) => {
+        const page = await this.open(browser, `${BASE_URL}/account/accounts`);
+        const visitor = new AccountVisitor(browser, page);
+        const action = "/account/accounts/disconnect";
+        if (!page.text.includes(`action="${action}"`)) return true;
+        await visitor.press(action);
+      });
+      if (account.grant && isAlone()) {
+        this.world.service.expectEnd(account.grant);
+      }
+      account.isThere = false;
+      account.grant = undefined;
+    });
+  }
+
+  /**
+   * Erases everything of this person, while another tab of theirs keeps an
+   * account.
+   */
+  async erase(): Promise<void> {
+    const { world, account, apps, name } = this;
+    await this.#change(async (isAlone) => {
+      this.erasures++;
+      this.isErasing = true;
+      const ends = apps.map((app) => app.mayEnd());
+      const other = await this.visit(
+        "open another tab",
+        (browser) => this.#wayBack(browser),
+      );
+      let keeping: Promise<unknown> | undefined;
+      await this.visit("erase everything", async (browser) => {
+        await this.open(browser);
+        const visitor = new AccountVisitor(browser, await browser.open(DATA));
+        await visitor.press("/account/sign-in");
+        keeping ??= world.sleep(world.random.between(0, 0.1)).then(() =>
+          other.press(PATH, { answer: "connect" })
+        ).catch(() => {});
+        const { text } = await visitor.press("/account/erase", { erase: "on" });
+        return /Erased/.test(text) || undefined;
+      });
+      this.isErasing = false;
+      for (const end of ends) end();
+      await keeping;
+      await world.sleep(2);
+      const prefix = accountKey(`github:${name}`);
+      const left = await Array.fromAsync(world.database.kv.list({ prefix }));
+      if (left.length > 0 && isAlone()) {
+        world.breaks(`an account of ${name} is there after the erasure`);
+      }
+      account.isThere = false;
+      account.grant = undefined;
+    });
+  }
+
+  /** @param change is given a function that is true if it was the only change */
+  async #change(
+    change: (isAlone: () => boolean) => Promise<void>,
+  ): Promise<void> {
+    const isAlone = this.#changes++ === 0;
+    const begun = ++this.changesBegun;
+    try {
+      await change(() => isAlone && begun === this.changesBegun);
+    } finally {
+      this.#changes--;
+    }
+  }
+}
+
+function redirectTo(location: string): Response {
+  return new Response(null, { status: 302, headers: { location } });
+}
+
+/** Repeats a request until it is answered, and not with 503. */
+export async function insist<T extends { status: number }>(
+  world: World,
+  ask: () => Promise<T>,
+): Promise<T> {
+  for (let tries = 1;; tries++) {
+    try {
+      const answer = await ask();
+      if (answer.status !== 503 && answer.status !== 429) return answer;
+    } catch (error) {
+      if (!(error instanceof CutError)) throw error;
+    }
+    await world.sleep(Math.min(5, tries) * world.random.next());
+  }
+}

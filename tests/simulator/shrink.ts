@@ -1,0 +1,51 @@
+/**
+ * The smallest simulation in which the same promise is broken: with fewer
+ * faults, fewer clients and fewer steps.
+ *
+ * @module
+ */
+import { EVENTS, FAULTS, type Simulation } from "./faults.ts";
+import { type Outcome, simulate, type Surroundings } from "./simulation.ts";
+
+/** All that may be left out. */
+const PARTS = [
+  ...EVENTS,
+  ...Object.keys(FAULTS).filter((fault) =>
+    !(EVENTS as readonly string[]).includes(fault)
+  ),
+  ...["app11", "app12", "app21", "app22"],
+];
+
+/** Names the kind of promise that was broken, without names and numbers. */
+export function kindOf({ broken }: Outcome): string | undefined {
+  return broken?.message.replace(/^after \S+ s: /, "")
+    .replaceAll(/[\w-]{32,}/g, "…").replaceAll(/\d[\d.]*/g, "n").slice(0, 70);
+}
+
+/** Leaves out of a simulation what its broken promise does not need. */
+export async function shrink(
+  outcome: Outcome,
+  surroundings?: Surroundings,
+): Promise<Outcome> {
+  const kind = kindOf(outcome);
+  let least = outcome;
+  const attempt = async (changes: Partial<Simulation>): Promise<boolean> => {
+    const simulation = { ...least.simulation, ...changes };
+    const tried = await simulate(simulation, surroundings);
+    const isSame = kindOf(tried) === kind;
+    if (isSame) least = tried;
+    return isSame;
+  };
+  for (const part of PARTS) {
+    await attempt({ without: [...least.simulation.without ?? [], part] });
+  }
+  // What happened after the last step was not needed.
+  if (least.steps < least.simulation.steps) {
+    await attempt({ steps: least.steps });
+  }
+  while (
+    least.simulation.steps > 100 &&
+    await attempt({ steps: Math.floor(least.simulation.steps * 0.7) })
+  );
+  return least;
+}

@@ -1,0 +1,160 @@
+/**
+ * One simulation from its seed to its end: people and clients act while faults
+ * happen; then all is well, and everything must come to its end.
+ *
+ * @module
+ */
+import { memoryKv } from "../../src/core/kv/memory_kv.ts";
+import { BASE_URL } from "../kit/server.ts";
+import { App } from "./app.ts";
+import type { Simulation } from "./faults.ts";
+import { insist, Person } from "./person.ts";
+import { Random } from "./random.ts";
+import { Orders } from "./work.ts";
+import { type BrokenPromise, World } from "./world.ts";
+
+/** The time in which everything must end once all is well. */
+const END_SECONDS = 1800;
+/** The most happenings of that time. */
+const MAX_END_STEPS = 2_000_000;
+
+/** What has come of a simulation. */
+export interface Outcome {
+  simulation: Simulation;
+  steps: number;
+  /** The time that passed in it. */
+  seconds: number;
+  /** The fingerprint of all that has happened. */
+  trace: string;
+  broken?: BrokenPromise;
+}
+
+/** The surroundings of a simulation, for those who look into one. */
+export interface Surroundings {
+  /** Is told what happens. */
+  onStep?(line: string): void;
+  /** Replaces the database, by one with a fault of its own. */
+  replace?(kv: Deno.Kv): Deno.Kv;
+}
+
+/** Runs a simulation. */
+export async function simulate(
+  simulation: Simulation,
+  { onStep, replace = (kv) => kv }: Surroundings = {},
+): Promise<Outcome> {
+  const { seed, steps, without = [] } = simulation;
+  // Loaded by the first simulation would be another order than by the second.
+  await warmUp();
+  const orders: { current?: Orders } = {};
+  using world = new World(simulation, (world, version) => ({
+    tools: (orders.current ??= new Orders(world)).tools(
+      world.crm,
+      version,
+    ),
+    routes: (app, { answer }) => {
+      app.post("/paid", async (c) => {
+        const { token, data } = await c.req.json();
+        return c.json({ isUsed: await answer(token, data) });
+      });
+    },
+  }), replace(memoryKv()));
+  const { scheduler } = world;
+  scheduler.onStep = onStep;
+  const random = new Random(seed, "actors");
+  orders.current!.onWebhook = (work, n, token) => {
+    void scheduler.as(undefined, async () => {
+      const known = work.known[n];
+      const quick = world.random.chance(0.5) ? 0.2 : 60;
+      await world.sleep(world.random.between(0, quick));
+      for (let tries = 1;; tries++) {
+        const data = { from: work.id, tries };
+        const { text, status } = await insist(
+          world,
+          () =>
+            world.send(`${BASE_URL}/paid`, {
+              method: "POST",
+              body: JSON.stringify({ token, data }),
+            }),
+        );
+        if (status !== 200) {
+          world.breaks(`/paid was answered ${status} ${text}`);
+        }
+        if (JSON.parse(text).isUsed) {
+          if (known.accepted !== undefined) {
+            world.breaks(`a webhook of ${work.id} was accepted twice`);
+          }
+          known.accepted = JSON.stringify(data);
+        }
+        return;
+      }
+    });
+  };
+  const apps: App[] = [];
+  const people = 1 + random.below(2);
+  for (let n = 1; n <= people; n++) {
+    const person = new Person(world, `person${n}`);
+    const count = 1 + random.below(2);
+    for (let m = 1; m <= count; m++) {
+      const name = `app${n}${m}`;
+      if (without.includes(name)) continue;
+      apps.push(
+        new App(name, world, person, orders.current!, new Random(seed, name)),
+      );
+    }
+  }
+  for (const app of apps) {
+    const failed = (error: Error) =>
+      world.breaks(`${app.name}: ${error.stack}`);
+    scheduler.plan(
+      0,
+      `${app.name} begins`,
+      () => void app.live().catch(failed),
+    );
+  }
+  void scheduler.as(undefined, async () => {
+    for (;;) {
+      await world.sleep(5);
+      world.service.checkEnds();
+    }
+  });
+  while (scheduler.steps < steps && !world.broken) await scheduler.step();
+  world.heal();
+  const end = world.seconds + END_SECONDS;
+  const last = scheduler.steps + MAX_END_STEPS;
+  const rest = () => apps.flatMap(({ unfinished }) => unfinished);
+  while (!world.broken) {
+    await scheduler.step();
+    if (world.seconds > world.wellSince + 60 && rest().length === 0) break;
+    if (world.seconds > end || scheduler.steps > last) {
+      const names = rest().map(({ id, order }) => `${id} (${order.parts})`);
+      world.breaks(`work never ends: ${names.join(", ")}`);
+      break;
+    }
+  }
+  return {
+    simulation,
+    steps: scheduler.steps,
+    seconds: world.seconds,
+    trace: scheduler.trace,
+    broken: world.broken,
+  };
+}
+
+/** Loads every module that is loaded when it is first needed. */
+async function warmUp(): Promise<void> {
+  await Promise.all([
+    import("jose"),
+    import("oauth4webapi"),
+    import("../../src/core/server/app.ts"),
+    import("../../src/core/server/call_gate.ts"),
+    import("../../src/features/accounts/revocations.ts"),
+    import("../../src/features/accounts/account_settings.ts"),
+    import("../../src/core/server/start_reports.ts"),
+    import("../../src/features/accounts/account_finder.ts"),
+    import("../../src/features/questions/client_page.ts"),
+    import("../../src/features/work/repeat.ts"),
+    import("../../src/features/accounts/account_clients.ts"),
+    import("../../src/features/accounts/account_revocation.ts"),
+    import("../../src/core/auth/clients/fetch_document.ts"),
+  ]);
+}

@@ -1,0 +1,123 @@
+/**
+ * A service of the simulation at which people have accounts: access tokens live
+ * a minute, refresh tokens count once.
+ *
+ * @module
+ */
+import { account } from "../../src/mod.ts";
+import { type ServiceGrant, TokenRules } from "../kit/token_service.ts";
+import type { ServerProcess } from "./server_process.ts";
+import type { Issued, World } from "./world.ts";
+
+const LIFETIME_SECONDS = 60;
+/** A token that was given so lately needs no other. */
+const FRESH_SECONDS = 20;
+/** The time in which a service learns of an end, also if a process dies. */
+const TOLD_SECONDS = 75;
+
+export class StrictService extends TokenRules {
+  readonly origin = "https://crm.example";
+  /** The end of each access token. */
+  readonly #ends = new Map<string, number>();
+  /** The first use of each code and refresh token. */
+  readonly #used = new Map<string, Issued>();
+  /** The people whose tokens ended because one came a second time. */
+  readonly #lost = new Set<string>();
+
+  /** The time of the latest tokens of each grant, and the process they went to. */
+  readonly #issued = new Map<ServiceGrant, Issued>();
+  /** Grants that must be revoked, and since when. */
+  readonly #ending = new Map<ServiceGrant, number>();
+
+  constructor(private readonly world: World) {
+    super("crm");
+    this.lifetime = LIFETIME_SECONDS;
+  }
+
+  /** True if tokens of a person ended because one came a second time. */
+  isLost(account: string): boolean {
+    return this.#lost.has(account);
+  }
+
+  /** Returns the newest grant of an account. */
+  grantOf(account: string): ServiceGrant | undefined {
+    return this.grants.findLast((grant) => grant.account === account);
+  }
+
+  /** Expects that a grant is revoked, of which a person was told that it ends. */
+  expectEnd(grant: ServiceGrant): void {
+    this.#ending.set(grant, this.world.seconds);
+  }
+
+  /** Checks that what should have been revoked was. */
+  checkEnds(): void {
+    const { world } = this;
+    for (const [grant, since] of this.#ending) {
+      if (grant.isEnded) this.#ending.delete(grant);
+      else if (
+        world.seconds - since > TOLD_SECONDS && world.isQuiet(TOLD_SECONDS)
+      ) {
+        world.breaks(
+          `the service was not told within ${
+            Math.round(world.seconds - since)
+          } s that the account of ${grant.account} has ended`,
+        );
+      }
+    }
+  }
+
+  /** @param process the process that asks; undefined for a browser */
+  override async serve(
+    request: Request,
+    process?: ServerProcess,
+  ): Promise<Response> {
+    const { pathname } = new URL(request.url);
+    const form = pathname === "/token"
+      ? new URLSearchParams(await request.clone().text())
+      : undefined;
+    const used = form?.get("code") ?? form?.get("refresh_token") ?? "";
+    if (pathname.startsWith("/api/")) {
+      const token = request.headers.get("authorization") ?? "";
+      const end = this.#ends.get(token.replace(/^Bearer /, "")) ?? 0;
+      if (this.world.seconds > end) {
+        return new Response("no such token", { status: 401 });
+      }
+    }
+    const before = this.reused;
+    const response = await super.serve(request);
+    if (this.reused > before) {
+      const grant = this.grants.find(({ code, before, refresh }) =>
+        [code, before, refresh].includes(used)
+      );
+      for (const { account } of grant ? [grant] : this.grants) {
+        this.#lost.add(account);
+      }
+      this.world.excuse("a token of the service", this.#used.get(used)!);
+    }
+    if (pathname === "/token" && response.ok) {
+      const grant = this.grants.find(({ code, before }) =>
+        code === used || before === used
+      )!;
+      const issued = { process: process!, at: this.world.seconds };
+      const last = this.#issued.get(grant);
+      this.#issued.set(grant, issued);
+      this.#used.set(used, issued);
+      if (last) this.#checkNeed(last);
+      const { access_token } = await response.clone().json();
+      this.#ends.set(access_token, this.world.seconds + LIFETIME_SECONDS);
+    }
+    return response;
+  }
+
+  /** Checks that tokens are not fetched anew while the last ones are fresh. */
+  #checkNeed({ process, at }: Issued): void {
+    const { world } = this;
+    const age = world.seconds - at;
+    if (age > FRESH_SECONDS || !world.isSound(process, age + 1)) return;
+    world.breaks(
+      `tokens of the service were refreshed ${
+        age.toFixed(1)
+      } s after the last, which are good for ${LIFETIME_SECONDS}`,
+    );
+  }
+}

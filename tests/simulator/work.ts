@@ -1,0 +1,316 @@
+/**
+ * The durable work of a simulation: orders whose parts are steps, sleeps,
+ * questions and webhooks; and the promises of docs/long_work.md about them.
+ *
+ * @module
+ */
+import * as z from "zod";
+import { tool } from "../../src/authoring/tool.ts";
+import type { Context } from "../../src/authoring/context.ts";
+import type {
+  AccountNeeds,
+  NeededAccounts,
+} from "../../src/authoring/account.ts";
+import type { OAuthAccount } from "../../src/mod.ts";
+import type { ServerProcess } from "./server_process.ts";
+import type { World } from "./world.ts";
+
+/** The parts that an order may have. */
+export const PARTS = [
+  "repeated",
+  "once",
+  "plain",
+  "account",
+  "sleep",
+  "webhook",
+  "form",
+  "page",
+] as const;
+
+export type Part = typeof PARTS[number];
+
+/** The longest time of a webhook: far longer than the simulation. */
+const WEBHOOK_SECONDS = 24 * 3600;
+/** A process without trouble for so long knows that it still has its work. */
+const SOUND_SECONDS = 120;
+
+/** What is known of one part of one task. */
+interface Known {
+  /** The process of each execution of the step. */
+  done: ServerProcess[];
+  once: Set<string>;
+  /** What `run` was given, as JSON: from then on it is kept. */
+  value?: string;
+  /** The data of a webhook that was told that it is the answer. */
+  accepted?: string;
+}
+
+/** A task as its own code saw it. */
+export class Work {
+  /** What became of the task: its text, or why it failed. */
+  end?: { status: string; text: string };
+  readonly known: Known[];
+
+  constructor(
+    readonly id: string,
+    readonly order: Order,
+  ) {
+    this.known = order.parts.map(() => ({ done: [], once: new Set() }));
+  }
+}
+
+/** One call that begins work; an answer that is lost may leave several tasks. */
+export interface Order {
+  name: string;
+  parts: readonly Part[];
+  /** The time at which the right to do it was taken away, as its person was told. */
+  forbiddenAt?: number;
+  /** True from when its end was asked for. */
+  mayEnd: boolean;
+}
+
+export class Orders {
+  readonly works = new Map<string, Work>();
+  readonly #orders = new Map<string, Order>();
+
+  constructor(private readonly world: World) {}
+
+  /** Makes an order, for an argument of the tools. */
+  order(parts: readonly Part[]): Order {
+    const order = { name: `o${this.#orders.size + 1}`, parts, mayEnd: false };
+    this.#orders.set(order.name, order);
+    return order;
+  }
+
+  /** Makes the tools, in a version of their code. */
+  tools(crm: OAuthAccount, version: number) {
+    const options = {
+      input: z.object({ order: z.string() }),
+      task: { durable: true as const, version },
+    };
+    return [
+      tool({
+        ...options,
+        name: "order",
+        run: ({ order }, context) => this.#run(order, context, version),
+      }),
+      tool({
+        ...options,
+        name: "crm_order",
+        needs: { crm },
+        run: ({ order }, context) =>
+          this.#run(order, context, version, context.needs),
+      }),
+      tool({
+        name: "profile",
+        needs: { crm },
+        run: async (_input, { needs }) => {
+          const response = await needs.crm.fetch("/me");
+          return `${response.status} ${await response.text()}`;
+        },
+      }),
+      tool({
+        name: "whoami",
+        run: (_input, { caller }) => caller.subject,
+      }),
+    ];
+  }
+
+  async #run(
+    name: string,
+    // deno-lint-ignore no-explicit-any
+    context: Context<any, any, any>,
+    version: number,
+    needs?: NeededAccounts<AccountNeeds & { crm: OAuthAccount }>,
+  ): Promise<string> {
+    const order = this.#orders.get(name)!;
+    const { requestId, step } = context;
+    let work = this.works.get(requestId);
+    if (!work) this.works.set(requestId, work = new Work(requestId, order));
+    const values: unknown[] = [];
+    for (const [n, part] of order.parts.entries()) {
+      // A release has a step that the one before it had not.
+      if (version % 2 === 0) {
+        await step(`note ${n}`, () => true, { retries: 9 });
+      }
+      const value = await this.#do(work, n, part, context, needs);
+      this.#give(work, n, value);
+      values.push(value);
+    }
+    return JSON.stringify(values);
+  }
+
+  async #do(
+    work: Work,
+    n: number,
+    part: Part,
+    // deno-lint-ignore no-explicit-any
+    { step, sleep, ask, wait }: Context<any, any, any>,
+    needs?: { crm: { fetch(path: string): Promise<Response> } },
+  ): Promise<unknown> {
+    const id = `${part} ${n}`;
+    const { world } = this;
+    const { random } = world;
+    switch (part) {
+      case "repeated":
+        return await step(id, async ({ once }) => {
+          await world.sleep(random.next());
+          if (random.chance(0.1) && !world.faults.isOver) {
+            throw new Error("the shop is closed");
+          }
+          return this.#effect(work, n, once);
+        }, { retries: 20 });
+      case "once":
+        return await step(id, async ({ once }) => {
+          await world.sleep(random.next());
+          return this.#effect(work, n, once);
+        });
+      case "plain":
+        return await step(id, async () => {
+          await world.sleep(random.next() * 0.2);
+          return this.#effect(work, n);
+        });
+      case "account": {
+        if (!needs) return;
+        return await step(id, async () => {
+          const response = await needs.crm.fetch("/me");
+          const text = await response.text();
+          if (!response.ok) throw new Error(`the CRM answered ${text}`);
+          return text;
+        }, { retries: 20 });
+      }
+      case "sleep":
+        return await sleep(id, 1 + random.below(40));
+      case "webhook": {
+        const data = await wait(id, {
+          message: "Pay",
+          seconds: WEBHOOK_SECONDS,
+          open: (token) => this.onWebhook(work, n, token),
+        });
+        const { accepted } = work.known[n];
+        if (data === undefined) {
+          this.world.breaks(
+            `${work.id} waited for a webhook to the end, though it was ${
+              accepted ? "answered" : "not over"
+            }`,
+          );
+        }
+        if (accepted !== undefined && accepted !== JSON.stringify(data)) {
+          this.world.breaks(
+            `${work.id} was given another answer than the one that was accepted: ${
+              JSON.stringify(data)
+            } for ${accepted}`,
+          );
+        }
+        return data;
+      }
+      case "form": {
+        const answer = await ask({
+          key: id,
+          message: `Go on with ${work.order.name}?`,
+          schema: z.object({ word: z.string() }),
+        });
+        return answer.action === "accept" ? answer.content.word : answer.action;
+      }
+      case "page": {
+        const answer = await ask({
+          key: id,
+          message: `Look at ${work.order.name}`,
+          url: `https://shop.example/${work.order.name}/${n}`,
+          until: "done",
+        });
+        return answer.action;
+      }
+    }
+  }
+
+  /** Called with the token of a webhook, maybe several times. */
+  onWebhook: (work: Work, n: number, token: string) => void = () => {};
+
+  /** Notes that a step has had its effect. */
+  #effect(work: Work, n: number, once?: string): string {
+    const { world } = this;
+    const { process } = world;
+    const known = work.known[n];
+    const part = work.order.parts[n];
+    const name = `step ${n} (${part}) of ${work.id}`;
+    if (known.value !== undefined && world.isSound(process, SOUND_SECONDS)) {
+      world.breaks(
+        `${name} was done again by ${process.name}, though its result was kept`,
+      );
+    }
+    if (part === "plain" && known.done.length > 0) {
+      world.breaks(
+        `${name} was done by ${
+          known.done[0].name
+        } and ${process.name}, and must not be repeated`,
+      );
+    }
+    const { forbiddenAt = Infinity } = work.order;
+    if (
+      world.seconds > forbiddenAt + 2 && world.isSound(process, SOUND_SECONDS)
+    ) {
+      world.breaks(
+        `${name} was done ${
+          (world.seconds - forbiddenAt).toFixed(1)
+        } s after its person ended the connection`,
+      );
+    }
+    if (once !== undefined) known.once.add(once);
+    if (known.once.size > 1) {
+      world.breaks(`${name} was given another \`once\``);
+    }
+    known.done.push(process);
+    return `${n}/${known.done.length}`;
+  }
+
+  /** Notes what `run` was given for a part: it stays the same in each run. */
+  #give(work: Work, n: number, value: unknown): void {
+    const known = work.known[n];
+    const text = JSON.stringify(value ?? null);
+    if (known.value === undefined) known.value = text;
+    else if (known.value !== text) {
+      this.world.breaks(
+        `part ${n} of ${work.id} gave ${known.value}, and then ${text}`,
+      );
+    }
+    const part = work.order.parts[n];
+    const wanted = part === "form"
+      ? `"${work.order.name}"`
+      : part === "page"
+      ? '"accept"'
+      : text;
+    if (text !== wanted) {
+      this.world.breaks(
+        `${part} ${n} of ${work.id} was answered ${wanted}, and gave ${text}`,
+      );
+    }
+  }
+
+  /** Notes the end of a task, as its client reads it. */
+  finish(work: Work, status: string, text: string): void {
+    const { world } = this;
+    const before = work.end;
+    work.end = { status, text };
+    if (before && (before.status !== status || before.text !== text)) {
+      world.breaks(
+        `${work.id} ended twice: ${Deno.inspect([before, work.end])}`,
+      );
+    }
+    if (before || work.order.mayEnd) return;
+    const { known, order } = work;
+    if (status === "completed") {
+      const wanted = `[${known.map(({ value }) => value).join()}]`;
+      if (text !== wanted) {
+        world.breaks(`${work.id} gave ${wanted} and ended with ${text}`);
+      }
+      return;
+    }
+    // The one end that a death may bring.
+    const step = /The step "plain (\d+)" may have happened/.exec(text)?.[1];
+    if (step !== undefined && order.parts[Number(step)] === "plain") return;
+    const isUnread = /The step "once \d+" may have happened/.test(text);
+    if (isUnread) return;
+    world.breaks(`${work.id} (${order.parts}) ended ${status}: ${text}`);
+  }
+}

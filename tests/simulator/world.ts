@@ -1,0 +1,370 @@
+/**
+ * The world of a simulation: processes of the server on one database, behind
+ * a proxy that sends each request to any of them; a sign-in provider, a service
+ * with OAuth accounts; and what happens to all of them.
+ *
+ * @module
+ */
+import type { LogEvent } from "../../src/core/log/log.ts";
+import type { ServerOptions } from "../../src/core/server/server_options.ts";
+import type { Definitions } from "../../src/core/catalogue/compiled_definitions.ts";
+import type { OAuthAccount } from "../../src/mod.ts";
+import type { Kv } from "../../src/core/kv/kv.ts";
+import { SECRETS_KEY } from "../kit/key_service.ts";
+import { BASE_URL } from "../kit/server.ts";
+import { EVENTS, Faults, type Simulation } from "./faults.ts";
+import { FaultyDatabase } from "./faulty_database.ts";
+import { Random } from "./random.ts";
+import { type Owner, Scheduler } from "./scheduler.ts";
+import { type Answer, CutError, ServerProcess } from "./server_process.ts";
+import { StrictProvider } from "./strict_provider.ts";
+import { StrictService } from "./strict_service.ts";
+
+/** The longest way of a request, or of its answer. */
+const WAY_MILLISECONDS = 20;
+/** The time after which a proxy gives a request up. */
+const PROXY_MILLISECONDS = 60_000;
+/** The mean time between two faults of the whole, divided by their share. */
+const EVENT_MILLISECONDS = 150;
+
+/** A promise of the documentation that does not hold. */
+export class BrokenPromise extends Error {
+  override name = "BrokenPromise";
+}
+
+/** Makes the definitions of a release. */
+export type Release = (
+  world: World,
+  version: number,
+) => Definitions & Pick<ServerOptions, "routes">;
+
+/** The answer that a process was given by another server. */
+export interface Issued {
+  process: ServerProcess;
+  at: number;
+}
+
+export class World implements Disposable {
+  readonly scheduler: Scheduler;
+  readonly faults: Faults;
+  readonly database: FaultyDatabase;
+  readonly provider: StrictProvider;
+  readonly service: StrictService;
+  /** The service, as the tools declare it. */
+  readonly crm: OAuthAccount;
+  readonly random: Random;
+  processes: ServerProcess[] = [];
+  /** The first promise that was broken. */
+  broken?: BrokenPromise;
+  /** The time at which the last fault ended. */
+  wellSince = Infinity;
+  /** The time of the last death or end of a process. */
+  #troubledAt = 0;
+  #count = 0;
+  #release = 1;
+  readonly #fetch = globalThis.fetch;
+  readonly #stray = (event: PromiseRejectionEvent) => {
+    event.preventDefault();
+    this.breaks(`a rejection that nothing handles: ${event.reason?.stack}`);
+  };
+
+  constructor(
+    readonly simulation: Simulation,
+    private readonly release: Release,
+    kv: Deno.Kv,
+  ) {
+    const { seed } = simulation;
+    const scheduler = this.scheduler = new Scheduler(seed);
+    this.faults = new Faults(simulation);
+    const random = this.random = new Random(seed, "world");
+    this.database = new FaultyDatabase(
+      kv as unknown as Kv,
+      scheduler,
+      this.faults,
+      new Random(seed, "database"),
+      (owner) => this.#trouble(owner),
+      random.chance(0.5),
+    );
+    this.provider = new StrictProvider(this);
+    this.service = new StrictService(this);
+    this.crm = this.service.declare();
+    globalThis.fetch = (input, init) =>
+      this.#answerFetch(new Request(input, init));
+    addEventListener("unhandledrejection", this.#stray);
+    const count = 2 + random.below(3);
+    for (let n = 0; n < count; n++) this.#start();
+    for (const event of EVENTS) this.#plan(event);
+  }
+
+  /** The time in seconds since the start. */
+  get seconds(): number {
+    return this.scheduler.milliseconds / 1000;
+  }
+
+  /** Notes that a promise does not hold: the simulation ends. */
+  breaks(words: string): void {
+    const { but } = this.simulation;
+    if (but && new RegExp(but).test(words)) return;
+    this.broken ??= new BrokenPromise(
+      `after ${this.seconds.toFixed(3)} s: ${words}`,
+    );
+  }
+
+  /** Waits, in the world. */
+  sleep(seconds: number): Promise<void> {
+    return this.scheduler.sleep(seconds * 1000);
+  }
+
+  /** The process in which code of ours runs now. */
+  get process(): ServerProcess {
+    return this.scheduler.owner as ServerProcess;
+  }
+
+  /** True if nothing has troubled a process for some seconds. */
+  isSound(process: ServerProcess, seconds: number): boolean {
+    const since = this.scheduler.milliseconds - seconds * 1000;
+    const { awayUntil, stalledUntil } = this.database;
+    return process.troubledAt < since && awayUntil < since &&
+      stalledUntil < since;
+  }
+
+  /** True if nothing has troubled any process for some seconds. */
+  isQuiet(seconds: number): boolean {
+    return this.seconds - this.#troubledAt > seconds &&
+      this.processes.every((process) => this.isSound(process, seconds));
+  }
+
+  /**
+   * Checks that trouble excuses the second use of what counts once: the process
+   * that was given the answer to the first has lost it, or could not store it.
+   */
+  excuse(words: string, { process, at }: Issued): void {
+    if (!this.isSound(process, this.seconds - at + 1)) return;
+    this.breaks(
+      `${words} was used twice, first by ${process.name} ${
+        (this.seconds - at).toFixed(3)
+      } s before`,
+    );
+  }
+
+  /**
+   * Sends a request to any process.
+   *
+   * @throws {CutError} when no answer comes
+   */
+  async send(url: string, init: RequestInit): Promise<Answer> {
+    const { random, faults } = this;
+    const way = random.next() * WAY_MILLISECONDS;
+    const cut = async (): Promise<never> => {
+      await this.sleep(random.between(0, 5));
+      throw new CutError("the request or its answer was lost");
+    };
+    const open = this.processes.filter(({ isDead, isEnding }) =>
+      !isDead && !isEnding
+    );
+    if (open.length === 0) return await cut();
+    const process = random.pick(open);
+    const isCut = faults.strikes("cut");
+    if (isCut && faults.of("cut").chance(0.3)) return await cut();
+    const sent = process.send(url, init, way);
+    // The second use of a code ends the sign-in, and that of nothing else.
+    const hasCode = `${init.body}`.includes("grant_type=authorization_code");
+    if (!hasCode && faults.strikes("repetition")) {
+      random.pick(open).send(url, init, way + random.next() * 50).catch(
+        () => {},
+      );
+    }
+    const late = Promise.withResolvers<never>();
+    const timer = this.scheduler.plan(
+      PROXY_MILLISECONDS,
+      "proxy",
+      () => late.reject(new CutError("the proxy gave up")),
+    );
+    try {
+      const answer = await Promise.race([sent, late.promise]);
+      if (isCut) await cut();
+      if (answer.status === 500) {
+        this.breaks(`${init.method} ${url} was answered 500: ${answer.text}`);
+      }
+      return answer;
+    } finally {
+      late.promise.catch(() => {});
+      this.scheduler.cancel(timer);
+    }
+  }
+
+  /** Ends all faults, and lets every process go on. */
+  heal(): void {
+    this.faults.isOver = true;
+    const { database, scheduler } = this;
+    database.awayUntil = database.stalledUntil = scheduler.milliseconds;
+    this.wellSince = this.seconds;
+    for (const process of this.processes) {
+      process.stoppedUntil = Math.min(
+        process.stoppedUntil,
+        scheduler.milliseconds,
+      );
+      process.aheadMilliseconds = 0;
+    }
+  }
+
+  #trouble(owner: Owner): void {
+    (owner as ServerProcess).troubledAt = this.scheduler.milliseconds;
+  }
+
+  #start(): void {
+    this.#troubledAt = this.seconds;
+    const { faults, database, provider, release } = this;
+    if (faults.strikes("release", 100)) this.#release++;
+    const process = new ServerProcess(`p${++this.#count}`, this.scheduler, {
+      kv: (owner) => database.handleOf(owner),
+      provider,
+      definitions: release(this, this.#release),
+      env: {
+        BASE_URL,
+        AUTH_STRATEGY: "oauth",
+        OAUTH_PROVIDER: "github",
+        OAUTH_CLIENT_ID: "our-client",
+        OAUTH_CLIENT_SECRET: "our-secret",
+        SECRETS_KEYS: SECRETS_KEY,
+        ...this.service.environment,
+      },
+      onLog: (owner, event) => this.#read(owner, event),
+    });
+    this.processes = this.processes.filter(({ isDead }) => !isDead);
+    this.processes.push(process);
+  }
+
+  /** An error in the log that is not about the database or another server. */
+  #read(owner: ServerProcess, { level, message, properties }: LogEvent): void {
+    this.scheduler.onStep?.(
+      `${owner.name} logs ${level} ${message} ${
+        Deno.inspect(properties, { breakLength: Infinity, depth: 6 })
+      }`,
+    );
+  }
+
+  /** Lets a fault of the whole happen again and again. */
+  #plan(event: (typeof EVENTS)[number]): void {
+    const { faults, scheduler } = this;
+    const share = faults.shares.get(event);
+    if (share === undefined) return;
+    const random = faults.of(event);
+    const mean = EVENT_MILLISECONDS / share;
+    const milliseconds = -Math.log(1 - random.next()) * mean;
+    scheduler.plan(milliseconds, event, () => {
+      if (faults.isOver) return;
+      this.#happen(event, random);
+      this.#plan(event);
+    });
+  }
+
+  #happen(event: (typeof EVENTS)[number], random: Random): void {
+    const { database, scheduler } = this;
+    const time = scheduler.milliseconds;
+    this.#troubledAt = this.seconds;
+    const alive = this.processes.filter(({ isDead }) => !isDead);
+    const process = alive.length > 0 ? random.pick(alive) : undefined;
+    switch (event) {
+      case "outage":
+        database.awayUntil = time + 10 ** random.between(1, 4);
+        break;
+      case "stall":
+        database.stalledUntil = time + 10 ** random.between(2, 4.6);
+        break;
+      case "stop":
+        if (!process) break;
+        process.stoppedUntil = time + 10 ** random.between(2, 5);
+        process.troubledAt = process.stoppedUntil;
+        break;
+      case "clock":
+        if (!process) break;
+        process.aheadMilliseconds = random.between(-1, 1) *
+          10 ** random.between(2, 5);
+        process.troubledAt = time;
+        break;
+      case "restart":
+        if (!process || process.isEnding) break;
+        void process.end(10 ** random.between(1, 4));
+        scheduler.plan(
+          10 ** random.between(1, 4),
+          "start",
+          () => this.#start(),
+        );
+        break;
+      case "death":
+        if (!process) break;
+        process.die();
+        scheduler.plan(
+          10 ** random.between(1, 4),
+          "start",
+          () => this.#start(),
+        );
+    }
+  }
+
+  /** Answers a request of a process to a service. */
+  #answerFetch(request: Request): Promise<Response> {
+    const { scheduler, service } = this;
+    const { origin, pathname } = new URL(request.url);
+    const { promise, resolve, reject } = Promise.withResolvers<Response>();
+    request.signal.addEventListener(
+      "abort",
+      () => reject(request.signal.reason),
+    );
+    const owner = scheduler.owner;
+    if (origin !== service.origin) {
+      reject(new TypeError(`nothing is at ${origin}`));
+      return promise;
+    }
+    this.exchange(
+      pathname,
+      () => service.serve(request, owner as ServerProcess),
+      owner,
+    )
+      .then(resolve, reject);
+    return promise;
+  }
+
+  /**
+   * Lets another server do something for a process, which may not learn of it.
+   *
+   * @throws {TypeError} when the request or the answer was lost
+   */
+  exchange<T>(
+    label: string,
+    act: () => T | Promise<T>,
+    owner = this.scheduler.owner,
+  ): Promise<T> {
+    const { scheduler, faults, random } = this;
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const way = () => random.next() * WAY_MILLISECONDS;
+    const isLost = faults.strikes("silence", 10);
+    const isLostBefore = isLost && faults.of("silence").chance(0.5);
+    const wait = isLost ? faults.of("silence").between(0, 12_000) : way();
+    const answer = (act: () => void) =>
+      scheduler.plan(wait, `${label} is answered`, act, owner);
+    const lose = () => answer(() => reject(new TypeError("connection reset")));
+    scheduler.as(undefined, () =>
+      scheduler.plan(way(), label, async () => {
+        if (isLostBefore) return lose();
+        try {
+          const result = await act();
+          if (isLost) {
+            if (owner) this.#trouble(owner);
+            return lose();
+          }
+          answer(() => resolve(result));
+        } catch (error) {
+          answer(() => reject(error));
+        }
+      }));
+    return promise;
+  }
+
+  [Symbol.dispose](): void {
+    globalThis.fetch = this.#fetch;
+    removeEventListener("unhandledrejection", this.#stray);
+    this.scheduler[Symbol.dispose]();
+  }
+}
