@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { account } from "../../src/mod.ts";
 import { type ServiceGrant, TokenRules } from "../kit/token_service.ts";
 import type { ServerProcess } from "./server_process.ts";
 import type { Issued, World } from "./world.ts";
