@@ -36,6 +36,8 @@ export class FaultyDatabase {
     private readonly faults: Faults,
     private readonly random: Random,
     private readonly onFault: OnFault,
+    /** Called as a process begins an operation. */
+    private readonly onOperation: (owner: Owner) => void,
     private readonly isRemote: boolean,
   ) {}
 
@@ -99,6 +101,7 @@ export class FaultyDatabase {
   ): Promise<T> {
     const { scheduler, faults, random } = this;
     const { promise, resolve, reject } = Promise.withResolvers<T>();
+    this.onOperation(owner);
     const fault = OPERATION_FAULTS.find((fault) =>
       faults.strikes(fault) &&
       (isCommit || fault !== "repeated" && fault !== "delayed")

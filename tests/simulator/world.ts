@@ -27,6 +27,9 @@ const PROXY_MILLISECONDS = 60_000;
 /** The mean time between two faults of the whole, divided by their share. */
 const EVENT_MILLISECONDS = 150;
 
+/** The share of {@linkcode Faults.strikes} for each operation on the database. */
+const AT_OPERATION = 0.1;
+
 /** A promise of the documentation that does not hold. */
 export class BrokenPromise extends Error {
   override name = "BrokenPromise";
@@ -83,6 +86,7 @@ export class World implements Disposable {
       this.faults,
       new Random(seed, "database"),
       (owner) => this.#trouble(owner),
+      (owner) => this.#strike(owner as ServerProcess),
       random.chance(0.5),
     );
     this.provider = new StrictProvider(this);
@@ -259,12 +263,28 @@ export class World implements Disposable {
     });
   }
 
-  #happen(event: (typeof EVENTS)[number], random: Random): void {
+  /** Lets a fault of the whole happen as a process begins an operation. */
+  #strike(process: ServerProcess): void {
+    for (const event of EVENTS) {
+      if (!this.faults.strikes(event, AT_OPERATION)) continue;
+      // What follows is planned by the world: the process may die.
+      this.scheduler.as(
+        undefined,
+        () => this.#happen(event, this.faults.of(event), process),
+      );
+    }
+  }
+
+  #happen(
+    event: (typeof EVENTS)[number],
+    random: Random,
+    process?: ServerProcess,
+  ): void {
     const { database, scheduler } = this;
     const time = scheduler.milliseconds;
     this.#troubledAt = this.seconds;
     const alive = this.processes.filter(({ isDead }) => !isDead);
-    const process = alive.length > 0 ? random.pick(alive) : undefined;
+    process ??= alive.length > 0 ? random.pick(alive) : undefined;
     switch (event) {
       case "outage":
         database.awayUntil = time + 10 ** random.between(1, 4);
