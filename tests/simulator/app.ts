@@ -18,7 +18,7 @@ const capabilities = { ...TASKS, elicitation: {} };
 
 /** An access token is used for so long, and then refreshed: it lives for an hour. */
 const TOKEN_SECONDS = 1800;
-/** What is known of an end is obeyed within this time, everywhere. */
+/** An end is obeyed within this time, everywhere. */
 const OBEYED_SECONDS = 1;
 
 /** One sign-in, with all its tokens. */

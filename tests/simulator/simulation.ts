@@ -18,7 +18,7 @@ const END_SECONDS = 1800;
 /** The most happenings of that time. */
 const MAX_END_STEPS = 2_000_000;
 
-/** What has come of a simulation. */
+/** The result of a simulation. */
 export interface Outcome {
   simulation: Simulation;
   steps: number;

@@ -34,12 +34,12 @@ const WEBHOOK_SECONDS = 24 * 3600;
 /** A process without trouble for so long knows that it still has its work. */
 const SOUND_SECONDS = 120;
 
-/** What is known of one part of one task. */
+/** One part of one task, as far as it has come. */
 interface Known {
   /** The process of each execution of the step. */
   done: ServerProcess[];
   once: Set<string>;
-  /** What `run` was given, as JSON: from then on it is kept. */
+  /** The value that `run` was given, as JSON: from then on it is kept. */
   value?: string;
   /** The data of a webhook that was told that it is the answer. */
   accepted?: string;
@@ -47,7 +47,7 @@ interface Known {
 
 /** A task as its own code saw it. */
 export class Work {
-  /** What became of the task: its text, or why it failed. */
+  /** The end of the task, as its client read it. */
   end?: { status: string; text: string };
   readonly known: Known[];
 
