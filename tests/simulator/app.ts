@@ -134,7 +134,7 @@ export class App {
           access: body.access_token,
           refresh: body.refresh_token,
           at: world.seconds,
-          mayEnd: person.isErasing || person.erasures > erasures,
+          mayEnd: person.erasing > 0 || person.erasures > erasures,
         };
         return;
       }
@@ -196,8 +196,8 @@ export class App {
     });
     const response = await sending;
     const text = await response.text();
-    if (response.status === 401) {
-      this.#lose(grant, `${method} was answered 401: ${text}`);
+    if (response.status === 401 || response.status === 403) {
+      this.#lose(grant, `${method} was answered ${response.status}: ${text}`);
       return;
     }
     const message = parse(text).at(-1);

@@ -36,7 +36,8 @@ export class Person {
   readonly apps: App[] = [];
   /** The number of times that this person began to erase everything. */
   erasures = 0;
-  isErasing = false;
+  /** The number of erasures that are under way. */
+  erasing = 0;
   /** The number of changes to the account that are under way. */
   #changes = 0;
   changesBegun = 0;
@@ -170,7 +171,7 @@ export class Person {
     const { world, account, apps, name } = this;
     await this.#change(async (isAlone) => {
       this.erasures++;
-      this.isErasing = true;
+      this.erasing++;
       const ends = apps.map((app) => app.mayEnd());
       const other = await this.visit(
         "open another tab",
@@ -187,7 +188,7 @@ export class Person {
         const { text } = await visitor.press("/account/erase", { erase: "on" });
         return /Erased/.test(text) || undefined;
       });
-      this.isErasing = false;
+      this.erasing--;
       for (const end of ends) end();
       await keeping;
       await world.sleep(2);

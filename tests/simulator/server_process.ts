@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { FEATURES } from "../../src/features.ts";
 import { ServerInstance } from "../../src/core/server/server_instance.ts";
 import { Plan } from "../../src/core/server/plan.ts";
 import type { Definitions } from "../../src/core/catalogue/compiled_definitions.ts";
@@ -55,7 +56,11 @@ export class ServerProcess implements Owner {
       write: (event: LogEvent) => onLog(this, event),
     };
     this.#server = scheduler.as(this, () => {
-      const plan = new Plan({ ...IMPLEMENTATION, ...definitions, log }, env);
+      const plan = new Plan(
+        FEATURES,
+        { ...IMPLEMENTATION, ...definitions, log },
+        env,
+      );
       return new ServerInstance(plan, {
         kv: kv(this),
         provider,
