@@ -259,10 +259,18 @@ function serveMisconfigured({ message }: Error): void {
 function logStrayErrors(log: Logger): void {
   addEventListener("unhandledrejection", (event) => {
     event.preventDefault();
-    log.error("Unhandled rejection", { error: event.reason });
+    logStray(log, "Unhandled rejection", event.reason);
   });
   addEventListener("error", (event) => {
     event.preventDefault();
-    log.error("Unhandled exception", { error: event.error });
+    logStray(log, "Unhandled exception", event.error);
   });
+}
+
+/** Logs an error without the keys that tools were given. */
+async function logStray(log: Logger, message: string, thrown: unknown) {
+  const { withoutRecentKeys } = await import(
+    "./core/mcp/exchange/given_keys.ts"
+  );
+  log.error(message, { error: withoutRecentKeys(thrown) });
 }

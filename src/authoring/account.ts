@@ -4,6 +4,8 @@
  * @module
  */
 
+import type { BoundedRequest } from "../core/caller.ts";
+
 /**
  * `fetch`, bound to the API of one service. A path is resolved against the
  * service's API, whose key is sent along; an address outside of it is
@@ -11,7 +13,7 @@
  */
 export type AccountFetch = (
   path: string | URL,
-  init?: RequestInit,
+  init?: BoundedRequest,
 ) => Promise<Response>;
 
 /** The caller's account at a service, in the context of a call. */
@@ -22,13 +24,14 @@ export interface Account {
    * Calls `fetch` with the person's key.
    *
    * @throws {import("./tool.ts").ToolError} when the service does not answer,
-   * leads outside of its API, or the person has disconnected the account
+   * leads outside of its API, or the person has disconnected the account; also
+   * the body of an answer that is longer than `maxBytes`, or stops
    */
   fetch: AccountFetch;
   /**
    * Gives the key itself, for a library that has no `fetch` of its own to
-   * replace. It must go to no log, no result, no step of durable work and no
-   * other service.
+   * replace. It must go to no log, no step of durable work and no other service.
+   * The engine hides it in what the tool throws, returns, logs and asks.
    *
    * @throws {import("./tool.ts").ToolError} as `fetch`
    */

@@ -142,6 +142,16 @@ export function missingScopes(
   return needed.filter((scope) => !scopes.includes(scope));
 }
 
+/** A request to a service, and a bound on its answer. */
+export interface BoundedRequest extends RequestInit {
+  /**
+   * The most bytes of the answer, decoded: 10 MiB by default. Who reads more
+   * gets an error, and so does who reads an answer of which nothing comes for a
+   * minute.
+   */
+  maxBytes?: number;
+}
+
 /**
  * The provider's API in the caller's name. The token never leaves the server
  * except towards the provider.
@@ -158,9 +168,10 @@ export interface Upstream {
   /**
    * Calls `fetch` with the provider's access token as the bearer. A path is
    * resolved against the provider's API; a URL that is not the provider's is
-   * refused.
+   * refused. The body of an answer throws a {@linkcode
+   * import("../authoring/tool.ts").ToolError} after `maxBytes`, or when it stops.
    */
-  fetch(input: string | URL, init?: RequestInit): Promise<Response>;
+  fetch(input: string | URL, init?: BoundedRequest): Promise<Response>;
 }
 
 /** The result of authenticating a request. */

@@ -5,6 +5,8 @@
  * @module
  */
 
+import { isInstance } from "./thrown.ts";
+
 /**
  * A refusal: an `Error` without a stack. Strangers decide how many are made,
  * and a stack trace is nearly all of the cost of making one (5 µs). A failure
@@ -29,6 +31,11 @@ abstract class Refusal implements Error {
   }
 }
 Object.setPrototypeOf(Refusal.prototype, Error.prototype);
+
+/** True for a refusal of any class. */
+export function isRefusal(thrown: unknown): boolean {
+  return isInstance(thrown, Refusal);
+}
 
 const OAUTH_STATUS = {
   invalid_request: 400,

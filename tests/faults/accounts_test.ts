@@ -8,7 +8,7 @@ import assert from "node:assert/strict";
 import { personalKey, tool } from "../../src/mod.ts";
 import { browserOf } from "../kit/browser.ts";
 import { testFaults } from "../kit/faults.ts";
-import { SECRETS_KEY } from "../kit/key_service.ts";
+import { SECRETS_KEY, spelled } from "../kit/key_service.ts";
 import { BASE_URL } from "../kit/server.ts";
 import { call, OPTIONS, persistent, register, signIn } from "./walks.ts";
 
@@ -20,7 +20,7 @@ const options = {
     tool({
       name: "greet",
       needs: { linear },
-      run: async (_input, { needs }) => await needs.linear.reveal(),
+      run: async (_input, { needs }) => spelled(await needs.linear.reveal()),
     }),
   ],
   env: { ...OPTIONS.env, SECRETS_KEYS: SECRETS_KEY },
@@ -41,7 +41,7 @@ testFaults("connecting and disconnecting an account", options, async (line) => {
   const client = await register(line);
   const { access_token } = await signIn(line, client);
   const { text } = await persistent(() => call(client, access_token));
-  assert.match(text, /the-key/);
+  assert(text.includes(spelled("the-key")), text);
   const list = `${BASE_URL}/account/accounts`;
   let own = await persistent(() => browser.open(list));
   for (let tries = 0; own.text.includes("/disconnect"); tries++) {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { tool } from "../../src/authoring/tool.ts";
+import { tool, ToolError } from "../../src/authoring/tool.ts";
 import { parseCredential } from "../../src/core/oauth/credential.ts";
 import { pauseGrant } from "../../src/core/oauth/grant.ts";
 import { Database } from "../../src/core/kv/database.ts";
@@ -49,6 +49,25 @@ Deno.test("upstream.token() gives the provider's token to the tool, and never ou
     await text(client.call(access_token, "token")),
     /^provider-access-/,
   );
+});
+
+Deno.test("a token that upstream.token() has given is hidden in errors", async () => {
+  const given: string[] = [];
+  const quotes = tool({
+    name: "quotes",
+    async run(_, { upstream }) {
+      given.push(await upstream.token());
+      throw new ToolError(`The provider says no to ${given[0]}`);
+    },
+  });
+  await using server = await startOAuthServer({ tools: [quotes] });
+  const client = await Client.register(server);
+  const { access_token } = await client.connect();
+  assert.equal(
+    await text(client.call(access_token, "quotes")),
+    "The provider says no to (hidden)",
+  );
+  assert.match(given[0], /^provider-access-/);
 });
 
 Deno.test("upstream.token() refreshes once however many ask, on two servers", async () => {
@@ -205,6 +224,39 @@ Deno.test("upstream.fetch() takes a path below the API and renews a refused toke
   assert.equal(await text(client.call(access_token, "fetches")), "hello jo");
   assert.equal(there.state.seen.length, 3);
 });
+
+for (const maxBytes of [undefined, 1000]) {
+  Deno.test(`upstream.fetch() ends an endless answer after ${maxBytes ?? "10 MiB"}`, async () => {
+    let isCancelled = false;
+    await using there = Deno.serve(
+      { port: 0, hostname: "127.0.0.1", onListen() {} },
+      () =>
+        new Response(
+          new ReadableStream({
+            pull: (controller) => controller.enqueue(new Uint8Array(65_536)),
+            cancel: () => void (isCancelled = true),
+          }),
+        ),
+    );
+    const { hostname, port } = there.addr;
+    const whole = tool({
+      name: "whole",
+      run: async (_, { upstream }) =>
+        (await upstream.fetch("/me", { maxBytes })).text(),
+    });
+    await using server = await startOAuthServer({ tools: [whole] });
+    server.provider.apiUrl = `http://${hostname}:${port}`;
+    const client = await Client.register(server);
+    const { access_token } = await client.connect();
+    assert.equal(
+      await text(client.call(access_token, "whole")),
+      `${hostname}:${port} answered with more than ${
+        maxBytes ?? 10 * 1024 * 1024
+      } bytes.`,
+    );
+    await until(() => isCancelled);
+  });
+}
 
 const answers = tool({
   name: "answers",

@@ -9,7 +9,7 @@ import { tool, z } from "../../src/mod.ts";
 import type { AccountService } from "../../src/authoring/account.ts";
 import { LINKS } from "../../src/features/questions/suspension.ts";
 import { AccountVisitor } from "./account_visitor.ts";
-import { SECRETS_KEY } from "./key_service.ts";
+import { SECRETS_KEY, spelled } from "./key_service.ts";
 import { type HeadersOf, type Json, rpc } from "./message.ts";
 import { BASE_URL, type TestServer } from "./server.ts";
 import {
@@ -44,7 +44,7 @@ export function toolsOf(linear: AccountService, github?: AccountService) {
               needs.linear.reveal(),
               needs.github.reveal(),
             ]);
-            return `${one} ${two}`;
+            return spelled(`${one} ${two}`);
           },
         }),
       ]

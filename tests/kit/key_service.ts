@@ -11,6 +11,9 @@ import type { PersonalKey, PersonalKeyOptions } from "../../src/mod.ts";
 export const SECRETS_KEY = "1".repeat(43);
 export const OTHER_SECRETS_KEY = "2".repeat(43);
 
+/** Spells a key, for a tool that shows its own: a key itself would be hidden. */
+export const spelled = (key: string) => key.split("").join("·");
+
 /** The key of a person at the service, by the name of their account there. */
 export const keyOf = (account: string) => `lin_${account.replace(/\W/g, "")}`;
 

@@ -57,10 +57,12 @@ export class OAuthServer extends TestServer {
   }
 }
 
-export interface OAuthServerOptions
-  extends
-    Definitions,
-    Pick<CreateServerOptions, "scopes" | "permissions" | "log" | "sealing"> {
+export interface OAuthServerOptions extends
+  Definitions,
+  Pick<
+    CreateServerOptions,
+    "scopes" | "permissions" | "log" | "sealing" | "around"
+  > {
   kv?: Deno.Kv;
   provider?: FakeProvider;
   environment?: Environment;

@@ -56,6 +56,7 @@ const TYPES = [
   "Around",
   "Authenticated",
   "BodyBounds",
+  "BoundedRequest",
   "CallToolResult",
   "Caller",
   "ChangingList",

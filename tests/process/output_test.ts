@@ -117,8 +117,12 @@ Deno.test("what a tool leaves behind is told with its reason, whatever it is, an
     const call = rpc("tools/call", { name: "leave", arguments: { kind } });
     assert.equal(await statusOf(post(url, call, session)), 200);
   }
-  await server.prints(/Unhandled rejection.*the reason of a rejection/);
-  await server.prints(/Unhandled exception.*the reason of an exception/);
+  await server.prints(
+    /Unhandled rejection.*left \(hidden\).*the reason of a rejection/,
+  );
+  await server.prints(
+    /Unhandled exception.*the reason of an exception: \(hidden\)/,
+  );
   await server.prints(/Internal error.*the reason that was thrown/);
   assert.equal(await statusOf(fetch(`${url}/health`)), 200);
   server.kill("SIGTERM");

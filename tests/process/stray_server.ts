@@ -3,7 +3,11 @@
  *
  * @module
  */
+import { GivenKeys } from "../../src/core/mcp/exchange/given_keys.ts";
 import { serve, tool, z } from "../../src/mod.ts";
+
+// As a call would have given it.
+new GivenKeys().add("key-of-ada");
 
 /** An object of the kind that a match has its groups in. */
 function bare(why: string): unknown {
@@ -16,11 +20,13 @@ const leave = tool({
   run({ kind }) {
     if (kind === "rejection") {
       Promise.reject(
-        new Error("left", { cause: bare("the reason of a rejection") }),
+        new Error("left key-of-ada", {
+          cause: bare("the reason of a rejection"),
+        }),
       );
     } else if (kind === "exception") {
       setTimeout(() => {
-        throw bare("the reason of an exception");
+        throw bare("the reason of an exception: key-of-ada");
       });
     } else throw bare("the reason that was thrown");
     return "left";

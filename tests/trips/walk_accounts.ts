@@ -10,7 +10,7 @@ import { AccountVisitor } from "../kit/account_visitor.ts";
 import { textOf } from "../kit/answer.ts";
 import { Client } from "../kit/client.ts";
 import { FakeTime } from "../kit/fake_time.ts";
-import { SECRETS_KEY } from "../kit/key_service.ts";
+import { SECRETS_KEY, spelled } from "../kit/key_service.ts";
 import { BASE_URL } from "../kit/server.ts";
 import { Processes, type Surroundings } from "./processes.ts";
 import { signIn } from "./walk.ts";
@@ -21,13 +21,13 @@ const needs = {
   two: personalKey("two", { api }),
 };
 
-const KEYS = "key-one key-two";
+const KEYS = spelled("key-one key-two");
 
 const reveal = tool({
   name: "reveal",
   needs,
   run: async (_input, { needs: { one, two } }) =>
-    `${await one.reveal()} ${await two.reveal()}`,
+    spelled(`${await one.reveal()} ${await two.reveal()}`),
 });
 
 export async function walkAccounts(surroundings: Surroundings): Promise<void> {

@@ -6,8 +6,14 @@
  * @module
  */
 import type { Identity, Upstream } from "../caller.ts";
+import { ToolError } from "../../authoring/tool.ts";
 import type { TokenExchange } from "../token_exchange.ts";
 import { HttpError } from "../errors.ts";
+import {
+  bounded,
+  checkBound,
+  MAX_TOOL_ANSWER_BYTES,
+} from "../net/bounded_answer.ts";
 import type { Grant, KnownPerson } from "../oauth/grant.ts";
 import type { Entry, Write } from "../kv/database.ts";
 import type { FoundTokens, UpstreamRecord } from "../store/upstream_tokens.ts";
@@ -135,7 +141,8 @@ export function providerTokens(
         return (await validOf(key)).accessToken;
       },
 
-      async fetch(input, init = {}) {
+      async fetch(input, { maxBytes = MAX_TOOL_ANSWER_BYTES, ...init } = {}) {
+        checkBound(maxBytes, "upstream.fetch");
         const provider = providerOf(key);
         const url = addressAt(provider, input);
         const { accessToken } = await validOf(key);
@@ -143,14 +150,20 @@ export function providerTokens(
         // Only the provider itself can tell that its token is dead.
         const isTheirs = provider.apiUrl !== undefined &&
           url.origin === new URL(provider.apiUrl).origin;
-        if (response.status !== 401 || !isTheirs) return response;
+        const answer = (response: Response) =>
+          bounded(
+            response,
+            maxBytes,
+            (what) => new ToolError(`${url.host} answered with ${what}.`),
+          );
+        if (response.status !== 401 || !isTheirs) return answer(response);
         const fresh = await renew(provider, key, accessToken)
           .catch(async (error) => {
             await response.body?.cancel();
             throw error;
           });
         // The provider refuses this request only; the token is still valid.
-        if (!fresh) return response;
+        if (!fresh) return answer(response);
         await response.body?.cancel();
         if (init.body instanceof ReadableStream) {
           // The body has been read, so only the caller can send it again.
@@ -158,7 +171,7 @@ export function providerTokens(
             headers: { "retry-after": "1" },
           });
         }
-        return await sendAs(url, init, fresh.accessToken);
+        return answer(await sendAs(url, init, fresh.accessToken));
       },
     }),
 

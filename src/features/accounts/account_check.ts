@@ -8,9 +8,8 @@ import type {
   AccountFetch,
   ConnectableService,
 } from "../../authoring/account.ts";
-import { ToolError } from "../../authoring/tool.ts";
 import { pause } from "../../core/clock.ts";
-import { accountFetch, titleOf } from "./account_fetch.ts";
+import { accountFetch } from "./account_fetch.ts";
 
 /** The time in which a check must be done, in milliseconds. */
 const CHECK_MILLISECONDS = 10_000;
@@ -34,8 +33,8 @@ export async function checkAccount(
   const over = AbortSignal.any(signal ? [done.signal, signal] : [done.signal]);
   const bound: AccountFetch = async (path, init) => {
     const signals = init?.signal ? [over, init.signal] : [over];
-    const sent = { ...init, signal: AbortSignal.any(signals) };
-    return bounded(await send(path, sent), titleOf(service));
+    const signal = AbortSignal.any(signals);
+    return await send(path, { ...init, signal, maxBytes: MAX_ANSWER_BYTES });
   };
   const check = async () => {
     const told = await service.check!(bound);
@@ -49,28 +48,4 @@ export async function checkAccount(
     // Requests that the check still waits for end with it.
     done.abort();
   }
-}
-
-/** Bounds the body of an answer, whose reader gets an error after too much. */
-function bounded(response: Response, title: string): Response {
-  const { body, status, statusText, headers } = response;
-  if (body === null) return response;
-  let bytes = 0;
-  const counting = new TransformStream<
-    Uint8Array<ArrayBuffer>,
-    Uint8Array<ArrayBuffer>
-  >({
-    transform(chunk, controller) {
-      bytes += chunk.byteLength;
-      if (bytes <= MAX_ANSWER_BYTES) return controller.enqueue(chunk);
-      throw new ToolError(
-        `${title} answered with more than ${MAX_ANSWER_BYTES} bytes.`,
-      );
-    },
-  });
-  return new Response(body.pipeThrough(counting), {
-    status,
-    statusText,
-    headers,
-  });
 }

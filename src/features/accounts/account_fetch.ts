@@ -9,7 +9,13 @@ import type {
   AccountService,
   PersonalKey,
 } from "../../authoring/account.ts";
+import type { BoundedRequest } from "../../core/caller.ts";
 import { ToolError } from "../../authoring/tool.ts";
+import {
+  bounded,
+  checkBound,
+  MAX_TOOL_ANSWER_BYTES,
+} from "../../core/net/bounded_answer.ts";
 import { telemetry } from "../../core/telemetry/current.ts";
 import { headOf, withoutQueries } from "../../core/thrown.ts";
 
@@ -75,8 +81,9 @@ export function accountFetch(
 
   async function call(
     input: string | URL,
-    init: RequestInit = {},
+    { maxBytes = MAX_TOOL_ANSWER_BYTES, ...init }: BoundedRequest = {},
   ): Promise<Response> {
+    checkBound(maxBytes, `needs.${name}.fetch`);
     const headers = new Headers(init.headers);
     for (const own of [header, "authorization"]) {
       if (!headers.has(own)) continue;
@@ -95,7 +102,11 @@ export function accountFetch(
         [301, 302, 303, 307, 308].includes(response.status);
       if (!isRedirect || init.redirect === "manual") {
         onStatus?.(response.status);
-        return response;
+        return bounded(
+          response,
+          maxBytes,
+          (what) => new ToolError(`${title} answered with ${what}.`),
+        );
       }
       await response.body?.cancel();
       if (init.redirect === "error") throw new TypeError("A redirect came");

@@ -28,6 +28,7 @@ import type { BegunAccounts } from "./begun_account.ts";
 import type { Database } from "../../core/kv/database.ts";
 import { persist } from "../../core/kv/persist.ts";
 import { CallContext } from "../../core/mcp/exchange/call_context.ts";
+import { givenTo } from "../../core/mcp/exchange/given_keys.ts";
 import { checkMayHave } from "./account_callers.ts";
 import { AccountKeys, inWords, type TokenAccess } from "./account_keys.ts";
 import { AccountLookup } from "./account_lookup.ts";
@@ -40,8 +41,6 @@ export interface CallAccounts {
   begun?: BegunAccounts;
   /** Gives a context of the call its accounts. */
   bind(context: Context): void;
-  /** Takes the keys of the call out of an error of its function. */
-  clean?(error: unknown): unknown;
   /** Adds to a result as whom the tool has acted, where it could be several. */
   sign?(result: CallToolResult): CallToolResult;
 }
@@ -141,7 +140,7 @@ export function accountFinder(
     item: ItemWithNeeds,
     account: string | undefined,
     finding: Finding,
-  ): Promise<{ keys: AccountKeys; accounts: AccountLookup } | undefined> {
+  ): Promise<AccountLookup | undefined> {
     if (!Object.values(item.needs).some(isConnectable)) return undefined;
     const asking = CallContext.askingOf(context);
     checkMayHave(
@@ -151,7 +150,8 @@ export function accountFinder(
     );
     ahead?.note(context.caller);
     await checkClients(item);
-    const keys = new AccountKeys(vault!, log, accessOnce);
+    const given = givenTo(CallContext.codeOf(context)!);
+    const keys = new AccountKeys(vault!, log, accessOnce, given);
     const isDurable = typeof finding === "object";
     const { begun } = isDurable ? finding : {};
     const accounts = new AccountLookup(
@@ -166,7 +166,7 @@ export function accountFinder(
         finding === "ask" ? accounts.ask(asking) : accounts.check(),
       );
     }
-    return { keys, accounts };
+    return accounts;
   }
 
   const find: FindAccounts = async (context, item, account, finding) => {
@@ -182,8 +182,7 @@ export function accountFinder(
         providers: oauth?.providers ?? [],
       })
     );
-    const connected = await findConnected(context, item, account, finding);
-    const { keys, accounts } = connected ?? {};
+    const accounts = await findConnected(context, item, account, finding);
     const findName = () => accounts!.findName();
     const as = !hasSeveral(item.needs) ? undefined : await sturdy(findName);
     return {
@@ -199,11 +198,6 @@ export function accountFinder(
         Object.assign(context, { needs: Object.fromEntries(needs) });
         accounts?.bind(context);
       },
-      clean: (error) =>
-        [keys, upstream].reduce(
-          (rest, it) => it ? it.given.clean(rest) : rest,
-          error,
-        ),
       ...as !== undefined && {
         sign: (result) => signed(result, as, item.output !== undefined),
       },

@@ -23,7 +23,7 @@ import type { AccountVault } from "./account_vault.ts";
 import { goesTo } from "./account_place.ts";
 import type { AccountRecord } from "./accounts.ts";
 import type { Found } from "../../core/kv/database.ts";
-import { GivenKeys } from "./given_keys.ts";
+import type { GivenKeys } from "../../core/mcp/exchange/given_keys.ts";
 
 /** Access to the services that issue tokens, one for all calls. */
 export interface TokenAccess {
@@ -40,13 +40,12 @@ export interface OpenedAccount {
 }
 
 export class AccountKeys {
-  /** The keys that the call was given. */
-  readonly given = new GivenKeys();
-
   constructor(
     private readonly vault: AccountVault,
     private readonly log: Logger,
     private readonly access: () => Promise<TokenAccess>,
+    /** Receives every key that is opened. */
+    private readonly given: GivenKeys,
   ) {}
 
   /**

@@ -14,6 +14,7 @@ import { checkAccount } from "./account_check.ts";
 import { titleOf } from "./account_fetch.ts";
 import { isObject } from "../../core/json.ts";
 import type { Logger } from "../../core/log/log.ts";
+import { GivenKeys } from "../../core/mcp/exchange/given_keys.ts";
 import { withoutHidden } from "../../core/pages/names.tsx";
 import { errorNameOf, framesOf } from "../../core/thrown.ts";
 
@@ -65,10 +66,17 @@ export function parseLabel(text: string, key: string): string {
 /** Makes a name fit to store, and to show to apps. @throws {KeyRefusal} */
 function cleanName(text: string, key: string): string {
   const name = withoutHidden(text);
-  if (name.includes(key)) {
+  if (given(key).hide(name) !== name) {
     throw new KeyRefusal("The name of the account must not hold the key.");
   }
   return name;
+}
+
+/** Makes the gate through which texts pass that may quote a key. */
+function given(key: string): GivenKeys {
+  const keys = new GivenKeys();
+  keys.add(key);
+  return keys;
 }
 
 /** Gives the name of an account that a service has told; undefined if it is none. */
@@ -116,11 +124,12 @@ export async function checkKey(
     return {};
   } catch (error) {
     if (error instanceof KeyRefusal) throw error;
-    if (error instanceof ToolError) throw new KeyRefusal(error.message);
+    const clean = given(key).clean(error);
+    if (clean instanceof ToolError) throw new KeyRefusal(clean.message);
     log.warning("A key could not be checked", {
       service: service.name,
       // Without its message, which may quote the service, and that the key.
-      error: `${errorNameOf(error) ?? "An exception"}${framesOf(error)}`,
+      error: `${errorNameOf(clean) ?? "An exception"}${framesOf(clean)}`,
     });
     throw new KeyRefusal(`${title} gave no answer that says if it takes it.`);
   }

@@ -24,7 +24,7 @@ import type { ListedProvider } from "../../core/settings/providers.ts";
 import { tokenFetch } from "./account_request.ts";
 import type { Acting } from "../../core/mcp/exchange/author_code.ts";
 import { CallContext } from "../../core/mcp/exchange/call_context.ts";
-import { GivenKeys } from "./given_keys.ts";
+import { type GivenKeys, givenTo } from "../../core/mcp/exchange/given_keys.ts";
 
 interface Parts {
   log: Logger;
@@ -34,13 +34,12 @@ interface Parts {
 
 /** The accounts of one call. */
 export class UpstreamAccounts {
-  /** The tokens that the call was given. */
-  readonly given = new GivenKeys();
-
   private constructor(
     private readonly services: readonly UpstreamAccount[],
     private readonly exchange: TokenExchange,
     private readonly log: Logger,
+    /** Receives every token. */
+    private readonly given: GivenKeys,
   ) {}
 
   /**
@@ -70,7 +69,8 @@ export class UpstreamAccounts {
           `the provider in front of it, and ${reason}.`,
       );
     }
-    const found = new UpstreamAccounts(services, exchange!, log);
+    const given = givenTo(CallContext.codeOf(context)!);
+    const found = new UpstreamAccounts(services, exchange!, log, given);
     await found.#check();
     return found;
   }

@@ -10,7 +10,6 @@ import type { JsonObject } from "../../core/json.ts";
 import type { Finding } from "./account_finder.ts";
 import type { Call } from "../../core/mcp/exchange/call.ts";
 import { CallContext } from "../../core/mcp/exchange/call_context.ts";
-import { withoutKeys } from "../../core/mcp/methods/tool_run.ts";
 
 /**
  * Gives the context of a call the accounts that an item needs, then reads it.
@@ -31,7 +30,7 @@ export function withAccounts<I extends JsonObject, R>(
     engine.findAccounts(context, { name, needs }, account, finding),
     (found) => {
       found.bind(context);
-      return withoutKeys(read(own as I), found);
+      return read(own as I);
     },
   );
 }

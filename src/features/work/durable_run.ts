@@ -6,6 +6,7 @@
  * @module
  */
 import { persist } from "../../core/kv/persist.ts";
+import type { AuthorCode } from "../../core/mcp/exchange/author_code.ts";
 import type { Claim } from "./run_record.ts";
 import type { Step } from "./steps.ts";
 import { Parked, type Parking } from "./parking.ts";
@@ -26,6 +27,8 @@ interface RunParts {
   /** True while the caller is allowed to do this work. */
   isAllowed(): Promise<boolean>;
   interrupt(reason: unknown): Promise<never>;
+  /** The author's code, and the keys that it was given. */
+  code(): Pick<AuthorCode, "given" | "clean">;
 }
 
 export type DurableRun = ReturnType<typeof durableRun>;

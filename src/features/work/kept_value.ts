@@ -6,15 +6,21 @@
  */
 import { ToolError } from "../../authoring/tool.ts";
 import type { Step } from "./steps.ts";
+import type { GivenKeys } from "../../core/mcp/exchange/given_keys.ts";
 import { errorNameOf, isError, messageOf } from "../../core/thrown.ts";
 
 /**
- * Prints the result of a step as JSON. Undefined stays undefined.
+ * Prints the result of a step as JSON. Undefined stays undefined. The keys of
+ * the person's accounts are not kept: what quotes one is kept without it.
  *
  * @throws {TypeError} with the step's name, for a value that JSON cannot
- * express
+ * express, or that has such a key as a member
  */
-export function printKept(name: string, value: unknown): string | undefined {
+export function printKept(
+  name: string,
+  value: unknown,
+  given?: GivenKeys,
+): string | undefined {
   if (value === undefined) return undefined;
   const refuse = (what: string, cause?: unknown) => {
     throw new TypeError(`The result of ${name} cannot be kept: ${what}`, {
@@ -30,6 +36,9 @@ export function printKept(name: string, value: unknown): string | undefined {
       if (member instanceof Map || member instanceof Set) {
         refuse(`${where} is a ${member.constructor.name}`);
       }
+      if (given?.isKey(member)) {
+        refuse(`${where} is a person's key: reveal it where it is used`);
+      }
       return member;
     });
   } catch (error) {
@@ -39,7 +48,7 @@ export function printKept(name: string, value: unknown): string | undefined {
     return refuse("it is no JSON", error);
   }
   if (text === undefined) return refuse("it is no JSON");
-  return text;
+  return given?.cleanJson(text) ?? text;
 }
 
 export function parseKept<T>(text: string | undefined): T {

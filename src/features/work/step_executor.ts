@@ -62,7 +62,8 @@ export class StepExecutor {
       try {
         const number = attempts + 1;
         value = await this.#call(entry, attempt, run, number, isRepeatable);
-      } catch (thrown) {
+      } catch (error) {
+        const thrown = journal.run.code().clean(error);
         // An error after the end is of no interest.
         if (signal.aborted || parking.isOver) {
           return await new Promise(() => {});
@@ -71,11 +72,11 @@ export class StepExecutor {
         if (attempts > retries) {
           return await this.#fail(entry, attempt, thrown);
         }
-        const error = printThrown(thrown);
+        const told = printThrown(thrown);
         const until = now() + Math.min(2 ** (attempts - 1), MAX_PAUSE_SECONDS);
         await journal.save(entry, {
           ...attempt,
-          error,
+          error: told,
           state: "waiting",
           until,
         });
@@ -124,7 +125,7 @@ export class StepExecutor {
     const { journal } = this;
     let text: string | undefined;
     try {
-      text = printKept(named(entry.id), value);
+      text = printKept(named(entry.id), value, journal.run.code().given);
       journal.checkRoom(entry, text);
     } catch (error) {
       return await this.#fail(entry, attempt, error);

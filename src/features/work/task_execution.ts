@@ -99,6 +99,7 @@ export class TaskExecution {
         interrupt,
         store: (step) => this.#store(durable.claim, step),
         isAllowed: () => this.#watch.isAllowed(),
+        code: () => this.channel.authorCode,
       }),
       durable.steps,
       durable.version,
@@ -120,7 +121,11 @@ export class TaskExecution {
   /** Fires the signal that its tool was given. */
   fire(reason: string): void {
     const { log } = this.parts;
-    fire(this.#abort, reason, { log, reference: () => this.taskId });
+    fire(this.#abort, reason, {
+      log,
+      reference: () => this.taskId,
+      code: () => this.channel.authorCode,
+    });
   }
 
   /** Does the work, and ends the task with its result or exception. */
@@ -147,11 +152,13 @@ export class TaskExecution {
       const ending = await orAborted(signal, async () => {
         const result = await authorCode.wait(work());
         this.#steps?.end();
-        return result;
+        return authorCode.cleanData(result);
       }).then(
         resultEnding,
         (error) =>
-          signal.aborted ? this.#onAbort : endingOf(error, taskId, log),
+          signal.aborted
+            ? this.#onAbort
+            : endingOf(authorCode.clean(error), taskId, log),
       );
       parking.end();
       const statusMessage = await status.end();

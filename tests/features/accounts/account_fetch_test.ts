@@ -1,6 +1,7 @@
 /** `fetch` with a person's key: the addresses that get it, and what errors say. */
 import assert from "node:assert/strict";
 import { personalKey } from "../../../src/authoring/personal_key.ts";
+import { HastyTimers } from "../../kit/timers.ts";
 import { accountFetch } from "../../../src/features/accounts/account_fetch.ts";
 
 /** Binds `fetch` to an API. It notes the addresses that got the key. */
@@ -142,4 +143,90 @@ Deno.test("the error of a service that does not answer holds no query of its add
     /TypeError.*\(https:\/\/notes\.example\/v1\/me\)$/,
   );
   assert.doesNotMatch(Deno.inspect(error), /abc|def/);
+});
+
+/** An answer without an end, and the bytes that were pulled of it. */
+function endless(chunkBytes = 64 * 1024) {
+  const seen = { bytes: 0, isCancelled: false };
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      seen.bytes += chunkBytes;
+      controller.enqueue(new Uint8Array(chunkBytes));
+    },
+    cancel: () => void (seen.isCancelled = true),
+  }, { highWaterMark: 0 });
+  return { body, seen };
+}
+
+const MIB = 1024 * 1024;
+
+for (
+  const [maxBytes, most] of [[undefined, 10 * MIB], [MIB, MIB], [
+    20 * MIB,
+    20 * MIB,
+  ]]
+) {
+  Deno.test(`an endless answer ends after ${most} bytes, with words that name them, and no more is pulled`, async () => {
+    const { body, seen } = endless();
+    const { fetch } = bind(API, () => new Response(body));
+    const response = await fetch("/x", { maxBytes });
+    assert.equal(seen.bytes, 0);
+    await assert.rejects(response.arrayBuffer(), {
+      name: "ToolError",
+      message: `Notes answered with more than ${most} bytes.`,
+    });
+    assert.equal(seen.bytes, most! + 64 * 1024);
+    assert.equal(seen.isCancelled, true);
+  });
+}
+
+Deno.test("an answer within its bound is the service's, and pulled as it is read", async () => {
+  const { body, seen } = endless();
+  const answer = new Response(body, {
+    status: 201,
+    statusText: "Made",
+    headers: { "x-own": "yes" },
+  });
+  const { fetch } = bind(API, () => answer);
+  const response = await fetch("/x", { maxBytes: 3 * 64 * 1024 });
+  const { status, statusText, headers } = response;
+  assert.deepEqual([status, statusText], [201, "Made"]);
+  assert.equal(headers.get("x-own"), "yes");
+  const reader = response.body!.getReader();
+  for (let chunks = 1; chunks <= 3; chunks++) {
+    assert.equal((await reader.read()).value!.length, 64 * 1024);
+    assert.equal(seen.bytes, chunks * 64 * 1024);
+  }
+  await reader.cancel();
+  assert.equal(seen.isCancelled, true);
+  const whole = bind(API, () => new Response("x".repeat(4))).fetch;
+  assert.equal(await (await whole("/x", { maxBytes: 4 })).text(), "xxxx");
+});
+
+Deno.test("an answer that stops in its middle ends after a minute in which it is read", async () => {
+  using _ = new HastyTimers([60_000]);
+  let isCancelled = false;
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(new Uint8Array(1)),
+    cancel: () => void (isCancelled = true),
+  });
+  const { fetch } = bind(API, () => new Response(body));
+  const response = await fetch("/x");
+  const reader = response.body!.getReader();
+  assert.equal((await reader.read()).value?.length, 1);
+  await assert.rejects(reader.read(), {
+    name: "ToolError",
+    message: "Notes answered with nothing more for 60 s.",
+  });
+  assert.equal(isCancelled, true);
+});
+
+Deno.test("a bound that is none is refused before the key goes anywhere", async () => {
+  const { fetch, sent } = bind(API, () => new Response());
+  for (const maxBytes of [0, -1, NaN, "5" as unknown as number]) {
+    await assert.rejects(fetch("/x", { maxBytes }), {
+      message: "needs.notes.fetch: maxBytes must be a number above 0",
+    });
+  }
+  assert.deepEqual(sent, []);
 });

@@ -15,6 +15,7 @@ import { Client } from "../../kit/client.ts";
 import { callBy, clientOf } from "../../kit/connected.ts";
 import { ExchangingProvider } from "../../kit/exchanging_provider.ts";
 import { keyServer } from "../../kit/key_server.ts";
+import { spelled } from "../../kit/key_service.ts";
 import { recordLog } from "../../kit/log.ts";
 import { signInAt, startOpenIdProvider } from "../../kit/open_id_provider.ts";
 import { BASE_URL, startServer } from "../../kit/server.ts";
@@ -37,7 +38,7 @@ const tools = [
     name: "token",
     needs: { mail, files },
     run: async (_input, { needs }) =>
-      `${await needs.mail.reveal()} ${await needs.files.reveal()}`,
+      spelled(`${await needs.mail.reveal()} ${await needs.files.reveal()}`),
   }),
 ];
 
@@ -51,7 +52,7 @@ Deno.test("each sign-in is given the tokens that its own was exchanged for, of e
     let own = "";
     server.provider.onIssue = (token) => own = token;
     const call = await clientOf(server, "2026", { as });
-    const text = `mail-for-${own} files-for-${own}`;
+    const text = spelled(`mail-for-${own} files-for-${own}`);
     assert.equal(await textOf(call("token")), text);
     assert.equal(await textOf(call("token")), text);
     given.add(text);
@@ -99,6 +100,8 @@ Deno.test("a caller without a sign-in of a person at the provider is told so pla
   const visitor = await AccountVisitor.signIn(server, { as: "ada" });
   const own = await jwt(ISSUER);
   const eve = await jwt(ISSUER, "eve");
+  const told = (token: string) =>
+    new RegExp(`^${spelled(`mail-for-${token} files-for-${token}`)}$`);
   const rows: [token: string, words: RegExp][] = [
     [
       await tokenOf({
@@ -123,9 +126,9 @@ Deno.test("a caller without a sign-in of a person at the provider is told so pla
       /this client has no sign-in of a person there/,
     ],
     // The JWT of who could sign in here is itself the token to exchange.
-    [own, new RegExp(`^mail-for-${own} files-for-${own}$`)],
-    [eve, new RegExp(`^mail-for-${eve} files-for-${eve}$`)],
-    [own, new RegExp(`^mail-for-${own} files-for-${own}$`)],
+    [own, told(own)],
+    [eve, told(eve)],
+    [own, told(own)],
   ];
   for (const [token, expected] of rows) {
     const headers = { authorization: `Bearer ${token}` };
@@ -191,7 +194,7 @@ Deno.test("tokens of one grant that are moved under another's name open nothing"
   await server.kv.set(two.key, one.value);
   for (const call of [ada, eve]) {
     const text = JSON.stringify(await (await call("token")).json());
-    assert.doesNotMatch(text, /mail-for/);
+    assert(!text.includes(spelled("mail-for")), text);
   }
   assert.ok(!server.provider.log.includes("exchange"));
 });

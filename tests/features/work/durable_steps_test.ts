@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { ToolError } from "../../../src/authoring/tool.ts";
+import { AuthorCode } from "../../../src/core/mcp/exchange/author_code.ts";
 import { StorageError } from "../../../src/core/errors.ts";
 import {
   durableRun,
@@ -90,6 +91,7 @@ class Task {
       },
     });
     const own = durableRun({
+      code: () => new AuthorCode(() => {}),
       parking,
       signal,
       now,

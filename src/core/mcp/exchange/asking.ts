@@ -70,7 +70,9 @@ export class Asking {
     let mistake: FormError | undefined;
     for (let attempt = 1;; attempt++) {
       const { key } = question;
-      const params = elicitationParams(question, this.work, mistake);
+      const params = this.#clean(
+        elicitationParams(question, this.work, mistake),
+      );
       const own = key && attempt > 1 ? `${key}#${attempt}` : key;
       const result = await this.#request(
         new AskedQuestion(ELICITATION, params, own),
@@ -144,7 +146,7 @@ export class Asking {
       if (opensPages) throw new ToolError(NO_PAGE);
       return undefined;
     }
-    const asked = AskedQuestion.onPage(question);
+    const asked = AskedQuestion.onPage(this.#clean(question));
     return await this.#orInterrupt(() =>
       work.keepAnswer
         ? work.keepAnswer(
@@ -190,9 +192,14 @@ export class Asking {
 
   /** Asks the client itself, if it can answer. */
   async #askClient(method: string, params: JsonObject): Promise<JsonObject> {
-    const question = new AskedQuestion(method, params);
+    const question = new AskedQuestion(method, this.#clean(params));
     this.#checkCapability(question);
     return await this.#request(question);
+  }
+
+  /** Takes the keys of the person's accounts out of what is asked. */
+  #clean<T>(asked: T): T {
+    return this.work.authorCode?.cleanData(asked) ?? asked;
   }
 
   /** Asks the client. @throws {QuestionError} when the client refuses */

@@ -11,6 +11,7 @@ import type { Upstream } from "../../caller.ts";
 import { ChallengeError } from "../../errors.ts";
 import { Suspended } from "../../protocol/input_rounds.ts";
 import type { Logger } from "../../log/log.ts";
+import type { GivenKeys } from "./given_keys.ts";
 
 /**
  * Returns the warning for code that goes on after it was interrupted. Undefined
@@ -53,6 +54,8 @@ export class AuthorCode {
   #waiting = new Set<(reason: unknown) => void>();
   #interrupted?: { reason: unknown };
   #hasWarned = false;
+  /** The keys that the code was given; see {@linkcode givenTo}. */
+  given?: GivenKeys;
 
   /**
    * @param warn called once, if the code goes on although it was interrupted
@@ -62,6 +65,27 @@ export class AuthorCode {
   /** The reason of the interruption; undefined if there was none. */
   get reason(): unknown {
     return this.#interrupted?.reason;
+  }
+
+  /**
+   * Takes the keys that the code was given out of what it has thrown. Every
+   * exception of an author's function passes here before it is stored, logged
+   * or sent.
+   */
+  clean(thrown: unknown): unknown {
+    return this.given && thrown !== this.reason
+      ? this.given.clean(thrown)
+      : thrown;
+  }
+
+  /** Takes the keys of accounts that the code was given out of a JSON text. */
+  cleanJson(text: string): string {
+    return this.given ? this.given.cleanJson(text) : text;
+  }
+
+  /** Takes the keys of accounts that the code was given out of its data. */
+  cleanData<T>(data: T): T {
+    return this.given ? this.given.cleanData(data) : data;
   }
 
   /**
@@ -188,7 +212,13 @@ export class Acting {
   /** Makes the provider's API of the provider's own. */
   through(upstream: Upstream): Upstream {
     return {
-      token: () => this.do(() => upstream.token()),
+      token: () =>
+        this.do(async ({ authorCode }) => {
+          const token = await upstream.token();
+          const { givenTo } = await import("./given_keys.ts");
+          if (authorCode) givenTo(authorCode).addToken(token);
+          return token;
+        }),
       fetch: this.fetch((input, init) => upstream.fetch(input, init)),
     };
   }
@@ -202,7 +232,12 @@ export class Acting {
 export function fire(
   abort: AbortController,
   reason: string,
-  { log, reference }: { log: Logger; reference: () => string },
+  { log, reference, code }: {
+    log: Logger;
+    reference: () => string;
+    /** The code that listens. */
+    code: () => AuthorCode | undefined;
+  },
 ): void {
   if (abort.signal.aborted) return;
   const survive = (event: ErrorEvent) => {
@@ -211,7 +246,7 @@ export function fire(
     event.preventDefault();
     log.error("A listener of `signal` threw", {
       reference: reference(),
-      error: event.error,
+      error: code()?.clean(event.error) ?? event.error,
     });
   };
   globalThis.addEventListener?.("error", survive);

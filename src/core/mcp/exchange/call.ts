@@ -101,6 +101,10 @@ export abstract class Call implements Work, Running {
       warn(this, message)
     );
   }
+  /** The author's code, if it was followed. */
+  get startedCode(): AuthorCode | undefined {
+    return this.#authorCode;
+  }
   /** The questions that a person answers on a page. */
   get pageQuestions(): PageQuestions | undefined {
     const { engine: { waitPages }, caller, message: { method, params } } = this;

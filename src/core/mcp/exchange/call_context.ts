@@ -134,13 +134,13 @@ export class CallContext implements Context {
     return async (progress, total, message) => {
       if (!(progress > this.#progress)) return;
       this.#progress = progress;
+      const { progressToken, authorCode } = this.#work;
       const update = { progress, total, message };
-      this.#latest = update;
-      const { progressToken } = this.#work;
+      this.#latest = authorCode?.cleanData(update) ?? update;
       if (progressToken === undefined) return;
       await this.#work.notify("notifications/progress", {
         progressToken,
-        ...update,
+        ...this.#latest,
       });
     };
   }
@@ -148,12 +148,13 @@ export class CallContext implements Context {
   get log(): Context["log"] {
     return async (level, data, logger) => {
       kinds.checkOptions("log", LOG_CALL, { level });
-      const { logLevel } = this.#work;
+      const { logLevel, authorCode } = this.#work;
       if (logLevel === undefined) return;
       const least = LOGGING_LEVELS.indexOf(logLevel);
       if (LOGGING_LEVELS.indexOf(level) < least) return;
       const message = { level, logger, data };
-      await this.#work.notify("notifications/message", message);
+      const clean = authorCode?.cleanData(message) ?? message;
+      await this.#work.notify("notifications/message", clean);
     };
   }
 

@@ -57,7 +57,11 @@ export class CallExecution {
   stop(reason: string): void {
     const { call, call: { engine: { log } } } = this;
     const abort = this.#abort ??= new AbortController();
-    fire(abort, reason, { log, reference: () => call.requestId });
+    fire(abort, reason, {
+      log,
+      reference: () => call.requestId,
+      code: () => call.startedCode,
+    });
   }
 
   /** Stops the tool, whose answer is not wanted any more. */

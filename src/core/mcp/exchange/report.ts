@@ -15,6 +15,7 @@ import type { Catalogue } from "../../catalogue/catalogue.ts";
 import type { RpcRequest } from "../../protocol/messages.ts";
 import { metaOf, traceIdOf } from "../../protocol/request_meta.ts";
 import type { Ending } from "./answer.ts";
+import type { AuthorCode } from "./author_code.ts";
 import type { AdmittedRequest, Engine } from "./engine.ts";
 
 export interface ReportedCall {
@@ -26,6 +27,8 @@ export interface ReportedCall {
   >;
   readonly client: McpClient;
   readonly sessionId?: string;
+  /** The author's code, if it was followed. */
+  readonly startedCode?: AuthorCode;
   /** The name of the request in the log. */
   readonly requestId: string;
   /** The time at which the call began, by `performance.now()`. */

@@ -131,13 +131,14 @@ function endingOf(call: Call, answer: Answer): Ending {
   const outcome = call.execution.isStopped
     ? "stopped"
     : answer.outcome ?? (isToolError ? "tool_error" : "ok");
-  return { outcome, body: printResult(id, result), isToolError };
+  const clean = call.startedCode?.cleanJson(result) ?? result;
+  return { outcome, body: printResult(id, clean), isToolError };
 }
 
 function failedEnding(call: Call, thrown: unknown): Ending {
   const { engine, message: { id, method }, admitted: { request } } = call;
   const { stateless, execution, printedLists: { printer } } = call;
-  return answerFailure(thrown, {
+  return answerFailure(call.startedCode?.clean(thrown) ?? thrown, {
     log: engine.log,
     reference: call.requestId,
     about: aboutOf(call),

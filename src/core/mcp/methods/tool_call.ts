@@ -12,6 +12,7 @@ import { telemetry } from "../../telemetry/current.ts";
 import type { Answer, Result } from "../exchange/answer.ts";
 import { follow } from "../exchange/author_code.ts";
 import type { Call } from "../exchange/call.ts";
+import type { GivenKeys } from "../exchange/given_keys.ts";
 import {
   type CompiledTool,
   isAlwaysTask,
@@ -200,11 +201,15 @@ async function startTask(toolCall: ToolCall): Promise<Task> {
   const durable = durableOf(tool);
   if (durable) return await startDurable(toolCall, durable);
   const { name, scopes, needs } = tool;
+  const { given } = call.authorCode;
   const { task } = await call.engine.taskRegistry.start(call, {
     tool: name,
     scopes,
     needsAccounts: needs && true,
     async run(context) {
+      // What was prepared may hold a key.
+      const code = CallContext.codeOf(context);
+      if (code) code.given = given;
       const run = async () => await runAround(toolCall, context);
       try {
         return await (telemetry ? telemetry.task(name, run) : run());
@@ -218,6 +223,19 @@ async function startTask(toolCall: ToolCall): Promise<Task> {
 }
 
 /**
+ * Gives what durable work begins with, without the keys that `prepare` was given.
+ *
+ * @throws {TypeError} for a key itself, as of a step
+ */
+function keptWithout(given: GivenKeys | undefined, prepared: unknown): unknown {
+  if (!given) return prepared;
+  if (!given.isKey(prepared)) return given.cleanData(prepared);
+  throw new TypeError(
+    "What `prepare` gave cannot be kept: it is a person's key: reveal it where it is used",
+  );
+}
+
+/**
  * Begins durable work. The place of the call in the tool's limit is freed when
  * the work ends or leaves this process.
  */
@@ -225,10 +243,12 @@ async function startDurable(
   toolCall: ToolCall,
   durable: DurableTask,
 ): Promise<Task> {
-  const { tool, prepared, accounts, call, leave } = toolCall;
+  const { tool, accounts, call, leave } = toolCall;
   const { client, meta, params, engine } = call;
   const { own: input } = takeAccount(tool.needs, argumentsOf(params));
   const begun = accounts?.begun;
+  const { given } = call.authorCode;
+  const prepared = keptWithout(given, toolCall.prepared);
   const beginning = { input, prepared, begun, client, meta };
   const work = durableWorkOf(tool, durable, beginning, call);
   const { task, done } = await engine.taskRegistry.start(call, work, {

@@ -77,7 +77,12 @@ async function runInHook(
     // A hook may run the tool again after a failure, but not after an
     // interruption.
     if (authorCode?.reason !== undefined) throw authorCode.reason;
-    return await run(toolCall, context);
+    try {
+      return await run(toolCall, context);
+    } catch (error) {
+      // A hook that notes failures gets no key either.
+      throw authorCode?.clean(error) ?? error;
+    }
   });
   return await (authorCode ? authorCode.wait(result) : result);
 }
@@ -86,7 +91,7 @@ function run(
   { tool, input, prepared, accounts, call }: ToolRun,
   context: Context,
 ): MaybePromise<CallToolResult> {
-  const running = CallContext.follow(
+  return CallContext.follow(
     context,
     tool.run(input, context, prepared),
     (output) => {
@@ -94,19 +99,6 @@ function run(
       return accounts?.sign ? follow(result, accounts.sign) : result;
     },
   );
-  return withoutKeys(running, accounts);
-}
-
-/** Takes the keys of a call out of the error of its function. */
-export function withoutKeys<R>(
-  running: MaybePromise<R>,
-  accounts: Pick<CallAccounts, "clean"> | undefined,
-): MaybePromise<R> {
-  const clean = accounts?.clean;
-  if (!clean || !(running instanceof Promise)) return running;
-  return running.catch((error) => {
-    throw clean(error);
-  });
 }
 
 function toolResult(

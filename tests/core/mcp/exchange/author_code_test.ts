@@ -4,6 +4,7 @@ import {
   fire,
   follow,
 } from "../../../../src/core/mcp/exchange/author_code.ts";
+import { givenTo } from "../../../../src/core/mcp/exchange/given_keys.ts";
 import { ChallengeError } from "../../../../src/core/errors.ts";
 import { Suspended } from "../../../../src/core/protocol/input_rounds.ts";
 import { settled, until } from "../../../kit/wait.ts";
@@ -139,8 +140,8 @@ Deno.test("fire() logs what listeners throw, those of dependent signals too, and
   abort.signal.addEventListener("abort", throwing);
   abort.signal.addEventListener("abort", () => told++);
   AbortSignal.any([abort.signal]).onabort = throwing;
-  fire(abort, "enough", { log, reference: () => "r" });
-  fire(abort, "again", { log, reference: () => "r" });
+  fire(abort, "enough", { log, reference: () => "r", code: () => undefined });
+  fire(abort, "again", { log, reference: () => "r", code: () => undefined });
   assert.deepEqual([told, abort.signal.reason.message], [1, "enough"]);
   assert.deepEqual(
     events.map(({ properties: { reference, error } }) => [
@@ -149,6 +150,17 @@ Deno.test("fire() logs what listeners throw, those of dependent signals too, and
     ]),
     [["r", "closed twice"], ["r", "closed twice"]],
   );
+});
+
+Deno.test("fire() logs no key that the code of a listener was given", () => {
+  const { logger: log, events } = recordLog();
+  const code = new AuthorCode(() => {});
+  givenTo(code).add("closed twice");
+  const abort = new AbortController();
+  abort.signal.addEventListener("abort", throwing);
+  fire(abort, "enough", { log, reference: () => "r", code: () => code });
+  const [{ properties: { error } }] = events;
+  assert.equal((error as Error).message, "(hidden)");
 });
 
 Deno.test("fire() leaves an exception to a process that handles its own", () => {
@@ -162,7 +174,7 @@ Deno.test("fire() leaves an exception to a process that handles its own", () => 
   try {
     const abort = new AbortController();
     abort.signal.addEventListener("abort", throwing);
-    fire(abort, "enough", { log, reference: () => "r" });
+    fire(abort, "enough", { log, reference: () => "r", code: () => undefined });
   } finally {
     removeEventListener("error", handle);
   }

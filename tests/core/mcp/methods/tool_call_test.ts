@@ -8,6 +8,7 @@ import type {
   Result,
 } from "../../../../src/core/mcp/exchange/answer.ts";
 import type { LastingCall } from "../../../../src/features/work/hand_over.ts";
+import { AuthorCode } from "../../../../src/core/mcp/exchange/author_code.ts";
 import { callTool } from "../../../../src/core/mcp/methods/tool_call.ts";
 import type { TaskWork } from "../../../../src/features/work/task_work.ts";
 import type { JsonObject } from "../../../../src/core/json.ts";
@@ -61,6 +62,7 @@ class OneCall {
       client: { capabilities },
       stateless: true,
       context: {},
+      authorCode: new AuthorCode(() => {}),
       execution: {},
       watch: {},
     } as unknown as LastingCall;

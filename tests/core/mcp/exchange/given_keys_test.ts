@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { ToolError } from "../../../../src/authoring/tool.ts";
+import { base64, base64url } from "../../../../src/core/crypto/crypto.ts";
+import { StorageError } from "../../../../src/core/errors.ts";
+import {
+  GivenKeys,
+  withoutRecentKeys,
+} from "../../../../src/core/mcp/exchange/given_keys.ts";
+import { formsOf, KEYS } from "../../../kit/key_forms.ts";
+
+function given(...keys: string[]): GivenKeys {
+  const all = new GivenKeys();
+  for (const key of keys) all.add(key);
+  return all;
+}
+
+for (const key of KEYS) {
+  Deno.test(`hide() finds ${key} in every form`, () => {
+    const keys = given(key);
+    for (const [form, text] of Object.entries(formsOf(key))) {
+      const hidden = keys.hide(`before ${text} after`);
+      assert.match(hidden, /^before .*\(hidden\).* after$/, form);
+      // At most the letters of what stood next to it are left.
+      assert(hidden.length < 60, `${form}: ${hidden}`);
+    }
+  });
+
+  Deno.test(`hide() finds ${key} at any place of a longer base64 text`, () => {
+    const keys = given(key);
+    const encoder = new TextEncoder();
+    for (let before = 0; before < 7; before++) {
+      for (let after = 0; after < 7; after++) {
+        const text = "b".repeat(before) + key + "a".repeat(after);
+        for (const encode of [base64, base64url]) {
+          const encoded = encode(encoder.encode(text));
+          const hidden = keys.hide(encoded);
+          assert.match(hidden, /\(hidden\)/, text);
+          assert(hidden.length <= 8 + 8 + 12, `${text}: ${hidden}`);
+        }
+      }
+    }
+  });
+}
+
+Deno.test("hide() leaves a text as it is that has another key, or a part of one", () => {
+  const keys = given("lin_ada");
+  for (const text of ["lin_eve", "lin_ad", "bGluX2V2ZQ==", "a (b) c"]) {
+    assert.equal(keys.hide(text), text);
+  }
+});
+
+Deno.test("hide() hides a key whole that begins with another", () => {
+  assert.equal(given("lin_ada", "lin_ada_2").hide("lin_ada_2"), "(hidden)");
+});
+
+Deno.test("hide() hides all of a text with a key that no expression can find", () => {
+  const key = '"/\\'.repeat(1365);
+  assert.equal(given(key).hide(`x${key}`), "(hidden)");
+  const slashes = "\\".repeat(4096);
+  assert.equal(given(slashes).hide(`x${slashes}y`), "x(hidden)y");
+});
+
+Deno.test("add() takes no text for a key that is too short to keep a secret", () => {
+  assert.equal(given("", "e", "abc").hide("an error, abc"), "an error, abc");
+});
+
+Deno.test("clean() hides keys in message, name, frames and causes, and leaves what has none", () => {
+  const keys = given("lin_ada");
+  const deep = new Error("outer", {
+    cause: new AggregateError([new TypeError("quotes lin_ada")], "inner"),
+  });
+  deep.stack = `Error: outer\n    at lin_ada (file:///tool.ts:1:2)`;
+  const clean = keys.clean(deep) as Error;
+  assert.match(clean.stack!, /^Error: outer\n {4}at \(hidden\) \(file/);
+  const told = Deno.inspect(clean);
+  assert.match(told, /\[TypeError\]: quotes \(hidden\)/);
+  assert.doesNotMatch(told, /lin_ada/);
+  const named = new Error("x");
+  named.name = "lin_ada";
+  assert.equal((keys.clean(named) as Error).name, "(hidden)");
+  for (const other of [new Error("lin_eve"), "text", 5, undefined, null]) {
+    assert.equal(keys.clean(other), other);
+  }
+});
+
+Deno.test("clean() finds a key far behind in a message, and in what is no error", () => {
+  const keys = given("lin_ada");
+  const long = `${"x".repeat(20_000)} lin_ada`;
+  const clean = keys.clean(new ToolError(long)) as ToolError;
+  assert(clean instanceof ToolError);
+  assert(clean.message.endsWith("x (hidden)"));
+  for (const thrown of ["lin_ada", { token: "lin_ada" }]) {
+    assert.match((keys.clean(thrown) as Error).message, /\(hidden\)/);
+  }
+});
+
+Deno.test("clean() keeps the refusals of the engine, which the run depends on", () => {
+  const refusal = new StorageError();
+  assert.equal(given(refusal.message).clean(refusal), refusal);
+});
+
+Deno.test("cleanData() hides the keys of accounts in values and names, not the provider's token", () => {
+  const keys = given("lin_ada");
+  keys.addToken("provider");
+  const data = { lin_ada: ["x lin_ada", 5, null], provider: "provider" };
+  assert.deepEqual(keys.cleanData(data), {
+    "(hidden)": ["x (hidden)", 5, null],
+    provider: "provider",
+  });
+  const own = { text: "x" };
+  assert.equal(keys.cleanData(own), own);
+  const circle: Record<string, unknown> = { key: "lin_ada" };
+  circle.self = circle;
+  assert.equal(keys.cleanData(circle), circle);
+  assert.match((keys.clean("provider") as Error).message, /hidden/);
+});
+
+Deno.test("withoutRecentKeys() knows the keys of calls that have ended", () => {
+  given("lin_recent", "*".repeat(40), "*".repeat(4000) + "quotes");
+  const clean = withoutRecentKeys(new Error("quotes lin_recent"));
+  assert.equal((clean as Error).message, "quotes (hidden)");
+});
