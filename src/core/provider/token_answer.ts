@@ -61,7 +61,8 @@ export async function refusalIn(
   // Microsoft says there what invalid_grant means.
   const code = answer.suberror === "consent_required"
     ? answer.suberror
-    : answer.error;
+    // Some send it empty with a token.
+    : answer.error ?? undefined;
   if (response.ok && code === undefined) return undefined;
   if (typeof code !== "string" || !/^[\w.-]{1,64}$/.test(code)) {
     return misbehaved(`${host} answered ${response.status}`);

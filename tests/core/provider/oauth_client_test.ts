@@ -92,6 +92,12 @@ function nested(levels: number): unknown {
   return JSON.parse("[".repeat(levels) + "]".repeat(levels));
 }
 
+Deno.test("refresh() takes a token next to an error that is null", async () => {
+  const { tokens } = await answered({ ...TOKENS, error: null });
+  assert.equal(tokens.accessToken, "upstream-access");
+  await assertRefused(answered({ error: null }), "misbehaved", /granted no/);
+});
+
 Deno.test("refresh() refuses what cannot be used", async () => {
   const answers = [
     {},
