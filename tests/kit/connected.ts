@@ -65,12 +65,12 @@ export function toolsOf(linear: AccountService, github?: AccountService) {
 /** Starts a server with these tools, and a key to seal with, or a `sealing`. */
 export function startConnected(
   linear: AccountService,
-  { environment, ...options }: OAuthServerOptions & {
+  { environment, github, ...options }: OAuthServerOptions & {
     github?: AccountService;
   } = {},
 ): Promise<OAuthServer> {
   return startOAuthServer({
-    tools: toolsOf(linear, options.github),
+    tools: toolsOf(linear, github),
     ...options,
     environment: {
       SECRETS_KEYS: options.sealing ? undefined : SECRETS_KEY,

@@ -392,6 +392,6 @@ Deno.test("an error that quotes the key leaves it in no log and no answer", asyn
   assert.equal(told, "no such key (hidden)");
   assert.match(await textOf(call("quote", { isForModel: false })), /Internal/);
   const lines = log.events.map((event) => jsonLine(event)).join();
-  assert.match(lines, /Internal error.*accounts_test/);
+  assert.match(lines, /Internal error.*accounts_flow_test/);
   assert.doesNotMatch(lines, new RegExp(key));
 });
