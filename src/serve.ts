@@ -160,9 +160,9 @@ async function start(plan: Plan, options: ServeOptions): Promise<void> {
     (request, info) => server.fetch(request, info),
   );
   const origin = localOrigin(socket.addr);
-  const isDevelopment = Deno.args.includes("--views");
-  const showsViews = isDevelopment && isLocal(config);
-  const given = { ...options, kv, origin, showsViews };
+  const isWatched = Deno.args.includes("--views");
+  const isDevelopment = isWatched && isLocal(config);
+  const given = { ...options, kv, origin, isDevelopment };
   const server = new ServerInstance(plan, given);
   await server.start();
   current = server;
@@ -186,8 +186,8 @@ async function start(plan: Plan, options: ServeOptions): Promise<void> {
       baseUrl,
       access: accessOf(config.auth),
     }),
-    isDevelopment,
-    showsViews: showsViews && hasViews,
+    isDevelopment: isWatched,
+    showsViews: isDevelopment && hasViews,
   });
   if (config.auth.oauth && !config.deployed) askReadiness(server, origin);
 }

@@ -94,11 +94,11 @@ export class ViewSite implements AsyncDisposable {
       BASE_URL: this.origin,
       ...this.env,
     });
-    const [kv, showsViews] = [this.#kv, true];
+    const [kv, isDevelopment] = [this.#kv, true];
     this.#app = new ServerInstance(plan, {
       kv,
       origin: this.origin,
-      showsViews,
+      isDevelopment,
     });
   }
 

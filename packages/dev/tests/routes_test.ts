@@ -25,13 +25,26 @@ const chart = tool({
   run: () => ({ n: 1 }),
 });
 
+function fails(): never {
+  throw new Error("Not so", { cause: new TypeError("n is no number") });
+}
+
 /** A server as `serve()` makes it, with or without its page for views. */
 class Site implements AsyncDisposable {
   readonly #kv = memoryKv();
   readonly server: Server;
 
-  constructor(showsViews: boolean) {
-    const tools = [chart, tool({ name: "plain", run: () => "" })];
+  constructor(isDevelopment: boolean) {
+    const tools = [
+      chart,
+      tool({ name: "plain", run: () => "" }),
+      tool({ name: "fails", run: fails }),
+      tool({
+        name: "fails_later",
+        task: "required",
+        run: async () => await Promise.resolve().then(fails),
+      }),
+    ];
     const plan = new Plan(
       FEATURES,
       { ...IMPLEMENTATION, tools, log: SILENT },
@@ -41,7 +54,7 @@ class Site implements AsyncDisposable {
     this.server = new ServerInstance(plan, {
       kv: this.#kv,
       origin,
-      showsViews,
+      isDevelopment,
     });
   }
 
@@ -151,3 +164,28 @@ Deno.test("partText() prints a class that works alone, with those that it extend
   });
   assert.deepEqual(await client.request("ping"), { method: "ping" });
 });
+
+for (const isDevelopment of [true, false]) {
+  Deno.test(`a client is ${isDevelopment ? "" : "not "}told the cause of an internal error, the author's own line first, ${isDevelopment ? "in" : "outside of"} development`, async () => {
+    await using site = new Site(isDevelopment);
+    const client = new Client({
+      url: `${BASE_URL}/mcp`,
+      fetch: (request: Request) => site.server.fetch(request),
+    });
+    for (const name of ["fails", "fails_later"]) {
+      const text: string = await client.request("tools/call", { name }).then(
+        ({ content }) => (content as { text: string }[])[0].text,
+        ({ message }) => message,
+      );
+      const [first, own, head] = text.split("\n");
+      assert.match(first, /Internal error \(reference [\w-]+\)$/);
+      if (!isDevelopment) {
+        assert.equal(own, undefined);
+        continue;
+      }
+      assert.match(own, /^at .*fails.*\(file:.*routes_test\.ts:\d+:\d+\)$/);
+      assert.equal(head, "Error: Not so");
+      assert.match(text, /Caused by: TypeError: n is no number/);
+    }
+  });
+}

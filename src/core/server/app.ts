@@ -80,7 +80,7 @@ export async function createApp(
   );
   if (home) app.get("/", (c) => home(c));
   for (const { routes } of plan.features) await routes?.(app, shown);
-  if (given.showsViews) {
+  if (given.isDevelopment) {
     const { viewHostRoutes } = await import("../../../packages/dev/routes.ts");
     const { catalogue, checkOrigin } = engine;
     const { title: serverTitle } = config;

@@ -51,8 +51,8 @@ export interface ServerDependencies
   findAccounts?: FindAccounts;
   /** The options of durable work. */
   runs?: { confirmSeconds: number };
-  /** True if `/views` shows the views of tools: in development only. */
-  showsViews?: boolean;
+  /** True in development: `/views` shows views, and clients are told causes. */
+  isDevelopment?: boolean;
 }
 
 /** The core of a server, made once. */
@@ -122,6 +122,7 @@ export function openCore(
     running: new RunningCalls(cancellations, log),
     bodies: new BodyClock(),
     subscriptions: new Subscriptions(),
+    showsCauses: given.isDevelopment,
     questions,
     clock,
     sessions: sessionStore(database),
@@ -154,6 +155,7 @@ export function openCore(
       database,
       tasks,
       log,
+      showsCauses: given.isDevelopment,
       questions,
       resume: (...run) => resume(...run),
       addresses: () => sites.addresses(),

@@ -141,7 +141,7 @@ export class TaskExecution {
   }
 
   async #watched(work: () => Promise<CallToolResult>): Promise<void> {
-    const { signal, taskId, parking, parts: { log } } = this;
+    const { signal, taskId, parking } = this;
     const { authorCode, status } = this.channel;
     this.#watch.start((ending) => {
       if (signal.aborted) return;
@@ -158,7 +158,7 @@ export class TaskExecution {
         (error) =>
           signal.aborted
             ? this.#onAbort
-            : endingOf(authorCode.clean(error), taskId, log),
+            : endingOf(authorCode.clean(error), taskId, this.parts),
       );
       parking.end();
       const statusMessage = await status.end();
@@ -188,7 +188,7 @@ export class TaskExecution {
   /** Stores the end of the task, and reports it. */
   async end(settled: SettledTask, statusMessage?: string): Promise<void> {
     const { taskId, claim } = this;
-    const { tasks, log, stopping: signal } = this.parts;
+    const { tasks, stopping: signal } = this.parts;
     const { caller } = this.origin;
     const report = ({ outcome }: Pick<SettledTask, "outcome">) =>
       this.origin.endTask(taskId, outcome);
@@ -207,7 +207,7 @@ export class TaskExecution {
         throw error;
       }
       // The result has a value that JSON cannot express.
-      return save(failedEnding(error, taskId, log));
+      return save(failedEnding(error, taskId, this.parts));
     });
     if (isSaved) return report(ending);
     // The end of durable work is reported by the process that stored it.

@@ -37,8 +37,11 @@ export interface Started {
   done: Promise<void>;
 }
 
-interface RegistryOptions
-  extends Pick<TaskParts, "database" | "tasks" | "questions" | "log"> {
+interface RegistryOptions extends
+  Pick<
+    TaskParts,
+    "database" | "tasks" | "questions" | "log" | "showsCauses"
+  > {
   resume: Resume;
   /** Returns the addresses whose durable work this process does. */
   addresses(): readonly string[];

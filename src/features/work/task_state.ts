@@ -8,7 +8,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { RpcCode } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";
-import type { Logger } from "../../core/log/log.ts";
 import { DIED, type TaskEnd } from "./task_end.ts";
 import type { TaskMessages } from "./task_record.ts";
 import { isInstance } from "../../core/thrown.ts";
@@ -18,6 +17,7 @@ import {
 } from "../../core/mcp/exchange/failure.ts";
 import { Expelled } from "./durable_run.ts";
 import { Parked } from "./parking.ts";
+import type { TaskParts } from "./task_work.ts";
 import { DivergenceError } from "./step_name.ts";
 
 /** The end of a task: a result or an error, and the outcome for the log. */
@@ -38,6 +38,9 @@ export const EXPELLED: SettledTask = {
   },
 };
 
+/** The log of exceptions, and what their clients are told. */
+type Told = Pick<TaskParts, "log" | "showsCauses">;
+
 export function resultEnding(result: CallToolResult): SettledTask {
   return { result, outcome: result.isError ? "tool_error" : "ok" };
 }
@@ -46,9 +49,16 @@ export function resultEnding(result: CallToolResult): SettledTask {
 export function failedEnding(
   thrown: unknown,
   taskId: string,
-  log: Logger,
+  parts: Told,
 ): SettledTask {
-  const failed = { log, reference: taskId, isTool: true, inBand: true };
+  const { log, showsCauses } = parts;
+  const failed = {
+    log,
+    showsCauses,
+    reference: taskId,
+    isTool: true,
+    inBand: true,
+  };
   return answerFailure(thrown, failed, (failure) => failure);
 }
 
@@ -59,14 +69,14 @@ export function failedEnding(
 export function endingOf(
   error: unknown,
   taskId: string,
-  log: Logger,
+  parts: Told,
 ): SettledTask | undefined {
   if (isInstance(error, Parked)) return undefined;
   if (isInstance(error, Expelled)) return EXPELLED;
   if (!isInstance(error, DivergenceError)) {
-    return failedEnding(error, taskId, log);
+    return failedEnding(error, taskId, parts);
   }
-  log.error("Durable work cannot go on", { reference: taskId, error });
+  parts.log.error("Durable work cannot go on", { reference: taskId, error });
   const message =
     `The tool has changed since this work began (reference ${taskId})`;
   return {

@@ -36,6 +36,8 @@ export interface TaskParts {
   /** The bound on open questions of plain tasks. */
   questions: CallerBound;
   log: Logger;
+  /** True in development: clients are given the causes of internal errors. */
+  showsCauses?: boolean;
   /** Fires when the process stops: no end of a task then waits to be stored. */
   stopping: AbortSignal;
 }

@@ -35,6 +35,8 @@ export interface Engine {
   gate: Gate;
   checkOrigin: CheckOrigin;
   log: Logger;
+  /** True in development: clients are given the causes of internal errors. */
+  showsCauses?: boolean;
   clock: Clock;
   around?: Around;
   running: RunningCalls;

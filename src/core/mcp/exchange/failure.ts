@@ -17,7 +17,13 @@ import {
 } from "../../errors.ts";
 import { logFailure, type Logger } from "../../log/log.ts";
 import type { Properties } from "../../log/log_line.ts";
-import { askable, wholeMessageOf } from "../../thrown.ts";
+import {
+  askable,
+  framesOf,
+  reasonsOf,
+  wholeMessageOf,
+  wholeTextOf,
+} from "../../thrown.ts";
 import {
   codeOfStatus,
   type RpcErrorObject,
@@ -37,6 +43,8 @@ interface FailedRequest {
   log: Logger;
   /** Names the failure in the log, and to the client. */
   reference: string;
+  /** True in development: the client is given the cause of an internal error. */
+  showsCauses?: boolean;
   /** The method and the tool, for the log. */
   about?: Properties;
   /** True if a model reads the result: for `tools/call`, and for tasks. */
@@ -76,7 +84,7 @@ export function answerFailure<T>(
 
 /** Finds the failure for an exception. Logs it if this server is at fault. */
 function failureOf(error: unknown, failed: FailedRequest): Failure {
-  const { log, reference, about, isTool, stopped } = failed;
+  const { log, reference, about, isTool, showsCauses, stopped } = failed;
   if (error instanceof RpcError) {
     const { code, message, data, status } = error;
     const refusal = `error ${code}`;
@@ -107,13 +115,30 @@ function failureOf(error: unknown, failed: FailedRequest): Failure {
     return { ...failureWith(stopped, isTool), outcome: "stopped" };
   }
   log.error("Internal error", { reference, ...about, error });
-  const message = `Internal error (reference ${reference})`;
+  const message = `Internal error (reference ${reference})` +
+    (showsCauses ? `\n${forAuthor(error)}` : "");
   // A task whose end is a result would be `completed`, not `failed`.
   const { http } = failed;
   return {
     ...failureWith(message, isTool && http !== undefined),
     outcome: "internal_error",
   };
+}
+
+/** The folders of the engine's own code. */
+const ENGINE = ["core", "features", "authoring"]
+  .map((folder) => new URL(`../../../${folder}/`, import.meta.url).href);
+
+/** Prints an error with the author's own line first. */
+function forAuthor(error: unknown): string {
+  const own = [error, ...reasonsOf(error)]
+    .flatMap((reason) => framesOf(reason).split("\n"))
+    .find((frame) =>
+      frame.includes("file://") && !frame.includes("/node_modules/") &&
+      !ENGINE.some((folder) => frame.includes(folder))
+    );
+  const whole = wholeTextOf(error);
+  return own === undefined ? whole : `${own.trim()}\n${whole}`;
 }
 
 /** Puts a message into a result, for a model, or into an error. */

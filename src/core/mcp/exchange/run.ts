@@ -140,6 +140,7 @@ function failedEnding(call: Call, thrown: unknown): Ending {
   const { stateless, execution, printedLists: { printer } } = call;
   return answerFailure(call.startedCode?.clean(thrown) ?? thrown, {
     log: engine.log,
+    showsCauses: engine.showsCauses,
     reference: call.requestId,
     about: aboutOf(call),
     isTool: method === "tools/call",
