@@ -50,6 +50,7 @@ function start() {
     inWords: (scopes) => scopes.map((scope) => ({ scope, words: scope })),
     accountServices: new Map(),
     accountClients: new Map(),
+    toolsWithin: () => [],
     servicesWithin: () => [],
     needsAccount: () => false,
     titleOf: () => undefined,
