@@ -128,9 +128,8 @@ export class Listener {
         );
         return this.#again();
       }
-      if (this.#isOver) return await this.#ear.close();
-      // It may have been cut again.
-      if (!isLast()) return;
+      // It may have been cut again, or closed, which leaves nothing open.
+      if (this.#isOver || !isLast()) return;
       this.#pauseMilliseconds = FIRST_PAUSE_MILLISECONDS;
       this.#checkLater();
       this.onBack();

@@ -132,3 +132,18 @@ postgresTest(
     assert.deepEqual(listed.map(({ key }) => key), [["ever"], ["new"]]);
   },
 );
+
+postgresTest(
+  "commit() takes its locks in one order, so that no two wait for each other",
+  async ({ open }) => {
+    const [kv, other] = [await open(), await open()];
+    const keys = Array.from({ length: 20 }, (_, n) => ["a", n]);
+    const commit = (n: number) => {
+      const operation = (n % 2 ? kv : other).atomic();
+      for (const key of n % 2 ? keys : keys.toReversed()) operation.set(key, n);
+      return operation.commit();
+    };
+    // Two that waited for each other would be ended by Postgres: one is refused.
+    await Promise.all(Array.from({ length: 100 }, (_, n) => commit(n)));
+  },
+);

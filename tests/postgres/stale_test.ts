@@ -114,3 +114,36 @@ postgresTest(
     clearTimeout(timer);
   },
 );
+
+postgresTest(
+  "a listener that is closed while it connects again leaves no connection",
+  async ({ url, schema, sql, open }) => {
+    await open();
+    const { relay, address } = relayTo(url);
+    await using _relay = relay;
+    const options = await connectionOptions(parseAddress(address), {
+      hasTimeout: true,
+    });
+    const channel = channelOf(schema);
+    const listener = new Listener(options, channel, presenceSql(schema));
+    let backs = 0;
+    listener.onBack = () => backs++;
+    await listener.start((payload) =>
+      sql(`select pg_notify('${channel}', '${payload}')`)
+    );
+    const asked = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    relay.hold = (bytes) => {
+      if (!includes(bytes, "LISTEN")) return;
+      asked.resolve();
+      return goOn.promise;
+    };
+    relay.cut();
+    await asked.promise;
+    const closing = listener.close();
+    goOn.resolve();
+    await closing;
+    await until(() => relay.connections === 0);
+    assert.equal(backs, 0);
+  },
+);
