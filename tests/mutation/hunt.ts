@@ -171,11 +171,11 @@ export function nearestTests(
   exists: (path: string) => boolean,
   isNearOnly = false,
 ): string[][] {
-  const inner = path.replace(/^src\//, "");
+  const inner = path.replace(/^(?:src|packages)\//, "");
   const own = `tests/${inner.replace(/\.tsx?$/, "_test.ts")}`;
   const folders = inner.split("/").slice(0, -1)
     .map((_, at, all) => `tests/${all.slice(0, at + 1).join("/")}/`)
-    .slice(1)
+    .slice(path.startsWith("src/") ? 1 : 0)
     .reverse();
   const [, area] = inner.split("/");
   const wider = (WIDER[area] ?? ["attacks", "flow"])

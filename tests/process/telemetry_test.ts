@@ -667,6 +667,18 @@ Deno.test("OTEL_DENO=true alone is enough, and says what else is wanted", async 
   ) assert(output.includes(`set ${setting}`), setting);
 });
 
+Deno.test("a start warns where a collector that does not answer would keep the process for ever", async () => {
+  const settings = { OTEL_EXPORTER_OTLP_TIMEOUT: "1000" };
+  for (const [interval, warns] of [["1999", true], ["2000", false]] as const) {
+    const { collector, output } = await observeFailure({
+      ...settings,
+      OTEL_METRIC_EXPORT_INTERVAL: interval,
+    });
+    await using _ = collector;
+    assert.equal(/keep this process from ever ending/.test(output), warns);
+  }
+});
+
 Deno.test("a server that others reach does not start with telemetry that a stranger could end it with", async () => {
   const env = { OTEL_DENO: "true", BASE_URL: "https://tools.example.com" };
   await using process = await startProcess({ env });

@@ -85,6 +85,15 @@ export function warnOfCollecting(
         "process: set OTEL_EXPORTER_OTLP_TIMEOUT=1000",
     );
   }
+  const timeout = Number(environment.OTEL_EXPORTER_OTLP_TIMEOUT || 10_000);
+  const interval = Number(environment.OTEL_METRIC_EXPORT_INTERVAL || 60_000);
+  if (interval < 2 * timeout) {
+    log.warning(
+      "A collector that does not answer would keep this process from ever " +
+        "ending: set OTEL_METRIC_EXPORT_INTERVAL to twice " +
+        "OTEL_EXPORTER_OTLP_TIMEOUT or more",
+    );
+  }
   const { OTEL_DENO_CONSOLE: mode = "capture" } = environment;
   if (mode === "capture" && !Deno.stdout.isTerminal()) {
     log.warning(

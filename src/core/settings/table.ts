@@ -43,6 +43,7 @@ const PLATFORM = [
   // Deno's own: docs/telemetry.md.
   "OTEL_DENO_CONSOLE",
   "OTEL_EXPORTER_OTLP_TIMEOUT",
+  "OTEL_METRIC_EXPORT_INTERVAL",
 ];
 
 export const VARIABLES: readonly string[] = [
