@@ -3,17 +3,15 @@
  *
  * @module
  */
-import type {
-  Account,
-  AccountNeeds,
-  AccountService,
+import {
+  type Account,
+  type AccountNeeds,
+  type AccountService,
+  titleOf,
 } from "../../src/authoring/account.ts";
 import { ToolError } from "../../src/authoring/tool.ts";
 import type { Caller } from "../../src/core/caller.ts";
-import {
-  accountFetch,
-  titleOf,
-} from "../../src/features/accounts/account_fetch.ts";
+import { accountFetch } from "../../src/features/accounts/account_fetch.ts";
 import type { FindAccounts } from "../../src/features/accounts/account_finder.ts";
 import { type ServiceApis, TestApi } from "./provider_api.ts";
 

@@ -153,6 +153,11 @@ export type ConnectableService = PersonalKey | OAuthAccount;
 /** A service at which people have accounts that tools use. */
 export type AccountService = ConnectableService | UpstreamAccount;
 
+/** Gives the name of a service for people. */
+export function titleOf({ name, title = name }: AccountService): string {
+  return title;
+}
+
 /** The services that a tool needs the caller's accounts at. */
 export type AccountNeeds = Readonly<
   Record<string, PersonalKey | OAuthAccount | UpstreamAccount>

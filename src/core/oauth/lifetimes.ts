@@ -37,6 +37,8 @@ export const IDENTITY_RECHECK_SECONDS = DAY;
  * call with the access token that it was exchanged for.
  */
 export const REPLAY_SECONDS = 30;
+/** The age up to which a sign-in at the account page counts as recent. */
+export const RECENT_SIGN_IN_SECONDS = 5 * MINUTE;
 /** The time for which a browser's approvals are remembered. */
 export const APPROVAL_TTL_SECONDS = 90 * DAY;
 /**

@@ -4,8 +4,10 @@
  * @module
  */
 import type { Situation } from "../errors.ts";
-import { AUTHORIZATION_REQUEST_TTL_SECONDS } from "../oauth/lifetimes.ts";
-import { RECENT_SIGN_IN_SECONDS } from "../../features/account_page/account_sessions.ts";
+import {
+  AUTHORIZATION_REQUEST_TTL_SECONDS,
+  RECENT_SIGN_IN_SECONDS,
+} from "../oauth/lifetimes.ts";
 import { printDuration } from "./times.tsx";
 
 /** Everything a page says about an error. */

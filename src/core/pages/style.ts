@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { LIST_STYLE } from "../../features/account_page/list_style.ts";
+import { LIST_STYLE } from "./list_style.ts";
 
 export const STYLE = `
 :root {

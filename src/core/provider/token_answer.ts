@@ -16,6 +16,13 @@ export interface TokenAnswer {
   idToken?: string;
 }
 
+const MAX_TOKEN_BYTES = 16 * 1024;
+
+/** True if tokens are longer than is kept: their JSON, or one of them. */
+export function isTooLong(tokens: string): boolean {
+  return new TextEncoder().encode(tokens).length > MAX_TOKEN_BYTES;
+}
+
 /** The kinds of error codes, GitHub's own too; any other is `misbehaved`. */
 const KINDS: Readonly<Record<string, UpstreamError["kind"]>> = {
   invalid_grant: "dead",

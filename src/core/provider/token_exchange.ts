@@ -7,7 +7,7 @@
  */
 import { fingerprint } from "../crypto/crypto.ts";
 import type { ExchangeTarget, TokenExchange } from "../token_exchange.ts";
-import { isTooLong } from "../../features/accounts/account_client.ts";
+import { isTooLong } from "./token_answer.ts";
 import { KeptTokens } from "./kept_tokens.ts";
 import {
   misbehaved,

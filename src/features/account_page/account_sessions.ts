@@ -30,9 +30,6 @@ import { seal, unseal } from "../../core/crypto/seal.ts";
 /** The seconds for which a person stays signed in to the account page. */
 export const ACCOUNT_SESSION_SECONDS = 60 * 60;
 
-/** The age up to which a sign-in counts as recent, in seconds. */
-export const RECENT_SIGN_IN_SECONDS = 5 * 60;
-
 interface SignedInPerson extends KnownPerson {
   /** True if the provider was asked to authenticate the person again. */
   isFresh?: true;

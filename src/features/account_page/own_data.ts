@@ -9,7 +9,7 @@ import { now } from "../../core/clock.ts";
 import { fingerprint } from "../../core/crypto/crypto.ts";
 import { HttpError } from "../../core/errors.ts";
 import { Buckets, type Rate } from "../../core/http/buckets.ts";
-import { titleOf } from "../accounts/account_fetch.ts";
+import { titleOf } from "../../authoring/account.ts";
 import { dropCookie, redirect } from "../../core/http/browser.ts";
 import { refuseFor } from "../../core/http/rate_limit.ts";
 import { keptAbout } from "../../core/auth/grants/kept_data.ts";
@@ -18,10 +18,8 @@ import type { AccountPart } from "./account_pages.ts";
 import { isRevocable } from "../accounts/accounts_part.ts";
 import type { AuthServices } from "../../core/auth/services.ts";
 import { isRecent } from "./signed_in.ts";
-import {
-  type AccountSession,
-  RECENT_SIGN_IN_SECONDS,
-} from "./account_sessions.ts";
+import type { AccountSession } from "./account_sessions.ts";
+import { RECENT_SIGN_IN_SECONDS } from "../../core/oauth/lifetimes.ts";
 import { printDuration } from "../../core/pages/times.tsx";
 
 export function dataPart(services: AuthServices): AccountPart {

@@ -5,7 +5,10 @@
  */
 import type { Context } from "@hono/hono";
 import { HttpError } from "../../core/errors.ts";
-import { CLOCK_TOLERANCE_SECONDS } from "../../core/oauth/lifetimes.ts";
+import {
+  CLOCK_TOLERANCE_SECONDS,
+  RECENT_SIGN_IN_SECONDS,
+} from "../../core/oauth/lifetimes.ts";
 import { readParameters } from "../../core/http/body.ts";
 import { checkSameSite, isCsrf, readCookie } from "../../core/http/browser.ts";
 import { isAllowed, isBlocked } from "../../core/oauth/allowed_users.ts";
@@ -16,7 +19,6 @@ import {
   ACCOUNT_SESSION_SECONDS,
   type AccountSession,
   type AccountSessionStore,
-  RECENT_SIGN_IN_SECONDS,
 } from "./account_sessions.ts";
 import { unlessBlocked } from "../../core/store/blocks.ts";
 import type { Write } from "../../core/kv/transaction.ts";

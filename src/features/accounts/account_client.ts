@@ -21,19 +21,13 @@ import {
   type UpstreamResponse,
   type UpstreamTokens,
 } from "../../core/provider/provider.ts";
+import { isTooLong } from "../../core/provider/token_answer.ts";
 import {
   asking,
   requestUserinfo,
   type UpstreamFetch,
   upstreamFetch,
 } from "../../core/provider/upstream_fetch.ts";
-
-const MAX_TOKEN_BYTES = 16 * 1024;
-
-/** True if tokens are longer than is kept: their JSON, or one of them. */
-export function isTooLong(tokens: string): boolean {
-  return new TextEncoder().encode(tokens).length > MAX_TOKEN_BYTES;
-}
 
 /** The tokens of an account, which are to be revoked if the rest fails. */
 export interface RedeemedAccount {

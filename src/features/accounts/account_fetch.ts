@@ -4,10 +4,11 @@
  *
  * @module
  */
-import type {
-  AccountFetch,
-  AccountService,
-  PersonalKey,
+import {
+  type AccountFetch,
+  type AccountService,
+  type PersonalKey,
+  titleOf,
 } from "../../authoring/account.ts";
 import type { BoundedRequest } from "../../core/caller.ts";
 import { ToolError } from "../../authoring/tool.ts";
@@ -24,11 +25,6 @@ const MAX_REDIRECTS = 5;
 
 /** The time in which the headers of a response must come, in milliseconds. */
 const TIMEOUT_MILLISECONDS = 60_000;
-
-/** The name of a service for people. */
-export function titleOf({ name, title = name }: AccountService): string {
-  return title;
-}
 
 /** Finds the header that carries a key, and the word before the key. */
 function placingOf(

@@ -5,7 +5,7 @@
  *
  * @module
  */
-import type { AccountService } from "../../authoring/account.ts";
+import { type AccountService, titleOf } from "../../authoring/account.ts";
 import type { Context } from "../../authoring/context.ts";
 import { accountSetting } from "../../authoring/oauth_account.ts";
 import { type CallToolResult, ToolError } from "../../authoring/tool.ts";
@@ -19,7 +19,6 @@ import { sealingOf } from "../../core/store/own_sealing.ts";
 import type { Sealing } from "../../core/crypto/sealing.ts";
 import { Renewals } from "../../core/provider/renewals.ts";
 import { ChallengeError } from "../../core/errors.ts";
-import { titleOf } from "./account_fetch.ts";
 import type { Logger } from "../../core/log/log.ts";
 import type { Config } from "../../core/settings/config.ts";
 import { accountTokenStore } from "./account_tokens.ts";

@@ -3,9 +3,10 @@
  *
  * @module
  */
-import type {
-  ConnectableService,
-  OAuthAccount,
+import {
+  type ConnectableService,
+  type OAuthAccount,
+  titleOf,
 } from "../../authoring/account.ts";
 import { accountSetting } from "../../authoring/oauth_account.ts";
 import { ToolError } from "../../authoring/tool.ts";
@@ -16,7 +17,6 @@ import { UpstreamError } from "../../core/provider/provider.ts";
 import type { Renewals } from "../../core/provider/renewals.ts";
 import { SealingError } from "../../core/store/own_sealing.ts";
 import { checkAccount } from "./account_check.ts";
-import { titleOf } from "./account_fetch.ts";
 import { type Logger, logRepeated } from "../../core/log/log.ts";
 import type { AccountTokenStore } from "./account_tokens.ts";
 import type { AccountVault } from "./account_vault.ts";

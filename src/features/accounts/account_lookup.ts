@@ -4,11 +4,14 @@
  *
  * @module
  */
-import type { Account, ConnectableService } from "../../authoring/account.ts";
+import {
+  type Account,
+  type ConnectableService,
+  titleOf,
+} from "../../authoring/account.ts";
 import type { Context } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import { isConnectable, type ItemWithNeeds } from "./account_needs.ts";
-import { titleOf } from "./account_fetch.ts";
 import {
   accountName,
   type AccountRecord,

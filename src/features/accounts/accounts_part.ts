@@ -5,7 +5,7 @@
  * @module
  */
 import type { Context } from "@hono/hono";
-import { titleOf } from "./account_fetch.ts";
+import { titleOf } from "../../authoring/account.ts";
 import { redirect } from "../../core/http/browser.ts";
 import { unnamedScopes } from "../../core/oauth/given_scopes.ts";
 import { AccountsSection } from "./accounts_section.tsx";

@@ -7,9 +7,8 @@
  * @module
  */
 import type { Context } from "@hono/hono";
-import type { PersonalKey } from "../../authoring/account.ts";
+import { type PersonalKey, titleOf } from "../../authoring/account.ts";
 import { SealingError } from "../../core/store/own_sealing.ts";
-import { titleOf } from "./account_fetch.ts";
 import { redirect } from "../../core/http/browser.ts";
 import { goesTo } from "./account_place.ts";
 import type { Parameters } from "../../core/oauth/parameters.ts";

@@ -4,12 +4,12 @@
  * @module
  */
 import type { Context } from "@hono/hono";
-import type {
-  ConnectableService,
-  OAuthAccount,
+import {
+  type ConnectableService,
+  type OAuthAccount,
+  titleOf,
 } from "../../authoring/account.ts";
 import { now } from "../../core/clock.ts";
-import { titleOf } from "./account_fetch.ts";
 import { mintCsrf } from "../../core/http/browser.ts";
 import { unnamedScopes } from "../../core/oauth/given_scopes.ts";
 import { personName } from "../../core/oauth/person.ts";

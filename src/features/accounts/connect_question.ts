@@ -3,8 +3,7 @@
  *
  * @module
  */
-import type { ConnectableService } from "../../authoring/account.ts";
-import { titleOf } from "./account_fetch.ts";
+import { type ConnectableService, titleOf } from "../../authoring/account.ts";
 import { AskedQuestion } from "../../core/protocol/question.ts";
 import type { AccountRecord, BegunAccount } from "./accounts.ts";
 import { refusalWords } from "./key_refusals.ts";

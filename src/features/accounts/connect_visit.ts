@@ -5,11 +5,10 @@
  * @module
  */
 import type { Context } from "@hono/hono";
-import type { ConnectableService } from "../../authoring/account.ts";
+import { type ConnectableService, titleOf } from "../../authoring/account.ts";
 import { accountSetting } from "../../authoring/oauth_account.ts";
 import { fingerprint } from "../../core/crypto/crypto.ts";
 import { HttpError } from "../../core/errors.ts";
-import { titleOf } from "./account_fetch.ts";
 import { redirect } from "../../core/http/browser.ts";
 import { Buckets, type Rate } from "../../core/http/buckets.ts";
 import { refuseFor } from "../../core/http/rate_limit.ts";

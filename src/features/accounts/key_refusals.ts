@@ -4,8 +4,7 @@
  *
  * @module
  */
-import type { AccountService } from "../../authoring/account.ts";
-import { titleOf } from "./account_fetch.ts";
+import { type AccountService, titleOf } from "../../authoring/account.ts";
 import { originOf } from "./account_place.ts";
 import type { AccountRecord } from "./accounts.ts";
 import type { AccountVault } from "./account_vault.ts";

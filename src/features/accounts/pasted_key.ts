@@ -4,14 +4,14 @@
  *
  * @module
  */
-import type {
-  ConnectableService,
-  PersonalKey,
+import {
+  type ConnectableService,
+  type PersonalKey,
+  titleOf,
 } from "../../authoring/account.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import { fingerprint } from "../../core/crypto/crypto.ts";
 import { checkAccount } from "./account_check.ts";
-import { titleOf } from "./account_fetch.ts";
 import { isObject } from "../../core/json.ts";
 import type { Logger } from "../../core/log/log.ts";
 import { GivenKeys } from "../../core/mcp/exchange/given_keys.ts";

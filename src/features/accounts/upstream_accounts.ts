@@ -4,10 +4,11 @@
  *
  * @module
  */
-import type {
-  Account,
-  AccountNeeds,
-  UpstreamAccount,
+import {
+  type Account,
+  type AccountNeeds,
+  titleOf,
+  type UpstreamAccount,
 } from "../../authoring/account.ts";
 import type { Context } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
@@ -16,7 +17,6 @@ import type { Caller } from "../../core/caller.ts";
 import type { TokenExchange } from "../../core/token_exchange.ts";
 import { isConnectable } from "./account_needs.ts";
 import { HttpError } from "../../core/errors.ts";
-import { titleOf } from "./account_fetch.ts";
 import { type Logger, logRepeated } from "../../core/log/log.ts";
 import { isMachineSubject, parseJwtBinding } from "../../core/oauth/subject.ts";
 import { providerOf } from "../../core/settings/token_exchange.ts";

@@ -33,7 +33,7 @@ import { personName } from "../../oauth/person.ts";
 import type { Approval } from "../../store/approvals.ts";
 import { ConsentPage } from "../../pages/consent_page.tsx";
 import { page } from "../../pages/respond.ts";
-import { titleOf } from "../../../features/accounts/account_fetch.ts";
+import { titleOf } from "../../../authoring/account.ts";
 import { networkOf } from "../../http/client_address.ts";
 import { browserOf, keepBrowser, redirect } from "../../http/browser.ts";
 import { askProvider } from "../../provider/unavailable.ts";
