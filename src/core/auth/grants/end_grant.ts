@@ -6,14 +6,20 @@
  */
 import { bindingOf, type Grant } from "../../oauth/grant.ts";
 import { jwtBindingOf } from "../../oauth/subject.ts";
-import type { AccountStore } from "../../../features/accounts/accounts.ts";
-import type { AccountSessionStore } from "../../../features/account_page/account_sessions.ts";
 import type { Database, Entry } from "../../kv/database.ts";
 import type { GrantStore } from "../../store/grants.ts";
 import type { SessionStore } from "../../store/sessions.ts";
-import type { TaskStore } from "../../../features/work/tasks.ts";
 
 const CLOSED_AT_ONCE = 10;
+
+/** Ends the tasks of a binding that belong to some of its grants. */
+export interface EndsTasks {
+  /** @param ids of grants; undefined for tasks without one */
+  cancelAllOf(
+    binding: string,
+    ids: ReadonlySet<string | undefined>,
+  ): Promise<() => void>;
+}
 
 interface EndedGrant {
   grant: Grant;
@@ -32,7 +38,7 @@ export function grantsEnd(
     grants: Pick<GrantStore, "close" | "unlist">;
     database: Pick<Database, "background">;
     sessions: Pick<SessionStore, "closeAllOf">;
-    tasks: Pick<TaskStore, "cancelAllOf">;
+    tasks: EndsTasks;
   },
 ) {
   async function endOf(
@@ -73,12 +79,14 @@ const MAX_ROUNDS = 5;
 
 /** The stores in which something of a subject may be open. */
 interface SubjectStores {
-  accounts: Pick<AccountStore, "forgetAllOf">;
-  accountSessions: Pick<AccountSessionStore, "closeAllOf">;
+  /** Accounts at other services; gives their number. */
+  accounts: { forgetAllOf(subject: string): Promise<number> };
+  /** Sign-ins to the account page. */
+  accountSessions: { closeAllOf(subject: string): Promise<void> };
   grants: Pick<GrantStore, "listOpen">;
   database: Pick<Database, "commit">;
   sessions: Pick<SessionStore, "closeAllOf">;
-  tasks: Pick<TaskStore, "cancelAllOf">;
+  tasks: EndsTasks;
   endGrants: EndGrants;
 }
 

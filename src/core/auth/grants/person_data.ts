@@ -5,18 +5,12 @@
  */
 import { HttpError } from "../../errors.ts";
 import type { AccessTokenStore } from "../../store/access_tokens.ts";
-import type { AccountStore } from "../../../features/accounts/accounts.ts";
-import type { AccountSessionStore } from "../../../features/account_page/account_sessions.ts";
 import type { BlockStore } from "../../store/blocks.ts";
 import type { ConnectionStore } from "../../store/connections.ts";
 import type { Database } from "../../kv/database.ts";
 import { markErased } from "../../store/erased.ts";
 import type { GrantStore } from "../../store/grants.ts";
-import type { NotedCall } from "../../../features/ledger/call_list.ts";
-import type { LedgerStore } from "../../../features/ledger/ledger.ts";
 import type { SessionStore } from "../../store/sessions.ts";
-import type { TaskStore } from "../../../features/work/tasks.ts";
-import type { WaitStore } from "../../../features/questions/waits.ts";
 import {
   bindingAt,
   bindingOf,
@@ -24,13 +18,18 @@ import {
   ledgerIdOf,
 } from "../../oauth/grant.ts";
 import { jwtBindingOf } from "../../oauth/subject.ts";
-import { type EndedCounts, type EndGrants, endSubject } from "./end_grant.ts";
+import {
+  type EndedCounts,
+  type EndGrants,
+  type EndsTasks,
+  endSubject,
+} from "./end_grant.ts";
 
 /** A connection or an access token in a copy, ended or not. */
 type CopiedGrant =
   & Omit<Grant, "refreshKey" | "refreshTokens" | "listedAs">
   & {
-    calls: NotedCall[];
+    calls: readonly unknown[];
   };
 
 /** Prints a copy as JSON, with times in ISO 8601. */
@@ -51,16 +50,34 @@ const MAX_ROUNDS = 5;
 /** The stores in which something is kept about a person. */
 interface PersonStores {
   database: Database;
-  accounts: Pick<AccountStore, "forgetAllOf" | "listOf">;
+  accounts: {
+    forgetAllOf(subject: string): Promise<number>;
+    /** Without keys and tokens. */
+    listOf(subject: string): Promise<readonly { service: string }[]>;
+  };
   accessTokens: Pick<AccessTokenStore, "forget">;
-  accountSessions: Pick<AccountSessionStore, "closeAllOf" | "listOf">;
+  accountSessions: {
+    closeAllOf(subject: string): Promise<void>;
+    listOf(subject: string): Promise<readonly object[]>;
+  };
   blocks: Pick<BlockStore, "find">;
   connections: Pick<ConnectionStore, "forget" | "listOf">;
   grants: Pick<GrantStore, "forget" | "kept" | "listOpen" | "unlist">;
-  ledger: Pick<LedgerStore, "list">;
+  /** The calls of connections, by their ledger IDs. */
+  ledger: { list(ids: readonly string[]): Promise<(readonly object[])[]> };
   sessions: Pick<SessionStore, "closeAllOf" | "countsOf" | "forgetAllOf">;
-  tasks: Pick<TaskStore, "cancelAllOf" | "forgetAllOf" | "listOf">;
-  waits: Pick<WaitStore, "forgetAllOf" | "listKept">;
+  tasks: EndsTasks & {
+    forgetAllOf(binding: string): Promise<void>;
+    listOf(
+      binding: string,
+    ): Promise<readonly { createdMilliseconds: number }[]>;
+  };
+  waits: {
+    forgetAllOf(subject: string): Promise<void>;
+    listKept(
+      subject: string,
+    ): Promise<readonly { key: unknown; id?: string }[]>;
+  };
   endGrants: EndGrants;
   /** Finds the base URL of the server; undefined if it has never started. */
   findBaseUrl(): Promise<string | undefined>;
