@@ -127,19 +127,32 @@ export class App {
         return new URL(arrival.url).searchParams.get("code") ?? undefined;
       });
       const at = world.seconds;
+      // A thief has the code too.
+      const thief = world.faults.strikes("haste", 10)
+        ? this.#redeem(code)
+        : undefined;
       const { answer, isCertain } = await this.#redeem(code);
+      const stolen = await thief;
+      if (stolen) {
+        const isTwice = answer.status === 200 && stolen.answer.status === 200;
+        if (isTwice && answer.text !== stolen.answer.text) {
+          world.breaks("a code was exchanged for two pairs of tokens");
+        }
+        continue;
+      }
       const body = JSON.parse(answer.text);
+      const isErased = person.erasing > 0 || person.erasures > erasures;
       if (answer.status === 200) {
         this.#grant = {
           access: body.access_token,
           refresh: body.refresh_token,
           at: world.seconds,
-          mayEnd: person.erasing > 0 || person.erasures > erasures,
+          mayEnd: isErased,
         };
         return;
       }
       const isLate = world.seconds - at > 25;
-      if (isCertain && !isLate) {
+      if (isCertain && !isLate && !isErased) {
         world.breaks(`a code was used up by answers of 503: ${answer.text}`);
       }
     }

@@ -36,6 +36,8 @@ const SOUND_SECONDS = 120;
 
 /** One part of one task, as far as it has come. */
 interface Known {
+  /** The process in which the step began last, and when. */
+  begun?: { process: ServerProcess; at: number };
   /** The process of each execution of the step. */
   done: ServerProcess[];
   once: Set<string>;
@@ -167,7 +169,9 @@ export class Orders {
         });
       case "plain":
         return await step(id, async () => {
-          await world.sleep(random.next() * 0.2);
+          const { process, seconds: at } = world;
+          work.known[n].begun = { process, at };
+          await world.sleep(random.next());
           return this.#effect(work, n);
         });
       case "account": {
@@ -307,10 +311,14 @@ export class Orders {
       return;
     }
     // The one end that a death may bring.
-    const step = /The step "plain (\d+)" may have happened/.exec(text)?.[1];
-    if (step !== undefined && order.parts[Number(step)] === "plain") return;
-    const isUnread = /The step "once \d+" may have happened/.test(text);
-    if (isUnread) return;
+    const step = /The step "(plain|once) (\d+)" may have happened/.exec(text);
+    const isRight = step && order.parts[Number(step[2])] === step[1];
+    if (isRight) {
+      const { begun } = known[Number(step[2])];
+      if (!begun || begun.process.isDead) return;
+      const age = world.seconds - begun.at + 1;
+      if (!world.isSound(begun.process, age)) return;
+    }
     world.breaks(`${work.id} (${order.parts}) ended ${status}: ${text}`);
   }
 }

@@ -28,7 +28,7 @@ const PROXY_MILLISECONDS = 60_000;
 const EVENT_MILLISECONDS = 150;
 
 /** The share of {@linkcode Faults.strikes} for each operation on the database. */
-const AT_OPERATION = 0.1;
+const AT_OPERATION = 0.2;
 
 /** A promise of the documentation that does not hold. */
 export class BrokenPromise extends Error {
@@ -294,7 +294,11 @@ export class World implements Disposable {
         break;
       case "stop":
         if (!process) break;
-        process.stoppedUntil = time + 10 ** random.between(2, 5);
+        // Longer than a lease in every second case.
+        process.stoppedUntil = time +
+          (random.chance(0.5)
+            ? random.between(30_000, 100_000)
+            : 10 ** random.between(2, 4));
         process.troubledAt = process.stoppedUntil;
         break;
       case "clock":
