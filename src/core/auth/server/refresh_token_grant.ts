@@ -86,6 +86,9 @@ export function refreshTokenGrant(
     reading?: Promise<ReadRefreshToken | undefined>,
   ): Promise<IssuedTokens> {
     const refreshToken = parameters.require("refresh_token");
+    // A request of which this process could do nothing for a while, so that its
+    // client has asked another one meanwhile, is no reuse.
+    const came = now(clock);
     const scopes = parseScope(parameters.get("scope"));
     for (;; reading = undefined) {
       // A token of a live grant of this client.
@@ -94,7 +97,7 @@ export function refreshTokenGrant(
       if (!read || !isOf(client, stored)) throw unknown();
       if (read.isBlocked) throw refusedByBlock("invalid_grant");
       const time = now(clock);
-      const state = stateOfToken(refreshToken, stored, time);
+      const state = stateOfToken(refreshToken, stored, Math.min(came, time));
       if (state === undefined) throw unknown();
       if (state === "reused") {
         await grants.revoke(stored.id, read.grant);

@@ -10,6 +10,7 @@ import { StorageError } from "../../../../src/core/errors.ts";
 import { StalledKv } from "../../../kit/stalled_kv.ts";
 import { FakeTime } from "../../../kit/fake_time.ts";
 import { test } from "../../../kit/databases.ts";
+import { kvThrough } from "../../../kit/kv.ts";
 import { redeem, refresh, signIn } from "../../../kit/records.ts";
 
 async function begin(kv: Deno.Kv) {
@@ -242,4 +243,29 @@ test.onDatabases("refresh() ends the grant for a token that was used months ago,
   }
   await rejectsUsed(other, refreshToken, clientId);
   assert.equal(await statusOf(kv, grantId), "closed");
+});
+
+test.inMemory("refresh() ends nothing for a request that came in time to a process that then stood still", async ({ kv }) => {
+  using time = new FakeTime();
+  const { clientId, grantId, refreshToken } = await begin(kv);
+  const stood = Promise.withResolvers<void>();
+  const standing = kvThrough(kv, async (operation) => {
+    await stood.promise;
+    return await operation();
+  });
+  const late = refresh(new Database(standing), refreshToken, clientId);
+  const database = new Database(kv);
+  const pair = await refresh(database, refreshToken, clientId);
+  const grant = (await grantStore(database).find(grantId))!;
+  const replayUntil = Math.floor(Date.now() / 1000) + 30;
+  const { exchange } = grant.value.refreshTokens!;
+  const refreshTokens = {
+    ...grant.value.refreshTokens!,
+    exchange: { ...exchange!, replayUntil },
+  };
+  await database.replace(grant, { ...grant.value, refreshTokens });
+  time.tick(31);
+  stood.resolve();
+  assert.deepEqual(await late, pair);
+  await rejectsUsed(kv, refreshToken, clientId);
 });
