@@ -311,9 +311,12 @@ export class App {
       if (!message) return;
       const task = message.result;
       if (!task) {
-        if (!order.mayEnd) {
+        // Another look may have seen its end.
+        const isOpen = this.#works.some((work) => work.id === id);
+        if (isOpen && !order.mayEnd) {
           this.world.breaks(`${id} is gone: ${JSON.stringify(message)}`);
         }
+        this.#forget(id);
         continue;
       }
       this.world.scheduler.onStep?.(
@@ -321,6 +324,11 @@ export class App {
       );
       await this.#follow(order, id, task);
     }
+  }
+
+  #forget(id: string): void {
+    const at = this.#works.findIndex((work) => work.id === id);
+    if (at >= 0) this.#works.splice(at, 1);
   }
 
   async #follow(order: Order, id: string, task: Json): Promise<void> {
@@ -333,8 +341,7 @@ export class App {
       else if (!order.mayEnd) {
         this.world.breaks(`${id} ended ${status} before it began: ${text}`);
       }
-      const at = this.#works.findIndex((work) => work.id === id);
-      if (at >= 0) this.#works.splice(at, 1);
+      this.#forget(id);
       return;
     }
     for (const [key, { params }] of Object.entries<Json>(inputRequests ?? {})) {

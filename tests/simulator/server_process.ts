@@ -75,7 +75,16 @@ export class ServerProcess implements Owner {
    *
    * @throws {CutError} when the process dies first
    */
-  send(url: string, init: RequestInit, way: number): Promise<Answer> {
+  send(
+    url: string,
+    init: RequestInit,
+    { way, isGone = () => false }: {
+      /** The time that the request takes, and its answer, in milliseconds. */
+      way: number;
+      /** True once no one waits any more: it does not begin then. */
+      isGone?(): boolean;
+    },
+  ): Promise<Answer> {
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     const { scheduler } = this;
     const cut = () => reject(new CutError("connection reset"));
@@ -92,6 +101,7 @@ export class ServerProcess implements Owner {
       way,
       `${init.method ?? "GET"} ${new URL(url).pathname}`,
       async () => {
+        if (isGone()) return;
         try {
           const response = await this.#server.fetch(new Request(url, init));
           const { status, headers } = response;

@@ -170,13 +170,15 @@ export class World implements Disposable {
     const process = random.pick(open);
     const isCut = faults.strikes("cut");
     if (isCut && faults.of("cut").chance(0.3)) return await cut();
-    const sent = process.send(url, init, way);
+    let isGone = false;
+    const sent = process.send(url, init, { way, isGone: () => isGone });
     // The second use of a code ends the sign-in, and that of nothing else.
     const hasCode = `${init.body}`.includes("grant_type=authorization_code");
     if (!hasCode && faults.strikes("repetition")) {
-      random.pick(open).send(url, init, way + random.next() * 50).catch(
-        () => {},
-      );
+      random.pick(open).send(url, init, { way: way + random.next() * 50 })
+        .catch(
+          () => {},
+        );
     }
     const late = Promise.withResolvers<never>();
     const timer = this.scheduler.plan(
@@ -192,6 +194,7 @@ export class World implements Disposable {
       }
       return answer;
     } finally {
+      isGone = true;
       late.promise.catch(() => {});
       this.scheduler.cancel(timer);
     }
@@ -239,7 +242,7 @@ export class World implements Disposable {
     this.processes.push(process);
   }
 
-  /** An error in the log that is not about the database or another server. */
+  /** Passes events of the log on to those who look for a fault. */
   #read(owner: ServerProcess, { level, message, properties }: LogEvent): void {
     this.scheduler.onStep?.(
       `${owner.name} logs ${level} ${message} ${
