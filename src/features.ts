@@ -7,12 +7,16 @@
 import type { Feature } from "./core/server/feature.ts";
 import { discoveryFeature } from "./features/discovery/feature.ts";
 import { landingFeature } from "./features/landing/feature.ts";
+import { developmentFeature } from "../packages/dev/feature.ts";
 import { skillsFeature } from "./features/skills/feature.ts";
+import { viewsFeature } from "./features/views/feature.ts";
 import { workFeature } from "./features/work/feature.ts";
 
 export const FEATURES: readonly Feature[] = [
   discoveryFeature,
   landingFeature,
+  viewsFeature,
+  developmentFeature,
   skillsFeature,
   workFeature,
 ];

@@ -29,6 +29,7 @@ import {
   warnOfCollecting,
 } from "./core/process/environment.ts";
 import { FEATURES } from "./features.ts";
+import { toolViews } from "./features/views/tool_views.ts";
 import { accessOf, clientGuides } from "./features/landing/client_guides.ts";
 import { announce, warnOfSettings } from "./core/process/announcement.ts";
 import { checkDatabase, openKv } from "./core/process/kv.ts";
@@ -176,7 +177,7 @@ async function start(plan: Plan, options: ServeOptions): Promise<void> {
     });
   }
   warnOfSettings(config, log);
-  const hasViews = plan.catalogue.views.size > 0;
+  const hasViews = (plan.catalogue.part(toolViews)?.size ?? 0) > 0;
   const baseUrl = config.baseUrl ?? origin;
   announce(config, {
     log,

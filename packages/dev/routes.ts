@@ -8,12 +8,17 @@ import { type Context, Hono } from "@hono/hono";
 import { streamSSE } from "@hono/hono/streaming";
 import { randomId } from "../../src/core/crypto/crypto.ts";
 import { HttpError } from "../../src/core/errors.ts";
-import type { CheckOrigin } from "../../src/core/auth/doors/origin.ts";
 import { isObject, type JsonObject } from "../../src/core/json.ts";
 import { cspSource } from "../../src/core/pages/respond.ts";
 import { STYLE } from "../../src/core/pages/style.ts";
 import type { Catalogue } from "../../src/core/catalogue/catalogue.ts";
-import type { ViewPolicy } from "../../src/features/views/view_resource.ts";
+import type { CompiledTool } from "../../src/core/catalogue/compiled_tool.ts";
+import type { PublicSite } from "../../src/core/server/feature.ts";
+import { toolViews } from "../../src/features/views/tool_views.ts";
+import type {
+  CompiledView,
+  ViewPolicy,
+} from "../../src/features/views/view_resource.ts";
 import { HostPage, type ShownTool } from "./host_page.tsx";
 import { PARTS, partText } from "./host_parts.ts";
 import { HOST_OPTIONS } from "./host_view.ts";
@@ -75,14 +80,10 @@ const POLICY = [
  * restart.
  */
 export function viewHostRoutes(
-  { catalogue, serverTitle, checkOrigin, stopping }: {
-    catalogue: Catalogue;
-    serverTitle: string;
-    checkOrigin: CheckOrigin;
-    /** Fires when the server is about to end. */
-    stopping: AbortSignal;
-  },
+  { catalogue: shown, config, checkOrigin, stopping }: PublicSite,
 ): Hono {
+  const catalogue = shown.whole ?? shown;
+  const { title: serverTitle } = config;
   const boot = randomId(9);
   const app = new Hono();
 
@@ -103,7 +104,7 @@ export function viewHostRoutes(
 
   app.get("/views/page/:tool", (c) => {
     const tool = catalogue.tools.get(c.req.param("tool"));
-    const view = tool?.compiledView;
+    const view = tool && viewOf(catalogue, tool);
     if (!view) throw new HttpError(404, "This tool has no view");
     c.header("Content-Security-Policy", viewPolicy(view.csp));
     const beginning = /^\s*(<!doctype[^>]*>)?/i;
@@ -122,16 +123,24 @@ export function viewHostRoutes(
   return app;
 }
 
+function viewOf(
+  catalogue: Catalogue,
+  { view }: CompiledTool,
+): CompiledView | undefined {
+  return catalogue.part(toolViews)?.get(view);
+}
+
 /** Lists the tools, with details that only this page gets. */
 function shownTools(catalogue: Catalogue): ShownTool[] {
   const { tools } = JSON.parse(catalogue.stateless.tools.page(undefined)) as {
     tools: (JsonObject & { name: string })[];
   };
   return tools.map((listed) => {
-    const { compiledView, samples } = catalogue.tools.get(listed.name)!;
+    const tool = catalogue.tools.get(listed.name)!;
+    const { samples } = tool;
     return {
       ...listed,
-      hasView: compiledView !== undefined,
+      hasView: viewOf(catalogue, tool) !== undefined,
       ...(isObject(samples) && { samples }),
     };
   });

@@ -8,9 +8,12 @@ import type { Implementation } from "@modelcontextprotocol/server";
 import type { Described } from "../../authoring/context.ts";
 import type { Prompt } from "../../authoring/prompt.ts";
 import type { Resource } from "../../authoring/resource.ts";
+import type { JsonObject } from "../json.ts";
 import { LatestMap } from "../latest_map.ts";
 import {
   type CacheHint,
+  type Printer,
+  printPages,
   sessionPrinter,
   statelessPrinter,
 } from "../protocol/printer.ts";
@@ -21,6 +24,7 @@ import {
   printLists,
 } from "./printed_lists.ts";
 import {
+  type CatalogueFeature,
   compileDefinitions,
   type CompiledTemplate,
   type Definitions,
@@ -38,10 +42,6 @@ import {
   type ScopeUse,
   withObjectOutput,
 } from "./descriptions.ts";
-import type {
-  CompiledSkill,
-  Directory,
-} from "../../features/skills/skill_manifest.ts";
 import { isTemplate } from "./uri_template.ts";
 
 interface CatalogueOptions {
@@ -55,6 +55,8 @@ interface CatalogueOptions {
   listsVary?: boolean;
   /** True if callers may be strangers, who sign in for some of the tools. */
   anonymous?: boolean;
+  /** The features that add to it, in their order. */
+  features?: readonly CatalogueFeature[];
 }
 
 /** The seconds for which a 2026 client may keep lists and discovery. */
@@ -74,12 +76,12 @@ export interface Catalogue {
   /** Resources with one URI, by that URI. */
   resources: ReadonlyMap<string, Resource>;
   templates: readonly CompiledTemplate[];
-  /** The views of tools, by the prefix of their addresses. */
-  views: ReadonlyMap<string, Resource>;
-  /** Skills by the address of their `SKILL.md`. */
-  skills: ReadonlyMap<string, CompiledSkill>;
-  /** The directories of skills, by their addresses. */
-  directories: ReadonlyMap<string, Directory>;
+  /** Finds a feature's resource at an address that no list has. */
+  findAdded(uri: string): Resource | undefined;
+  /** Lists the scopes that a feature's own method needs. */
+  scopesForAdded(method: string, uri: string): readonly string[] | undefined;
+  /** Gives a feature its part; undefined if it has nothing in this catalogue. */
+  part<Part>(of: CatalogueFeature<Part>): Part | undefined;
   /** True if the catalogue has neither tools nor resources nor prompts. */
   isEmpty: boolean;
   /** Each scope with the things that need it. */
@@ -146,11 +148,14 @@ function sourceOf(
     pageSize = 1000,
     listsVary = false,
     anonymous = false,
+    features,
   }: CatalogueOptions,
 ) {
-  const compiled = compileDefinitions(definitions, { anonymous, handOver });
+  const defaults = { anonymous, handOver };
+  const compiled = compileDefinitions(definitions, defaults, features);
+  const added = [...compiled.additions.values()];
   const capabilities = capabilitiesOf(definitions, {
-    hasViews: compiled.views.size > 0,
+    added,
     hasTasks: compiled.tools.some((tool) => tool.task || mayOutlast(tool)),
   });
   const printer = statelessPrinter(serverInfo);
@@ -159,7 +164,12 @@ function sourceOf(
     cacheScope: listsVary ? "private" : "public",
   };
   const { tools = [], resources = [], prompts = [] } = definitions;
-  const needing = [...tools, ...resources, ...prompts, ...compiled.skills];
+  const needing = [
+    ...tools,
+    ...resources,
+    ...prompts,
+    ...added.flatMap(({ items = [] }) => items),
+  ];
   const discovery = printer.result({
     supportedVersions: REVISIONS,
     capabilities: capabilities.stateless,
@@ -190,20 +200,38 @@ function select(
   isSeen: Test,
 ): Omit<Catalogue, "within"> {
   const { lists } = source;
+  const { listCache, pageSize } = lists;
   const tools = source.tools.filter(isSeen);
   const prompts = source.prompts.filter(isSeen);
-  const skills = source.skills.filter(isSeen);
   const templates = source.templates.filter(({ resource }) => isSeen(resource));
-  const views = [...source.views.values()].filter((view) =>
-    tools.some(({ compiledView }) => compiledView === view)
+  const print = (
+    member: string,
+    entries: readonly JsonObject[],
+    size = pageSize,
+  ) => {
+    const pages = ({ printer }: { printer: Printer }) =>
+      printPages(
+        member,
+        entries,
+        Math.min(size, pageSize),
+        (page) => printer.result(page, listCache),
+      );
+    return {
+      session: pages(source.session),
+      stateless: pages(source.stateless),
+    };
+  };
+  const selected = new Map(
+    [...source.additions].map(([feature, addition]) =>
+      [feature, addition.select({ isSeen, tools, print })] as const
+    ),
   );
+  const added = [...selected.values()];
   const resources = [
     ...source.resources.filter(isSeen),
-    ...views.map(({ resource }) => resource),
-    // Clients without skills would list the other files one by one.
-    ...skills.map(({ resources: [manual] }) => manual),
+    ...added.flatMap(({ listed }) => listed),
   ];
-  const files = skills.flatMap(({ resources: [, ...others] }) => others);
+  const unlisted = added.flatMap(({ unlisted = [] }) => unlisted);
   const hasTaskTools = tools.some(wantsTaskTools);
   const listOf = (items: readonly Described[]) =>
     items.map((item) => source.listed.get(item)!);
@@ -213,7 +241,6 @@ function select(
     resources: listOf(resources),
     resourceTemplates: listOf(templates.map(({ resource }) => resource)),
     prompts: listOf(prompts),
-    skills: skills.map(({ entry }) => entry),
   };
   // A 2025 client has no tasks, so it could not call the others.
   const forAll = tools.filter((tool) =>
@@ -225,12 +252,14 @@ function select(
     taskTools: hasTaskTools ? TASK_TOOLS : new Set(),
     prompts: byName(prompts),
     resources: new Map(
-      [...resources, ...files].map((resource) => [resource.uri, resource]),
+      [...resources, ...unlisted].map((resource) => [resource.uri, resource]),
     ),
     templates,
-    views: new Map(views.map(({ prefix, resource }) => [prefix, resource])),
-    skills: new Map(skills.map((skill) => [skill.uri, skill])),
-    directories: new Map(skills.flatMap(({ directories }) => [...directories])),
+    findAdded: (uri) => firstOf(added, ({ find }) => find?.(uri)),
+    scopesForAdded: (method, uri) =>
+      firstOf(added, ({ scopesFor }) => scopesFor?.(method, uri)),
+    part: <Part>(of: CatalogueFeature<Part>) =>
+      selected.get(of)?.part as Part | undefined,
     isEmpty: tools.length + resources.length + templates.length +
         prompts.length === 0,
     session: printLists(
@@ -240,6 +269,17 @@ function select(
     ),
     stateless: printLists(entries, source.stateless, lists),
   };
+}
+
+/** Finds the first result that is not undefined. */
+function firstOf<T, R>(
+  items: readonly T[],
+  find: (item: T) => R | undefined,
+): R | undefined {
+  for (const item of items) {
+    const found = find(item);
+    if (found !== undefined) return found;
+  }
 }
 
 function byName<T extends Described>(items: readonly T[]): Map<string, T> {

@@ -22,24 +22,23 @@ import {
 import {
   type CompiledTool,
   compileTool,
+  type MetaOf,
   TASK_TOOLS,
   type ToolDefaults,
   wantsTaskTools,
 } from "./compiled_tool.ts";
-import { listPrompt, listResource, listTemplate } from "./descriptions.ts";
 import {
-  type CompiledSkill,
-  compileSkill,
-} from "../../features/skills/skill_manifest.ts";
+  type ListedTool,
+  listPrompt,
+  listResource,
+  listTemplate,
+} from "./descriptions.ts";
+import type { Pages } from "../protocol/printer.ts";
 import {
   isTemplate,
   parseUriTemplate,
   type UriTemplate,
 } from "./uri_template.ts";
-import {
-  type CompiledView,
-  compileView,
-} from "../../features/views/view_resource.ts";
 
 /** The definitions of a server, as its authors wrote them. */
 export interface Definitions {
@@ -93,6 +92,53 @@ export interface CompiledTemplate {
   resource: Resource;
 }
 
+/** The compilation of everything that a feature adds to one catalogue. */
+export interface CatalogueAddition<Part = unknown> {
+  /**
+   * Compiles its part of a tool, and makes the metadata that it adds to the
+   * tool's list entry.
+   *
+   * @throws {Error} for what clients would refuse
+   */
+  addTool?(tool: Tool, listed: ListedTool): JsonObject | undefined;
+  /** Compiles the definitions that are its own. */
+  addDefinitions?(definitions: Definitions, complaints: Complaints): void;
+  /** Its members of `extensions` in the capabilities, if it is used here. */
+  readonly extensions?: JsonObject;
+  /** The things besides tools, resources and prompts that may need scopes. */
+  readonly items?: readonly Described[];
+  /** All resources that it adds. */
+  readonly resources: readonly Resource[];
+  /** Selects everything of it that a caller may see. */
+  select(seen: {
+    isSeen(item: Described): boolean;
+    tools: readonly Tool[];
+    /** Prints a list of its own. Other pages than usual are at most so large. */
+    print(
+      member: string,
+      entries: readonly JsonObject[],
+      pageSize?: number,
+    ): Record<"session" | "stateless", Pages>;
+  }): SelectedAddition<Part>;
+}
+
+/** The additions of a feature that a caller may see. */
+export interface SelectedAddition<Part = unknown> {
+  /** For the methods and pages of the feature: see `Catalogue.part`. */
+  part?: Part;
+  /** The resources in `resources/list`. */
+  listed: readonly Resource[];
+  /** Resources that are only read. */
+  unlisted?: readonly Resource[];
+  /** Finds a resource at an address that no list has. */
+  find?(uri: string): Resource | undefined;
+  /** Lists the scopes that a method of the feature needs. */
+  scopesFor?(method: string, uri: string): readonly string[] | undefined;
+}
+
+/** The beginning of all additions of a feature, one for each catalogue. */
+export type CatalogueFeature<Part = unknown> = () => CatalogueAddition<Part>;
+
 /** Thrown for a set of definitions with faults. */
 export class CatalogueError extends Error {
   /** The name of the class. */
@@ -111,10 +157,13 @@ export class CatalogueError extends Error {
  * templates that cannot be matched
  */
 export function compileDefinitions(
-  { tools = [], resources = [], prompts = [], skills = [] }: Definitions,
+  definitions: Definitions,
   defaults: ToolDefaults,
+  features: readonly CatalogueFeature[] = [],
 ): Compilation {
-  const compilation = new Compilation(defaults);
+  const { tools = [], resources = [], prompts = [] } = definitions;
+  const additions = new Map(features.map((begin) => [begin, begin()]));
+  const compilation = new Compilation(defaults, additions);
   compilation.checkUnique("tool", tools);
   compilation.checkUnique("prompt", prompts);
   compilation.checkUnique("resource", resources, ({ uri }) => uri);
@@ -123,45 +172,27 @@ export function compileDefinitions(
   compilation.checkTaskTools();
   for (const resource of resources) compilation.addResource(resource);
   for (const prompt of prompts) compilation.addPrompt(prompt);
-  skills.forEach((skill, index) => compilation.addSkill(skill, index + 1));
-  compilation.checkUnique("skill", compilation.skills);
-  compilation.checkSkillFiles(resources);
+  compilation.addAdditions(definitions);
   const { complaints } = compilation;
   if (complaints.length > 0) throw new CatalogueError(complaints);
   return compilation;
 }
 
-/** Definitions, ready to be served, and all that is wrong with them. */
-class Compilation {
+/** Everything that is wrong with definitions. */
+export class Complaints {
   readonly complaints: string[] = [];
-  readonly tools: CompiledTool[] = [];
-  readonly templates: CompiledTemplate[] = [];
-  readonly prompts: Prompt[] = [];
-  readonly skills: CompiledSkill[] = [];
-  /** The list entries by their item: compiled tool, prompt or resource. */
-  readonly listed = new Map<Described, JsonObject>();
-  readonly views = new Map<Tool["view"], CompiledView>();
 
-  constructor(private readonly defaults: ToolDefaults) {}
+  /** Adds a complaint: what is wrong, and how to fix it. */
+  add(complaint: string): void {
+    this.complaints.push(complaint);
+  }
 
   /** Runs one step, and adds its exception to the complaints. */
   attempt(what: string, step: () => void): void {
     try {
       step();
     } catch (error) {
-      this.complaints.push(`${what}: ${messageOf(error)}`);
-    }
-  }
-
-  /** Checks that a name of a service means one service everywhere. */
-  checkServices(items: readonly { needs?: AccountNeeds }[]): void {
-    const needs = items.flatMap(({ needs }) => Object.values(needs ?? {}));
-    for (const need of new Set(needs)) {
-      if (needs.find(({ name }) => name === need.name) === need) continue;
-      this.complaints.push(
-        `the service "${need.name}" is declared twice. Declare it once, in a ` +
-          "file that both import",
-      );
+      this.add(`${what}: ${messageOf(error)}`);
     }
   }
 
@@ -174,9 +205,37 @@ class Compilation {
     for (const item of items) {
       const name = nameOf(item);
       if (seen.has(name)) {
-        this.complaints.push(`${kind} ${name}: duplicate name`);
+        this.add(`${kind} ${name}: duplicate name`);
       }
       seen.add(name);
+    }
+  }
+}
+
+/** Definitions, ready to be served. */
+class Compilation extends Complaints {
+  readonly tools: CompiledTool[] = [];
+  readonly templates: CompiledTemplate[] = [];
+  readonly prompts: Prompt[] = [];
+  /** The list entries by their item: compiled tool, prompt or resource. */
+  readonly listed = new Map<Described, JsonObject>();
+
+  constructor(
+    private readonly defaults: ToolDefaults,
+    readonly additions: ReadonlyMap<CatalogueFeature, CatalogueAddition>,
+  ) {
+    super();
+  }
+
+  /** Checks that a name of a service means one service everywhere. */
+  checkServices(items: readonly { needs?: AccountNeeds }[]): void {
+    const needs = items.flatMap(({ needs }) => Object.values(needs ?? {}));
+    for (const need of new Set(needs)) {
+      if (needs.find(({ name }) => name === need.name) === need) continue;
+      this.add(
+        `the service "${need.name}" is declared twice. Declare it once, in a ` +
+          "file that both import",
+      );
     }
   }
 
@@ -185,31 +244,30 @@ class Compilation {
       checkName(tool.name);
       const { compiled, listed } = compileTool(
         tool,
-        () => this.#viewOf(tool),
         this.defaults,
+        this.#metaOf,
       );
       this.listed.set(compiled, listed);
       this.tools.push(compiled);
     });
   }
 
-  /** Compiles a tool's view. Tools with the same view share one resource. */
-  #viewOf(tool: Tool): CompiledView | undefined {
-    if (tool.view === undefined) return undefined;
-    let compiled = this.views.get(tool.view);
-    if (compiled) return compiled;
-    compiled = compileView(tool, tool.view);
-    this.views.set(tool.view, compiled);
-    this.listed.set(compiled.resource, listResource(compiled.resource));
-    return compiled;
-  }
+  /** Makes the metadata that features add to a tool's list entry. */
+  readonly #metaOf: MetaOf = (tool, listed) =>
+    [...this.additions.values()].reduce<JsonObject | undefined>(
+      (meta, addition) => {
+        const more = addition.addTool?.(tool, listed);
+        return more ? { ...meta, ...more } : meta;
+      },
+      undefined,
+    );
 
   /** Checks that no tool takes the place of one of the server's own. */
   checkTaskTools(): void {
     if (!this.tools.some(wantsTaskTools)) return;
     for (const { name } of this.tools) {
       if (!TASK_TOOLS.has(name)) continue;
-      this.complaints.push(
+      this.add(
         `tool ${name}: is a tool of the server, listed because of a task or a handOver: choose another name, or set handOver: 0 for the server and every tool`,
       );
     }
@@ -241,29 +299,14 @@ class Compilation {
     });
   }
 
-  addSkill(skill: Skill, position: number): void {
-    this.attempt(`skill ${nameOf(skill) ?? position}`, () => {
-      this.skills.push(compileSkill(skill));
-    });
-  }
-
-  /** Makes the list entries of the files of skills: URIs of their own. */
-  checkSkillFiles(resources: readonly Resource[]): void {
-    for (const file of this.skills.flatMap(({ resources }) => resources)) {
-      this.listed.set(file, listResource(file));
-      if (resources.some(({ uri }) => uri === file.uri)) {
-        this.complaints.push(`resource ${file.uri}: is a file of a skill`);
+  /** Compiles everything else of features: their resources have list entries. */
+  addAdditions(definitions: Definitions): void {
+    for (const addition of this.additions.values()) {
+      addition.addDefinitions?.(definitions, this);
+      for (const resource of addition.resources) {
+        this.listed.set(resource, listResource(resource));
       }
     }
-  }
-}
-
-/** Reads the name of a skill; undefined if its front matter is unreadable. */
-function nameOf({ frontmatter }: Skill): unknown {
-  try {
-    return frontmatter().name;
-  } catch {
-    return undefined;
   }
 }
 

@@ -21,10 +21,6 @@ import {
   listTool,
   withSecuritySchemes,
 } from "./descriptions.ts";
-import {
-  type CompiledView,
-  viewMetaOf,
-} from "../../features/views/view_resource.ts";
 
 /** A tool whose context has the settings and services that it declared. */
 export interface ProvidedTool extends Tool {
@@ -42,7 +38,6 @@ export interface CompiledTool extends ProvidedTool {
   paramHeaders: readonly ParamHeader[];
   /** True if the output is an object: 2025 clients know no other. */
   hasObjectOutput: boolean;
-  compiledView?: CompiledView;
   /** The time after which a call is handed over; 0: never. */
   handOverMilliseconds: number;
   /** True if `task` or `handOver` of the tool say that it may take long. */
@@ -57,6 +52,9 @@ export interface ToolDefaults {
   handOver?: number;
 }
 
+/** Makes the metadata that is added to a tool's list entry, if any is. */
+export type MetaOf = (tool: Tool, listed: ListedTool) => JsonObject | undefined;
+
 /** The default in seconds: some clients end a call after a minute. */
 const HAND_OVER_SECONDS = 45;
 
@@ -67,32 +65,29 @@ const HAND_OVER_SECONDS = 45;
  */
 export function compileTool(
   given: ProvidedTool,
-  viewOf: () => CompiledView | undefined,
   defaults: ToolDefaults,
+  metaOf: MetaOf,
 ): { compiled: CompiledTool; listed: ListedTool } {
   const { needs } = given;
   const input = withAccountArgument(needs, given.input);
   const tool = { ...given, input };
   if (durableOf(tool)) checkDurableNeeds(needs);
   const handOver = tool.handOver ?? defaults.handOver;
-  const compiledView = viewOf();
-  const viewMeta = viewMetaOf(tool, compiledView?.resource.uri);
-  const plain = listTool(tool, viewMeta);
+  const own = listTool(tool);
+  const meta = metaOf(tool, own);
+  const plain = meta
+    ? { ...own, _meta: { ...meta, ...own._meta as JsonObject | undefined } }
+    : own;
   const listed = defaults.anonymous
     ? withSecuritySchemes(plain, tool.scopes)
     : plain;
   const { inputSchema } = listed;
-  const hasObjectOutput = listed.outputSchema?.type === "object";
-  if (compiledView && !hasObjectOutput) {
-    throw new Error("a tool with a view must have an object as its output");
-  }
   const compiled = {
     ...tool,
     author: given.author ?? given,
     inputSchema,
     paramHeaders: paramHeadersOf(inputSchema),
-    hasObjectOutput,
-    compiledView,
+    hasObjectOutput: listed.outputSchema?.type === "object",
     handOverMilliseconds: (handOver ?? HAND_OVER_SECONDS) * 1000,
     isDeclaredLong: tool.task !== undefined || handOver !== undefined,
   };
@@ -159,6 +154,11 @@ export function wantsTaskTools(
   tool: Pick<CompiledTool, "handOverMilliseconds" | "isDeclaredLong">,
 ): boolean {
   return mayOutlast(tool) && tool.isDeclaredLong;
+}
+
+/** True if models may call the tool; other tools are parts of a view. */
+export function isForModels({ visibility }: Pick<Tool, "visibility">): boolean {
+  return visibility?.includes("model") ?? true;
 }
 
 /** True if the tool's work is always that of a task. */

@@ -22,13 +22,13 @@ export type ListedTool = JsonObject & {
 };
 
 /**
- * Makes a tool's entry in `tools/list`, with the metadata of its view. Some
- * clients read `properties` of every input schema, so it is always there.
+ * Makes a tool's entry in `tools/list`. Some clients read `properties` of every
+ * input schema, so it is always there.
  *
  * @throws {Error} for a schema JSON cannot express
  */
-export function listTool(tool: Tool, viewMeta?: JsonObject): ListedTool {
-  const { input, output, annotations, _meta } = tool;
+export function listTool(tool: Tool): ListedTool {
+  const { input, output, annotations } = tool;
   const inputSchema: JsonObject = input
     ? toJsonSchema(input, "input")
     : { type: "object", additionalProperties: false };
@@ -38,10 +38,7 @@ export function listTool(tool: Tool, viewMeta?: JsonObject): ListedTool {
     checkObjectSchema(outputSchema, "output");
   }
   return {
-    ...describe({
-      ...tool,
-      _meta: viewMeta ? { ...viewMeta, ..._meta } : _meta,
-    }),
+    ...describe(tool),
     inputSchema: { ...inputSchema, properties: inputSchema.properties ?? {} },
     ...(outputSchema && { outputSchema }),
     ...(annotations && { annotations }),

@@ -11,12 +11,7 @@ import {
   type Printer,
   printPages,
 } from "../protocol/printer.ts";
-import {
-  SKILLS_EXTENSION,
-  skillsPerPage,
-} from "../../features/skills/skill_manifest.ts";
-import type { Definitions } from "./compiled_definitions.ts";
-import { VIEWS_EXTENSION } from "../../features/views/view_resource.ts";
+import type { CatalogueAddition, Definitions } from "./compiled_definitions.ts";
 
 export interface PrintedLists {
   printer: Printer;
@@ -28,20 +23,16 @@ export interface PrintedLists {
   resources: Pages;
   resourceTemplates: Pages;
   prompts: Pages;
-  skills: Pages;
 }
 
 type List = "resources" | "resourceTemplates" | "prompts";
 
 export function printLists(
-  entries: Record<
-    "tools" | "taskTools" | List | "skills",
-    readonly JsonObject[]
-  >,
+  entries: Record<"tools" | "taskTools" | List, readonly JsonObject[]>,
   { printer, capabilities }: Pick<PrintedLists, "printer" | "capabilities">,
   { listCache, pageSize }: { listCache: CacheHint; pageSize: number },
 ): PrintedLists {
-  const { taskTools, skills } = entries;
+  const { taskTools } = entries;
   const hasOwn = taskTools.length > 0;
   // The client's own capabilities decide which list it is given.
   const toolCache: CacheHint = hasOwn
@@ -51,12 +42,11 @@ export function printLists(
     member: string,
     items: readonly JsonObject[],
     cache = listCache,
-    size = pageSize,
-  ) => printPages(member, items, size, (page) => printer.result(page, cache));
+  ) =>
+    printPages(member, items, pageSize, (page) => printer.result(page, cache));
   const pagesOf = (list: List) => pages(list, entries[list]);
 
   const tools = pages("tools", entries.tools, toolCache);
-  const skillPage = Math.min(pageSize, skillsPerPage(skills));
   return {
     printer,
     capabilities,
@@ -67,7 +57,6 @@ export function printLists(
     resources: pagesOf("resources"),
     resourceTemplates: pagesOf("resourceTemplates"),
     prompts: pagesOf("prompts"),
-    skills: pages("skills", skills, listCache, skillPage),
   };
 }
 
@@ -76,15 +65,18 @@ export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
 
 /** Returns the capabilities by generation: 2025 has no push, and no tasks. */
 export function capabilitiesOf(
-  { tools = [], resources = [], prompts = [], skills = [] }: Definitions,
-  { hasViews, hasTasks }: { hasViews: boolean; hasTasks: boolean },
+  { tools = [], resources = [], prompts = [] }: Definitions,
+  { added, hasTasks }: {
+    added: readonly Pick<CatalogueAddition, "extensions" | "resources">[];
+    hasTasks: boolean;
+  },
 ): { session: JsonObject; stateless: JsonObject } {
-  const hasResources = resources.length > 0 || hasViews ||
-    skills.length > 0;
-  const extensions = {
-    ...(hasViews && { [VIEWS_EXTENSION]: {} }),
-    ...(skills.length > 0 && { [SKILLS_EXTENSION]: { directoryRead: true } }),
-  };
+  const hasResources = resources.length > 0 ||
+    added.some(({ resources }) => resources.length > 0);
+  const extensions: JsonObject = Object.assign(
+    {},
+    ...added.map(({ extensions }) => extensions),
+  );
   const session = {
     ...(tools.length > 0 && { tools: {} }),
     ...(hasResources && { resources: {} }),

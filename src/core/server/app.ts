@@ -50,7 +50,15 @@ export async function createApp(
   const { config, permissions, options: about } = plan;
   // Pages are for everyone, so they show only things that everyone may use.
   const catalogue = plan.catalogue.within(permissions && []);
-  const shown = { config, about, baseUrl, catalogue };
+  const shown = {
+    config,
+    about,
+    baseUrl,
+    catalogue,
+    isDevelopment: given.isDevelopment === true,
+    checkOrigin: engine.checkOrigin,
+    stopping: stopping.signal,
+  };
   const home = await plan.features.map(({ homePage }) => homePage)
     .find((make) => make !== undefined)?.(shown);
   const { app: signIn, providers = [], upstream, exchange, close } = signInAt(
@@ -80,14 +88,6 @@ export async function createApp(
   );
   if (home) app.get("/", (c) => home(c));
   for (const { routes } of plan.features) await routes?.(app, shown);
-  if (given.isDevelopment) {
-    const { viewHostRoutes } = await import("../../../packages/dev/routes.ts");
-    const { catalogue, checkOrigin } = engine;
-    const { title: serverTitle } = config;
-    const { signal } = stopping;
-    const views = { catalogue, serverTitle, checkOrigin, stopping: signal };
-    app.route("/", viewHostRoutes(views));
-  }
   owner.isAuthors = addOwnRoutes(app, core, gate);
   app.notFound((c) => refuseRoute(app, c));
   app.onError(errorAnswer({

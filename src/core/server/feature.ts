@@ -7,7 +7,9 @@
  */
 import type { Context, Hono } from "@hono/hono";
 import type { About } from "../../authoring/about.ts";
+import type { CheckOrigin } from "../auth/doors/origin.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
+import type { CatalogueFeature } from "../catalogue/compiled_definitions.ts";
 import type { AppEnv } from "../http/client_address.ts";
 import type { FeatureMethods } from "../mcp/generations/find.ts";
 import type { Config } from "../settings/config.ts";
@@ -19,6 +21,12 @@ export interface PublicSite {
   baseUrl: string;
   /** The catalogue of callers without any scope. */
   catalogue: Catalogue;
+  /** True if pages may show more: see `serve`. */
+  isDevelopment: boolean;
+  /** Refuses a request of a page of another origin. */
+  checkOrigin: CheckOrigin;
+  /** Fires when the server is about to end. */
+  stopping: AbortSignal;
 }
 
 /** Answers a browser at `/`, and at `/mcp` with a notice. */
@@ -34,6 +42,8 @@ export type HomePage = (
 export interface Feature {
   /** The name of its folder. */
   readonly name: string;
+  /** Compiles its part of a catalogue: resources, metadata, capabilities. */
+  catalogue?: CatalogueFeature;
   /** Adds routes at an address of the server. */
   routes?(app: Hono<AppEnv>, site: PublicSite): Promise<void>;
   /** Makes the page at `/`. */

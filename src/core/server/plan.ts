@@ -125,7 +125,7 @@ export function neededScopes(options: ServerOptions): string[] {
 
 /** Compiles the catalogue, checked and printed once. */
 function compile(
-  { options, config, lifecycle, permissions }: Plan,
+  { features, options, config, lifecycle, permissions }: Plan,
 ): Catalogue {
   const { name, version, description, websiteUrl, icons, handOver } = options;
   const { title, instructions, auth } = config;
@@ -136,5 +136,6 @@ function compile(
     listsVary: permissions !== undefined,
     anonymous: auth.anonymous === true &&
       (auth.oauth ?? auth.jwt) !== undefined,
+    features: features.flatMap(({ catalogue }) => catalogue ?? []),
   });
 }

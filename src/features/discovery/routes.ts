@@ -8,7 +8,7 @@ import { type Context, Hono } from "@hono/hono";
 import { type About, aboutLinks } from "../../authoring/about.ts";
 import type { PublicSite } from "../../core/server/feature.ts";
 import { fingerprint } from "../../core/crypto/crypto.ts";
-import { isForModels } from "../views/view_resource.ts";
+import { isForModels } from "../../core/catalogue/compiled_tool.ts";
 import {
   aiCatalog,
   CARD_TYPE,

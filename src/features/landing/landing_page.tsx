@@ -6,7 +6,7 @@
  * @module
  */
 import type { Described } from "../../authoring/context.ts";
-import { isForModels } from "../views/view_resource.ts";
+import { isForModels } from "../../core/catalogue/compiled_tool.ts";
 import { basePathOf, isLoopback } from "../../core/net/url.ts";
 import type { HomePage, PublicSite } from "../../core/server/feature.ts";
 import {

@@ -4,10 +4,16 @@
  * @module
  */
 import type { Feature } from "../../core/server/feature.ts";
-import { getSkill, listSkills, readDirectory } from "./skills.ts";
+import {
+  catalogueSkills,
+  getSkill,
+  listSkills,
+  readDirectory,
+} from "./skills.ts";
 
 export const skillsFeature: Feature = {
   name: "skills",
+  catalogue: catalogueSkills,
   methods: {
     shared: [
       ["skills/list", listSkills],

@@ -6,6 +6,7 @@
  */
 import type { Resource } from "../../authoring/resource.ts";
 import type { Tool } from "../../authoring/tool.ts";
+import { isForModels } from "../../core/catalogue/compiled_tool.ts";
 import type { ToolView } from "../../authoring/tool_view.ts";
 import { fingerprint } from "../../core/crypto/crypto.ts";
 import type { JsonObject } from "../../core/json.ts";
@@ -87,11 +88,6 @@ export function compileView(
     ],
   };
   return { resource, prefix, html, csp };
-}
-
-/** True if models may call the tool; other tools are parts of a view. */
-export function isForModels({ visibility }: Pick<Tool, "visibility">): boolean {
-  return visibility?.includes("model") ?? true;
 }
 
 /** Makes the metadata of a tool's list entry about its view and its callers. */

@@ -4,6 +4,7 @@ import { resource } from "../../../src/authoring/resource.ts";
 import { tool } from "../../../src/authoring/tool.ts";
 import { compileCatalogue } from "../../../src/core/catalogue/catalogue.ts";
 import { CatalogueError } from "../../../src/core/catalogue/compiled_definitions.ts";
+import { catalogueSkills } from "../../../src/features/skills/skills.ts";
 import {
   compileSkill,
   skillsPerPage,
@@ -162,7 +163,10 @@ Deno.test("the extension is declared where there are skills, besides others", as
     listChanged: true,
   });
   const serverInfo = { name: "s", version: "1" };
-  const { session } = compileCatalogue({ skills: [refunds] }, { serverInfo });
+  const { session } = compileCatalogue({ skills: [refunds] }, {
+    serverInfo,
+    features: [catalogueSkills],
+  });
   assert.deepEqual(session.capabilities, {
     resources: {},
     logging: {},
@@ -179,7 +183,10 @@ Deno.test("a server without skills has neither the extension nor its methods", (
       return true;
     });
     const serverInfo = { name: "s", version: "1" };
-    const catalogue = compileCatalogue({ skills: [] }, { serverInfo });
+    const catalogue = compileCatalogue({ skills: [] }, {
+      serverInfo,
+      features: [catalogueSkills],
+    });
     assert.equal(catalogue.session.capabilities.extensions, undefined);
   }));
 

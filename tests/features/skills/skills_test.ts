@@ -3,6 +3,7 @@ import type { Result } from "../../../src/core/mcp/exchange/answer.ts";
 import type { Call } from "../../../src/core/mcp/exchange/call.ts";
 import type { Method } from "../../../src/core/mcp/exchange/run.ts";
 import {
+  catalogueSkills,
   getSkill,
   listSkills,
   readDirectory,
@@ -10,9 +11,14 @@ import {
 import type { JsonObject } from "../../../src/core/json.ts";
 import { compileCatalogue } from "../../../src/core/catalogue/catalogue.ts";
 import { skill } from "../../../src/skill.ts";
+import { check } from "../../../src/core/mcp/exchange/check.ts";
+import { ChallengeError } from "../../../src/core/errors.ts";
 import { refuses } from "../../kit/refuses.ts";
 
-const SERVER = { serverInfo: { name: "s", version: "1" } };
+const SERVER = {
+  serverInfo: { name: "s", version: "1" },
+  features: [catalogueSkills],
+};
 const catalogue = compileCatalogue({
   skills: [
     skill({
@@ -49,3 +55,37 @@ for (const [name, method] of Object.entries(METHODS)) {
     } else refuses(() => answerOf(method, {}, none), -32602);
   });
 }
+
+function checkMethod(method: string, uri: string, scopes: string[]): void {
+  const call = {
+    engine: { running: { check() {} }, limits: { charge() {} } },
+    caller: { subject: "ada", binding: "ada", scopes },
+    catalogue,
+    message: { method, params: { uri } },
+  };
+  assert.equal(check(call as unknown as Call), undefined);
+}
+
+for (
+  const [method, uri] of [
+    ["skills/get", "skill://s/SKILL.md"],
+    ["resources/read", "skill://s/SKILL.md"],
+    ["resources/read", "skill://s/a"],
+    ["resources/directory/read", "skill://s"],
+  ]
+) {
+  Deno.test(`${method} of ${uri} needs the scopes of the skill`, () => {
+    checkMethod(method, uri, ["mail"]);
+    assert.throws(() => checkMethod(method, uri, []), (error) => {
+      assert.ok(error instanceof ChallengeError);
+      assert.deepEqual(error.scopes, ["mail"]);
+      return true;
+    });
+  });
+}
+
+Deno.test("methods of skills need no scope for what no skill has", () => {
+  checkMethod("skills/list", "skill://s/SKILL.md", []);
+  checkMethod("skills/get", "skill://s", []);
+  checkMethod("resources/directory/read", "skill://s/a", []);
+});

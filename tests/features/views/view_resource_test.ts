@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { initialize } from "../../kit/message.ts";
 import * as z from "zod";
+import { resource } from "../../../src/authoring/resource.ts";
 import { result } from "../../../src/authoring/result.ts";
 import { tool } from "../../../src/authoring/tool.ts";
 import type { ToolView } from "../../../src/authoring/tool_view.ts";
@@ -17,6 +18,7 @@ import {
 } from "../../../packages/testing/mod.ts";
 import { resultOf } from "../../kit/answer.ts";
 import { startServer } from "../../kit/server.ts";
+import { toolViews } from "../../../src/features/views/tool_views.ts";
 import {
   checkViewDocument,
   withViewScript,
@@ -172,7 +174,13 @@ Deno.test("a view is hidden with its tool, at every address", () => {
     { ...chart({ html: HTML }, "open"), scopes: [] },
   ];
   const serverInfo = { name: "s", version: "1" };
-  const whole = compileCatalogue({ tools }, { serverInfo });
+  const resources = [
+    resource({ uri: "ui://{+path}", name: "others", read: () => "" }),
+  ];
+  const whole = compileCatalogue({ tools, resources }, {
+    serverInfo,
+    features: [toolViews],
+  });
   const [hidden, seen] = [...whole.resources.keys()];
   const none = whole.within([]);
   assert.deepEqual([...none.resources.keys()], [seen]);
@@ -181,7 +189,9 @@ Deno.test("a view is hidden with its tool, at every address", () => {
     assert.equal(findResource(none, uri), undefined);
     assert.equal(isHidden(none, uri), true);
   }
-  assert.ok(findResource(none, "ui://open/A.html"));
+  const found = findResource(none, "ui://open/A.html");
+  assert.equal(found?.resource.name, "open_view");
+  assert.equal(findResource(none, "ui://x/1")?.resource.name, "others");
 });
 
 Deno.test("a view asks for no scope of its own: there is nothing of the caller's in it", async () => {

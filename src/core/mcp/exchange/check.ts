@@ -54,14 +54,12 @@ function scopesFor(
     case "resources/read":
     case "resources/subscribe":
       return findResource(catalogue, uri)?.resource.scopes;
-    case "skills/get":
-      return catalogue.skills.get(uri)?.scopes;
-    case "resources/directory/read":
-      return catalogue.directories.get(uri)?.scopes;
     case "completion/complete":
       return scopesOfReference(catalogue, params.ref);
     case "subscriptions/listen":
       return scopesOfFilter(catalogue, params.notifications);
+    default:
+      return catalogue.scopesForAdded(method, uri);
   }
 }
 

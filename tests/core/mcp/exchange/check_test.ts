@@ -7,7 +7,6 @@ import {
 import { ChallengeError } from "../../../../src/core/errors.ts";
 import { prompt } from "../../../../src/authoring/prompt.ts";
 import { resource } from "../../../../src/authoring/resource.ts";
-import { skill } from "../../../../src/skill.ts";
 import { tool } from "../../../../src/authoring/tool.ts";
 import { compileCatalogue } from "../../../../src/core/catalogue/catalogue.ts";
 import type { JsonObject } from "../../../../src/core/json.ts";
@@ -29,13 +28,17 @@ const catalogue = compileCatalogue({
     resource({ uri: "c://d", name: "c", scopes, read: () => "" }),
   ],
   prompts: [prompt({ name: "p", scopes, get: () => "" })],
-  skills: [
-    skill({
-      files: { "SKILL.md": "---\nname: s\ndescription: Mail\n---\n", "a": "" },
-      scopes,
+}, {
+  serverInfo: { name: "s", version: "1" },
+  features: [() => ({
+    resources: [],
+    select: () => ({
+      listed: [],
+      scopesFor: (method, uri) =>
+        method === "added/get" && uri === "e://f" ? scopes : undefined,
     }),
-  ],
-}, { serverInfo: { name: "s", version: "1" } });
+  })],
+});
 
 function check(
   method: string,
@@ -61,10 +64,7 @@ const GUARDED: [method: string, params: JsonObject][] = [
   ["completion/complete", { ref: { type: "ref/prompt", name: "p" } }],
   ["completion/complete", { ref: { type: "ref/resource", uri: "a://{b}" } }],
   ["completion/complete", { ref: { type: "ref/resource", uri: "c://d" } }],
-  ["skills/get", { uri: "skill://s/SKILL.md" }],
-  ["resources/read", { uri: "skill://s/SKILL.md" }],
-  ["resources/read", { uri: "skill://s/a" }],
-  ["resources/directory/read", { uri: "skill://s" }],
+  ["added/get", { uri: "e://f" }],
   ["subscriptions/listen", {
     notifications: { resourceSubscriptions: ["other://", "a://1", "c://d"] },
   }],
@@ -95,9 +95,7 @@ Deno.test("check() asks nothing for what needs nothing or is not there", () => {
   check("prompts/get", { name: 1 }, []);
   check("resources/read", { uri: "other://" }, []);
   check("tools/list", { name: "send" }, []);
-  check("skills/list", { uri: "skill://s/SKILL.md" }, []);
-  check("skills/get", { uri: "skill://s" }, []);
-  check("resources/directory/read", { uri: "skill://s/a" }, []);
+  check("added/get", { uri: "e://g" }, []);
   check("completion/complete", {}, []);
   check("completion/complete", { ref: { name: "p" } }, []);
   check("subscriptions/listen", {}, []);

@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
-import * as z from "zod";
 import { resource } from "../../../../src/authoring/resource.ts";
-import { tool } from "../../../../src/authoring/tool.ts";
 import type { Result } from "../../../../src/core/mcp/exchange/answer.ts";
 import type { Call } from "../../../../src/core/mcp/exchange/call.ts";
 import {
@@ -14,27 +12,36 @@ import { MAX_URI_CHARACTERS } from "../../../../src/core/catalogue/uri_template.
 import { rejects } from "../../../kit/refuses.ts";
 
 const scopes = ["mail"];
-const view = "<!doctype html><html><body></body></html>";
-const output = z.object({});
+const added = [
+  resource({ uri: "e://open", name: "e", read: () => "" }),
+  resource({ uri: "e://hidden", name: "e_hidden", scopes, read: () => "" }),
+];
 const whole = compileCatalogue({
-  tools: [
-    tool({ name: "open", view, output, run: () => ({}) }),
-    tool({ name: "hidden", view: `${view} `, output, scopes, run: () => ({}) }),
-  ],
   resources: [
     resource({ uri: "a://hidden", name: "hidden", scopes, read: () => "" }),
     resource({ uri: "a://open", name: "open", read: () => "" }),
     resource({ uri: "a://{id}", name: "any", read: ({ id }) => id }),
     resource({ uri: "b://{id}", name: "one", scopes, read: () => "" }),
     resource({ uri: "b://{+path}", name: "all", read: () => "" }),
-    resource({ uri: "ui://{+path}", name: "views", read: () => "" }),
+    resource({ uri: "e://{+path}", name: "others", read: () => "" }),
     resource({
       uri: "c://list",
       name: "list",
       read: () => [{ uri: "c://1", text: "one" }, { uri: "c://2", text: "" }],
     }),
   ],
-}, { serverInfo: { name: "s", version: "1" } });
+}, {
+  serverInfo: { name: "s", version: "1" },
+  features: [() => ({
+    resources: added,
+    select({ isSeen }) {
+      const listed = added.filter(isSeen);
+      const find = (uri: string) =>
+        listed.find((it) => uri.startsWith(`${it.uri}/`));
+      return { listed, find };
+    },
+  })],
+});
 const seen = whole.within([]);
 
 Deno.test("findResource() tells a resource, and what its template finds in the URI", () => {
@@ -43,8 +50,9 @@ Deno.test("findResource() tells a resource, and what its template finds in the U
       ["a://open", "open", {}],
       ["a://7", "any", { id: "7" }],
       ["b://x/y", "all", { path: "x/y" }],
-      ["ui://open/older.html", "open_view", { uri: "ui://open/older.html" }],
-      ["ui://none/1.html", "views", { path: "none/1.html" }],
+      ["e://open", "e", {}],
+      ["e://open/older", "e", { uri: "e://open/older" }],
+      ["e://none/1", "others", { path: "none/1" }],
     ] as const
   ) {
     for (const catalogue of [whole, seen]) {
@@ -59,7 +67,7 @@ Deno.test("findResource() tells a resource, and what its template finds in the U
 });
 
 Deno.test("what is left out for a caller is read through no template that is not", () => {
-  for (const uri of ["a://hidden", "b://1", "ui://hidden/1.html"]) {
+  for (const uri of ["a://hidden", "b://1", "e://hidden", "e://hidden/1"]) {
     assert.ok(findResource(whole, uri));
     assert.equal(isHidden(whole, uri), false);
     assert.equal(findResource(seen, uri), undefined);
