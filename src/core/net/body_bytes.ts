@@ -204,11 +204,13 @@ export interface TimedBody {
 export class BodyClock {
   #bodies = new Set<TimedBody>();
   #timer?: ReturnType<typeof setInterval>;
+  #hasStopped = false;
 
   /** Begins the time of a body, or begins it again. */
   begin(body: TimedBody): void {
     body.seenMilliseconds = undefined;
     this.#bodies.add(body);
+    if (this.#hasStopped) return;
     this.#timer ??= detached(() =>
       setInterval(() => this.#check(), CHECK_MILLISECONDS)
     );
@@ -241,13 +243,19 @@ export class BodyClock {
     });
   }
 
+  /** Stops the clock for good, with its server. */
   stop(): void {
+    this.#hasStopped = true;
+    this.#rest();
+  }
+
+  #rest(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;
   }
 
   #check(): void {
-    if (this.#bodies.size === 0) return this.stop();
+    if (this.#bodies.size === 0) return this.#rest();
     const now = performance.now();
     for (const body of this.#bodies) {
       body.seenMilliseconds ??= now;

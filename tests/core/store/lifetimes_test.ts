@@ -91,7 +91,7 @@ const LIVES: [
   ],
   [
     "a task, its place in a list and its lease",
-    [30, DAY, DAY],
+    [30, DAY + HOUR, DAY + HOUR],
     (database) => taskStore(database).create("task", { binding: "ada" }),
   ],
 ];

@@ -331,10 +331,12 @@ for (
 }
 
 Deno.test("POST /token rotates nothing while the provider does not answer", async () => {
+  using time = new FakeTime();
   await using server = await startOAuthServer();
   server.provider.ttlSeconds = 30;
   const client = await Client.register(server);
   const { refresh_token } = await client.connect();
+  time.tick(30);
   server.provider.failure = "unavailable";
   const { status, headers, body } = await client.refresh(refresh_token);
   assert.equal(status, 503);
