@@ -16,6 +16,7 @@ import {
   tasksOfKey,
 } from "../../core/kv/keys.ts";
 import { setLease } from "../../core/kv/leases.ts";
+import { persist } from "../../core/kv/persist.ts";
 import {
   type Claim,
   claimOf,
@@ -90,6 +91,21 @@ export function taskBeginnings(database: Database) {
       : { task: await readTask(database, taskId, record), versionstamp };
   }
 
+  /** Deletes a new task whose ID no client has received. */
+  async function discard(
+    taskId: string,
+    { list, repeat }: { list: string; repeat?: string },
+  ): Promise<void> {
+    await database.commit((transaction) =>
+      transaction.delete(
+        taskKey(taskId),
+        taskLeaseKey(taskId),
+        tasksOfKey(list, taskId),
+        ...repeat ? [repeatKey(repeat, taskId)] : [],
+      )
+    );
+  }
+
   return {
     /** Stores a new task; it can be found anywhere before this resolves. */
     async create(
@@ -98,7 +114,17 @@ export function taskBeginnings(database: Database) {
       task: NewTask = {},
     ): Promise<Task> {
       const expiresAt = database.now() + RUNNING_SECONDS;
-      const saved = await save(taskId, owner, { ...task, expiresAt });
+      const saved = await save(taskId, owner, { ...task, expiresAt })
+        .catch((error) => {
+          // It may be stored all the same, and a repeat would find it dead.
+          const { list = owner.binding, repeat } = task;
+          database.background(() =>
+            persist(() => discard(taskId, { list, repeat }), {
+              signal: database.closing,
+            })
+          );
+          throw error;
+        });
       if (!saved) throw connectionEnded();
       return saved.task;
     },
@@ -142,20 +168,7 @@ export function taskBeginnings(database: Database) {
       return { task, claim: claimOf(taskId, record, versionstamp, dueSeconds) };
     },
 
-    /** Deletes a new task whose ID no client has received. */
-    async discard(
-      taskId: string,
-      { list, repeat }: { list: string; repeat?: string },
-    ): Promise<void> {
-      await database.commit((transaction) =>
-        transaction.delete(
-          taskKey(taskId),
-          taskLeaseKey(taskId),
-          tasksOfKey(list, taskId),
-          ...repeat ? [repeatKey(repeat, taskId)] : [],
-        )
-      );
-    },
+    discard,
   };
 }
 

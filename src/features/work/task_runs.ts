@@ -16,6 +16,7 @@ import {
   taskKey,
   taskLeaseKey,
   taskRunKey,
+  tasksOfKey,
   waitsOfKey,
 } from "../../core/kv/keys.ts";
 import {
@@ -40,7 +41,7 @@ import {
   shortMessage,
   type TaskRecord,
 } from "./task_record.ts";
-import { readText } from "../../core/kv/texts.ts";
+import { keysOf, readText } from "../../core/kv/texts.ts";
 import type { WaitRecord } from "../questions/wait_record.ts";
 import { setWake, type Wake } from "./wakes.ts";
 
@@ -54,6 +55,11 @@ export type Taking =
      */
     because: "ended" | "held" | "watched" | "lost";
   };
+
+/** True if a task's record is as it was made. */
+function isUntouched(task: TaskRecord): boolean {
+  return task.updatedMilliseconds === task.createdMilliseconds;
+}
 
 export type TaskRunStore = ReturnType<typeof taskRunStore>;
 
@@ -122,6 +128,21 @@ export function taskRunStore(
       if (because !== "watched") leases.forget(taskId);
       if (because) return { because };
       const run = entry.value!;
+      // No one has the ID of work whose call was answered with 503: it would be
+      // done twice, because the call is repeated.
+      if (isUntouched(task.value!) && await database.isGivenUp(task)) {
+        await database.commit((transaction) => {
+          transaction.check(task, entry, held).delete(
+            task.key,
+            entry.key,
+            held.key,
+            wake.key,
+            tasksOfKey(task.value!.list, taskId),
+            ...keysOf(run.beginning),
+          );
+        });
+        return { because: "ended" };
+      }
       const { isParked, deaths } = run;
       const size = isParked ? run : await measure();
       const { kept, characters } = size;

@@ -7,6 +7,7 @@
  */
 import type { CompiledTool } from "../../core/catalogue/compiled_tool.ts";
 import { randomId } from "../../core/crypto/crypto.ts";
+import { persist } from "../../core/kv/persist.ts";
 import { isTerminal } from "./task_record.ts";
 import type { Task } from "./tasks.ts";
 import type { Call } from "../../core/mcp/exchange/call.ts";
@@ -69,7 +70,9 @@ export class TaskRelay {
     this.#asked.set(key, asked);
     const { method, params } = forGeneration(question, call);
     call.request(new AskedQuestion(method, params, key), asked.signal)
-      .then((answer) => tasks.answer(taskId, { [key]: answer }))
+      .then((answer) =>
+        persist(() => tasks.answer(taskId, { [key]: answer }), asked)
+      )
       .then(
         () => {
           this.untilMilliseconds = performance.now() +
@@ -154,7 +157,11 @@ export async function waitForTask(
       if (seen.status === "input_required" && !isAsked && isNews) break;
       const isKnown = seen.waitsFor === task.waitsFor;
       if (!isKnown && sendsToPage(seen.waitsFor, waitPages)) break;
-      const next = await tasks.next(seen, binding, waiting);
+      // The task goes on while the database is away, and its call must give its ID.
+      const last = seen;
+      const next = await persist(() => tasks.next(last, binding, waiting), {
+        signal: waiting,
+      });
       if (next === undefined) return undefined;
       seen = next;
     }

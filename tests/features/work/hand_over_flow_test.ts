@@ -1,6 +1,7 @@
 /** Calls that take long and become tasks, for clients that know none. */
 import assert from "node:assert/strict";
 import { tool } from "../../../src/authoring/tool.ts";
+import { taskLeaseKey } from "../../../src/core/kv/keys.ts";
 import { test } from "../../kit/databases.ts";
 import { FakeTime, SteadyTime } from "../../kit/fake_time.ts";
 import { messagesOf, refusal, resultOf, textOf } from "../../kit/answer.ts";
@@ -11,6 +12,7 @@ import {
   Led,
   taskIdOf,
 } from "../../kit/hand_over.ts";
+import { kvWith } from "../../kit/kv.ts";
 import type { Json } from "../../kit/message.ts";
 import { startServer } from "../../kit/server.ts";
 import { until } from "../../kit/wait.ts";
@@ -140,6 +142,44 @@ for (const generation of GENERATIONS) {
     led.end.resolve(3);
     const told = await resultOf(caller.call("task_status", { taskId }));
     assert.deepEqual(told.structuredContent, { n: 3 });
+  });
+
+  test.inMemory(`a call of ${generation} whose task cannot be read for a while is answered with its ID, or its result`, async ({ kv }) => {
+    using time = new FakeTime();
+    for (const comesBack of [false, true]) {
+      let isAway = false;
+      let failures = 0;
+      const [lease] = taskLeaseKey("");
+      const flaky = kvWith(kv, {
+        getMany(keys: Deno.KvKey[]) {
+          if (!isAway || keys.every(([kind]) => kind !== lease)) {
+            return kv.getMany(keys);
+          }
+          failures++;
+          return Promise.reject(new Error("connection reset"));
+        },
+      });
+      const led = new Led({ task: "required" });
+      await using server = await startServer({ tools: [led.tool], kv: flaky });
+      const caller = await callerOf(server, generation);
+      const answer = caller.call("led");
+      const { progress } = await led.started.promise;
+      isAway = true;
+      await progress(1, 2);
+      await until(() => failures > 3);
+      if (comesBack) {
+        isAway = false;
+        led.end.resolve(5);
+        assert.deepEqual((await resultOf(answer)).structuredContent, { n: 5 });
+        continue;
+      }
+      time.tick(45);
+      const taskId = taskIdOf(await resultOf(answer));
+      isAway = false;
+      led.end.resolve(4);
+      const told = await resultOf(caller.call("task_status", { taskId }));
+      assert.deepEqual(told.structuredContent, { n: 4 });
+    }
   });
 
   test.inMemory(`a tool that is always a task tells its progress to a call of ${generation} that waits for it`, async ({ kv }) => {

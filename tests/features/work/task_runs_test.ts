@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Database } from "../../../src/core/kv/database.ts";
 import { markErased } from "../../../src/core/store/erased.ts";
 import { type Step, stepStore } from "../../../src/features/work/steps.ts";
-import { HttpError } from "../../../src/core/errors.ts";
+import { HttpError, StorageError } from "../../../src/core/errors.ts";
 import {
   type Claim,
   LEASE_WATCH_SECONDS,
@@ -24,7 +24,9 @@ import {
 import { countedOn, fiftyAtOnce, test } from "../../kit/databases.ts";
 import { FakeTime, SteadyTime } from "../../kit/fake_time.ts";
 import { overtaken } from "../../kit/overtaken_kv.ts";
-import { settled } from "../../kit/wait.ts";
+import { StalledKv } from "../../kit/stalled_kv.ts";
+import { HastyTimers } from "../../kit/timers.ts";
+import { settled, until } from "../../kit/wait.ts";
 
 const BINDING = "ada";
 const RUN = {
@@ -174,6 +176,40 @@ test.inMemory("take() tells that the work has ended meanwhile", async ({ kv }) =
   await taskStore(database).end("t", { status: "cancelled" });
   await database.idle();
   assert.deepEqual(await runsOn(kv).take(wake, none), { because: "ended" });
+});
+
+test.onDatabases("take() does no work whose call was answered with 503, as no one has its ID", async ({ kv, other }) => {
+  using time = new FakeTime();
+  const stalled = new StalledKv(kv);
+  stalled.begin();
+  {
+    using _timers = new HastyTimers();
+    await assert.rejects(beginOn(stalled.kv), StorageError);
+  }
+  await stalled.end();
+  assert((await keysOf(other)).includes("task-run"));
+  await until(async () => (await keysOf(other)).includes("given-up"));
+  time.tick(30);
+  const [wake] = await wakesOf(other);
+  assert.deepEqual(await runsOn(other).take(wake, none), { because: "ended" });
+  assert.deepEqual(await keysOf(other), ["fence", "given-up"]);
+});
+
+test.onDatabases("create() leaves nothing of a task whose call was answered with 503", async ({ kv, other }) => {
+  const stalled = new StalledKv(kv);
+  stalled.begin();
+  const database = new Database(stalled.kv);
+  {
+    using _timers = new HastyTimers();
+    const creating = taskStore(database)
+      .create("t", { binding: BINDING }, { repeat: "again" });
+    await assert.rejects(creating, StorageError);
+  }
+  await stalled.end();
+  await until(async () => (await keysOf(other)).includes("given-up"));
+  await until(async () => !(await keysOf(other)).includes("task"));
+  assert.deepEqual(await keysOf(other), ["fence", "given-up"]);
+  await database.idle();
 });
 
 test.inMemory("renew() leaves a run one wake, at its next look", async ({ kv }) => {
