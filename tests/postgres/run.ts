@@ -7,7 +7,15 @@
  */
 import { findPostgres, Postgres } from "../kit/postgres.ts";
 
-const SUITES = ["tests/core/store/", "tests/trips/", "tests/postgres/"];
+/** The folder of a suite for each feature. */
+const FEATURES = "tests/features";
+
+const SUITES = [
+  "tests/core/store/",
+  ...storesOfFeatures(),
+  "tests/trips/",
+  "tests/postgres/",
+];
 
 const programs = findPostgres();
 if (!programs) {
@@ -24,3 +32,13 @@ const { code } = await new Deno.Command(Deno.execPath(), {
   env: { TEST_POSTGRES: postgres.url },
 }).spawn().status;
 Deno.exitCode = code;
+
+/** Lists the tests of features that are for each kind of database. */
+function storesOfFeatures(): string[] {
+  return [...Deno.readDirSync(FEATURES)].flatMap(({ name: feature }) => {
+    const folder = `${FEATURES}/${feature}`;
+    return [...Deno.readDirSync(folder)]
+      .map(({ name }) => `${folder}/${name}`)
+      .filter((path) => Deno.readTextFileSync(path).includes(".onDatabases("));
+  });
+}

@@ -890,7 +890,11 @@ for (const other of [undefined, "ada@other"]) {
     gone.resolve(undefined);
     assert.match(await answer, other ? /200 ada@other/ : /connect\/crm/);
     await until(() => service.revoked.length === 2);
-    assert.deepEqual(service.revoked, ["crm-refresh-3", "crm-refresh-5"]);
+    // Which is told first depends on the database.
+    assert.deepEqual(service.revoked.sort(), [
+      "crm-refresh-3",
+      "crm-refresh-5",
+    ]);
   });
 }
 
