@@ -6,6 +6,7 @@
  */
 import type { Feature } from "./core/server/feature.ts";
 import { discoveryFeature } from "./features/discovery/feature.ts";
+import { idJagFeature } from "./features/id_jag/feature.ts";
 import { landingFeature } from "./features/landing/feature.ts";
 import { developmentFeature } from "../packages/dev/feature.ts";
 import { skillsFeature } from "./features/skills/feature.ts";
@@ -18,5 +19,6 @@ export const FEATURES: readonly Feature[] = [
   viewsFeature,
   developmentFeature,
   skillsFeature,
+  idJagFeature,
   workFeature,
 ];

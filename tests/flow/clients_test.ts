@@ -14,7 +14,7 @@ import {
 import { exportJWK, generateKeyPair } from "jose";
 import * as oauth from "oauth4webapi";
 import { tool } from "../../src/authoring/tool.ts";
-import { JWT_BEARER_GRANT_TYPE } from "../../src/features/id_jag/identity_assertion.ts";
+import { JWT_BEARER_GRANT_TYPE } from "../../src/core/oauth/client.ts";
 import { startAssertionProvider } from "../kit/assertion_provider.ts";
 import { formOf } from "../kit/account_visitor.ts";
 import { browserOf } from "../kit/browser.ts";

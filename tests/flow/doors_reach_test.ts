@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { resource } from "../../src/authoring/resource.ts";
 import { tool } from "../../src/authoring/tool.ts";
-import { JWT_BEARER_GRANT_TYPE } from "../../src/features/id_jag/identity_assertion.ts";
+import { JWT_BEARER_GRANT_TYPE } from "../../src/core/oauth/client.ts";
 import { keyServer } from "../kit/key_server.ts";
 import {
   type Ask,

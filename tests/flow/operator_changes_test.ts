@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { tool } from "../../src/authoring/tool.ts";
 import { now } from "../../src/core/clock.ts";
-import { JWT_BEARER_GRANT_TYPE } from "../../src/features/id_jag/identity_assertion.ts";
+import { JWT_BEARER_GRANT_TYPE } from "../../src/core/oauth/client.ts";
 import { shortClientId } from "../../src/core/oauth/client_id.ts";
 import { AccountVisitor } from "../kit/account_visitor.ts";
 import {

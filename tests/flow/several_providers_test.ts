@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { tool } from "../../src/authoring/tool.ts";
 import { resultOf, statusOf } from "../kit/answer.ts";
 import type { Arrival, Browser } from "../kit/browser.ts";
-import { JWT_BEARER_GRANT_TYPE } from "../../src/features/id_jag/identity_assertion.ts";
+import { JWT_BEARER_GRANT_TYPE } from "../../src/core/oauth/client.ts";
 import { startAssertionProvider } from "../kit/assertion_provider.ts";
 import { FakeProvider } from "../kit/fake_provider.ts";
 import { AccountVisitor, formOf } from "../kit/account_visitor.ts";

@@ -3,7 +3,7 @@
  * SDKs is in `tests/flow/clients_test.ts`.
  */
 import assert from "node:assert/strict";
-import { JWT_BEARER_GRANT_TYPE } from "../../src/features/id_jag/identity_assertion.ts";
+import { JWT_BEARER_GRANT_TYPE } from "../../src/core/oauth/client.ts";
 import { startAssertionProvider } from "../kit/assertion_provider.ts";
 import { type Arrival, Browser } from "../kit/browser.ts";
 import { factsOf, type Visit } from "./language_client.ts";

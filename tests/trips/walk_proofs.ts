@@ -7,7 +7,7 @@
 import assert from "node:assert/strict";
 import { exportJWK, generateKeyPair } from "jose";
 import { clientAssertion } from "../kit/client_assertion.ts";
-import { JWT_BEARER_GRANT_TYPE } from "../../src/features/id_jag/identity_assertion.ts";
+import { JWT_BEARER_GRANT_TYPE } from "../../src/core/oauth/client.ts";
 import { startAssertionProvider } from "../kit/assertion_provider.ts";
 import { BASE_URL, postForm } from "../kit/server.ts";
 import { Client } from "../kit/client.ts";

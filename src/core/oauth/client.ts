@@ -10,7 +10,6 @@ import { documentUrl, shortClientId } from "./client_id.ts";
 import * as z from "zod";
 import { OAuthError } from "../errors.ts";
 import { isObject } from "../json.ts";
-import { JWT_BEARER_GRANT_TYPE } from "../../features/id_jag/identity_assertion.ts";
 import { checkRedirectUri } from "./redirect_uri.ts";
 
 /** A program that asks for access. */
@@ -40,6 +39,10 @@ export const GRANT_TYPES = ["authorization_code", "refresh_token"] as const;
 
 /** RFC 6749 §4.4, for clients that the operator set up. */
 export const MACHINE_GRANT_TYPE = "client_credentials";
+
+/** RFC 7523 §2.1. */
+export const JWT_BEARER_GRANT_TYPE =
+  "urn:ietf:params:oauth:grant-type:jwt-bearer";
 
 /** Grant types of clients that the operator or a domain vouches for. */
 const VOUCHED_GRANT_TYPES = [...GRANT_TYPES, JWT_BEARER_GRANT_TYPE];

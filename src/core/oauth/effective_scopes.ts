@@ -12,10 +12,8 @@ import { isKnownClient } from "./client_id.ts";
 import { isMachine } from "./configured_client.ts";
 import { resourceOf } from "./resource.ts";
 import type { ListEntry } from "./list_entry.ts";
-import {
-  printIssuer,
-  type TrustedIssuer,
-} from "../../features/id_jag/identity_assertion.ts";
+import { printIssuer } from "./subject.ts";
+import type { TrustedIssuer } from "./subject.ts";
 import { opensNothing, parseScope, scopesWithin } from "./scope.ts";
 
 export interface EffectiveScopes {

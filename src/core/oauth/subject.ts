@@ -5,7 +5,26 @@
  * @module
  */
 import type { Identity } from "../caller.ts";
-import type { TrustedIssuer } from "../../features/id_jag/identity_assertion.ts";
+
+/** An issuer whose word about people is trusted. */
+export interface TrustedIssuer {
+  /** The exact `iss` of the issuer. */
+  issuer: string;
+  /** The tenant that is trusted, if the issuer serves several organizations. */
+  tenant?: string;
+}
+
+/** Prints an issuer as settings and grants do; none has a fragment. */
+export function printIssuer({ issuer, tenant }: TrustedIssuer): string {
+  return tenant === undefined ? issuer : `${issuer}#${tenant}`;
+}
+
+/** Parses the result of {@linkcode printIssuer}. */
+export function parseIssuer(text: string): TrustedIssuer {
+  const [issuer, ...rest] = text.split("#");
+  const tenant = rest.join("#");
+  return tenant === "" ? { issuer } : { issuer, tenant };
+}
 
 /** The prefix of the subjects of clients that act for themselves. */
 export const MACHINE_ID = "client";

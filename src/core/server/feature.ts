@@ -8,6 +8,7 @@
 import type { Context, Hono } from "@hono/hono";
 import type { About } from "../../authoring/about.ts";
 import type { CheckOrigin } from "../auth/doors/origin.ts";
+import type { MakeGrantType } from "../auth/server/grant_type.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { CatalogueFeature } from "../catalogue/compiled_definitions.ts";
 import type { AppEnv } from "../http/client_address.ts";
@@ -48,6 +49,8 @@ export interface Feature {
   routes?(app: Hono<AppEnv>, site: PublicSite): Promise<void>;
   /** Makes the page at `/`. */
   homePage?(site: PublicSite): Promise<HomePage>;
+  /** Makes a grant type of the token endpoint. */
+  grantType?: MakeGrantType;
   /** Methods of MCP besides those of the core. */
   methods?: FeatureMethods;
 }

@@ -63,6 +63,7 @@ export function signInAt(
   const dev = devProviderOf(core, baseUrl);
   const made = signIn({
     auth: config.auth,
+    grantTypes: plan.features.flatMap(({ grantType }) => grantType ?? []),
     log: plan.log.logger("oauth"),
     database,
     sessions: engine.sessions,

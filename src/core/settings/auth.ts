@@ -4,9 +4,8 @@
  *
  * @module
  */
-import type { TrustedIssuer } from "../../features/id_jag/identity_assertion.ts";
 import { isAddressEntry } from "../oauth/allowed_users.ts";
-import { issuerId } from "../oauth/subject.ts";
+import { issuerId, type TrustedIssuer } from "../oauth/subject.ts";
 import type { TokenShape } from "../oauth/credential.ts";
 import { PROVIDER } from "./provider.ts";
 import { CLIENTS } from "./clients.ts";

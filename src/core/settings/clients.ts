@@ -5,7 +5,7 @@
  */
 import type { Client } from "../oauth/client.ts";
 import { parseConfiguredClients } from "../oauth/configured_client.ts";
-import { parseIssuer } from "../../features/id_jag/identity_assertion.ts";
+import { parseIssuer } from "../oauth/subject.ts";
 import { type Settings, settingsOf } from "./setting.ts";
 import {
   ISSUER_URL,

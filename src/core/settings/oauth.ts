@@ -6,11 +6,10 @@
  */
 import type { Client } from "../oauth/client.ts";
 import type { ClientPolicy } from "../oauth/client_policy.ts";
-import type { TrustedIssuer } from "../../features/id_jag/identity_assertion.ts";
 import type { Lifetimes } from "../oauth/lifetimes.ts";
 import type { KnownNames } from "../oauth/list_entry.ts";
 import type { PermissionRule } from "../oauth/permissions.ts";
-import { issuerId, MACHINE_ID } from "../oauth/subject.ts";
+import { issuerId, MACHINE_ID, type TrustedIssuer } from "../oauth/subject.ts";
 import { isForEveryTenant } from "./application.ts";
 import { CLIENTS, parseClients } from "./clients.ts";
 import { parsePeople, type PeopleConfig, readPermissions } from "./people.ts";

@@ -6,14 +6,14 @@
  */
 import { now } from "../../core/clock.ts";
 import { OAuthError } from "../../core/errors.ts";
-import { type Client, clientName } from "../../core/oauth/client.ts";
+import {
+  type Client,
+  clientName,
+  JWT_BEARER_GRANT_TYPE,
+} from "../../core/oauth/client.ts";
 import type { Grant } from "../../core/oauth/grant.ts";
 import { openGrantFor } from "../../core/oauth/new_grant.ts";
-import {
-  checkIdentityAssertion,
-  JWT_BEARER_GRANT_TYPE,
-  printIssuer,
-} from "./identity_assertion.ts";
+import { checkIdentityAssertion } from "./identity_assertion.ts";
 import { invalidGrant, type Parameters } from "../../core/oauth/parameters.ts";
 import { resourceOf } from "../../core/oauth/resource.ts";
 import {
@@ -26,24 +26,43 @@ import {
 import {
   isSubjectOfOther,
   issuerId,
+  printIssuer,
   subjectOf,
+  type TrustedIssuer,
 } from "../../core/oauth/subject.ts";
 import type { IssuedTokens } from "../../core/oauth/token_response.ts";
 import type { Write } from "../../core/kv/transaction.ts";
-import type { VerifyAssertion } from "./assertion_issuers.ts";
+import { assertionVerifier } from "./assertion_issuers.ts";
+import { usualClaims } from "../../core/provider/identity.ts";
+import type { ProviderApplication } from "../../core/settings/application.ts";
+import type { OAuthConfig } from "../../core/settings/oauth.ts";
 import type { AuthServices } from "../../core/auth/services.ts";
+
+/** Finds our application at the provider whose people an issuer vouches for. */
+function applicationOf(
+  { providers }: OAuthConfig,
+  by: TrustedIssuer,
+): Pick<ProviderApplication, "groupsClaim"> {
+  const [only, ...others] = providers;
+  const found = others.length === 0
+    ? only
+    : providers.find(({ id }) => id === issuerId(by));
+  return found && found.config.provider !== "dev" ? found.config : {};
+}
 
 /**
  * Redeems assertions, for scopes that the identity provider and the rules of
  * this server both allow. There is no refresh token: the client asks the
  * identity provider again instead.
  */
-export function assertionGrant(
-  services: AuthServices & { verifyAssertion: VerifyAssertion },
-) {
+export function assertionGrant(services: AuthServices) {
   const { baseUrl, providers, subjectIds, scopes: known, lifetimes } = services;
-  const { verifyAssertion, identityRecheck, effectiveScopes, clock } = services;
+  const { config, identityRecheck, effectiveScopes, clock } = services;
   const { assertions, accessTokens, grants } = services;
+  const verifyAssertion = assertionVerifier(config.assertionIssuers, {
+    memberships: (by) => usualClaims(applicationOf(config, by)),
+    clock,
+  });
   return async function redeem(
     parameters: Parameters,
     client: Client,

@@ -14,7 +14,8 @@ import {
 import type { Identity } from "../../core/caller.ts";
 import { type Clock, now } from "../../core/clock.ts";
 import { OAuthError } from "../../core/errors.ts";
-import { ID_JAG_TYPE, type TrustedIssuer } from "./identity_assertion.ts";
+import { ID_JAG_TYPE } from "./identity_assertion.ts";
+import type { TrustedIssuer } from "../../core/oauth/subject.ts";
 import { invalidGrant } from "../../core/oauth/parameters.ts";
 import { isFaultOfJwt, verifySignedJwt } from "../../core/oauth/signed_jwt.ts";
 import { discovery } from "../../core/provider/discovery.ts";

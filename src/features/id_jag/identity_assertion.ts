@@ -11,38 +11,13 @@ import {
   ASSERTION_MAX_TTL_SECONDS,
   CLOCK_TOLERANCE_SECONDS,
 } from "../../core/oauth/lifetimes.ts";
+import type { TrustedIssuer } from "../../core/oauth/subject.ts";
 import { invalidGrant } from "../../core/oauth/parameters.ts";
 import { checkResources } from "../../core/oauth/resource.ts";
 import { parseScope } from "../../core/oauth/scope.ts";
 
-/** RFC 7523 §2.1. */
-export const JWT_BEARER_GRANT_TYPE =
-  "urn:ietf:params:oauth:grant-type:jwt-bearer";
-
-/** The value in the metadata that announces such assertions. */
-export const ID_JAG_PROFILE = "urn:ietf:params:oauth:grant-profile:id-jag";
-
 /** The `typ` of identity assertions, which no other JWT has. */
 export const ID_JAG_TYPE = "oauth-id-jag+jwt";
-
-export interface TrustedIssuer {
-  /** The exact `iss` of the issuer. */
-  issuer: string;
-  /** The tenant that is trusted, if the issuer serves several organizations. */
-  tenant?: string;
-}
-
-/** Prints an issuer as settings and grants do; none has a fragment. */
-export function printIssuer({ issuer, tenant }: TrustedIssuer): string {
-  return tenant === undefined ? issuer : `${issuer}#${tenant}`;
-}
-
-/** Parses the result of {@linkcode printIssuer}. */
-export function parseIssuer(text: string): TrustedIssuer {
-  const [issuer, ...rest] = text.split("#");
-  const tenant = rest.join("#");
-  return tenant === "" ? { issuer } : { issuer, tenant };
-}
 
 /** The checked claims of an assertion. */
 interface IdentityAssertion {

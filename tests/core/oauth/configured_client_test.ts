@@ -4,7 +4,7 @@ import {
   isMachine,
   parseConfiguredClients,
 } from "../../../src/core/oauth/configured_client.ts";
-import { JWT_BEARER_GRANT_TYPE } from "../../../src/features/id_jag/identity_assertion.ts";
+import { JWT_BEARER_GRANT_TYPE } from "../../../src/core/oauth/client.ts";
 
 const SECRET = "a-secret-of-many-letters";
 /** `printf %s a-secret-of-many-letters | sha256sum` */

@@ -3,7 +3,7 @@
  * their place: none lets anyone in.
  */
 import assert from "node:assert/strict";
-import { JWT_BEARER_GRANT_TYPE } from "../../../src/features/id_jag/identity_assertion.ts";
+import { JWT_BEARER_GRANT_TYPE } from "../../../src/core/oauth/client.ts";
 import { openRegister } from "../../../packages/operate/register.ts";
 import { runCommand } from "../../../packages/operate/run_command.ts";
 import { accountKey } from "../../../src/core/kv/keys.ts";

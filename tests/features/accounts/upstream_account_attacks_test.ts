@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { account, tool } from "../../../src/mod.ts";
 import type { UpstreamAccount } from "../../../src/mod.ts";
 import { now } from "../../../src/core/clock.ts";
-import { JWT_BEARER_GRANT_TYPE } from "../../../src/features/id_jag/identity_assertion.ts";
+import { JWT_BEARER_GRANT_TYPE } from "../../../src/core/oauth/client.ts";
 import { AccountVisitor } from "../../kit/account_visitor.ts";
 import { statusOf, textOf } from "../../kit/answer.ts";
 import { startAssertionProvider } from "../../kit/assertion_provider.ts";

@@ -6,7 +6,7 @@ import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
 import type { ScopeDefinitions } from "../../../src/authoring/scope.ts";
 import { tool } from "../../../src/authoring/tool.ts";
 import { randomId } from "../../../src/core/crypto/crypto.ts";
-import { JWT_BEARER_GRANT_TYPE } from "../../../src/features/id_jag/identity_assertion.ts";
+import { JWT_BEARER_GRANT_TYPE } from "../../../src/core/oauth/client.ts";
 import { FaultyKv } from "../../kit/faulty_kv.ts";
 import {
   type AssertionProvider,
@@ -541,11 +541,23 @@ Deno.test("a token by an assertion ends with its hour, and with the trust in its
   assert.equal((await callWith(server, body.access_token)).status, 401);
 });
 
-Deno.test("POST /token knows no assertions where no issuer is trusted", async () => {
+Deno.test("POST /token knows no assertions where no issuer is trusted, and the metadata names them where one is", async () => {
   await using idp = await startAssertionProvider();
+  const announced = async (server: Awaited<ReturnType<typeof start>>) => {
+    const path = "/.well-known/oauth-authorization-server";
+    const metadata = await (await server.fetch(path)).json();
+    return [
+      metadata.grant_types_supported.includes(JWT_BEARER_GRANT_TYPE),
+      metadata.authorization_grant_profiles_supported,
+    ];
+  };
+  await using trusting = await start(idp);
+  const profile = "urn:ietf:params:oauth:grant-profile:id-jag";
+  assert.deepEqual(await announced(trusting), [true, [profile]]);
   await using server = await start(idp, {
     environment: { OAUTH_ASSERTION_ISSUERS: "" },
   });
   const answer = await ask(server, await idp.assertion(BASE_URL));
   assert.equal(refusal(answer), "400 unsupported_grant_type");
+  assert.deepEqual(await announced(server), [false, undefined]);
 });

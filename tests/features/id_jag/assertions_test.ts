@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { tool } from "../../../src/authoring/tool.ts";
-import { JWT_BEARER_GRANT_TYPE } from "../../../src/features/id_jag/identity_assertion.ts";
+import { JWT_BEARER_GRANT_TYPE } from "../../../src/core/oauth/client.ts";
 import {
   type AssertionProvider,
   type Claims,

@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
-import {
-  checkIdentityAssertion,
-  parseIssuer,
-  printIssuer,
-} from "../../../src/features/id_jag/identity_assertion.ts";
+import { checkIdentityAssertion } from "../../../src/features/id_jag/identity_assertion.ts";
+import { parseIssuer } from "../../../src/core/oauth/subject.ts";
+import { printIssuer } from "../../../src/core/oauth/subject.ts";
 
 const NOW = 1_800_000_000;
 const BASE_URL = "https://tools.example.com";

@@ -7,17 +7,11 @@
  */
 import { type Context, Hono, type MiddlewareHandler } from "@hono/hono";
 import { accountRoutes } from "../../../features/account_page/account.ts";
-import { assertionVerifier } from "../../../features/id_jag/assertion_issuers.ts";
-import { usualClaims } from "../../provider/identity.ts";
-import type { TrustedIssuer } from "../../../features/id_jag/identity_assertion.ts";
 import {
   authorizationServerMetadata,
   protectedResourceMetadataEndpoint,
   serverMetadataPaths,
 } from "./well_known.ts";
-import { issuerId } from "../../oauth/subject.ts";
-import type { ProviderApplication } from "../../settings/application.ts";
-import type { OAuthConfig } from "../../settings/oauth.ts";
 import { CALLBACK_PATH } from "../../settings/providers.ts";
 import { attemptRecorder } from "./attempt_recorder.ts";
 import { authorizeEndpoint } from "./authorize.ts";
@@ -26,6 +20,7 @@ import { providerCallbackEndpoint } from "./provider_callback.ts";
 import type { AppEnv } from "../../http/client_address.ts";
 import { checkDocument } from "../../http/browser.ts";
 import { type ListShown, rateLimit, waiveRate } from "../../http/rate_limit.ts";
+import type { MakeGrantType } from "./grant_type.ts";
 import { registerEndpoint } from "./register.ts";
 import { revokeEndpoint } from "./revoke.ts";
 import { shownCredentials } from "./shown_credentials.ts";
@@ -37,29 +32,14 @@ import {
 import type { AuthConfig } from "../../settings/auth.ts";
 import { HttpError } from "../../errors.ts";
 
-/** Finds our application at the provider whose people an issuer vouches for. */
-function applicationOf(
-  { providers }: OAuthConfig,
-  by: TrustedIssuer,
-): Pick<ProviderApplication, "groupsClaim"> {
-  const [only, ...others] = providers;
-  const found = others.length === 0
-    ? only
-    : providers.find(({ id }) => id === issuerId(by));
-  return found && found.config.provider !== "dev" ? found.config : {};
-}
-
 /** Makes the authorization server of `AUTH_STRATEGY=oauth`. */
-export function authorizationServer(options: AuthorizationServerOptions) {
+export function authorizationServer(
+  options: AuthorizationServerOptions,
+  makeGrantTypes: readonly MakeGrantType[] = [],
+) {
   const services = authorizationServices(options);
-  const { config, baseUrl, clock } = services;
-  const { assertionIssuers } = config;
-  const verifyAssertion = assertionIssuers.length === 0
-    ? undefined
-    : assertionVerifier(assertionIssuers, {
-      memberships: (by) => usualClaims(applicationOf(config, by)),
-      clock,
-    });
+  const { baseUrl } = services;
+  const grantTypes = makeGrantTypes.flatMap((make) => make(services) ?? []);
   const limit = (endpoint: string, perSecond: number, listShown?: ListShown) =>
     rateLimit(services, endpoint, perSecond, listShown);
   const shown = shownCredentials(services);
@@ -81,7 +61,7 @@ export function authorizationServer(options: AuthorizationServerOptions) {
   const recorded = attemptRecorder(services);
 
   const app = new Hono<AppEnv>();
-  const metadata = authorizationServerMetadata(options);
+  const metadata = authorizationServerMetadata(options, grantTypes);
   for (const path of serverMetadataPaths(baseUrl)) {
     app.get(path, (c) => c.json(metadata));
   }
@@ -107,7 +87,7 @@ export function authorizationServer(options: AuthorizationServerOptions) {
   for (const path of [CALLBACK_PATH, `${CALLBACK_PATH}/:provider`]) {
     app.get(path, opened, recorded, returning, providerCallback);
   }
-  const token = tokenEndpoint({ ...services, verifyAssertion });
+  const token = tokenEndpoint(services, grantTypes);
   app.post("/token", recorded, issuing, token);
   app.post("/revoke", issuing, revokeEndpoint(services));
   app.route("/", account.app);
@@ -133,13 +113,18 @@ export type SignIn =
 
 /** Makes the sign-in of a server, whatever its strategy. */
 export function signIn(
-  { auth, ...options }: Omit<AuthorizationServerOptions, "config"> & {
-    auth: AuthConfig;
-  },
+  { auth, grantTypes, ...options }:
+    & Omit<AuthorizationServerOptions, "config">
+    & {
+      auth: AuthConfig;
+      /** The grant types that features add. */
+      grantTypes?: readonly MakeGrantType[];
+    },
 ): SignIn {
   const { baseUrl, serverTitle: title, scopes } = options;
   const { oauth, jwt } = auth;
-  const server = oauth && authorizationServer({ ...options, config: oauth });
+  const server = oauth &&
+    authorizationServer({ ...options, config: oauth }, grantTypes);
   const app = new Hono<AppEnv>();
   app.route("/", server?.app ?? closedServer(auth, baseUrl));
   const others = jwt?.issuers.map(({ issuer }) => issuer) ?? [];

@@ -14,7 +14,6 @@ import {
 } from "../../oauth/client.ts";
 import { shortClientId } from "../../oauth/client_id.ts";
 import { parseCredential } from "../../oauth/credential.ts";
-import { JWT_BEARER_GRANT_TYPE } from "../../../features/id_jag/identity_assertion.ts";
 import type { Parameters } from "../../oauth/parameters.ts";
 import { checkResources } from "../../oauth/resource.ts";
 import {
@@ -27,29 +26,24 @@ import { readParameters } from "../../http/body.ts";
 import { networkOf } from "../../http/client_address.ts";
 import { Buckets, type Rate } from "../../http/buckets.ts";
 import { refuseFor, waiveRate } from "../../http/rate_limit.ts";
-import { assertionGrant } from "../../../features/id_jag/assertion_grant.ts";
 import { authorizationCodeGrant } from "./authorization_code_grant.ts";
 import { clientCredentialsGrant } from "./client_credentials_grant.ts";
 import { refreshTokenGrant } from "./refresh_token_grant.ts";
-import type { VerifyAssertion } from "../../../features/id_jag/assertion_issuers.ts";
+import type { GrantType } from "./grant_type.ts";
 import type { AuthServices } from "../services.ts";
 
 /** The rate of one client's tokens that need no page, in each process. */
 const PER_CLIENT: Rate = { burst: 300, perSecond: 5 };
 
 export function tokenEndpoint(
-  services: AuthServices & {
-    /** Undefined if no identity provider is trusted. */
-    verifyAssertion?: VerifyAssertion;
-  },
+  services: AuthServices,
+  added: readonly GrantType[] = [],
 ): (c: Context) => Promise<Response> {
   const { baseUrl, clients, codes, refreshTokens, clientUses } = services;
-  const { verifyAssertion, clock, log } = services;
+  const { clock, log } = services;
   const redeemCode = authorizationCodeGrant(services);
   const refresh = refreshTokenGrant(services);
   const issueToMachine = clientCredentialsGrant(services);
-  const redeemAssertion = verifyAssertion &&
-    assertionGrant({ ...services, verifyAssertion });
   const withoutPage = new Buckets(PER_CLIENT);
 
   /** Begins to read the presented code or token while the client is found. */
@@ -88,31 +82,27 @@ export function tokenEndpoint(
       case MACHINE_GRANT_TYPE:
         refuseFor(withoutPage.take(client.clientId));
         return await issueToMachine(parameters, client);
-      case JWT_BEARER_GRANT_TYPE: {
-        if (!redeemAssertion) break;
-        // Anyone may name a client that proves nothing.
-        if (isProven) refuseFor(withoutPage.take(client.clientId));
-        const { tokens, grant } = await redeemAssertion(
-          parameters,
-          client,
-          isProven,
-        );
-        log.audit("Signed in by an assertion", {
-          reference: c.get("reference"),
-          clientId: shortClientId(client.clientId),
-          client: grant.clientName,
-          subject: grant.subject,
-          grantId: grant.id,
-        });
-        return tokens;
-      }
     }
-    // Telemetry gets known values only.
-    c.set("grantType", undefined);
-    throw new OAuthError(
-      "unsupported_grant_type",
-      "grant_type must be one of grant_types_supported in the metadata",
-    );
+    const type = added.find(({ name }) => name === grantType);
+    if (!type) {
+      // Telemetry gets known values only.
+      c.set("grantType", undefined);
+      throw new OAuthError(
+        "unsupported_grant_type",
+        "grant_type must be one of grant_types_supported in the metadata",
+      );
+    }
+    // Anyone may name a client that proves nothing.
+    if (isProven) refuseFor(withoutPage.take(client.clientId));
+    const { tokens, grant } = await type.redeem(parameters, client, isProven);
+    log.audit(type.signedIn, {
+      reference: c.get("reference"),
+      clientId: shortClientId(client.clientId),
+      client: grant.clientName,
+      subject: grant.subject,
+      grantId: grant.id,
+    });
+    return tokens;
   }
 
   return async function token(c) {

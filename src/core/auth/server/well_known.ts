@@ -19,11 +19,8 @@ import {
   GRANT_TYPES,
   MACHINE_GRANT_TYPE,
 } from "../../oauth/client.ts";
-import {
-  ID_JAG_PROFILE,
-  JWT_BEARER_GRANT_TYPE,
-} from "../../../features/id_jag/identity_assertion.ts";
 import { OFFLINE_ACCESS } from "../../oauth/scope.ts";
+import type { GrantType } from "./grant_type.ts";
 
 /** Makes the authorization server's metadata; its issuer is the base URL. */
 export function authorizationServerMetadata(
@@ -31,8 +28,8 @@ export function authorizationServerMetadata(
     AuthorizationServerOptions,
     "baseUrl" | "scopes" | "config" | "about"
   >,
+  added: readonly Pick<GrantType, "name" | "metadata">[] = [],
 ): Record<string, unknown> {
-  const hasAssertions = config.assertionIssuers.length > 0;
   return {
     issuer: baseUrl,
     authorization_endpoint: `${baseUrl}/authorize`,
@@ -46,11 +43,9 @@ export function authorizationServerMetadata(
     grant_types_supported: [
       ...GRANT_TYPES,
       ...config.clients.some(isMachine) ? [MACHINE_GRANT_TYPE] : [],
-      ...hasAssertions ? [JWT_BEARER_GRANT_TYPE] : [],
+      ...added.map(({ name }) => name),
     ],
-    // The trusted issuers are not published.
-    ...hasAssertions &&
-      { authorization_grant_profiles_supported: [ID_JAG_PROFILE] },
+    ...Object.assign({}, ...added.map(({ metadata }) => metadata)),
     code_challenge_methods_supported: ["S256"],
     token_endpoint_auth_methods_supported: AUTH_METHODS,
     token_endpoint_auth_signing_alg_values_supported: SIGNATURE_ALGORITHMS,

@@ -145,7 +145,11 @@ Deno.test("under the jwt strategy the resource names someone else's server", asy
   assert.deepEqual(authorization_servers, ["https://login.example.com"]);
 });
 
-function metadataOf(more: Environment = {}, about?: About) {
+function metadataOf(
+  more: Environment = {},
+  about?: About,
+  added?: Parameters<typeof authorizationServerMetadata>[1],
+) {
   const { auth } = parseConfig({
     BASE_URL,
     AUTH_STRATEGY: "oauth",
@@ -159,7 +163,7 @@ function metadataOf(more: Environment = {}, about?: About) {
     scopes: scopesOf(["mail:read"]),
     config: auth.oauth!,
     about,
-  });
+  }, added);
 }
 
 Deno.test("authorizationServerMetadata() advertises what clients look for", () => {
@@ -191,26 +195,22 @@ Deno.test("authorizationServerMetadata() names the grant types that someone here
     grant_types: ["client_credentials"],
     client_secret_sha256: "0".repeat(64),
   }]);
-  const OAUTH_ASSERTION_ISSUERS = "https://idp.example.com";
+  const added = { name: "added", metadata: { profiles_supported: ["one"] } };
   for (
     const [settings, grantType, profile] of [
       [{}],
       [{ OAUTH_CLIENTS }, "client_credentials"],
-      [
-        { OAUTH_ASSERTION_ISSUERS },
-        "urn:ietf:params:oauth:grant-type:jwt-bearer",
-        "urn:ietf:params:oauth:grant-profile:id-jag",
-      ],
+      [{}, "added", "one"],
     ] as [Environment, string?, string?][]
   ) {
-    const metadata = metadataOf(settings);
+    const metadata = metadataOf(settings, undefined, profile ? [added] : []);
     assert.deepEqual(metadata.grant_types_supported, [
       "authorization_code",
       "refresh_token",
       ...grantType ? [grantType] : [],
     ]);
     assert.deepEqual(
-      metadata.authorization_grant_profiles_supported,
+      metadata.profiles_supported,
       profile && [profile],
     );
     assert(!JSON.stringify(metadata).includes("idp.example.com"));

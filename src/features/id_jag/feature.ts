@@ -1,0 +1,31 @@
+/**
+ * Access tokens for the assertions of an organization's identity provider.
+ *
+ * @module
+ * @see draft-ietf-oauth-identity-assertion-authz-grant
+ */
+import { JWT_BEARER_GRANT_TYPE } from "../../core/oauth/client.ts";
+import type { Feature } from "../../core/server/feature.ts";
+import type { assertionGrant } from "./assertion_grant.ts";
+
+/** The value in the metadata that announces such assertions. */
+const ID_JAG_PROFILE = "urn:ietf:params:oauth:grant-profile:id-jag";
+
+export const idJagFeature: Feature = {
+  name: "id_jag",
+  grantType(services) {
+    // The trusted issuers are not published.
+    if (services.config.assertionIssuers.length === 0) return undefined;
+    let redeem: ReturnType<typeof assertionGrant> | undefined;
+    return {
+      name: JWT_BEARER_GRANT_TYPE,
+      metadata: { authorization_grant_profiles_supported: [ID_JAG_PROFILE] },
+      signedIn: "Signed in by an assertion",
+      async redeem(...request) {
+        const { assertionGrant } = await import("./assertion_grant.ts");
+        redeem ??= assertionGrant(services);
+        return await redeem(...request);
+      },
+    };
+  },
+};
