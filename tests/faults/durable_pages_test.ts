@@ -14,6 +14,7 @@ import { connect, startConnected } from "../kit/connected.ts";
 import { kvThrough } from "../kit/kv.ts";
 import { BASE_URL } from "../kit/server.ts";
 import { TASKS } from "../kit/task.ts";
+import { spelled } from "../kit/key_service.ts";
 import { until } from "../kit/wait.ts";
 
 /** Longer than one operation is tried again. */
@@ -31,7 +32,10 @@ const report = tool({
   async run(_input, { ask, needs, step, resourceUpdated }) {
     const question = { message: "Look", url: "https://pay.example.com/" };
     const { action } = await ask({ ...question, until: "done" });
-    const key = await step("read", () => needs.linear.reveal());
+    const key = await step(
+      "read",
+      async () => spelled(await needs.linear.reveal()),
+    );
     await resourceUpdated("https://example.com/report");
     return `${action} ${key}`;
   },
@@ -40,7 +44,7 @@ const report = tool({
 const who = tool({
   name: "who",
   needs: { linear },
-  run: async (_input, { needs }) => await needs.linear.reveal(),
+  run: async (_input, { needs }) => spelled(await needs.linear.reveal()),
 });
 
 /** Makes a handle that fails for a while from an operation on. */
@@ -123,7 +127,7 @@ async function follow(from: number): Promise<boolean> {
     text = result?.content[0].text;
     return status === "completed";
   });
-  assert.equal(text, "accept new-key");
+  assert.equal(text, `accept ${spelled("new-key")}`);
   return place.count >= from;
 }
 

@@ -157,7 +157,7 @@ Deno.test("an access token without accounts reaches no task of a tool that needs
   await using service = new KeyService("ada@acme");
   const linear = service.key();
   const kinds = {
-    plain: { task: true },
+    plain: { task: "required" },
     durable: { task: { durable: true } },
     long: { handOver: 1 / 50 },
   };

@@ -242,13 +242,17 @@ test.inMemory("durable work waits while an app's own sealing does not answer", a
   sealing.answer = FAILURES.throws;
   sealing.asked.unseal = 0;
   time.tick(61);
-  await until(() => sealing.asked.unseal > 1);
-  sealing.answer = undefined;
   const status = async () =>
     await resultOf(
       sender.call("tasks/get", { taskId }, { capabilities: TASKS }),
     );
-  await until(async () => (await status()).status === "completed");
+  await until(() => sealing.asked.unseal > 0);
+  assert.equal((await status()).status, "working");
+  sealing.answer = undefined;
+  await until(async () => {
+    time.tick(60);
+    return (await status()).status === "completed";
+  });
   assert.equal((await status()).result.content[0].text, ADA);
 });
 
