@@ -11,6 +11,8 @@ import type { Issued, World } from "./world.ts";
 const LIFETIME_SECONDS = 60;
 /** A token that was given so lately needs no other. */
 const FRESH_SECONDS = 20;
+/** Clocks that differ by more are not kept by NTP. */
+const MAX_AHEAD_MILLISECONDS = 5000;
 /** The time in which a service learns of an end, also if a process dies. */
 const TOLD_SECONDS = 75;
 
@@ -113,10 +115,16 @@ export class StrictService extends TokenRules {
     const { world } = this;
     const age = world.seconds - at;
     if (age > FRESH_SECONDS || !world.isSound(process, age + 1)) return;
+    // To a process whose clock is ahead, tokens are older than they are.
+    if (world.processes.some(isAhead)) return;
     world.breaks(
       `tokens of the service were refreshed ${
         age.toFixed(1)
       } s after the last, which are good for ${LIFETIME_SECONDS}`,
     );
   }
+}
+
+function isAhead({ aheadMilliseconds }: ServerProcess): boolean {
+  return Math.abs(aheadMilliseconds) > MAX_AHEAD_MILLISECONDS;
 }
