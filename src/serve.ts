@@ -29,8 +29,6 @@ import {
   warnOfCollecting,
 } from "./core/process/environment.ts";
 import { FEATURES } from "./features.ts";
-import { toolViews } from "./features/views/tool_views.ts";
-import { accessOf, clientGuides } from "./features/landing/client_guides.ts";
 import { announce, warnOfSettings } from "./core/process/announcement.ts";
 import { checkDatabase, openKv } from "./core/process/kv.ts";
 import { type Handler, Socket } from "./core/process/socket.ts";
@@ -177,18 +175,18 @@ async function start(plan: Plan, options: ServeOptions): Promise<void> {
     });
   }
   warnOfSettings(config, log);
-  const hasViews = (plan.catalogue.part(toolViews)?.size ?? 0) > 0;
+  const { catalogue, features } = plan;
   const baseUrl = config.baseUrl ?? origin;
+  const site = { config, baseUrl, catalogue, isDevelopment };
+  const told = await Promise.all(
+    features.map(({ announcement }) => announcement?.(site)),
+  );
   announce(config, {
     log,
     baseUrl,
-    guides: clientGuides({
-      title: config.title,
-      baseUrl,
-      access: accessOf(config.auth),
-    }),
+    guides: told.flatMap((it) => it?.guides ?? []),
+    pages: Object.assign({}, ...told.map((it) => it?.pages)),
     isDevelopment: isWatched,
-    showsViews: isDevelopment && hasViews,
   });
   if (config.auth.oauth && !config.deployed) askReadiness(server, origin);
 }

@@ -4,6 +4,7 @@
  * @module
  */
 import type { Feature } from "../../src/core/server/feature.ts";
+import { toolViews } from "../../src/features/views/tool_views.ts";
 
 export const developmentFeature: Feature = {
   name: "development",
@@ -11,5 +12,10 @@ export const developmentFeature: Feature = {
     if (!site.isDevelopment) return;
     const { viewHostRoutes } = await import("./routes.ts");
     app.route("/", viewHostRoutes(site));
+  },
+  announcement({ catalogue, baseUrl, isDevelopment }) {
+    const hasViews = (catalogue.part(toolViews)?.size ?? 0) > 0;
+    const pages = { views: `${baseUrl}/views` };
+    return Promise.resolve(isDevelopment && hasViews ? { pages } : {});
   },
 };

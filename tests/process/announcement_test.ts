@@ -16,10 +16,8 @@ function callbacksWith(environment: Record<string, string>): unknown {
   });
   announce(config, {
     log: logger,
-    guides: [],
     baseUrl,
     isDevelopment: false,
-    showsViews: false,
   });
   return events[0].properties.callbacks;
 }
@@ -45,4 +43,21 @@ Deno.test("announce() lists what exactly is to be registered at each of several 
   );
   const only = callbacksWith({ OAUTH_PROVIDER: "github", ...named("") });
   assert.equal(only, undefined);
+});
+
+Deno.test("announce() logs what features say: lines to connect, and pages", () => {
+  const { logger, events } = recordLog();
+  announce(parseConfig({ BASE_URL: baseUrl }), {
+    log: logger,
+    baseUrl,
+    guides: [
+      { client: "One", how: "Run this", line: "one add tools" },
+      { client: "Other", how: "No command", line: baseUrl },
+    ],
+    pages: { views: `${baseUrl}/views` },
+    isDevelopment: false,
+  });
+  const { connect, views } = events[0].properties;
+  assert.deepEqual(connect, ["one add tools"]);
+  assert.equal(views, `${baseUrl}/views`);
 });

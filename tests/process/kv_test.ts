@@ -67,10 +67,8 @@ for (const address of WRONG) {
           warnOfSettings(config, logger);
           announce(config, {
             log: logger,
-            guides: [],
             baseUrl: "http://localhost:3000",
             isDevelopment: false,
-            showsViews: false,
           });
         } catch (error) {
           assert(error instanceof ConfigError);

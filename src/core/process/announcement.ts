@@ -10,6 +10,7 @@ import { printDatabase } from "../settings/server.ts";
 import { ANNOUNCED } from "../settings/table.ts";
 import type { Logger } from "../log/log.ts";
 import { isLoopback } from "../net/url.ts";
+import type { Announcement, Guide } from "../server/feature.ts";
 
 /** Warns of settings that work but are probably not wanted. */
 export function warnOfSettings(
@@ -41,25 +42,14 @@ export function warnOfSettings(
   }
 }
 
-/** An instruction for connecting one client. */
-export interface Guide {
-  client: string;
-  how: string;
-  /** A line to copy. */
-  line?: string;
-}
-
 /** Prints the address of the server and how to connect a client. */
 export function announce(
   { title, auth, kvPath }: Config,
-  { log, baseUrl, guides, isDevelopment, showsViews }: {
+  { log, baseUrl, guides = [], pages = {}, isDevelopment }: Announcement & {
     log: Logger;
     baseUrl: string;
-    guides: readonly Guide[];
     /** True in `deno task dev`. */
     isDevelopment: boolean;
-    /** True if there are views to show, and a page that shows them. */
-    showsViews: boolean;
   },
 ): void {
   const url = `${baseUrl}/mcp`;
@@ -70,13 +60,12 @@ export function announce(
     const database = kvPath === undefined
       ? "Deno's default for this folder"
       : printDatabase(kvPath);
-    const views = showsViews ? `${baseUrl}/views` : undefined;
     const exactly = callbacks.map(({ address }) => address);
     return log.info("Listening", {
       url,
       connect,
       database,
-      views,
+      ...pages,
       callbacks: exactly.length > 0 ? exactly : undefined,
     });
   }
@@ -87,11 +76,14 @@ export function announce(
     ...isDevelopment
       ? [["Try it", "deno task list, then deno task call NAME key=value"]]
       : [],
-    ...showsViews ? [["Views", `${baseUrl}/views`]] : [],
+    ...Object.entries(pages).map(([name, address]) => [
+      name[0].toUpperCase() + name.slice(1),
+      address,
+    ]),
     ...commands.filter(({ client }) => client !== "Other")
       .map(({ client, line }) => [client, line]),
     ...cloudRows(guides),
-    ["Any other", `open ${baseUrl} in a browser`],
+    ...guides.length > 0 ? [["Any other", `open ${baseUrl} in a browser`]] : [],
     ...callbacks.map(({ key, address }) => [
       `Callback at ${key}`,
       `register exactly ${address}`,

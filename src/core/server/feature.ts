@@ -36,6 +36,21 @@ export type HomePage = (
   options?: { status?: number; notice?: string },
 ) => Response;
 
+/** An instruction for connecting one client. */
+export interface Guide {
+  client: string;
+  how: string;
+  /** A line to copy. */
+  line?: string;
+}
+
+/** The words for who starts a server. */
+export interface Announcement {
+  guides?: readonly Guide[];
+  /** The addresses of pages by their names. */
+  pages?: Readonly<Record<string, string>>;
+}
+
 /**
  * Everything that one feature adds. Pages and other things that no call needs
  * are loaded by the functions that add them.
@@ -49,6 +64,10 @@ export interface Feature {
   routes?(app: Hono<AppEnv>, site: PublicSite): Promise<void>;
   /** Makes the page at `/`. */
   homePage?(site: PublicSite): Promise<HomePage>;
+  /** Makes its words for who starts the server. */
+  announcement?(
+    site: Omit<PublicSite, "about" | "checkOrigin" | "stopping">,
+  ): Promise<Announcement>;
   /** Makes a grant type of the token endpoint. */
   grantType?: MakeGrantType;
   /** Methods of MCP besides those of the core. */

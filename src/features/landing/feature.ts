@@ -11,4 +11,9 @@ export const landingFeature: Feature = {
     const { homePage } = await import("./landing_page.tsx");
     return homePage(site);
   },
+  async announcement({ config, baseUrl }) {
+    const { accessOf, clientGuides } = await import("./client_guides.ts");
+    const access = accessOf(config.auth);
+    return { guides: clientGuides({ title: config.title, baseUrl, access }) };
+  },
 };
