@@ -128,6 +128,7 @@ export type { About } from "./authoring/about.ts";
 export type { Around, ToolCall } from "./authoring/around.ts";
 export type {
   Authenticated,
+  BoundedRequest,
   Caller,
   Identity,
   Upstream,

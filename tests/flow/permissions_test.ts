@@ -287,7 +287,7 @@ Deno.test("scopes that wait for a step-up are asked for when they are needed", a
   const browser = browserOf(server);
   const page = await browser.open(client.authorizationUrl());
   assert.match(page.text, /Read everything/);
-  assert.match(page.text, /Opens read/);
+  assert.match(page.text, /Opens <bdi>read/);
   assert.doesNotMatch(page.text, /Change everything/);
   const { access_token, scope } = await client.connect({ browser });
   assert.equal(scope, "read write");

@@ -57,6 +57,7 @@ const TYPES = [
   "Authenticated",
   "BodyBounds",
   "BoundedRequest",
+  "BoundedRequest",
   "CallToolResult",
   "Caller",
   "ChangingList",
