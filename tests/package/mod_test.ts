@@ -57,7 +57,6 @@ const TYPES = [
   "Authenticated",
   "BodyBounds",
   "BoundedRequest",
-  "BoundedRequest",
   "CallToolResult",
   "Caller",
   "ChangingList",
