@@ -6,7 +6,7 @@
  */
 import { durableOf } from "../../src/authoring/durable.ts";
 import * as kinds from "../../src/authoring/options.ts";
-import { now, pause } from "../../src/core/clock.ts";
+import { pause } from "../../src/core/clock.ts";
 import { Database } from "../../src/core/kv/database.ts";
 import { endsStep } from "../../src/features/work/steps.ts";
 import { isAsking } from "../../src/features/work/task_record.ts";
@@ -162,16 +162,16 @@ export class TestCluster implements AsyncDisposable {
     for (;;) {
       const rest = await this.#rest();
       const all = await wakes.all(MAX_WAKES);
-      const wake = all.find(({ dueSeconds }) => dueSeconds <= now(() => last));
+      const wake = all.find(({ dueSeconds }) => dueSeconds * 1000 <= last);
       // A wake that no one takes up does not stop the time.
       const isNew = wake !== undefined && nameOf(wake) !== before;
       before = wake && nameOf(wake);
       const next = Math.min(rest, isNew ? wake.dueSeconds : Infinity);
-      const isLast = next > now(() => last);
+      const isLast = next * 1000 > last;
       await this.#jump(
         isLast
           ? untilMilliseconds - this.#aheadMilliseconds
-          : next * 1000 - clock(),
+          : Math.ceil(next * 1000) - clock(),
       );
       if (isLast) break;
     }

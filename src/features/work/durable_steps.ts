@@ -176,10 +176,10 @@ export class DurableSteps implements DurableContext {
   }
 
   #endOf(id: string, until: number | Date): number {
-    const { now, claim: { expiresAt } } = this.#run;
+    const { parking, claim: { expiresAt } } = this.#run;
     const end = until instanceof Date
-      ? Math.ceil(until.getTime() / 1000)
-      : now() + Math.ceil(until);
+      ? until.getTime() / 1000
+      : parking.after(until);
     if (end < expiresAt) return end;
     throw new RangeError(
       `${titled(`sleep:${id}`)} must be a number of seconds or a Date, and ` +

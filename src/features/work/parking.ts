@@ -23,7 +23,10 @@ export class Parked extends Error {
 
 /** A wait that needs no process. */
 interface Waiting {
-  /** The end in epoch seconds; undefined if only an answer ends the wait. */
+  /**
+   * The end in epoch seconds, to the millisecond; undefined if only an answer
+   * ends the wait.
+   */
   until?: number;
   question?: string;
   /** The key of the record of a wait, whose answer ends this one. */
@@ -46,7 +49,7 @@ export interface ParkingOptions {
   signal: AbortSignal;
   /** The time at which the run got as far as it is, in epoch seconds. */
   startedAt: number;
-  /** Epoch seconds. */
+  /** Epoch seconds, to the millisecond. */
   now(): number;
   /**
    * Gives up the claim, so that any process can go on with the run later. The
@@ -80,9 +83,14 @@ export class Parking {
     return this.#isReleased;
   }
 
-  /** Epoch seconds. */
+  /** Epoch seconds, to the millisecond. */
   now(): number {
     return this.options.now();
+  }
+
+  /** Returns the time that comes so many seconds after now, as a clock tells it. */
+  after(seconds: number): number {
+    return Math.round((this.now() + seconds) * 1000) / 1000;
   }
 
   /**
@@ -206,7 +214,7 @@ export class Parking {
   #leave(park: NonNullable<ParkingOptions["park"]>): void {
     const { now, interrupt, signal } = this.options;
     const waiting: Waiting[] = this.#isReleased
-      ? [{ until: now() }]
+      ? [{ until: Math.floor(now()) }]
       : [...this.#waiting];
     const untils = waiting.flatMap(({ until }) => until ?? []);
     park({

@@ -42,7 +42,7 @@ export class StepExecutor {
     run: StepFunction<T>,
     { retries, isRepeatable }: Repetition,
   ): Promise<T> {
-    const { journal, journal: { run: { claim, now, signal, parking } } } = this;
+    const { journal, journal: { run: { claim, signal, parking } } } = this;
     const usesOnce = entry.known?.usesOnce === true;
     isRepeatable ||= usesOnce;
     let attempts = await this.#attemptsBefore(entry, { retries, isRepeatable });
@@ -73,7 +73,9 @@ export class StepExecutor {
           return await this.#fail(entry, attempt, thrown);
         }
         const told = printThrown(thrown);
-        const until = now() + Math.min(2 ** (attempts - 1), MAX_PAUSE_SECONDS);
+        const until = parking.after(
+          Math.min(2 ** (attempts - 1), MAX_PAUSE_SECONDS),
+        );
         await journal.save(entry, {
           ...attempt,
           error: told,

@@ -64,7 +64,6 @@ export class TaskExecution {
   ) {
     const { tasks, runs, database, waits } = parts;
     const claim = this.claim = durable?.claim;
-    const now = () => database.now();
     const { signal } = this;
     const interrupt = (reason: unknown) =>
       this.channel.authorCode.interrupt(reason);
@@ -79,10 +78,12 @@ export class TaskExecution {
     });
     const parking = this.parking = new Parking({
       signal,
-      now,
+      now() {
+        return database.clock() / 1000;
+      },
       interrupt,
       stop: () => this.fire(STOPPING),
-      startedAt: durable ? progressOf(durable) : now(),
+      startedAt: durable ? progressOf(durable) : database.now(),
       park: claim && (async ({ dueSeconds, questions, waits, waitsFor }) => {
         // The next run does not send the same progress again.
         await this.channel.status.write();
@@ -95,7 +96,7 @@ export class TaskExecution {
         claim: durable.claim,
         parking,
         signal,
-        now,
+        now: () => database.now(),
         interrupt,
         store: (step) => this.#store(durable.claim, step),
         isAllowed: () => this.#watch.isAllowed(),

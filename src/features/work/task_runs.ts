@@ -237,7 +237,7 @@ export function taskRunStore(
             setWake(transaction, { address, taskId, dueSeconds, expiresAt });
           }
           setWait(transaction, task, {
-            sleepsUntil: dueSeconds,
+            sleepsUntil: dueSeconds && Math.ceil(dueSeconds),
             waitsFor: shortMessage(waitsFor),
           });
         });

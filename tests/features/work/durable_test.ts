@@ -4,10 +4,11 @@ import * as z from "zod";
 import { service } from "../../../src/authoring/service.ts";
 import { tool } from "../../../src/authoring/tool.ts";
 import { Database } from "../../../src/core/kv/database.ts";
+import { wakeStore } from "../../../src/features/work/wakes.ts";
 import { stepFailureStore } from "../../../src/features/work/step_failures.ts";
 import { resultOf, textOf } from "../../kit/answer.ts";
 import { test } from "../../kit/databases.ts";
-import { MovedTime } from "../../kit/fake_time.ts";
+import { FakeTime, MovedTime } from "../../kit/fake_time.ts";
 import { recordLog, silentLogger } from "../../kit/log.ts";
 import {
   type ServerOptions,
@@ -47,6 +48,47 @@ Deno.test("a durable tool gives its result to clients with tasks and without", a
     await textOf(server.call("tools/call", { name: "add", ...call })),
     "3",
   );
+});
+
+Deno.test("a sleep, and the pause before another try, are not a part of a second short", async () => {
+  using time = new FakeTime();
+  // The last tenth of a second.
+  time.tick(1.9 - Date.now() % 1000 / 1000);
+  using kv = await Deno.openKv(":memory:");
+  const began: Record<string, number> = {};
+  const nap = tool({
+    name: "nap",
+    task: durable,
+    async run(_input, { step, sleep }) {
+      await step("a", () => void (began.sleep ??= Date.now()));
+      await sleep("b", 10);
+      const end = Date.now();
+      await step("c", () => {
+        if (!began.pause) {
+          began.pause = Date.now();
+          throw new Error("again");
+        }
+        return Date.now() - began.pause;
+      }, { retries: 1 });
+      return `${end - began.sleep} ${Date.now() - began.pause}`;
+    },
+  });
+  await using server = await startServer({ tools: [nap], kv });
+  const taskId = await beginTask(server, "nap");
+  const wakes = wakeStore(new Database(kv));
+  await until(async () =>
+    (await wakes.all(10)).some(({ dueSeconds }) =>
+      dueSeconds * 1000 === began.sleep + 10_000
+    )
+  );
+  time.tick(10);
+  void server.app.wake();
+  await until(() => began.pause !== undefined);
+  time.tick(0.999);
+  await readTask(server, taskId);
+  time.tick(0.001);
+  const { result } = await reached(server, taskId, "completed");
+  assert.equal(result.content[0].text, "10000 1000");
 });
 
 /** Two servers on one database, as two processes are; the first may stop. */
