@@ -46,7 +46,7 @@ export class Listener {
     options: ConnectionOptions,
     channel: string,
     private readonly presence: string,
-    private readonly checkMilliseconds = CHECK_MILLISECONDS,
+    private readonly checkMilliseconds: number = CHECK_MILLISECONDS,
   ) {
     this.#ear = new Ear(
       options,
