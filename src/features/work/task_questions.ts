@@ -25,6 +25,23 @@ import {
 /** The most characters of a question in a record, which may have several. */
 const MAX_QUESTION_CHARACTERS = 1000;
 
+/**
+ * The most characters of all open questions in a record, as JSON. A value has
+ * 64 KiB, of two bytes a character at most.
+ */
+const MAX_OPEN_CHARACTERS = 24_000;
+
+/** True if a task's record has room for one more question. */
+function hasRoomFor(
+  { questions }: Pick<TaskRecord, "questions">,
+  key: string,
+  ref: TextRef,
+): boolean {
+  if (Object.keys(questions).length === 0) return true;
+  const { length } = JSON.stringify({ ...questions, [key]: ref });
+  return length <= MAX_OPEN_CHARACTERS;
+}
+
 interface AnswerRecord extends Expiring {
   ref: TextRef;
 }
@@ -61,7 +78,10 @@ export function taskQuestions(database: Database) {
   }
 
   return {
-    /** Opens a question and waits for its answer. */
+    /**
+     * Opens a question and waits for its answer. Where many are open, it is
+     * opened once others have theirs.
+     */
     async ask(
       taskId: string,
       key: string,
@@ -81,20 +101,33 @@ export function taskQuestions(database: Database) {
       // An earlier try may have stored the question too.
       let mayBeAnswered = keep !== undefined;
       let isAsked = false;
-      await persist(
-        () =>
-          changeTask(database, taskId, async ({ questions }) => {
-            isAsked = isSameText(questions[key], ref);
-            if (Object.hasOwn(questions, key)) return;
-            if (mayBeAnswered && await database.find(answerKey)) return;
-            isAsked = mayBeAnswered = true;
-            return {
-              status: "input_required",
-              questions: { ...questions, [key]: ref },
-            };
-          }),
-        { signal },
-      );
+      for (let hasRoom = true;;) {
+        await persist(
+          () =>
+            changeTask(database, taskId, async (task) => {
+              const { questions } = task;
+              hasRoom = true;
+              isAsked = isSameText(questions[key], ref);
+              if (Object.hasOwn(questions, key)) return;
+              if (mayBeAnswered && await database.find(answerKey)) return;
+              hasRoom = hasRoomFor(task, key, ref);
+              if (!hasRoom) return;
+              isAsked = mayBeAnswered = true;
+              return {
+                status: "input_required",
+                questions: { ...questions, [key]: ref },
+              };
+            }),
+          { signal },
+        );
+        if (hasRoom) break;
+        hasRoom = true;
+        await database.waitFor<TaskRecord>(
+          taskKey(taskId),
+          (task) => task === undefined || hasRoomFor(task, key, ref),
+          signal,
+        );
+      }
       // An earlier run has asked the question.
       if (!isAsked) await deleteText(database, ref);
       // The answer of durable work stays here until it is stored.

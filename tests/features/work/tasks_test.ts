@@ -42,6 +42,39 @@ test.inMemory("ask() has room for many long questions at once", async ({ kv }) =
   assert.deepEqual(await Promise.all(asked), keys.map((k) => ({ k })));
 });
 
+test.onDatabases("ask() opens more long questions than the record has room for once others have their answers", async ({ kv, other }) => {
+  const tasks = await tasksOf(kv);
+  const { signal } = new AbortController();
+  const keys = Array.from({ length: 60 }, (_, i) => `question-${i}`);
+  const asked = Promise.all(
+    keys.map((key) =>
+      tasks.ask("t", key, question("问".repeat(900)), { signal })
+    ),
+  );
+  const reader = taskStore(new Database(other));
+  let isOver = false;
+  asked.finally(() => isOver = true).catch(() => {});
+  const count = async () =>
+    Object.keys((await reader.find("t", "someone"))?.inputRequests ?? {})
+      .length;
+  // All that have room are open.
+  for (let before = -1, same = 0; same < 50 && !isOver;) {
+    const now = await count();
+    same = now > 0 && now === before ? same + 1 : 0;
+    before = now;
+  }
+  let answered = 0;
+  while (!isOver) {
+    const task = await reader.find("t", "someone");
+    const open = Object.keys(task?.inputRequests ?? {});
+    assert(open.length < 30, `${open.length} are open`);
+    answered += open.length;
+    await reader.answer("t", Object.fromEntries(open.map((k) => [k, { k }])));
+  }
+  assert.deepEqual(await asked, keys.map((k) => ({ k })));
+  assert.equal(answered, keys.length);
+});
+
 test.inMemory("ask() asks once, although it hears of the answer before it hears that it asked", async ({ kv }) => {
   const tasks = await tasksOf(kv);
   let isLost = false;
