@@ -9,7 +9,11 @@ import {
   MAX_BEGINNING_CHARACTERS,
   type RunBeginning,
 } from "../../../src/features/work/run_record.ts";
-import { taskKey, tasksOfKey } from "../../../src/core/kv/keys.ts";
+import {
+  taskKey,
+  taskLeaseKey,
+  tasksOfKey,
+} from "../../../src/core/kv/keys.ts";
 import {
   type Taking,
   taskRunStore,
@@ -140,7 +144,7 @@ test.onDatabases("a parked run tells its client of its rest, until it is taken",
   const tasks = taskStore(new Database(kv));
   const claim = await beginOn(kv);
   const { updatedMilliseconds: begun } = (await tasks.find("t", BINDING))!;
-  const sleepsUntil = Date.now() / 1000 + 3600;
+  const sleepsUntil = Math.floor(Date.now() / 1000) + 3600;
   const waitsFor = "the payment";
   await runsOn(kv).park(claim, sleepsUntil, [], { waitsFor });
   const asleep = (await tasks.find("t", BINDING))!;
@@ -245,6 +249,33 @@ test.inMemory("take() takes no run while the database was away from who looks", 
   assert.deepEqual(await take(), { because: "watched" });
   steady.tick(1);
   claimOf(await take());
+});
+
+test.inMemory("take() watches a run anew that was taken before, though no lease is left again", async ({ kv }) => {
+  using time = new FakeTime();
+  await beginOn(kv);
+  const runs = taskRunStore(new Database(kv));
+  for (let deaths = 1; deaths <= 2; deaths++) {
+    await kv.delete(taskLeaseKey("t"));
+    time.tick(30);
+    const [wake] = await wakesOf(kv);
+    assert.deepEqual(await runs.take(wake, none), { because: "watched" });
+    time.tick(10);
+    assert.equal(claimOf(await runs.take(wake, none)).run.deaths, deaths);
+  }
+});
+
+test.onDatabases("park() of a run that another process takes at that moment leaves it there", async ({ kv, other }) => {
+  using time = new FakeTime();
+  const claim = await beginOn(kv);
+  time.tick(30);
+  const [wake] = await wakesOf(kv);
+  let taken: Claim | undefined;
+  const slow = overtaken(kv, async () => {
+    taken = claimOf(await runsOn(other).take(wake, none));
+  });
+  assert.equal(await runsOn(slow).park(claim, undefined, []), "lost");
+  assert(await stepStore(new Database(kv)).save(taken!, stepOf("step:a")));
 });
 
 test.inMemory("take() counts the processes that died without a step", async ({ kv }) => {
