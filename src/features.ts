@@ -5,6 +5,7 @@
  * @module
  */
 import type { Feature } from "./core/server/feature.ts";
+import { accountPageFeature } from "./features/account_page/feature.ts";
 import { discoveryFeature } from "./features/discovery/feature.ts";
 import { idJagFeature } from "./features/id_jag/feature.ts";
 import { landingFeature } from "./features/landing/feature.ts";
@@ -21,4 +22,11 @@ export const FEATURES: readonly Feature[] = [
   skillsFeature,
   idJagFeature,
   workFeature,
+  accountPageFeature([
+    () => import("./features/accounts/on_account_page.ts"),
+    () => import("./features/ledger/on_account_page.ts"),
+    () => import("./features/work/on_account_page.ts"),
+    () => import("./features/questions/on_account_page.ts"),
+    () => import("./features/operators/on_account_page.ts"),
+  ]),
 ];

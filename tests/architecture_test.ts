@@ -393,6 +393,7 @@ const STARTED = [
   "core/settings",
   "core/store",
   "core/telemetry",
+  "features/account_page",
   "features/accounts",
   "features/discovery",
   "features/id_jag",

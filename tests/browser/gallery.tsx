@@ -67,7 +67,7 @@ import {
   WaitPage,
   WaitSignInPage,
 } from "../../src/features/questions/wait_page.tsx";
-import { WaitingSection } from "../../src/features/questions/waiting_section.tsx";
+import { WaitingSection } from "../../src/features/account_page/waiting_section.tsx";
 import {
   WorkPage,
   type WorkPageProps,

@@ -219,3 +219,10 @@ export function shownMessage(
   const plain = message.toWellFormed().replaceAll(UNSEEN, "");
   return plain.length <= most ? plain : `${plain.slice(0, most)}…`;
 }
+
+/** A tool, or other words if it is unknown. */
+export function ToolOfWork({ tool, toolTitle }: Partial<ToolInWords>) {
+  return tool === undefined
+    ? <>A tool</>
+    : <ToolTitle tool={tool} toolTitle={toolTitle} />;
+}

@@ -59,11 +59,14 @@ export async function createApp(
     checkOrigin: engine.checkOrigin,
     stopping: stopping.signal,
   };
+  const pages = plan.features.map(({ signedInPages }) => signedInPages)
+    .find((load) => load !== undefined);
   const home = await plan.features.map(({ homePage }) => homePage)
     .find((make) => make !== undefined)?.(shown);
   const { app: signIn, providers = [], upstream, exchange, close } = signInAt(
     core,
     baseUrl,
+    await pages?.(),
   );
   const app = new Hono<AppEnv>();
   const owner = { isAuthors: (_: Context<AppEnv>) => false };

@@ -9,6 +9,7 @@ import type { Context, Hono } from "@hono/hono";
 import type { About } from "../../authoring/about.ts";
 import type { CheckOrigin } from "../auth/doors/origin.ts";
 import type { MakeGrantType } from "../auth/server/grant_type.ts";
+import type { MakeSignedInPages } from "../auth/server/signed_in_pages.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { CatalogueFeature } from "../catalogue/compiled_definitions.ts";
 import type { AppEnv } from "../http/client_address.ts";
@@ -70,6 +71,8 @@ export interface Feature {
   ): Promise<Announcement>;
   /** Makes a grant type of the token endpoint. */
   grantType?: MakeGrantType;
+  /** Loads pages behind a sign-in of their own. */
+  signedInPages?(): Promise<MakeSignedInPages>;
   /** Methods of MCP besides those of the core. */
   methods?: FeatureMethods;
 }

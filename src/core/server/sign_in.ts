@@ -8,6 +8,7 @@ import { createProvider } from "../provider/create_provider.ts";
 import { type DevProvider, devProvider } from "../provider/dev/dev_provider.ts";
 import { callbackAt } from "../settings/providers.ts";
 import { type SignIn, signIn } from "../auth/server/authorization_server.ts";
+import type { MakeSignedInPages } from "../auth/server/signed_in_pages.ts";
 import type { AccountNeeds, AccountService } from "../../authoring/account.ts";
 import type { Described } from "../../authoring/context.ts";
 import { isConnectable } from "../../features/accounts/account_needs.ts";
@@ -57,12 +58,14 @@ export function signInAt(
     "plan" | "given" | "database" | "engine" | "revoke"
   >,
   baseUrl: string,
+  pages?: MakeSignedInPages,
 ): SignIn {
   const { plan, given, database, engine } = core;
   const { config, scopes, permissions, options, catalogue } = plan;
   const dev = devProviderOf(core, baseUrl);
   const made = signIn({
     auth: config.auth,
+    pages,
     grantTypes: plan.features.flatMap(({ grantType }) => grantType ?? []),
     log: plan.log.logger("oauth"),
     database,

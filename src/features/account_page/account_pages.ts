@@ -5,7 +5,7 @@
  *
  * @module
  */
-import type { Context } from "@hono/hono";
+import type { Context, Hono, MiddlewareHandler } from "@hono/hono";
 import type { Child } from "@hono/hono/jsx";
 import { HttpError } from "../../core/errors.ts";
 import { personName } from "../../core/oauth/person.ts";
@@ -15,6 +15,8 @@ import { page } from "../../core/pages/respond.ts";
 import type { AuthServices } from "../../core/auth/services.ts";
 import type { SignedIn } from "./signed_in.ts";
 import { readNotice } from "./notices.ts";
+import type { AppEnv } from "../../core/http/client_address.ts";
+import type { WaitInWords } from "./waiting_section.tsx";
 import { now } from "../../core/clock.ts";
 import { mintCsrf } from "../../core/http/browser.ts";
 import { Buckets, type Rate } from "../../core/http/buckets.ts";
@@ -110,11 +112,31 @@ export interface AccountPart extends PartLink {
   show(visit: AccountVisit): Promise<Child>;
 }
 
+/** The addition of another feature to the account page. */
+export interface AccountAddition {
+  /** Makes its parts, in the order of the navigation. */
+  parts?(services: AuthServices): readonly AccountPart[];
+  /** Adds its routes besides the pages of its parts. */
+  routes?(
+    app: Hono<AppEnv>,
+    services: PlacedServices,
+    rated: MiddlewareHandler,
+  ): void;
+  /** Lists what waits for a person. */
+  waiting?(
+    session: AccountVisit["session"],
+    services: AuthServices,
+  ): Promise<WaitInWords[]>;
+}
+
+/** The services of the endpoints that lead back to a place. */
+export type PlacedServices = AuthServices & { places: AccountPlaces };
+
 /** The rate at which one person opens pages: some read all of their data. */
 const PAGES: Rate = { burst: 60, perSecond: 1 };
 
 export function accountPages(
-  services: AuthServices & { places: AccountPlaces },
+  services: PlacedServices,
   parts: readonly AccountPart[],
 ): (part: AccountPart) => (c: Context) => Promise<Response> {
   const { frame, providers, signedIn, places, clock } = services;

@@ -15,16 +15,21 @@ import {
   ConnectionsSection,
 } from "./connections_section.tsx";
 import type { ToolInWords } from "../../core/pages/names.tsx";
-import { WaitingSection } from "../questions/waiting_section.tsx";
-import type { AccountPart, AccountVisit } from "./account_pages.ts";
+import { WaitingSection } from "./waiting_section.tsx";
+import type {
+  AccountAddition,
+  AccountPart,
+  AccountVisit,
+} from "./account_pages.ts";
 import type { AuthServices } from "../../core/auth/services.ts";
-import { askedInWords } from "../work/task_question_pages.ts";
 import { clientInWords } from "./client_words.ts";
-import { waitsInWords } from "../questions/wait_pages.ts";
 import { now } from "../../core/clock.ts";
 import type { SessionCounts } from "../../core/store/sessions.ts";
 
-export function connectionsPart(services: AuthServices): AccountPart {
+export function connectionsPart(
+  services: AuthServices,
+  additions: readonly AccountAddition[],
+): AccountPart {
   const { baseUrl, lifetimes } = services;
   return {
     name: "",
@@ -39,8 +44,7 @@ export function connectionsPart(services: AuthServices): AccountPart {
       counts.begin(bindingAt(baseUrl, subject));
       const [{ own, most }, ...waiting] = await Promise.all([
         ownGrants(subject, services),
-        waitsInWords(subject, services),
-        askedInWords(session, services),
+        ...additions.map(({ waiting }) => waiting?.(session, services) ?? []),
       ]);
       const waits = waiting.flat()
         .toSorted((one, other) => other.createdAt - one.createdAt);

@@ -16,7 +16,7 @@ import {
   WaitPage,
   WaitSignInPage,
 } from "./wait_page.tsx";
-import type { WaitInWords } from "./waiting_section.tsx";
+import type { WaitInWords } from "../account_page/waiting_section.tsx";
 import type { AccountRecord, BegunAccount } from "../accounts/accounts.ts";
 import type { AccountVault } from "../accounts/account_vault.ts";
 import { findBegun, ofService } from "../accounts/begun_account.ts";

@@ -12,7 +12,7 @@ import type { JsonObject } from "../../core/json.ts";
 import type { Parameters } from "../../core/oauth/parameters.ts";
 import { displayName } from "../../core/pages/names.tsx";
 import type { QuestionInWords } from "../questions/question_form.tsx";
-import type { WaitInWords } from "../questions/waiting_section.tsx";
+import type { WaitInWords } from "../account_page/waiting_section.tsx";
 import {
   contentOfForm,
   FormEntryError,

@@ -11,13 +11,8 @@ import {
   type QuestionInWords,
   QuestionItem,
 } from "../questions/question_form.tsx";
-import { shownMessage } from "../../core/pages/names.tsx";
-import {
-  AskedBy,
-  ToolOfWork,
-  type WorkInWords,
-  WorkStateBadge,
-} from "./work_section.tsx";
+import { shownMessage, ToolOfWork } from "../../core/pages/names.tsx";
+import { AskedBy, type WorkInWords, WorkStateBadge } from "./work_section.tsx";
 import { type StepInWords, WorkSteps } from "./work_steps.tsx";
 
 /** The contents of the page. Times are epoch seconds. */

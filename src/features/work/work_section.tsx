@@ -8,7 +8,7 @@ import { TASK_SECONDS } from "./task_record.ts";
 import {
   ClientName,
   type ToolInWords,
-  ToolTitle,
+  ToolOfWork,
 } from "../../core/pages/names.tsx";
 import type { FormPage } from "../../core/pages/layout.tsx";
 import { Table } from "../../core/pages/table.tsx";
@@ -54,13 +54,6 @@ export interface WorkInWords extends WorkStateInWords, Partial<ToolInWords> {
   /** The client's name; absent if its connection is gone. */
   client?: string;
   createdAt: number;
-}
-
-/** The tool of a task, or other words if it is unknown. */
-export function ToolOfWork({ tool, toolTitle }: Partial<ToolInWords>) {
-  return tool === undefined
-    ? <>A tool</>
-    : <ToolTitle tool={tool} toolTitle={toolTitle} />;
 }
 
 /** The client that asked, or other words if it is unknown. */

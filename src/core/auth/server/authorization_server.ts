@@ -6,7 +6,6 @@
  * @module
  */
 import { type Context, Hono, type MiddlewareHandler } from "@hono/hono";
-import { accountRoutes } from "../../../features/account_page/account.ts";
 import {
   authorizationServerMetadata,
   protectedResourceMetadataEndpoint,
@@ -24,6 +23,7 @@ import type { MakeGrantType } from "./grant_type.ts";
 import { registerEndpoint } from "./register.ts";
 import { revokeEndpoint } from "./revoke.ts";
 import { shownCredentials } from "./shown_credentials.ts";
+import type { MakeSignedInPages } from "./signed_in_pages.ts";
 import { tokenEndpoint } from "./token.ts";
 import {
   type AuthorizationServerOptions,
@@ -36,6 +36,7 @@ import { HttpError } from "../../errors.ts";
 export function authorizationServer(
   options: AuthorizationServerOptions,
   makeGrantTypes: readonly MakeGrantType[] = [],
+  makePages?: MakeSignedInPages,
 ) {
   const services = authorizationServices(options);
   const { baseUrl } = services;
@@ -47,11 +48,11 @@ export function authorizationServer(
   // A failure is cheap here, and others at the same address must be able to
   // refresh.
   const issuing = limit("token", 200, shown.token);
-  const account = accountRoutes(services, limit("account", 10, shown.session));
+  const pages = makePages?.(services, limit("account", 10, shown.session));
   const returning = limit(
     "callback",
     10,
-    (c) => account.isReturning(c) ? account.shown(c) : shown.returning(c),
+    (c) => pages?.isReturning(c) ? pages.shown(c) : shown.returning(c),
   );
   const opened: MiddlewareHandler = async (c, next) => {
     checkDocument(c.req.raw);
@@ -78,8 +79,8 @@ export function authorizationServer(
   const consent = consentEndpoint(services);
   app.post("/authorize", opened, recorded, authorizing, consent);
   const providerCallback = async (c: Context) => {
-    if (!account.isReturning(c)) return await finishSignIn(c);
-    const response = await account.finish(c);
+    if (!pages?.isReturning(c)) return await finishSignIn(c);
+    const response = await pages.finish(c);
     waiveRate(c);
     return response;
   };
@@ -90,7 +91,7 @@ export function authorizationServer(
   const token = tokenEndpoint(services, grantTypes);
   app.post("/token", recorded, issuing, token);
   app.post("/revoke", issuing, revokeEndpoint(services));
-  app.route("/", account.app);
+  if (pages) app.route("/", pages.app);
 
   return {
     app,
@@ -113,18 +114,20 @@ export type SignIn =
 
 /** Makes the sign-in of a server, whatever its strategy. */
 export function signIn(
-  { auth, grantTypes, ...options }:
+  { auth, grantTypes, pages, ...options }:
     & Omit<AuthorizationServerOptions, "config">
     & {
       auth: AuthConfig;
       /** The grant types that features add. */
       grantTypes?: readonly MakeGrantType[];
+      /** Pages behind a sign-in of their own, that a feature adds. */
+      pages?: MakeSignedInPages;
     },
 ): SignIn {
   const { baseUrl, serverTitle: title, scopes } = options;
   const { oauth, jwt } = auth;
   const server = oauth &&
-    authorizationServer({ ...options, config: oauth }, grantTypes);
+    authorizationServer({ ...options, config: oauth }, grantTypes, pages);
   const app = new Hono<AppEnv>();
   app.route("/", server?.app ?? closedServer(auth, baseUrl));
   const others = jwt?.issuers.map(({ issuer }) => issuer) ?? [];

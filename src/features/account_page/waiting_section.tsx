@@ -10,10 +10,10 @@ import {
   displayName,
   shownMessage,
   type ToolInWords,
+  ToolOfWork,
 } from "../../core/pages/names.tsx";
 import type { PageProps } from "../../core/pages/layout.tsx";
 import { Moment } from "../../core/pages/times.tsx";
-import { ToolOfWork } from "../work/work_section.tsx";
 
 /** An open question in a person's list. Times are epoch seconds. */
 export interface WaitInWords extends Partial<ToolInWords> {
