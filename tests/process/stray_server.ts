@@ -7,7 +7,7 @@ import { GivenKeys } from "../../src/core/mcp/exchange/given_keys.ts";
 import { serve, tool, z } from "../../src/mod.ts";
 
 // As a call would have given it.
-new GivenKeys().add("key-of-ada");
+new GivenKeys().add("lin_keyofada");
 
 /** An object of the kind that a match has its groups in. */
 function bare(why: string): unknown {
@@ -20,13 +20,13 @@ const leave = tool({
   run({ kind }) {
     if (kind === "rejection") {
       Promise.reject(
-        new Error("left key-of-ada", {
+        new Error("left lin_keyofada", {
           cause: bare("the reason of a rejection"),
         }),
       );
     } else if (kind === "exception") {
       setTimeout(() => {
-        throw bare("the reason of an exception: key-of-ada");
+        throw bare("the reason of an exception: lin_keyofada");
       });
     } else throw bare("the reason that was thrown");
     return "left";

@@ -68,7 +68,7 @@ function serveObservedProvider() {
         refresh_token: PLANTED.providerRefreshToken,
         token_type: "Bearer",
         // So short that the next use refreshes it.
-        expires_in: 30,
+        expires_in: 1,
       }),
     [`GET ${origin}/userinfo`]: () =>
       Response.json({ sub: "7", name: "Ada", email: PLANTED.email }),
