@@ -44,13 +44,13 @@ export const ACCOUNTS_CHECK: Check = {
         "tools act at a service behind the sign-in provider, which gives no " +
           "token for it",
         `See what the start of the server says of ${names.join(" and ")}: ` +
-          "docs/accounts.md tells what each provider wants.",
+          "docs/own_accounts.md tells what each provider wants.",
       );
     }
     throw new Fault(
       "tools act at services where this server is not registered",
       `Register an application there, and set ${names.join(" and ")}: ` +
-        "docs/accounts.md says how.",
+        "docs/own_accounts.md says how.",
     );
   },
 };

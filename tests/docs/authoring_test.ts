@@ -1,5 +1,5 @@
 /**
- * The page for authors against the types that they use: an option without words
+ * The pages for authors against the types that they use: an option without words
  * fails, and so do words about an option that is gone.
  *
  * @module
@@ -8,37 +8,48 @@ import assert from "node:assert/strict";
 import { REPOSITORY } from "../kit/process.ts";
 import { parsePage, readPages } from "./pages.ts";
 
-/** The headings of the page, each with the exported types whose members it has. */
-const SECTIONS: Readonly<Record<string, readonly string[]>> = {
-  "A tool": ["Described", "ToolDefinition"],
-  "Limit a tool": ["ToolLimit"],
-  "The context of a call": ["Context"],
-  "The caller": ["Caller"],
-  "The provider's API": ["Upstream"],
-  "A person's own account": [
-    "PersonalKeyOptions",
-    "OAuthAccountOptions",
-    "UpstreamAccountOptions",
-    "Account",
-  ],
-  "The result": ["ResultExtra"],
-  "A view for a tool": ["ToolView", "ViewSample"],
-  "A resource": ["ResourceDefinition", "ResourceContents"],
-  "A prompt": ["PromptDefinition"],
-  "A skill": ["SkillDefinition"],
-  "A service": ["ServiceDefinition"],
-  "The server": ["ServerOptions", "Definitions", "About"],
-  "Wait for a word from outside": ["WaitOptions"],
-  "Routes of your own": ["RoutesContext"],
-  "Around every call": ["ToolCall"],
-  "The log": ["LogOptions"],
-  "For tests and your own app": ["CreateServerOptions"],
-  "Inside your own app": ["Server"],
-  "A test server": ["TestServerOptions"],
-  "What a client can do": ["TestClient", "TestServer", "TestCaller"],
-  "Options of a request": ["RequestOptions"],
-  "What a call gives": ["TestResult", "TestTask"],
-  "A test server on a port": ["Served"],
+/** The pages; each heading, or several joined by " + ", with the exported types whose members it has. */
+const PAGES: Readonly<
+  Record<string, Readonly<Record<string, readonly string[]>>>
+> = {
+  "docs/options.md": {
+    "`tool()`": ["Described", "ToolDefinition"],
+    "`limit` of a tool": ["ToolLimit"],
+    "`view` of a tool": ["ToolView"],
+    "`samples` of a tool": ["ViewSample"],
+    "`resource()`": ["Described", "ResourceDefinition"],
+    "`prompt()`": ["Described", "PromptDefinition"],
+    "`skill()`": ["SkillDefinition"],
+    "`service()`": ["ServiceDefinition"],
+    '`account()` + `account()` with `from: "upstream"` + `personalKey()`': [
+      "OAuthAccountOptions",
+      "UpstreamAccountOptions",
+      "PersonalKeyOptions",
+    ],
+    "`wait()` of a context": ["WaitOptions"],
+    "`result()`": ["ResultExtra"],
+    "`serve()`": ["ServerOptions", "Definitions", "About"],
+    "`log` of a server": ["LogOptions"],
+    "`createServer()`, besides those of `serve()`": ["CreateServerOptions"],
+    "`testServer()` and `serveTest()`, besides those of `createServer()`": [
+      "TestServerOptions",
+    ],
+    "`as()` of a test server": ["TestCaller"],
+    "A request of a test": ["RequestOptions"],
+  },
+  "docs/reference.md": {
+    "The context of a call": ["Context"],
+    "The caller": ["Caller"],
+    "The provider's API": ["Upstream"],
+    "A person's account": ["Account"],
+    "Contents of a resource": ["ResourceContents"],
+    "Routes of your own": ["RoutesContext"],
+    "Around every call": ["ToolCall"],
+    "What a client can do": ["TestClient", "TestServer"],
+    "What a call gives": ["TestResult", "TestTask"],
+    "A test server on a port": ["Served"],
+  },
+  "docs/own_app.md": { "Inside your own app": ["Server"] },
 };
 
 /** The members of a question, which is a union of types and no interface. */
@@ -89,7 +100,9 @@ async function exportedMembers(): Promise<Map<string, string[]>> {
 
 /** Lists the options that the tables below a heading have a row for. */
 function rowsBelow(prose: string, heading: string): string[] {
-  const [, rest] = prose.split(new RegExp(`^#+ ${heading}$`, "m"));
+  const [, rest] = prose.split(
+    new RegExp(`^#+ ${RegExp.escape(heading)}$`, "m"),
+  );
   assert(rest !== undefined, `there is no heading ${heading}`);
   const section = rest.split(/^#+ /m)[0];
   return [...section.matchAll(/^\| `(\w+)` +\|/gm)].map(([, name]) => name);
@@ -103,21 +116,26 @@ Deno.test("rowsBelow() reads the tables below one heading", () => {
   assert.deepEqual(rowsBelow(prose, "A"), ["one"]);
 });
 
-Deno.test("docs/authoring.md has every option of the exported types, and no other", async () => {
+Deno.test("the pages for authors have every option and member of the exported types, and no other", async () => {
   const members = await exportedMembers();
   const pages = await readPages();
-  const { prose } = pages.find(({ path }) => path === "docs/authoring.md")!;
-  for (const [heading, types] of Object.entries(SECTIONS)) {
-    const wanted = types.flatMap((type) => {
-      const found = members.get(type);
-      assert(found?.length, `no ${type} with members is exported`);
-      return found;
-    });
-    assert.deepEqual(
-      [...new Set(rowsBelow(prose, heading))].sort(),
-      [...new Set(wanted)].sort(),
-      heading,
-    );
+  const rows = (path: string, headings: string) => {
+    const { prose } = pages.find((page) => page.path === path)!;
+    return headings.split(" + ").flatMap((it) => rowsBelow(prose, it));
+  };
+  for (const [path, sections] of Object.entries(PAGES)) {
+    for (const [heading, types] of Object.entries(sections)) {
+      const wanted = types.flatMap((type) => {
+        const found = members.get(type);
+        assert(found?.length, `no ${type} with members is exported`);
+        return found;
+      });
+      assert.deepEqual(
+        [...new Set(rows(path, heading))].sort(),
+        [...new Set(wanted)].sort(),
+        `${path}: ${heading}`,
+      );
+    }
   }
-  assert.deepEqual(rowsBelow(prose, "Ask the person"), QUESTION);
+  assert.deepEqual(rows("docs/reference.md", "Options of ask"), QUESTION);
 });

@@ -1,4 +1,4 @@
-/** The sealing by a service for keys (KMS) that docs/accounts.md shows. */
+/** The sealing by a service for keys (KMS) that docs/sealing.md shows. */
 import assert from "node:assert/strict";
 import type { Sealing } from "../../src/mod.ts";
 import { SteadyTime } from "../kit/fake_time.ts";
@@ -39,7 +39,7 @@ class Kms {
 /** Loads the block of the page. */
 async function readEnvelope(): Promise<(kms: Kms) => Sealing> {
   const { blocks } = (await readPages())
-    .find(({ path }) => path === "docs/accounts.md")!;
+    .find(({ path }) => path === "docs/sealing.md")!;
   const { text } = blocks.find(({ file }) => file === "envelope.ts")!;
   await using directory = new TemporaryDirectory();
   const path = `${directory.path}/envelope.ts`;
@@ -47,7 +47,7 @@ async function readEnvelope(): Promise<(kms: Kms) => Sealing> {
   return (await import(`file://${path}`)).envelope;
 }
 
-Deno.test("the envelope of docs/accounts.md asks the KMS once for many accounts, and tells a key that is gone from a KMS that is down", async () => {
+Deno.test("the envelope of docs/sealing.md asks the KMS once for many accounts, and tells a key that is gone from a KMS that is down", async () => {
   using time = new SteadyTime();
   const envelope = await readEnvelope();
   const kms = new Kms();

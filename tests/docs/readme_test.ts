@@ -20,9 +20,9 @@ Deno.test("README.md is short, and says how to do all of it with Node only", () 
   assert.match(prose, /Node\D+20.* write `npx -y deno` in place of `deno`/);
 });
 
-Deno.test("docs/authoring.md names the Node that the npm package wants", async () => {
+Deno.test("docs/own_app.md names the Node that the npm package wants", async () => {
   const pages = await readPages();
-  const { prose } = pages.find(({ path }) => path === "docs/authoring.md")!;
+  const { prose } = pages.find(({ path }) => path === "docs/own_app.md")!;
   const [, named] = /It needs Node (\d+) or later/.exec(prose)!;
   const pack = await Deno.readTextFile(new URL("scripts/pack.ts", REPOSITORY));
   assert.equal(/node: ">=(\d+)"/.exec(pack)![1], named);

@@ -107,8 +107,8 @@ Deno.test("as an npm package: on Deno, and on Node 24 with npm:@deno/kv", async 
   );
 
   const page = parsePage(
-    "docs/authoring.md",
-    await Deno.readTextFile(new URL("docs/authoring.md", REPOSITORY)),
+    "docs/own_app.md",
+    await Deno.readTextFile(new URL("docs/own_app.md", REPOSITORY)),
   );
   const { text } = page.blocks.find(({ file }) => file === "app.mjs")!;
   await project.write("app.mjs", `console.log(process.version);\n${text}`);

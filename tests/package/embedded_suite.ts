@@ -206,10 +206,10 @@ const PROMISES: Record<
   },
 };
 
-/** Runs the server that the page for authors has for Node, and calls it. */
+/** Runs the server that the page about Node has for Node, and calls it. */
 async function shown(project: Project): Promise<void> {
   const page = (await readPages()).find(({ path }) =>
-    path === "docs/authoring.md"
+    path === "docs/own_app.md"
   );
   const block = page!.blocks.find(({ language }) => language === "js")!;
   await project.write("shown.js", block.text);
@@ -230,7 +230,7 @@ for (const [platform, { prepare, command }] of Object.entries(PLATFORMS)) {
       await t.step(promise, () => check(project, command));
     }
     if (platform === "Node") {
-      await t.step("as docs/authoring.md shows it", () => shown(project));
+      await t.step("as docs/own_app.md shows it", () => shown(project));
     }
   });
 }

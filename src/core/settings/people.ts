@@ -62,7 +62,7 @@ export const PEOPLE = settingsOf({
   SECRETS_KEYS: {
     words: "Keys that seal what people entrust to the server, such as their " +
       "keys of other services: 32 random bytes each (`openssl rand -base64 " +
-      "32`). The first one seals, all of them open. See docs/accounts.md.",
+      "32`). The first one seals, all of them open. See docs/sealing.md.",
     shape: SECRETS_KEYS,
     default: [],
     unset: "tools that need people's accounts are off",

@@ -1,5 +1,5 @@
 /**
- * The key that seals people's keys, changed as docs/accounts.md says: two
+ * The key that seals people's keys, changed as docs/sealing.md says: two
  * processes are replaced one after the other while people call and connect.
  */
 import assert from "node:assert/strict";
