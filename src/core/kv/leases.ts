@@ -17,6 +17,12 @@ export const LEASE_SECONDS = 30;
 export const HEARTBEAT_SECONDS = 5;
 /** The time for which an expired lease is watched. */
 export const CONFIRM_SECONDS = 2 * HEARTBEAT_SECONDS;
+/**
+ * The time for which a lease is watched that ended long ago by the time of day:
+ * a heartbeat, and a second to spare. Where processes live for a few seconds
+ * each, none of them could watch for longer.
+ */
+const CONFIRM_OLD_MILLISECONDS = (HEARTBEAT_SECONDS + 1) * 1000;
 
 export function setLease(
   transaction: Transaction,
@@ -41,8 +47,19 @@ export class WatchedLeases {
     private readonly confirmMilliseconds: number,
   ) {}
 
-  /** Watches a lease; true once it was not renewed for long enough. */
-  hasLapsed(id: string, { versionstamp }: Entry<unknown>): boolean {
+  /**
+   * Watches a lease; true once it was not renewed for long enough.
+   *
+   * @param isOld true if it ended long ago by the time of day
+   */
+  hasLapsed(
+    id: string,
+    { versionstamp }: Entry<unknown>,
+    isOld = false,
+  ): boolean {
+    const confirmMilliseconds = isOld
+      ? Math.min(this.confirmMilliseconds, CONFIRM_OLD_MILLISECONDS)
+      : this.confirmMilliseconds;
     const now = performance.now();
     const before = this.#suspicions.get(id);
     const milliseconds = now - (before?.sinceMilliseconds ?? now);
@@ -53,7 +70,7 @@ export class WatchedLeases {
       this.#suspicions.set(id, { versionstamp, sinceMilliseconds: now });
       return this.confirmMilliseconds === 0;
     }
-    return milliseconds >= this.confirmMilliseconds;
+    return milliseconds >= confirmMilliseconds;
   }
 
   /** True if a lease is watched. */

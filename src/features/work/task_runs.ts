@@ -45,6 +45,9 @@ import { keysOf, readText } from "../../core/kv/texts.ts";
 import type { WaitRecord } from "../questions/wait_record.ts";
 import { setWake, type Wake } from "./wakes.ts";
 
+/** The time after which a run that no process goes on with is long overdue. */
+const LONG_AGO_SECONDS = 10 * 60;
+
 /** The claim on a run, or the reason why it was not claimed. */
 export type Taking =
   | { claim: Claim }
@@ -85,7 +88,8 @@ export function taskRunStore(
     const { taskId, dueSeconds } = wake;
     if (!run || !task.value || isTerminal(task.value.status)) return "ended";
     if (run.isParked) return undefined;
-    const hasLapsed = leases.hasLapsed(taskId, held);
+    const isOld = database.now() - dueSeconds >= LONG_AGO_SECONDS;
+    const hasLapsed = leases.hasLapsed(taskId, held, isOld);
     // A lease that was renewed since this wake was set has another wake.
     const watchedFrom = (held.value?.expiresAt ?? 0) - LEASE_SECONDS +
       LEASE_WATCH_SECONDS;

@@ -278,6 +278,34 @@ test.onDatabases("park() of a run that another process takes at that moment leav
   assert(await stepStore(new Database(kv)).save(taken!, stepOf("step:a")));
 });
 
+test.inMemory("take() by processes that live for eight seconds each takes a run whose process died ten minutes ago, but none that is renewed", async ({ kv }) => {
+  using time = new FakeTime();
+  const claim = await beginOn(kv);
+  time.tick(LEASE_WATCH_SECONDS);
+  const [wake] = await wakesOf(kv);
+  /** Looks each second of a process's life. */
+  const live = async (renewedAfter?: number) => {
+    const runs = taskRunStore(new Database(kv));
+    for (let second = 0; second < 8; second++) {
+      const taken = await runs.take(wake, none);
+      if ("claim" in taken) return taken;
+      if (second === renewedAfter) {
+        // By a process whose clock is behind.
+        const lease = { expiresAt: Date.now() / 1000 - 300 };
+        await kv.set(taskLeaseKey("t"), lease);
+      }
+      time.tick(1);
+    }
+  };
+  time.tick(570);
+  assert.equal(await live(), undefined);
+  time.tick(30);
+  assert.equal(await live(5), undefined);
+  const taken = await live();
+  assert(taken);
+  assert.equal(await runsOn(kv).renew(claim), false);
+});
+
 test.inMemory("take() counts the processes that died without a step", async ({ kv }) => {
   using time = new FakeTime();
   await beginOn(kv);
