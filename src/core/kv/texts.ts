@@ -5,7 +5,7 @@
  * @module
  */
 import { randomId } from "../crypto/crypto.ts";
-import type { Database, Expiring } from "./database.ts";
+import type { Database, Entry, Expiring } from "./database.ts";
 import { textKey } from "./keys.ts";
 import { tidy } from "./persist.ts";
 
@@ -98,6 +98,19 @@ export async function deleteText(
   await tidy(() =>
     database.commit((transaction) => transaction.delete(...keys))
   );
+}
+
+/** Lets the parts of a text live until `expiresAt`, unless they are gone. */
+export async function renewText(
+  database: Database,
+  ref: TextRef,
+  expiresAt: number,
+): Promise<void> {
+  for (const key of keysOf(ref)) {
+    await database.change(key, (transaction, { value }: Entry<TextRecord>) => {
+      if (value) transaction.set(key, { ...value, expiresAt });
+    });
+  }
 }
 
 /** True if two references are to the same parts. */

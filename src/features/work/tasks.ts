@@ -38,7 +38,7 @@ import {
   type TaskOfPerson,
   type TaskRecord,
 } from "./task_record.ts";
-import { TextExpiredError } from "../../core/kv/texts.ts";
+import { renewText, TextExpiredError } from "../../core/kv/texts.ts";
 
 export type { Task, TaskEnd };
 
@@ -178,8 +178,11 @@ export function taskStore(
           const now = database.now();
           setLease(transaction, taskId, now);
           if (!isToBeRenewed(value, now)) return true;
-          const { list, repeat } = value;
+          const { list, repeat, questions } = value;
           const expiresAt = now + RUNNING_SECONDS;
+          for (const question of Object.values(questions)) {
+            await renewText(database, question, expiresAt);
+          }
           transaction.set<TaskRecord>(key, { ...value, expiresAt });
           const listed = await database.get<TaskOfPerson>(
             tasksOfKey(list, taskId),

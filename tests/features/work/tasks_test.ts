@@ -75,6 +75,24 @@ test.onDatabases("ask() opens more long questions than the record has room for o
   assert.equal(answered, keys.length);
 });
 
+test.inMemory("renewLease() keeps a long question for as long as its task runs", async ({ kv }) => {
+  using time = new FakeTime();
+  const tasks = await tasksOf(kv);
+  const stop = new AbortController();
+  const message = "?".repeat(90_000);
+  const asked = tasks.ask("t", "q", question(message), { signal: stop.signal });
+  const open = async () => (await tasks.find("t", "someone"))?.inputRequests;
+  await until(async () => await open() !== undefined);
+  for (let day = 0; day < 4; day++) {
+    time.tick(13 * 3600);
+    assert(await tasks.renewLease("t"));
+  }
+  assert.deepEqual(await open(), { q: question(message) });
+  await tasks.answer("t", { q: { n: 1 } });
+  assert.deepEqual(await asked, { n: 1 });
+  assert.deepEqual(await Array.fromAsync(kv.list({ prefix: ["text"] })), []);
+});
+
 test.inMemory("ask() asks once, although it hears of the answer before it hears that it asked", async ({ kv }) => {
   const tasks = await tasksOf(kv);
   let isLost = false;
