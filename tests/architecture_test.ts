@@ -537,7 +537,7 @@ for (const folder of ["src/tools/", "src/resources/", "src/prompts/"]) {
 }
 
 /** The page for engineers, and its tables by their headings. */
-const page = await readText("docs/architecture.md");
+const page = await readText("contributing/architecture.md");
 const sections = new Map(
   page.split(/^## /m).map((text) => [text.split("\n")[0], text] as const),
 );
@@ -550,7 +550,7 @@ function firstCells(heading: string): string[] {
     .filter((cell) => !/^-+$/.test(cell));
 }
 
-Deno.test("docs/architecture.md has a row for every folder, from the ground up", () => {
+Deno.test("contributing/architecture.md has a row for every folder, from the ground up", () => {
   const folders = firstCells("Folders");
   const there = new Set(files.map(folderOf).filter((folder) => folder));
   assert.deepEqual(folders.toSorted(), [...there].sort());
@@ -561,14 +561,14 @@ Deno.test("docs/architecture.md has a row for every folder, from the ground up",
   assert.deepEqual(layers, layers.toSorted((a, b) => a - b));
 });
 
-Deno.test("docs/architecture.md has a row for every key", async () => {
+Deno.test("contributing/architecture.md has a row for every key", async () => {
   const text = withoutComments(await readText("src/core/kv/keys.ts"));
   const spelled = [...text.matchAll(/[[(](?:"([a-z-]+)"|`person-\$\{by\}`)/g)]
     .flatMap(([, word]) => word ?? ["person-name", "person-word"]);
   assert.deepEqual(firstCells("Keys").toSorted(), [...new Set(spelled)].sort());
 });
 
-Deno.test("docs/architecture.md has no dead word", async () => {
+Deno.test("contributing/architecture.md has no dead word", async () => {
   const code = (await Promise.all(files.map(readText))).join("\n")
     .toLowerCase();
   const dead = firstCells("Glossary").filter((word) => !code.includes(word));
@@ -586,13 +586,15 @@ async function* listPaths(folder: string): AsyncGenerator<string> {
 
 Deno.test("the pages for engineers name files that are there", async () => {
   const paths = [...files];
-  for (const folder of ["src/", "packages/", "tests/", "docs/"]) {
+  for (
+    const folder of ["src/", "packages/", "tests/", "docs/", "contributing/"]
+  ) {
     paths.push(...await Array.fromAsync(listPaths(folder)));
   }
   const pages = [
     "AGENTS.md",
-    "docs/architecture.md",
-    "docs/extending.md",
+    "contributing/architecture.md",
+    "contributing/extending.md",
     ...paths.filter((path) => path.startsWith("docs/decisions/")),
   ];
   const gone: string[] = [];

@@ -52,7 +52,7 @@ async function readTree(): Promise<Tree> {
       await (entry.isDirectory ? walk(path) : read(path));
     }
   };
-  await Promise.all([...CODE, "docs", "deploy"].map(walk));
+  await Promise.all([...CODE, "contributing", "docs", "deploy"].map(walk));
   await Promise.all(FILES.map(read));
   paths.push("README.md", "AGENTS.md", "CHANGELOG.md", "Dockerfile");
   return { paths, words };
@@ -60,7 +60,11 @@ async function readTree(): Promise<Tree> {
 
 /** Reads the pages for engineers. */
 async function readEngineersPages(): Promise<Page[]> {
-  const paths = ["AGENTS.md", "docs/architecture.md", "docs/extending.md"];
+  const paths = [
+    "AGENTS.md",
+    "contributing/architecture.md",
+    "contributing/extending.md",
+  ];
   const decisions = new URL("docs/decisions/", REPOSITORY);
   for await (const { name } of Deno.readDir(decisions)) {
     paths.push(`docs/decisions/${name}`);

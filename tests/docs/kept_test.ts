@@ -46,7 +46,7 @@ async function rowsOf(page: string, heading: string): Promise<string[][]> {
 }
 
 Deno.test("KEPT_DATA has every key under which something is kept about a person", async () => {
-  const keys = await rowsOf("docs/architecture.md", "Keys");
+  const keys = await rowsOf("contributing/architecture.md", "Keys");
   const named = new Set(KEPT_DATA.flatMap(({ keys }) => keys));
   assert.deepEqual(
     [...named, ...NOT_OF_A_PERSON].toSorted(),

@@ -33,11 +33,10 @@ export interface Page {
 }
 
 /** The pages of people who use the server, and the pages that prove them. */
-const FOLDERS = ["docs", "bench"];
+const FOLDERS = ["docs", "contributing", "bench"];
 
 /** Pages about the code itself: their blocks are parts of it, or of plans. */
-const INNER =
-  /^(bench\/|packages\/(?!testing\/)|docs\/(architecture|extending)\.md|CHANGELOG\.md)/;
+const INNER = /^(bench\/|packages\/(?!testing\/)|contributing\/|CHANGELOG\.md)/;
 
 /** True for a page of those who use the server, whose code anyone can run. */
 export function isForUsers({ path }: Pick<Page, "path">): boolean {
