@@ -28,7 +28,8 @@ async function fileOf(name: string): Promise<string> {
 }
 
 /**
- * Replaces the parts that fit only the machine that the file was written for.
+ * Replaces the parts that fit only the machine that the file was written for,
+ * and times that no test should take.
  */
 function adapt(text: string, changes: [string | RegExp, string][]): string {
   for (const [from, to] of changes) {
@@ -54,6 +55,8 @@ async function startNginx(path: string, ports: Ports): Promise<Running> {
     [/\/var\/log\/nginx\/tool-server\.log/g, log],
     [/\/var\/log\/nginx\/error\.log/g, "stderr"],
     [/127\.0\.0\.1:3000/g, `127.0.0.1:${ports.servers[0]}`],
+    ["client_header_timeout 10s", "client_header_timeout 1s"],
+    ["client_body_timeout 30s", "client_body_timeout 1s"],
   ]);
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
   await Deno.writeTextFile(
@@ -84,6 +87,7 @@ export async function startCaddy(path: string, ports: Ports): Promise<Running> {
         https_port ${ports.https}
       `,
     ],
+    ["read_header 10s", "read_header 1s"],
   ]);
   await Deno.writeTextFile(`${path}/Caddyfile`, file);
   const process = new Process([

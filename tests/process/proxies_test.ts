@@ -24,7 +24,7 @@ const FORGED_ADDRESS = "198.51.100.7";
 class Client extends Sender implements Disposable {
   readonly #client: Deno.HttpClient;
 
-  constructor(readonly origin: string, ca: string) {
+  constructor(readonly origin: string, private readonly ca: string) {
     super();
     this.#client = Deno.createHttpClient({
       caCerts: [ca],
@@ -34,6 +34,19 @@ class Client extends Sender implements Disposable {
 
   fetch(path: string, init: RequestInit = {}): Promise<Response> {
     return fetch(new URL(path, this.origin), { ...init, client: this.#client });
+  }
+
+  /** Opens a connection and sends the beginning of a request. */
+  async begin(text: string): Promise<Deno.TlsConn> {
+    const { hostname, port } = new URL(this.origin);
+    const caCerts = [this.ca];
+    const connection = await Deno.connectTls({
+      hostname,
+      port: Number(port),
+      caCerts,
+    });
+    await connection.write(new TextEncoder().encode(text));
+    return connection;
   }
 
   /** Waits for the proxy: it may listen before it has its certificate. */
@@ -47,6 +60,19 @@ class Client extends Sender implements Disposable {
   [Symbol.dispose](): void {
     this.#client.close();
   }
+}
+
+/** Reads the first text on a connection; "" if it ends before. */
+async function firstText(connection: Deno.TlsConn): Promise<string> {
+  const reader = connection.readable.getReader();
+  const { value } = await reader.read().catch(() => ({ value: undefined }));
+  reader.releaseLock();
+  return new TextDecoder().decode(value);
+}
+
+/** Reads events until there are no more, or it fails. */
+async function readOn(events: Events): Promise<void> {
+  while (await events.read());
 }
 
 /** Makes a call that goes on until its client leaves. */
@@ -114,7 +140,7 @@ for (const [program, startProxy] of Object.entries(PROXIES)) {
       assert.equal((await events.read()).method, "notifications/progress");
       // A client that leaves is noticed behind the proxy too.
       leaving.abort();
-      await assert.rejects(events.read());
+      await assert.rejects(readOn(events));
       await server.prints(/"tool":"wait".*"outcome":"cancelled"/);
     });
 
@@ -146,6 +172,30 @@ for (const [program, startProxy] of Object.entries(PROXIES)) {
         assert.equal(await statusOf(client.post(text(6))), 413);
       },
     );
+
+    await t.step("a body that is announced too long is refused", async () => {
+      using connection = await client.begin(
+        "POST /nowhere HTTP/1.1\r\nhost: localhost\r\n" +
+          "content-length: 33000000\r\n\r\na",
+      );
+      assert.match(await firstText(connection), /^HTTP\/1.1 413 /);
+    });
+
+    await t.step("headers that do not end, end the connection", async () => {
+      using connection = await client.begin("POST /mcp HTTP/1.1\r\nhost: l");
+      assert.match(await firstText(connection), /^(HTTP\/1.1 408 |$)/);
+    });
+
+    await t.step("a stream goes on longer than any of these", async () => {
+      const leaving = new AbortController();
+      const events = new Events(await wait(client, leaving.signal));
+      // It says something every 100 ms, and each time in the files is 1 s here.
+      for (let read = 0; read < 20; read++) {
+        assert.equal((await events.read()).method, "notifications/progress");
+      }
+      leaving.abort();
+      await assert.rejects(readOn(events));
+    });
 
     await t.step("what a query says is in no log", async () => {
       const code = "a-code-that-is-secret";

@@ -1,13 +1,15 @@
 /** A server with one tool that works until it is told to stop. */
+import { pause } from "../../src/core/clock.ts";
 import { serve, tool } from "../../src/mod.ts";
 
 const wait = tool({
   name: "wait",
   async run(_input, { progress, signal }) {
-    await progress(0);
-    await new Promise((resolve) => signal.addEventListener("abort", resolve));
-    signal.throwIfAborted();
-    return "";
+    for (let done = 0;; done++) {
+      await progress(done);
+      await pause(100, signal);
+      signal.throwIfAborted();
+    }
   },
 });
 
