@@ -56,7 +56,7 @@ Deno.test("KEPT_DATA has every key under which something is kept about a person"
   );
 });
 
-Deno.test("docs/operate.md tells what is kept about a person as KEPT_DATA does", async () => {
+Deno.test("docs/people.md tells what is kept about a person as KEPT_DATA does", async () => {
   const settings = {
     accountIdleDays: 90,
     lifetimes: DEFAULT_LIFETIMES,
@@ -68,7 +68,7 @@ Deno.test("docs/operate.md tells what is kept about a person as KEPT_DATA does",
     until(settings),
     stays === undefined ? "yes" : `no, ${stays}`,
   ]);
-  const page = await rowsOf("docs/operate.md", "What is kept about a person");
+  const page = await rowsOf("docs/people.md", "What is kept about a person");
   assert.deepEqual(page, rows);
 });
 

@@ -1,6 +1,6 @@
 /**
  * Changes of an operator, of a person at the provider, and of settings, against
- * everything that may be open when they come. docs/operate.md has the same
+ * everything that may be open when they come. docs/people.md has the same
  * table; the clock of these tests moves only when told, so that a second is a
  * second however slow the machine is.
  */
@@ -507,11 +507,11 @@ for (const [name, change] of Object.entries(CHANGES)) {
   });
 }
 
-Deno.test("docs/operate.md has the table of these changes", async () => {
+Deno.test("docs/people.md has the table of these changes", async () => {
   const text = await Deno.readTextFile(
-    new URL("../../docs/operate.md", import.meta.url),
+    new URL("../../docs/people.md", import.meta.url),
   );
-  const table = text.split("### When a change counts")[1].split("\n#")[0]
+  const table = text.split("## When a change counts")[1].split("\n#")[0]
     .split("\n").filter((line) => line.startsWith("|"))
     .map((line) => line.split("|").slice(1, -1).map((cell) => cell.trim()));
   assert.deepEqual(table[0].slice(1), [...COLUMNS]);
