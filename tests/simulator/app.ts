@@ -118,7 +118,7 @@ export class App {
   async #signIn(): Promise<void> {
     const { world, person } = this;
     const client = this.#client ??= await Client.register(this.#sender);
-    const { erasures } = person;
+    const { erasures, isErasing } = person;
     for (;;) {
       const code = await person.visit("sign in", async (browser) => {
         const page = await browser.open(client.authorizationUrl());
@@ -141,7 +141,8 @@ export class App {
         continue;
       }
       const body = JSON.parse(answer.text);
-      const isErased = person.erasing > 0 || person.erasures > erasures;
+      const isErased = isErasing || person.isErasing ||
+        person.erasures > erasures;
       if (answer.status === 200) {
         this.#grant = {
           access: body.access_token,

@@ -16,6 +16,9 @@ import type { World } from "./world.ts";
 const PATH = "/connect/crm";
 const CONNECT = `${BASE_URL}${PATH}`;
 const DATA = `${BASE_URL}/account/data`;
+const ERASE = "/account/erase";
+/** The paths of requests that change accounts. */
+const CHANGES = /^\/connect\/|\/disconnect$|\/erase$/;
 
 /** Pages that must be begun anew, which a person does so often. */
 const TRIES = 60;
@@ -25,7 +28,7 @@ const ANSWERED = /Your answer has arrived|You said|Nothing waits for you here/;
 
 /** An account of a person at the service. */
 interface OwnAccount {
-  /** True once its person was told that it is connected. */
+  /** True once its person was told that it is connected, and nothing can end it. */
   isThere: boolean;
   /** The grant of it at the service, if that is certain. */
   grant?: ServiceGrant;
@@ -37,7 +40,12 @@ export class Person {
   /** The number of times that this person began to erase everything. */
   erasures = 0;
   /** The number of erasures that are under way. */
-  erasing = 0;
+  #erasing = 0;
+  /**
+   * Requests for changes on which a process works. One that stands still may
+   * do so long after the person was told the end of another try.
+   */
+  readonly #open = new Set<{ pathname: string }>();
   /** The number of changes to the account that are under way. */
   #changes = 0;
   changesBegun = 0;
@@ -46,7 +54,13 @@ export class Person {
 
   /** True if no change to the account is under way. */
   get isSettled(): boolean {
-    return this.#changes === 0;
+    return this.#changes === 0 && this.#open.size === 0;
+  }
+
+  /** True if an erasure is under way, or an earlier try of one. */
+  get isErasing(): boolean {
+    return this.#erasing > 0 ||
+      [...this.#open].some(({ pathname }) => pathname === ERASE);
   }
 
   /** Opens a browser of this person, who tries again when a page is away. */
@@ -68,10 +82,18 @@ export class Person {
       if (origin !== BASE_URL) return undefined;
       return async (request) => {
         const { method, url, headers } = request;
+        const { pathname } = new URL(url);
+        const onSent = async (sent: Promise<unknown>) => {
+          if (!CHANGES.test(pathname)) return;
+          const open = { pathname };
+          this.#open.add(open);
+          await sent.catch(() => {});
+          this.#open.delete(open);
+        };
         const body = method === "POST" ? await request.text() : undefined;
         const answer = await insist(
           world,
-          () => world.send(url, { method, headers, body }),
+          () => world.send(url, { method, headers, body }, onSent),
         );
         const text = answer.text === "" ? null : answer.text;
         return new Response(text, answer);
@@ -123,14 +145,14 @@ export class Person {
 
   /** Connects the account at the service. */
   async connect(link = CONNECT): Promise<void> {
-    await this.#change(async (isAlone) => {
+    await this.#change(async (_isAlone, isCertain) => {
       await this.visit("connect an account", async (browser) => {
         const visitor = await this.#wayBack(browser, link);
         const { text } = await visitor.press(PATH, { answer: "connect" });
         return /is connected|Connected as/.test(text) || undefined;
       });
-      this.account.isThere = true;
-      this.account.grant = isAlone()
+      this.account.isThere = isCertain();
+      this.account.grant = isCertain()
         ? this.world.service.grantOf(this.name)
         : undefined;
     });
@@ -171,7 +193,7 @@ export class Person {
     const { world, account, apps, name } = this;
     await this.#change(async (isAlone) => {
       this.erasures++;
-      this.erasing++;
+      this.#erasing++;
       const ends = apps.map((app) => app.mayEnd());
       const other = await this.visit(
         "open another tab",
@@ -185,10 +207,10 @@ export class Person {
         keeping ??= world.sleep(world.random.between(0, 0.1)).then(() =>
           other.press(PATH, { answer: "connect" })
         ).catch(() => {});
-        const { text } = await visitor.press("/account/erase", { erase: "on" });
+        const { text } = await visitor.press(ERASE, { erase: "on" });
         return /Erased/.test(text) || undefined;
       });
-      this.erasing--;
+      this.#erasing--;
       for (const end of ends) end();
       await keeping;
       await world.sleep(2);
@@ -204,14 +226,22 @@ export class Person {
     });
   }
 
-  /** @param change is given a function that is true if it was the only change */
+  /**
+   * @param change is given a function that is true if it was the only change,
+   * and one that is true if no try of another was left either
+   */
   async #change(
-    change: (isAlone: () => boolean) => Promise<void>,
+    change: (isAlone: () => boolean, isCertain: () => boolean) => Promise<void>,
   ): Promise<void> {
-    const isAlone = this.#changes++ === 0;
+    const { isSettled } = this;
+    const isFirst = this.#changes++ === 0;
     const begun = ++this.changesBegun;
     try {
-      await change(() => isAlone && begun === this.changesBegun);
+      const isAlone = () => isFirst && begun === this.changesBegun;
+      await change(
+        isAlone,
+        () => isSettled && isAlone() && this.#open.size === 0,
+      );
     } finally {
       this.#changes--;
     }

@@ -101,7 +101,7 @@ export class ServerProcess implements Owner {
       way,
       `${init.method ?? "GET"} ${new URL(url).pathname}`,
       async () => {
-        if (isGone()) return;
+        if (isGone()) return answered(cut);
         try {
           const response = await this.#server.fetch(new Request(url, init));
           const { status, headers } = response;

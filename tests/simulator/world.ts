@@ -154,9 +154,14 @@ export class World implements Disposable {
   /**
    * Sends a request to any process.
    *
+   * @param onSent is given what settles once a process no longer works on it
    * @throws {CutError} when no answer comes
    */
-  async send(url: string, init: RequestInit): Promise<Answer> {
+  async send(
+    url: string,
+    init: RequestInit,
+    onSent: (sent: Promise<Answer>) => void = () => {},
+  ): Promise<Answer> {
     const { random, faults } = this;
     const way = random.next() * WAY_MILLISECONDS;
     const cut = async (): Promise<never> => {
@@ -172,13 +177,15 @@ export class World implements Disposable {
     if (isCut && faults.of("cut").chance(0.3)) return await cut();
     let isGone = false;
     const sent = process.send(url, init, { way, isGone: () => isGone });
+    onSent(sent);
     // The second use of a code ends the sign-in, and that of nothing else.
     const hasCode = `${init.body}`.includes("grant_type=authorization_code");
     if (!hasCode && faults.strikes("repetition")) {
-      random.pick(open).send(url, init, { way: way + random.next() * 50 })
-        .catch(
-          () => {},
-        );
+      const again = random.pick(open).send(url, init, {
+        way: way + random.next() * 50,
+      });
+      again.catch(() => {});
+      onSent(again);
     }
     const late = Promise.withResolvers<never>();
     const timer = this.scheduler.plan(
