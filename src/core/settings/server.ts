@@ -115,7 +115,7 @@ export const SERVER = settingsOf({
   CALLS_PER_MINUTE: {
     words: "Calls that each caller may make in a minute. Ten times as many " +
       "for a static credential, and for a network whose callers are not " +
-      "told apart; `0`: no limit. See docs/access.md.",
+      "told apart; `0`: no limit. See docs/limits.md.",
     shape: wholeNumber("a number of calls", 999_999),
     unset: "1000, or no limit where only this machine calls",
     example: "1000",
