@@ -7,8 +7,8 @@ WORKDIR /app
 COPY . .
 # --build-arg POSTGRES=yes for a KV_PATH that is a postgres:// address.
 ARG POSTGRES=
-RUN deno task --quiet bundle && mkdir data cache
-RUN [ -z "${POSTGRES}" ] || deno task --quiet bundle:postgres
+RUN deno task --quiet ts bundle && mkdir -p data cache
+RUN [ -z "${POSTGRES}" ] || deno task --quiet ts bundle --postgres
 # What Deno works out at a first start is kept, so that a container starts in
 # half the time. It can be read in a read-only container after a second start.
 RUN for start in 1 2; do \
@@ -16,11 +16,11 @@ RUN for start in 1 2; do \
         deno run --quiet --no-lock --allow-all dist/main.js; \
     done; true
 
-# No shell and no package manager: Deno, the bundle, and the permissions in
+# No shell and no package manager: Deno, the bundle, and the permissions in its
 # deno.json.
 FROM denoland/deno:distroless-${DENO}
 WORKDIR /app
-COPY --from=build /app/deno.json ./
+COPY --from=build /app/dist/deno.json ./
 COPY --from=build /app/dist dist
 COPY --from=build --chown=65532:65532 /app/cache cache
 COPY --from=build --chown=65532:65532 /app/data data

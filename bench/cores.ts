@@ -1,5 +1,5 @@
 /**
- * `deno task bench:cores`: one process and several on one port, on one SQLite
+ * `deno task bench cores`: one process and several on one port, on one SQLite
  * file, on one denokv server and on one PostgreSQL.
  *
  *     --processes=1,2,4   how many to compare
@@ -121,7 +121,7 @@ async function openEngine(
   };
 }
 
-/** Starts processes on one port, as `deno task start:cores` does. */
+/** Starts processes on one port, as `deno task ts cores` does. */
 async function startServer(
   processes: number,
   env: Record<string, string>,

@@ -2,7 +2,7 @@
  * The time that an answer, a cancellation or a change takes to reach the other
  * process of two on one database.
  *
- *     deno task bench:crossing
+ *     deno task bench crossing
  *
  * @module
  */

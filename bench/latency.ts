@@ -3,7 +3,7 @@
  * database takes 10 ms more, as it does on a platform whose database is on
  * another machine, compared with the official SDK with its sessions in memory.
  *
- *     deno task bench:latency
+ *     deno task bench latency
  *
  * `TEST_POSTGRES` (the address of a database) or `TEST_DENOKV` (the program)
  * measures on that, in place of a database in memory.

@@ -1,5 +1,5 @@
 /**
- * The time an operator waits for `/account/people` and for `deno task people`,
+ * The time an operator waits for `/account/people` and for `deno task ts people`,
  * without its start, among few people and among many.
  *
  *     deno run --allow-all bench/people.ts [people]

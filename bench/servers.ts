@@ -127,7 +127,7 @@ export const watchedBare: readonly Server[] = [
 /** The server without a log; all others write a line for each call. */
 export const [unlogged] = watched;
 
-/** This server as `deno task bundle` leaves it, and the floor of its start. */
+/** This server as `deno task ts bundle` leaves it, and the floor of its start. */
 export const bundled: readonly Server[] = [
   ...own.map((server) => ({
     ...server,

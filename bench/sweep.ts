@@ -1,5 +1,5 @@
 /**
- * `deno task bench:sweep`: what the collection of expired records costs those
+ * `deno task bench sweep`: what the collection of expired records costs those
  * who read and write meanwhile, on a PostgreSQL of its own.
  *
  *     --rows=1000000   records, half of which have expired

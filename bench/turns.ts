@@ -1,5 +1,5 @@
 /**
- * `deno task bench:turns`: the processor time of a call. All servers answer in
+ * `deno task bench turns`: the processor time of a call. All servers answer in
  * turns of some milliseconds, so other work of the machine disturbs them
  * alike, and the ratios hold even if requests per second do not.
  *

@@ -1,5 +1,5 @@
 /**
- * `deno task bench:work`: the cost of sleeping tasks. The processor time of a
+ * `deno task bench work`: the cost of sleeping tasks. The processor time of a
  * server without requests, and the time of calls while tasks sleep, and
  * while all of them wake in one second.
  *

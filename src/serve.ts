@@ -216,7 +216,7 @@ async function listen(
       variable: "REUSE_PORT",
       got: "true",
       wants: "Deno's --unstable-net",
-      fix: "Use deno task start:cores, or add --unstable-net to deno run",
+      fix: "Use deno task ts cores, or add --unstable-net to deno run",
     });
   }
   try {

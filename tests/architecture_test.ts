@@ -79,7 +79,7 @@ const imports = (await Promise.all(files.map(readImports))).flat();
 
 /** The socket, the process, and the command line tools. */
 const MAY_TOUCH_DENO =
-  /^main\.ts$|^src\/(serve\.ts$|core\/process\/|core\/log\/standard_output\.ts$)|^packages\/(testing\/(served|test_file)\.ts$|create\/|call\/|operate\/(mod|move)\.ts$|doctor\/mod\.ts$)/;
+  /^main\.ts$|^src\/(serve\.ts$|core\/process\/|core\/log\/standard_output\.ts$)|^packages\/(testing\/(served|test_file)\.ts$|create\/|call\/|cli\/|operate\/(mod|move|backup|restore)\.ts$|doctor\/mod\.ts$)/;
 
 /** The files that people with a clone write themselves. */
 const AUTHORED = /^src\/(tools|resources|prompts)\/|^health\.ts$/;
@@ -163,6 +163,7 @@ const LAYERS: readonly (readonly string[])[] = [
     "packages/operate/",
     "packages/testing/",
   ],
+  ["packages/cli/"],
   ["src/tools/", "src/resources/", "src/prompts/"],
   ["health.ts"],
   ["server.ts"],
@@ -615,7 +616,7 @@ Deno.test("the tests run what the server runs", async () => {
   assert.deepEqual(
     { ...tests.imports, ...own.imports },
     tests.imports,
-    "run deno task settings",
+    "run deno task ts settings",
   );
   const locks = [await read("deno.lock"), await read("tests/deno.lock")]
     .map(({ specifiers }) => specifiers);

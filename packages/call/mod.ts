@@ -1,5 +1,5 @@
 /**
- * `deno task call NAME key=value …` and `deno task list`: an MCP client on the
+ * `deno task ts call NAME key=value …` and `deno task ts list`: an MCP client on the
  * command line. It signs in by the browser, answers questions, shows progress,
  * and follows tasks to their end.
  *
@@ -38,7 +38,8 @@ function explain(error: unknown, { terminal, signal }: Surroundings) {
     : Exit.server;
 }
 
-if (import.meta.main) {
+/** Runs a command line, and returns the exit code. */
+export async function main(args: readonly string[]): Promise<number> {
   const interruption = new AbortController();
   const surroundings: Surroundings = {
     env: (name) => Deno.env.get(name),
@@ -57,11 +58,13 @@ if (import.meta.main) {
   });
   let exitCode: number;
   try {
-    const line = parseCommandLine(Deno.args);
+    const line = parseCommandLine(args);
     exitCode = await Command.run(line, surroundings);
   } catch (error) {
     exitCode = explain(error, surroundings);
   }
   surroundings.terminal.clear();
-  Deno.exit(exitCode);
+  return exitCode;
 }
+
+if (import.meta.main) Deno.exit(await main(Deno.args));

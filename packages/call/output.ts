@@ -142,7 +142,7 @@ export class Notices {
       this.isReported = true;
       this.terminal.report(
         "It runs on as a task. Another terminal gets its result with: deno " +
-          `task call --task ${taskId}`,
+          `task ts call --task ${taskId}`,
       );
     }
     // A server may tell a state again.

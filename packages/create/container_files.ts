@@ -1,11 +1,12 @@
 /**
- * The files that a container is built from: the same in this service and in a
- * project.
+ * The files that a project gets when they are asked for: those that a container
+ * is built from, the same as in this service, and a workflow that checks each
+ * push.
  *
  * @module
  */
 
-export const DOCKERFILE = `# docker build --tag tools .
+const DOCKERFILE = `# docker build --tag tools .
 # docker run --read-only --cap-drop ALL --volume tools:/app/data --publish 3000:3000 tools
 ARG DENO=2.9.6
 
@@ -14,8 +15,8 @@ WORKDIR /app
 COPY . .
 # --build-arg POSTGRES=yes for a KV_PATH that is a postgres:// address.
 ARG POSTGRES=
-RUN deno task --quiet bundle && mkdir data cache
-RUN [ -z "\${POSTGRES}" ] || deno task --quiet bundle:postgres
+RUN deno task --quiet ts bundle && mkdir -p data cache
+RUN [ -z "\${POSTGRES}" ] || deno task --quiet ts bundle --postgres
 # What Deno works out at a first start is kept, so that a container starts in
 # half the time. It can be read in a read-only container after a second start.
 RUN for start in 1 2; do \\
@@ -23,11 +24,11 @@ RUN for start in 1 2; do \\
         deno run --quiet --no-lock --allow-all dist/main.js; \\
     done; true
 
-# No shell and no package manager: Deno, the bundle, and the permissions in
+# No shell and no package manager: Deno, the bundle, and the permissions in its
 # deno.json.
 FROM denoland/deno:distroless-\${DENO}
 WORKDIR /app
-COPY --from=build /app/deno.json ./
+COPY --from=build /app/dist/deno.json ./
 COPY --from=build /app/dist dist
 COPY --from=build --chown=65532:65532 /app/cache cache
 COPY --from=build --chown=65532:65532 /app/data data
@@ -45,9 +46,30 @@ HEALTHCHECK --interval=10s --timeout=5s --start-period=10s CMD ["/bin/deno", "ev
 CMD ["run", "--quiet", "--cached-only", "--no-lock", "-P", "--no-prompt", "dist/main.js"]
 `;
 
-export const DOCKERIGNORE = `.env
+const DOCKERIGNORE = `.env
 .git
 data
 dist
 node_modules
 `;
+
+const WORKFLOW = `name: ci
+on: [push, pull_request]
+permissions:
+  contents: read
+jobs:
+  ci:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/checkout@v4
+      - uses: denoland/setup-deno@v2
+        with:
+          deno-version: v2.x
+      - run: deno task ci
+`;
+
+/** The files by what is asked for, and by their path. */
+export const ADDITIONS: Readonly<Record<string, Record<string, string>>> = {
+  docker: { "Dockerfile": DOCKERFILE, ".dockerignore": DOCKERIGNORE },
+  workflow: { ".github/workflows/ci.yml": WORKFLOW },
+};

@@ -4,13 +4,21 @@
  * ```sh
  * deno run -A packages/create/mod.ts ../NAME         # in a clone: a new project
  * deno create jsr:@tool-server/tool-server -- NAME   # with the published package
- * deno task tool NAME                                # in a project: one more tool
- * deno task settings                                 # after a change of settings
- * deno task skills                                   # after a change in skills/
+ * deno task ts tool NAME                             # in a project: one more tool
  * ```
  *
  * @module
  */
+import { bundle } from "./bundle.ts";
+import { ADDITIONS } from "./container_files.ts";
+import {
+  definitionFiles,
+  emptyList,
+  type Kind,
+  listDefinition,
+  parseDefinitionName,
+  serveList,
+} from "./definition_files.ts";
 import {
   CreateError,
   exists,
@@ -18,38 +26,77 @@ import {
   initializeGit,
   writeFiles,
 } from "./files.ts";
+import { guide } from "./guide.ts";
+import { copyPackage } from "./package_files.ts";
 import { parseProjectName, projectFiles } from "./project.ts";
 import { print } from "../call/standard_output.ts";
 import { messageOf } from "../../src/core/thrown.ts";
 import { updateSettings } from "./settings.ts";
 import { updateSkills } from "./skills.ts";
-import { findSource } from "./source.ts";
-import { listTool, parseToolName, toolFiles } from "./tool_files.ts";
+import { findSource, VENDOR } from "./source.ts";
 
 const USAGE = `Usage:
-  create NAME                a new project in a directory of that name
-  create tool NAME           one more tool and its test, in a project
-  create settings [--check]  writes .env.example and the permissions in
-                             deno.json from the declared settings
-  create skills [--check]    writes skills/mod.ts from the folders in skills/`;
+  create DIRECTORY           a new project in that directory
+In a project:
+  tool|resource|prompt NAME  one more, with its test, listed and served
+  settings [--check|--all]   writes .env.example and the permissions in
+                             deno.json from what is declared; --check only
+                             compares, --all prints every setting there is
+  skills [--check]           writes skills/mod.ts from the folders in skills/
+  add docker|workflow        writes a Dockerfile, or a workflow for GitHub
+  bundle [--postgres]        writes dist/main.js; --postgres what a bundle needs
+                             for a KV_PATH that is a postgres:// address
+  guide                      prints a whole small project
+  update CLONE               takes the package of a clone into ${VENDOR}/`;
+
+/** A command line that is wrong. */
+class UsageError extends CreateError {}
 
 /** Runs a command. @throws {CreateError} */
 async function run(args: readonly string[]): Promise<void> {
+  if (args.some((arg) => arg === "-h" || arg === "--help")) {
+    return print(USAGE);
+  }
   const [command, name] = args;
+  /** True for the flag that is the only one allowed; others are mistakes. */
+  const flag = (...flags: string[]): string | undefined => {
+    if (args.length < 2) return undefined;
+    if (args.length === 2 && flags.includes(name)) return name;
+    throw new UsageError(
+      `Not understood: ${args.slice(1).join(" ")}\n${USAGE}`,
+    );
+  };
+  const needed = (): string => {
+    if (args.length === 2) return name;
+    throw new UsageError(USAGE);
+  };
   switch (command) {
     case undefined:
-    case "-h":
-    case "--help":
-      print(USAGE);
-      return;
+      throw new UsageError(USAGE);
     case "tool":
-      if (name === undefined) throw new CreateError(USAGE);
-      return await addTool(parseToolName(name));
-    case "settings":
-      return await updateSettings({ isCheck: name === "--check" });
+    case "resource":
+    case "prompt":
+      return await addDefinition(command, needed());
+    case "settings": {
+      const given = flag("--check", "--all");
+      return await updateSettings({
+        isCheck: given === "--check",
+        isAll: given === "--all",
+      });
+    }
     case "skills":
-      return await updateSkills({ isCheck: name === "--check" });
+      return await updateSkills({ isCheck: flag("--check") !== undefined });
+    case "bundle":
+      return await bundle({ postgres: flag("--postgres") !== undefined });
+    case "guide":
+      flag();
+      return print(guide().trimEnd());
+    case "add":
+      return await addFiles(needed());
+    case "update":
+      return await updatePackage(needed());
     default:
+      if (args.length > 1) throw new UsageError(USAGE);
       return await createProject(command);
   }
 }
@@ -64,7 +111,8 @@ async function createProject(directory: string): Promise<void> {
   }
   await Deno.mkdir(path, { recursive: true });
   const root = await Deno.realPath(path);
-  const source = await findSource(root);
+  const source = await findSource();
+  if (source.root !== undefined) await copyPackage(source.root, root);
   await writeFiles(root, projectFiles({ name, source }));
   await formatFiles(root);
   await initializeGit(root);
@@ -74,10 +122,10 @@ async function createProject(directory: string): Promise<void> {
     : "deno task";
   print(`Made ${path}. Next:\n
   cd ${path}
-  ${task} dev                    # serves http://127.0.0.1:3000/mcp
-  ${task} call greet name=Ada    # in another terminal
-  ${task} tool NAME              # adds a tool and its test
-  ${task} ci                     # checks everything`);
+  ${task} dev                     # serves http://127.0.0.1:3000/mcp
+  ${task} ts call greet name=Ada  # in another terminal
+  ${task} ts tool NAME            # adds a tool and its test
+  ${task} ci                      # checks everything`);
 }
 
 /** True if the directory holds anything besides an empty repository. */
@@ -91,23 +139,72 @@ async function hasContent(directory: string): Promise<boolean> {
   return false;
 }
 
-async function addTool(name: string): Promise<void> {
-  const list = await Deno.readTextFile("tools/mod.ts").catch(() => {
+/** Adds a definition of a kind, its test, and its place in the list. */
+async function addDefinition(kind: Kind, given: string): Promise<void> {
+  const name = parseDefinitionName(kind, given);
+  const server = await Deno.readTextFile("server.ts").catch(() => {
     throw new CreateError(
-      "There is no tools/mod.ts here. Run this in a project's directory.",
+      "There is no server.ts here. Run this in a project's directory.",
     );
   });
-  const files = toolFiles(name);
+  const files = definitionFiles(kind, name);
   for (const path of Object.keys(files)) {
     if (await exists(path)) throw new CreateError(`${path} exists already.`);
   }
-  const listed = listTool(list, name);
+  const path = `${kind}s/mod.ts`;
+  const isListed = await exists(path);
+  const list = isListed ? await Deno.readTextFile(path) : emptyList(kind);
+  const listed = listDefinition(kind, list, name);
+  const served = isListed ? server : serveList(kind, server);
   await writeFiles(".", files);
-  if (listed === undefined) {
-    print("List it in tools/mod.ts: its list was changed by hand.");
-  } else await Deno.writeTextFile("tools/mod.ts", listed);
-  await formatFiles(".", [...Object.keys(files), "tools/mod.ts"]);
+  if (listed !== undefined) await Deno.writeTextFile(path, listed);
+  else print(`List it in ${path}: its list was changed by hand.`);
+  if (served === undefined) {
+    print(`Serve the list of ${path} in server.ts, which was changed by hand.`);
+  } else if (served !== server) await Deno.writeTextFile("server.ts", served);
+  await formatFiles(".", [...Object.keys(files), path, "server.ts"]);
   print(`Made ${Object.keys(files).join(" and ")}.`);
+}
+
+/** Adds the files of a name such as `docker`. */
+async function addFiles(name: string): Promise<void> {
+  if (!Object.hasOwn(ADDITIONS, name)) {
+    const names = Object.keys(ADDITIONS).join(" or ");
+    throw new UsageError(
+      `There is ${names} to add: got ${JSON.stringify(name)}`,
+    );
+  }
+  const files = ADDITIONS[name];
+  for (const path of Object.keys(files)) {
+    if (await exists(path)) throw new CreateError(`${path} exists already.`);
+  }
+  await writeFiles(".", files);
+  print(`Made ${Object.keys(files).join(" and ")}.`);
+}
+
+/** Replaces the project's copy of the package by that of a clone. */
+async function updatePackage(clone: string): Promise<void> {
+  if (!await exists(VENDOR)) {
+    throw new CreateError(
+      `There is no ${VENDOR} here: deno.json has the version that is used.`,
+    );
+  }
+  const root = await Deno.realPath(clone).catch(() => {
+    throw new CreateError(`There is no folder ${clone}.`);
+  });
+  if (root === await Deno.realPath(VENDOR)) {
+    throw new CreateError(`${clone} is the copy itself: name a clone.`);
+  }
+  const version = await copyPackage(root, ".");
+  const text = await Deno.readTextFile("deno.json");
+  const updated = text.replaceAll(
+    /(jsr:@tool-server\/tool-server@)[^"/]*/g,
+    (_, name) => name + version,
+  );
+  if (updated !== text) await Deno.writeTextFile("deno.json", updated);
+  print(
+    `${VENDOR} is version ${version}. Run deno task ts settings and deno task ci.`,
+  );
 }
 
 /** True for an error of the operating system, such as a full disk. */
@@ -116,13 +213,17 @@ function isOfSystem(error: unknown): boolean {
     /^E[A-Z]+$/.test(`${error.code}`);
 }
 
-if (import.meta.main) {
+/** Runs a command line, and returns the exit code. */
+export async function main(args: readonly string[]): Promise<number> {
   try {
-    await run(Deno.args);
+    await run(args);
+    return 0;
   } catch (error) {
     // A folder that takes no files is no fault of the program.
     if (!(error instanceof CreateError || isOfSystem(error))) throw error;
     console.error(messageOf(error));
-    Deno.exit(1);
+    return error instanceof UsageError ? 2 : 1;
   }
 }
+
+if (import.meta.main) Deno.exit(await main(Deno.args));

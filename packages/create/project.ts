@@ -4,13 +4,11 @@
  * @module
  */
 import * as z from "zod";
-import { DOCKERFILE, DOCKERIGNORE } from "./container_files.ts";
-import { agentsFile } from "./agents_words.ts";
 import { CreateError } from "./files.ts";
-import { readmeFile } from "./project_words.ts";
-import { envExample, grantedVariables } from "./settings.ts";
+import { agentsFile, readmeFile } from "./project_words.ts";
+import { firstExample, grantedVariables, printList } from "./settings.ts";
 import { PACKAGE, PUBLISHED, type Source } from "./source.ts";
-import { titleOf } from "./tool_files.ts";
+import { titleOf } from "./definition_files.ts";
 
 /** The choices for a new project. */
 interface ProjectOptions {
@@ -39,13 +37,13 @@ export function parseProjectName(directory: string): string {
 export function projectFiles(options: ProjectOptions): Record<string, string> {
   const { name, source = PUBLISHED } = options;
   return {
-    "deno.json": printJson(configuration(source)),
+    "deno.json": configuration(source),
     "main.ts": MAIN,
     "server.ts": serverFile(name),
     "tools/mod.ts": TOOLS,
     "tools/greet.ts": GREET,
     "tools/greet_test.ts": GREET_TEST,
-    ".env.example": envExample(SETTINGS),
+    ".env.example": firstExample(SETTINGS),
     ".gitignore": "/.env\n/dist/\n/node_modules/\n/coverage/\n/*.tgz\n",
     // Every copy of the project has the folder, also before the first file in
     // it.
@@ -53,11 +51,7 @@ export function projectFiles(options: ProjectOptions): Record<string, string> {
     "README.md": readmeFile(name, source),
     "AGENTS.md": agentsFile(name, source),
     ".mcp.json": printJson({ mcpServers: { [name]: CONNECTION } }),
-    ".vscode/mcp.json": printJson({ servers: { [name]: CONNECTION } }),
     ".vscode/settings.json": printJson({ "deno.enable": true }),
-    "Dockerfile": DOCKERFILE,
-    ".dockerignore": DOCKERIGNORE,
-    ".github/workflows/ci.yml": WORKFLOW,
   };
 }
 
@@ -65,82 +59,55 @@ function printJson(value: unknown): string {
   return JSON.stringify(value, null, 2) + "\n";
 }
 
-const DOCTOR = "deno run --quiet --allow-net " +
-  "--allow-env=BASE_URL,HOST,PORT,TOOL_SERVER_TOKEN --env-file=.env " +
-  `${PACKAGE}/doctor`;
 const CONNECTION = { type: "http", url: "http://127.0.0.1:3000/mcp" };
 
-const RUN =
-  "deno run --quiet -P --no-prompt --env-file=.env main.ts --with-parent";
-const CORES = "deno run --quiet --allow-run --allow-net " +
-  "--allow-env=HOST,PORT,PROCESSES,OTEL_RESOURCE_ATTRIBUTES,OTEL_PROPAGATORS,OTEL_EXPORTER_OTLP_TIMEOUT " +
-  `--env-file=.env ${PACKAGE}/cores --with-parent ` +
-  "deno run --quiet -P --no-prompt --unstable-net --env-file=.env main.ts";
-const BUNDLE =
-  "rm -rf dist && deno bundle --quiet --code-splitting --outdir dist main.ts";
-// The bundler takes a file, and no name that it would have to look up.
-const BUNDLE_POSTGRES = "mkdir -p dist && " +
-  `echo 'export * from "${PACKAGE}/postgres";' > dist/postgres.ts && ` +
-  "deno bundle --quiet -o dist/postgres_package.js dist/postgres.ts";
-const CALL = "deno run --quiet --allow-net --allow-read --allow-write " +
-  "--allow-run=xdg-open,open,rundll32 " +
-  "--allow-env=BASE_URL,HOST,PORT,TOOL_SERVER_TOKEN,HOME,XDG_CONFIG_HOME,APPDATA,DISPLAY,WAYLAND_DISPLAY " +
-  `--env-file=.env ${PACKAGE}/call`;
-const OPERATE = "deno run --quiet --unstable-kv " +
-  "--allow-env=KV_PATH,DENO_KV_ACCESS_TOKEN,PGPASSWORD,SECRETS_KEYS " +
-  "--ignore-env " +
-  "--allow-net --allow-read --allow-write --allow-sys=username,uid,gid,homedir,userInfo " +
-  `--env-file=.env ${PACKAGE}/operate`;
 const CHECK = "deno check --quiet --watch --no-clear-screen main.ts";
 // Without --quiet Deno warns twice where there is no .env, and tells of each
 // restart, as the server does.
 const WATCH = "deno run --quiet --watch --no-clear-screen -P --no-prompt " +
   "--env-file=.env main.ts --no-drain --views";
 
-function configuration({ configuration, host, read = [] }: Source) {
-  return {
+const TASKS: Readonly<Record<string, string>> = {
+  "dev": `${CHECK} & ${WATCH}`,
+  "dev:oauth": `${CHECK} & AUTH_STRATEGY=oauth OAUTH_PROVIDER=dev ${WATCH}`,
+  "start":
+    "deno run --quiet -P --no-prompt --env-file=.env main.ts --with-parent",
+  "test": "deno test -P --no-prompt",
+  "ci": "deno fmt --check && deno lint && deno check && deno task -q test && " +
+    "deno task -q ts settings --check && deno task -q ts skills --check",
+  "ts": `deno run -qA --env-file ${PACKAGE}/cli`,
+};
+
+/**
+ * Prints `deno.json`, with each list on as few lines as it needs: Deno would
+ * give every variable a line.
+ */
+function configuration({ configuration, host, read = [] }: Source): string {
+  const lists = {
+    env: grantedVariables([], SETTINGS, []),
+    read: [".env", "data", "dist/postgres_package.js", ...read],
+  };
+  const members = {
     ...configuration,
     unstable: ["kv", "no-legacy-abort"],
-    exclude: ["data", "dist"],
+    exclude: ["data", "dist", "vendor"],
+    fmt: { exclude: ["deno.json"] },
     permissions: {
       default: {
-        env: { allow: grantedVariables([], SETTINGS, []), ignore: true },
+        env: { allow: lists.env, ignore: true },
         net: true,
-        read: [".env", "data", "dist/postgres_package.js", ...read],
+        read: lists.read,
         write: ["data"],
       },
     },
     tasks: host === undefined ? TASKS : importing(TASKS, host),
   };
+  return printJson(members).replaceAll(
+    /^( *)(.*)\[\n([^[\]{}]*?)\n *\]/gm,
+    (_, indent, before, items) =>
+      indent + before + printList(JSON.parse(`[${items}]`), indent, before),
+  ).replace(/\{\s+("exclude": .*)\s+\}/, "{ $1 }");
 }
-
-const TASKS: Readonly<Record<string, string>> = {
-  "dev": `${CHECK} & ${WATCH}`,
-  "dev:oauth": `${CHECK} & AUTH_STRATEGY=oauth OAUTH_PROVIDER=dev ${WATCH}`,
-  "start": RUN,
-  "start:cores": CORES,
-  "start:bundle": RUN.replace("main.ts", "dist/main.js"),
-  "bundle": BUNDLE,
-  "bundle:postgres": BUNDLE_POSTGRES,
-  "deploy": "deno deploy --prod",
-  "backup": `deno run --allow-all ${PACKAGE}/backup`,
-  "restore": `deno run --allow-all ${PACKAGE}/restore`,
-  "move": "deno run --quiet --unstable-kv --allow-all --env-file=.env " +
-    `${PACKAGE}/move`,
-  "test": "deno test -P --no-prompt",
-  "check": "deno check",
-  "tool": `deno run -A ${PACKAGE}/create tool`,
-  "settings": `deno run -A ${PACKAGE}/create settings`,
-  "skills": `deno run -A ${PACKAGE}/create skills`,
-  "call": CALL,
-  "list": "deno task --quiet call --list",
-  "people": `${OPERATE} people`,
-  "clients": `${OPERATE} clients`,
-  "doctor": DOCTOR,
-  "ci": "deno fmt --check && deno lint && deno task check && " +
-    "deno task test && deno task settings --check && " +
-    "deno task skills --check",
-};
 
 /** Lets every task import modules from a host, besides the registry. */
 function importing(
@@ -151,7 +118,7 @@ function importing(
     Object.entries(tasks).map(([name, task]) => [
       name,
       task.replaceAll(
-        /\bdeno (?:run|check|test|bundle)\b(?![^&]* (?:-A|--allow-all) )/g,
+        /\bdeno (?:run|check|test)\b(?![^&]* -qA )/g,
         `$& --allow-import=${host},jsr.io`,
       ),
     ]),
@@ -225,19 +192,4 @@ Deno.test("greet says what GREETING says", async () => {
   const { text } = await server.call(greet, { name: "Ada" });
   assert.equal(text, "Good morning, Ada!");
 });
-`;
-
-const WORKFLOW = `name: ci
-on: [push, pull_request]
-permissions:
-  contents: read
-jobs:
-  ci:
-    runs-on: ubuntu-latest
-    steps:
-      - uses: actions/checkout@v4
-      - uses: denoland/setup-deno@v2
-        with:
-          deno-version: v2.x
-      - run: deno task ci
 `;

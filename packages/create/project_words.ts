@@ -1,76 +1,60 @@
 /**
- * The `README.md` of a new project.
+ * The pages of a new project: `README.md` for people, `AGENTS.md` for whoever
+ * works on it.
  *
  * @module
  */
-import type { Source } from "./source.ts";
-import { titleOf } from "./tool_files.ts";
+import { PACKAGE, type Source } from "./source.ts";
+import { titleOf } from "./definition_files.ts";
 
-/** Writes the page of a project that has a copy of the package. */
+/** Writes the README of a project that has a copy of the package. */
 export function readmeFile(name: string, { place }: Source): string {
-  const origin = place === undefined ? UPDATE : `This project uses ${place}.
-Once the package is published, \`deno add jsr:@tool-server/tool-server\` changes
-to it; remove what else of \`deno.json\` is named here.
+  const origin = place === undefined ? UPDATE : `This project uses ${place}
+
+Run \`deno task ts settings\` and \`deno task ci\` afterwards. Once the package
+is published, \`deno add jsr:${PACKAGE}\` changes to it.
 `;
   return `# ${titleOf(name)}
 
-Tools that language-model clients call over MCP, served by
-Tool Server. With Node only, write \`npx -y deno\` in place of \`deno\`.
+Tools that language-model clients call over MCP, served by Tool Server. With
+Node only, write \`npx -y deno\` in place of \`deno\`.
 
 \`\`\`sh
 deno task dev            # http://127.0.0.1:3000/mcp, restarts on every change
 deno task dev:oauth      # the same with sign-in, at a built-in provider
-deno task list           # what it offers, while it runs
-deno task call greet name=Ada
-deno task tool NAME      # adds a tool and its test
+deno task ts list        # what it offers, while it runs
+deno task ts call greet name=Ada
+deno task ts tool NAME   # adds a tool and its test; also resource, prompt
 deno task ci             # formatting, lint, types, tests, settings
 \`\`\`
 
-For another port, put \`PORT=3108\` into \`.env\`, which every command reads, and
-change it in \`.mcp.json\` and \`.vscode/mcp.json\`. Editors that read these two
-connect by themselves while it runs. Open <http://127.0.0.1:3000> for other clients. Claude and ChatGPT call
-from the internet and cannot reach that address; for a try, a tunnel can:
-
-\`\`\`sh
-cloudflared tunnel --url http://127.0.0.1:3000 # prints https://….trycloudflare.com
-BASE_URL=https://….trycloudflare.com deno task dev # their connectors take …/mcp
-\`\`\`
-
-Everyone who knows the address may then call: end it after the try, or set
-\`AUTH_STRATEGY\`.
-
-Your own data goes into files in \`data/\`, which git and the image leave out, or
-into a database of yours. \`AGENTS.md\` shows how a tool, a resource, a prompt, a
-view, a service, a route and their tests look.
+\`deno task ts --help\` lists what else there is; \`deno task -q ts …\` prints the
+answer alone. For another port, put \`PORT=3108\` into \`.env\`, which every
+command reads, and change it in \`.mcp.json\`. Open <http://127.0.0.1:3000> to
+connect a client.
 
 ## Settings
 
 A tool declares its own settings, as \`tools/greet.ts\` does with \`GREETING\`.
-\`deno task settings\` writes them into \`.env.example\` and lets \`deno.json\` read
-them; put values into \`.env\`, which git ignores. Mark keys with \`secret()\`, so
-that they never appear in a complaint.
-
-## Call it
-
-With the server running, \`deno task list\` shows its tools and
-\`deno task call greet name=Ada\` calls one; \`deno task call --help\` says more.
+\`deno task ts settings\` writes them into \`.env.example\` and lets \`deno.json\`
+read them; put values into \`.env\`, which git ignores. Mark keys with
+\`secret()\`, so that they never appear in a complaint. Your own data goes into
+files in \`data/\`, which git ignores too, or into a database of yours.
 
 ## Run it
 
-\`deno task start\`, or the \`Dockerfile\`:
+\`deno task start\`, with \`BASE_URL\`, the public address, and \`AUTH_STRATEGY\`,
+who may call. \`deno task ts doctor URL\` examines the server as its clients meet
+it. \`deno task ts add workflow\` adds a check of each push, and
+\`deno task ts add docker\` an image:
 
 \`\`\`sh
 docker build -t ${name} .
 docker run -p 3000:3000 -v ${name}:/app/data --env-file .env ${name}
 \`\`\`
 
-Set \`BASE_URL\` to the public address and \`AUTH_STRATEGY\` to who may call;
-\`deno task doctor URL\` examines the server as its clients meet it.
-
-\`KV_PATH\` names the database of sessions and sign-ins;
-\`deno task backup data/tools.db COPY\` copies it, or another SQLite file, while
-the server runs, and \`deno task restore COPY data/tools.db\` puts it back.
-\`deno task move FROM TO\` moves it to denokv or Postgres, with the server stopped.
+\`deno task ts backup data/tools.db COPY\` copies the database of sessions and
+sign-ins, which \`KV_PATH\` names, while the server runs.
 
 ## Update
 
@@ -78,6 +62,46 @@ ${origin}`;
 }
 
 const UPDATE =
-  `Change the version in \`deno.json\` (\`deno outdated --update --latest\` does), read
-the changes, and run \`deno task settings\` and \`deno task ci\`.
+  `Change the version in \`deno.json\` (\`deno outdated --update --latest\` does),
+and run \`deno task ts settings\` and \`deno task ci\`.
 `;
+
+/** Writes the `AGENTS.md` of a project. */
+export function agentsFile(name: string, { module }: Source): string {
+  return `# Working in ${name}
+
+An MCP server made with \`${PACKAGE}\`. \`deno task ci\` must pass before
+anything is committed.
+
+| Command                             |                                           |
+| ----------------------------------- | ----------------------------------------- |
+| \`deno task dev\`, \`deno task start\`  | serves; \`dev\` restarts and shows views    |
+| \`deno task ts tool NAME\`            | also \`resource\`, \`prompt\`: file and test  |
+| \`deno task ts list\`, \`ts call NAME\` | what it offers; calls a tool: \`key=value\` |
+| \`deno task ts settings\`, \`skills\`   | after a change of \`settings\`, in skills/  |
+| \`deno task ts guide\`                | a service, view, route, … and their test  |
+
+\`deno doc --filter tool ${module}\` explains a name. One file a
+thing, its test next to it, its line in the folder's \`mod.ts\`.
+
+- Throw \`ToolError\` for what the model should read. Of any other exception it
+  sees an error ID only.
+- Ask before you act: after \`context.ask\`, \`run\` may start again from its
+  beginning. \`progress\`, \`signal\`, \`caller\` and \`upstream\` are in the context.
+- A call of more than 45 seconds becomes a task by itself. Work that must survive
+  a restart: \`task: { durable: true }\`, with \`step\` and \`sleep\` of the context.
+- What not every sign-in may do: \`scopes\`.
+- To act at another service as the caller: \`needs: { github: account("github") }\`
+  (OAuth) or \`personalKey(…)\` (a key that people paste), then
+  \`needs.github.fetch(path)\`. \`SECRETS_KEYS\` seals what they connect.
+- Nothing in memory outlives a process or is seen by another. Data goes into a
+  file in \`data/\` or a database of yours, opened by a service, and a setting
+  says where, so that tests use \`:memory:\`, or a \`testFile()\` where a task
+  crashes. Never into the server's own database.
+- Settings are declared in \`settings\` and reached through the context, never
+  through \`Deno.env\`; secrets are marked with \`secret()\`, and are never in code,
+  logs or errors.
+- Routes are public; \`await authenticate(request)\` of their context refuses
+  strangers.
+`;
+}

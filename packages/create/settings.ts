@@ -28,22 +28,25 @@ import {
 } from "../../src/core/settings/setting.ts";
 import { oneLine } from "../../src/core/settings/complaint.ts";
 import { print } from "../call/standard_output.ts";
-import { CreateError } from "./files.ts";
+import { CreateError, formatFiles } from "./files.ts";
 
 /** The schemas of declared settings, by the name of their variable. */
 type DeclaredSettings = ReadonlyMap<string, z.ZodType>;
+
+/** A setting of the server, or one that is declared. */
+type Row = NamedSetting & Partial<OwnSetting>;
 
 const OWN = "Your own settings";
 
 const HEAD = "Copy to .env and remove the # of each setting that you change. " +
   "`deno task dev` and `deno task start` read it. Several values are " +
   "separated by commas. A value with # or $ in it goes between two '. This " +
-  "file is written by `deno task settings`.";
+  "file is written by `deno task ts settings`.";
 
 /** Lists the groups of settings, the declared ones last. */
 function groupsOf(
   settings: DeclaredSettings,
-): [string, readonly (NamedSetting & Partial<OwnSetting>)[]][] {
+): [string, readonly Row[]][] {
   const own = [...settings].filter(([name]) => !isGiven(name))
     .map((entry) => ownSetting(...entry));
   return own.length === 0
@@ -51,12 +54,41 @@ function groupsOf(
     : [...Object.entries(TABLE), [OWN, own]];
 }
 
-/** Prints the whole `.env.example`. */
+/** Prints every setting, as lines of an `.env`. */
 export function envExample(settings: DeclaredSettings): string {
-  const groups = groupsOf(settings).map(([title, rows]) =>
+  return printExample(HEAD, groupsOf(settings));
+}
+
+/** The settings of the server that a project needs first. */
+const FIRST = new Set([
+  "PORT",
+  "BASE_URL",
+  "KV_PATH",
+  "LOG_LEVEL",
+  "AUTH_STRATEGY",
+  "BEARER_TOKEN",
+]);
+
+/** Prints the settings that a project needs first, and its own. */
+export function firstExample(settings: DeclaredSettings): string {
+  const groups = groupsOf(settings).flatMap(([title, rows]) => {
+    const some = rows.filter(({ name }) => title === OWN || FIRST.has(name));
+    return some.length > 0 ? [[title, some] as const] : [];
+  });
+  return printExample(
+    `${HEAD} \`deno task ts settings --all\` prints all settings.`,
+    groups,
+  );
+}
+
+function printExample(
+  head: string,
+  groups: readonly (readonly [string, readonly Row[]])[],
+): string {
+  const parts = groups.map(([title, rows]) =>
     [heading(title), ...rows.map(printSetting)].join("\n")
   );
-  return [wrap(HEAD, "# "), ...groups].join("\n");
+  return [wrap(head, "# "), ...parts].join("\n");
 }
 
 function heading(title: string): string {
@@ -65,7 +97,7 @@ function heading(title: string): string {
 
 /** Prints one setting; only a required one is not commented out. */
 function printSetting(
-  { isRequired, ...setting }: NamedSetting & Partial<OwnSetting>,
+  { isRequired, ...setting }: Row,
 ): string {
   const { name, words, secret, example = "" } = setting;
   const unset = setting.unset && oneLine(`Unset: ${setting.unset}`);
@@ -102,7 +134,7 @@ const INTRODUCTION = "Variables of the environment, or of a file `.env`. An " +
   "is reported when the server starts, all at once, with its fix. A name that " +
   "is misspelt in a letter is told, and ends the start where a server is more " +
   "open without it, such as AUTH_STRATAGY. This page " +
-  "and `.env.example` are written by `deno task settings`.";
+  "and `.env.example` are written by `deno task ts settings`.";
 
 /** Prints a page that explains every setting, in Markdown. */
 export function settingsPage(settings: DeclaredSettings): string {
@@ -114,7 +146,7 @@ export function settingsPage(settings: DeclaredSettings): string {
 }
 
 function cellsOf(
-  { isRequired, ...setting }: NamedSetting & Partial<OwnSetting>,
+  { isRequired, ...setting }: Row,
 ): string[] {
   const { name, words, unset, secret, example } = setting;
   const usual = defaultText(setting);
@@ -178,6 +210,33 @@ function isCovered(name: string, pattern: string): boolean {
     pattern.endsWith("*") && name.startsWith(pattern.slice(0, -1));
 }
 
+/** Prints a list of JSON that begins after `before`, 80 columns to a line. */
+export function printList(
+  items: readonly string[],
+  indent: string,
+  before: string,
+): string {
+  const texts = items.map((item) => JSON.stringify(item));
+  const line = `[${texts.join(", ")}]`;
+  if (indent.length + before.length + line.length < 80) return line;
+  return `[\n${wrap(texts.join(", "), `${indent}  `)}${indent}]`;
+}
+
+/** Puts the variables that may be read into a `deno.json`, and keeps the rest. */
+function withVariables(text: string, allow: readonly string[]): string {
+  const [list, before, indent] =
+    /("env":\s*\{\s*?( *)"allow":\s*)\[[^\]]*\]/.exec(text) ?? [];
+  if (list === undefined) {
+    throw new CreateError(
+      'deno.json must have "allow" first in permissions.default.env.',
+    );
+  }
+  return text.replace(
+    list,
+    () => before + printList(allow, indent, '"allow": '),
+  );
+}
+
 /** The members of a `deno.json` that list the variables a project may read. */
 interface Configuration {
   permissions?: { default?: { env?: { allow?: string[] } | boolean } };
@@ -189,13 +248,16 @@ interface Configuration {
  *
  * @throws {CreateError} when something is out of date, or is not a project
  */
-export async function updateSettings({ isCheck }: { isCheck: boolean }) {
+export async function updateSettings(
+  { isCheck, isAll }: { isCheck: boolean; isAll?: boolean },
+) {
   const server = await readServer();
   const table = { ...CREATE_SERVER_OPTIONS, kv: PARTS.kv };
   const faults = faultsIn(table, server);
   if (faults.length > 0) throw new CreateError(faults.join("\n"));
   const { settings, complaints } = needsOf(needing(server));
   if (complaints.length > 0) throw new CreateError(complaints.join("\n"));
+  if (isAll) return print(envExample(settings).trimEnd());
   const read = (path: string) => Deno.readTextFile(path).catch(() => "");
   const before = {
     ".env.example": await read(".env.example"),
@@ -213,24 +275,27 @@ export async function updateSettings({ isCheck }: { isCheck: boolean }) {
     .filter((name) => !settings.has(name));
   const allow = grantedVariables(env.allow, settings, gone);
   const isGranted = allow.join() === env.allow.join();
-  env.allow = allow;
   const after = {
-    ".env.example": envExample(settings),
-    // The page is only written where there is one.
+    // A project without the page that explains all settings has the first.
+    ".env.example": before["docs/settings.md"]
+      ? envExample(settings)
+      : firstExample(settings),
     "docs/settings.md": before["docs/settings.md"] && settingsPage(settings),
     "deno.json": isGranted
       ? before["deno.json"]
-      : `${JSON.stringify(configuration, null, 2)}\n`,
+      : withVariables(before["deno.json"], allow),
   };
   const paths = Object.keys(after) as (keyof typeof after)[];
   const outdated = paths.filter((path) => after[path] !== before[path]);
   const named = outdated.join(" and ");
   if (isCheck && named) {
     throw new CreateError(
-      `Settings changed: run deno task settings, which updates ${named}.`,
+      `Settings changed: run deno task ts settings, which updates ${named}.`,
     );
   }
   for (const path of outdated) await Deno.writeTextFile(path, after[path]);
+  // Nothing is done to a file that the project excludes, as ours do.
+  if (outdated.includes("deno.json")) await formatFiles(".", ["deno.json"]);
   if (!isCheck) {
     print(named ? `Wrote ${named}.` : "Everything is up to date.");
   }

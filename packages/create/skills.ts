@@ -38,7 +38,7 @@ export function skillsModule(folders: readonly SkillFolder[]): string {
     });
     return `skill({ files: { ${members.join(", ")} } })`;
   });
-  return "// Written by `deno task skills` from the folders next to it.\n" +
+  return "// Written by `deno task ts skills` from the folders next to it.\n" +
     `import { type Skill, skill } from "${PACKAGE}/skill";\n` +
     `${imports.join("")}\n` +
     `export const skills: Skill[] = [${skills.join(", ")}];\n`;
@@ -96,7 +96,7 @@ export async function updateSkills({ isCheck }: { isCheck: boolean }) {
   }
   if (isCheck) {
     throw new CreateError(
-      `${LIST} must list what is in ${FOLDER}: run deno task skills.`,
+      `${LIST} must list what is in ${FOLDER}: run deno task ts skills.`,
     );
   }
   await Deno.writeTextFile(LIST, text);

@@ -1,14 +1,19 @@
 /**
  * The copy of the package that makes a project, and that the project then uses:
- * that of the registry, a clone on this machine, or the sources at an address.
+ * that of the registry, one in a folder of its own, which comes from a clone, or
+ * the sources at an address.
  *
  * @module
  */
 import { fileURLToPath } from "node:url";
 import { VERSION } from "../../src/core/version.ts";
+import { exists } from "./files.ts";
 
 /** The name under which projects import this package. */
 export const PACKAGE = "@tool-server/tool-server";
+
+/** The folder of a project that has its own copy of the package. */
+export const VENDOR = "vendor/tool-server";
 
 /** A copy of the package, as a project finds it. */
 export interface Source {
@@ -16,6 +21,8 @@ export interface Source {
   configuration: Record<string, unknown>;
   /** Its module, for `deno doc`. */
   module: string;
+  /** The folder that the project's copy is made from. */
+  root?: string;
   /** A host that is no registry: Deno imports from it only with a flag. */
   host?: string;
   /** Folders of the copy that a program may have to read while it runs. */
@@ -42,26 +49,61 @@ interface OwnConfiguration {
   compilerOptions: Record<string, string>;
 }
 
-/** Finds the copy that this module is a part of, for a project in `project`. */
-export async function findSource(project: string): Promise<Source> {
+/** Finds the copy that this module is a part of. */
+export async function findSource(): Promise<Source> {
   const root = new URL("../..", import.meta.url);
   if (root.protocol === "file:") {
-    return cloneSource(relativePath(project, fileURLToPath(root)));
+    const path = fileURLToPath(root).replace(/[/\\]$/, "");
+    return carriedSource(path, await originOf(path));
   }
   if (root.pathname.endsWith(`/${PACKAGE}/${VERSION}/`)) return PUBLISHED;
   const response = await fetch(new URL("deno.json", root));
   return addressSource(root, await response.json());
 }
 
-/** Makes the source of a project that uses a clone at a path. */
-export function cloneSource(path: string): Source {
+/**
+ * Makes the source of a project that carries a copy of the folder `root`, which
+ * is a clone of the repository `origin`, if that is known.
+ */
+export function carriedSource(root: string, origin?: string): Source {
+  const clone = origin ?? "ADDRESS-OR-FOLDER";
   return {
-    configuration: { imports: IMPORTS, links: [path] },
-    module: `${path}/src/mod.ts`,
-    read: [`${path}/packages/postgres`],
-    place: `the clone at \`${path}\`: \`links\` in \`deno.json\` says so. ` +
-      "Other machines, images and workflows do not have it",
+    configuration: { imports: IMPORTS, links: [`./${VENDOR}`] },
+    module: `${VENDOR}/src/mod.ts`,
+    root,
+    read: [`${VENDOR}/packages/postgres`],
+    place: `its own copy of the package, in \`${VENDOR}/\`: commit it, so that
+other machines, images and workflows have it. To update:
+
+\`\`\`sh
+git clone ${clone} ../tool-server
+deno task ts update ../tool-server
+\`\`\``,
   };
+}
+
+/**
+ * Reads the address from which a folder was cloned, without a name or a
+ * password; undefined if it is no clone, or one of a folder on this machine.
+ */
+async function originOf(root: string): Promise<string | undefined> {
+  if (!await exists(`${root}/.git`)) return undefined;
+  const { success, stdout } = await new Deno.Command("git", {
+    args: ["-C", root, "remote", "get-url", "origin"],
+    stderr: "null",
+  }).output().catch(() => ({ success: false, stdout: new Uint8Array() }));
+  return success ? printOrigin(new TextDecoder().decode(stdout)) : undefined;
+}
+
+/** Prints the address of a repository that others can clone. */
+export function printOrigin(address: string): string | undefined {
+  const text = address.trim();
+  if (/^[\w.-]+@[\w.-]+:[\w./~-]+$/.test(text)) return text;
+  if (!/^(https?|ssh|git):/.test(text) || !URL.canParse(text)) return undefined;
+  const url = new URL(text);
+  url.password = url.search = url.hash = "";
+  if (url.protocol !== "ssh:") url.username = "";
+  return url.href;
 }
 
 /**
@@ -82,19 +124,6 @@ export function addressSource(root: URL, own: OwnConfiguration): Source {
     module: new URL("src/mod.ts", root).href,
     host: root.host,
     place: `the sources at <${root}>: \`imports\` and \`scopes\` in ` +
-      "`deno.json` say so",
+      "`deno.json` say so.",
   };
-}
-
-/** Returns the path from one folder to another. */
-function relativePath(from: string, to: string): string {
-  // On Windows too: C:\a begins with the name of its drive, without a slash.
-  const target = to.replace(/[/\\]$/, "").split(/[/\\]/);
-  const start = from.split(/[/\\]/);
-  let shared = 0;
-  while (shared < target.length && target[shared] === start[shared]) shared++;
-  return [
-    ...start.slice(shared).map(() => ".."),
-    ...target.slice(shared),
-  ].join("/");
 }

@@ -1,5 +1,5 @@
 /**
- * `deno task doctor [URL] [--store claude,chatgpt] [--token …]`: examines a
+ * `deno task ts doctor [URL] [--store claude,chatgpt] [--token …]`: examines a
  * running server from outside, as its clients would, and with `--store` as the
  * reviewers of directories would. Exits 1 when something has to be fixed.
  *
@@ -15,7 +15,7 @@ import { serverAddress } from "../call/command_line.ts";
 import { listen } from "../call/receiver.ts";
 import { print } from "../call/standard_output.ts";
 
-const USAGE = "deno task doctor http://127.0.0.1:3000 " +
+const USAGE = "deno task ts doctor http://127.0.0.1:3000 " +
   `[--store ${STORES.join(",")}] [--token TOKEN]`;
 
 type Arguments = ExamineOptions & { url: string };
@@ -57,15 +57,16 @@ function parseStores(text: string): Store[] {
   });
 }
 
-if (import.meta.main) {
+/** Runs a command line, and returns the exit code. */
+export async function main(args: readonly string[]): Promise<number> {
   let url: string;
   let options: Arguments;
-  if (["--help", "-h"].includes(Deno.args[0])) {
+  if (["--help", "-h"].includes(args[0])) {
     print(USAGE);
-    Deno.exit();
+    return 0;
   }
   try {
-    options = parseArguments(Deno.args);
+    options = parseArguments([...args]);
     const parsed = parseTypedUrl(options.url);
     if (
       options.token && parsed.protocol === "http:" && !isLoopback(parsed)
@@ -75,7 +76,7 @@ if (import.meta.main) {
     url = parsed.href;
   } catch (error) {
     console.error(`${(error as Error).message}. Try: ${USAGE}`);
-    Deno.exit(2);
+    return 2;
   }
   print(`Examining ${url}\n`);
   await using listener = listen();
@@ -88,5 +89,7 @@ if (import.meta.main) {
     examine(url, { ...options, browser }),
   );
   print(printReport(findings));
-  Deno.exit(findings.some(({ result }) => result === "failed") ? 1 : 0);
+  return findings.some(({ result }) => result === "failed") ? 1 : 0;
 }
+
+if (import.meta.main) Deno.exit(await main(Deno.args));

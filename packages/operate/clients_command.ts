@@ -1,5 +1,5 @@
 /**
- * `deno task clients …`: what an operator does about clients.
+ * `deno task ts clients …`: what an operator does about clients.
  *
  * @module
  */

@@ -4,15 +4,15 @@
  * @module
  */
 
-export const USAGE = `deno task people list [SEARCH] [--after PLACE]
-deno task people show|end|unblock|export|erase WHO
-deno task people block WHO [--reason TEXT]
-deno task people blocked
-deno task people reseal
-deno task clients list
-deno task clients end|unblock CLIENT
-deno task clients block CLIENT [--reason TEXT]
-deno task clients blocked
+export const USAGE = `deno task ts people list [SEARCH] [--after PLACE]
+deno task ts people show|end|unblock|export|erase WHO
+deno task ts people block WHO [--reason TEXT]
+deno task ts people blocked
+deno task ts people reseal
+deno task ts clients list
+deno task ts clients end|unblock CLIENT
+deno task ts clients block CLIENT [--reason TEXT]
+deno task ts clients blocked
 WHO is a subject (github:583231), or a whole name, short name or e-mail address
 that only one person has. --json prints JSON.`;
 

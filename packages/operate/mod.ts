@@ -1,5 +1,5 @@
 /**
- * `deno task people …` and `deno task clients …`: what an operator does about
+ * `deno task ts people …` and `deno task ts clients …`: what an operator does about
  * people and clients, on the database of a running server, without a browser.
  * Each change is an audit event on standard error.
  *
@@ -81,7 +81,12 @@ function readSecretsKeys(): readonly string[] {
   return keys;
 }
 
-if (import.meta.main) {
+/** Runs a command line, and returns the exit code. */
+export async function main(args: readonly string[]): Promise<number> {
+  if (args.some((arg) => arg === "--help" || arg === "-h")) {
+    print(USAGE);
+    return 0;
+  }
   const log = new Log({}, {
     write: (event) => console.error(jsonLine(event).trimEnd()),
   });
@@ -99,7 +104,7 @@ if (import.meta.main) {
     try {
       const by = userInfo().username;
       const operator = { register, log: logger, by, readSecretsKeys };
-      words = await runCommand(Deno.args, operator);
+      words = await runCommand(args, operator);
     } catch (error) {
       if (!(error instanceof StorageError)) throw error;
       console.error(
@@ -113,6 +118,7 @@ if (import.meta.main) {
       await register.close();
     }
     print(words);
+    return 0;
   } catch (error) {
     const isMistake = error instanceof UsageError;
     if (!isMistake && !(error instanceof StartError)) throw error;
@@ -120,6 +126,8 @@ if (import.meta.main) {
     const words = visibleLines(error.message);
     console.error(needsUsage ? `${words}\n\n${USAGE}` : words);
     const isUnderstood = error instanceof UnknownNameError;
-    Deno.exit(isMistake && !isUnderstood ? 2 : 1);
+    return isMistake && !isUnderstood ? 2 : 1;
   }
 }
+
+if (import.meta.main) Deno.exit(await main(Deno.args));

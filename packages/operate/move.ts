@@ -1,5 +1,5 @@
 /**
- * `deno task move FROM TO`: moves all records of a server to another database,
+ * `deno task ts move FROM TO`: moves all records of a server to another database,
  * while no server runs. No one signs in again.
  *
  * @module
@@ -28,7 +28,7 @@ import {
 import { print } from "../call/standard_output.ts";
 import type { PostgresKv } from "../postgres/mod.ts";
 
-const USAGE = `Usage: deno task move FROM TO [--dry-run]
+const USAGE = `Usage: deno task ts move FROM TO [--dry-run]
 
 Each is a database as KV_PATH has it: a file, the URL of a denokv server, or a
 postgres:// URL. Stop every server before: one that has a file or a database in
@@ -150,7 +150,11 @@ async function moveAll(from: Kv, toPath: string): Promise<void> {
 }
 
 /** Runs a command line, and returns the exit code. */
-async function run(args: readonly string[]): Promise<number> {
+export async function main(args: readonly string[]): Promise<number> {
+  if (args[0] === "--help" || args[0] === "-h") {
+    print(USAGE);
+    return 0;
+  }
   const paths = args.filter((arg) => arg !== "--dry-run");
   const [fromPath, toPath] = paths;
   if (paths.length !== 2 || paths.some((path) => /^(-|:|$)/.test(path))) {
@@ -188,4 +192,4 @@ async function run(args: readonly string[]): Promise<number> {
   }
 }
 
-if (import.meta.main) Deno.exit(await run(Deno.args));
+if (import.meta.main) Deno.exit(await main(Deno.args));

@@ -79,7 +79,7 @@ const PAGE = 100;
 /** The verbs that are about one person. */
 const OF_PERSON = ["show", "end", "block", "unblock", "export", "erase"];
 
-/** `deno task people …`: what an operator does about people. */
+/** `deno task ts people …`: what an operator does about people. */
 class PeopleCommand extends Command {
   override async run(): Promise<string> {
     const { line: { verb }, operator: { register } } = this;
@@ -199,7 +199,7 @@ class PeopleCommand extends Command {
     const { named } = this.line;
     if (named === "") throw new UsageError("Name a person");
     if (isMachine(named)) {
-      throw new UsageError("That is a client: use deno task clients");
+      throw new UsageError("That is a client: use deno task ts clients");
     }
     // A subject is used as it is: its person may have nothing open yet.
     if (/^(?:[^\s@:]+:\S+|https?:\/\/[^\s#]+#.+)$/s.test(named)) return named;
@@ -218,7 +218,9 @@ class PeopleCommand extends Command {
       );
     }
     throw new UnknownNameError(
-      `No one is called ${visible(named)}: find them with "deno task people ` +
+      `No one is called ${
+        visible(named)
+      }: find them with "deno task ts people ` +
         'list" or "people blocked", or write their subject, as github:583231, ' +
         "or as https://id.example.com#42",
     );

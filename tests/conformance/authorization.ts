@@ -3,7 +3,7 @@
  * is three processes on one database that take turns. The development provider
  * signs in, and a scripted browser does what the person would.
  *
- *     deno task conformance:authorization
+ *     deno task test authorization
  *
  * @module
  */

@@ -3,7 +3,7 @@
  * process, and as two processes on one database that take turns; if `KV_PATH`
  * names a database, as three on that one.
  *
- *     deno task conformance
+ *     deno task test conformance
  *
  * @module
  */

@@ -10,6 +10,8 @@ import {
 import { account, accountSettings } from "../../src/authoring/oauth_account.ts";
 import assert from "node:assert/strict";
 import { load } from "js-yaml";
+import { VERBS } from "../../packages/cli/mod.ts";
+import { ADDITIONS } from "../../packages/create/container_files.ts";
 import { projectFiles } from "../../packages/create/project.ts";
 import { groupSettings } from "../../src/core/settings/providers.ts";
 import { isGiven, VARIABLES } from "../../src/core/settings/table.ts";
@@ -41,7 +43,10 @@ const FOLDER = /^(bench|deploy|docs|examples|packages|scripts|src|tests)\//;
 const { tasks: ownTasks } = JSON.parse(
   await Deno.readTextFile(new URL("deno.json", REPOSITORY)),
 );
-const project = projectFiles({ name: "my-tools" });
+const project = {
+  ...projectFiles({ name: "my-tools" }),
+  ...Object.assign({}, ...Object.values(ADDITIONS)),
+};
 const tasks: Record<string, string> = {
   ...JSON.parse(project["deno.json"]).tasks,
   ...ownTasks,
@@ -59,15 +64,27 @@ async function denoHelp(...args: string[]): Promise<string> {
   return new TextDecoder().decode(stdout);
 }
 
-/** Reads the sources next to the file that a task runs. */
-async function sourcesOf(task: string): Promise<string> {
-  const [, other] = /^deno task (?:--quiet )?(\w+)/.exec(task) ?? [];
-  if (other !== undefined) return await sourcesOf(tasks[other]);
-  const entry = task.split(" ").findLast((word) => /\.ts$/.test(word)) ??
-    (/\/(call|create|doctor)\b/.exec(task)?.[1] ?? "main").replace(
-      /^(?!main)(.*)/,
-      "packages/$1/mod.ts",
-    );
+/** The names that follow a task: of verbs, suites and measurements. */
+const NAMES: Readonly<Record<string, readonly string[]>> = {
+  ts: Object.keys(VERBS),
+  test: await namesIn("tests/run.ts"),
+  bench: await namesIn("bench/bench.ts"),
+};
+
+/** Reads the members of the table in a program that runs one of them. */
+async function namesIn(path: string): Promise<string[]> {
+  const text = await Deno.readTextFile(new URL(path, REPOSITORY));
+  return [...text.matchAll(/^ {2}(\w+): [`"]/gm)].map(([, name]) => name);
+}
+
+/** Reads the sources next to the file that a task or a verb runs. */
+async function sourcesOf(task: string, name?: string): Promise<string> {
+  const verb = name !== undefined && task === tasks.ts && VERBS[name];
+  const [, loaded] = /import\("\.\.\/(.+?)"\)/.exec(`${verb && verb.load}`) ??
+    [];
+  const entry = verb
+    ? `packages/${loaded}`
+    : task.split(" ").findLast((word) => /\.ts$/.test(word)) ?? "main.ts";
   if (!FOLDER.test(entry)) return "";
   const folder = new URL(entry.replace(/[^/]*$/, ""), REPOSITORY);
   let text = "";
@@ -110,25 +127,37 @@ async function denoFaults(
     return [`deno has no ${subcommand}`];
   }
   if (subcommand === "task") {
-    const [name, ...rest] = args;
+    const [name, ...rest] = args.filter((arg, at) =>
+      at > 0 || !/^(-q|--quiet)$/.test(arg)
+    );
     if (tasks[name] === undefined) return [`there is no task ${name}`];
+    const [first] = rest;
+    const isNamed = first !== undefined && /^\w/.test(first);
+    if (isNamed && NAMES[name] && !NAMES[name].includes(first)) {
+      return [`the task ${name} has no ${first}`];
+    }
     const flags = rest.filter((arg) => /^--\w/.test(arg));
     if (flags.length === 0) return [];
-    const sources = await sourcesOf(tasks[name]);
+    // A suite and a measurement have flags of their own.
+    if (isNamed && (name === "test" || name === "bench")) return [];
+    const sources = await sourcesOf(tasks[name], first);
     return flags.map((flag) => flag.slice(2).replace(/=.*/s, ""))
       .filter((flag) => !sources.includes(flag))
-      .map((flag) => `the task ${name} has no --${flag}`);
+      .map((flag) => `the task ${name} ${first} has no --${flag}`);
   }
   if (subcommand !== "run") return [];
   const script = args.findIndex((arg) => !arg.startsWith("-"));
   const flags = args.slice(0, script).filter((arg) => arg.startsWith("--"))
     .map((flag) => flag.replace(/=.*/s, ""));
-  const faults = flags.filter((flag) => !help.includes(flag))
+  const faults = flags.filter((flag) =>
+    flag !== "--quiet" && !help.includes(flag)
+  )
     .map((flag) => `deno run has no ${flag}`);
   const path = args[script];
   const isKnown = /^(https:|jsr:|npm:)/.test(path) || path === "main.ts" ||
-    path.startsWith("/") || blocks.some(({ file }) => file === path) ||
-    await isThere(path) || await isThere(`scripts/${path}`);
+    path === "dist/main.js" || path.startsWith("/") ||
+    blocks.some(({ file }) => file === path) ||
+    await isThere(path) || await isThere(`packages/operate/${path}`);
   return isKnown ? faults : [...faults, `${path} is not there`];
 }
 
@@ -192,13 +221,14 @@ Deno.test("commandFaults() finds what is not there", async () => {
   };
   assert.deepEqual(
     await faults(`BASE_ULR=x deno task nope # "a comment
-      deno run --allow-nothing main.ts && deno task doctor --stoer claude
+      deno run --allow-nothing main.ts && deno task ts doctor --stoer claude; deno task ts doktor
       deno run -A examples/none.ts; deno fly; rn x | cp deploy/none /etc`),
     [
       "BASE_ULR is no setting",
       "there is no task nope",
       "deno run has no --allow-nothing",
-      "the task doctor has no --stoer",
+      "the task ts doctor has no --stoer",
+      "the task ts has no doktor",
       "examples/none.ts is not there",
       "examples/none.ts is not there",
       "deno has no fly",
@@ -208,7 +238,7 @@ Deno.test("commandFaults() finds what is not there", async () => {
   );
   assert.deepEqual(
     await faults(`PORT=1 deno run --allow-net=127.0.0.1 \\
-      main.ts; (umask 077; deno task doctor "a b" --store=claude)`),
+      main.ts; (umask 077; deno task -q ts doctor "a b" --store=claude)`),
     [],
   );
 });

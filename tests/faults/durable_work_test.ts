@@ -2,7 +2,7 @@
  * Durable work whose processes die at every operation on the database, before
  * it has happened and after it. Time moves only when nothing is at work.
  *
- *     deno task test:awaits 1000
+ *     deno task test awaits 1000
  */
 import assert from "node:assert/strict";
 import * as z from "zod";

@@ -117,7 +117,7 @@ const blockAlone =
   };
 
 const CHANGES: Readonly<Record<string, Change>> = {
-  "`deno task people block`": {
+  "`deno task ts people block`": {
     happen: onCommandLine(() => "people block github:42"),
     cells: all("1 s", MACHINE_GOES_ON),
   },
@@ -132,11 +132,11 @@ const CHANGES: Readonly<Record<string, Change>> = {
     },
     cells: all("1 s", MACHINE_GOES_ON),
   },
-  "`deno task people end`": {
+  "`deno task ts people end`": {
     happen: onCommandLine(() => "people end github:42"),
     cells: all("1 s", MACHINE_GOES_ON),
   },
-  "`deno task clients block`, of an app": {
+  "`deno task ts clients block`, of an app": {
     happen: onCommandLine(({ client }) => `clients block ${client.clientId}`),
     cells: all("1 s", { ...KEPT_BY_PERSON, ...MACHINE_GOES_ON }),
   },
@@ -146,7 +146,7 @@ const CHANGES: Readonly<Record<string, Change>> = {
     ),
     cells: all("1 s", { ...KEPT_BY_PERSON, ...MACHINE_GOES_ON }),
   },
-  "`deno task clients block`, of a machine": {
+  "`deno task ts clients block`, of a machine": {
     happen: onCommandLine(() => "clients block machine"),
     cells: all("goes on", { machine: "1 s" }),
   },

@@ -2,7 +2,7 @@
  * Tests of stores, each run three times: in memory, in our own memory database
  * that replaces Deno KV where it is switched off, and with two handles on one
  * file, as two processes would have them. Where `TEST_POSTGRES` has the address
- * of a database, as in `deno task test:postgres`, each is run there alone, with
+ * of a database, as in `deno task test postgres`, each is run there alone, with
  * two handles too; so it is on a denokv server where `TEST_DENOKV` has the
  * program, and on a file where `TEST_FILE` is set.
  *

@@ -62,7 +62,8 @@ async function run(clone: Clone, ...command: string[]): Promise<string> {
 Deno.test("a clone without samples, with a tool and three packages of its own, passes its tests and serves", async () => {
   await using clone = await Clone.make();
   await run(clone, "deno", "add", "npm:ms", "npm:nanoid", "npm:yaml");
-  await run(clone, "deno", "task", "settings");
+  await run(clone, "deno", "task", "ts", "settings");
+  await run(clone, "deno", "task", "imports");
   // Its settings concern every test. All others are as they are here.
   await run(clone, "git", ...OWNER, "commit", "--quiet", "-am", "Add packages");
   await removeSamples(clone);

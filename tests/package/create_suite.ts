@@ -20,8 +20,144 @@ async function createProject(): Promise<Project> {
 Deno.test("a new project passes its own ci, and so does one with another tool", async () => {
   await using project = await createProject();
   assert.match(await project.succeed("task", "ci"), /2 passed/);
-  await project.succeed("task", "tool", "searchMail");
-  assert.match(await project.succeed("task", "ci"), /3 passed/);
+  for (const kind of ["tool", "resource", "prompt"]) {
+    await project.succeed("task", "ts", kind, "searchMail");
+  }
+  assert.match(await project.succeed("task", "ci"), /5 passed/);
+  await using server = project.start(Deno.execPath(), ["task", "start"]);
+  const url = await server.url();
+  const listed = ["task", "-q", "ts", "list", "--all", "--url", url];
+  const list = await project.succeed(...listed);
+  // The answer begins at the first line.
+  assert.doesNotMatch(list, /deno run/);
+  assert.match(list, /search_mail[^]*data:\/\/search-mail[^]*search_mail/);
+  server.kill("SIGTERM");
+  await server.end();
+});
+
+/** Moves a project to another place, with a home that has no caches. */
+async function moveAway(project: Project): Promise<Project> {
+  const copy = new Project({ hasOwnHome: true });
+  await Deno.rename(project.path, `${copy.path}/tools`);
+  copy.path += "/tools";
+  return copy;
+}
+
+Deno.test("a project on another machine carries all that its ci needs", async () => {
+  await using made = await createProject();
+  await using project = await moveAway(made);
+  const { modules } = JSON.parse(
+    await project.succeed("info", "--quiet", "--json", "main.ts"),
+  );
+  const files = (modules as { specifier: string }[])
+    .map(({ specifier }) => specifier)
+    .filter((specifier) => specifier.startsWith("file:"));
+  assert(files.length > 100);
+  const here = `file://${await Deno.realPath(project.path)}/`;
+  assert.deepEqual(files.filter((file) => !file.startsWith(here)), []);
+  await project.succeed("task", "ts", "add", "workflow");
+  const workflow = await project.read(".github/workflows/ci.yml");
+  const commands = [...workflow.matchAll(/run: deno (.*)$/gm)];
+  assert.equal(commands.length, 1);
+  const output = await project.succeed(...commands[0][1].split(" "));
+  assert.match(output, /2 passed/);
+});
+
+Deno.test("a project's image is built by the steps of its Dockerfile, and serves", async () => {
+  await using made = await createProject();
+  await made.succeed("task", "ts", "add", "docker");
+  const dockerfile = await made.read("Dockerfile");
+  const ignored = (await made.read(".dockerignore")).trim().split("\n");
+  await using build = new Project({ hasOwnHome: true });
+  for await (const { name } of Deno.readDir(made.path)) {
+    if (ignored.includes(name)) continue;
+    await Deno.rename(`${made.path}/${name}`, `${build.path}/${name}`);
+  }
+  const [, ...stages] = dockerfile.split(/^FROM .*\n/m);
+  const lines = stages.map((stage) =>
+    stage.replaceAll(/^#.*\n/gm, "").replaceAll("\\\n", "").split("\n")
+  );
+  for (const line of lines[0]) {
+    const [, command] = /^RUN (.*)$/.exec(line) ?? [];
+    if (command === undefined) continue;
+    await using step = build.start(
+      "sh",
+      ["-c", command.replaceAll("/app", build.path)],
+      { env: { POSTGRES: "yes", PORT: "0" } },
+    );
+    assert.equal(await step.end(), 0, step.output);
+  }
+  await Deno.stat(`${build.path}/dist/postgres_package.js`);
+
+  // What is not copied is out of reach, but for Deno itself.
+  await using image = new Project({ hasOwnHome: true });
+  const copies = lines[1].flatMap((line) => {
+    const [, from, to] =
+      /^COPY --from=build (?:--chown=\S+ )?\/app\/(\S+) (\S+)$/
+        .exec(line) ?? [];
+    return from === undefined ? [] : [{ from, to }];
+  });
+  assert(copies.length >= 4);
+  for (const { from, to } of copies) {
+    const name = to === "./" ? from.split("/").at(-1)! : to;
+    await Deno.rename(`${build.path}/${from}`, `${image.path}/${name}`);
+  }
+  const [, command] = /^CMD (\[.*\])$/m.exec(dockerfile)!;
+  await using server = image.start(Deno.execPath(), JSON.parse(command), {
+    env: { DENO_DIR: `${image.path}/cache`, KV_PATH: "data/tools.db" },
+  });
+  const greeted = await callBoth(await server.url(), "greet", { name: "Ada" });
+  assert.deepEqual(greeted, Array(2).fill("Hello, Ada!"));
+  server.kill("SIGTERM");
+  assert.equal(await server.end(), 0);
+});
+
+Deno.test("update takes the package from a clone, and refuses what is none", async () => {
+  await using project = await createProject();
+  const carried = `${project.path}/vendor/tool-server`;
+  await Deno.remove(`${carried}/src/mod.ts`);
+  await project.write("vendor/tool-server/src/gone.ts", "");
+  await project.succeed("task", "ts", "update", PACKAGE_PATH);
+  await Deno.stat(`${carried}/src/mod.ts`);
+  await assert.rejects(Deno.stat(`${carried}/src/gone.ts`));
+  const left = await Array.fromAsync(Deno.readDir(`${project.path}/vendor`));
+  assert.deepEqual(left.map(({ name }) => name), ["tool-server"]);
+  for (
+    const [from, words] of [
+      [".", /\. is no clone of|is no clone of @tool-server/],
+      ["missing", /There is no folder missing/],
+      ["vendor/tool-server", /is the copy itself/],
+    ] as const
+  ) {
+    const refused = await project.deno("task", "ts", "update", from);
+    assert.equal(refused.code, 1);
+    assert.match(refused.output, words);
+    await Deno.stat(`${carried}/src/mod.ts`);
+  }
+});
+
+Deno.test("the verbs say what they take, and refuse what they do not know", async () => {
+  await using project = await createProject();
+  const run = (...args: string[]) => project.deno("task", "-q", "ts", ...args);
+  const { VERBS } = await import("../../packages/cli/mod.ts");
+  for (const verb of Object.keys(VERBS)) {
+    if (verb === "cores") continue;
+    const { code, output } = await run(verb, "--help");
+    assert.equal(code, 0, output);
+    assert(output.includes(verb), `${verb}: ${output}`);
+  }
+  for (
+    const [args, words] of [
+      [["doktor"], /There is no verb "doktor"\. Did you mean doctor\?/],
+      [["add", "ship"], /There is docker or workflow to add: got "ship"/],
+      [["settings", "--chek"], /Not understood: --chek/],
+      [["tool"], /Usage/],
+    ] as const
+  ) {
+    const { code, output } = await run(...args);
+    assert.equal(code, 2, output);
+    assert.match(output, words);
+  }
 });
 
 Deno.test("a project that was made from an address uses the sources there, and passes its own ci", async () => {
@@ -42,7 +178,7 @@ Deno.test("a project that was made from an address uses the sources there, and p
     ...[`${root}/packages/create/mod.ts`, "my-tools"],
   );
   project.path += "/my-tools";
-  await project.succeed("task", "tool", "searchMail");
+  await project.succeed("task", "ts", "tool", "searchMail");
   assert.match(await project.succeed("task", "ci"), /3 passed/);
   assert.match(await project.read("README.md"), new RegExp(`at <${root}/>`));
   assert.match(
@@ -50,7 +186,7 @@ Deno.test("a project that was made from an address uses the sources there, and p
     new RegExp(`deno doc --filter tool ${root}/src/mod.ts`),
   );
   // Without a warning of the bundler about pages.
-  assert.doesNotMatch(await project.succeed("task", "bundle"), /warning/);
+  assert.doesNotMatch(await project.succeed("task", "ts", "bundle"), /warning/);
   await using server = project.start(Deno.execPath(), ["task", "start"]);
   const greeted = await callBoth(await server.url(), "greet", { name: "Ada" });
   assert.deepEqual(greeted, Array(2).fill("Hello, Ada!"));
@@ -88,21 +224,21 @@ Deno.test("a new project is a repository of its own, with a place for data, and 
   await assert.rejects(Deno.stat(`${project.path}/inner/.git`));
 });
 
-Deno.test("the files that AGENTS.md shows are a project that passes its ci", async () => {
+Deno.test("the files that the guide shows are a project that passes its ci", async () => {
   await using project = await createProject();
-  const words = await project.read("AGENTS.md");
+  const words = await project.succeed("task", "-q", "ts", "guide");
   const blocks = [
     ...words.matchAll(/^```\w+\n(?:\/\/|<!--) (\S+)(?: -->)?\n([^]*?)^```/gm),
   ];
   assert.equal(blocks.length, words.match(/^```\w/gm)!.length);
   for (const [, path, text] of blocks) await project.write(path, text);
-  await project.succeed("task", "settings");
+  await project.succeed("task", "ts", "settings");
   assert.match(await project.succeed("task", "ci"), /3 passed/);
 });
 
 Deno.test("a generated tool's test tells what to change with its input, and prints what it logs", async () => {
   await using project = await createProject();
-  await project.succeed("task", "tool", "search");
+  await project.succeed("task", "ts", "tool", "search");
   const tool = await project.read("tools/search.ts");
   await project.write(
     "tools/search.ts",
@@ -115,7 +251,7 @@ Deno.test("a generated tool's test tells what to change with its input, and prin
   const test = await project.read("tools/search_test.ts");
   await project.write(
     "tools/search_test.ts",
-    test.replace("{ text:", "{ query:")
+    test.replace('{ text: "Tea"', '{ query: "Tea"')
       .replace("  assert.", "  console.log(`found: ${text}`);\n  assert."),
   );
   assert.match(await project.succeed("task", "test"), /found: Tea/);
@@ -130,11 +266,11 @@ Deno.test("a new project serves real clients, under its own name and settings", 
   assert.deepEqual(greeted, Array(2).fill("Good morning, Ada!"));
   const page = await fetch(url, { headers: { accept: "text/html" } });
   assert.match(await page.text(), /My tools/);
-  const doctor = await project.succeed("task", "doctor", url);
+  const doctor = await project.succeed("task", "ts", "doctor", url);
   assert.match(doctor, /Nothing to/);
-  const listed = await project.succeed("task", "list", "--url", url);
+  const listed = await project.succeed("task", "ts", "list", "--url", url);
   assert.match(listed, /greet: .*\n +name=string/);
-  const called = ["task", "call", "greet", "name=Ada", "--url", url];
+  const called = ["task", "ts", "call", "greet", "name=Ada", "--url", url];
   assert.match(await project.succeed(...called), /Good morning, Ada!/);
   server.kill("SIGTERM");
   await server.end();
@@ -165,11 +301,14 @@ Deno.test("a new project lists the folders of its skills, and serves them", asyn
   const folder = "skills/tea";
   await project.write(
     `${folder}/SKILL.md`,
-    "---\nname: tea\ndescription: Makes tea.\n---\nSee [leaves](leaves.md).\n",
+    "---\nname: tea\ndescription: Makes tea.\n---\n\nSee [leaves](leaves.md).\n",
   );
   await project.write(`${folder}/leaves.md`, "Green, black\n");
-  await assert.rejects(project.succeed("task", "ci"), /deno task skills/);
-  assert.match(await project.succeed("task", "skills"), /Wrote skills/);
+  await assert.rejects(
+    project.succeed("task", "-q", "ts", "skills", "--check"),
+    /run deno task ts skills/,
+  );
+  assert.match(await project.succeed("task", "ts", "skills"), /Wrote skills/);
   const server = await project.read("server.ts");
   await project.write(
     "server.ts",
@@ -211,10 +350,10 @@ Deno.test("create refuses a directory that has something in it, but for .git", a
 
 Deno.test("create tool refuses a name that is taken or none", async () => {
   await using project = await createProject();
-  const taken = await project.deno("task", "tool", "greet");
+  const taken = await project.deno("task", "ts", "tool", "greet");
   assert.equal(taken.code, 1);
   assert.match(taken.output, /tools\/greet\.ts exists already/);
-  const none = await project.deno("task", "tool", "../greet");
+  const none = await project.deno("task", "ts", "tool", "../greet");
   assert.equal(none.code, 1);
   assert.match(none.output, /A tool's name must be/);
 });
@@ -228,12 +367,12 @@ Deno.test("create settings follows what is declared, and says when it is behind"
     .replaceAll("settings.GREETING", "settings.WEATHER_KEY");
   await project.write("tools/greet.ts", changed);
 
-  const behind = await project.deno("task", "settings", "--check");
+  const behind = await project.deno("task", "ts", "settings", "--check");
   assert.equal(behind.code, 1);
-  assert.match(behind.output, /\.env\.example and deno\.json must say/);
+  assert.match(behind.output, /run deno task ts settings, which updates/);
 
-  await project.succeed("task", "settings");
-  await project.succeed("task", "settings", "--check");
+  await project.succeed("task", "ts", "settings");
+  await project.succeed("task", "ts", "settings", "--check");
   const example = await project.read(".env.example");
   assert.match(example, /^# \(secret\) \(required\)\nWEATHER_KEY=$/m);
   assert.doesNotMatch(example, /GREETING/);

@@ -28,7 +28,13 @@ Deno.test.afterAll(() => home[Symbol.asyncDispose]());
 /** A directory of its own. */
 export class Project implements AsyncDisposable {
   readonly #directory = new TemporaryDirectory();
+  /** A home that no other project has, and in which nothing is kept. */
+  readonly #home?: TemporaryDirectory;
   path = this.#directory.path;
+
+  constructor({ hasOwnHome = false } = {}) {
+    if (hasOwnHome) this.#home = new TemporaryDirectory();
+  }
 
   async write(path: string, text: string): Promise<void> {
     const full = `${this.path}/${path}`;
@@ -42,7 +48,8 @@ export class Project implements AsyncDisposable {
 
   /** Starts a program in it. */
   start(command: string, args: string[], options: ProcessOptions = {}) {
-    const env = { HOME: home.path, DENO_DIR: "", ...options.env };
+    const { path } = this.#home ?? home;
+    const env = { HOME: path, DENO_DIR: "", ...options.env };
     return new Process(args, { ...options, command, cwd: this.path, env });
   }
 
@@ -61,6 +68,7 @@ export class Project implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#directory[Symbol.asyncDispose]();
+    await this.#home?.[Symbol.asyncDispose]();
   }
 }
 

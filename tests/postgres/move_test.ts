@@ -1,5 +1,5 @@
 /**
- * `deno task move` between a file and Postgres.
+ * `deno task ts move` between a file and Postgres.
  *
  * @module
  */
@@ -13,21 +13,24 @@ import { Process, startProcess, TemporaryDirectory } from "../kit/process.ts";
 import type { RememberedSignIn } from "../kit/remembered_sign_in.ts";
 import { postgresTest } from "./schema.ts";
 
-/** Runs `deno task move`, and gives its code and its output. */
+/** Runs `deno task ts move`, and gives its code and its output. */
 async function moved(
   args: readonly string[],
   env: Record<string, string> = {},
 ): Promise<{ code: number; output: string }> {
-  await using process = new Process(["task", "--quiet", "move", ...args], {
-    env,
-  });
+  await using process = new Process(
+    ["task", "--quiet", "ts", "move", ...args],
+    {
+      env,
+    },
+  );
   const code = await process.end();
   assert(!process.output.includes(PASSWORD), process.output);
   return { code, output: process.output };
 }
 
 postgresTest(
-  "deno task move moves from a file to Postgres and back, a dry run counts, and no one signs in again",
+  "deno task ts move moves from a file to Postgres and back, a dry run counts, and no one signs in again",
   async ({ url, open }) => {
     await using directory = new TemporaryDirectory();
     const [first, last] = ["first.db", "last.db"].map((name) =>
@@ -95,7 +98,7 @@ postgresTest(
 );
 
 postgresTest(
-  "deno task move refuses databases that a process has open, idle or not",
+  "deno task ts move refuses databases that a process has open, idle or not",
   async ({ url, open }) => {
     await using directory = new TemporaryDirectory();
     const path = `${directory.path}/tools.db`;
@@ -121,12 +124,12 @@ postgresTest(
   },
 );
 
-Deno.test("deno task move says what is wrong, and does nothing", async () => {
+Deno.test("deno task ts move says what is wrong, and does nothing", async () => {
   await using directory = new TemporaryDirectory();
   const none = `${directory.path}/none.db`;
   for (
     const [args, code, words] of [
-      [[], 2, /Usage: deno task move FROM TO/],
+      [[], 2, /Usage: deno task ts move FROM TO/],
       [["a.db"], 2, /Usage/],
       [["a.db", ":memory:"], 2, /Usage/],
       [["a.db", "b.db", "--dry"], 2, /Usage/],

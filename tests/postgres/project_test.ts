@@ -28,6 +28,8 @@ async function createProject(directory: string) {
   return run;
 }
 
+const BUNDLE = "run --quiet -P --no-prompt dist/main.js".split(" ");
+
 postgresTest(
   "a project that was made from a clone serves people on Postgres, from its sources and as a bundle",
   async ({ url }) => {
@@ -44,8 +46,8 @@ postgresTest(
     const address = new URL(`http://127.0.0.1:${port}/mcp`);
     let signIn: RememberedSignIn | undefined;
     /** Runs a task that serves, and calls a tool of it. */
-    const serves = async (task: string) => {
-      await using server = run(["task", task], { env });
+    const serves = async (...args: string[]) => {
+      await using server = run(args, { env });
       await server.url();
       signIn ??= await signInByName(address, "Ada");
       const input = { name: "Ada" };
@@ -54,15 +56,15 @@ postgresTest(
       server.kill("SIGTERM");
       await server.end();
     };
-    await serves("dev");
-    await using bundling = run(["task", "bundle"]);
+    await serves("task", "dev");
+    await using bundling = run(["task", "ts", "bundle"]);
     assert.equal(await bundling.end(), 0, bundling.output);
-    await using early = run(["task", "start:bundle"], { env });
+    await using early = run(BUNDLE, { env });
     assert.equal(await early.end(), 1, early.output);
-    assert.match(early.output, /Fix: Run deno task bundle:postgres/);
-    await using postgres = run(["task", "bundle:postgres"]);
+    assert.match(early.output, /Fix: Run deno task ts bundle --postgres/);
+    await using postgres = run(["task", "ts", "bundle", "--postgres"]);
     assert.equal(await postgres.end(), 0, postgres.output);
-    await serves("start:bundle");
+    await serves(...BUNDLE);
   },
 );
 

@@ -1,5 +1,5 @@
 /**
- * `deno task test:postgres`: the tests of the stores, of their costs and of
+ * `deno task test postgres`: the tests of the stores, of their costs and of
  * Postgres itself, on a PostgreSQL that this starts. Says in one line that it is
  * left out where there is none.
  *

@@ -1,5 +1,5 @@
 /**
- * Tests on a schema of their own in the database of `deno task test:postgres`.
+ * Tests on a schema of their own in the database of `deno task test postgres`.
  *
  * @module
  */
@@ -22,13 +22,13 @@ interface Setting {
   sql(text: string): Promise<string>;
 }
 
-/** Defines a test; it is left out outside of `deno task test:postgres`. */
+/** Defines a test; it is left out outside of `deno task test postgres`. */
 export function postgresTest(
   name: string,
   run: (setting: Setting) => Promise<void>,
 ): void {
   Deno.test({
-    name: POSTGRES ? name : `${name}, left out: see deno task test:postgres`,
+    name: POSTGRES ? name : `${name}, left out: see deno task test postgres`,
     ignore: !POSTGRES,
     async fn() {
       const url = freshSchema();

@@ -17,11 +17,11 @@ import {
 } from "../kit/process.ts";
 
 function backUp(...paths: string[]): Process {
-  return new Process(["task", "--quiet", "backup", ...paths]);
+  return new Process(["task", "--quiet", "ts", "backup", ...paths]);
 }
 
 function restore(...paths: string[]): Process {
-  return new Process(["task", "--quiet", "restore", ...paths]);
+  return new Process(["task", "--quiet", "ts", "restore", ...paths]);
 }
 
 async function fileNames(path: string): Promise<string[]> {

@@ -63,11 +63,13 @@ for (const [name, way] of WAYS) {
   });
 }
 
-Deno.test("deno task start:bundle serves what deno task bundle made", async () => {
+Deno.test("dist/main.js serves what deno task ts bundle made", async () => {
   await using clone = await Clone.make();
-  await using bundling = clone.run(["deno", "task", "bundle"]);
+  await using bundling = clone.run(["deno", "task", "ts", "bundle"]);
   assert.equal(await bundling.end(), 0, bundling.output);
-  await using server = clone.run(["deno", "task", "start:bundle"]);
+  await using server = clone.run(
+    "deno run --quiet -P --no-prompt dist/main.js".split(" "),
+  );
   const url = await server.url();
   assert.equal(await callHealth(url, await openSession(url)), 200);
   const page = await fetch(url, { headers: { accept: "text/html" } });

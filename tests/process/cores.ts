@@ -1,11 +1,14 @@
 /**
- * `deno task start:cores` on a port of its own, and the processes that it
+ * `deno task ts cores` on a port of its own, and the processes that it
  * starts.
  *
  * @module
  */
 import { freePort } from "../kit/port.ts";
-import { Process, REPOSITORY, TemporaryDirectory } from "../kit/process.ts";
+import { SERVER } from "../../packages/cli/mod.ts";
+import { Process, TemporaryDirectory } from "../kit/process.ts";
+
+const CLI = "run -qA --env-file=.env packages/cli/mod.ts";
 
 /** The process that starts two servers on one database file. */
 export class Cores extends Process {
@@ -19,10 +22,7 @@ export class Cores extends Process {
    * itself
    */
   constructor(env: Record<string, string> = {}, shell?: string) {
-    const { tasks } = JSON.parse(
-      Deno.readTextFileSync(new URL("deno.json", REPOSITORY)),
-    );
-    const [, ...args] = (tasks["start:cores"] as string).split(" ");
+    const args = `${CLI} cores ${SERVER}`.split(" ");
     const directory = new TemporaryDirectory();
     const { path } = directory;
     const server = args.lastIndexOf("run") + 1;

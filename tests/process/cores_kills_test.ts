@@ -1,8 +1,8 @@
 /**
- * `deno task start:cores` under load, while its processes are killed and stopped,
+ * `deno task ts cores` under load, while its processes are killed and stopped,
  * and the one that starts them is stopped.
  *
- *     deno task test:cores 100
+ *     deno task test cores 100
  */
 import assert from "node:assert/strict";
 import { freePort } from "../kit/port.ts";

@@ -1,4 +1,4 @@
-/** `deno task start:cores`, on its own port. */
+/** `deno task ts cores`, on its own port. */
 import assert from "node:assert/strict";
 import { statusOf } from "../kit/answer.ts";
 import { childrenOf, Cores, isAlive } from "./cores.ts";
@@ -247,7 +247,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a wrong setting of start:cores ends it in one line, with its fix",
+  name: "a wrong setting of ts cores ends it in one line, with its fix",
   ignore,
   async fn() {
     using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
@@ -261,7 +261,7 @@ Deno.test({
         ],
       ] as const
     ) {
-      await using task = new Process(["task", "--quiet", "start:cores"], {
+      await using task = new Process(["task", "--quiet", "ts", "cores"], {
         env: { KV_PATH: ":memory:", ...env },
       });
       assert.notEqual(await task.end(), 0);
@@ -276,7 +276,7 @@ Deno.test({
   ignore,
   async fn() {
     const port = freePort();
-    await using task = new Process(["task", "--quiet", "start:cores"], {
+    await using task = new Process(["task", "--quiet", "ts", "cores"], {
       env: { PROCESSES: "2", KV_PATH: ":memory:", PORT: String(port) },
     });
     await task.prints(/"Listening"[\s\S]*"Listening"/);

@@ -2,7 +2,7 @@
  * Two real processes on one database file under mixed load, one of which is
  * killed again and again. Every promise is kept, by either of them.
  *
- *     deno task test:kills 100
+ *     deno task test kills 100
  */
 import { pause, underLoad } from "../kit/mixed_load.ts";
 import { startOpenIdProvider } from "../kit/open_id_provider.ts";

@@ -6,7 +6,7 @@
 import { Process, REPOSITORY, TemporaryDirectory } from "../kit/process.ts";
 import assert from "node:assert/strict";
 
-/** Bundles this service into a folder, as `deno task bundle` does. */
+/** Bundles this service into a folder, as `deno task ts bundle` does. */
 export async function bundleInto(path: string): Promise<void> {
   await using bundling = new Process([
     ..."bundle --quiet --code-splitting --outdir".split(" "),

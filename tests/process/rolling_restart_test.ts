@@ -1,7 +1,7 @@
 /**
  * Two real processes behind a proxy, restarted in turns under load.
  *
- *     deno task test:restarts 20
+ *     deno task test restarts 20
  */
 import assert from "node:assert/strict";
 import { STATELESS_REVISION } from "../../src/core/protocol/revisions.ts";

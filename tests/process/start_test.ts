@@ -46,7 +46,10 @@ Deno.test("the banner names each client once, and the next step in development",
     terminal: true,
   });
   await server.prints(/open http\S+ in a browser/);
-  assert.match(server.output, /Try it +deno task list, then deno task call/);
+  assert.match(
+    server.output,
+    /Try it +deno task ts list, then deno task ts call/,
+  );
   assert.match(server.output, /Claude, ChatGPT +Calls from the internet/);
   assert.doesNotMatch(server.output, /mcp-remote/);
 });

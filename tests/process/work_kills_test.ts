@@ -2,7 +2,7 @@
  * Durable work on two real processes, one of which is killed, or paused until
  * its work was taken over.
  *
- *     deno task test:work 20
+ *     deno task test work 20
  */
 import assert from "node:assert/strict";
 import type { Json } from "../kit/message.ts";

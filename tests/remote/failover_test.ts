@@ -1,6 +1,6 @@
 /**
  * A primary of Postgres that is killed, and its standby that takes its place,
- * under refreshes. By hand: `deno task test:remote`.
+ * under refreshes. By hand: `deno task test remote`.
  *
  * @module
  */

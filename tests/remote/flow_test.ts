@@ -1,6 +1,6 @@
 /**
  * Three processes on one database server, with failures of either.
- * By hand: `deno task test:remote`.
+ * By hand: `deno task test remote`.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
  * A database and the processes on it, killed in turns under refreshes and
- * durable work. By hand: `deno task test:remote`.
+ * durable work. By hand: `deno task test remote`.
  *
  * @module
  */

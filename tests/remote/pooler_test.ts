@@ -1,6 +1,6 @@
 /**
  * A pgbouncer that is killed and started again, under refreshes. By hand:
- * `deno task test:remote`.
+ * `deno task test remote`.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
  * A database that is stopped for 40 s and goes on, which carries out what
- * it was sent meanwhile. By hand: `deno task test:remote`.
+ * it was sent meanwhile. By hand: `deno task test remote`.
  *
  * @module
  */

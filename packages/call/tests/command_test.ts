@@ -408,7 +408,7 @@ Deno.test("Ctrl+C cancels the task that a call became", async () => {
 Deno.test("--task gives the result of a call that another command began", async () => {
   await using server = await serve({ tools });
   const begun = new Running(["brew", "--url", server.url], { stdin: "true\n" });
-  const [, id] = await begun.reported(/with: deno task call --task (\S+)\n/);
+  const [, id] = await begun.reported(/with: deno task ts call --task (\S+)\n/);
   const { out } = await begun.ended;
   const later = await call(["--task", id, "--url", server.url]);
   assert.deepEqual(later, { code: 0, out, err: "" });

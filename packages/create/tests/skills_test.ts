@@ -31,7 +31,7 @@ Deno.test("skillsModule() imports text, and holds what is none", () => {
   ]);
   assert.equal(
     written,
-    `// Written by \`deno task skills\` from the folders next to it.
+    `// Written by \`deno task ts skills\` from the folders next to it.
 import { type Skill, skill } from "@tool-server/tool-server/skill";
 import file1 from "./refunds/SKILL.md" with { type: "text" };
 import file2 from "./refunds/references/terms.md" with { type: "text" };

@@ -82,7 +82,7 @@ Deno.test("doctor tells how it is called", async () => {
   for (const word of ["--help", "-h"]) {
     const { code, text } = await runDoctor(word);
     assert.equal(code, 0);
-    assert.match(text, /^deno task doctor http/);
+    assert.match(text, /^deno task ts doctor http/);
   }
 });
 

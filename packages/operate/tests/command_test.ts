@@ -286,7 +286,7 @@ Deno.test("the command line says how to find someone whom it does not know", asy
     it.run("people show jo"),
     is(
       RefusalError,
-      /No one is called jo: find them with "deno task people list"/,
+      /No one is called jo: find them with "deno task ts people list"/,
     ),
   );
   for (const line of ["people destroy jo", "clients destroy"]) {
@@ -456,7 +456,7 @@ Deno.test("the command line wants a database that is there", async () => {
     assert.equal(code, 2);
     assert.match(said, words);
     // The command is well formed: its usage would only hide the words.
-    assert.doesNotMatch(said, /deno task clients/);
+    assert.doesNotMatch(said, /deno task ts clients/);
   }
 });
 

@@ -19,7 +19,7 @@ import type { Kv } from "./kv.ts";
 import { absent } from "./transaction.ts";
 
 /**
- * The layout of this code. Raise it, also in `scripts/restore.ts`, with a
+ * The layout of this code. Raise it, also in `packages/operate/restore.ts`, with a
  * change after which the last release cannot read new records, or this one
  * cannot read old records. `tests/trips/layout_test.ts` notices such a change.
  */

@@ -20,7 +20,7 @@ export function warnOfSettings(
   if (unread.length > 0) {
     log.warning(
       `${unread.join(", ")} may not be read and have their defaults: run ` +
-        "deno task settings, or add them to --allow-env",
+        "deno task ts settings, or add them to --allow-env",
     );
   }
   const isPublic = baseUrl !== undefined && !isLoopback(new URL(baseUrl));
@@ -74,7 +74,7 @@ export function announce(
   }
   const rows = [
     ...isDevelopment
-      ? [["Try it", "deno task list, then deno task call NAME key=value"]]
+      ? [["Try it", "deno task ts list, then deno task ts call NAME key=value"]]
       : [],
     ...Object.entries(pages).map(([name, address]) => [
       name[0].toUpperCase() + name.slice(1),

@@ -2,8 +2,8 @@
  * A server process for each core, all on one port:
  *
  * ```sh
- * deno task start:cores                # as many as there are cores
- * PROCESSES=4 deno task start:cores
+ * deno task ts cores                # as many as there are cores
+ * PROCESSES=4 deno task ts cores
  * ```
  *
  * Linux hands each connection to one of the processes. Everything else they
@@ -40,7 +40,8 @@ function readNumber(variable: string, usual: number): number {
   );
 }
 
-async function main(args: readonly string[]): Promise<never> {
+/** Runs the command of the arguments once for each core. Never returns. */
+export async function main(args: readonly string[]): Promise<never> {
   const hasParent = args[0] === WITH_PARENT;
   const command = hasParent ? args.slice(1) : args;
   if (command.length === 0) refuse("Usage: cores deno run … main.ts");

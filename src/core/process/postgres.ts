@@ -19,7 +19,7 @@ import { AWAITED } from "../kv/awaited.ts";
 /** Not a literal in `import()`, which Deno would load ahead of time. */
 const PACKAGE = "@tool-server/tool-server/postgres";
 
-/** The package as `deno task bundle` puts it next to a bundle. */
+/** The package as `deno task ts bundle` puts it next to a bundle. */
 const BUNDLED = "./postgres_package.js";
 
 /** Loads the package, from beside a bundle if this is one. */
@@ -41,7 +41,7 @@ function fixOfLoading(message: string): string {
     /Requires (read|import) access to "([^"]+)"/.exec(message) ?? [];
   if (kind === "import") return `Add --allow-import=${place} to deno run`;
   if (place.endsWith(".js") || message.includes(BUNDLED.slice(1))) {
-    return "Run deno task bundle:postgres, and let the process read " +
+    return "Run deno task ts bundle --postgres, and let the process read " +
       "dist/postgres_package.js";
   }
   if (kind === "read") {

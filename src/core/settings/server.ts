@@ -87,7 +87,7 @@ export const SERVER = settingsOf({
   },
   REUSE_PORT: {
     words: "Whether other processes may listen on the same port; `deno task " +
-      "start:cores` sets it for the processes that it starts.",
+      "ts cores` sets it for the processes that it starts.",
     shape: TRUE_OR_FALSE,
     default: false,
   },

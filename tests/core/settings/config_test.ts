@@ -261,7 +261,7 @@ Deno.test("the tasks grant what main.ts needs, by name and nothing else", async 
   const { tasks, permissions } = JSON.parse(
     await Deno.readTextFile(new URL("deno.json", ROOT)),
   );
-  for (const name of ["dev", "dev:oauth", "start", "start:bundle"]) {
+  for (const name of ["dev", "dev:oauth", "start"]) {
     assert.match(tasks[name], / -P --no-prompt /, name);
     assert.doesNotMatch(tasks[name], /--allow-/, name);
   }

@@ -77,7 +77,7 @@ const program = await findDenokv();
 Deno.test({
   name: program
     ? "denokv keeps every promise"
-    : "denokv keeps every promise, left out: none is here, and `deno task test:remote` builds one",
+    : "denokv keeps every promise, left out: none is here, and `deno task test remote` builds one",
   ignore: program === undefined,
   async fn(t) {
     Deno.env.set("DENO_KV_ACCESS_TOKEN", ACCESS_TOKEN);

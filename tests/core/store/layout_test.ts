@@ -8,7 +8,7 @@ import {
   checkLayoutOf,
   LAYOUT,
 } from "../../../src/core/kv/layout.ts";
-import { LAYOUT as RESTORED } from "../../../scripts/restore.ts";
+import { LAYOUT as RESTORED } from "../../../packages/operate/restore.ts";
 import { test } from "../../kit/databases.ts";
 import { CountingKv } from "../../kit/counting_kv.ts";
 import { FaultyKv } from "../../kit/faulty_kv.ts";

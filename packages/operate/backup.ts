@@ -1,5 +1,5 @@
 /**
- * `deno task backup DATABASE COPY`: a consistent copy of a database file, while
+ * `deno task ts backup DATABASE COPY`: a consistent copy of a database file, while
  * servers write to it. The copy is complete, or it is not there.
  *
  * @module
@@ -7,7 +7,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { dirname } from "node:path";
 
-const USAGE = "Usage: deno task backup data/tools.db backups/tools.db";
+const USAGE = "Usage: deno task ts backup data/tools.db backups/tools.db";
 
 /**
  * Copies a database of Deno KV, or of denokv. All writes that were acknowledged
@@ -67,16 +67,24 @@ function explain(words: string) {
   };
 }
 
-if (import.meta.main) {
-  const [path, copy] = Deno.args;
-  if (Deno.args.length !== 2) {
+/** Runs a command line, and returns the exit code. */
+export async function main(args: readonly string[]): Promise<number> {
+  const [path, copy] = args;
+  if (args[0] === "--help" || args[0] === "-h") {
+    console.log(USAGE);
+    return 0;
+  }
+  if (args.length !== 2) {
     console.error(USAGE);
-    Deno.exit(2);
+    return 2;
   }
   try {
     await backUp(path, copy);
+    return 0;
   } catch (error) {
     console.error((error as Error).message);
-    Deno.exit(1);
+    return 1;
   }
 }
+
+if (import.meta.main) Deno.exit(await main(Deno.args));

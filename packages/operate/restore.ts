@@ -1,5 +1,5 @@
 /**
- * `deno task restore COPY DATABASE`: replaces a database that no process has
+ * `deno task ts restore COPY DATABASE`: replaces a database that no process has
  * open by a copy. The old database is kept next to it.
  *
  * @module
@@ -9,7 +9,7 @@ import { dirname } from "node:path";
 import { deserialize } from "node:v8";
 import { backUp } from "./backup.ts";
 
-const USAGE = "Usage: deno task restore backups/tools.db data/tools.db";
+const USAGE = "Usage: deno task ts restore backups/tools.db data/tools.db";
 
 /** The layout of the databases of this release, as the server checks it. */
 export const LAYOUT = 2;
@@ -105,16 +105,24 @@ export async function restore(copy: string, path: string): Promise<void> {
   await Deno.rename(restored, path);
 }
 
-if (import.meta.main) {
-  const [copy, path] = Deno.args;
-  if (Deno.args.length !== 2) {
+/** Runs a command line, and returns the exit code. */
+export async function main(args: readonly string[]): Promise<number> {
+  const [copy, path] = args;
+  if (args[0] === "--help" || args[0] === "-h") {
+    console.log(USAGE);
+    return 0;
+  }
+  if (args.length !== 2) {
     console.error(USAGE);
-    Deno.exit(2);
+    return 2;
   }
   try {
     await restore(copy, path);
+    return 0;
   } catch (error) {
     console.error((error as Error).message);
-    Deno.exit(1);
+    return 1;
   }
 }
+
+if (import.meta.main) Deno.exit(await main(Deno.args));

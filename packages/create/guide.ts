@@ -1,31 +1,18 @@
 /**
- * The `AGENTS.md` of a new project: the package on a screen, for people and for
- * coding agents. Its blocks are files, which `tests/package/` writes and checks.
+ * The guide of a project: the package on a screen, for people and for coding
+ * agents. Its blocks are files, which `tests/package/` writes and checks.
  *
  * @module
  */
-import type { Source } from "./source.ts";
 
-/** Writes the page of a project that has a copy of the package. */
-export function agentsFile(name: string, { module }: Source): string {
-  const file = (path: string, text: string) =>
-    `\`\`\`${path.split(".").at(-1)}\n${commentOf(path)}\n${text}\`\`\`\n`;
-  return `# Working in ${name}
+function file(path: string, text: string): string {
+  return `\`\`\`${path.split(".").at(-1)}\n${commentOf(path)}\n${text}\`\`\`\n`;
+}
 
-An MCP server made with \`@tool-server/tool-server\`. \`deno task ci\` must pass
-before anything is committed.
+/** Writes the guide. */
+export function guide(): string {
+  return `# A whole server
 
-| Command                       |                                                   |
-| ----------------------------- | ------------------------------------------------- |
-| \`deno task dev\`               | serves, restarts on changes, shows views          |
-| \`deno task dev:oauth\`         | the same, and people sign in                      |
-| \`deno task list\`, \`call NAME\` | what it offers; calls a tool: \`key=value\`         |
-| \`deno task tool NAME\`         | makes a tool, its test, its line in tools/mod.ts  |
-| \`deno task settings\`          | after a change of \`settings\`                      |
-| \`deno task skills\`            | after a change in skills/NAME/SKILL.md            |
-| \`deno task ci\`                | formatting, lint, types, tests, settings, skills  |
-
-\`deno doc --filter tool ${module}\` explains a name.
 One file a thing, its test next to it. A **service** starts once and is shared;
 it holds data:
 
@@ -42,32 +29,10 @@ ${file("resources.ts", RESOURCE)}
 ${file("prompts.ts", PROMPT)}
 The **server** names them all, and has **routes** of its own:
 
-${file("server.ts", SERVER.replace("NAME", name))}
+${file("server.ts", SERVER)}
 A **test** calls it as a client, in memory:
 
-${file("server_test.ts", TEST)}
-Rules:
-
-- Throw \`ToolError\` for what the model should read. Of any other exception it
-  sees an error ID only.
-- Ask before you act: after \`context.ask\`, \`run\` may start again from its
-  beginning. \`progress\`, \`signal\`, \`caller\` and \`upstream\` are in the context.
-- A call of more than 45 seconds becomes a task by itself. Work that must survive
-  a restart: \`task: { durable: true }\`, with \`step\` and \`sleep\` of the context.
-- What not every sign-in may do: \`scopes\`.
-- To act at another service as the caller: \`needs: { github: account("github") }\`
-  (OAuth) or \`personalKey(…)\` (a key that people paste), then
-  \`needs.github.fetch(path)\`. \`SECRETS_KEYS\` seals what they connect.
-- Nothing in memory outlives a process or is seen by another. Data goes into a
-  file in \`data/\` or a database of yours, opened by a service, and a setting
-  says where, so that tests use \`:memory:\`, or a \`testFile()\` where a task
-  crashes. Never into the server's own database.
-- Settings are declared in \`settings\` and reached through the context, never
-  through \`Deno.env\`; secrets are marked with \`secret()\`, and are never in code,
-  logs or errors.
-- Routes are public; \`await authenticate(request)\` of their context refuses
-  strangers.
-`;
+${file("server_test.ts", TEST)}`;
 }
 
 function commentOf(path: string): string {
@@ -155,7 +120,7 @@ import { note } from "./resources.ts";
 import addNote from "./tools/add_note.ts";
 
 export default defineServer({
-  name: "NAME",
+  name: "notes",
   version: "0.1.0",
   tools: [addNote],
   resources: [note],

@@ -1,0 +1,50 @@
+/**
+ * The bundle of a server, which starts faster than its sources: `dist/`, and in
+ * it the `deno.json` of a release, which needs neither sources nor packages.
+ *
+ * @module
+ */
+import { CreateError } from "./files.ts";
+
+const FOLDER = "dist";
+
+/**
+ * Bundles `main.ts`; with `postgres` only the package that a server loads when
+ * `KV_PATH` is a `postgres://` address, next to it.
+ *
+ * @throws {CreateError} with the bundler's complaint
+ */
+export async function bundle({ postgres }: { postgres: boolean }) {
+  if (postgres) {
+    await Deno.mkdir(FOLDER, { recursive: true });
+    // The bundler takes a file, and no name that it would have to look up.
+    const entry = `${FOLDER}/postgres.ts`;
+    const url = import.meta.resolve("../postgres/mod.ts");
+    await Deno.writeTextFile(entry, `export * from "${url}";\n`);
+    await run("-o", `${FOLDER}/postgres_package.js`, entry);
+    return;
+  }
+  await Deno.remove(FOLDER, { recursive: true }).catch((error) => {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  });
+  await run("--code-splitting", "--outdir", FOLDER, "main.ts");
+  const { unstable, permissions } = JSON.parse(
+    await Deno.readTextFile("deno.json"),
+  );
+  await Deno.writeTextFile(
+    `${FOLDER}/deno.json`,
+    JSON.stringify({ unstable, permissions }, null, 2) + "\n",
+  );
+}
+
+async function run(...args: string[]): Promise<void> {
+  const { protocol, host } = new URL(import.meta.url);
+  const imports = protocol === "file:" ? [] : [`--allow-import=${host},jsr.io`];
+  const { success } = await new Deno.Command(Deno.execPath(), {
+    args: ["bundle", "--quiet", ...imports, ...args],
+    stdin: "null",
+    stdout: "inherit",
+    stderr: "inherit",
+  }).spawn().status;
+  if (!success) throw new CreateError("It cannot be bundled.");
+}
