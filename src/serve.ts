@@ -24,6 +24,7 @@ import {
 import { standardOutput } from "./core/log/standard_output.ts";
 import { startTelemetry } from "./core/telemetry/current.ts";
 import {
+  checkExport,
   checkPropagators,
   processSettings,
   warnOfCollecting,
@@ -127,6 +128,7 @@ export async function serve<
     }
     log = plan.log;
     checkPropagators(plan.config);
+    checkExport(plan.config, environment);
     warnOfCollecting(plan.config, environment, log.logger("main"));
     await start(plan, options);
     logStrayErrors(plan.log.logger("main"));

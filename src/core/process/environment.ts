@@ -63,6 +63,26 @@ export function checkPropagators(config: Config): void {
   });
 }
 
+/**
+ * Deno 2.9.6 does not end within `Deno.exit()` while its metrics are due again
+ * before a collector that does not answer has timed out.
+ *
+ * @throws {StartError} where that could happen
+ */
+export function checkExport({ deployed }: Config, env: Environment): void {
+  if (deployed || !isCollected()) return;
+  const timeout = Number(env.OTEL_EXPORTER_OTLP_TIMEOUT || 10_000);
+  const interval = Number(env.OTEL_METRIC_EXPORT_INTERVAL || 60_000);
+  if (interval >= 2 * timeout) return;
+  throw new StartError({
+    variable: "OTEL_METRIC_EXPORT_INTERVAL",
+    got: `${interval} ms`,
+    wants: "twice OTEL_EXPORTER_OTLP_TIMEOUT or more, without which a " +
+      "collector that does not answer keeps this process from ever ending",
+    fix: `Use OTEL_METRIC_EXPORT_INTERVAL=${2 * timeout}`,
+  });
+}
+
 /** Warns of settings that an operator with telemetry may not want. */
 export function warnOfCollecting(
   { deployed }: Config,
@@ -83,15 +103,6 @@ export function warnOfCollecting(
     log.warning(
       "A collector that does not answer would hold up the end of this " +
         "process: set OTEL_EXPORTER_OTLP_TIMEOUT=1000",
-    );
-  }
-  const timeout = Number(environment.OTEL_EXPORTER_OTLP_TIMEOUT || 10_000);
-  const interval = Number(environment.OTEL_METRIC_EXPORT_INTERVAL || 60_000);
-  if (interval < 2 * timeout) {
-    log.warning(
-      "A collector that does not answer would keep this process from ever " +
-        "ending: set OTEL_METRIC_EXPORT_INTERVAL to twice " +
-        "OTEL_EXPORTER_OTLP_TIMEOUT or more",
     );
   }
   const { OTEL_DENO_CONSOLE: mode = "capture" } = environment;
