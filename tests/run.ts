@@ -52,8 +52,7 @@ const given = isNamed ? Deno.args.slice(1) : Deno.args;
 /** Flags of `deno test` come before the folders, which may end with `--`. */
 const rest = args.at(-1) === "--" || args[0] === "run"
   ? [...args, ...given]
-  : [args[0], ...given.filter((it) => it.startsWith("-")), ...args.slice(1)]
-    .concat(given.filter((it) => !it.startsWith("-")));
+  : [args[0], ...given, ...args.slice(1)];
 const { code } = await new Deno.Command(Deno.execPath(), { args: rest })
   .spawn().status;
 Deno.exit(code);

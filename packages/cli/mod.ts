@@ -18,7 +18,10 @@ type Main = (args: readonly string[]) => Promise<number>;
 interface Verb {
   words: string;
   load(): Promise<Main>;
-  /** The permissions that it keeps, besides network and environment. */
+  /**
+   * The permissions that it keeps, besides network and environment; by default
+   * all: SQLite copies a database only where nothing is forbidden.
+   */
   keeps?: readonly ("read" | "write" | "run" | "sys" | "ffi")[];
 }
 
@@ -77,17 +80,14 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   backup: {
     words: "DATABASE COPY  copy a database while servers run",
     load: async () => (await import("../operate/backup.ts")).main,
-    keeps: OPERATES,
   },
   restore: {
     words: "COPY DATABASE  put a copy back",
     load: async () => (await import("../operate/restore.ts")).main,
-    keeps: OPERATES,
   },
   move: {
     words: "FROM TO  move all records to another database",
     load: async () => (await import("../operate/move.ts")).main,
-    keeps: OPERATES,
   },
   cores: {
     words: "[COMMAND …]  run a server process for each core",
