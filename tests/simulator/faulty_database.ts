@@ -13,6 +13,7 @@ import type {
 } from "../../src/core/kv/kv.ts";
 import { type Faults, OPERATION_FAULTS } from "./faults.ts";
 import type { Random } from "./random.ts";
+import { CONFIRM_SECONDS } from "../../src/core/kv/leases.ts";
 import type { Owner, Scheduler } from "./scheduler.ts";
 
 /** The time of one way to the database or back. */
@@ -28,6 +29,8 @@ export class FaultyDatabase {
   /** The time until which operations fail, and until which they are held. */
   awayUntil = 0;
   stalledUntil = 0;
+  /** The holder of each lease of a task, and the time at which it was renewed. */
+  readonly #leases = new Map<string, { name: string; at: number }>();
 
   constructor(
     /** The database without faults. */
@@ -38,6 +41,8 @@ export class FaultyDatabase {
     private readonly onFault: OnFault,
     /** Called as a process begins an operation. */
     private readonly onOperation: (owner: Owner) => void,
+    /** Called when a process has taken a run whose lease is younger than it may be. */
+    private readonly onEarly: (words: string) => void,
     private readonly isRemote: boolean,
   ) {}
 
@@ -67,10 +72,13 @@ export class FaultyDatabase {
     // Each time it is carried out it is made anew, as one that arrives twice.
     const parts: ((atomic: KvAtomic) => void)[] = [];
     const keys: string[] = [];
-    const commit = () => {
+    const values = new Map<string, { id: string; value: unknown }>();
+    const commit = async () => {
       const atomic = this.kv.atomic();
       for (const part of parts) part(atomic);
-      return atomic.commit();
+      const result = await atomic.commit();
+      if (result.ok) this.#watchLease(owner, values);
+      return result;
     };
     const operation: KvAtomic = {
       check: (...checks) => {
@@ -81,6 +89,7 @@ export class FaultyDatabase {
         const copy = structuredClone(value);
         parts.push((atomic) => atomic.set(key, copy, options));
         keys.push(String(key[0]));
+        values.set(String(key[0]), { id: String(key[1]), value: copy });
         return operation;
       },
       delete: (key) => {
@@ -91,6 +100,30 @@ export class FaultyDatabase {
       commit: () => this.#run(owner, `commit ${keys}`, commit, true),
     };
     return operation;
+  }
+
+  /** Checks that a run is taken only once its lease has been seen long enough. */
+  #watchLease(
+    { name }: Owner,
+    values: ReadonlyMap<string, { id: string; value: unknown }>,
+  ): void {
+    const run = values.get("task-run");
+    const lease = values.get("task-lease");
+    const { milliseconds } = this.scheduler;
+    const known = this.#leases.get(run?.id ?? "");
+    if (run && lease && known) {
+      const age = milliseconds - known.at;
+      if (age < CONFIRM_SECONDS * 1000) {
+        this.onEarly(
+          `${name} took ${run.id} from ${known.name}, whose lease was ${
+            Math.round(age)
+          } ms old`,
+        );
+      }
+    }
+    if (lease) this.#leases.set(lease.id, { name, at: milliseconds });
+    // A run that is parked has none.
+    else if (run) this.#leases.delete(run.id);
   }
 
   #run<T>(

@@ -87,6 +87,7 @@ export class World implements Disposable {
       new Random(seed, "database"),
       (owner) => this.#trouble(owner),
       (owner) => this.#strike(owner as ServerProcess),
+      (words) => this.breaks(words),
       random.chance(0.5),
     );
     this.provider = new StrictProvider(this);
