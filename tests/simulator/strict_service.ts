@@ -50,18 +50,19 @@ export class StrictService extends TokenRules {
     this.#ending.set(grant, this.world.seconds);
   }
 
-  /** Checks that what should have been revoked was. */
+  /**
+   * Checks that what should have been revoked was, where nothing went wrong
+   * since: a try that fails is followed by a pause of up to an hour.
+   */
   checkEnds(): void {
     const { world } = this;
     for (const [grant, since] of this.#ending) {
+      const passed = world.seconds - since;
       if (grant.isEnded) this.#ending.delete(grant);
-      else if (
-        world.seconds - since > TOLD_SECONDS && world.isQuiet(TOLD_SECONDS)
-      ) {
+      else if (passed > TOLD_SECONDS && world.isQuiet(passed)) {
         world.breaks(
-          `the service was not told within ${
-            Math.round(world.seconds - since)
-          } s that the account of ${grant.account} has ended`,
+          `the service was not told within ${Math.round(passed)} s that the ` +
+            `account of ${grant.account} has ended`,
         );
       }
     }
