@@ -155,7 +155,7 @@ export class OutgoingBody {
 
   #close(): void {
     this.#isClosed = true;
-    this.sending?.clock.end(this.#timed);
+    this.sending?.clock.end(this.#timed, true);
     if (!this.sending?.completed) this.#isSent = true;
   }
 

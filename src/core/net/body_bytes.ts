@@ -16,7 +16,7 @@ export const MAX_CHUNKS = 10_000;
  * length before any byte has arrived, and keeps it until the client
  * disconnects.
  */
-const MAX_WHOLE_BYTES = 64 * 1024;
+const MAX_WHOLE_BYTES = 8 * 1024;
 
 /**
  * Reads a body.
@@ -216,8 +216,10 @@ export class BodyClock {
     );
   }
 
-  end(body: TimedBody): void {
+  /** @param isLast true to leave no timer behind where nothing else is timed */
+  end(body: TimedBody, isLast = false): void {
     this.#bodies.delete(body);
+    if (isLast && this.#bodies.size === 0) this.#rest();
   }
 
   /**

@@ -54,7 +54,8 @@ export function parseKey({ shape, title }: PersonalKey, text: string): string {
 
 /** Parses the name of the account of a key. @throws {KeyRefusal} */
 export function parseLabel(text: string, key: string): string {
-  const label = cleanName(text, key);
+  const isLong = text.length > 10 * MAX_LABEL_CHARACTERS;
+  const label = isLong ? "" : cleanName(text, key);
   if (label === "" || label.length > MAX_LABEL_CHARACTERS) {
     throw new KeyRefusal(
       `Name the account, in at most ${MAX_LABEL_CHARACTERS} characters.`,

@@ -15,11 +15,24 @@ import { browserOf, readCookie } from "../../http/browser.ts";
 import type { ListShown, Shown } from "../../http/rate_limit.ts";
 import type { AuthServices } from "../services.ts";
 
-/** Reads a form that its endpoint reads again; undefined for a bad one. */
+/** The most forms that are waited for at once, of networks over their limit. */
+const MAX_FORMS = 100;
+let formCount = 0;
+
+/**
+ * Reads a form that its endpoint reads again; undefined for a bad one, and while
+ * too many others arrive: a stranger may never end theirs.
+ */
 async function readForm(c: Context): Promise<Parameters | undefined> {
-  const body = c.req.raw.clone();
-  return await readParameters(body, ["resource", "scope"])
-    .catch(() => undefined);
+  if (formCount >= MAX_FORMS) return undefined;
+  formCount++;
+  try {
+    return await readParameters(c.req.raw.clone(), ["resource", "scope"]);
+  } catch {
+    return undefined;
+  } finally {
+    formCount--;
+  }
 }
 
 /** Makes a list of one credential; of none if it is absent. */

@@ -10,6 +10,7 @@ import { ToolError } from "../../../authoring/tool.ts";
 import { base64 } from "../../crypto/crypto.ts";
 import { isRefusal } from "../../errors.ts";
 import { isObject } from "../../json.ts";
+import { LatestMap } from "../../latest_map.ts";
 import {
   errorNameOf,
   framesOf,
@@ -32,8 +33,11 @@ const MIN_LETTERS = 6;
 /** The most backslashes in a row that a key may have in other encodings. */
 const MAX_BACKSLASHES = 16;
 
-/** The longest expression of a key that is looked for in errors of others. */
-const MAX_SOURCE = 32_768;
+/** The most signs of a key that is looked for in mixed encodings. */
+const MAX_SIGNS = 100;
+
+/** The longest text of a thrown value that is no error and no text. */
+const MAX_TEXT_CHARACTERS = 16_000;
 
 /** The most keys whose forms a process remembers. */
 const MAX_KEYS = 1000;
@@ -56,18 +60,34 @@ function formsOf(key: string): readonly Form[] {
   if (known) return known;
   const inForm = new URLSearchParams([["", key]]).toString().slice(1);
   const inJson = JSON.stringify(key).slice(1, -1);
-  const texts = new Set([key, encodeURIComponent(key), inForm, inJson]);
+  const inAddress = encodeURIComponent(key.toWellFormed());
+  const texts = [...new Set([key, inAddress, inForm, inJson])];
   const forms: Form[] = [
-    { probe: probeOf(key), source: sourceOf(key) },
-    ...[...texts].flatMap(lettersOf).map((letters) => ({
-      probe: probeOf(letters),
+    ...hasManySigns(key) ? texts.map(literally) : [
+      { probe: probeOf(key), source: sourceOf(key) },
+    ],
+    ...texts.flatMap(lettersOf).map((letters) => {
+      const { probe, source } = hasManySigns(letters)
+        ? literally(letters)
+        : { probe: probeOf(letters), source: sourceOf(letters) };
       // The letters at both ends have bits of the key, too.
-      source: `[\\w+/-]?${sourceOf(letters)}(?:[\\w+/-]={0,2})?`,
-    })),
+      return { probe, source: `[\\w+/-]?${source}(?:[\\w+/-]={0,2})?` };
+    }),
   ];
   if (RECENT.size >= MAX_KEYS) RECENT.delete(RECENT.keys().next().value!);
   RECENT.set(key, forms);
   return forms;
+}
+
+/** True for a text whose signs would make too long an expression. */
+function hasManySigns(text: string): boolean {
+  return text.replace(/[A-Za-z0-9]/g, "").length > MAX_SIGNS;
+}
+
+/** Makes the form of a text as it is. */
+function literally(text: string): Form {
+  const source = text.replace(/[\^$.*+?()[\]{}|/\\-]/g, "\\$&");
+  return { probe: text, source };
 }
 
 /** Finds the longest letters and digits of a text: no encoding changes them. */
@@ -93,9 +113,32 @@ function lettersOf(text: string): string[] {
   });
 }
 
-/** Makes the regular expression of a text whose signs may be encoded. */
+/**
+ * Makes the regular expression of a text whose signs may be encoded. A sign and
+ * the backslashes before it are one part, which ends with the sign, so that no
+ * text can be divided among the parts in more than one way.
+ */
 function sourceOf(text: string): string {
-  return text.replace(/\\+|[^A-Za-z0-9]/gu, signSource);
+  return text.replace(
+    /(\\*)([^A-Za-z0-9\\])|\\+/gu,
+    (all, before: string | undefined, sign: string | undefined) =>
+      sign === undefined
+        ? backslashes(all.length, 0)
+        : backslashes(before!.length, 8) + signSource(sign),
+  );
+}
+
+/**
+ * Makes the expression of some backslashes, each encoded or doubled.
+ *
+ * @param more the backslashes that an encoding may add for the sign behind them
+ */
+function backslashes(count: number, more: number): string {
+  if (count > MAX_BACKSLASHES) return `\\\\{${count}}`;
+  const plain = `\\\\{${count},${8 * count + more}}`;
+  if (count === 0) return plain;
+  const encoded = `(?:${encodings("\\")}|\\\\{1,8}u005[cC]){${count}}`;
+  return `(?:${plain}|${encoded}\\\\{0,${more}})`;
 }
 
 /** Other spellings of a sign: in HTML, in base64url, and in a form. */
@@ -110,32 +153,25 @@ const SPELLINGS: Readonly<Record<string, string>> = {
   " ": "\\+",
 };
 
-/**
- * Makes the regular expression of one sign, or of some backslashes. No text
- * makes it slow: the backslashes before a sign are few.
- */
-function signSource(signs: string): string {
-  const code = signs.codePointAt(0)!;
-  const sign = String.fromCodePoint(code);
-  const bytes = [...new TextEncoder().encode(sign)];
-  const encoded = [
-    bytes.map((byte) => `%(?:25)*${hexadecimal(byte, 2)}`).join(""),
-    Array.from(
-      { length: sign.length },
-      (_, nth) => `\\\\{1,8}u${hexadecimal(sign.charCodeAt(nth), 4)}`,
-    ).join(""),
+/** Makes the expression of one sign, behind the backslashes of its encoding. */
+function signSource(sign: string): string {
+  const literal = sign.replace(/[\^$.*+?()[\]{}|/-]/, "\\$&");
+  const units = Array.from(
+    { length: sign.length },
+    (_, nth) => `u${hexadecimal(sign.charCodeAt(nth), 4)}`,
+  );
+  return `(?:${literal}|${units.join("\\\\{1,8}")}|${encodings(sign)})`;
+}
+
+/** Makes the expression of a sign in addresses, HTML and other spellings. */
+function encodings(sign: string): string {
+  const code = sign.codePointAt(0)!;
+  return [
+    [...new TextEncoder().encode(sign)]
+      .map((byte) => `%(?:25)*${hexadecimal(byte, 2)}`).join(""),
     `&(?:amp;)*#(?:0*${code}|[xX]0*${hexadecimal(code, 1)});`,
     ...SPELLINGS[sign] ? [SPELLINGS[sign]] : [],
   ].join("|");
-  if (sign !== "\\") {
-    return `(?:\\\\{0,8}${
-      sign.replace(/[\^$.*+?()[\]{}|/-]/, "\\$&")
-    }|${encoded})`;
-  }
-  const count = signs.length;
-  return count > MAX_BACKSLASHES
-    ? `\\\\{${count}}`
-    : `(?:\\\\{${count},${8 * count}}|(?:${encoded}){${count}})`;
 }
 
 /** Makes the expression of a hexadecimal number in upper and lower case. */
@@ -153,18 +189,35 @@ function heldIn(text: string, keys: Forms): Form[] {
   return held;
 }
 
+/** The expressions that were used last: a result has many texts. */
+const EXPRESSIONS = new LatestMap<RegExp>(100);
+
 /** Hides keys in a text. */
 function hide(text: string, keys: Forms): string {
   const held = heldIn(text, keys);
   if (held.length === 0) return text;
   // The longest first: a key may begin with another.
-  const sources = held.map(({ source }) => source)
-    .sort((a, b) => b.length - a.length);
+  const source = held.map(({ source }) => source)
+    .sort((a, b) => b.length - a.length).join("|");
+  const expression = EXPRESSIONS.get(source) ?? new RegExp(source, "g");
+  EXPRESSIONS.set(source, expression);
+  return text.replace(expression, HIDDEN);
+}
+
+/** Gives all of a text or a message; nothing of another value that is long. */
+function wholeTextOf(thrown: unknown): string {
+  if (isError(thrown)) return wholeMessageOf(thrown);
+  if (typeof thrown === "string") return thrown;
+  const text = textOf(thrown);
+  return text.length < MAX_TEXT_CHARACTERS ? text : HIDDEN;
+}
+
+/** True if the own members of an error can be read, and hold no key. */
+function isWithout(keys: Forms, error: Error): boolean {
   try {
-    return text.replace(new RegExp(sources.join("|"), "g"), HIDDEN);
+    return heldIn(JSON.stringify({ ...error }), keys).length === 0;
   } catch {
-    // Too long for an expression, as a key of a thousand signs: hide it all.
-    return HIDDEN;
+    return false;
   }
 }
 
@@ -175,12 +228,12 @@ function clean(thrown: unknown, keys: Forms): unknown {
   let isClean = true;
   const hideIn = (text: string) => {
     const hidden = hide(text, keys);
-    isClean &&= hidden === text;
+    isClean &&= hidden === text && text !== HIDDEN;
     return hidden;
   };
   const copies = [thrown, ...reasonsOf(thrown)].map((error) => {
-    const message = isError(error) ? wholeMessageOf(error) : textOf(error);
-    const hidden = hideIn(message);
+    const hidden = hideIn(wholeTextOf(error));
+    if (isError(error) && !isWithout(keys, error)) isClean = false;
     const copy = isInstance(error, ToolError)
       ? new ToolError(hidden)
       : new Error(hidden);
@@ -199,8 +252,8 @@ function clean(thrown: unknown, keys: Forms): unknown {
  * over: its person could hide the errors of all others.
  */
 export function withoutRecentKeys(thrown: unknown): unknown {
-  const keys = [...RECENT].filter(([, [{ probe, source }]]) =>
-    probe.length >= MIN_CHARACTERS && source.length <= MAX_SOURCE
+  const keys = [...RECENT].filter(([key, [{ probe }]]) =>
+    probe.length >= MIN_CHARACTERS && !hasManySigns(key)
   );
   return clean(thrown, new Map(keys));
 }
@@ -268,6 +321,9 @@ export class GivenKeys {
     const hidden = (text: string) => hide(text, this.#ofAccounts);
     const data = JSON.parse(text, (_name, member) => {
       if (typeof member === "string") return hidden(member);
+      if (typeof member === "number") {
+        return hidden(`${member}`) === `${member}` ? member : HIDDEN;
+      }
       if (!isObject(member)) return member;
       return Object.fromEntries(
         Object.entries(member).map(([name, value]) => [hidden(name), value]),

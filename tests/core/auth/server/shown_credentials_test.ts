@@ -210,3 +210,26 @@ Deno.test("shownCredentials() finds a live code, refresh token or access token",
     0,
   ]);
 });
+
+Deno.test("no more than a hundred forms that do not end are waited for", async () => {
+  const { token } = shownCredentials(services());
+  const app = new Hono();
+  app.post("/", async (c) => c.json((await token(c)).length));
+  const ends: (() => void)[] = [];
+  const endless = () =>
+    new ReadableStream<Uint8Array>({
+      start: (controller) => void ends.push(() => controller.close()),
+    });
+  const post = (body: BodyInit) =>
+    app.request("/", {
+      method: "POST",
+      headers: { "content-type": "application/x-www-form-urlencoded" },
+      body,
+    });
+  const waiting = Array.from({ length: 100 }, () => post(endless()));
+  const form = `grant_type=refresh_token&refresh_token=${CURRENT}`;
+  assert.equal(await (await post(form)).json(), 0);
+  for (const end of ends) end();
+  await Promise.all(waiting);
+  assert.equal(await (await post(form)).json(), 1);
+});

@@ -53,9 +53,27 @@ Deno.test("hide() hides a key whole that begins with another", () => {
   assert.equal(given("lin_ada", "lin_ada_2").hide("lin_ada_2"), "(hidden)");
 });
 
-Deno.test("hide() hides all of a text with a key that no expression can find", () => {
+Deno.test("hide() ends at once where a text differs from a key at its end, whatever its signs", () => {
+  for (
+    const [part, near] of [["\\!", "\\\\\\\\\\\\\\\\!"], ["%", "%25"], [
+      "&",
+      "&amp;",
+    ]]
+  ) {
+    for (const count of [20, 90]) {
+      const key = `lin_${part.repeat(count)}X`;
+      const text = `lin_${near.repeat(count)}Y`;
+      assert.equal(given(key).hide(text), text);
+    }
+  }
+});
+
+Deno.test("hide() hides keys of many signs, and of nothing else", () => {
   const key = '"/\\'.repeat(1365);
-  assert.equal(given(key).hide(`x${key}`), "(hidden)");
+  assert.equal(given(key).hide(`x${key}`), "x(hidden)");
+  const quoted = JSON.stringify(key).slice(1, -1);
+  assert.equal(given(key).hide(`x${quoted}`), "x(hidden)");
+  assert.equal(given("!".repeat(4096)).hide("a title!"), "a title!");
   const slashes = "\\".repeat(4096);
   assert.equal(given(slashes).hide(`x${slashes}y`), "x(hidden)y");
 });
@@ -119,4 +137,30 @@ Deno.test("withoutRecentKeys() knows the keys of calls that have ended", () => {
   given("lin_recent", "*".repeat(40), "*".repeat(4000) + "quotes");
   const clean = withoutRecentKeys(new Error("quotes lin_recent"));
   assert.equal((clean as Error).message, "quotes (hidden)");
+});
+
+Deno.test("clean() hides a key in the members of an error, and behind the end of what is printed", () => {
+  const keys = given("lin_ada_1234");
+  const failed = Object.assign(new Error("It failed"), {
+    config: { headers: { authorization: "Bearer lin_ada_1234" } },
+  });
+  for (
+    const thrown of [
+      failed,
+      `${"x".repeat(16_380)}lin_ada_1234`,
+      { body: `${"x".repeat(20_000)}lin_ada_1234` },
+      new Error("outer", { cause: { body: "lin_ada_1234".repeat(2000) } }),
+    ]
+  ) {
+    const told = Deno.inspect(keys.clean(thrown), { strAbbreviateSize: 1e6 });
+    assert(!told.includes("lin_ada"), told.slice(0, 200));
+  }
+});
+
+Deno.test("cleanData() hides a key that is a number", () => {
+  const keys = given("8675309112233");
+  assert.deepEqual(keys.cleanData({ sent: 8675309112233, other: 1 }), {
+    sent: "(hidden)",
+    other: 1,
+  });
 });
