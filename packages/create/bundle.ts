@@ -1,6 +1,7 @@
 /**
  * The bundle of a server, which starts faster than its sources: `dist/`, and in
- * it the `deno.json` of a release, which needs neither sources nor packages.
+ * it the permissions, which are the `deno.json` of a release. Beside the bundle it
+ * has another name: Deno would take its paths to be below that folder.
  *
  * @module
  */
@@ -32,7 +33,7 @@ export async function bundle({ postgres }: { postgres: boolean }) {
     await Deno.readTextFile("deno.json"),
   );
   await Deno.writeTextFile(
-    `${FOLDER}/deno.json`,
+    `${FOLDER}/permissions.json`,
     JSON.stringify({ unstable, permissions }, null, 2) + "\n",
   );
 }

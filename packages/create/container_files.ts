@@ -28,7 +28,7 @@ RUN for start in 1 2; do \\
 # deno.json.
 FROM denoland/deno:distroless-\${DENO}
 WORKDIR /app
-COPY --from=build /app/dist/deno.json ./
+COPY --from=build /app/dist/permissions.json deno.json
 COPY --from=build /app/dist dist
 COPY --from=build --chown=65532:65532 /app/cache cache
 COPY --from=build --chown=65532:65532 /app/data data

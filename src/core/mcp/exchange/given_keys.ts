@@ -248,12 +248,12 @@ function clean(thrown: unknown, keys: Forms): unknown {
 
 /**
  * Takes the keys that were given last out of an error of an author's code whose
- * call is not known any more. A key of few letters or of many signs is passed
- * over: its person could hide the errors of all others.
+ * call is not known any more. A key of few letters and digits, or of many signs, is
+ * passed over: its person could hide the errors of all others.
  */
 export function withoutRecentKeys(thrown: unknown): unknown {
-  const keys = [...RECENT].filter(([key, [{ probe }]]) =>
-    probe.length >= MIN_CHARACTERS && !hasManySigns(key)
+  const keys = [...RECENT].filter(([key]) =>
+    key.replace(/[^A-Za-z0-9]/g, "").length >= MIN_LETTERS && !hasManySigns(key)
   );
   return clean(thrown, new Map(keys));
 }

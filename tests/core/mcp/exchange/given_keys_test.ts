@@ -137,6 +137,9 @@ Deno.test("withoutRecentKeys() knows the keys of calls that have ended", () => {
   given("lin_recent", "*".repeat(40), "*".repeat(4000) + "quotes");
   const clean = withoutRecentKeys(new Error("quotes lin_recent"));
   assert.equal((clean as Error).message, "quotes (hidden)");
+  given("tix_ada");
+  const short = withoutRecentKeys(new Error("timer tix_ada")) as Error;
+  assert.equal(short.message, "timer (hidden)");
 });
 
 Deno.test("clean() hides a key in the members of an error, and behind the end of what is printed", () => {
