@@ -75,7 +75,8 @@ export class Collector implements AsyncDisposable {
     return {
       OTEL_DENO: "true",
       OTEL_PROPAGATORS: "tracecontext,baggage",
-      OTEL_METRIC_EXPORT_INTERVAL: "200",
+      OTEL_METRIC_EXPORT_INTERVAL: "2000",
+      OTEL_EXPORTER_OTLP_TIMEOUT: "1000",
       OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
       OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${this.#server.addr.port}`,
     };
