@@ -75,7 +75,11 @@ export default tool({
 const VIEW = `<!doctype html>
 <title>Note</title>
 <script src="tool-server/view"></script>
-<style>body { color: var(--color-text-primary, #1d1f1e); }</style>
+<style>
+body {
+  color: var(--color-text-primary, #1d1f1e);
+}
+</style>
 <h1></h1>
 <script>
 view.show(({ data }) => {
@@ -128,7 +132,10 @@ export default defineServer({
   services: { notes },
   routes(app, { services }) {
     app.put("/notes/:id", async (c) => {
-      await services.notes.set(["notes", c.req.param("id")], await c.req.text());
+      await services.notes.set(
+        ["notes", c.req.param("id")],
+        await c.req.text(),
+      );
       return c.body(null, 204);
     });
   },

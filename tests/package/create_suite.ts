@@ -247,7 +247,7 @@ Deno.test("a generated tool's test tells what to change with its input, and prin
   );
   const { code, output } = await project.deno("task", "test");
   assert.equal(code, 1);
-  assert.match(output, /'query' is missing/);
+  assert.match(output, /'text' does not exist in type '\{ query: string/);
   const test = await project.read("tools/search_test.ts");
   await project.write(
     "tools/search_test.ts",
