@@ -109,7 +109,8 @@ for (const [machine, { programs, blocks, way }] of Object.entries(MACHINES)) {
 
     const [dev, others, project] = blocks;
     {
-      await using server = type(dev);
+      const own = dev.replace("ADDRESS-OR-FOLDER", clone);
+      await using server = type(own, home.path);
       await server.prints(serves);
       const output = await print(others);
       assert.match(output, greets);

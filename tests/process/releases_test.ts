@@ -45,7 +45,12 @@ Deno.test("the Dockerfile's command serves its files, and its health check tells
   const dockerfile = await read("Dockerfile");
   // The last stage has only these files.
   const copied = [...dockerfile.matchAll(/^COPY --from=build .*?(\S+)$/gm)];
-  assert.deepEqual(copied.map(([, to]) => to), ["./", "dist", "cache", "data"]);
+  assert.deepEqual(copied.map(([, to]) => to), [
+    "deno.json",
+    "dist",
+    "cache",
+    "data",
+  ]);
   const command = JSON.parse(/^CMD (\[.*\])$/m.exec(dockerfile)![1]);
   const check = JSON.parse(
     /^HEALTHCHECK .*CMD (\[.*\])$/m.exec(dockerfile)![1],
