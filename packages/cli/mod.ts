@@ -57,7 +57,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     words: "list tools, and with --all resources and prompts",
     load: async () => {
       const { main } = await import("../call/mod.ts");
-      // Help stands alone: the same for a call.
+      // `--list` is left out for help, which is that of `call`.
       return (args) => main(isHelp(args) ? ["--help"] : ["--list", ...args]);
     },
     keeps: CALLS,

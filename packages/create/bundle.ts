@@ -1,7 +1,7 @@
 /**
  * The bundle of a server, which starts faster than its sources: `dist/`, and in
- * it the permissions, which are the `deno.json` of a release. Beside the bundle it
- * has another name: Deno would take its paths to be below that folder.
+ * it the permissions, which are the `deno.json` of a release. In `dist/`
+ * it has another name, or Deno would read its paths as below that folder.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * The pages of a new project: `README.md` for people, `AGENTS.md` for whoever
+ * The pages of a new project: `README.md` for people, `AGENTS.md` for anyone who
  * works on it.
  *
  * @module

@@ -67,24 +67,33 @@ function explain(words: string) {
   };
 }
 
-/** Runs a command line, and returns the exit code. */
-export async function main(args: readonly string[]): Promise<number> {
-  const [path, copy] = args;
-  if (args[0] === "--help" || args[0] === "-h") {
-    console.log(USAGE);
+/** Runs a command that takes two files, and returns the exit code. */
+export async function runOnFiles(
+  args: readonly string[],
+  usage: string,
+  act: (from: string, to: string) => Promise<void>,
+): Promise<number> {
+  const [from, to] = args;
+  if (from === "--help" || from === "-h") {
+    console.log(usage);
     return 0;
   }
   if (args.length !== 2) {
-    console.error(USAGE);
+    console.error(usage);
     return 2;
   }
   try {
-    await backUp(path, copy);
+    await act(from, to);
     return 0;
   } catch (error) {
     console.error((error as Error).message);
     return 1;
   }
+}
+
+/** Runs a command line, and returns the exit code. */
+export async function main(args: readonly string[]): Promise<number> {
+  return await runOnFiles(args, USAGE, backUp);
 }
 
 if (import.meta.main) Deno.exit(await main(Deno.args));

@@ -7,7 +7,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { dirname } from "node:path";
 import { deserialize } from "node:v8";
-import { backUp } from "./backup.ts";
+import { backUp, runOnFiles } from "./backup.ts";
 
 const USAGE = "Usage: deno task ts restore backups/tools.db data/tools.db";
 
@@ -107,22 +107,7 @@ export async function restore(copy: string, path: string): Promise<void> {
 
 /** Runs a command line, and returns the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
-  const [copy, path] = args;
-  if (args[0] === "--help" || args[0] === "-h") {
-    console.log(USAGE);
-    return 0;
-  }
-  if (args.length !== 2) {
-    console.error(USAGE);
-    return 2;
-  }
-  try {
-    await restore(copy, path);
-    return 0;
-  } catch (error) {
-    console.error((error as Error).message);
-    return 1;
-  }
+  return await runOnFiles(args, USAGE, restore);
 }
 
 if (import.meta.main) Deno.exit(await main(Deno.args));

@@ -33,7 +33,7 @@ export type SettingValues<S extends SettingSchemas> = {
  * ```
  */
 export function secret<T extends z.ZodType>(schema: T): T {
-  // What is no schema is a fault of its definition, at the start.
+  // A value that is no schema is a fault of its definition, at the start.
   if (!kinds.isSchema(schema)) return schema;
   return schema.meta({ ...schema.meta(), secret: true }) as T;
 }

@@ -32,7 +32,7 @@ export function recordLog(level: LogLevel = "info"): RecordedLog {
   const events: LogEvent[] = [];
   const write = (event: LogEvent) => void events.push(event);
   const logger = new Log({ level }, { write }).logger("test");
-  // Who spreads it into the options of a server gives `log` alone.
+  // Spread into the options of a server, it gives `log` alone.
   return Object.defineProperties({ log: { level, write } } as RecordedLog, {
     events: { value: events },
     logger: { value: logger },

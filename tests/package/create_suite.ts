@@ -89,7 +89,7 @@ Deno.test("a project's image is built by the steps of its Dockerfile, and serves
   }
   await Deno.stat(`${build.path}/dist/postgres_package.js`);
 
-  // What is not copied is out of reach, but for Deno itself.
+  // Files that are not copied are out of reach, except Deno itself.
   await using image = new Project({ hasOwnHome: true });
   const copies = lines[1].flatMap((line) => {
     const [, from, to] =

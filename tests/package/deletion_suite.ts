@@ -1,6 +1,6 @@
 /**
  * The core without a feature: its folder, its line in `src/features.ts` and
- * everything that only stands on it are deleted in a copy of the sources, which
+ * everything that only it needs are deleted in a copy of the sources, which
  * must type-check as a whole and pass the suites of the core.
  */
 import assert from "node:assert/strict";

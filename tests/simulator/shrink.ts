@@ -39,7 +39,7 @@ export async function shrink(
   for (const part of PARTS) {
     await attempt({ without: [...least.simulation.without ?? [], part] });
   }
-  // What happened after the last step was not needed.
+  // The events after the last step were not needed.
   if (least.steps < least.simulation.steps) {
     await attempt({ steps: least.steps });
   }

@@ -278,7 +278,7 @@ export class World implements Disposable {
   #strike(process: ServerProcess): void {
     for (const event of EVENTS) {
       if (!this.faults.strikes(event, AT_OPERATION)) continue;
-      // What follows is planned by the world: the process may die.
+      // The world plans the rest: the process may die.
       this.scheduler.as(
         undefined,
         () => this.#happen(event, this.faults.of(event), process),

@@ -37,7 +37,7 @@ const LOOKUPS: Rate = { burst: 1000, perSecond: 200 };
 
 /** A credential of a request, such as a cookie or a refresh token. */
 export interface Shown {
-  /** The credential, or the text that stands for it. */
+  /** The credential, or a text that identifies it. */
   value: string;
   /** Looks it up: anyone can make one up. */
   isValid(): Promise<boolean>;

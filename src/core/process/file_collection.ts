@@ -81,7 +81,7 @@ export function collectFile(
       const operation = atomic();
       const set = operation.set.bind(operation);
       operation.set = (key, value, { expireIn } = {}) => {
-        // What Deno refuses, such as a negative number, it is to refuse.
+        // Deno refuses a wrong number, such as a negative one, by itself.
         const isLater = expireIn !== undefined && expireIn >= 0;
         return set(key, value, {
           expireIn: isLater ? expireIn + LATER_MILLISECONDS : expireIn,

@@ -37,7 +37,7 @@ export class Renewals<T> {
     try {
       return await token;
     } catch (error) {
-      // What failed is tried again: the service may only have been away.
+      // A renewal that failed is tried again: the service may only have been away.
       if (this.#latest.get(id)?.token === token) this.#latest.delete(id);
       throw error;
     }

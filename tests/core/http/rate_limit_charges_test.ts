@@ -174,7 +174,7 @@ Deno.test("a made-up credential passes at no number of simultaneous requests, an
   assert.equal(over.lookedUp.length, 1001);
   assert.equal(await refused(50, over.show("good")), 0);
   assert.equal(await refused(1, over.show("good-but-unseen")), 1);
-  // Those of another network are looked up.
+  // Credentials of another network are looked up.
   await refused(1000, over.send(0, "192.0.2.2"));
   const other = over.send(0, "192.0.2.2", 0, "good-but-unseen");
   assert.equal(await refused(1, other), 0);

@@ -119,7 +119,7 @@ Deno.test("another app in a route has the bounds of the server", async () => {
       body,
     });
     await answer.body?.cancel();
-    // What that app makes of its exception is its own affair.
+    // The app may make of its exception what it likes.
     assert(answer.status >= 400, way);
     assert.equal(sent.pieces, 5, way);
   }

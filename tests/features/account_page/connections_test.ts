@@ -299,7 +299,7 @@ Deno.test("the account page names the tools that a connection and a token may us
     undefined,
     "read and Tell the time",
   ]);
-  // Whoever may no longer use the server has nothing open.
+  // A person who may no longer use the server has nothing open.
   assert.deepEqual(await words({ OAUTH_ALLOWED_USERS: "ada@example.com" }), [
     undefined,
     undefined,

@@ -46,7 +46,7 @@ test.onDatabases("workAhead() lists each piece of work once, the most overdue fi
   assert.equal(found.work[0].createdAt, now + 1);
   assert.equal(found.hasMore, false);
   assert.doesNotMatch(JSON.stringify(found), /ada|secret/);
-  // Whatever the order of the addresses is.
+  // In any order of the addresses.
   for (const [n, address] of ["a", "b", "c", "d"].entries()) {
     const run = { ...RUN, address };
     const { claim } = await tasks.createDurable(address, run, BEGINNING, "ada");

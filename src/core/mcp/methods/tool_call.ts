@@ -207,7 +207,7 @@ async function startTask(toolCall: ToolCall): Promise<Task> {
     scopes,
     needsAccounts: needs && true,
     async run(context) {
-      // What was prepared may hold a key.
+      // The prepared value may hold a key.
       const code = CallContext.codeOf(context);
       if (code) code.given = given;
       const run = async () => await runAround(toolCall, context);

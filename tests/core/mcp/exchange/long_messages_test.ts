@@ -66,7 +66,7 @@ Deno.test("add() counts a message once for a call and its task, until both have 
   assert.equal(fill(messages, "ada").added.length, 1);
 });
 
-Deno.test("checkCaller() refuses whoever has too much already, and no one else", () => {
+Deno.test("checkCaller() refuses a caller who has too much already, and no one else", () => {
   const answers = new LongMessages();
   answers.count({ name: "ada", isMany: false }, 32 * MIB - 1);
   answers.checkCaller(holderOf("ada"));
