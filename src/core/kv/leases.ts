@@ -19,10 +19,10 @@ export const HEARTBEAT_SECONDS = 5;
 export const CONFIRM_SECONDS = 2 * HEARTBEAT_SECONDS;
 /**
  * The time for which a lease is watched that ended long ago by the time of day:
- * a heartbeat, and a second to spare. Where processes live for a few seconds
- * each, none of them could watch for longer.
+ * a heartbeat, and a second to spare. No process takes over sooner, whatever its
+ * clock says: so long the holder need not look if it still has the lease.
  */
-const CONFIRM_OLD_MILLISECONDS = (HEARTBEAT_SECONDS + 1) * 1000;
+export const CONFIRM_OLD_MILLISECONDS = (HEARTBEAT_SECONDS + 1) * 1000;
 
 export function setLease(
   transaction: Transaction,

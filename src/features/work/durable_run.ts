@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { CONFIRM_OLD_MILLISECONDS } from "../../core/kv/leases.ts";
 import { persist } from "../../core/kv/persist.ts";
 import type { AuthorCode } from "../../core/mcp/exchange/author_code.ts";
 import type { Claim } from "./run_record.ts";
@@ -24,6 +25,8 @@ interface RunParts {
   now(): number;
   /** Stores a step; false if this process has lost its claim. */
   store(step: Step): Promise<boolean>;
+  /** Renews the claim; false if this process has lost it. */
+  renew(): Promise<boolean>;
   /** True while the caller is allowed to do this work. */
   isAllowed(): Promise<boolean>;
   interrupt(reason: unknown): Promise<never>;
@@ -31,23 +34,33 @@ interface RunParts {
   code(): Pick<AuthorCode, "given" | "clean">;
 }
 
+/** True while no other process can have taken the claim. */
+function isSure({ renewedMilliseconds }: Claim): boolean {
+  return performance.now() - renewedMilliseconds < CONFIRM_OLD_MILLISECONDS;
+}
+
 export type DurableRun = ReturnType<typeof durableRun>;
 
 export function durableRun(parts: RunParts) {
-  const { parking, signal, store, isAllowed, interrupt } = parts;
+  const { claim, parking, signal, store, renew, isAllowed, interrupt } = parts;
   return {
     ...parts,
 
     /**
-     * Returns if the caller is still allowed; otherwise interrupts the run.
-     * Never returns once the run is to leave its process.
+     * Returns if this process still has the claim and the caller is allowed;
+     * otherwise interrupts the run. Never returns once the run is to leave its
+     * process.
      */
     async goOn(): Promise<void> {
       if (parking.isReleased) return await parking.never();
-      const isMine = await parking.activity(() =>
+      const isStillAllowed = await parking.activity(() =>
         persist(isAllowed, { signal })
       );
-      if (!isMine) await interrupt(new Expelled());
+      if (!isStillAllowed) await interrupt(new Expelled());
+      // A process that stood still may have lost its claim without a word.
+      const isRenewed = isSure(claim) ||
+        await parking.activity(() => persist(renew, { signal }));
+      if (!isRenewed) await interrupt(new Parked());
     },
 
     /** Stores a step. Tries again as long as the database is away. */

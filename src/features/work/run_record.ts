@@ -89,6 +89,8 @@ export interface Claim {
   readonly expiresAt: number;
   /** The time of the wake that finds the run when its process dies. */
   dueSeconds: number;
+  /** The time before the latest renewal, by `performance.now()`. */
+  renewedMilliseconds: number;
   /** The characters of all results that are stored so far. */
   characters: number;
 }
@@ -132,11 +134,21 @@ export function claimOf(
   taskId: string,
   run: RunRecord,
   versionstamp: string,
-  dueSeconds: number,
+  renewal: Pick<Claim, "dueSeconds" | "renewedMilliseconds">,
 ): Claim {
   const term = { key: taskRunKey(taskId), versionstamp };
   const { expiresAt, characters } = run;
-  return { taskId, run, term, expiresAt, dueSeconds, characters };
+  return { taskId, run, term, expiresAt, characters, ...renewal };
+}
+
+/** Returns the time of a renewal that is about to be written. */
+export function renewalAt(
+  now: number,
+): Pick<Claim, "dueSeconds" | "renewedMilliseconds"> {
+  return {
+    dueSeconds: now + LEASE_WATCH_SECONDS,
+    renewedMilliseconds: performance.now(),
+  };
 }
 
 /** Names the list by which the waits of a run are limited. */

@@ -20,9 +20,9 @@ import { persist } from "../../core/kv/persist.ts";
 import {
   type Claim,
   claimOf,
-  LEASE_WATCH_SECONDS,
   type NewRun,
   newRun,
+  renewalAt,
   type RunBeginning,
 } from "./run_record.ts";
 import {
@@ -143,7 +143,8 @@ export function taskBeginnings(database: Database) {
       const record = await newRun(database, run, beginning);
       const { caller, tool, scopes, needsAccounts, expiresAt } = record;
       const { keep, address } = record;
-      const dueSeconds = database.now() + LEASE_WATCH_SECONDS;
+      const renewal = renewalAt(database.now());
+      const { dueSeconds } = renewal;
       const saved = await save(
         taskId,
         caller,
@@ -165,7 +166,7 @@ export function taskBeginnings(database: Database) {
         throw connectionEnded();
       }
       const { task, versionstamp } = saved;
-      return { task, claim: claimOf(taskId, record, versionstamp, dueSeconds) };
+      return { task, claim: claimOf(taskId, record, versionstamp, renewal) };
     },
 
     discard,

@@ -99,6 +99,7 @@ export class TaskExecution {
         now: () => database.now(),
         interrupt,
         store: (step) => this.#store(durable.claim, step),
+        renew: () => runs.renew(durable.claim),
         isAllowed: () => this.#watch.isAllowed(),
         code: () => this.channel.authorCode,
       }),

@@ -30,6 +30,7 @@ import {
   claimOf,
   LEASE_WATCH_SECONDS,
   listOfWaits,
+  renewalAt,
   type RunBeginning,
   type RunRecord,
   type RunSize,
@@ -158,7 +159,8 @@ export function taskRunStore(
         deaths: isParked ? deaths : kept === run.kept ? deaths + 1 : 1,
       };
       const now = database.now();
-      const dueSeconds = now + LEASE_WATCH_SECONDS;
+      const renewal = renewalAt(now);
+      const { dueSeconds } = renewal;
       const { address, expiresAt } = record;
       const version = await database.commit((transaction) => {
         transaction.check(entry, held).set(entry.key, record).delete(wake.key);
@@ -168,20 +170,21 @@ export function taskRunStore(
       });
       return version === undefined
         ? { because: "lost" }
-        : { claim: claimOf(taskId, record, version, dueSeconds) };
+        : { claim: claimOf(taskId, record, version, renewal) };
     },
 
     /** Renews the lease of a run. Returns false if the claim is lost. */
     async renew(claim: Claim): Promise<boolean> {
       const { taskId, term, run: { address }, expiresAt } = claim;
       const now = database.now();
-      const dueSeconds = now + LEASE_WATCH_SECONDS;
+      const renewal = renewalAt(now);
+      const { dueSeconds } = renewal;
       const isRenewed = await database.commit((transaction) => {
         transaction.check(term).delete(wakeOf(claim));
         setLease(transaction, taskId, now);
         setWake(transaction, { address, taskId, dueSeconds, expiresAt });
       });
-      if (isRenewed) claim.dueSeconds = dueSeconds;
+      if (isRenewed) Object.assign(claim, renewal);
       return isRenewed !== undefined;
     },
 

@@ -15,6 +15,7 @@ import { Parked, Parking } from "../../../src/features/work/parking.ts";
 import { DivergenceError } from "../../../src/features/work/step_name.ts";
 import { AskedQuestion } from "../../../src/core/protocol/question.ts";
 import type { Step } from "../../../src/features/work/steps.ts";
+import { SteadyTime } from "../../kit/fake_time.ts";
 import { HastyTimers } from "../../kit/timers.ts";
 import { settled, until } from "../../kit/wait.ts";
 
@@ -60,6 +61,7 @@ class Task {
   now = 1_000_000;
   isAllowed = true;
   isLost = false;
+  renewals = 0;
   /** The times that the database refuses to leave a run to others. */
   refusals = 0;
   onPark = () => {};
@@ -100,7 +102,12 @@ class Task {
         taskId: "t",
         run: { deaths },
         expiresAt: this.now + 1000 * 3600,
+        renewedMilliseconds: performance.now(),
       } as never,
+      renew: () => {
+        this.renewals++;
+        return Promise.resolve(!this.isLost);
+      },
       store: (step) => {
         if (this.isLost) return Promise.resolve(false);
         this.states.push(`${step.id} ${step.state}`);
@@ -419,6 +426,29 @@ Deno.test("step() stops a run whose permission has ended, before it does anythin
       await run.step("b", () => assert.fail());
     }),
     Expelled,
+  );
+});
+
+Deno.test("step() renews a claim that another process could have taken, before it does anything, and no other", async () => {
+  using time = new SteadyTime();
+  const task = new Task();
+  await task.run(async (run) => {
+    await run.step("a", () => 1);
+    time.tick(5);
+    await run.step("b", () => 1);
+    assert.equal(task.renewals, 0);
+    time.tick(1);
+    await run.step("c", () => 1);
+    assert.equal(task.renewals, 1);
+  });
+  const lost = new Task();
+  await assert.rejects(
+    lost.run(async (run) => {
+      lost.isLost = true;
+      time.tick(6);
+      await run.step("d", () => assert.fail(), { retries: 1 });
+    }),
+    Parked,
   );
 });
 

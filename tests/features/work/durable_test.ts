@@ -208,6 +208,40 @@ for (const isNoticed of [false, true]) {
   });
 }
 
+Deno.test("a process that stood still begins no step of work that another has taken over", async () => {
+  using time = new MovedTime();
+  using _timers = new Timers();
+  const goOn = [1, 2].map(() => Promise.withResolvers<void>());
+  const signals: AbortSignal[] = [];
+  const begun: number[] = [];
+  const slow = tool({
+    name: "slow",
+    task: durable,
+    async run(_input, { step, signal }) {
+      const run = signals.push(signal);
+      await step("a", () => {});
+      await goOn[run - 1].promise;
+      await step("b", () => void begun.push(run), { retries: 1 });
+      return `of run ${run}`;
+    },
+  });
+  await withPair({ tools: [slow] }, async ({ first, second }) => {
+    const taskId = await beginTask(first, "slow");
+    await until(async () => {
+      time.tick(1);
+      await readTask(second, taskId);
+      return signals.length === 2;
+    });
+    goOn[0].resolve();
+    await until(() => first.app.running === 0);
+    assert.deepEqual(begun, []);
+    goOn[1].resolve();
+    const { result } = await reached(second, taskId, "completed");
+    assert.equal(result.content[0].text, "of run 2");
+    assert.deepEqual(begun, [2]);
+  });
+});
+
 Deno.test("work that sleeps tells its client until when, and no more once it has woken", async () => {
   using time = new MovedTime();
   const { promise: held, resolve: release } = Promise.withResolvers<string>();
