@@ -6,7 +6,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { type Clock, now } from "../clock.ts";
-import type { Kv, KvEntry } from "./kv.ts";
+import type { Kv, KvAtomic, KvEntry, KvEntryMaybe } from "./kv.ts";
 import { movingKey } from "./keys.ts";
 import { cloneBytes } from "./kv_limits.ts";
 import { requireLayout } from "./layout.ts";
@@ -76,13 +76,42 @@ export async function move(
   },
 ): Promise<number> {
   await requireLayout(source);
-  await checkUnused(target);
-  await whileLocked(() => target.atomic().set(movingKey(), true).commit());
-  await empty(target);
-  const records = await copy(source, target, { clock, onProgress });
+  const write = await claim(target);
+  await empty(target, write);
+  const records = await copy(source, write, { clock, onProgress });
   await compare(source, target, now(clock) + SOON_SECONDS);
-  await whileLocked(() => target.atomic().delete(movingKey()).commit());
+  await write((operation) => operation.delete(movingKey()));
   return records;
+}
+
+/** Commits what `build` adds, or throws. */
+type Write = (build: (operation: KvAtomic) => unknown) => Promise<void>;
+
+/**
+ * Marks a database as that of this move.
+ *
+ * @returns a function that commits, as long as no other move has begun there:
+ * the last one to begin is carried out
+ * @throws {MoveError} if the database has records of no move
+ */
+async function claim(target: Kv): Promise<Write> {
+  for (;;) {
+    const found = await checkUnused(target);
+    const marked = await whileLocked(() =>
+      target.atomic().check(found).set(movingKey(), true).commit()
+    );
+    if (!marked.ok) continue;
+    const { versionstamp } = marked;
+    return async (build) => {
+      const { ok } = await whileLocked(() => {
+        const operation = target.atomic()
+          .check({ key: movingKey(), versionstamp });
+        build(operation);
+        return operation.commit();
+      });
+      if (!ok) throw new MoveError("Another move to this database has begun");
+    };
+  }
 }
 
 /** True if a database has no record at all. */
@@ -92,12 +121,13 @@ export async function isEmpty(kv: Kv): Promise<boolean> {
 }
 
 /**
- * @throws {MoveError} if a database has records, unless an earlier move left
- * them
+ * Checks that a database can be moved to, and reads the mark of a move there.
+ *
+ * @throws {MoveError} if it has records, unless an earlier move left them
  */
-export async function checkUnused(target: Kv): Promise<void> {
-  const { value: isMoving } = await whileLocked(() => target.get(movingKey()));
-  if (isMoving) return;
+export async function checkUnused(target: Kv): Promise<KvEntryMaybe> {
+  const mark = await whileLocked(() => target.get(movingKey()));
+  if (mark.value) return mark;
   for await (const { key } of target.list({ prefix: [] }, { limit: 1 })) {
     throw new MoveError(
       `The database to move to has records (${
@@ -106,10 +136,11 @@ export async function checkUnused(target: Kv): Promise<void> {
         "another database)",
     );
   }
+  return mark;
 }
 
 /** Deletes all records but the mark of the move. */
-async function empty(target: Kv): Promise<void> {
+async function empty(target: Kv, write: Write): Promise<void> {
   const marked = movingKey()[0];
   for (;;) {
     const some = await Array.fromAsync(
@@ -117,17 +148,15 @@ async function empty(target: Kv): Promise<void> {
     );
     const left = some.filter(({ key }) => key[0] !== marked);
     if (left.length === 0) return;
-    await whileLocked(() => {
-      const operation = target.atomic();
+    await write((operation) => {
       for (const { key } of left) operation.delete(key);
-      return operation.commit();
     });
   }
 }
 
 async function copy(
   source: Kv,
-  target: Kv,
+  commit: Write,
   { clock, onProgress }: {
     clock: Clock;
     onProgress: (records: number) => void;
@@ -137,14 +166,12 @@ async function copy(
   let batch: KvEntry[] = [];
   let bytes = 0;
   const write = async () => {
-    await whileLocked(() => {
-      const operation = target.atomic();
+    await commit((operation) => {
       for (const { key, value } of batch) {
         operation.set(key, value, {
           expireIn: isExpiring(value) ? expireIn(value, clock) : undefined,
         });
       }
-      return operation.commit();
     });
     onProgress(records += batch.length);
     [batch, bytes] = [[], 0];

@@ -123,6 +123,41 @@ test.inMemory("move() begins again after a move that was interrupted", async ({ 
   assert.deepEqual(await all(kv), RECORDS);
 });
 
+test.onDatabases("move() refuses one of two moves into one database, and mixes nothing", async ({ kv }) => {
+  const sources = [memoryKv(), memoryKv()];
+  for (
+    const [from, name] of [[sources[0], "one"], [sources[1], "two"]] as const
+  ) {
+    await from.set(["layout"], LAYOUT);
+    for (let n = 0; n < 700; n++) await from.set(["many", n], name);
+  }
+  const moving = sources.map((from) => move(from, kv, { clock }));
+  const [one, two] = await Promise.allSettled(moving);
+  const [refused, moved] = one.status === "rejected" ? [one, two] : [two, one];
+  assert.equal(moved.status, "fulfilled");
+  assert.equal(refused.status, "rejected");
+  assert.match(
+    refused.reason.message,
+    /^Another move to this database|^The databases differ/,
+  );
+  assert.deepEqual(await all(kv), await all(sources[moved === one ? 0 : 1]));
+  for (const from of sources) from.close();
+});
+
+test.inMemory("move() writes nothing more once another move has begun", async ({ kv }) => {
+  using from = memoryKv();
+  await fill(from);
+  for (let n = 0; n < 700; n++) await from.set(["many", n], 1);
+  let later: Promise<number> | undefined;
+  const moving = move(from, kv, {
+    clock,
+    onProgress: () => later ??= move(from, kv, { clock }),
+  });
+  await assert.rejects(moving, /^MoveError: Another move to this database/);
+  assert.equal(await later, 700 + RECORDS.length);
+  assert.equal((await all(kv)).length, 700 + RECORDS.length);
+});
+
 test.inMemory("move() refuses when a server writes meanwhile, and marks what it has written", async ({ kv }) => {
   using from = memoryKv();
   await fill(from);
