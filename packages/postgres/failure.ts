@@ -6,6 +6,7 @@
  * @see https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
 import { KvLockedError } from "../../src/core/kv/kv_error.ts";
+import { REPLACED } from "./layout.ts";
 
 /** A failure of a Postgres database. */
 export class PostgresError extends Error {
@@ -110,6 +111,10 @@ const REASONS: Record<string, Reason> = {
   "25006": {
     words: READ_ONLY,
     fix: READ_ONLY_FIX,
+  },
+  [REPLACED]: {
+    words: "its tables were dropped and made again, or it is another server",
+    fix: "Start this process again, and stop every process before a restore",
   },
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: {
     words: "its certificate is of an unknown CA",

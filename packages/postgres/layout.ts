@@ -42,7 +42,8 @@ begin
     select from pg_class where relname = 'kv_layout'
       and relnamespace = '${schema}'::regnamespace
   ) then
-    create table ${schema}.kv_layout (number int not null, oldest int not null);
+    create table ${schema}.kv_layout (number int not null, oldest int not null,
+      id uuid not null default gen_random_uuid());
     insert into ${schema}.kv_layout values (0, 1);
   end if;
   select number into reached from ${schema}.kv_layout;${steps.join("")}
@@ -86,6 +87,18 @@ export function readLayoutSql(schema: string): string {
   ) as lacks from ${schema}.kv_layout`;
 }
 
+/**
+ * Makes the expression that tells the tables from others under the same name.
+ * A dump carries the second half; tables that are made again differ in the first.
+ */
+export function identityOf(schema: string): string {
+  return `(select '${schema}.kv'::regclass::oid::int || ' ' || id
+  from ${schema}.kv_layout)`;
+}
+
+/** The code of a commit to other tables than those of the start. */
+export const REPLACED = "TS001";
+
 /** The name by which changes are announced. */
 export function channelOf(schema: string): string {
   return `${schema}.kv`;
@@ -121,7 +134,7 @@ create function ${schema}.kv_commit(
   locks bigint[], exclusive boolean[],
   check_keys bytea[], check_versions bigint[],
   write_keys bytea[], write_values bytea[], expire_in bigint[],
-  announced text[]
+  announced text[], tables int
 ) returns bigint language plpgsql
 -- Whoever waits longer has given up.
 set lock_timeout = '4s'
@@ -135,6 +148,9 @@ begin
   -- Each check must see what was committed while this waited for its locks.
   if current_setting('transaction_isolation') <> 'read committed' then
     raise 'kv_commit needs the isolation level read committed';
+  end if;
+  if gate <> tables then
+    raise 'the tables are others by now' using errcode = '${REPLACED}';
   end if;
   -- A commit of very many keys locks all of them at once: the table of locks of
   -- a server is small.

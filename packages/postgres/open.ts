@@ -96,31 +96,25 @@ async function open(
 ): Promise<PostgresKv> {
   const { schema } = address;
   const { connections, listener, status } = await connect(address, max);
-  try {
-    await prepare(connections, address, status);
-    const channel = channelOf(schema);
-    await listener.start((payload) =>
-      connections.query({
-        name: "kv_announce",
-        text: "select pg_notify($1, $2)",
-        values: [channel, payload],
-      })
-    );
-  } catch (error) {
-    await Promise.allSettled([connections.close(), listener.close()]);
-    throw error;
-  }
   const place = printPlace(address);
-  const warn = (message: string) => onWarning?.(message, { database: place });
-  for (const words of doubts(status, listener.hears)) warn(words);
   const kinds = announced && new Set<unknown>(announced);
-  return new PostgresKv({
+  const kv = new PostgresKv({
     connections,
     listener,
     schema,
     place,
     isAnnounced: ([kind]) => kinds?.has(kind) ?? true,
   });
+  try {
+    await prepare(connections, address, status);
+    await listener.start((payload) => kv.announce(payload));
+  } catch (error) {
+    await kv[Symbol.asyncDispose]();
+    throw error;
+  }
+  const warn = (message: string) => onWarning?.(message, { database: place });
+  for (const words of doubts(status, listener.hears)) warn(words);
+  return kv;
 }
 
 /** Connects. Leaves the time limit of statements out if a pooler refuses it. */

@@ -20,7 +20,8 @@ import { KvClosedError, KvUsageError } from "../../src/core/kv/kv_error.ts";
 import { checkKeys } from "../../src/core/kv/kv_limits.ts";
 import { Atomic, printVersion } from "./atomic.ts";
 import type { Connections, Row, Statement } from "./driver.ts";
-import { failureOf } from "./failure.ts";
+import { failureOf, type PostgresError } from "./failure.ts";
+import { REPLACED } from "./layout.ts";
 import type { Listener } from "./listener.ts";
 import { packBytes, packRange, unpackKey } from "./packed_key.ts";
 import { Statements } from "./statements.ts";
@@ -43,18 +44,19 @@ interface PostgresParts {
 
 /** A handle on a database in Postgres. */
 export class PostgresKv implements Kv, AsyncDisposable {
-  /** True unless a pooler stops the announcements to this process. */
-  readonly isRemote: boolean;
   readonly #parts: PostgresParts;
   readonly #statements: Statements;
   readonly #watchers: Watchers;
   readonly #sweeper: Sweeper;
+  /** Tells the tables from others in their place; known once announced. */
+  #identity?: string;
+  /** Set for good once other tables are in the place. */
+  #lost?: Error;
   #closing?: Promise<unknown>;
 
   /** Made by `openPostgres()`. */
   constructor(parts: PostgresParts) {
     this.#parts = parts;
-    this.isRemote = parts.listener.hears;
     this.#statements = new Statements(parts.schema);
     this.#watchers = new Watchers((keys) => this.getMany(keys));
     this.#sweeper = new Sweeper((most) => this.sweep(most));
@@ -65,6 +67,25 @@ export class PostgresKv implements Kv, AsyncDisposable {
   /** The address without user and password. */
   get place(): string {
     return this.#parts.place;
+  }
+
+  /** True unless a pooler stops the announcements to this process. */
+  get isRemote(): boolean {
+    return this.#parts.listener.hears;
+  }
+
+  /** Announces a text on the channel of this schema. @throws as the driver does */
+  async announce(payload: string): Promise<void> {
+    const { connections } = this.#parts;
+    this.#see(await connections.query(this.#statements.announce(payload)));
+  }
+
+  /**
+   * Rejects, as everything does from then on, if the tables are others than at
+   * the start: caches rest on what was in those.
+   */
+  async checkPlace(): Promise<void> {
+    this.#see(await this.#query(this.#statements.identity()));
   }
 
   /** Reads a key. */
@@ -103,7 +124,8 @@ export class PostgresKv implements Kv, AsyncDisposable {
   /** Begins a commit. */
   atomic(): KvAtomic {
     return new Atomic(async ({ values, announced }): Promise<KvCommit> => {
-      const [row] = await this.#query(this.#statements.commit(values));
+      const [tables] = this.#identity!.split(" ");
+      const [row] = await this.#query(this.#statements.commit(values, tables));
       const version = row.version as string | null;
       if (version === null) return { ok: false };
       // Without announcements this process sees its own changes all the same.
@@ -123,8 +145,9 @@ export class PostgresKv implements Kv, AsyncDisposable {
 
   /** Deletes some expired records, and returns their number. */
   async sweep(most: number): Promise<number> {
-    const [row] = await this.#query(this.#statements.sweep(most));
-    return row.deleted as number;
+    const rows = await this.#query(this.#statements.sweep(most));
+    this.#see(rows);
+    return rows[0].deleted as number;
   }
 
   /**
@@ -138,7 +161,7 @@ export class PostgresKv implements Kv, AsyncDisposable {
 
   /** Closes the handle. Each connection ends once it has its answer. */
   close(): void {
-    this.#checkOpen();
+    if (this.#closing) throw closed();
     this.#sweeper.stop();
     this.#watchers.end();
     const { connections, listener } = this.#parts;
@@ -157,13 +180,23 @@ export class PostgresKv implements Kv, AsyncDisposable {
     clearInterval(waiting);
   }
 
+  /** @throws {PostgresError} if the tables are others than those of before */
+  #see([{ identity }]: Row[]): void {
+    this.#identity ??= identity as string;
+    if (identity === this.#identity) return;
+    this.#lost = failureOf({ code: REPLACED, message: "" }, this.#parts.place);
+    throw this.#lost;
+  }
+
   async #query(statement: Statement): Promise<Row[]> {
     this.#checkOpen();
     try {
       return await this.#parts.connections.query(statement);
     } catch (error) {
       this.#checkOpen();
-      throw failureOf(error, this.#parts.place);
+      const failure = failureOf(error, this.#parts.place);
+      if ((failure as PostgresError).code === REPLACED) this.#lost = failure;
+      throw failure;
     }
   }
 
@@ -172,8 +205,13 @@ export class PostgresKv implements Kv, AsyncDisposable {
   }
 
   #checkOpen(): void {
-    if (this.#closing) throw new KvClosedError("The database is closed");
+    if (this.#closing) throw closed();
+    if (this.#lost) throw this.#lost;
   }
+}
+
+function closed(): KvClosedError {
+  return new KvClosedError("The database is closed");
 }
 
 /**

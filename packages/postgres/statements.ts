@@ -6,7 +6,7 @@
 import type { Buffer } from "node:buffer";
 import { binaryArray } from "./binary_array.ts";
 import type { Statement } from "./driver.ts";
-import { PRESENCE } from "./layout.ts";
+import { channelOf, identityOf, PRESENCE } from "./layout.ts";
 
 /** The statements on the tables of one schema. */
 export class Statements {
@@ -16,8 +16,11 @@ export class Statements {
   readonly #commit: string;
   readonly #sweep: string;
   readonly #users: string;
+  readonly #identity: string;
+  readonly #announce: string;
 
   constructor(schema: string) {
+    const identity = `${identityOf(schema)} as identity`;
     this.#get = `select value, version from ${schema}.kv where key = $1`;
     // Each key is looked up by itself, whatever the planner knows of the table.
     this.#getMany = `select found.value, found.version
@@ -28,8 +31,12 @@ left join lateral (
     this.#list = `select key, value, version from ${schema}.kv
 where key >= $1 and key < $2 order by key limit $3`;
     this.#commit = `select ${schema}.kv_commit(
-$1, $2, $3, $4, $5, $6, $7, $8) as version`;
-    this.#sweep = `select ${schema}.kv_sweep($1) as deleted`;
+$1, $2, $3, $4, $5, $6, $7, $8, $9) as version`;
+    this.#sweep = `select ${schema}.kv_sweep($1) as deleted, ${identity}`;
+    this.#identity = `select ${identity}`;
+    this.#announce = `select pg_notify('${
+      channelOf(schema)
+    }', $1), ${identity}`;
     this.#users = `select count(*)::int as count from pg_locks
 where locktype = 'advisory' and objsubid = 2 and objid = ${PRESENCE}
   and classid = '${schema}.kv'::regclass::oid and database = (
@@ -53,12 +60,22 @@ where locktype = 'advisory' and objsubid = 2 and objid = ${PRESENCE}
     return { name: "kv_list", text: this.#list, values };
   }
 
-  commit(values: Buffer[]): Statement {
-    return { name: "kv_commit", text: this.#commit, values };
+  /** @param tables the first part of the identity */
+  commit(values: readonly Buffer[], tables: string): Statement {
+    const all = [...values, tables];
+    return { name: "kv_commit", text: this.#commit, values: all };
   }
 
   sweep(most: number): Statement {
     return { name: "kv_sweep", text: this.#sweep, values: [most] };
+  }
+
+  identity(): Statement {
+    return { name: "kv_identity", text: this.#identity, values: [] };
+  }
+
+  announce(payload: string): Statement {
+    return { name: "kv_announce", text: this.#announce, values: [payload] };
   }
 
   users(): Statement {

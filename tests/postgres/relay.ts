@@ -78,6 +78,11 @@ export class Relay implements AsyncDisposable {
     });
   }
 
+  /** The connections that were ever accepted. */
+  get accepted(): number {
+    return this.#accepted;
+  }
+
   /** The connections that are open. */
   get connections(): number {
     return this.#open.size / 2;

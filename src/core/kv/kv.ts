@@ -83,17 +83,17 @@ export interface KvAtomic {
   /** Adds a deletion. */
   delete(key: KvKey): KvAtomic;
   /**
-   * Carries all of it out as one serializable step, if every check holds.
-   * Checks of keys that the commit does not write hold as well: no other commit
-   * can come between them and the writes. A commit that has been answered can
-   * be read at once by every process, and survives a crash of the database.
+   * Applies all writes in one serializable step if every check holds. Otherwise
+   * it writes nothing. No other commit comes between the checks and the writes,
+   * also where a checked key is not written. Once it is answered, every process
+   * can read the writes, and they survive a crash of the database.
    *
-   * **A commit that was never answered may be carried out later, but not after
-   * the acknowledged write of a key whose absence it checks.** The fence of
-   * every process ({@linkcode import("./fence.ts").Fence}) relies on this.
+   * **A commit without an answer may still be applied later. But it must never
+   * be applied after another write was acknowledged to a key that it checks to
+   * be absent.** {@linkcode import("./fence.ts").Fence} relies on this.
    *
-   * Every refusal rejects this promise, and then nothing is written. `set` may
-   * throw for a value that cannot be cloned, and for nothing else.
+   * A refused commit rejects this promise and writes nothing. `set` throws only
+   * for a value that cannot be cloned.
    *
    * @throws {KvUsageError} for arguments beyond the limits
    * @throws {KvLockedError} if it was not carried out and may be sent again
