@@ -13,7 +13,7 @@ import type {
 } from "../../src/core/kv/kv.ts";
 import { type Faults, OPERATION_FAULTS } from "./faults.ts";
 import type { Random } from "./random.ts";
-import { CONFIRM_SECONDS } from "../../src/core/kv/leases.ts";
+import { CONFIRM_SECONDS, type TaskLease } from "../../src/core/kv/leases.ts";
 import type { Owner, Scheduler } from "./scheduler.ts";
 
 /** The time of one way to the database or back. */
@@ -121,6 +121,10 @@ export class FaultyDatabase {
         );
       }
     }
+    // Who watches an expired lease notes that in it.
+    const isWatch = (lease?.value as TaskLease | undefined)
+      ?.watchedMilliseconds !== undefined;
+    if (isWatch) return;
     if (lease) this.#leases.set(lease.id, { name, at: milliseconds });
     // A run that is parked has none.
     else if (run) this.#leases.delete(run.id);

@@ -3,26 +3,26 @@
  * lease proves nothing by itself: the database may have been away, so that the
  * holder could not renew it, and the clocks of two machines differ. It has lapsed
  * once another process has seen it unchanged for long enough while the database
- * answered: that of a task for two heartbeats.
+ * answered: that of a task for two heartbeats. The time that a process has
+ * watched an expired lease of a task is stored in the lease, so that processes
+ * that live for a few seconds each do not watch it in vain for ever.
  *
  * @module
  */
 import { LatestMap } from "../latest_map.ts";
 import type { Database, Entry, Expiring, Transaction } from "./database.ts";
 import { taskLeaseKey } from "./keys.ts";
+import { tidy } from "./persist.ts";
 
 /** The time after which work whose lease is not renewed may have died. */
 export const LEASE_SECONDS = 30;
 /** The time between renewals of a lease, in seconds. */
 export const HEARTBEAT_SECONDS = 5;
-/** The time for which an expired lease is watched. */
-export const CONFIRM_SECONDS = 2 * HEARTBEAT_SECONDS;
 /**
- * The time for which a lease is watched that ended long ago by the time of day:
- * a heartbeat, and a second to spare. No process takes over sooner, whatever its
- * clock says: so long the holder need not look if it still has the lease.
+ * The time for which an expired lease is watched. No process takes over sooner,
+ * whatever its clock says: so long after a renewal the holder still has it.
  */
-export const CONFIRM_OLD_MILLISECONDS = (HEARTBEAT_SECONDS + 1) * 1000;
+export const CONFIRM_SECONDS = 2 * HEARTBEAT_SECONDS;
 
 export function setLease(
   transaction: Transaction,
@@ -30,12 +30,33 @@ export function setLease(
   now: number,
 ): Transaction {
   const expiresAt = now + LEASE_SECONDS;
-  return transaction.set<Expiring>(taskLeaseKey(taskId), { expiresAt });
+  return transaction.set<TaskLease>(taskLeaseKey(taskId), { expiresAt });
 }
+
+/** The lease of a task, held or watched. */
+export interface TaskLease extends Expiring {
+  /**
+   * The time for which processes have seen it expired and not renewed. Absent
+   * while it is held.
+   */
+  watchedMilliseconds?: number;
+}
+
+/** True while the lease of a task has not expired. */
+export function isHeld({ value }: { value?: TaskLease | null }): boolean {
+  return value != null && value.watchedMilliseconds === undefined;
+}
+
+/** The time for which the record of a watched lease is stored. */
+const WATCHED_SECONDS = 60 * 60;
 
 interface Suspicion {
   versionstamp: string | null;
   sinceMilliseconds: number;
+  /** The time for which other processes have watched it before. */
+  beforeMilliseconds: number;
+  /** The part of this process's time that the record says. */
+  notedMilliseconds: number;
 }
 
 /** The leases that a process watches, by id. */
@@ -50,16 +71,13 @@ export class WatchedLeases {
   /**
    * Watches a lease; true once it was not renewed for long enough.
    *
-   * @param isOld true if it ended long ago by the time of day
+   * @param beforeMilliseconds the time for which others have watched it
    */
   hasLapsed(
     id: string,
     { versionstamp }: Entry<unknown>,
-    isOld = false,
+    beforeMilliseconds = 0,
   ): boolean {
-    const confirmMilliseconds = isOld
-      ? Math.min(this.confirmMilliseconds, CONFIRM_OLD_MILLISECONDS)
-      : this.confirmMilliseconds;
     const now = performance.now();
     const before = this.#suspicions.get(id);
     const milliseconds = now - (before?.sinceMilliseconds ?? now);
@@ -67,19 +85,65 @@ export class WatchedLeases {
       before?.versionstamp !== versionstamp ||
       this.database.answersForMilliseconds <= milliseconds
     ) {
-      this.#suspicions.set(id, { versionstamp, sinceMilliseconds: now });
+      this.#suspicions.set(id, {
+        versionstamp,
+        sinceMilliseconds: now,
+        beforeMilliseconds,
+        notedMilliseconds: 0,
+      });
       return this.confirmMilliseconds === 0;
     }
-    return milliseconds >= confirmMilliseconds;
+    return before.beforeMilliseconds + milliseconds >= this.confirmMilliseconds;
   }
 
   /** True if a lease is watched. */
   isWatched(id: string): boolean {
-    return this.#suspicions.get(id) !== undefined;
+    return this.suspicion(id) !== undefined;
   }
 
   /** Stops watching a lease: it was renewed, or its task has ended. */
   forget(id: string): void {
     this.#suspicions.delete(id);
+  }
+
+  protected suspicion(id: string): Suspicion | undefined {
+    return this.#suspicions.get(id);
+  }
+}
+
+/** The leases of tasks that a process watches, by the IDs of the tasks. */
+export class WatchedTaskLeases extends WatchedLeases {
+  constructor(
+    private readonly store: Database,
+    confirmSeconds: number,
+  ) {
+    super(store, confirmSeconds * 1000);
+  }
+
+  /**
+   * Watches the lease of a task, and stores from time to time for how long.
+   * True once it was not renewed for long enough.
+   */
+  async watch(taskId: string, lease: Entry<TaskLease>): Promise<boolean> {
+    const before = lease.value?.watchedMilliseconds;
+    if (this.hasLapsed(taskId, lease, before)) return true;
+    const watched = this.suspicion(taskId);
+    if (isHeld(lease) || !watched) return false;
+    const own = performance.now() - watched.sinceMilliseconds;
+    if (own - watched.notedMilliseconds < HEARTBEAT_SECONDS * 1000) {
+      return false;
+    }
+    watched.notedMilliseconds = own;
+    await tidy(async () => {
+      const versionstamp = await this.store.commit((transaction) =>
+        transaction.check(lease).set<TaskLease>(lease.key, {
+          expiresAt: this.store.now() + WATCHED_SECONDS,
+          watchedMilliseconds: watched.beforeMilliseconds + own,
+        })
+      );
+      // It is the same lease: this process goes on watching it.
+      if (versionstamp) watched.versionstamp = versionstamp;
+    });
+    return false;
   }
 }

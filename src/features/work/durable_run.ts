@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { CONFIRM_OLD_MILLISECONDS } from "../../core/kv/leases.ts";
+import { CONFIRM_SECONDS } from "../../core/kv/leases.ts";
 import { persist } from "../../core/kv/persist.ts";
 import type { AuthorCode } from "../../core/mcp/exchange/author_code.ts";
 import type { Claim } from "./run_record.ts";
@@ -36,7 +36,7 @@ interface RunParts {
 
 /** True while no other process can have taken the claim. */
 function isSure({ renewedMilliseconds }: Claim): boolean {
-  return performance.now() - renewedMilliseconds < CONFIRM_OLD_MILLISECONDS;
+  return performance.now() - renewedMilliseconds < CONFIRM_SECONDS * 1000;
 }
 
 export type DurableRun = ReturnType<typeof durableRun>;

@@ -4,13 +4,14 @@
  *
  * @module
  */
-import type { Database, Expiring, Found } from "../../core/kv/database.ts";
+import type { Database, Found } from "../../core/kv/database.ts";
 import {
   taskKey,
   taskLeaseKey,
   taskRunKey,
   tasksOfKey,
 } from "../../core/kv/keys.ts";
+import { isHeld, type TaskLease } from "../../core/kv/leases.ts";
 import type { RunRecord } from "./run_record.ts";
 import { stepStore } from "./steps.ts";
 import type { TaskOwner } from "./task_beginning.ts";
@@ -169,11 +170,11 @@ export function taskLists(database: Database) {
       const leased = found.filter(({ record: { status, durable } }) =>
         !isTerminal(status) && !durable
       );
-      const leases = await database.getMany<Expiring[]>(
+      const leases = await database.getMany<TaskLease[]>(
         leased.map(({ taskId }) => taskLeaseKey(taskId)),
       );
       const unattended = new Set(
-        leased.filter((_, index) => !leases[index].value)
+        leased.filter((_, index) => !isHeld(leases[index]))
           .map(({ taskId }) => taskId),
       );
       return {

@@ -21,9 +21,11 @@ import {
 } from "../../core/kv/keys.ts";
 import {
   CONFIRM_SECONDS,
+  isHeld,
   LEASE_SECONDS,
   setLease,
-  WatchedLeases,
+  type TaskLease,
+  WatchedTaskLeases,
 } from "../../core/kv/leases.ts";
 import {
   type Claim,
@@ -45,9 +47,6 @@ import {
 import { keysOf, readText } from "../../core/kv/texts.ts";
 import type { WaitRecord } from "../questions/wait_record.ts";
 import { setWake, type Wake } from "./wakes.ts";
-
-/** The time after which a run that no process goes on with is long overdue. */
-const LONG_AGO_SECONDS = 10 * 60;
 
 /** The claim on a run, or the reason why it was not claimed. */
 export type Taking =
@@ -77,25 +76,23 @@ export function taskRunStore(
   database: Database,
   { confirmSeconds = CONFIRM_SECONDS } = {},
 ) {
-  const leases = new WatchedLeases(database, confirmSeconds * 1000);
+  const leases = new WatchedTaskLeases(database, confirmSeconds);
 
   /** Returns the reason for which a run is not taken now, if there is one. */
-  function reasonToLeave(
+  async function reasonToLeave(
     wake: Wake,
     task: Entry<TaskRecord>,
     { value: run }: Entry<RunRecord>,
-    held: Entry<Expiring>,
-  ): "ended" | "held" | "watched" | undefined {
+    held: Entry<TaskLease>,
+  ): Promise<"ended" | "held" | "watched" | undefined> {
     const { taskId, dueSeconds } = wake;
     if (!run || !task.value || isTerminal(task.value.status)) return "ended";
     if (run.isParked) return undefined;
-    const isOld = database.now() - dueSeconds >= LONG_AGO_SECONDS;
-    const hasLapsed = leases.hasLapsed(taskId, held, isOld);
+    const hasLapsed = await leases.watch(taskId, held);
     // A lease that was renewed since this wake was set has another wake.
-    const watchedFrom = (held.value?.expiresAt ?? 0) - LEASE_SECONDS +
-      LEASE_WATCH_SECONDS;
-    if (watchedFrom > dueSeconds) return "held";
-    return held.value || !hasLapsed ? "watched" : undefined;
+    const renewedAt = isHeld(held) ? held.value!.expiresAt - LEASE_SECONDS : 0;
+    if (renewedAt + LEASE_WATCH_SECONDS > dueSeconds) return "held";
+    return isHeld(held) || !hasLapsed ? "watched" : undefined;
   }
 
   /** Writes into the task's record that it waits, or that it goes on. */
@@ -127,9 +124,9 @@ export function taskRunStore(
     async take(wake: Wake, measure: () => Promise<RunSize>): Promise<Taking> {
       const { taskId } = wake;
       const [task, entry, held] = await database.getMany<
-        [TaskRecord, RunRecord, Expiring]
+        [TaskRecord, RunRecord, TaskLease]
       >([taskKey(taskId), taskRunKey(taskId), taskLeaseKey(taskId)]);
-      const because = reasonToLeave(wake, task, entry, held);
+      const because = await reasonToLeave(wake, task, entry, held);
       if (because !== "watched") leases.forget(taskId);
       if (because) return { because };
       const run = entry.value!;

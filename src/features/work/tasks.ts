@@ -8,7 +8,7 @@
  */
 import { pause } from "../../core/clock.ts";
 import { callRepeats } from "./call_repeats.ts";
-import type { Database, Entry, Expiring } from "../../core/kv/database.ts";
+import type { Database, Entry } from "../../core/kv/database.ts";
 import {
   repeatKey,
   taskKey,
@@ -18,8 +18,10 @@ import {
 import {
   CONFIRM_SECONDS,
   HEARTBEAT_SECONDS,
+  isHeld,
   setLease,
-  WatchedLeases,
+  type TaskLease,
+  WatchedTaskLeases,
 } from "../../core/kv/leases.ts";
 import { taskBeginnings } from "./task_beginning.ts";
 import { DIED, type OnCancelled, type TaskEnd, taskEnds } from "./task_end.ts";
@@ -59,7 +61,7 @@ export function taskStore(
     onDied?(taskId: string, record: TaskRecord): void;
   } = {},
 ) {
-  const leases = new WatchedLeases(database, confirmSeconds * 1000);
+  const leases = new WatchedTaskLeases(database, confirmSeconds);
 
   /** Finds a caller's task; undefined if there is none. */
   async function find(
@@ -67,19 +69,19 @@ export function taskStore(
     binding: string,
   ): Promise<Task | undefined> {
     for (;;) {
-      const [task, held] = await database.getMany<[TaskRecord, Expiring]>([
+      const [task, held] = await database.getMany<[TaskRecord, TaskLease]>([
         taskKey(taskId),
         taskLeaseKey(taskId),
       ]);
       const { value: record } = task;
       if (record?.binding !== binding) return undefined;
       // Durable work is taken over, and does not fail.
-      if (isTerminal(record.status) || held.value || record.durable) {
+      if (isTerminal(record.status) || isHeld(held) || record.durable) {
         leases.forget(taskId);
         return await read(taskId, record);
       }
       const isWatched = leases.isWatched(taskId);
-      if (!leases.hasLapsed(taskId, held)) {
+      if (!await leases.watch(taskId, held)) {
         if (!isWatched) watchLease(taskId, binding);
         return await read(taskId, record);
       }
@@ -93,7 +95,7 @@ export function taskStore(
     taskId: string,
     task: Entry<TaskRecord>,
     record: TaskRecord,
-    held: Entry<Expiring>,
+    held: Entry<TaskLease>,
   ): Promise<void> {
     const failed: TaskRecord = {
       ...record,

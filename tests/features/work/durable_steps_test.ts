@@ -434,7 +434,7 @@ Deno.test("step() renews a claim that another process could have taken, before i
   const task = new Task();
   await task.run(async (run) => {
     await run.step("a", () => 1);
-    time.tick(5);
+    time.tick(9);
     await run.step("b", () => 1);
     assert.equal(task.renewals, 0);
     time.tick(1);
@@ -445,7 +445,7 @@ Deno.test("step() renews a claim that another process could have taken, before i
   await assert.rejects(
     lost.run(async (run) => {
       lost.isLost = true;
-      time.tick(6);
+      time.tick(10);
       await run.step("d", () => assert.fail(), { retries: 1 });
     }),
     Parked,

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { Database } from "../../../src/core/kv/database.ts";
 import { LEASE_SECONDS } from "../../../src/core/kv/leases.ts";
+import { memoryKv } from "../../../src/core/kv/memory_kv.ts";
 import { taskStore } from "../../../src/features/work/tasks.ts";
-import { until } from "../../kit/wait.ts";
+import { settled, until } from "../../kit/wait.ts";
 import { fiftyAtOnce, test } from "../../kit/databases.ts";
 import { FakeTime, SteadyTime } from "../../kit/fake_time.ts";
 import { overtaken } from "../../kit/overtaken_kv.ts";
@@ -332,6 +333,52 @@ Deno.test("find() fails no task while the database was away from who looks", () 
     assert.equal(await statusAfter(9), "working");
     assert.equal(await statusAfter(1), "failed");
   }));
+
+/** Watches over the tasks of a database, for eight seconds each. */
+async function shortLives(
+  kv: Deno.Kv,
+  time: FakeTime,
+  find: (tasks: ReturnType<typeof taskStore>) => Promise<unknown>,
+  lives: number,
+): Promise<unknown> {
+  let found: unknown;
+  for (let life = 0; life < lives; life++) {
+    const database = new Database(kv);
+    const tasks = taskStore(database);
+    for (let second = 0; second < 8; second++) {
+      time.tick(1);
+      found = await find(tasks);
+      await settled();
+    }
+    await database.idle();
+  }
+  return found;
+}
+
+Deno.test("find() fails a task although no process that looks lives for two heartbeats", async () => {
+  using time = new FakeTime();
+  using kv = memoryKv();
+  await taskStore(new Database(kv)).create("t", { binding: "someone" });
+  time.tick(LEASE_SECONDS);
+  const status = (tasks: ReturnType<typeof taskStore>) =>
+    tasks.find("t", "someone").then((task) => task?.status);
+  assert.equal(await shortLives(kv, time, status, 1), "working");
+  assert.equal(await shortLives(kv, time, status, 1), "failed");
+});
+
+Deno.test("find() forgets for how long others have watched a lease, once it is renewed", async () => {
+  using time = new FakeTime();
+  using kv = memoryKv();
+  const holder = taskStore(new Database(kv));
+  await holder.create("t", { binding: "someone" });
+  const status = (tasks: ReturnType<typeof taskStore>) =>
+    tasks.find("t", "someone").then((task) => task?.status);
+  for (let n = 0; n < 3; n++) {
+    time.tick(LEASE_SECONDS);
+    assert.equal(await shortLives(kv, time, status, 1), "working");
+    await holder.renewLease("t");
+  }
+});
 
 test.inMemory("use() leaves a task to the grant that was faster", async ({ kv }) => {
   const binding = "someone";
