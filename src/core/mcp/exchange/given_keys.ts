@@ -2,7 +2,9 @@
  * The keys and tokens that the author's code of one call was given. Nothing that
  * the code throws or returns may carry one further: a service may quote its key,
  * and an error the service. The engine hides every usual form of a key: as it
- * is, encoded for an address, a JSON text or HTML, and in base64.
+ * is, encoded for an address, a JSON text or HTML, in base64, and broken into
+ * lines. All of it takes a time that grows with the text alone, since a person
+ * chooses their key, and often the text.
  *
  * @module
  */
@@ -10,7 +12,6 @@ import { ToolError } from "../../../authoring/tool.ts";
 import { base64 } from "../../crypto/crypto.ts";
 import { isRefusal } from "../../errors.ts";
 import { isObject } from "../../json.ts";
-import { LatestMap } from "../../latest_map.ts";
 import {
   errorNameOf,
   framesOf,
@@ -27,14 +28,8 @@ const HIDDEN = "(hidden)";
 /** The fewest characters of a key: fewer keep no secret, and are everywhere. */
 const MIN_CHARACTERS = 4;
 
-/** The fewest base64 letters by which a key is known. */
+/** The fewest letters and digits of a key that is hidden in all errors. */
 const MIN_LETTERS = 6;
-
-/** The most backslashes in a row that a key may have in other encodings. */
-const MAX_BACKSLASHES = 16;
-
-/** The most signs of a key that is looked for in mixed encodings. */
-const MAX_SIGNS = 100;
 
 /** The longest text of a thrown value that is no error and no text. */
 const MAX_TEXT_CHARACTERS = 16_000;
@@ -42,58 +37,62 @@ const MAX_TEXT_CHARACTERS = 16_000;
 /** The most keys whose forms a process remembers. */
 const MAX_KEYS = 1000;
 
+/** The most characters of a form by which a text is looked through first. */
+const MAX_PROBE_CHARACTERS = 32;
+
 /** A form of a key. */
 interface Form {
-  /** Letters and digits: a text without them does not have the form. */
-  probe: string;
-  /** The regular expression that finds it. */
-  source: string;
+  pattern: string;
+  /** True if its letters at both ends may have bits of the key, too. */
+  isBase64: boolean;
 }
 
-type Forms = ReadonlyMap<string, readonly Form[]>;
+/** The forms of a key: in a text as it is, and in one that was read. */
+interface Forms {
+  asItIs: readonly Form[];
+  read: readonly Form[];
+}
+
+type FormsOfKeys = ReadonlyMap<string, Forms>;
 
 /** The forms of the keys that were given last. */
-const RECENT = new Map<string, readonly Form[]>();
+const RECENT = new Map<string, Forms>();
 
-function formsOf(key: string): readonly Form[] {
+function formsOf(key: string): Forms {
   const known = RECENT.get(key);
   if (known) return known;
   const inForm = new URLSearchParams([["", key]]).toString().slice(1);
   const inJson = JSON.stringify(key).slice(1, -1);
   const inAddress = encodeURIComponent(key.toWellFormed());
   const texts = [...new Set([key, inAddress, inForm, inJson])];
-  const forms: Form[] = [
-    ...hasManySigns(key) ? texts.map(literally) : [
-      { probe: probeOf(key), source: sourceOf(key) },
+  const forms = (patterns: string[], isBase64: boolean) =>
+    [...new Set(patterns)]
+      .filter(({ length }) => length >= MIN_CHARACTERS)
+      .map((pattern): Form => ({ pattern, isBase64 }));
+  const read = readText(key).text;
+  const all: Forms = {
+    asItIs: forms([key], false),
+    read: [
+      ...forms(
+        [read, base64urlOf(read), read.replaceAll(" ", "+")],
+        false,
+      ),
+      ...forms(
+        texts.flatMap(lettersOf).flatMap((
+          letters,
+        ) => [letters, base64urlOf(letters)]),
+        true,
+      ),
     ],
-    ...texts.flatMap(lettersOf).map((letters) => {
-      const { probe, source } = hasManySigns(letters)
-        ? literally(letters)
-        : { probe: probeOf(letters), source: sourceOf(letters) };
-      // The letters at both ends have bits of the key, too.
-      return { probe, source: `[\\w+/-]?${source}(?:[\\w+/-]={0,2})?` };
-    }),
-  ];
+  };
   if (RECENT.size >= MAX_KEYS) RECENT.delete(RECENT.keys().next().value!);
-  RECENT.set(key, forms);
-  return forms;
+  RECENT.set(key, all);
+  return all;
 }
 
-/** True for a text whose signs would make too long an expression. */
-function hasManySigns(text: string): boolean {
-  return text.replace(/[A-Za-z0-9]/g, "").length > MAX_SIGNS;
-}
-
-/** Makes the form of a text as it is. */
-function literally(text: string): Form {
-  const source = text.replace(/[\^$.*+?()[\]{}|/\\-]/g, "\\$&");
-  return { probe: text, source };
-}
-
-/** Finds the longest letters and digits of a text: no encoding changes them. */
-function probeOf(text: string): string {
-  const runs = text.match(/[A-Za-z0-9]+/g) ?? [""];
-  return runs.reduce((most, run) => run.length > most.length ? run : most);
+/** Gives a text with the letters of base64url for those of base64. */
+function base64urlOf(text: string): string {
+  return text.replaceAll("+", "-").replaceAll("/", "_");
 }
 
 /**
@@ -102,106 +101,179 @@ function probeOf(text: string): string {
  */
 function lettersOf(text: string): string[] {
   const bytes = new TextEncoder().encode(text);
-  return [0, 1, 2].flatMap((before) => {
+  return [0, 1, 2].map((before) => {
     const padded = new Uint8Array(before + bytes.length);
     padded.set(bytes, before);
-    const letters = base64(padded).slice(
+    return base64(padded).slice(
       Math.ceil(before * 8 / 6),
       Math.floor(padded.length * 8 / 6),
     );
-    return letters.length < MIN_LETTERS ? [] : [letters];
   });
 }
 
 /**
- * Makes the regular expression of a text whose signs may be encoded. A sign and
- * the backslashes before it are one part, which ends with the sign, so that no
- * text can be divided among the parts in more than one way.
+ * The encodings of a character that a text may have, and what breaks it into
+ * lines. No two parts of it can take the same characters, and none is read
+ * twice, so that the time to read a text grows with its length alone.
  */
-function sourceOf(text: string): string {
-  return text.replace(
-    /(\\*)([^A-Za-z0-9\\])|\\+/gu,
-    (all, before: string | undefined, sign: string | undefined) =>
-      sign === undefined
-        ? backslashes(all.length, 0)
-        : backslashes(before!.length, 8) + signSource(sign),
-  );
+const ENCODED =
+  /\\+(?:u([\da-f]{4})|[rn])?|[\r\n]+[ \t]*|%(?:25)*([0-7][\da-f])|(?:%(?:25)*[89a-f][\da-f])+|&(?:amp;)*(?:#0*(\d{1,7})|#x0*([\da-f]{1,6})|(amp|lt|gt|quot|apos));/gi;
+
+const NAMED: Readonly<Record<string, string>> = {
+  amp: "&",
+  lt: "<",
+  gt: ">",
+  quot: '"',
+  apos: "'",
+};
+
+const UTF8 = new TextDecoder("utf-8", { ignoreBOM: true });
+
+/** Reads one encoding. Backslashes and the breaks of lines say nothing. */
+function decode(
+  all: string,
+  unit?: string,
+  byte?: string,
+  decimal?: string,
+  hexadecimal?: string,
+  name?: string,
+): string {
+  if (name !== undefined) return NAMED[name.toLowerCase()];
+  if (decimal === undefined && all[0] === "%" && byte === undefined) {
+    const bytes = all.match(/[\da-f]{2}(?=%|$)/gi)!;
+    return UTF8.decode(Uint8Array.from(bytes, (byte) => parseInt(byte, 16)));
+  }
+  const code = decimal !== undefined
+    ? Number(decimal)
+    : parseInt(unit ?? byte ?? hexadecimal ?? "0", 16);
+  if (code === 0 || code === 10 || code === 13 || code === 92) return "";
+  return code > 0x10ffff
+    ? ""
+    : code > 0xffff
+    ? String.fromCodePoint(code)
+    : String.fromCharCode(code);
+}
+
+/** A text without encodings, and where its characters were. */
+interface ReadText {
+  text: string;
+  /** Finds the beginning, or the end, of a character in the text as it was. */
+  place(index: number, isEnd: boolean): number;
+}
+
+/** Reads a text with all that is encoded in it. */
+function readText(text: string): ReadText {
+  /** The encodings: where each begins in both texts, and ends. */
+  const from: number[] = [];
+  const began: number[] = [];
+  const ended: number[] = [];
+  let moved = 0;
+  const read = text.replace(ENCODED, (...match) => {
+    const [all] = match;
+    const offset = match.at(-2) as number;
+    const plain = decode(...match as Parameters<typeof decode>);
+    from.push(offset - moved);
+    began.push(offset);
+    ended.push(offset + all.length);
+    moved += all.length - plain.length;
+    return plain;
+  });
+  const place = (index: number, isEnd: boolean) => {
+    // The last encoding that begins at the character or before it.
+    let low = 0;
+    let high = from.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (from[middle] <= index) low = middle + 1;
+      else high = middle;
+    }
+    const nth = low - 1;
+    if (nth < 0) return index + (isEnd ? 1 : 0);
+    const next = from[nth + 1] ?? Infinity;
+    const plain = next === Infinity
+      ? read.length - (text.length - ended[nth])
+      : next - (began[nth + 1] - ended[nth]);
+    if (index < plain) return isEnd ? ended[nth] : began[nth];
+    return ended[nth] + index - plain + (isEnd ? 1 : 0);
+  };
+  return { text: read, place };
 }
 
 /**
- * Makes the expression of some backslashes, each encoded or doubled.
- *
- * @param more the backslashes that an encoding may add for the sign behind them
+ * Finds where a pattern occurs in a text, by Knuth, Morris and Pratt: it reads
+ * each character of both at most twice, whatever they are.
  */
-function backslashes(count: number, more: number): string {
-  if (count > MAX_BACKSLASHES) return `\\\\{${count}}`;
-  const plain = `\\\\{${count},${8 * count + more}}`;
-  if (count === 0) return plain;
-  const encoded = `(?:${encodings("\\")}|\\\\{1,8}u005[cC]){${count}}`;
-  return `(?:${plain}|${encoded}\\\\{0,${more}})`;
-}
-
-/** Other spellings of a sign: in HTML, in base64url, and in a form. */
-const SPELLINGS: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&apos;",
-  "+": "-",
-  "/": "_",
-  " ": "\\+",
-};
-
-/** Makes the expression of one sign, behind the backslashes of its encoding. */
-function signSource(sign: string): string {
-  const literal = sign.replace(/[\^$.*+?()[\]{}|/-]/, "\\$&");
-  const units = Array.from(
-    { length: sign.length },
-    (_, nth) => `u${hexadecimal(sign.charCodeAt(nth), 4)}`,
-  );
-  return `(?:${literal}|${units.join("\\\\{1,8}")}|${encodings(sign)})`;
-}
-
-/** Makes the expression of a sign in addresses, HTML and other spellings. */
-function encodings(sign: string): string {
-  const code = sign.codePointAt(0)!;
-  return [
-    [...new TextEncoder().encode(sign)]
-      .map((byte) => `%(?:25)*${hexadecimal(byte, 2)}`).join(""),
-    `&(?:amp;)*#(?:0*${code}|[xX]0*${hexadecimal(code, 1)});`,
-    ...SPELLINGS[sign] ? [SPELLINGS[sign]] : [],
-  ].join("|");
-}
-
-/** Makes the expression of a hexadecimal number in upper and lower case. */
-function hexadecimal(number: number, digits: number): string {
-  return number.toString(16).padStart(digits, "0")
-    .replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
-}
-
-/** Lists the forms that a text may have: a quick look. */
-function heldIn(text: string, keys: Forms): Form[] {
-  const held: Form[] = [];
-  for (const forms of keys.values()) {
-    for (const form of forms) if (text.includes(form.probe)) held.push(form);
+export function occurrences(
+  text: Pick<string, "length" | "charCodeAt">,
+  pattern: string,
+): number[] {
+  const found: number[] = [];
+  const back = new Uint32Array(pattern.length);
+  for (let at = 1, same = 0; at < pattern.length; at++) {
+    const unit = pattern.charCodeAt(at);
+    while (same > 0 && pattern.charCodeAt(same) !== unit) same = back[same - 1];
+    if (pattern.charCodeAt(same) === unit) same++;
+    back[at] = same;
   }
-  return held;
+  for (let at = 0, same = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    while (same > 0 && pattern.charCodeAt(same) !== unit) same = back[same - 1];
+    if (pattern.charCodeAt(same) === unit) same++;
+    if (same < pattern.length) continue;
+    found.push(at + 1 - same);
+    same = 0;
+  }
+  return found;
 }
 
-/** The expressions that were used last: a result has many texts. */
-const EXPRESSIONS = new LatestMap<RegExp>(100);
+/** Lists the places of a text that have a form of a key. */
+function placesIn(all: string, keys: FormsOfKeys): [number, number][] {
+  const places: [number, number][] = [];
+  const asItIs: ReadText = {
+    text: all,
+    place: (index, isEnd) => index + (isEnd ? 1 : 0),
+  };
+  const isPlain = !/[\\\r\n%&]/.test(all);
+  const read = isPlain ? asItIs : readText(all);
+  const find = (forms: readonly Form[], { text, place }: ReadText) => {
+    for (const { pattern, isBase64 } of forms) {
+      if (!text.includes(pattern.slice(0, MAX_PROBE_CHARACTERS))) continue;
+      for (const start of occurrences(text, pattern)) {
+        let first = start;
+        let last = start + pattern.length - 1;
+        if (isBase64) {
+          if (/[\w+/-]/.test(text[first - 1] ?? "")) first--;
+          if (/[\w+/-]/.test(text[last + 1] ?? "")) last++;
+          while (text[last + 1] === "=") last++;
+        }
+        let begin = place(first, false);
+        let end = place(last, true);
+        // Backslashes at its ends are of the key, or of its encoding.
+        while (all[begin - 1] === "\\") begin--;
+        while (all[end] === "\\") end++;
+        places.push([begin, end]);
+      }
+    }
+  };
+  for (const forms of keys.values()) {
+    find(forms.read, read);
+    if (!isPlain) find(forms.asItIs, asItIs);
+  }
+  return places;
+}
 
 /** Hides keys in a text. */
-function hide(text: string, keys: Forms): string {
-  const held = heldIn(text, keys);
-  if (held.length === 0) return text;
-  // The longest first: a key may begin with another.
-  const source = held.map(({ source }) => source)
-    .sort((a, b) => b.length - a.length).join("|");
-  const expression = EXPRESSIONS.get(source) ?? new RegExp(source, "g");
-  EXPRESSIONS.set(source, expression);
-  return text.replace(expression, HIDDEN);
+function hide(text: string, keys: FormsOfKeys): string {
+  const places = placesIn(text, keys).sort(([a], [b]) => a - b);
+  if (places.length === 0) return text;
+  let hidden = "";
+  let end = 0;
+  for (const [start, after] of places) {
+    // A key may begin with another, or overlap it.
+    if (start >= end) hidden += text.slice(end, start) + HIDDEN;
+    end = Math.max(end, after);
+  }
+  return hidden + text.slice(end);
 }
 
 /** Gives all of a text or a message; nothing of another value that is long. */
@@ -213,16 +285,16 @@ function wholeTextOf(thrown: unknown): string {
 }
 
 /** True if the own members of an error can be read, and hold no key. */
-function isWithout(keys: Forms, error: Error): boolean {
+function isWithout(keys: FormsOfKeys, error: Error): boolean {
   try {
-    return heldIn(JSON.stringify({ ...error }), keys).length === 0;
+    return placesIn(JSON.stringify({ ...error }), keys).length === 0;
   } catch {
     return false;
   }
 }
 
 /** Gives an error without keys in place of one that holds one. */
-function clean(thrown: unknown, keys: Forms): unknown {
+function clean(thrown: unknown, keys: FormsOfKeys): unknown {
   // A refusal has the engine's own words, not an author's.
   if (keys.size === 0 || isRefusal(thrown)) return thrown;
   let isClean = true;
@@ -248,12 +320,12 @@ function clean(thrown: unknown, keys: Forms): unknown {
 
 /**
  * Takes the keys that were given last out of an error of an author's code whose
- * call is not known any more. A key of few letters and digits, or of many signs, is
- * passed over: its person could hide the errors of all others.
+ * call is not known any more. A key of few letters and digits is passed over: its
+ * person could hide the errors of all others.
  */
 export function withoutRecentKeys(thrown: unknown): unknown {
   const keys = [...RECENT].filter(([key]) =>
-    key.replace(/[^A-Za-z0-9]/g, "").length >= MIN_LETTERS && !hasManySigns(key)
+    key.replace(/[^A-Za-z0-9]/g, "").length >= MIN_LETTERS
   );
   return clean(thrown, new Map(keys));
 }
@@ -264,8 +336,8 @@ export function givenTo(code: { given?: GivenKeys }): GivenKeys {
 }
 
 export class GivenKeys {
-  readonly #all = new Map<string, readonly Form[]>();
-  readonly #ofAccounts = new Map<string, readonly Form[]>();
+  readonly #all = new Map<string, Forms>();
+  readonly #ofAccounts = new Map<string, Forms>();
 
   /** Notes the key of an account, or an access token there. */
   add(key: string): void {
@@ -317,7 +389,7 @@ export class GivenKeys {
 
   /** Hides the keys of accounts in the data of a JSON text. */
   cleanJson(text: string): string {
-    if (heldIn(text, this.#ofAccounts).length === 0) return text;
+    if (placesIn(text, this.#ofAccounts).length === 0) return text;
     const hidden = (text: string) => hide(text, this.#ofAccounts);
     const data = JSON.parse(text, (_name, member) => {
       if (typeof member === "string") return hidden(member);

@@ -4,6 +4,7 @@ import { base64, base64url } from "../../../../src/core/crypto/crypto.ts";
 import { StorageError } from "../../../../src/core/errors.ts";
 import {
   GivenKeys,
+  occurrences,
   withoutRecentKeys,
 } from "../../../../src/core/mcp/exchange/given_keys.ts";
 import { formsOf, KEYS } from "../../../kit/key_forms.ts";
@@ -12,6 +13,10 @@ function given(...keys: string[]): GivenKeys {
   const all = new GivenKeys();
   for (const key of keys) all.add(key);
   return all;
+}
+
+function wrap64(text: string): string {
+  return base64(new TextEncoder().encode(text)).replace(/.{8}/g, "$&\n");
 }
 
 for (const key of KEYS) {
@@ -41,6 +46,62 @@ for (const key of KEYS) {
     }
   });
 }
+
+Deno.test("hide() finds a key of four characters in base64, wherever it begins", () => {
+  const keys = given("k9Qz");
+  for (const before of ["", "a", "ab"]) {
+    for (const after of ["", "c", "cd"]) {
+      const text = base64(new TextEncoder().encode(`${before}k9Qz${after}`));
+      assert.match(keys.hide(text), /\(hidden\)/, text);
+    }
+  }
+  assert.equal(keys.hide("azlRcg== k9Qy"), "azlRcg== k9Qy");
+});
+
+Deno.test("hide() finds a key in base64 and other texts that are broken into lines", () => {
+  const key = `lin_A+b/c="q"${"Zk93".repeat(20)}`;
+  const keys = given(key, "k9Qz");
+  const encoder = new TextEncoder();
+  for (const width of [64, 76, 1]) {
+    for (
+      const brk of ["\n", "\r\n", "\r\n ", "\\n", "\\r\\n", "\\\\n", "%0D%0A"]
+    ) {
+      const wrap = (text: string) =>
+        text.replace(new RegExp(`.{${width}}(?=.)`, "g"), `$&${brk}`);
+      for (const before of [0, 1, 2, 40, 59, 70]) {
+        for (const secret of [key, "k9Qz"]) {
+          const text = "b".repeat(before) + secret;
+          const hidden = keys.hide(wrap(base64(encoder.encode(text))));
+          assert.match(hidden, /\(hidden\)={0,2}$/, `${width} ${brk} ${text}`);
+        }
+      }
+      assert.match(keys.hide(`x ${wrap(key)}`), /\(hidden\)$/);
+    }
+  }
+  const other = wrap64("lin_A+b/c");
+  assert.equal(keys.hide(other), other);
+});
+
+Deno.test("occurrences() reads no character of a text more than once, whatever the pattern repeats", () => {
+  for (
+    const [unit, pattern] of [
+      ["a", `${"a".repeat(4000)}b`],
+      ["a", `b${"a".repeat(4000)}`],
+      ["ab", `${"ab".repeat(2000)}c`],
+      ["a", "a".repeat(4000)],
+      ["%25", `${"%25".repeat(1300)}!`],
+    ]
+  ) {
+    let reads = 0;
+    const text = unit.repeat(1_000_000 / unit.length);
+    const found = occurrences({
+      length: text.length,
+      charCodeAt: (at: number) => (reads++, text.charCodeAt(at)),
+    }, pattern);
+    assert.equal(reads, text.length);
+    assert.equal(found.length, pattern === "a".repeat(4000) ? 250 : 0);
+  }
+});
 
 Deno.test("hide() leaves a text as it is that has another key, or a part of one", () => {
   const keys = given("lin_ada");
