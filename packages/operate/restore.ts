@@ -12,7 +12,7 @@ import { backUp, runOnFiles } from "./backup.ts";
 const USAGE = "Usage: deno task ts restore backups/tools.db data/tools.db";
 
 /** The layout of the databases of this release, as the server checks it. */
-export const LAYOUT = 2;
+export const LAYOUT = 3;
 
 /**
  * Refuses what a server would not start on: a database of another layout, one

@@ -233,7 +233,10 @@ const SEALS: Record<string, {
         await account.openTokens({ application: "app", sealed, keyId }),
       ];
     },
-    gives: ["tokens", "tokens"],
+    gives: ["tokens", {
+      tokens: "tokens",
+      account: { label: "ada@acme", accountId: "7" },
+    }],
   },
   "the provider's tokens of an account session": {
     seal: async () => {

@@ -23,7 +23,7 @@ import { absent } from "./transaction.ts";
  * change after which the last release cannot read new records, or this one
  * cannot read old records. `tests/trips/layout_test.ts` notices such a change.
  */
-export const LAYOUT = 2;
+export const LAYOUT = 3;
 
 /**
  * Checks the layout. A database that no server has used yet gets its number.

@@ -1,11 +1,12 @@
 /**
  * Tokens of people's accounts that are to be revoked at their services. They get
  * into the queue in the commit that deletes their account, sealed as they were:
- * also by a process that has no key to open them. No record names a person.
+ * also by a process that has no key to open them. No record names a person or
+ * their account: the seal has what the account is known by.
  *
  * @module
  */
-import { fingerprint, randomId } from "../crypto/crypto.ts";
+import { randomId } from "../crypto/crypto.ts";
 import type { Sealed } from "../crypto/sealing.ts";
 import type { Expiring, Transaction } from "../kv/database.ts";
 import { revocationKey } from "../kv/keys.ts";
@@ -18,8 +19,6 @@ interface RevocableAccount {
   key: Deno.KvKey;
   value: Sealed & {
     service: string;
-    label?: string;
-    accountId?: string;
     oauth?: { application: string };
   };
 }
@@ -31,10 +30,6 @@ export interface RevocationRecord extends Expiring, Sealed {
   application: string;
   /** The key at which the account was. */
   account: Deno.KvKey;
-  /** The fingerprint of the account's name, if it had one. */
-  label?: string;
-  /** Tells the account from others, where its service does. */
-  accountId?: string;
   /** The number of tries that were begun. */
   tries: number;
 }
@@ -76,14 +71,12 @@ export function queueRevocation(
   { key, value }: RevocableAccount,
   at: Deno.KvKey,
 ): void {
-  const { service, label, accountId, oauth, sealed, keyId } = value;
+  const { service, oauth, sealed, keyId } = value;
   if (!oauth) return;
   transaction.set<RevocationRecord>(at, {
     service,
     application: oauth.application,
     account: key,
-    ...label !== undefined && { label: fingerprint(label) },
-    ...accountId !== undefined && { accountId },
     sealed,
     keyId,
     tries: 0,

@@ -6,6 +6,7 @@
  */
 import { fingerprint } from "../../core/crypto/crypto.ts";
 import type { Sealed, Sealing } from "../../core/crypto/sealing.ts";
+import type { KnownAccount } from "../../core/store/revocations.ts";
 import type { AccountRecord, PlacedAccount } from "./accounts.ts";
 
 /**
@@ -34,19 +35,21 @@ export function accountSeals(sealing: Sealing) {
     found: PlacedAccount,
     key: string,
   ): Promise<AccountRecord> {
+    const { label, accountId } = found.value;
     const context = contextOf(found.value, found.key);
-    const { sealed, keyId } = await sealing.seal(context + key);
+    // Once the account is deleted, this alone tells what it was known by.
+    const known = JSON.stringify({ label, accountId });
+    const { sealed, keyId } = await sealing.seal(`${context}${known}\n${key}`);
     return { ...found.value, sealed, keyId };
   }
 
-  /** Opens a text that begins with a context; `length` are not of the text. */
+  /** Opens a text that begins with a context, whole. */
   async function unseal(
     { sealed, keyId }: Sealed,
     context: string,
-    length = context.length,
   ): Promise<string | undefined> {
     const text = await sealing.unseal({ sealed, keyId });
-    return text?.startsWith(context) ? text.slice(length) : undefined;
+    return text?.startsWith(context) ? text : undefined;
   }
 
   /**
@@ -59,7 +62,8 @@ export function accountSeals(sealing: Sealing) {
     let key = opened.get(found);
     if (!key) {
       const { value } = found;
-      key = unseal(value, contextOf(value, found.key));
+      key = unseal(value, contextOf(value, found.key))
+        .then((text) => text?.slice(text.indexOf("\n") + 1));
       opened.set(found, key);
       key.catch(() => opened.delete(found));
     }
@@ -71,16 +75,22 @@ export function accountSeals(sealing: Sealing) {
     sealAnew,
 
     /**
-     * Opens tokens whose account is gone; undefined if no key of the operator
-     * opens them, or they are another application's.
+     * Opens tokens whose account is gone, and what it was known by; undefined if
+     * no key of the operator opens them, or they are another application's.
      *
      * @throws {StorageError} when that cannot be known now
      */
-    openTokens(
+    async openTokens(
       { application, ...sealed }: Sealed & { application: string },
-    ): Promise<string | undefined> {
+    ): Promise<{ tokens: string; account: KnownAccount } | undefined> {
       const context = applicationContext(application);
-      return unseal(sealed, context, 2 * context.length);
+      const text = await unseal(sealed, context);
+      if (text === undefined) return undefined;
+      const end = text.indexOf("\n");
+      return {
+        tokens: text.slice(end + 1),
+        account: JSON.parse(text.slice(2 * context.length, end)),
+      };
     },
 
     /** Checks that a key can be sealed now. @throws {StorageError} */

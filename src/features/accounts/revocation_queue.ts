@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { fingerprint } from "../../core/crypto/crypto.ts";
 import type { Sealing } from "../../core/crypto/sealing.ts";
 import { accountSeals } from "./account_seals.ts";
 import type { AccountRecord } from "./accounts.ts";
@@ -116,23 +115,21 @@ export function queuedTokens(database: Database, sealing: Sealing) {
      */
     async open({ value }: Queued): Promise<string | undefined> {
       const { account, service } = value;
-      const text = await openTokens(value);
-      if (text === undefined) throw new Error("No key opens these tokens");
-      const { accessToken } = JSON.parse(text);
+      const opened = await openTokens(value);
+      if (!opened) throw new Error("No key opens these tokens");
+      const { accessToken } = JSON.parse(opened.tokens);
       const all = await database.list<AccountRecord>(account.slice(0, 2));
       for (
         const found of all.filter(({ value }) => value.service === service)
       ) {
-        const { label: name, accountId } = found.value;
-        const label = name === undefined ? name : fingerprint(name);
-        if (!isOtherAccount({ label, accountId }, value)) return undefined;
+        if (!isOtherAccount(found.value, opened.account)) return undefined;
         // A pasted key, from before the service was one of OAuth, is no token.
         const other = found.value.oauth && await open(found);
         if (other && JSON.parse(other).accessToken === accessToken) {
           return undefined;
         }
       }
-      return text;
+      return opened.tokens;
     },
 
     /** Seals tokens anew, if that was done with an old key. */

@@ -101,6 +101,15 @@ test.onDatabases("forget() queues the tokens of an account without a key, and an
   );
   // No sealed text has these characters.
   assert.doesNotMatch(Deno.inspect(rows), /ada@|:ada|"one"/);
+  // No fingerprint either, which a guess of the account's name would confirm.
+  const [{ value: { account: _, sealed: _s, keyId: _k, mark: _m, ...value } }] =
+    rows;
+  assert.deepEqual(value, {
+    service: "crm",
+    application: "our app",
+    tries: 0,
+    expiresAt: server.now + 3 * DAY,
+  });
   await server.revokeDue();
   assert.deepEqual(server.revoked, ["one"]);
   assert.deepEqual(await server.waits(), []);
