@@ -132,6 +132,10 @@ export const REACH_CHECKS: readonly Check[] = [
     },
   },
   {
+    name: "Requests that do not end (strangers)",
+    run: checkHalfSent,
+  },
+  {
     name: "CORS of /mcp (Inspector and other pages)",
     async run(site) {
       await checkPreflight(site, site.mcp, [
@@ -178,6 +182,50 @@ export const REACH_CHECKS: readonly Check[] = [
     },
   },
 ];
+
+/**
+ * Checks that two requests of which no more is sent are answered or cut off:
+ * one whose headers do not end, and one that announces a long body.
+ *
+ * @throws {Fault} a warning
+ */
+async function checkHalfSent(site: Site): Promise<string> {
+  const { host, pathname } = new URL(site.mcp);
+  const start = `POST ${pathname} HTTP/1.1\r\nhost: ${host}\r\n`;
+  const [headers, body] = await Promise.all([
+    site.endsHalfSent(`${start}accept: `),
+    site.endsHalfSent(
+      `${start}content-type: application/json\r\n` +
+        "content-length: 33000000\r\n\r\n{",
+    ),
+  ]);
+  if (headers && body) return "a request that is half sent is ended";
+  const unbounded = [
+    ...headers ? [] : [HEADERS],
+    ...body ? [] : [BODY],
+  ];
+  throw new Fault(
+    `a stranger holds a connection for as long as they like, by ${
+      unbounded.map(({ by }) => by).join(" and by ")
+    }`,
+    `In your proxy set ${
+      unbounded.map(({ bound }) => bound).join(", and ")
+    }. deploy/ has both files.`,
+    "warning",
+  );
+}
+
+const HEADERS = {
+  by: "headers that do not end",
+  bound: "a time for headers (Caddyfile: read_header 10s; nginx.conf: " +
+    "client_header_timeout 10s)",
+};
+const BODY = {
+  by: "a long body that does not arrive",
+  bound: "the longest body (Caddyfile: respond 413 to a longer " +
+    "Content-Length, request_body max_size 5MB; nginx.conf: " +
+    "client_max_body_size 5m, client_body_timeout 30s)",
+};
 
 /** Checks that a page elsewhere may POST with these headers. @throws {Fault} */
 export async function checkPreflight(

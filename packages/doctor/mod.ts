@@ -9,7 +9,7 @@ import { parseArgs } from "node:util";
 import { type Store, STORES } from "./check.ts";
 import { examine, type ExamineOptions } from "./examine.ts";
 import { printReport } from "./finding.ts";
-import type { Browser } from "./site.ts";
+import type { Browser, Connection } from "./site.ts";
 import { isLoopback, parseTypedUrl } from "../../src/core/net/url.ts";
 import { serverAddress } from "../call/command_line.ts";
 import { listen } from "../call/receiver.ts";
@@ -57,6 +57,18 @@ function parseStores(text: string): Store[] {
   });
 }
 
+/** Opens a connection for requests of HTTP/1.1. */
+function connect({ protocol, hostname, port }: URL): Promise<Connection> {
+  const host = hostname.replace(/^\[|\]$/g, "");
+  return protocol === "http:"
+    ? Deno.connect({ hostname: host, port: Number(port || 80) })
+    : Deno.connectTls({
+      hostname: host,
+      port: Number(port || 443),
+      alpnProtocols: ["http/1.1"],
+    });
+}
+
 /** Runs a command line, and returns the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
   let url: string;
@@ -86,7 +98,11 @@ export async function main(args: readonly string[]): Promise<number> {
     response: (state) => listener.response(state),
   };
   const findings = await Array.fromAsync(
-    examine(url, { ...options, browser }),
+    examine(url, {
+      ...options,
+      browser,
+      connect: isLoopback(new URL(url)) ? undefined : connect,
+    }),
   );
   print(printReport(findings));
   return findings.some(({ result }) => result === "failed") ? 1 : 0;

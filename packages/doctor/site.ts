@@ -6,6 +6,7 @@
  * @see RFC 9728, RFC 8414
  */
 import { type Json, SignIn } from "../client/mod.ts";
+import { pause } from "../../src/core/clock.ts";
 import { describe, type ServerDescription } from "./conversation.ts";
 import { Fault, Skipped } from "./finding.ts";
 import { baseUrlFix, Requests } from "./requests.ts";
@@ -20,6 +21,13 @@ export interface Browser {
   response(state: string): Promise<URLSearchParams>;
 }
 
+/** A connection on which requests are written by hand. */
+export interface Connection {
+  write(bytes: Uint8Array): Promise<number>;
+  read(into: Uint8Array): Promise<number | null>;
+  close(): void;
+}
+
 /** The credentials of a client, or the way to get them. */
 export interface SiteOptions {
   fetch?: typeof fetch;
@@ -27,6 +35,10 @@ export interface SiteOptions {
   token?: string;
   /** The browser to sign in with; by default none. */
   browser?: Browser;
+  /** Opens a connection to an origin; by default requests are whole. */
+  connect?(origin: URL): Promise<Connection>;
+  /** The longest wait for the end of a request that is half sent; 15,000. */
+  halfSentMilliseconds?: number;
 }
 
 /** The server under examination. Answers are remembered. */
@@ -121,6 +133,35 @@ export class Site extends Requests {
         "warning",
       );
     });
+  }
+
+  /**
+   * Sends the beginning of a request. Returns true if the server answers or
+   * closes the connection in time.
+   *
+   * @throws {Skipped} if no connection can be opened
+   */
+  async endsHalfSent(text: string): Promise<boolean> {
+    const { connect, halfSentMilliseconds = 15_000 } = this.options;
+    if (!connect) throw new Skipped("only this machine reaches it");
+    const connection = await connect(new URL(this.origin)).catch(() => {
+      throw new Skipped("no connection can be opened without a proxy");
+    });
+    const over = new AbortController();
+    const end = async () => {
+      await connection.write(new TextEncoder().encode(text));
+      await connection.read(new Uint8Array(1));
+    };
+    try {
+      return await Promise.race([
+        // A connection that is reset has ended too.
+        end().then(() => true, () => true),
+        pause(halfSentMilliseconds, over.signal).then(() => false),
+      ]);
+    } finally {
+      over.abort();
+      connection.close();
+    }
   }
 
   /** Asks the server with credentials to describe itself. @throws {Fault} @throws {Skipped} */

@@ -5,6 +5,9 @@
  * @module
  */
 import assert from "node:assert/strict";
+import { REACH_CHECKS } from "../../packages/doctor/checks_reach.ts";
+import type { Fault } from "../../packages/doctor/finding.ts";
+import { Site } from "../../packages/doctor/site.ts";
 import { freePort } from "../kit/port.ts";
 import { Events, statusOf } from "../kit/answer.ts";
 import { initialize, rpc } from "../kit/message.ts";
@@ -186,6 +189,10 @@ for (const [program, startProxy] of Object.entries(PROXIES)) {
       assert.match(await firstText(connection), /^(HTTP\/1.1 408 |$)/);
     });
 
+    await t.step("the doctor sees that both are bounded", async () => {
+      assert.match(await halfSent(origin, proxy.ca), /^a request .* is ended$/);
+    });
+
     await t.step("a stream goes on longer than any of these", async () => {
       const leaving = new AbortController();
       const events = new Events(await wait(client, leaving.signal));
@@ -219,6 +226,51 @@ for (const [program, startProxy] of Object.entries(PROXIES)) {
     });
   });
 }
+
+/** Runs the doctor's check of requests that do not end. */
+async function halfSent(origin: string, ca?: string): Promise<string> {
+  const { run } = REACH_CHECKS.find(({ name }) => /do not end/.test(name))!;
+  const { hostname, port } = new URL(origin);
+  const to = { hostname, port: Number(port) };
+  return await run(
+    new Site(origin, {
+      connect: () =>
+        ca ? Deno.connectTls({ ...to, caCerts: [ca] }) : Deno.connect(to),
+      halfSentMilliseconds: ca ? 15_000 : 1500,
+    }),
+  );
+}
+
+Deno.test("the doctor names a proxy that passes all on", async () => {
+  await using server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    async (request) => new Response(await request.text().catch(String)),
+  );
+  const proxy = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const both: Promise<unknown>[] = [];
+  const passing = (async () => {
+    for await (const client of proxy) {
+      const { hostname, port } = server.addr;
+      const upstream = await Deno.connect({ hostname, port });
+      both.push(
+        client.readable.pipeTo(upstream.writable).catch(() => {}),
+        upstream.readable.pipeTo(client.writable).catch(() => {}),
+      );
+    }
+  })();
+  const origin = `http://127.0.0.1:${proxy.addr.port}`;
+  await assert.rejects(
+    halfSent(origin),
+    ({ result, found }: Fault) => {
+      assert.equal(result, "warning");
+      assert.match(found, /by headers .* and by a long body/);
+      return true;
+    },
+  );
+  proxy.close();
+  await passing;
+  await Promise.all(both);
+});
 
 Deno.test(
   needing(

@@ -9,8 +9,16 @@ async function findings(
   fetcher: typeof fetch,
   url = ORIGIN,
 ): Promise<Finding[]> {
-  return await Array.fromAsync(examine(url, { fetch: fetcher }));
+  return await Array.fromAsync(examine(url, { fetch: fetcher, connect }));
 }
+
+/** A connection that is closed as soon as something is sent. */
+const connect = () =>
+  Promise.resolve({
+    write: (bytes: Uint8Array) => Promise.resolve(bytes.length),
+    read: () => Promise.resolve(null),
+    close() {},
+  });
 
 /** Returns the only complaint about a server with these defects. */
 async function complaint(defects: Defects, url = ORIGIN): Promise<string> {
@@ -39,6 +47,62 @@ Deno.test("examine() says what Java's client needs where an upgrade is refused",
 Deno.test("examine() finds nothing to fix in a server that is well", async () => {
   for (const { name, result, found } of await findings(fakeServer(ORIGIN))) {
     assert.equal(result, "ok", `${name}: ${found}`);
+  }
+});
+
+for (
+  const [what, held, expected] of [
+    [
+      "headers",
+      /accept: $/,
+      /headers that do not end\..*read_header 10s.*client_header_timeout 10s/,
+    ],
+    [
+      "a body",
+      /\{$/,
+      /a long body that does not arrive\..*max_size 5MB.*client_max_body_size 5m/,
+    ],
+    [
+      "both",
+      /./,
+      /headers .* and by a long body .*read_header.*, and the longest body/,
+    ],
+  ] as const
+) {
+  Deno.test(`examine() finds a proxy that waits for ${what} for ever`, async () => {
+    const all = examine(ORIGIN, {
+      fetch: fakeServer(ORIGIN),
+      halfSentMilliseconds: 1,
+      async connect() {
+        const connection = await connect();
+        let isHeld = false;
+        const { promise, resolve } = Promise.withResolvers<null>();
+        return {
+          write(bytes) {
+            isHeld = held.test(new TextDecoder().decode(bytes));
+            return connection.write(bytes);
+          },
+          read: () => isHeld ? promise : connection.read(),
+          close: () => resolve(null),
+        };
+      },
+    });
+    const [found, ...others] = (await Array.fromAsync(all))
+      .filter(({ result }) => result !== "ok");
+    assert.equal(found.result, "warning");
+    assert.match(printFinding(found), expected);
+    assert.deepEqual(others, []);
+  });
+}
+
+Deno.test("examine() skips requests that do not end where no connection opens", async () => {
+  for (const connect of [undefined, () => Promise.reject(new Error("no"))]) {
+    const all = await Array.fromAsync(
+      examine(ORIGIN, { fetch: fakeServer(ORIGIN), connect }),
+    );
+    const [found] = all.filter(({ result }) => result !== "ok");
+    assert.match(found.name, /do not end/);
+    assert.equal(found.result, "skipped");
   }
 });
 
