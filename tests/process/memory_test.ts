@@ -118,6 +118,10 @@ async function attack(t: Deno.TestContext, reached: Reached): Promise<void> {
     const [held, bound, hold] of [
       ["30 bodies of 33 MB", MAX_BODIES, () => announce(reached, 30, 33e6)],
       ["150 bodies of 4 MB", MAX_BODIES, () => announce(reached, 150, 4e6)],
+      ["300 short bodies after 300 others", MAX_BODIES, async () => {
+        (await announce(reached, 300, 4000)).dispose();
+        return await announce(reached, 300, 4000);
+      }],
       ["32 unread answers", MAX_ANSWERS, () => request(reached, 1)],
       ["320 unread answers", MAX_ANSWERS, () => request(reached, 10)],
     ] as const
