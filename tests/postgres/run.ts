@@ -11,6 +11,7 @@ import { findPostgres, Postgres } from "../kit/postgres.ts";
 const FEATURES = "tests/features";
 
 const SUITES = [
+  "tests/core/kv/",
   "tests/core/store/",
   ...storesOfFeatures(),
   "tests/trips/",
