@@ -134,7 +134,7 @@ export function taskRunStore(
       // done twice, because the call is repeated.
       if (isUntouched(task.value!) && await database.isGivenUp(task)) {
         await database.commit((transaction) => {
-          transaction.check(task, entry, held).delete(
+          transaction.delete(
             task.key,
             entry.key,
             held.key,
@@ -226,8 +226,7 @@ export function taskRunStore(
           waiting.some(({ value }) => value?.state !== "open")
         ) return "answered";
         const isParked = await database.commit((transaction) => {
-          if (waits.length > 0) transaction.check(head);
-          transaction.check(task, term)
+          transaction.check(task, term, head)
             .set<RunRecord>(term.key, {
               ...run,
               isParked: true,

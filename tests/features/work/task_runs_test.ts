@@ -9,6 +9,7 @@ import {
   MAX_BEGINNING_CHARACTERS,
   type RunBeginning,
 } from "../../../src/features/work/run_record.ts";
+import { LEASE_SECONDS } from "../../../src/core/kv/leases.ts";
 import {
   taskKey,
   taskLeaseKey,
@@ -197,6 +198,77 @@ test.onDatabases("take() does no work whose call was answered with 503, as no on
   const [wake] = await wakesOf(other);
   assert.deepEqual(await runsOn(other).take(wake, none), { because: "ended" });
   assert.deepEqual(await keysOf(other), ["fence", "given-up"]);
+});
+
+test.inMemory("take() does work of which only a message was given up", async ({ kv }) => {
+  using time = new FakeTime();
+  await beginOn(kv);
+  time.tick(1);
+  const stalled = new StalledKv(kv);
+  stalled.beginAtCommit();
+  {
+    using _timers = new HastyTimers();
+    const tasks = taskStore(new Database(stalled.kv));
+    const writing = tasks.setMessages("t", { statusMessage: "1 of 2" });
+    await assert.rejects(writing, StorageError);
+  }
+  await stalled.end();
+  await until(async () => (await keysOf(kv)).includes("given-up"));
+  time.tick(30);
+  const [wake] = await wakesOf(kv);
+  claimOf(await runsOn(kv).take(wake, none));
+});
+
+test.inMemory("take() leaves the task as it was, unless it told of a wait", async ({ kv }) => {
+  using time = new FakeTime();
+  await beginOn(kv);
+  time.tick(30);
+  const tasks = taskStore(new Database(kv));
+  const before = await tasks.find("t", BINDING);
+  const [wake] = await wakesOf(kv);
+  claimOf(await runsOn(kv).take(wake, none));
+  assert.deepEqual(await tasks.find("t", BINDING), before);
+});
+
+test.inMemory("take() overwrites nothing that its task is told at that moment, and reads no steps of a parked run", async ({ kv }) => {
+  const claim = await beginOn(kv);
+  await runsOn(kv).park(claim, 1.5, [], { waitsFor: "noon" });
+  const [wake] = await wakesOf(kv);
+  const tasks = taskStore(new Database(kv));
+  const unread = () => assert.fail("the steps were read");
+  const slow = overtaken(
+    kv,
+    () => tasks.setMessages("t", { statusMessage: "1 of 2" }),
+  );
+  const taken = await runsOn(slow).take(wake, unread);
+  assert.deepEqual(taken, { because: "lost" });
+  claimOf(await runsOn(kv).take(wake, unread));
+  assert.equal((await tasks.find("t", BINDING))?.statusMessage, "1 of 2");
+});
+
+test.inMemory("take() and renew() hold the run's lease for half a minute", async ({ kv }) => {
+  using time = new FakeTime();
+  await runsOn(kv).park(await beginOn(kv), 0, []);
+  const [wake] = await wakesOf(kv);
+  const claim = claimOf(await runsOn(kv).take(wake, none));
+  for (let n = 0; n < 2; n++) {
+    time.tick(LEASE_SECONDS - 1);
+    const [due] = await wakesOf(kv);
+    const because = "watched";
+    assert.deepEqual(await runsOn(kv).take(due, none), { because });
+    assert(await runsOn(kv).renew(claim));
+  }
+  time.tick(LEASE_SECONDS);
+  const [due] = await wakesOf(kv);
+  claimOf(await runsOn(kv).take(due, none));
+});
+
+test.inMemory("park() tells the client a whole second at which it goes on, never earlier", async ({ kv }) => {
+  const claim = await beginOn(kv);
+  const soon = Math.floor(Date.now() / 1000) + 100;
+  await runsOn(kv).park(claim, soon + 0.25, []);
+  const task = await taskStore(new Database(kv)).find("t", BINDING);
+  assert.equal(task?.sleepsUntil, soon + 1);
 });
 
 test.onDatabases("create() leaves nothing of a task whose call was answered with 503", async ({ kv, other }) => {
