@@ -38,6 +38,8 @@ export class Command {
   readonly #options: ClientOptions;
   readonly #access: Access;
   readonly #output: Output;
+  /** The task that is followed. */
+  #taskId?: string;
 
   private constructor(
     line: CommandLine,
@@ -57,9 +59,13 @@ export class Command {
       clientInfo: { name: CLIENT_NAME, version: "1" },
       capabilities: CAPABILITIES,
       logLevel: line.log,
-      onQuestion: (question) => answer(question, terminal, signal),
+      onQuestion: (question) =>
+        answer(question, terminal, signal, this.#taskId),
       onNotification: (method, params) => notices.show(method, params),
-      onTask: (task) => notices.showTask(task),
+      onTask: (task) => {
+        this.#taskId = task.taskId;
+        notices.showTask(task);
+      },
       onAnswering: (isAnswering) => notices.showAnswering(isAnswering),
     };
   }

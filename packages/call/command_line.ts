@@ -36,7 +36,8 @@ Options:
 
 Exit codes: 0 done, 1 the tool failed, 2 the command line is wrong, 3 the server
 cannot be reached or refuses, a task failed or was cancelled, or the result
-cannot be printed, 4 not signed in or not allowed, 130 Ctrl+C.`;
+cannot be printed, 4 not signed in or not allowed, 5 a question is unanswered
+where standard input ends, 130 Ctrl+C.`;
 
 const OPTIONS = {
   list: { type: "boolean" },

@@ -17,6 +17,8 @@ export const Exit = {
   server: 3,
   /** The caller is not signed in, or may not do this. */
   access: 4,
+  /** The server asks, and standard input has no more lines. */
+  unanswered: 5,
   /** Ctrl+C. */
   cancelled: 130,
 } as const;

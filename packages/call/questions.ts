@@ -6,7 +6,7 @@
  */
 import { Client, type Json, type Question } from "../client/mod.ts";
 import { convert, seen } from "./arguments.ts";
-import { Failure, usageFailure } from "./failure.ts";
+import { Exit, Failure, usageFailure } from "./failure.ts";
 import { choicesOf, describe, propertiesOf, requiredOf } from "./schema.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -16,19 +16,40 @@ export const CAPABILITIES: Json = {
   extensions: { "io.modelcontextprotocol/tasks": {} },
 };
 
-/** The methods of a terminal that a question needs. */
-export type Asking = Pick<Terminal, "ask" | "report">;
+/** Asks for a line. @throws {Failure} when there are no more */
+interface Asking {
+  ask(words: string, signal: AbortSignal): Promise<string>;
+  report(text: string): void;
+}
 
 /**
- * Answers a question, unless it is answered elsewhere meanwhile.
+ * Answers a question, unless it is answered elsewhere meanwhile. The question
+ * of a task stays open where standard input has no more lines.
  *
+ * @throws {Failure} when there are no more lines
  * @throws {Error} for a kind that this command cannot answer
  */
 export async function answer(
   question: Question,
-  terminal: Asking,
+  { ask, report }: Pick<Terminal, "ask" | "report">,
   interruption: AbortSignal,
+  taskId?: string,
 ): Promise<Json> {
+  const terminal: Asking = {
+    report,
+    async ask(words, signal) {
+      const line = await ask(words, signal);
+      if (line !== undefined) return line;
+      throw new Failure(
+        "There are no more lines to answer with. " +
+          (taskId === undefined
+            ? "The call has ended without an answer"
+            : "The question stays open: answer it with --task " + taskId +
+              ", or where the server shows it, as at /account/work"),
+        Exit.unanswered,
+      );
+    },
+  };
   const { signal } = question;
   if (!signal) return await answerHere(question, terminal, interruption);
   const either = AbortSignal.any([interruption, signal]);
@@ -83,16 +104,9 @@ async function consent(
   signal: AbortSignal,
 ): Promise<Json> {
   const line = await terminal.ask(words, signal);
-  if (line === undefined) return giveUp(terminal);
   return /^n(o)?$/i.test(line.trim())
     ? { action: "decline" }
     : { action: "accept" };
-}
-
-/** Cancels a question when standard input has no more lines. */
-function giveUp(terminal: Asking): Json {
-  terminal.report("There are no more lines to answer with: cancelled.");
-  return { action: "cancel" };
 }
 
 async function fillIn(
@@ -140,10 +154,6 @@ async function askFor(
   ];
   for (;;) {
     const line = await terminal.ask(words.join(""), signal);
-    if (line === undefined) {
-      giveUp(terminal);
-      return "cancel";
-    }
     if (line === "/decline") return "decline";
     if (line === "/cancel") return "cancel";
     if (line === "" && usual !== undefined) return { value: usual };

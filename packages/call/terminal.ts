@@ -40,10 +40,10 @@ export class Terminal {
   }
 
   /** Writes a line to standard error. */
-  report(text: string): void {
+  readonly report = (text: string): void => {
     this.clear();
     writeBeside(this.#encoder.encode(`${harmless(text)}\n`));
-  }
+  };
 
   /**
    * Shows progress: one line that is overwritten on a terminal, elsewhere a
@@ -64,10 +64,10 @@ export class Terminal {
   }
 
   /** Asks for a line; undefined when there are no more. */
-  async ask(
+  readonly ask = async (
     question: string,
     signal: AbortSignal,
-  ): Promise<string | undefined> {
+  ): Promise<string | undefined> => {
     this.clear();
     const text = this.#encoder.encode(`${harmless(question)} `);
     writeBeside(text);
@@ -82,7 +82,7 @@ export class Terminal {
     this.#drop(line);
     if (!Deno.stdin.isTerminal()) this.report("");
     return value as string | undefined;
-  }
+  };
 
   #drop(line: Promise<unknown>): void {
     if (this.#line === line) this.#line = undefined;

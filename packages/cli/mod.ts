@@ -146,8 +146,8 @@ ${lines.join("\n")}
 
 VERB --help explains one. Addresses, keys and databases come from flags, the
 environment and .env. Exit codes: 0 done, 1 failed, 2 the command line is wrong,
-3 the server cannot be reached or refuses, 4 not signed in or not allowed, 130
-Ctrl+C.`;
+3 the server cannot be reached or refuses, 4 not signed in or not allowed, 5 a
+question is unanswered, 130 Ctrl+C.`;
 }
 
 /** Gives up the permissions that a verb has no use for. */

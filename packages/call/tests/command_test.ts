@@ -174,9 +174,14 @@ for (const revision of ["2025-11-25", "2026-07-28"]) {
   Deno.test(`call declines and cancels in ${revision}`, async () => {
     const declined = await at(inRevision("order"), "/decline\n");
     assert.deepEqual(JSON.parse(declined.out), { action: "decline" });
-    const ended = await at(inRevision("order"), "Assam\n");
+    const ended = await at(inRevision("order"), "/cancel\n");
     assert.deepEqual(JSON.parse(ended.out), { action: "cancel" });
-    assert.match(ended.err, /no more lines to answer with/);
+  });
+
+  Deno.test(`call answers nothing in ${revision} where standard input ends`, async () => {
+    const { code, out, err } = await at(inRevision("order"), "Assam\n");
+    assert.deepEqual([code, out], [5, ""]);
+    assert.match(err, /no more lines to answer with. The call has ended/);
   });
 
   Deno.test(`call shows a page to open, and waits, in ${revision}`, async () => {
@@ -347,6 +352,20 @@ Deno.test("call follows a task to its end, and answers it", async () => {
   assert.match(err, /Brewing/);
 });
 
+Deno.test("call leaves the question of a task open where standard input ends", async () => {
+  await using server = await serve({ tools });
+  const { code, err } = await call(["brew", "--url", server.url], {
+    stdin: "",
+  });
+  assert.equal(code, 5);
+  const [, id] = /stays open: answer it with --task (\S+),/.exec(err)!;
+  const later = await call(["--task", id, "--url", server.url], {
+    stdin: "no\n",
+  });
+  assert.equal(later.code, 0, later.err);
+  assert.deepEqual(JSON.parse(later.out).content, { milk: false });
+});
+
 Deno.test("call goes on when its question is answered elsewhere, and asks the next one", async () => {
   const asking = tool({
     name: "asking",
@@ -494,10 +513,9 @@ Deno.test("call takes all arguments as JSON, from a word or standard input", asy
   assert.equal(piped.out, "Bob\n");
 });
 
-Deno.test("call cancels a question when standard input held the arguments", async () => {
-  const { code, out, err } = await at(["order", "-"], "{}");
-  assert.equal(code, 0, err);
-  assert.deepEqual(JSON.parse(out), { action: "cancel" });
+Deno.test("call answers no question where standard input held the arguments", async () => {
+  const { code, out } = await at(["order", "-"], "{}");
+  assert.deepEqual([code, out], [5, ""]);
 });
 
 Deno.test("call repeats an argument in its header", async () => {
