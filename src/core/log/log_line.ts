@@ -114,10 +114,11 @@ function indented(frames: string): string {
 
 /**
  * Characters that move a cursor, end a line, hide or turn text around: controls
- * (C0, C1), invisible and bidirectional format characters, line separators,
- * halves of surrogate pairs.
+ * (C0, C1), invisible and bidirectional format characters, letters without ink
+ * but for the colours of an emoji, line separators, halves of surrogate pairs.
  */
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+const UNPRINTABLE =
+  /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u2800\u{13441}\u{13442}\u{16fe4}\u{1d159}]|(?!\ufe0f)\p{Default_Ignorable_Code_Point}/gu;
 const PLAIN = /^[\x20-\x7e]*$/;
 
 /** Escapes everything unprintable in a text, as JSON does. */

@@ -158,23 +158,44 @@ export function AllTools({ tools }: { tools: readonly ToolInWords[] }) {
 
 const MAX_LETTERS = 80;
 
-/**
- * Control and direction characters, and white space. Zero-width joiners stay
- * where they hold an emoji together or shape a letter of Arabic or of an
- * Indian script (RFC 5892, appendix A.1); elsewhere they only hide something.
- */
-const UNWANTED =
-  /(?:(?!(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\uFE0F])\u200D(?=\p{Extended_Pictographic})|(?<=\p{sc=Arab}|(?!\p{sc=Zinh})\p{M})[\u200C\u200D](?=\p{L}))[\p{C}\p{Z}\s])+/gu;
+/** Letters that look like white space, or like nothing at all. */
+const BLANKS = String
+  .raw`\p{Default_Ignorable_Code_Point}\u2800\u{13441}\u{13442}\u{16fe4}\u{1d159}`;
 
-/** More than four marks on one letter, which would hide the lines around. */
+/** Variation selectors that give an emoji its colours. */
+const COLOURS = String
+  .raw`(?<=\p{Extended_Pictographic})\ufe0f|(?<=[\d#*])\ufe0f(?=\u20e3)`;
+
+/**
+ * Joiners that hold an emoji together or shape a letter of Arabic or of an Indian
+ * script (RFC 5892, appendix A.1). Elsewhere they only hide something.
+ */
+const JOINERS = String
+  .raw`(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f])\u200d(?=\p{Extended_Pictographic})|(?<=\p{sc=Arab}|(?!\p{sc=Zinh})\p{M})[\u200c\u200d](?=\p{L})`;
+
+/** Control and direction characters, and all that looks like white space. */
+const UNWANTED = new RegExp(
+  String.raw`(?:(?!${JOINERS}|${COLOURS})[\p{C}\p{Z}\s${BLANKS}])+`,
+  "gu",
+);
+
+/**
+ * Marks on no letter, which would draw a quotation mark in the air, and more than
+ * four on one, which would hide the lines around.
+ */
+const LOOSE = /(?<=^|\s)\p{M}+\s?/gu;
 const PILE = /(\p{M}{4})\p{M}+/gu;
 
 /**
- * Quotation marks, which could end the quotation of a name, so that the rest of
- * it would read as the server's words. An apostrophe stays.
+ * Quotation marks and what looks like one: each could end the quotation of a
+ * name, so that the rest of it would read as the server's words. An apostrophe
+ * stays; two in a row look like a quotation mark.
  */
 const QUOTES =
-  /["\u201c-\u201f\u00ab\u00bb\u2039\u203a\u300c-\u300f\u301d-\u301f\ufe41-\ufe44\uff02\uff62\uff63\u{1f676}-\u{1f678}\u275b-\u275e\u2760\u276e\u276f\u2e42]/gu;
+  /(?!['\u2018\u2019])\p{Quotation_Mark}|[\u02ba\u02dd\u02ee\u02f6\u05f4\u1cd3\u2033\u2034\u2036\u2037\u2057\u275b-\u2760\u276e\u276f\u3003\u{1f676}-\u{1f678}]/gu;
+const APOSTROPHES =
+  /['`\u00b4\u02b9\u02bb-\u02be\u02c8\u02ca\u02cb\u02f4\u0374\u0384\u055a\u055d\u05f3\u07f4\u07f5\u1fbd\u1fbf\u1fef\u1ffd\u1ffe\u2018\u2019\u2032\u2035\ua78c\uff40]{2,}/gu;
+
 /** Marks of approval, which would look like the server's own. */
 const MARKS =
   /[\u2713\u2714\u2705\u2611\u237b\u{1f5f8}\u{1f5f9}\u{1f512}\u{1f510}\u{1f50f}\u{1f6e1}\u26e8\u{1f396}\u{1f3c5}\u{1f530}\u26a0]\ufe0f?/gu;
@@ -183,7 +204,8 @@ const LETTERS = new Intl.Segmenter("en", { granularity: "grapheme" });
 
 /** Makes a name one line without a character that hides or reorders others. */
 export function withoutHidden(name: string): string {
-  return name.replaceAll(UNWANTED, " ").replaceAll(PILE, "$1").trim();
+  return name.replaceAll(UNWANTED, " ").replaceAll(LOOSE, "")
+    .replaceAll(PILE, "$1").trim();
 }
 
 /**
@@ -198,7 +220,7 @@ export function displayName(
 ): string {
   const plain = withoutHidden(
     name.replaceAll(QUOTES, "'").replaceAll(MARKS, " "),
-  );
+  ).replaceAll(APOSTROPHES, "'");
   const letters = Array.from(LETTERS.segment(plain), ({ segment }) => segment);
   return letters.length > MAX_LETTERS
     ? `${letters.slice(0, MAX_LETTERS - 1).join("")}…`
@@ -211,12 +233,19 @@ const MAX_MESSAGE_CHARACTERS = 2000;
 /** Controls, and characters that turn text around (Unicode UAX #9). */
 const UNSEEN = /(?![\n\t])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu;
 
+/** Letters without ink, which could push what follows them out of sight. */
+const INKLESS = new RegExp(
+  String.raw`(?![­‌‍︀-️])[${BLANKS}]`,
+  "gu",
+);
+
 /** Makes an author's message fit to show: it may repeat a stranger's words. */
 export function shownMessage(
   message: string,
   most = MAX_MESSAGE_CHARACTERS,
 ): string {
-  const plain = message.toWellFormed().replaceAll(UNSEEN, "");
+  const plain = message.toWellFormed().replaceAll(UNSEEN, "")
+    .replaceAll(INKLESS, " ").replaceAll(/\n\s*\n/g, "\n\n");
   return plain.length <= most ? plain : `${plain.slice(0, most)}…`;
 }
 

@@ -55,7 +55,7 @@ export function WaitingSection(
                   Answer
                   <span class="visually-hidden">
                     {` ${client ? displayName(client.name) : "it"}, ${
-                      tool.toolTitle ?? tool.tool ?? "a tool"
+                      displayName(tool.toolTitle ?? tool.tool ?? "", "a tool")
                     }`}
                   </span>
                 </a>

@@ -17,7 +17,8 @@ import {
 } from "../../../src/core/pages/consent_page.tsx";
 import { ErrorPage } from "../../../src/core/pages/error_page.tsx";
 import { LandingPage } from "../../../src/features/landing/landing_page.tsx";
-import { displayName } from "../../../src/core/pages/names.tsx";
+import { displayName, shownMessage } from "../../../src/core/pages/names.tsx";
+import { visible } from "../../../src/core/log/log_line.ts";
 import { page, type PageOptions } from "../../../src/core/pages/respond.ts";
 import { MayUse } from "../../../src/core/pages/scope_boxes.tsx";
 import { scopesInWords } from "../../../src/core/pages/scopes.ts";
@@ -593,14 +594,41 @@ Deno.test("displayName() leaves nothing that reorders, hides or overflows", () =
   assert.equal([...displayName("😀".repeat(200))].length, 80);
 });
 
+const BLANKS =
+  "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b\u180e\u180f\u200b\u200e\u2060\u2064\u206a\u2800\u3000\u3164\ufe00\ufeff\uffa0\ufff0\u{13441}\u{16fe4}\u{1bca0}\u{1d159}\u{1d173}\u{e0041}\u{e0100}\u{e0fff}";
+
+Deno.test("displayName() and shownMessage() take every letter without ink for white space", () => {
+  for (const blank of BLANKS) {
+    const code = blank.codePointAt(0)!.toString(16);
+    assert.equal(displayName(`Cl${blank}${blank}aude`), "Cl aude", code);
+    assert.equal(displayName(blank.repeat(3)), "An app without a name", code);
+    assert.equal(displayName(`Claude${blank}`), "Claude", code);
+  }
+  for (const blank of ["\u3164", "\u2800", "\u{e0041}", "\u{1d159}"]) {
+    assert.equal(shownMessage(`Pay 5${blank}000`), "Pay 5 000");
+    assert.doesNotMatch(visible(`ada${blank}`), new RegExp(blank, "u"));
+  }
+  assert.equal(shownMessage("one\n \n\u2800\n\n\ntwo"), "one\n\ntwo");
+  // Emoji keep their colours, scripts their shapes.
+  for (const text of ["❤️ 1️⃣", "می\u200cخواهم"]) {
+    assert.equal(displayName(text), text);
+    assert.equal(shownMessage(text), text);
+  }
+  assert.equal(displayName("1\ufe0f a\ufe0f"), "1 a");
+});
+
 Deno.test("displayName() lets no name leave its quotation marks, or vouch for itself", () => {
   assert.equal(
     displayName('Claude” use “Mail”? ✅ Verified by "GitHub" ✔️'),
     "Claude' use 'Mail'? Verified by 'GitHub'",
   );
-  for (const mark of '"“”„‟«»‹›「」『』〝〞〟＂❝❞✓✔✅☑🔒🛡') {
+  for (const mark of '"“”„‟«»‹›「」『』〝〞〟＂❝❞❟❠❮❯⹂🙶״″‴‶⁗ʺ˝ˮ˶〃✓✔✅☑🔒🛡') {
     assert.doesNotMatch(displayName(`a${mark}b`), new RegExp(mark, "u"), mark);
   }
+  for (const two of ["''", "’’", "‘’", "′′", "``", "´´", "ʼʼ", "'\u200b’"]) {
+    assert.match(displayName(`a${two}b`), /^a' ?[’]?b$/, two);
+  }
+  assert.equal(displayName("Claude \u030b\u030e use"), "Claude use");
   assert.equal(displayName("Ada’s app"), "Ada’s app");
 });
 
