@@ -5,6 +5,7 @@
  * @module
  */
 import { OAuthError } from "../errors.ts";
+import { seenText } from "../log/log_line.ts";
 import { acceptedAuthMethods, type Client } from "./client.ts";
 import { redirectKind } from "./redirect_uri.ts";
 
@@ -15,11 +16,30 @@ export interface ClientPolicy {
   /**
    * The places to which clients that the operator did not set up may have
    * responses sent: host names, `localhost` for every loopback address, and
-   * schemes of apps (`cursor:`). If it is empty, any place.
+   * schemes of apps (`cursor:`). If it is empty, any place but the scheme of an
+   * app that no one knows.
    */
   redirectHosts: readonly string[];
   /** Client IDs, and domains of metadata documents, that need no consent. */
   trusted: readonly string[];
+}
+
+/**
+ * The schemes of well-known apps that are no domain names, though RFC 8252 §7.1
+ * demands one. Any other such scheme may be one that the operating system or the
+ * browser knows: a stranger could have it opened with an address of their choice.
+ */
+const KNOWN_APPS = new Set(
+  ("antigravity chatgpt cherrystudio claude code-oss cursor cursor-dev goose " +
+    "insomnia jan jetbrains kiro lmstudio msty positron postman raycast trae " +
+    "trae-cn vscode vscode-insiders vscodium warp windsurf windsurf-next " +
+    "workbuddy zed").split(" "),
+);
+
+/** True for an app's scheme that is a domain name, or a well-known app's. */
+function isOfApp(uri: string): boolean {
+  const scheme = uri.slice(0, uri.indexOf(":"));
+  return scheme.includes(".") || KNOWN_APPS.has(scheme);
 }
 
 function isAllowedRedirect(uri: string, hosts: readonly string[]): boolean {
@@ -40,9 +60,20 @@ export function checkRedirectHosts(
   uris: readonly string[],
   { redirectHosts: hosts }: Pick<ClientPolicy, "redirectHosts">,
 ): void {
-  const isAllowed = hosts.length === 0 ||
-    uris.every((uri) => isAllowedRedirect(uri, hosts));
-  if (isAllowed) return;
+  if (hosts.length === 0) {
+    const unknown = uris.find((uri) =>
+      redirectKind(uri) === "private-use" && !isOfApp(uri)
+    );
+    if (unknown === undefined) return;
+    throw new OAuthError(
+      "invalid_redirect_uri",
+      `The scheme ${seenText(unknown.slice(0, unknown.indexOf(":")))} is ` +
+        "neither a reversed domain name (com.example.app, RFC 8252 section " +
+        "7.1) nor that of an app known here: use a loopback address, or have " +
+        "the operator list it in OAUTH_REDIRECT_HOSTS",
+    );
+  }
+  if (uris.every((uri) => isAllowedRedirect(uri, hosts))) return;
   throw new OAuthError(
     "invalid_redirect_uri",
     `The operator allows redirect URIs only on ${hosts.join(", ")}`,

@@ -52,7 +52,7 @@ export const CLIENTS = settingsOf({
       matching("", /^[a-z0-9.-]+$|^[a-z][a-z0-9+.-]*:$/).parse,
     )),
     default: [],
-    unset: "anywhere",
+    unset: "anywhere but the scheme of an unknown app",
     example: "claude.ai,localhost,cursor:",
   },
   OAUTH_TRUSTED_CLIENTS: {

@@ -13,9 +13,20 @@ const HTTPS = "https://app.example.com/cb";
 const LOOPBACK = "http://127.0.0.1:33418/";
 const SCHEME = "cursor://anysphere.cursor-mcp/oauth/callback";
 
+/** Schemes that an operating system, a browser or a shop of apps opens. */
+const ODD_SCHEMES =
+  ("ldaps nfs afp vnc x-man-page itms-services search help feed steam " +
+    "microsoft-edge google-chrome firefox chrome-untrusted devtools wyciwyg " +
+    "market x-web-search rdp skype myapp").split(" ");
+
 for (
   const [hosts, uris, isAllowed] of [
-    [[], ["https://any.example.com/cb"], true],
+    [[], ["https://any.example.com/cb", LOOPBACK, SCHEME], true],
+    [[], ["com.example.app:/cb", "vscode://pub.ext/did-authenticate"], true],
+    ...ODD_SCHEMES.map((scheme) =>
+      [[], [HTTPS, `${scheme}://host/cb`], false] as const
+    ),
+    [["myapp:"], ["myapp://host/cb"], true],
     [["app.example.com"], [HTTPS], true],
     [["app.example.com"], ["https://APP.example.com/cb"], true],
     [["example.com"], [HTTPS], false],
