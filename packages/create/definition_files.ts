@@ -32,14 +32,23 @@ function variableOf(name: string): string {
   return name.replaceAll(/_+([a-z0-9])/g, (_, letter) => letter.toUpperCase());
 }
 
-/** Makes the files of a definition, by their path in the project. */
+/**
+ * Makes the files of a definition, by their path in a project, or in a clone,
+ * where the folder is below `src/`.
+ */
 export function definitionFiles(
   kind: Kind,
   name: string,
+  folder = `${kind}s`,
 ): Record<string, string> {
+  const here = (text: string) =>
+    folder.startsWith("src/")
+      ? text.replace(`"${PACKAGE}"`, '"../mod.ts"')
+        .replace(`"${PACKAGE}/testing"`, '"../../packages/testing/mod.ts"')
+      : text;
   return {
-    [`${kind}s/${name}.ts`]: FILES[kind](name),
-    [`${kind}s/${name}_test.ts`]: testFile(kind, name),
+    [`${folder}/${name}.ts`]: here(FILES[kind](name)),
+    [`${folder}/${name}_test.ts`]: here(testFile(kind, name)),
   };
 }
 

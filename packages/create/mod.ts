@@ -27,7 +27,7 @@ import {
   writeFiles,
 } from "./files.ts";
 import { guide } from "./guide.ts";
-import { copyPackage } from "./package_files.ts";
+import { copyPackage, isClone, updatePackage } from "./package_files.ts";
 import { parseProjectName, projectFiles } from "./project.ts";
 import { print } from "../call/standard_output.ts";
 import { messageOf } from "../../src/core/thrown.ts";
@@ -37,8 +37,9 @@ import { findSource, VENDOR } from "./source.ts";
 
 const USAGE = `Usage:
   create DIRECTORY           a new project in that directory
-In a project:
+In a project, or in a clone:
   tool|resource|prompt NAME  one more, with its test, listed and served
+In a project:
   settings [--check|--all]   writes .env.example and the permissions in
                              deno.json from what is declared; --check only
                              compares, --all prints every setting there is
@@ -94,7 +95,7 @@ async function run(args: readonly string[]): Promise<void> {
     case "add":
       return await addFiles(needed());
     case "update":
-      return await updatePackage(needed());
+      return await update(needed());
     default:
       if (args.length > 1) throw new UsageError(USAGE);
       return await createProject(command);
@@ -112,7 +113,9 @@ async function createProject(directory: string): Promise<void> {
   await Deno.mkdir(path, { recursive: true });
   const root = await Deno.realPath(path);
   const source = await findSource();
-  if (source.root !== undefined) await copyPackage(source.root, root);
+  if (source.root !== undefined) {
+    await copyPackage(source.root, `${root}/${VENDOR}`);
+  }
   await writeFiles(root, projectFiles({ name, source }));
   await formatFiles(root);
   await initializeGit(root);
@@ -144,14 +147,15 @@ async function addDefinition(kind: Kind, given: string): Promise<void> {
   const name = parseDefinitionName(kind, given);
   const server = await Deno.readTextFile("server.ts").catch(() => {
     throw new CreateError(
-      "There is no server.ts here. Run this in a project's directory.",
+      "There is no server.ts here. Run this in the folder of a project, or of a clone.",
     );
   });
-  const files = definitionFiles(kind, name);
+  const folder = await isClone(".") ? `src/${kind}s` : `${kind}s`;
+  const files = definitionFiles(kind, name, folder);
   for (const path of Object.keys(files)) {
     if (await exists(path)) throw new CreateError(`${path} exists already.`);
   }
-  const path = `${kind}s/mod.ts`;
+  const path = `${folder}/mod.ts`;
   const isListed = await exists(path);
   const list = isListed ? await Deno.readTextFile(path) : emptyList(kind);
   const listed = listDefinition(kind, list, name);
@@ -182,26 +186,15 @@ async function addFiles(name: string): Promise<void> {
   print(`Made ${Object.keys(files).join(" and ")}.`);
 }
 
-/** Replaces the project's copy of the package by that of a clone. */
-async function updatePackage(clone: string): Promise<void> {
-  if (!await exists(VENDOR)) {
-    throw new CreateError(
-      `There is no ${VENDOR} here: deno.json has the version that is used.`,
-    );
-  }
+/** Takes the package from a clone. */
+async function update(clone: string): Promise<void> {
   const root = await Deno.realPath(clone).catch(() => {
     throw new CreateError(`There is no folder ${clone}.`);
   });
-  if (root === await Deno.realPath(VENDOR)) {
+  if (root === await Deno.realPath(VENDOR).catch(() => "")) {
     throw new CreateError(`${clone} is the copy itself: name a clone.`);
   }
-  const version = await copyPackage(root, ".");
-  const text = await Deno.readTextFile("deno.json");
-  const updated = text.replaceAll(
-    /(jsr:@tool-server\/tool-server@)[^"/]*/g,
-    (_, name) => name + version,
-  );
-  if (updated !== text) await Deno.writeTextFile("deno.json", updated);
+  const version = await updatePackage(root, ".");
   print(
     `${VENDOR} is version ${version}. Run deno task ts settings and deno task ci.`,
   );

@@ -24,6 +24,11 @@ async function readManifest(root: string): Promise<Manifest> {
   );
 }
 
+/** True for the folder of a clone, whose own definitions are below `src/`. */
+export async function isClone(root: string): Promise<boolean> {
+  return await readManifest(root).then(() => true, () => false);
+}
+
 /** True if a release leaves the path out: a pattern has `*` for one name. */
 function isExcluded(path: string, { publish }: Manifest): boolean {
   return publish.exclude.some((pattern) => {
@@ -52,34 +57,63 @@ async function copy(
 }
 
 /**
- * Puts the package of a clone, or of another project's copy, into a project,
- * and returns its version. A copy that was there before is replaced when the
- * new one is complete.
+ * Copies the package of a clone, or of a project, into a new folder, and
+ * returns its version.
  *
  * @throws {CreateError} if there is no package at `root`
  */
-export async function copyPackage(
-  root: string,
+export async function copyPackage(root: string, to: string): Promise<string> {
+  const manifest = await readManifest(root);
+  await Deno.mkdir(to, { recursive: true });
+  for (const path of manifest.publish.include) {
+    await copy(root, to, path, manifest);
+  }
+  return manifest.version;
+}
+
+/**
+ * Replaces the package of a project by that of a clone, and returns its
+ * version. `links` in `deno.json` names a complete copy at every moment: without
+ * one Deno runs nothing in the project, an update included. So an update that
+ * is stopped leaves a project that works, and the next update completes it.
+ *
+ * @throws {CreateError} if there is no package at `clone`, or none in `project`
+ */
+export async function updatePackage(
+  clone: string,
   project: string,
 ): Promise<string> {
-  const manifest = await readManifest(root);
-  const target = `${project}/${VENDOR}`;
-  const [fresh, old] = [`${target}.new`, `${target}.old`];
+  const [fresh, configuration] = [`${VENDOR}.new`, `${project}/deno.json`];
   const remove = (path: string) =>
-    Deno.remove(path, { recursive: true }).catch((error) => {
+    Deno.remove(`${project}/${path}`, { recursive: true }).catch((error) => {
       if (!(error instanceof Deno.errors.NotFound)) throw error;
     });
-  // Left behind by an update that was stopped.
-  await remove(fresh);
-  await Deno.mkdir(fresh, { recursive: true });
-  for (const path of manifest.publish.include) {
-    await copy(root, fresh, path, manifest);
+  const link = async (path: string, version?: string) => {
+    const text = (await Deno.readTextFile(configuration))
+      .replaceAll(/"\.\/vendor\/tool-server(\.new)?"/g, `"./${path}"`)
+      .replaceAll(
+        /(jsr:@tool-server\/tool-server@)[^"/]*/g,
+        (all, name) => version === undefined ? all : name + version,
+      );
+    await Deno.writeTextFile(`${configuration}.new`, text);
+    await Deno.rename(`${configuration}.new`, configuration);
+  };
+  const settle = async () => {
+    await remove(VENDOR);
+    await copyPackage(`${project}/${fresh}`, `${project}/${VENDOR}`);
+    await link(VENDOR);
+    await remove(fresh);
+  };
+  const text = await Deno.readTextFile(configuration);
+  if (text.includes(`"./${fresh}"`)) await settle();
+  else if (!text.includes(`"./${VENDOR}"`)) {
+    throw new CreateError(
+      `deno.json links no ./${VENDOR}: it has the version that is used.`,
+    );
   }
-  await remove(old);
-  await Deno.rename(target, old).catch((error) => {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  });
-  await Deno.rename(fresh, target);
-  await remove(old);
-  return manifest.version;
+  await remove(fresh);
+  const version = await copyPackage(clone, `${project}/${fresh}`);
+  await link(fresh, version);
+  await settle();
+  return version;
 }

@@ -4,6 +4,7 @@
  * @module
  */
 import assert from "node:assert/strict";
+import { Process } from "../kit/process.ts";
 import { Clone } from "../process/clone.ts";
 import { callBoth } from "./project.ts";
 
@@ -84,4 +85,23 @@ Deno.test("a clone without samples, with a tool and three packages of its own, p
   assert.deepEqual(answers, ["4 1m 1", "4 1m 1"]);
   server.kill("SIGTERM");
   await server.end();
+});
+
+Deno.test("a definition is added to a clone as to a project, with a test that passes", async () => {
+  await using clone = await Clone.make();
+  const run = async (...args: string[]) => {
+    await using process = new Process(args, { cwd: clone.path });
+    assert.equal(await process.end(), 0, process.output);
+    return process.output;
+  };
+  for (const [folder, type] of Object.entries(LISTS)) {
+    const kind = type.toLowerCase();
+    await run("run", "-A", "packages/cli/mod.ts", kind, "teaTime");
+    const test = `src/${folder}/tea_time_test.ts`;
+    await run("test", "--config", "tests/deno.json", "-A", test);
+    const list = await Deno.readTextFile(`${clone.path}/src/${folder}/mod.ts`);
+    assert.match(list, /import teaTime from ".\/tea_time.ts";[^]*\bteaTime\b/);
+  }
+  const changed = await run("fmt", "--check");
+  assert.match(changed, /Checked/);
 });
