@@ -5,7 +5,11 @@
  *
  * @module
  */
-import { type AccountService, titleOf } from "../../authoring/account.ts";
+import {
+  type Account,
+  type AccountService,
+  titleOf,
+} from "../../authoring/account.ts";
 import type { Context } from "../../authoring/context.ts";
 import { accountSetting } from "../../authoring/oauth_account.ts";
 import { type CallToolResult, ToolError } from "../../authoring/tool.ts";
@@ -148,7 +152,9 @@ export function accountFinder(
       (vault ?? options.sealing) !== undefined,
     );
     ahead?.note(context.caller);
-    await checkClients(item);
+    if (Object.values(item.needs).some(({ kind }) => kind === "account")) {
+      await checkClients(item);
+    }
     const given = givenTo(CallContext.codeOf(context)!);
     const keys = new AccountKeys(vault!, log, accessOnce, given);
     const isDurable = typeof finding === "object";
@@ -175,26 +181,36 @@ export function accountFinder(
     const sturdy = <T>(look: () => Promise<T>) =>
       typeof finding === "object" ? persist(look, context) : look();
     // First, because no one need connect anything if these are refused.
-    const upstream = await sturdy(() =>
-      UpstreamAccounts.find(context, item.needs, {
-        log,
-        providers: oauth?.providers ?? [],
-      })
-    );
+    const isBehind = Object.values(item.needs).some((it) => !isConnectable(it));
+    const upstream = isBehind
+      ? await sturdy(() =>
+        UpstreamAccounts.find(context, item.needs, {
+          log,
+          providers: oauth?.providers ?? [],
+        })
+      )
+      : undefined;
     const accounts = await findConnected(context, item, account, finding);
-    const findName = () => accounts!.findName();
-    const as = !hasSeveral(item.needs) ? undefined : await sturdy(findName);
+    const as = hasSeveral(item.needs)
+      ? await sturdy(() => accounts!.findName())
+      : undefined;
+    let bound: Context | undefined;
     return {
-      begun: accounts?.begun,
+      get begun() {
+        return accounts?.begun;
+      },
       bind(context) {
+        if (context === bound) return;
+        bound = context;
         const acting = CallContext.actingOf(context);
-        const needs = Object.entries(item.needs).map(([name, service]) => [
-          name,
-          isConnectable(service)
+        const needs: Record<string, Account> = {};
+        for (const name in item.needs) {
+          const service = item.needs[name];
+          needs[name] = isConnectable(service)
             ? accounts!.at(service, acting)
-            : upstream!.at(service, acting),
-        ]);
-        Object.assign(context, { needs: Object.fromEntries(needs) });
+            : upstream!.at(service, acting);
+        }
+        Object.assign(context, { needs });
         accounts?.bind(context);
       },
       ...as !== undefined && {

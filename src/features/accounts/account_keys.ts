@@ -69,6 +69,21 @@ export class AccountKeys {
   }
 
   /**
+   * Gives the key of an account that was opened before: nothing need be awaited.
+   * Undefined for an access token, which may be over by now.
+   */
+  opened(
+    service: ConnectableService,
+    found: Found<AccountRecord>,
+  ): string | undefined {
+    const isKey = service.kind === "personalKey" &&
+      goesTo(found.value, service);
+    const key = isKey ? this.vault.opened(found) : undefined;
+    if (key !== undefined) this.given.add(key);
+    return key;
+  }
+
+  /**
    * True if an account opens; false if its person has to connect it again.
    *
    * @throws what {@linkcode open} throws
@@ -201,7 +216,7 @@ export class AccountKeys {
   /** Unseals a text; undefined if no key of the operator opens it. */
   async #unseal(found: Found<AccountRecord>): Promise<string | undefined> {
     const { service, keyId } = found.value;
-    const text = await this.vault.open(found);
+    const text = this.vault.opened(found) ?? await this.vault.open(found);
     if (text === undefined) {
       // Its person is asked to connect it again.
       const about = { service, keyId };

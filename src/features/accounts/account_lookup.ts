@@ -147,7 +147,7 @@ export class AccountLookup {
   /** Finds the name of one of several; undefined where there is only one. */
   async findName(): Promise<string | undefined> {
     const service = this.#services.find((it) => it.several)!;
-    const own = await this.#ownAt(service);
+    const own = ownAt(service, await this.#all());
     const found = own.length > 1 ? this.#choose(own, service) : undefined;
     return found && accountName(found.value);
   }
@@ -155,8 +155,13 @@ export class AccountLookup {
   /** Makes the account at a service. */
   at(service: ConnectableService, acting: Acting): Account {
     const open = async () => {
-      const found = await this.#find(service);
-      const key = found && await inWords(this.keys.open(service, found));
+      const all = this.#all();
+      const found = this.#pick(
+        service,
+        all instanceof Promise ? await all : all,
+      );
+      const key = found && (this.keys.opened(service, found) ??
+        await inWords(this.keys.open(service, found)));
       if (found === undefined || key === undefined) {
         throw new ToolError(
           `${titleOf(service)} is not connected any more: call the tool again.`,
@@ -167,12 +172,8 @@ export class AccountLookup {
       this.vault.noteUse(found, { client: clientName, tool: name });
       return { found, key };
     };
-    const labels = this.#labels;
-    return {
-      get label() {
-        return labels.get(service);
-      },
-      fetch: acting.fetch(
+    const fetch = () =>
+      acting.fetch(
         service.kind === "account"
           ? tokenFetch(
             service,
@@ -185,9 +186,12 @@ export class AccountLookup {
             },
           )
           : keyFetch(service, open, this.#refusals),
-      ),
-      reveal: () => acting.do(async () => (await open()).key),
-    };
+      );
+    return new CallAccount(
+      () => this.#labels.get(service),
+      fetch,
+      () => acting.do(async () => (await open()).key),
+    );
   }
 
   /**
@@ -201,14 +205,15 @@ export class AccountLookup {
   ): Promise<Missing> {
     const missing: Missing = new Map();
     const there: Found<AccountRecord>[] = [];
-    // One read for all, which the cache shares.
-    await this.vault.find(this.context.caller.subject, isFresh);
+    const reading = this.#all(isFresh);
+    const all = reading instanceof Promise ? await reading : reading;
     for (const service of this.#services) {
-      const found = await this.#find(service);
+      const found = this.#pick(service, all);
       const isThere = found?.value.refusedAt === undefined && found &&
-        await (isForWork
-          ? this.keys.isGood(service, found)
-          : this.keys.isThere(service, found));
+        (this.keys.opened(service, found) !== undefined ||
+          await (isForWork
+            ? this.keys.isGood(service, found)
+            : this.keys.isThere(service, found)));
       const begun = this.#begun.get(service.name);
       if (isThere) there.push(found);
       else missing.set(service, { record: found?.value, begun });
@@ -219,19 +224,19 @@ export class AccountLookup {
       : missing;
   }
 
-  async #find(
-    service: ConnectableService,
-  ): Promise<Found<AccountRecord> | undefined> {
-    const found = this.#choose(await this.#ownAt(service), service);
-    this.#labels.set(service, found?.value.label);
-    return found;
+  /** Reads the person's accounts: at once, if that was done just now. */
+  #all(isFresh?: boolean) {
+    return this.vault.find(this.context.caller.subject, isFresh);
   }
 
-  /** Finds the person's accounts at a service, the newest first. */
-  async #ownAt(service: ConnectableService): Promise<Found<AccountRecord>[]> {
-    const all = await this.vault.find(this.context.caller.subject);
-    return ofService(all, service)
-      .sort((a, b) => b.value.createdAt - a.value.createdAt);
+  /** Chooses the account at a service among all of the person's. */
+  #pick(
+    service: ConnectableService,
+    all: readonly Found<AccountRecord>[],
+  ): Found<AccountRecord> | undefined {
+    const found = this.#choose(ownAt(service, all), service);
+    this.#labels.set(service, found?.value.label);
+    return found;
   }
 
   /** Stays with an account, also if another is connected meanwhile. */
@@ -267,5 +272,35 @@ export class AccountLookup {
     }
     const { work } = CallContext.askingOf(this.context);
     throw new ToolError(choiceOf(work.pageQuestions!.pages, service, names));
+  }
+}
+
+/** Picks the accounts at a service, the newest first. */
+function ownAt(
+  service: ConnectableService,
+  all: readonly Found<AccountRecord>[],
+): Found<AccountRecord>[] {
+  const own = ofService(all, service);
+  return own.length < 2
+    ? own
+    : own.sort((a, b) => b.value.createdAt - a.value.createdAt);
+}
+
+/** An account as a tool has it. Its `fetch` is made when it is first used. */
+class CallAccount implements Account {
+  #fetch?: Account["fetch"];
+
+  constructor(
+    private readonly labelNow: () => string | undefined,
+    private readonly makeFetch: () => Account["fetch"],
+    readonly reveal: Account["reveal"],
+  ) {}
+
+  get label(): string | undefined {
+    return this.labelNow();
+  }
+
+  get fetch(): Account["fetch"] {
+    return this.#fetch ??= this.makeFetch();
   }
 }

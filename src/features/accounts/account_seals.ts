@@ -29,7 +29,8 @@ function applicationContext(application = ""): string {
 
 export function accountSeals(sealing: Sealing) {
   /** The keys of records that are in memory, for as long as these are. */
-  const opened = new WeakMap<object, Promise<string | undefined>>();
+  const opening = new WeakMap<object, Promise<string | undefined>>();
+  const opened = new WeakMap<object, string>();
 
   async function sealAnew(
     found: PlacedAccount,
@@ -59,13 +60,17 @@ export function accountSeals(sealing: Sealing) {
    * @throws {StorageError} when that cannot be known now
    */
   function open(found: PlacedAccount): Promise<string | undefined> {
-    let key = opened.get(found);
+    let key = opening.get(found);
     if (!key) {
       const { value } = found;
       key = unseal(value, contextOf(value, found.key))
-        .then((text) => text?.slice(text.indexOf("\n") + 1));
-      opened.set(found, key);
-      key.catch(() => opened.delete(found));
+        .then((text) => {
+          const key = text?.slice(text.indexOf("\n") + 1);
+          if (key !== undefined) opened.set(found, key);
+          return key;
+        });
+      opening.set(found, key);
+      key.catch(() => opening.delete(found));
     }
     return key;
   }
@@ -73,6 +78,9 @@ export function accountSeals(sealing: Sealing) {
   return {
     open,
     sealAnew,
+
+    /** Gives the key of a record that was opened before. */
+    opened: (found: PlacedAccount): string | undefined => opened.get(found),
 
     /**
      * Opens tokens whose account is gone, and what it was known by; undefined if

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { MaybePromise } from "../../authoring/service.ts";
 import type { Sealing } from "../../core/crypto/sealing.ts";
 import { HttpError } from "../../core/errors.ts";
 import {
@@ -49,7 +50,7 @@ export function accountVault(
   },
 ) {
   const store = accountStore(database);
-  const { open, sealAnew, checkSeals } = accountSeals(sealing);
+  const { open, opened, sealAnew, checkSeals } = accountSeals(sealing);
   const known = recent(store.read);
   const queue = revocationQueue(database);
   /** The last note of a refusal that was begun. */
@@ -105,18 +106,20 @@ export function accountVault(
       return sealing.keyId;
     },
     open,
+    opened,
     reseal,
     /** Begins to read the accounts of a person, which a call will need. */
     readAhead: known.readAhead,
     checkSeals,
 
-    /** Finds the accounts of a person, at most a second stale. */
-    async find(
+    /** Finds the accounts of a person, at most a second stale: often at once. */
+    find(
       subject: string,
       isFresh = false,
-    ): Promise<readonly Found<AccountRecord>[]> {
+    ): MaybePromise<readonly Found<AccountRecord>[]> {
       if (isFresh) known.forget(subject);
-      return await known.find(subject) ?? [];
+      // A list is read, if an empty one.
+      return known.find(subject) as MaybePromise<Found<AccountRecord>[]>;
     },
 
     /**

@@ -43,8 +43,7 @@ export class UpstreamAccounts {
   ) {}
 
   /**
-   * Finds the accounts of a call, and gets a token of each; undefined if it needs
-   * none.
+   * Finds the accounts of a call, and gets a token of each.
    *
    * @throws {ToolError} when the caller cannot have one, or the provider refuses
    * @throws {ChallengeError} when the sign-in is over
@@ -53,9 +52,8 @@ export class UpstreamAccounts {
     context: Context,
     needs: AccountNeeds,
     { log, providers }: Parts,
-  ): Promise<UpstreamAccounts | undefined> {
+  ): Promise<UpstreamAccounts> {
     const services = Object.values(needs).filter((it) => !isConnectable(it));
-    if (services.length === 0) return undefined;
     const { authenticated } = CallContext.askingOf(context).work;
     const exchange = authenticated?.exchange;
     for (const service of services) {

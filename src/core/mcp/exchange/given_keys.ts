@@ -43,6 +43,8 @@ const MAX_PROBE_CHARACTERS = 32;
 /** A form of a key. */
 interface Form {
   pattern: string;
+  /** Its beginning: a text without that does not have the form. */
+  probe: string;
   /** True if its letters at both ends may have bits of the key, too. */
   isBase64: boolean;
 }
@@ -68,7 +70,11 @@ function formsOf(key: string): Forms {
   const forms = (patterns: string[], isBase64: boolean) =>
     [...new Set(patterns)]
       .filter(({ length }) => length >= MIN_CHARACTERS)
-      .map((pattern): Form => ({ pattern, isBase64 }));
+      .map((pattern): Form => ({
+        pattern,
+        probe: pattern.slice(0, MAX_PROBE_CHARACTERS),
+        isBase64,
+      }));
   const read = readText(key).text;
   const all: Forms = {
     asItIs: forms([key], false),
@@ -236,8 +242,8 @@ function placesIn(all: string, keys: FormsOfKeys): [number, number][] {
   const isPlain = !/[\\\r\n%&]/.test(all);
   const read = isPlain ? asItIs : readText(all);
   const find = (forms: readonly Form[], { text, place }: ReadText) => {
-    for (const { pattern, isBase64 } of forms) {
-      if (!text.includes(pattern.slice(0, MAX_PROBE_CHARACTERS))) continue;
+    for (const { pattern, probe, isBase64 } of forms) {
+      if (!text.includes(probe)) continue;
       for (const start of occurrences(text, pattern)) {
         let first = start;
         let last = start + pattern.length - 1;
