@@ -30,33 +30,42 @@ import {
   SEALING,
   SERVER_OPTIONS,
 } from "../src/core/server/server_options.ts";
-import { printTable, wrap } from "../packages/create/settings.ts";
+import { wrap } from "../packages/create/settings.ts";
 import { CRASH_POINT } from "../packages/testing/test_cluster.ts";
 import { TEST_CALLER } from "../packages/testing/test_gate.ts";
 import { REQUEST_OPTIONS } from "../packages/testing/test_request.ts";
 import { TEST_SERVER_OPTIONS } from "../packages/testing/test_server.ts";
 
+/** The options of every definition, and of every service with accounts. */
+const DESCRIBED = shared(TOOL, RESOURCE, PROMPT);
+const ACCOUNT = shared(OAUTH_ACCOUNT, PERSONAL_KEY);
+
 /** The tables by their titles, and the types whose comments explain them. */
 const TABLES: Readonly<Record<string, [OptionTable, ...types: string[]]>> = {
-  "`tool()`": [TOOL, "ToolDefinition", "Described"],
+  "`tool()`, `resource()` and `prompt()`": [
+    DESCRIBED,
+    "Described",
+    "ToolDefinition",
+  ],
+  "`tool()`": [without(TOOL, DESCRIBED), "ToolDefinition"],
   "`limit` of a tool": [TOOL_LIMIT, "ToolLimit"],
   "`annotations` of a tool": [TOOL_ANNOTATIONS],
   "`task` of a tool": [DURABLE, "DurableTask"],
   "`view` of a tool": [TOOL_VIEW, "ToolView"],
   "`samples` of a tool": [VIEW_SAMPLE, "ViewSample"],
-  "`resource()`": [RESOURCE, "ResourceDefinition", "Described"],
+  "`resource()`": [without(RESOURCE, DESCRIBED), "ResourceDefinition"],
   "`annotations` of a resource": [ANNOTATIONS],
-  "`prompt()`": [PROMPT, "PromptDefinition", "Described"],
+  "`prompt()`": [without(PROMPT, DESCRIBED), "PromptDefinition"],
   "`skill()`": [SKILL, "SkillDefinition"],
   "`service()`": [SERVICE, "ServiceDefinition"],
-  "`account()`": [OAUTH_ACCOUNT, "OAuthAccountOptions", "PersonalKeyOptions"],
-  '`account()` with `from: "upstream"`': [
-    UPSTREAM_ACCOUNT,
+  "`account()` and `personalKey()`": [ACCOUNT, "PersonalKeyOptions"],
+  "`account()`": [without(OAUTH_ACCOUNT, ACCOUNT), "OAuthAccountOptions"],
+  '`account()` with `from: "upstream"`, besides `api` and `title`': [
+    without(UPSTREAM_ACCOUNT, ACCOUNT),
     "UpstreamAccountOptions",
-    "PersonalKeyOptions",
   ],
-  "`personalKey()`": [PERSONAL_KEY, "PersonalKeyOptions"],
-  "`ask()` of a context": [QUESTION, "Question"],
+  "`personalKey()`": [without(PERSONAL_KEY, ACCOUNT), "PersonalKeyOptions"],
+  "`ask()` of a context": [QUESTION],
   "`sample()` of a context": [SAMPLE],
   "`step()` of a context": [STEP, "StepOptions"],
   "`wait()` of a context": [WAIT, "WaitOptions"],
@@ -78,10 +87,20 @@ const TABLES: Readonly<Record<string, [OptionTable, ...types: string[]]>> = {
 };
 
 function without(table: OptionTable, known: OptionTable): OptionTable {
-  const own = Object.entries(table).filter(([name]) =>
-    !Object.hasOwn(known, name)
-  );
-  return Object.fromEntries(own);
+  return pick(table, (name) => !Object.hasOwn(known, name));
+}
+
+/** Returns the options that all tables have. */
+function shared(table: OptionTable, ...others: OptionTable[]): OptionTable {
+  return pick(table, (name) => others.every((it) => Object.hasOwn(it, name)));
+}
+
+function pick(
+  table: OptionTable,
+  isPicked: (name: string) => boolean,
+): OptionTable {
+  const entries = Object.entries(table).filter(([name]) => isPicked(name));
+  return Object.fromEntries(entries);
 }
 
 interface Commented {
@@ -129,7 +148,9 @@ async function readWords(): Promise<ReadonlyMap<string, string>> {
 function inline(comment: string): string {
   return comment.replaceAll(/\s*\n\s*(?=[-@])[\s\S]*/g, "")
     .replaceAll(/\{@linkcode (?:import\([^)]*\)\.)?([\w.]+)\}/g, "`$1`")
-    .replaceAll(/\s+/g, " ").replaceAll("|", "\\|").replace(/\.$/, "");
+    .replaceAll(/\s+/g, " ").replace(/\.$/, "")
+    // A line does not end within code.
+    .replaceAll(/`[^`]*`/g, (code) => code.replaceAll(" ", "\u00a0"));
 }
 
 /** Prints the page. */
@@ -139,25 +160,33 @@ export async function optionsPage(): Promise<string> {
     const rows = Object.entries(table).map(([name, { wants, isRequired }]) => {
       const comment = types.map((type) => words.get(`${type}.${name}`))
         .find((it) => it !== undefined) ?? "";
-      const must = wants.replaceAll("|", "\\|");
-      return [
-        `\`${name}\``,
-        isRequired ? `required: ${must}` : must,
-        inline(comment),
-      ];
+      // Examples and the members of objects are told once.
+      const must = wants.replace(/, such as z\.object.*/, "")
+        .replace(/an object of \w+(, \w+)+/, "an object");
+      const value = isRequired ? `**${must}**` : must;
+      return { name: `\`${name}\``, value, meaning: inline(comment) };
     });
-    const cells = [["Option", "Must be", "Meaning"], ...rows];
-    return `## ${title}\n\n${printTable(cells)}`;
+    const isPlain = rows.every(({ meaning }) => meaning === "");
+    const printed = isPlain
+      ? wrap(rows.map(({ name, value }) => `${name}: ${value}`).join("; "))
+      : rows.map(({ name, value, meaning }) =>
+        wrap(
+          `${name}: ${meaning === "" ? value : `${value}. ${meaning}`}`,
+          "  ",
+        )
+          .replace(" ", "-")
+      ).join("");
+    return `## ${title}\n\n${printed}`;
   });
   return ["# Options\n", wrap(INTRODUCTION), ...tables].join("\n");
 }
 
 const INTRODUCTION =
-  "For authors: every option, as it is checked when the server starts, or " +
-  "where a call takes it. An option of another name and a value of another kind " +
-  "are faults, and all of them are told at once; one that is undefined is as " +
-  "absent. [Authoring](authoring.md) explains what they are for. This page is " +
-  "written by `deno task options`.";
+  "For authors: every option, the value that it must have (bold if required) " +
+  "and its meaning. The server checks them at its start, or where a call takes " +
+  "them: an unknown option and a wrong value are faults, reported all at once; " +
+  "undefined counts as absent. [Authoring](authoring.md) says what they are " +
+  "for. `deno\u00a0task\u00a0options` writes this page.";
 
 if (import.meta.main) {
   const path = new URL("../docs/options.md", import.meta.url);

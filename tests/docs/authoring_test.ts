@@ -13,19 +13,29 @@ const PAGES: Readonly<
   Record<string, Readonly<Record<string, readonly string[]>>>
 > = {
   "docs/options.md": {
-    "`tool()`": ["Described", "ToolDefinition"],
+    "`tool()`, `resource()` and `prompt()` + `tool()`": [
+      "Described",
+      "ToolDefinition",
+    ],
     "`limit` of a tool": ["ToolLimit"],
     "`view` of a tool": ["ToolView"],
     "`samples` of a tool": ["ViewSample"],
-    "`resource()`": ["Described", "ResourceDefinition"],
-    "`prompt()`": ["Described", "PromptDefinition"],
+    "`tool()`, `resource()` and `prompt()` + `resource()`": [
+      "Described",
+      "ResourceDefinition",
+    ],
+    "`tool()`, `resource()` and `prompt()` + `prompt()`": [
+      "Described",
+      "PromptDefinition",
+    ],
     "`skill()`": ["SkillDefinition"],
     "`service()`": ["ServiceDefinition"],
-    '`account()` + `account()` with `from: "upstream"` + `personalKey()`': [
-      "OAuthAccountOptions",
-      "UpstreamAccountOptions",
-      "PersonalKeyOptions",
-    ],
+    '`account()` and `personalKey()` + `account()` + `account()` with `from: "upstream"`, besides `api` and `title` + `personalKey()`':
+      [
+        "OAuthAccountOptions",
+        "UpstreamAccountOptions",
+        "PersonalKeyOptions",
+      ],
     "`wait()` of a context": ["WaitOptions"],
     "`result()`": ["ResultExtra"],
     "`serve()`": ["ServerOptions", "Definitions", "About"],
@@ -98,14 +108,16 @@ async function exportedMembers(): Promise<Map<string, string[]>> {
   ]));
 }
 
-/** Lists the options that the tables below a heading have a row for. */
+/** Lists the options that a table or a list below a heading has. */
 function rowsBelow(prose: string, heading: string): string[] {
   const [, rest] = prose.split(
     new RegExp(`^#+ ${RegExp.escape(heading)}$`, "m"),
   );
   assert(rest !== undefined, `there is no heading ${heading}`);
   const section = rest.split(/^#+ /m)[0];
-  return [...section.matchAll(/^\| `(\w+)` +\|/gm)].map(([, name]) => name);
+  return [...section.matchAll(/^(?:\| `(\w+)` +\||- `(\w+)`:)/gm)].map((
+    [, row, item],
+  ) => row ?? item);
 }
 
 Deno.test("rowsBelow() reads the tables below one heading", () => {
