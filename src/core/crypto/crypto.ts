@@ -36,12 +36,16 @@ export function base64url(bytes: Uint8Array): string {
     .replaceAll("=", "");
 }
 
-/** Parses base64, padded or not. @throws {DOMException} for another text */
+/** Parses base64, padded or not. @throws {Error} for another text */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
+  // Node.js 24 has no such function.
+  if (typeof Uint8Array.fromBase64 === "function") {
+    return Uint8Array.fromBase64(text);
+  }
   return Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
 }
 
-/** Parses base64url. @throws {DOMException} for another text */
+/** Parses base64url. @throws {Error} for another text */
 export function fromBase64url(text: string): Uint8Array<ArrayBuffer> {
   return fromBase64(text.replaceAll("-", "+").replaceAll("_", "/"));
 }

@@ -51,17 +51,18 @@ function rowsOf(
 export function listPerson(transaction: Transaction, grant: Grant): Grant {
   if (grant.status !== "active" || grant.kind === "client") return grant;
   const { subject, identity, createdAt, endsAt } = grant;
-  const known = { subject, identity };
-  const texts = {
-    name: personSortKey(known),
-    terms: personTerms(known),
-    // Grants of one lifetime end in the order in which they began, so none
-    // shortens the row of another. The day below is for clocks that differ and
-    // for late commits.
-    days: Math.ceil((endsAt - createdAt) / DAY_SECONDS),
-  };
-  const listedAs = fingerprint(JSON.stringify(texts)).slice(0, MARK_CHARACTERS);
+  // Grants of one lifetime end in the order in which they began, so none
+  // shortens the row of another. The day below is for clocks that differ and
+  // for late commits.
+  const days = Math.ceil((endsAt - createdAt) / DAY_SECONDS);
+  const { subject: own, login, name, email } = identity;
+  // All that the texts are made of: a refresh that changes none makes no texts.
+  const listedAs = fingerprint(
+    JSON.stringify([subject, own, login, name, email, days]),
+  ).slice(0, MARK_CHARACTERS);
   if (listedAs === grant.listedAs) return grant;
+  const known = { subject, identity };
+  const texts = { name: personSortKey(known), terms: personTerms(known), days };
   const expiresAt = endsAt + LISTED_LONGER_SECONDS;
   for (const key of rowsOf(subject, texts)) {
     transaction.set<ListedPerson>(key, { subject, expiresAt });
