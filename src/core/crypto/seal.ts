@@ -47,11 +47,12 @@ export async function unseal(
     throw new Error("Not as it was sealed, or for another context");
   }
   const [iv, text, tag] = parts.map(fromCanonical);
-  if (iv.length !== IV_BYTES) throw new Error("Not as it was sealed");
+  // Deno closes a decipher at its end alone, which a wrong length keeps away.
+  if (iv.length !== IV_BYTES || tag.length !== TAG_BYTES) {
+    throw new Error("Not as it was sealed");
+  }
   const { createDecipheriv } = await import("node:crypto");
-  const decipher = createDecipheriv(CIPHER, key, iv, {
-    authTagLength: TAG_BYTES,
-  });
+  const decipher = createDecipheriv(CIPHER, key, iv);
   decipher.setAAD(encoder.encode(header)).setAuthTag(tag);
   const opened = decipher.update(text);
   decipher.final();
