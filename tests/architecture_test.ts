@@ -453,8 +453,6 @@ const FEATURE_STORES: ReadonlySet<string> = new Set([
   "src/features/accounts/accounts.ts",
   "src/features/accounts/revocation_queue.ts",
   "src/features/ledger/ledger.ts",
-  "src/features/operators/client_uses.ts",
-  "src/features/operators/people.ts",
   "src/features/questions/wait_answer.ts",
   "src/features/questions/wait_record.ts",
   "src/features/questions/wait_room.ts",

@@ -24,7 +24,7 @@ import type { Database } from "../../src/core/kv/database.ts";
 import { grantStore } from "../../src/core/store/grants.ts";
 import { findLastStart } from "../../src/core/store/last_start.ts";
 import { ledgerStore } from "../../src/features/ledger/ledger.ts";
-import { peopleStore } from "../../src/features/operators/people.ts";
+import { peopleStore } from "../../src/core/store/people.ts";
 import { sessionStore } from "../../src/core/store/sessions.ts";
 import { taskStore } from "../../src/features/work/tasks.ts";
 import { waitStore } from "../../src/features/questions/waits.ts";

@@ -8,7 +8,7 @@ import type { Grant } from "../../src/core/oauth/grant.ts";
 import { lowerAscii } from "../../src/core/oauth/list_entry.ts";
 import { folded, personName } from "../../src/core/oauth/person.ts";
 import { visible, visibleLines } from "../../src/core/log/log_line.ts";
-import { parsePlace, printPlace } from "../../src/features/operators/people.ts";
+import { parsePlace, printPlace } from "../../src/core/store/people.ts";
 import { ClientsCommand } from "./clients_command.ts";
 import {
   Command,

@@ -14,7 +14,7 @@ import {
   parsePlace,
   type PersonGrants,
   printPlace,
-} from "./people.ts";
+} from "../../core/store/people.ts";
 import { workAhead } from "../work/wakes.ts";
 import type { Client } from "../../core/oauth/client.ts";
 import { isMachine } from "../../core/oauth/configured_client.ts";

@@ -9,7 +9,7 @@ import { clientName } from "../../core/oauth/client.ts";
 import { machineSubject } from "../../core/oauth/subject.ts";
 import { visible } from "../../core/log/log_line.ts";
 import { type Attempt, ATTEMPTS_SECONDS } from "../../core/store/attempts.ts";
-import { CLIENT_USE_SECONDS } from "./client_uses.ts";
+import { CLIENT_USE_SECONDS } from "../../core/store/client_uses.ts";
 import {
   STEP_FAILURES_SECONDS,
   type StepFailure,

@@ -9,7 +9,7 @@ import { accountSessionStore } from "../../../src/features/account_page/account_
 import { attemptStore } from "../../../src/core/store/attempts.ts";
 import { cancellationStore } from "../../../src/core/store/cancellations.ts";
 import { changeStore } from "../../../src/core/store/changes.ts";
-import { clientUseStore } from "../../../src/features/operators/client_uses.ts";
+import { clientUseStore } from "../../../src/core/store/client_uses.ts";
 import { Database } from "../../../src/core/kv/database.ts";
 import { rateStore } from "../../../src/core/store/rate.ts";
 import { replyStore } from "../../../src/core/store/replies.ts";

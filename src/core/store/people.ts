@@ -4,21 +4,17 @@
  *
  * @module
  */
-import type { Grant } from "../../core/oauth/grant.ts";
+import type { Grant } from "../oauth/grant.ts";
 import {
   isFoundBy,
   personSortKey,
   personTerms,
   searchWords,
-} from "../../core/oauth/person.ts";
-import type { Database, Found } from "../../core/kv/database.ts";
-import type { GrantStore } from "../../core/store/grants.ts";
-import {
-  peopleRange,
-  type PersonPlace,
-  personPlaceOf,
-} from "../../core/kv/keys.ts";
-import type { ListedPerson } from "../../core/store/listed_people.ts";
+} from "../oauth/person.ts";
+import type { Database, Found } from "../kv/database.ts";
+import type { GrantStore } from "./grants.ts";
+import { peopleRange, type PersonPlace, personPlaceOf } from "../kv/keys.ts";
+import type { ListedPerson } from "./listed_people.ts";
 
 /** The places that one page reads: at a time, and in all. */
 const PLACES_PER_READ = 200;

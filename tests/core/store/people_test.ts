@@ -3,7 +3,7 @@ import type { Grant } from "../../../src/core/oauth/grant.ts";
 import { openPersonalGrant } from "../../../src/core/oauth/new_grant.ts";
 import { Database } from "../../../src/core/kv/database.ts";
 import { grantStore, setGrant } from "../../../src/core/store/grants.ts";
-import { peopleStore } from "../../../src/features/operators/people.ts";
+import { peopleStore } from "../../../src/core/store/people.ts";
 import { test } from "../../kit/databases.ts";
 import { ISSUER } from "../../kit/records.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { clientUseStore } from "../../../src/features/operators/client_uses.ts";
+import { clientUseStore } from "../../../src/core/store/client_uses.ts";
 import { Database } from "../../../src/core/kv/database.ts";
 import { test } from "../../kit/databases.ts";
 

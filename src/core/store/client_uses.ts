@@ -4,9 +4,9 @@
  *
  * @module
  */
-import { GRANT_TTL_SECONDS } from "../../core/oauth/lifetimes.ts";
-import type { Database, Expiring } from "../../core/kv/database.ts";
-import { clientUseKey } from "../../core/kv/keys.ts";
+import { GRANT_TTL_SECONDS } from "../oauth/lifetimes.ts";
+import type { Database, Expiring } from "../kv/database.ts";
+import { clientUseKey } from "../kv/keys.ts";
 
 /** The time for which the last use of a client is known. */
 export const CLIENT_USE_SECONDS = GRANT_TTL_SECONDS;
