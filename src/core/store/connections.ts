@@ -19,6 +19,7 @@ import type {
 } from "../kv/database.ts";
 import { type GrantStore, setGrant } from "./grants.ts";
 import { connectionKey } from "../kv/keys.ts";
+import { inParts } from "../kv/owner_list.ts";
 
 /**
  * The lifetime of a connection's record, in seconds: longer than any grant
@@ -114,8 +115,7 @@ export function connectionStore(
       const kept = await database.list<ConnectionRecord>(
         connectionKey(subject),
       );
-      while (kept.length > 0) {
-        const some = kept.splice(-DELETIONS_PER_COMMIT);
+      for (const some of inParts(kept, DELETIONS_PER_COMMIT)) {
         await database.commit((transaction) =>
           transaction.delete(...some.map(({ key }) => key))
         );

@@ -9,18 +9,14 @@ import { shortClientId } from "../oauth/client_id.ts";
 import { isAddressEntry, isBlocked } from "../oauth/allowed_users.ts";
 import type { ListEntry } from "../oauth/list_entry.ts";
 import { closeGrant, type Grant, ledgerIdOf } from "../oauth/grant.ts";
-import {
-  type Database,
-  type Entry,
-  type Found,
-  isFound,
-} from "../kv/database.ts";
+import type { Database, Entry, Found } from "../kv/database.ts";
 import {
   grantKey,
   grantsOfSubjectKey,
   ledgerKey,
   upstreamKey,
 } from "../kv/keys.ts";
+import { OwnerList } from "../kv/owner_list.ts";
 import { listPerson, unlistPerson } from "./listed_people.ts";
 import type { Transaction, Write } from "../kv/transaction.ts";
 
@@ -47,18 +43,17 @@ export function grantStore(
   database: Database,
   blocked: readonly ListEntry[] = [],
 ) {
+  const lists = new OwnerList<Grant>(
+    database,
+    (subject) => grantsOfSubjectKey(subject),
+    (entry) => grantKey(entry.at(-1) as string),
+  );
   const blocksAddresses = blocked.some(isAddressEntry);
 
   /** Lists the grants of a subject, in whatever state, some at a time. */
   async function* entriesOf(subject: string): AsyncGenerator<Found<Grant>[]> {
-    const list = grantsOfSubjectKey(subject);
-    for await (const listed of database.listInParts(list)) {
-      const found = await database.getMany<Grant[]>(
-        listed.map(({ key }) => grantKey(key.at(-1) as string)),
-      );
-      yield found.filter(isFound).filter(({ value }) =>
-        value.subject === subject
-      );
+    for await (const found of lists.records(subject)) {
+      yield found.filter(({ value }) => value.subject === subject);
     }
   }
 

@@ -15,6 +15,7 @@ import {
   type Transaction,
 } from "../kv/database.ts";
 import { listedPersonKey, personKey, type PersonOrder } from "../kv/keys.ts";
+import { inParts } from "../kv/owner_list.ts";
 
 const DAY_SECONDS = 24 * 60 * 60;
 
@@ -96,9 +97,7 @@ export async function unlistPerson(
   if (read.length === 0 || await hasLive(subject)) return;
   for (const [entry, ...rows] of read) {
     // The index entry goes last: if this stops half-way, the rows are found by it.
-    const entries = [...rows, entry];
-    for (let start = 0; start < entries.length; start += MAX_CHECKS) {
-      const some = entries.slice(start, start + MAX_CHECKS);
+    for (const some of inParts([entry, ...rows], MAX_CHECKS)) {
       // The check keeps rows that a new grant has written meanwhile.
       await database.commit((transaction) =>
         transaction.check(...some).delete(...some.map(({ key }) => key))

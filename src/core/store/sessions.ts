@@ -1,29 +1,108 @@
 /**
  * Sessions of the 2025 revisions. Every process serves the sessions of all
- * others; one that was ended is unknown everywhere within a second.
+ * others; one that was ended is unknown everywhere within a second. Each is in
+ * the list of its person, or of a network whose callers are not told apart.
  *
  * @module
  * @see MCP 2025-11-25, Transports, Session Management
  */
-import type { LoggingLevel } from "@modelcontextprotocol/server";
+import type {
+  Implementation,
+  LoggingLevel,
+} from "@modelcontextprotocol/server";
 import { type Caller, isStranger } from "../caller.ts";
-import { randomId } from "../crypto/crypto.ts";
-import { absent, type Database, type Entry } from "../kv/database.ts";
-import { isErased, unlessErased } from "./erased.ts";
-import { sessionKey } from "../kv/keys.ts";
-import { recent } from "./recent.ts";
+import { fingerprint, randomId } from "../crypto/crypto.ts";
+import type { JsonObject } from "../json.ts";
 import {
-  listKeyOf,
-  reportEnd,
-  type Session,
-  SESSION_SECONDS,
-  sessionLists,
-  setSession,
-  UNUSED_SESSION_SECONDS,
-} from "./session_list.ts";
+  absent,
+  type Database,
+  type Entry,
+  type Expiring,
+  type Found,
+  isFound,
+} from "../kv/database.ts";
+import { listedSessionKey, sessionKey, sessionsOfKey } from "../kv/keys.ts";
+import { ENDED_PER_COMMIT, inParts, OwnerList } from "../kv/owner_list.ts";
+import type { Transaction } from "../kv/transaction.ts";
+import { LatestMap } from "../latest_map.ts";
+import type { SessionRevision } from "../protocol/revisions.ts";
+import { telemetry } from "../telemetry/current.ts";
+import { isErased, unlessErased } from "./erased.ts";
+import { recent } from "./recent.ts";
+import { forgetReplies } from "./replies.ts";
 
-export { SESSION_SECONDS, UNUSED_SESSION_SECONDS } from "./session_list.ts";
-export type { Session, SessionCounts } from "./session_list.ts";
+/** The lifetime of a session after its last use, in seconds. */
+export const SESSION_SECONDS = 30 * 24 * 60 * 60;
+
+/** The lifetime of a session until its first use: anyone may open one. */
+export const UNUSED_SESSION_SECONDS = 60 * 60;
+
+/** The record of a session. Times are epoch seconds. */
+export interface Session extends Expiring {
+  /** The `binding` of the session's caller. */
+  binding: string;
+  /** The grant that used the session last. The session ends with this grant. */
+  grantId?: string;
+  /** For callers counted by network: the list that limits their sessions. */
+  list?: string;
+  revision: SessionRevision;
+  /** Epoch milliseconds. */
+  startedMilliseconds: number;
+  clientInfo: Implementation;
+  capabilities: JsonObject;
+  logLevel?: LoggingLevel;
+}
+
+/** The entry of a session in its list. */
+interface SessionEntry extends Expiring {
+  grantId?: string;
+}
+
+function listKeyOf(
+  id: string,
+  { list, binding }: Pick<Session, "list" | "binding">,
+): Deno.KvKey {
+  return sessionsOfKey(list ?? binding, fingerprint(id));
+}
+
+/** Adds a session and its list entry to a commit. */
+function setSession(
+  transaction: Transaction,
+  id: string,
+  session: Session,
+): Transaction {
+  const { expiresAt, grantId } = session;
+  return transaction
+    .set(sessionKey(id), session)
+    .set<SessionEntry>(listKeyOf(id, session), { grantId, expiresAt });
+}
+
+/** The age below which an unused session stays although there are too many. */
+const NEW_SECONDS = 60;
+/** The sessions of a person that are read at a time, and counted in all. */
+const LISTED_PER_READ = 500;
+const MAX_SESSIONS_COUNTED = 2000;
+
+/** The open sessions of a person. */
+export interface SessionCounts {
+  /**
+   * The number of sessions, by the ID of the grant that used them last. Under
+   * undefined: those of a caller without grants.
+   */
+  of: ReadonlyMap<string | undefined, number>;
+  /** True if there are more sessions than were counted. */
+  hasMore: boolean;
+}
+
+/** Reports to telemetry the end of a session, by its client or permission. */
+function reportEnd(
+  { revision, startedMilliseconds }: Session,
+  outcome: "ok" | "stopped",
+  time: number,
+): void {
+  const milliseconds = Math.max(0, time - startedMilliseconds);
+  telemetry?.reportSession({ revision, outcome, milliseconds });
+}
 
 /** The time after an extension until a use extends a session again. */
 const SLIDE_SECONDS = 24 * 60 * 60;
@@ -34,8 +113,8 @@ const SLIDE_SECONDS = 24 * 60 * 60;
  */
 const MAX_SESSIONS = 1000;
 const MAX_SESSIONS_OF_NETWORK = 10_000;
-/** The sessions that a process opens between two counts of a list. */
-const UNCOUNTED_SESSIONS = 200;
+/** A process counts a list after so many openings in parts of its bound. */
+const COUNTED_AFTER = 0.1;
 
 export type SessionStore = ReturnType<typeof sessionStore>;
 
@@ -44,12 +123,17 @@ export function sessionStore(
   {
     most = MAX_SESSIONS,
     mostOfNetwork = MAX_SESSIONS_OF_NETWORK,
-    uncounted = UNCOUNTED_SESSIONS,
+    countedAfter = COUNTED_AFTER,
   } = {},
 ) {
   const sessions = recent(read);
-  const { closeOldest, ...lists } = sessionLists(database);
-  let opened = 0;
+  const lists = new OwnerList<Session, SessionEntry>(
+    database,
+    sessionsOfKey,
+    listedSessionKey,
+  );
+  /** The openings of this process since it counted a list. */
+  const opened = new LatestMap<number>();
 
   async function read(id: string): Promise<Session | undefined> {
     const found = await database.find<Session>(sessionKey(id));
@@ -64,9 +148,65 @@ export function sessionStore(
     return found.value;
   }
 
-  return {
-    ...lists,
+  /** Deletes the open questions of sessions, and their answers. */
+  async function forgetQuestions(
+    entries: readonly Found<SessionEntry>[],
+  ): Promise<void> {
+    await Promise.all(
+      entries.map(({ key }) => forgetReplies(database, listedSessionKey(key))),
+    );
+  }
 
+  /** Counts the openings of a list, and now and then its sessions. */
+  function countOpening(list: string, bound: number): void {
+    const openings = (opened.get(list) ?? 0) + 1;
+    const isDue = openings > bound * countedAfter;
+    opened.set(list, isDue ? 0 : openings);
+    if (isDue) database.background(() => closeOldest(list, bound));
+  }
+
+  /** Ends the sessions of a list beyond its bound, the least used first. */
+  async function closeOldest(list: string, bound: number): Promise<void> {
+    const entries = await lists.entries(list);
+    entries.sort((a, b) => b.value.expiresAt - a.value.expiresAt);
+    // An unused session ends before a used one, but one that was opened a
+    // moment ago is about to be used.
+    const end = database.now() + UNUSED_SESSION_SECONDS;
+    await closeEntries(
+      entries.slice(bound).filter(({ value: { expiresAt } }) =>
+        expiresAt > end || expiresAt <= end - NEW_SECONDS
+      ),
+    );
+  }
+
+  function closeEntries(entries: readonly Found<SessionEntry>[]) {
+    return lists.end(entries, async (some) => {
+      const { write, report } = await closing(some);
+      await database.commit(write);
+      report();
+    });
+  }
+
+  /** Prepares the end of the sessions that these list entries name. */
+  async function closing(entries: readonly Pick<Entry<unknown>, "key">[]) {
+    const ended = telemetry
+      ? await database.getMany<Session[]>(
+        entries.map(({ key }) => listedSessionKey(key)),
+      )
+      : [];
+    return {
+      /** Ends the sessions, as part of a commit. */
+      write: (it: Transaction): void => lists.write(it, entries),
+      /** Reports the sessions to telemetry, once they have ended. */
+      report(): void {
+        for (const { value } of ended.filter(isFound)) {
+          reportEnd(value, "stopped", database.clock());
+        }
+      },
+    };
+  }
+
+  return {
     /**
      * Stores a new session and returns its id: 43 visible characters,
      * unguessable. It lives for an hour until its first use.
@@ -82,12 +222,8 @@ export function sessionStore(
           expiresAt: database.now() + UNUSED_SESSION_SECONDS,
         }).check(absent(sessionKey(id)))
       );
-      if (++opened > uncounted) {
-        opened = 0;
-        const { list, binding } = session;
-        const bound = list === undefined ? most : mostOfNetwork;
-        database.background(() => closeOldest(list ?? binding, bound));
-      }
+      const { list, binding } = session;
+      countOpening(list ?? binding, list ? mostOfNetwork : most);
       return id;
     },
 
@@ -159,6 +295,53 @@ export function sessionStore(
       );
       if (ended) reportEnd(ended, "ok", database.clock());
       return ended !== undefined;
+    },
+
+    /**
+     * Prepares the end of every session that one of these grants used last:
+     * returns the writes for a commit of the caller's. Sessions that do not fit
+     * into it are ended at once.
+     */
+    async closeAllOf(
+      binding: string,
+      grantIds: ReadonlySet<string | undefined>,
+    ) {
+      const entries = await lists.entries(
+        binding,
+        ({ value }) => grantIds.has(value.grantId),
+      );
+      database.background(() => forgetQuestions(entries));
+      const [last = [], ...others] = inParts(entries, ENDED_PER_COMMIT);
+      await closeEntries(others.flat());
+      return await closing(last);
+    },
+
+    /** Deletes every session of a person, of any grant, with its questions. */
+    async forgetAllOf(binding: string): Promise<void> {
+      const entries = await lists.entries(binding);
+      await forgetQuestions(entries);
+      await closeEntries(entries);
+    },
+
+    /**
+     * Counts the live sessions of a person for each grant.
+     *
+     * @param most how many are counted
+     */
+    async countsOf(
+      binding: string,
+      most = MAX_SESSIONS_COUNTED,
+    ): Promise<SessionCounts> {
+      const of = new Map<string | undefined, number>();
+      let count = 0;
+      const perRead = Math.min(most + 1, LISTED_PER_READ);
+      for await (const some of lists.inParts(binding, perRead)) {
+        for (const { value: { grantId } } of some) {
+          if (++count > most) return { of, hasMore: true };
+          of.set(grantId, (of.get(grantId) ?? 0) + 1);
+        }
+      }
+      return { of, hasMore: false };
     },
   };
 }

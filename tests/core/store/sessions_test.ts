@@ -279,7 +279,7 @@ for (
 test.onDatabases("save() ends the sessions that a person used least when there are too many", async ({ kv }) => {
   using time = new FakeTime();
   const database = new Database(kv);
-  const sessions = sessionStore(database, { most: 6, uncounted: 3 });
+  const sessions = sessionStore(database, { most: 6, countedAfter: 0.5 });
   const save = async () => {
     const id = await sessions.save(SESSION);
     // Sessions that make room for it end before its first use.
@@ -310,7 +310,7 @@ test.onDatabases("save() ends the sessions of one network's strangers, and of no
   const sessions = sessionStore(database, {
     most: 1,
     mostOfNetwork: 2,
-    uncounted: 4,
+    countedAfter: 1.5,
   });
   const stranger = { ...SESSION, binding: STRANGER.binding };
   const quiet = await sessions.save({ ...stranger, list: "network 1" });

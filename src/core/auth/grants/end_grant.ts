@@ -7,6 +7,7 @@
 import { bindingOf, type Grant } from "../../oauth/grant.ts";
 import { jwtBindingOf } from "../../oauth/subject.ts";
 import type { Database, Entry } from "../../kv/database.ts";
+import { inParts } from "../../kv/owner_list.ts";
 import type { GrantStore } from "../../store/grants.ts";
 import type { SessionStore } from "../../store/sessions.ts";
 
@@ -58,11 +59,9 @@ export function grantsEnd(
       extraWrites: endSessions.write,
     });
     endSessions.report();
-    while (rest.length > 0) {
+    for (const some of inParts(rest, CLOSED_AT_ONCE)) {
       await Promise.all(
-        rest.splice(-CLOSED_AT_ONCE).map(({ grant, read }) =>
-          grants.close(grant.id, { read })
-        ),
+        some.map(({ grant, read }) => grants.close(grant.id, { read })),
       );
     }
     endTasks();

@@ -18,7 +18,7 @@ import { LISTED_LONGER_SECONDS } from "../../store/listed_people.ts";
 import { DURABLE_SECONDS } from "../../../features/work/run_record.ts";
 import { printDuration } from "../../pages/times.tsx";
 import { REVOCATION_SECONDS } from "../../store/revocations.ts";
-import { SESSION_SECONDS } from "../../store/session_list.ts";
+import { SESSION_SECONDS } from "../../store/sessions.ts";
 import { TASK_SECONDS } from "../../../features/work/task_record.ts";
 import { WAIT_SECONDS } from "../../../features/questions/waits.ts";
 

@@ -1,0 +1,83 @@
+/**
+ * Records that belong to someone: each has an entry in the list of its owner,
+ * written in the same commit, by which all of an owner's are found and ended.
+ *
+ * @module
+ */
+import {
+  type Database,
+  type Expiring,
+  type Found,
+  isFound,
+  type Transaction,
+} from "./database.ts";
+import type { KvKey } from "./kv.ts";
+
+/** The records that one commit ends: each takes 2 of its 1,000 mutations. */
+export const ENDED_PER_COMMIT = 200;
+
+/**
+ * Splits items into parts of at most `size`, the last ones first: what is
+ * interrupted has left the beginning of a list, by which it is done again.
+ */
+export function inParts<T>(items: readonly T[], size: number): T[][] {
+  const parts = [];
+  for (let end = items.length; end > 0; end -= size) {
+    parts.push(items.slice(Math.max(0, end - size), end));
+  }
+  return parts;
+}
+
+/** The lists of one kind of record; `L` is the value of an entry. */
+export class OwnerList<T, L = Expiring> {
+  /**
+   * @param listKey makes the key of a list from its owner
+   * @param recordKey makes the key of a record from that of its entry
+   */
+  constructor(
+    private readonly database: Database,
+    private readonly listKey: (owner: string) => KvKey,
+    private readonly recordKey: (entry: KvKey) => KvKey,
+  ) {}
+
+  /** Yields the entries of a list, some at a time. */
+  inParts(owner: string, perRead?: number): AsyncGenerator<Found<L>[]> {
+    return this.database.listInParts<L>(this.listKey(owner), perRead);
+  }
+
+  /** Lists the entries that are wanted. */
+  async entries(
+    owner: string,
+    isWanted: (entry: Found<L>) => boolean = () => true,
+  ): Promise<Found<L>[]> {
+    const parts = await Array.fromAsync(this.inParts(owner));
+    return parts.flat().filter(isWanted);
+  }
+
+  /** Yields the live records of wanted entries, some at a time. */
+  async *records(
+    owner: string,
+    isWanted: (entry: Found<L>) => boolean = () => true,
+  ): AsyncGenerator<Found<T>[]> {
+    for await (const part of this.inParts(owner)) {
+      const keys = part.filter(isWanted).map(({ key }) => this.recordKey(key));
+      yield (await this.database.getMany<T[]>(keys)).filter(isFound);
+    }
+  }
+
+  /** Adds the end of records to a commit, by their entries. */
+  write(transaction: Transaction, entries: readonly { key: KvKey }[]): void {
+    for (const { key } of entries) {
+      transaction.delete(key).expire(this.recordKey(key));
+    }
+  }
+
+  /** Ends records by their entries, in as many commits as that takes. */
+  async end(
+    entries: readonly { key: KvKey }[],
+    commit = async (some: readonly { key: KvKey }[]): Promise<unknown> =>
+      await this.database.commit((it) => this.write(it, some)),
+  ): Promise<void> {
+    await Promise.all(inParts(entries, ENDED_PER_COMMIT).map(commit));
+  }
+}
