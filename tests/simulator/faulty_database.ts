@@ -40,7 +40,7 @@ export class FaultyDatabase {
     private readonly random: Random,
     private readonly onFault: OnFault,
     /** Called as a process begins an operation. */
-    private readonly onOperation: (owner: Owner) => void,
+    private readonly onOperation: (owner: Owner, label: string) => void,
     /** Called when a process has taken a run whose lease is younger than it may be. */
     private readonly onEarly: (words: string) => void,
     private readonly isRemote: boolean,
@@ -102,6 +102,11 @@ export class FaultyDatabase {
     return operation;
   }
 
+  /** Names the process that has the lease of a task, if one has. */
+  holderOf(taskId: string): string | undefined {
+    return this.#leases.get(taskId)?.name;
+  }
+
   /** Checks that a run is taken only once its lease has been seen long enough. */
   #watchLease(
     { name }: Owner,
@@ -138,7 +143,7 @@ export class FaultyDatabase {
   ): Promise<T> {
     const { scheduler, faults, random } = this;
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    this.onOperation(owner);
+    this.onOperation(owner, label);
     const fault = OPERATION_FAULTS.find((fault) =>
       faults.strikes(fault) &&
       (isCommit || fault !== "repeated" && fault !== "delayed")

@@ -32,6 +32,8 @@ interface Happening {
   order: number;
   label: string;
   owner?: Owner;
+  /** True if it was put off because its process is stopped. */
+  isHeld?: boolean;
   act(): void;
 }
 
@@ -109,6 +111,17 @@ export class Scheduler implements Disposable {
     happening.act = () => {};
   }
 
+  /** Lets a stopped process go on now. */
+  resume(owner: Owner): void {
+    owner.stoppedUntil = this.milliseconds;
+    for (const happening of this.#queue) {
+      if (happening.isHeld && happening.owner === owner) {
+        happening.at = this.milliseconds;
+      }
+    }
+    this.#queue.sort((one, other) => isBefore(one, other) ? -1 : 1);
+  }
+
   /** Waits, as the world or as a process. */
   sleep(milliseconds: number, label = "pause"): Promise<void> {
     return new Promise((resolve) => this.plan(milliseconds, label, resolve));
@@ -125,7 +138,7 @@ export class Scheduler implements Disposable {
       }
       const { owner } = next;
       if (owner && owner.stoppedUntil > next.at) {
-        this.#push({ ...next, at: owner.stoppedUntil });
+        this.#push({ ...next, at: owner.stoppedUntil, isHeld: true });
         continue;
       }
       this.#waiting.delete(next.id);

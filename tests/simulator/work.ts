@@ -156,6 +156,7 @@ export class Orders {
     switch (part) {
       case "repeated":
         return await step(id, async ({ once }) => {
+          this.#begin(work, n);
           await world.sleep(random.next());
           if (random.chance(0.1) && !world.faults.isOver) {
             throw new Error("the shop is closed");
@@ -164,11 +165,13 @@ export class Orders {
         }, { retries: 20 });
       case "once":
         return await step(id, async ({ once }) => {
+          this.#begin(work, n);
           await world.sleep(random.next());
           return this.#effect(work, n, once);
         });
       case "plain":
         return await step(id, async () => {
+          this.#begin(work, n);
           const { process, seconds: at } = world;
           work.known[n].begun = { process, at };
           await world.sleep(random.next());
@@ -230,6 +233,14 @@ export class Orders {
 
   /** Called with the token of a webhook, maybe several times. */
   onWebhook: (work: Work, n: number, token: string) => void = () => {};
+
+  /** Checks that a step begins in the process that has the work. */
+  #begin({ id }: Work, n: number): void {
+    const { world, world: { process: { name } } } = this;
+    const holder = world.database.holderOf(id) ?? name;
+    if (holder === name) return;
+    world.breaks(`${name} begins step ${n} of ${id}, which ${holder} has`);
+  }
 
   /** Notes that a step has had its effect. */
   #effect(work: Work, n: number, once?: string): string {

@@ -86,7 +86,7 @@ export class World implements Disposable {
       this.faults,
       new Random(seed, "database"),
       (owner) => this.#trouble(owner),
-      (owner) => this.#strike(owner as ServerProcess),
+      (owner, label) => this.#strike(owner as ServerProcess, label),
       (words) => this.breaks(words),
       random.chance(0.5),
     );
@@ -275,7 +275,10 @@ export class World implements Disposable {
   }
 
   /** Lets a fault of the whole happen as a process begins an operation. */
-  #strike(process: ServerProcess): void {
+  #strike(process: ServerProcess, label: string): void {
+    if (/task-run.*task-lease|task-lease.*task-run/.test(label)) {
+      this.#resumeOther(process);
+    }
     for (const event of EVENTS) {
       if (!this.faults.strikes(event, AT_OPERATION)) continue;
       // The world plans the rest: the process may die.
@@ -283,6 +286,18 @@ export class World implements Disposable {
         undefined,
         () => this.#happen(event, this.faults.of(event), process),
       );
+    }
+  }
+
+  /** Lets another process go on at the moment at which its work is taken. */
+  #resumeOther(process: ServerProcess): void {
+    const { scheduler, faults } = this;
+    const stopped = this.processes.find((other) =>
+      other !== process && !other.isDead &&
+      other.stoppedUntil > scheduler.milliseconds
+    );
+    if (stopped && !faults.isOver && faults.of("stop").chance(0.3)) {
+      scheduler.resume(stopped);
     }
   }
 

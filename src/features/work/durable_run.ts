@@ -57,10 +57,21 @@ export function durableRun(parts: RunParts) {
         persist(isAllowed, { signal })
       );
       if (!isStillAllowed) await interrupt(new Expelled());
-      // A process that stood still may have lost its claim without a word.
-      const isRenewed = isSure(claim) ||
-        await parking.activity(() => persist(renew, { signal }));
-      if (!isRenewed) await interrupt(new Parked());
+      await this.holdOn();
+    },
+
+    /**
+     * Returns if this process surely has the claim: one that stood still may
+     * have lost it without a word. Otherwise interrupts the run.
+     */
+    async holdOn(): Promise<void> {
+      // It may stand still again before it is told that the claim is renewed.
+      while (!isSure(claim)) {
+        const isRenewed = await parking.activity(() =>
+          persist(renew, { signal })
+        );
+        if (!isRenewed) await interrupt(new Parked());
+      }
     },
 
     /** Stores a step. Tries again as long as the database is away. */

@@ -57,6 +57,7 @@ export class StepExecutor {
       // one that may be what kills its process again and again.
       if (!isRepeatable || claim.run.deaths > 0 && !this.#hasKept) {
         await journal.save(entry, { ...attempt, state: "begun" });
+        await journal.run.holdOn();
       }
       let value: T;
       try {

@@ -45,9 +45,12 @@ export async function takeOver(
   const resumed = await persist(async () => {
     // Read after the claim: until then the process before could store steps.
     const steps = await parts.steps.list(taskId);
+    // Whoever took the work meanwhile may have ended it, and results go then.
+    if (!await runs.isHeld(claim)) return undefined;
     const beginning = await runs.beginningOf(claim);
     return { steps, ...await resume(claim, beginning) };
   }, { signal, forMilliseconds: CLAIM_MILLISECONDS });
+  if (!resumed) return undefined;
   const { steps, work, lacks, origin, isAllowed, isConfigured } = resumed;
   const { version } = work ?? { version: 1 };
   const durable = { claim, steps, version };

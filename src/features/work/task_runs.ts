@@ -170,6 +170,12 @@ export function taskRunStore(
         : { claim: claimOf(taskId, record, version, renewal) };
     },
 
+    /** True if this process still has its claim, which it may have lost. */
+    async isHeld({ term }: Claim): Promise<boolean> {
+      const { versionstamp } = await database.get(term.key);
+      return versionstamp === term.versionstamp;
+    },
+
     /** Renews the lease of a run. Returns false if the claim is lost. */
     async renew(claim: Claim): Promise<boolean> {
       const { taskId, term, run: { address }, expiresAt } = claim;

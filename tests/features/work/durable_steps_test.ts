@@ -14,6 +14,7 @@ import {
 import { Parked, Parking } from "../../../src/features/work/parking.ts";
 import { DivergenceError } from "../../../src/features/work/step_name.ts";
 import { AskedQuestion } from "../../../src/core/protocol/question.ts";
+import type { Claim } from "../../../src/features/work/run_record.ts";
 import type { Step } from "../../../src/features/work/steps.ts";
 import { SteadyTime } from "../../kit/fake_time.ts";
 import { HastyTimers } from "../../kit/timers.ts";
@@ -65,6 +66,7 @@ class Task {
   /** The times that the database refuses to leave a run to others. */
   refusals = 0;
   onPark = () => {};
+  onSave = () => {};
   parking: "parked" | "answered" | "lost" = "parked";
 
   /** Runs code until it ends, or is cut. */
@@ -92,25 +94,28 @@ class Task {
         return Promise.resolve(this.parking);
       },
     });
+    const claim = {
+      taskId: "t",
+      run: { deaths },
+      expiresAt: this.now + 1000 * 3600,
+      renewedMilliseconds: performance.now(),
+    } as Claim;
     const own = durableRun({
       code: () => new AuthorCode(() => {}),
       parking,
       signal,
       now,
       interrupt,
-      claim: {
-        taskId: "t",
-        run: { deaths },
-        expiresAt: this.now + 1000 * 3600,
-        renewedMilliseconds: performance.now(),
-      } as never,
+      claim,
       renew: () => {
         this.renewals++;
+        if (!this.isLost) claim.renewedMilliseconds = performance.now();
         return Promise.resolve(!this.isLost);
       },
       store: (step) => {
         if (this.isLost) return Promise.resolve(false);
         this.states.push(`${step.id} ${step.state}`);
+        this.onSave();
         this.steps.set(step.id, structuredClone(step));
         return Promise.resolve(true);
       },
@@ -450,6 +455,18 @@ Deno.test("step() renews a claim that another process could have taken, before i
     }),
     Parked,
   );
+});
+
+Deno.test("step() does nothing in a process that stood still once the step was noted", async () => {
+  using time = new SteadyTime();
+  const task = new Task();
+  task.onSave = () => {
+    task.isLost = true;
+    time.tick(10);
+  };
+  const pay = task.run((run) => run.step("pay", () => assert.fail()));
+  await assert.rejects(pay, Parked);
+  assert.deepEqual(task.states, ["step:pay begun"]);
 });
 
 Deno.test("step() drops the result of a process that has lost its turn", async () => {
