@@ -23,7 +23,7 @@ Deno.test("README.md is short, and says how to do all of it with Node only", () 
 Deno.test("docs/own_app.md names the Node that the npm package wants", async () => {
   const pages = await readPages();
   const { prose } = pages.find(({ path }) => path === "docs/own_app.md")!;
-  const [, named] = /It needs Node (\d+) or later/.exec(prose)!;
+  const [, named] = /It needs\s+Node (\d+) or later/.exec(prose)!;
   const pack = await Deno.readTextFile(new URL("scripts/pack.ts", REPOSITORY));
   assert.equal(/node: ">=(\d+)"/.exec(pack)![1], named);
 });

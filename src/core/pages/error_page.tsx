@@ -165,8 +165,8 @@ const APP_TITLES: Partial<Record<OAuthErrorCode, string>> = {
 /** The next step after mistakes of an app that no update would fix. */
 const APP_MOVES: Partial<Record<OAuthErrorCode, string>> = {
   invalid_client: ADD_AGAIN,
-  invalid_redirect_uri: "The people who run this server must list the host " +
-    "of that address in OAUTH_REDIRECT_HOSTS.",
+  invalid_redirect_uri: "The people who run this server must list the host, " +
+    "or the scheme, of that address in OAUTH_REDIRECT_HOSTS.",
 };
 
 function appWords({ code, description }: OAuthError): ErrorWords {
