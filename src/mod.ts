@@ -138,7 +138,7 @@ export type { DecidePermissions } from "./core/oauth/permissions.ts";
 export type { Person, ProviderIdentity } from "./core/oauth/person.ts";
 export {
   type Provider,
-  type RedeemedCode,
+  type ProviderSignIn,
   UpstreamError,
   type UpstreamRequest,
   type UpstreamResponse,
@@ -148,7 +148,6 @@ export type { ExchangeTarget, TokenExchange } from "./core/token_exchange.ts";
 export type { FetchDocument } from "./core/store/documents.ts";
 export type {
   Kv,
-  KvAbsence,
   KvAtomic,
   KvCheck,
   KvCommit,
@@ -156,6 +155,7 @@ export type {
   KvEntryMaybe,
   KvKey,
   KvListOptions,
+  KvMissing,
   KvSelector,
 } from "./core/kv/kv.ts";
 export {

@@ -14,7 +14,7 @@ import { personData } from "../../src/core/auth/grants/person_data.ts";
 import type { Logger } from "../../src/core/log/log.ts";
 import { reportRun } from "../../src/core/mcp/exchange/report.ts";
 import { accessTokenStore } from "../../src/core/store/access_tokens.ts";
-import { connectionStore } from "../../src/core/store/connections.ts";
+import { clientConnectionStore } from "../../src/core/store/connections.ts";
 import { keyRing } from "../../src/core/crypto/key_ring.ts";
 import { accountStore } from "../../src/features/accounts/accounts.ts";
 import { resealAll } from "../../src/features/accounts/reseal.ts";
@@ -72,7 +72,7 @@ export function openRegister(database: Database, log: Logger) {
     accountSessions,
     blocks,
     waits,
-    connections: connectionStore(database, grants),
+    connections: clientConnectionStore(database, grants),
     accessTokens: accessTokenStore(database),
     ledger: ledgerStore(database, { keepSeconds: LEDGER_SECONDS, log }),
     endGrants,

@@ -6,11 +6,11 @@
  */
 import type {
   Kv,
-  KvAbsence,
   KvAtomic,
   KvCommit,
   KvEntry,
   KvKey,
+  KvMissing,
 } from "../../src/core/kv/kv.ts";
 
 /** A key and the value that a commit sets. */
@@ -122,6 +122,6 @@ export class MortalKv {
   }
 }
 
-function absent(key: KvKey): KvAbsence {
+function absent(key: KvKey): KvMissing {
   return { key, value: null, versionstamp: null };
 }

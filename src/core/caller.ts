@@ -178,9 +178,12 @@ export interface Upstream {
 export interface Authenticated {
   /** The person or program that the request is for. */
   caller: Caller;
-  /** Absent when the caller did not sign in at a provider. */
+  /** The provider's API; absent if the caller did not sign in at a provider. */
   upstream?: Upstream;
-  /** Absent as `upstream`, which has the token that is exchanged. */
+  /**
+   * The exchange of the provider's token for other services' tokens; absent
+   * where `upstream` is.
+   */
   exchange?: TokenExchange;
   /**
    * Resolves to true if the caller's permission still holds, at most a second

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
-import { connectionStore } from "../../../src/core/store/connections.ts";
+import { clientConnectionStore } from "../../../src/core/store/connections.ts";
 import { grantStore } from "../../../src/core/store/grants.ts";
 import { connectionKey, layoutKey } from "../../../src/core/kv/keys.ts";
 import { LAYOUT } from "../../../src/core/kv/layout.ts";
@@ -230,7 +230,7 @@ test.onDatabases("people show calls a connection that was paused and then ended 
   const { server, jo } = await startWithTwo(kv);
   await using _server = server;
   const database = new Database(kv);
-  const connections = connectionStore(database, grantStore(database));
+  const connections = clientConnectionStore(database, grantStore(database));
   const clientId = jo.client.clientId;
   await connections.pause({ subject: "github:42", clientId }, 100);
   await using it = operator(other);

@@ -30,7 +30,7 @@ import { attemptStore } from "../store/attempts.ts";
 import { authorizationRequestStore } from "../store/authorization_requests.ts";
 import { blockStore } from "../store/blocks.ts";
 import { clientUseStore } from "../store/client_uses.ts";
-import { connectionStore } from "../store/connections.ts";
+import { clientConnectionStore } from "../store/connections.ts";
 import { codeStore } from "../store/codes.ts";
 import type { Database } from "../kv/database.ts";
 import { type LedgerStore, ledgerStore } from "../../features/ledger/ledger.ts";
@@ -124,7 +124,7 @@ function openStores(
     attempts: attemptStore(database, log),
     clientUses: clientUseStore(database),
     codes: codeStore(database, lifetimes),
-    connections: connectionStore(database, grants),
+    connections: clientConnectionStore(database, grants),
     grants,
     people: peopleStore(database, grants),
     refreshTokens: refreshTokenStore(database, lifetimes),

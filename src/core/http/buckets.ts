@@ -13,7 +13,7 @@ import {
 import type { MaybePromise } from "../../authoring/service.ts";
 import { type Logger, logRepeated } from "../log/log.ts";
 import type { Database } from "../kv/database.ts";
-import { detached } from "../telemetry/current.ts";
+import { outsideTrace } from "../telemetry/current.ts";
 
 export type { Rate } from "../store/rate.ts";
 
@@ -84,143 +84,136 @@ export class Buckets {
 }
 
 /** The part of a bucket that a process gives before it asks the database. */
-const UNSHARED = 0.1;
+const FREE = 0.1;
 /**
  * The part of a full bucket that a process takes from the database at a time.
- * Tokens that it does not give are lost.
+ * Tokens that no request then takes are lost.
  */
 const PART = 0.05;
 /** The time for which a process limits alone after the database has failed. */
 const ALONE_MILLISECONDS = 1000;
 
+/** The state of one shared bucket in this process. */
 interface Share {
-  /** Tokens that were taken from the database and not yet given. */
-  left: number;
-  /**
-   * Tokens that may still be given without the database, until the bucket is
-   * full again.
-   */
+  /** Tokens to give before the database is asked for the first time. */
   free: number;
+  /** Tokens that the database gave to this process, and no request took yet. */
+  credit: number;
   /**
    * Tokens that were given without the database, which takes them off when it
-   * is asked next. Negative if tokens from the database were given back.
+   * is asked next. Negative if tokens of the database were given back.
    */
-  unshared: number;
-  /** The time until which there is no token, by `performance.now()`. */
+  owed: number;
+  /** The time until which the bucket is empty, by `performance.now()`. */
   emptyUntil: number;
+  /** The request to the database that is under way. */
   asking?: Promise<void>;
 }
 
-/** Buckets of one size and purpose, which all processes share. */
+/**
+ * Buckets of one size and purpose that all processes share. A process gives the
+ * first tenth of a bucket by itself, and then asks the database for a twentieth
+ * at a time. It never gives more than a bucket of its own would. That bucket
+ * alone limits for a second after the database has failed.
+ */
 export class SharedBuckets {
-  /** The buckets of this process alone: it gives no more than they hold. */
   readonly #own: Buckets;
-  /** A share of each of these buckets, once one was needed. */
+  /** The shares of buckets that are not full. */
   readonly #shares = new Map<string, Share>();
   readonly #store: RateStore;
   readonly #free: number;
   readonly #part: number;
   #aloneUntil = -Infinity;
 
+  /** @param purpose the name of these buckets in the database */
   constructor(
     private readonly parts: { database: Database; log: Logger },
-    /** The name of these buckets in the database. */
     private readonly purpose: string,
     rate: Rate,
   ) {
     this.#own = new Buckets(rate, (name) => this.#shares.delete(name));
     this.#store = rateStore(parts.database, purpose, rate);
-    this.#free = Math.floor(rate.burst * UNSHARED);
+    this.#free = Math.floor(rate.burst * FREE);
     this.#part = Math.max(1, Math.floor(rate.burst * PART));
   }
 
   /** Takes a token. Gives 0, or the milliseconds to wait. Never rejects. */
   take(name: string, time = wholeMilliseconds()): MaybePromise<number> {
-    // Tokens that were taken before the bucket was full again are dropped.
+    // A bucket that is full again begins anew, without its old credit.
     if (this.#own.missing(name, time) === 0) this.#shares.delete(name);
     const wait = this.#own.take(name, time);
     if (wait > 0) return wait;
-    const share = this.#shareOf(name);
-    if (share.free > 0) {
-      share.free--;
-      share.unshared++;
-      return 0;
+    let share = this.#shares.get(name);
+    if (!share) {
+      share = { free: this.#free, credit: 0, owed: 0, emptyUntil: 0 };
+      this.#shares.set(name, share);
     }
-    return this.#takeOf(share, name, time) ?? this.#ask(share, name, time);
+    return this.#takeHere(share, name, time) ??
+      this.#takeThere(share, name, time);
   }
 
   giveBack(name: string): void {
     this.#own.giveBack(name);
     const share = this.#shares.get(name);
-    if (share === undefined) return;
-    share.unshared--;
+    if (!share) return;
     share.free++;
+    share.owed--;
   }
 
-  /** The number of names of which more is known than that nothing was taken. */
+  /** The number of buckets that are not full, as far as this process knows. */
   get size(): number {
     return this.#shares.size;
   }
 
   /**
-   * Takes a token without the database. Returns 0, the milliseconds to wait, or
+   * Takes a token of this process. Returns 0, the milliseconds to wait, or
    * undefined if the database must be asked.
    */
-  #takeOf(share: Share, name: string, time: number): number | undefined {
-    if (share.left > 0) {
-      share.left--;
+  #takeHere(share: Share, name: string, time: number): number | undefined {
+    if (share.free > 0) share.free--;
+    else if (share.credit > 0) {
+      share.credit--;
       return 0;
-    }
-    const wait = share.emptyUntil - time;
-    if (wait > 0) {
+    } else if (share.emptyUntil > time) {
       this.#own.giveBack(name);
-      return wait;
-    }
-    if (time >= this.#aloneUntil) return undefined;
-    share.unshared++;
+      return share.emptyUntil - time;
+    } else if (time >= this.#aloneUntil) return undefined;
+    share.owed++;
     return 0;
   }
 
-  async #ask(share: Share, name: string, time: number): Promise<number> {
+  /** Asks the database until a token can be taken, or must be waited for. */
+  async #takeThere(share: Share, name: string, time: number): Promise<number> {
     for (;;) {
       // Other requests wait for it too, so it is in the trace of none.
-      await (share.asking ??= detached(() => this.#fill(share, name, time))
+      await (share.asking ??= outsideTrace(() => this.#ask(share, name, time))
         .finally(() => share.asking = undefined));
-      const wait = this.#takeOf(share, name, time);
+      const wait = this.#takeHere(share, name, time);
       if (wait !== undefined) return wait;
     }
   }
 
-  async #fill(share: Share, name: string, time: number): Promise<void> {
-    const { unshared } = share;
+  /** Asks the database for a part of a bucket, and tells it what is owed. */
+  async #ask(share: Share, name: string, time: number): Promise<void> {
+    const { owed } = share;
     const begun = wholeMilliseconds();
-    // Tokens that have come back meanwhile are not taken off. That of this request
-    // is missing here too, but was not given yet.
+    // Tokens that have come back by time are not taken off. The own bucket lacks
+    // the token of this request too, which was not given yet.
     const missing = this.#own.missing(name, time) - 1;
-    const spent = Math.min(unshared, Math.max(0, missing));
+    const spent = Math.min(owed, Math.max(0, missing));
     try {
       const part = await this.#store.take(name, this.#part, spent);
-      share.unshared -= unshared;
-      share.left += part.given;
+      share.owed -= owed;
+      share.credit += part.given;
       if (part.given === 0) share.emptyUntil = time + part.waitMilliseconds;
     } catch (error) {
       const failed = time + wholeMilliseconds() - begun;
       this.#aloneUntil = failed + ALONE_MILLISECONDS;
-      const endpoint = this.purpose;
       logRepeated(
         this.parts.log,
         "Limits could not be shared with other processes",
-        { endpoint, error },
+        { endpoint: this.purpose, error },
       );
     }
-  }
-
-  #shareOf(name: string): Share {
-    let share = this.#shares.get(name);
-    if (share === undefined) {
-      share = { left: 0, free: this.#free, unshared: 0, emptyUntil: 0 };
-      this.#shares.set(name, share);
-    }
-    return share;
   }
 }

@@ -8,7 +8,7 @@
 import type { MaybePromise } from "../../authoring/service.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { StorageError } from "../errors.ts";
-import { detached } from "../telemetry/current.ts";
+import { outsideTrace } from "../telemetry/current.ts";
 import { Commits, Transaction, type Write } from "./transaction.ts";
 import { Fence } from "./fence.ts";
 import { givenUpKey, reachabilityKey } from "./keys.ts";
@@ -233,7 +233,7 @@ export class Database extends Reader {
    * @returns a promise of its end, which never rejects
    */
   background(work: () => Promise<void>): unknown {
-    const done: Promise<void> = detached(work).catch(() => {}).finally(() =>
+    const done: Promise<void> = outsideTrace(work).catch(() => {}).finally(() =>
       this.#background.delete(done)
     );
     this.#background.add(done);

@@ -30,7 +30,7 @@ export interface KvEntry {
 }
 
 /** A key without a record. */
-export interface KvAbsence {
+export interface KvMissing {
   /** The key that was read. */
   key: KvKey;
   /** Null: the key has no record. */
@@ -40,7 +40,7 @@ export interface KvAbsence {
 }
 
 /** A read of a key: its record, or none. */
-export type KvEntryMaybe = KvEntry | KvAbsence;
+export type KvEntryMaybe = KvEntry | KvMissing;
 
 /** The records that a list selects. */
 export type KvSelector =

@@ -7,7 +7,7 @@
  */
 import { pause } from "../clock.ts";
 import { StorageError } from "../errors.ts";
-import { detached } from "../telemetry/current.ts";
+import { outsideTrace } from "../telemetry/current.ts";
 import {
   KvClosedError,
   kvErrorOf,
@@ -221,7 +221,7 @@ export class Operations {
     this.#probedMilliseconds = time;
     const hanging = [...this.#hanging];
     try {
-      await detached(this.probe);
+      await outsideTrace(this.probe);
       this.#failure = undefined;
       this.#troubledMilliseconds = performance.now();
       this.#forget(hanging);

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { detached } from "../telemetry/current.ts";
+import { outsideTrace } from "../telemetry/current.ts";
 import { StorageError } from "../errors.ts";
 
 const FIRST_POLL_MILLISECONDS = 20;
@@ -100,7 +100,7 @@ export class Polls {
     }
     const milliseconds = due - performance.now();
     // A read for several waits belongs to no single request's trace.
-    detached(() => {
+    outsideTrace(() => {
       if (milliseconds <= 0) this.#readDue(due);
       else this.#timer = setTimeout(() => this.#readDue(due), milliseconds);
     });

@@ -6,7 +6,7 @@
  * @module
  */
 import { within } from "../clock.ts";
-import { detached } from "../telemetry/current.ts";
+import { outsideTrace } from "../telemetry/current.ts";
 
 /** Writes all bytes or only the first of them. Resolves to their number. */
 export type WriteBytes = (bytes: Uint8Array) => Promise<number>;
@@ -85,7 +85,7 @@ export class LineQueue {
       if (passed >= PAUSE_MILLISECONDS) this.#begin();
     } else if (this.#isUrgent || this.#waiting.length >= FULL_CHARACTERS) {
       this.#begin();
-    } else {this.#timer ??= detached(() =>
+    } else {this.#timer ??= outsideTrace(() =>
         setTimeout(() => this.#begin(), WAIT_MILLISECONDS)
       );}
   }

@@ -6,7 +6,7 @@
  * @see RFC 9112 §7.1, Chunked Transfer Coding
  */
 import { HttpError } from "../errors.ts";
-import { detached } from "../telemetry/current.ts";
+import { outsideTrace } from "../telemetry/current.ts";
 
 /** The most chunks of a body: each, however small, costs as much as a call. */
 export const MAX_CHUNKS = 10_000;
@@ -211,7 +211,7 @@ export class BodyClock {
     body.seenMilliseconds = undefined;
     this.#bodies.add(body);
     if (this.#hasStopped) return;
-    this.#timer ??= detached(() =>
+    this.#timer ??= outsideTrace(() =>
       setInterval(() => this.#check(), CHECK_MILLISECONDS)
     );
   }

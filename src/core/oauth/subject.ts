@@ -6,7 +6,7 @@
  */
 import type { Identity } from "../caller.ts";
 
-/** An issuer whose word about people is trusted. */
+/** An issuer of JWTs that this server accepts: it says who people are. */
 export interface TrustedIssuer {
   /** The exact `iss` of the issuer. */
   issuer: string;
@@ -14,7 +14,10 @@ export interface TrustedIssuer {
   tenant?: string;
 }
 
-/** Prints an issuer as settings and grants do; none has a fragment. */
+/**
+ * Prints an issuer as settings and grants have it: its address, then `#` and
+ * the tenant if there is one. No issuer's address has a `#`.
+ */
 export function printIssuer({ issuer, tenant }: TrustedIssuer): string {
   return tenant === undefined ? issuer : `${issuer}#${tenant}`;
 }

@@ -50,7 +50,7 @@ export interface UpstreamResponse {
 }
 
 /** The result of an exchanged code. */
-export interface RedeemedCode {
+export interface ProviderSignIn {
   /** The provider's tokens. */
   tokens: UpstreamTokens;
   /** The person, as the provider describes them. */
@@ -80,7 +80,7 @@ export interface Provider {
    */
   checkIssuer?(issuer: string | undefined): Promise<void>;
   /** Exchanges a code, and identifies its person. */
-  redeem(response: UpstreamResponse): Promise<RedeemedCode>;
+  redeem(response: UpstreamResponse): Promise<ProviderSignIn>;
   /** Refreshes tokens; without a new refresh token the old one is kept. */
   refresh(refreshToken: string): Promise<UpstreamTokens>;
   /**

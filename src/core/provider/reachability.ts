@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { detached, telemetry } from "../telemetry/current.ts";
+import { outsideTrace, telemetry } from "../telemetry/current.ts";
 import type { Identity } from "../caller.ts";
 import { misbehaved, type Provider, UpstreamError } from "./provider.ts";
 
@@ -116,7 +116,7 @@ export function watchProvider(
   return {
     provider,
     reachability() {
-      if (reachability !== "ok" && watched.checkAnswers) detached(check);
+      if (reachability !== "ok" && watched.checkAnswers) outsideTrace(check);
       return reachability;
     },
   };

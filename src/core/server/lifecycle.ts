@@ -7,7 +7,11 @@
 import type { Needing, Service } from "../../authoring/service.ts";
 import type { Logger } from "../log/log.ts";
 import { messageOf } from "../thrown.ts";
-import { detached, isCollected, startTelemetry } from "../telemetry/current.ts";
+import {
+  isCollected,
+  outsideTrace,
+  startTelemetry,
+} from "../telemetry/current.ts";
 import type { Prompt } from "../../authoring/prompt.ts";
 import type {
   Complete,
@@ -102,7 +106,7 @@ export class Lifecycle {
   async #startAll(): Promise<void> {
     await startTelemetry();
     // Detached, because services outlive the request that may have come first.
-    await detached(() => this.#startServices());
+    await outsideTrace(() => this.#startServices());
     this.#hasStarted = true;
   }
 

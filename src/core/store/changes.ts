@@ -6,7 +6,7 @@
  * @see MCP 2026-07-28, Subscriptions
  */
 import type { ChangingList } from "../../authoring/context.ts";
-import { detached } from "../telemetry/current.ts";
+import { outsideTrace } from "../telemetry/current.ts";
 import type { Database, Entry, Expiring } from "../kv/database.ts";
 import { changeHeadKey, changeKey } from "../kv/keys.ts";
 import { pause } from "../clock.ts";
@@ -116,7 +116,7 @@ export function changeStore(
         if (listeners.size === 0) stopFollowing();
       };
       listeners.add(onChange);
-      following ??= detached(startFollowing);
+      following ??= outsideTrace(startFollowing);
       try {
         await following.started;
       } catch (error) {

@@ -51,9 +51,9 @@ export interface Connection {
   entry: Entry<ConnectionRecord>;
 }
 
-export type ConnectionStore = ReturnType<typeof connectionStore>;
+export type ClientConnectionStore = ReturnType<typeof clientConnectionStore>;
 
-export function connectionStore(
+export function clientConnectionStore(
   database: Database,
   grants: Pick<GrantStore, "listOpen">,
 ) {

@@ -1,7 +1,7 @@
 /**
- * Things that may be used once. A use does not count if its request was
- * answered with 503, even if the database applied it: the request may be
- * repeated.
+ * Assertions and request states: each may be used once. A request that is
+ * answered with 503 uses nothing up, also if the database applied its commit.
+ * So it may be sent again.
  *
  * @module
  */
@@ -10,8 +10,8 @@ import { assertionKey, spentStateKey } from "../kv/keys.ts";
 import { secretStore } from "./secrets.ts";
 
 /**
- * The seconds for which a use is kept longer than its thing is valid: a clock
- * that was ahead may be set back, which makes the thing valid again.
+ * The seconds that the record of a use outlives the thing itself. A clock that
+ * was ahead may be set back: then the thing is valid again, and still used.
  */
 const KEPT_LONGER_SECONDS = 60 * 60;
 

@@ -6,7 +6,7 @@
  * @module
  */
 import { type Logger, logRepeated } from "../log/log.ts";
-import { detached } from "../telemetry/current.ts";
+import { outsideTrace } from "../telemetry/current.ts";
 import type { Database, Expiring } from "../kv/database.ts";
 
 const TRIES = 5;
@@ -65,7 +65,7 @@ export function sharedList<T>(
 
   function startTimer(): void {
     if (isClosed) return;
-    timer ??= detached(() => setTimeout(flush, WRITE_MILLISECONDS));
+    timer ??= outsideTrace(() => setTimeout(flush, WRITE_MILLISECONDS));
   }
 
   /** Writes the noted items, one write at a time. */

@@ -26,6 +26,6 @@ export async function startTelemetry(): Promise<void> {
 }
 
 /** Begins work that outlives a request, such as a timer, outside its trace. */
-export function detached<T>(begin: () => T): T {
-  return telemetry ? telemetry.detached(begin) : begin();
+export function outsideTrace<T>(begin: () => T): T {
+  return telemetry ? telemetry.outsideTrace(begin) : begin();
 }

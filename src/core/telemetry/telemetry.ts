@@ -227,7 +227,7 @@ export class Telemetry {
   }
 
   /** Begins work that outlives a request. */
-  detached<T>(begin: () => T): T {
+  outsideTrace<T>(begin: () => T): T {
     return context.with(ROOT_CONTEXT, begin);
   }
 }

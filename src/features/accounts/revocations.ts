@@ -8,7 +8,7 @@ import type { accountRevocation } from "./account_revocation.ts";
 import type { Database } from "../../core/kv/database.ts";
 import { sealingOf } from "../../core/store/own_sealing.ts";
 import { revocationQueue } from "./revocation_queue.ts";
-import { detached } from "../../core/telemetry/current.ts";
+import { outsideTrace } from "../../core/telemetry/current.ts";
 import type { Plan } from "../../core/server/plan.ts";
 
 /** With the lease of a process that has died, a minute. */
@@ -54,7 +54,7 @@ class Revocations {
   async notice(): Promise<void> {
     const passed = performance.now() - this.#polledMilliseconds;
     if (passed < POLL_MILLISECONDS) return;
-    if (!this.#isTimed) detached(() => this.#setTimer());
+    if (!this.#isTimed) outsideTrace(() => this.#setTimer());
     await this.poll();
   }
 

@@ -12,7 +12,7 @@ import {
   hasSingleToken,
   ledgerIdOf,
 } from "../../core/oauth/grant.ts";
-import { detached } from "../../core/telemetry/current.ts";
+import { outsideTrace } from "../../core/telemetry/current.ts";
 import {
   addCall,
   type EndedCall,
@@ -152,7 +152,7 @@ export function ledgerStore(
 
   function startTimer(): void {
     if (waiting.size === 0 || isClosed) return;
-    timer ??= detached(() => setTimeout(flush, WRITE_MILLISECONDS));
+    timer ??= outsideTrace(() => setTimeout(flush, WRITE_MILLISECONDS));
   }
 
   return {

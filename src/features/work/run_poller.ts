@@ -9,7 +9,7 @@ import { logRepeated } from "../../core/log/log.ts";
 import { tidy } from "../../core/kv/persist.ts";
 import type { Claim } from "./run_record.ts";
 import { type Wake, wakeStore } from "./wakes.ts";
-import { detached } from "../../core/telemetry/current.ts";
+import { outsideTrace } from "../../core/telemetry/current.ts";
 import { CallerBound } from "../../core/mcp/exchange/caller_bound.ts";
 import type { TaskParts } from "./task_work.ts";
 
@@ -92,11 +92,11 @@ export class RunPoller {
    */
   notice(): void {
     if (this.#hasEnded) return;
-    this.#timer ??= detached(() =>
+    this.#timer ??= outsideTrace(() =>
       setInterval(() => this.poll(), POLL_MILLISECONDS)
     );
     const passed = performance.now() - this.#polledMilliseconds;
-    if (passed >= POLL_MILLISECONDS) detached(() => this.poll());
+    if (passed >= POLL_MILLISECONDS) outsideTrace(() => this.poll());
   }
 
   /** Claims the runs that are due. Simultaneous calls share one poll. */

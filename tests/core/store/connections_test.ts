@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { connectionStore } from "../../../src/core/store/connections.ts";
+import { clientConnectionStore } from "../../../src/core/store/connections.ts";
 import { Database } from "../../../src/core/kv/database.ts";
 import { grantStore } from "../../../src/core/store/grants.ts";
 import { test } from "../../kit/databases.ts";
@@ -8,7 +8,7 @@ import { newClient, signIn } from "../../kit/records.ts";
 
 function connectionsOf(kv: Deno.Kv) {
   const database = new Database(kv);
-  return connectionStore(database, grantStore(database));
+  return clientConnectionStore(database, grantStore(database));
 }
 
 /** Makes a handle like `kv`; `between` happens before or after its nth commit. */

@@ -4,7 +4,7 @@ import { openRegister } from "../../../packages/operate/register.ts";
 import { keyRing } from "../../../src/core/crypto/key_ring.ts";
 import { Database } from "../../../src/core/kv/database.ts";
 import { bindingOf } from "../../../src/core/oauth/grant.ts";
-import { connectionStore } from "../../../src/core/store/connections.ts";
+import { clientConnectionStore } from "../../../src/core/store/connections.ts";
 import { grantStore } from "../../../src/core/store/grants.ts";
 import { sessionStore } from "../../../src/core/store/sessions.ts";
 import { accountSessionStore } from "../../../src/features/account_page/account_sessions.ts";
@@ -74,7 +74,8 @@ function placeOf(kv: Deno.Kv, subject: string) {
         signIn: (await accountSessions.listOf(subject)).length > 0,
         grants: open.length > 0,
         connections:
-          (await connectionStore(database, grants).listOf(subject)).length > 0,
+          (await clientConnectionStore(database, grants).listOf(subject))
+            .length > 0,
         sessions: binding !== undefined &&
           (await sessions.countsOf(binding)).of.size > 0,
         tasks: binding !== undefined &&

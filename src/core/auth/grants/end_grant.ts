@@ -89,10 +89,12 @@ interface SubjectStores {
   endGrants: EndGrants;
 }
 
-/** Sessions and tasks of a caller with another issuer's JWTs have no grant. */
 const NO_GRANT = new Set([undefined]);
 
-/** Ends the sessions and tasks that a person opened with an issuer's JWTs. */
+/**
+ * Ends the sessions and tasks that a person opened with JWTs of another issuer:
+ * no grant is behind them.
+ */
 async function endOfTokens(
   subject: string,
   { database, sessions, tasks }: SubjectStores,

@@ -6,7 +6,7 @@
 import { HttpError } from "../../errors.ts";
 import type { AccessTokenStore } from "../../store/access_tokens.ts";
 import type { BlockStore } from "../../store/blocks.ts";
-import type { ConnectionStore } from "../../store/connections.ts";
+import type { ClientConnectionStore } from "../../store/connections.ts";
 import type { Database } from "../../kv/database.ts";
 import { markErased } from "../../store/erased.ts";
 import type { GrantStore } from "../../store/grants.ts";
@@ -61,7 +61,7 @@ interface PersonStores {
     listOf(subject: string): Promise<readonly object[]>;
   };
   blocks: Pick<BlockStore, "find">;
-  connections: Pick<ConnectionStore, "forget" | "listOf">;
+  connections: Pick<ClientConnectionStore, "forget" | "listOf">;
   grants: Pick<GrantStore, "forget" | "kept" | "listOpen" | "unlist">;
   /** The calls of connections, by their ledger IDs. */
   ledger: { list(ids: readonly string[]): Promise<(readonly object[])[]> };

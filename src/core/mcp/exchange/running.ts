@@ -11,7 +11,7 @@ import type {
 } from "../../store/cancellations.ts";
 import { type Logger, logRepeated } from "../../log/log.ts";
 import type { RequestId } from "../../protocol/messages.ts";
-import { detached } from "../../telemetry/current.ts";
+import { outsideTrace } from "../../telemetry/current.ts";
 import { CallerBound } from "./caller_bound.ts";
 import { HttpError } from "../../errors.ts";
 import {
@@ -113,7 +113,7 @@ export class RunningCalls {
     this.#running.add(call);
     // A call that began while the server was stopping is stopped at once.
     if (this.#hasStopped) return call.execution.stop(STOPPING);
-    this.#timer ??= detached(() =>
+    this.#timer ??= outsideTrace(() =>
       setInterval(() => this.#beat(), BEAT_MILLISECONDS)
     );
   }

@@ -160,7 +160,7 @@ const WORK: Record<string, (see: () => void, database: Database) => Begun> = {
 };
 
 for (const [name, work] of Object.entries(WORK)) {
-  Deno.test(`detached() keeps ${name} out of the request that began it`, async () => {
+  Deno.test(`outsideTrace() keeps ${name} out of the request that began it`, async () => {
     using _ = hurryTimers();
     followContexts();
     await startTelemetry();
