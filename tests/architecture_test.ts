@@ -541,9 +541,12 @@ const sections = new Map(
   page.split(/^## /m).map((text) => [text.split("\n")[0], text] as const),
 );
 
-/** The first cells of a table, without backticks. */
+/** The first cells of a table, or the bold words of a list. */
 function firstCells(heading: string): string[] {
-  const rows = sections.get(heading)!.matchAll(/^\| ([^|]+?) +\|/gm);
+  const section = sections.get(heading)!;
+  const words = [...section.matchAll(/^- \*\*(.+?)\*\*:/gm)];
+  if (words.length > 0) return words.map(([, word]) => word);
+  const rows = section.matchAll(/^\| ([^|]+?) +\|/gm);
   // Without the head, and the line below it.
   return [...rows].map(([, cell]) => cell.replaceAll("`", "")).slice(1)
     .filter((cell) => !/^-+$/.test(cell));
