@@ -80,7 +80,7 @@ async function readEngineersPages(): Promise<Page[]> {
 function missing(text: string, { paths, words }: Tree): string[] {
   return text.split(/[\s,]+/).flatMap((part) => {
     if (PATH.test(part)) {
-      const isThere = part.includes("*") ||
+      const isThere = /\*|\/NAME\//.test(part) ||
         paths.some((path) => path === part || path.endsWith(`/${part}`));
       return isThere ? [] : [part];
     }

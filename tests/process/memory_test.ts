@@ -8,6 +8,7 @@ import assert from "node:assert/strict";
 import { connect } from "node:http2";
 import { STATELESS_REVISION } from "../../src/core/protocol/revisions.ts";
 import { statusOf } from "../kit/answer.ts";
+import { keyServer } from "../kit/key_server.ts";
 import { rpc, statelessMeta } from "../kit/message.ts";
 import { freePort } from "../kit/port.ts";
 import {
@@ -20,25 +21,29 @@ import { until } from "../kit/wait.ts";
 
 /** The most memory that clients may hold by bodies, and by answers, in MB. */
 const MAX_BODIES = 100;
-const MAX_ANSWERS = 600;
+const MAX_ANSWERS = 450;
 
-const TOKEN = "token-of-a-caller-who-reads-nothing";
+const ISSUER = "https://issuer.example";
 
-/** The headers of a call of the tool whose answers are long. */
-const CALL = {
-  ":method": "POST",
-  ":path": "/mcp",
-  "content-type": "application/json",
-  accept: "application/json, text/event-stream",
-  authorization: `Bearer ${TOKEN}`,
-  "mcp-protocol-version": STATELESS_REVISION,
-  "mcp-method": "tools/call",
-  "mcp-name": "long",
-};
+/** Makes the headers of a person's call of a tool. */
+function callOf(tool: string, token: string) {
+  return {
+    ":method": "POST",
+    ":path": "/mcp",
+    "content-type": "application/json",
+    accept: "application/json, text/event-stream",
+    authorization: `Bearer ${token}`,
+    "mcp-protocol-version": STATELESS_REVISION,
+    "mcp-method": "tools/call",
+    "mcp-name": tool,
+  };
+}
 
 /** A server, and the address at which clients reach it. */
 interface Reached {
   server: Process;
+  /** The token of a person. */
+  token: string;
   port: number;
   /** The certificate to trust, if a proxy is in front. */
   ca?: string;
@@ -78,12 +83,27 @@ async function post({ port, ca }: Reached, bytes: number, beginning: string) {
   return connection;
 }
 
-/** Requests long answers on connections of HTTP/2 with a window of 0. */
-async function request(reached: Reached, connections: number) {
-  const { server, port, ca, holdsHeaders } = reached;
+/** The answers to request, and in whose name. */
+interface Asked {
+  /** True for the calls of a person; else a stranger asks for pages. */
+  isPerson: boolean;
+  /** The tool, and the page, that answers. */
+  name: "long" | "short";
+  connections: number;
+}
+
+/** Requests answers on connections of HTTP/2 with a window of 0. */
+async function request(
+  reached: Reached,
+  { isPerson, name, connections }: Asked,
+) {
+  const { server, port, ca, token, holdsHeaders } = reached;
   let answered = 0;
+  const begun = server.output.length;
   const stack = new DisposableStack();
   const settings = { initialWindowSize: 0 };
+  const params = { name, _meta: statelessMeta() };
+  const body = JSON.stringify(rpc("tools/call", params));
   for (let opened = 0; opened < connections; opened++) {
     const session = ca === undefined
       ? connect(`http://127.0.0.1:${port}`, { settings })
@@ -91,21 +111,22 @@ async function request(reached: Reached, connections: number) {
     stack.defer(() => session.destroy());
     session.on("error", () => {});
     for (let sent = 0; sent < 32; sent++) {
-      const stream = sent % 2 === 0
-        ? session.request({ ":path": "/long" })
-        : session.request(CALL);
+      const stream = session.request(
+        isPerson ? callOf(name, token) : { ":path": `/${name}` },
+      );
       stream.on("error", () => {});
       stream.on("response", () => answered++);
-      const params = { name: "long", _meta: statelessMeta() };
-      stream.end(
-        sent % 2 === 0 ? undefined : JSON.stringify(rpc("tools/call", params)),
-      );
+      stream.end(isPerson ? body : undefined);
     }
     await new Promise((resolve) => session.ping(resolve));
   }
+  const seen = () =>
+    server.output.slice(begun).split(/"tools\/call"|GET \/(?:long|short)/)
+      .length - 1;
+  // Refused pages are in no log.
   await until(() =>
     holdsHeaders
-      ? server.output.split(/tools\/call|GET \/long/).length > 8
+      ? seen() >= (isPerson ? 32 * connections : 2)
       : answered === 32 * connections
   );
   return stack;
@@ -114,6 +135,12 @@ async function request(reached: Reached, connections: number) {
 /** Holds memory in each way, and looks at the most that is in use. */
 async function attack(t: Deno.TestContext, reached: Reached): Promise<void> {
   const before = megabytes(reached);
+  const asked: Omit<Asked, "isPerson">[] = [
+    { name: "long", connections: 1 },
+    { name: "long", connections: 10 },
+  ];
+  // A proxy takes short answers in at once.
+  if (!reached.ca) asked.push({ name: "short", connections: 100 });
   for (
     const [held, bound, hold] of [
       ["30 bodies of 33 MB", MAX_BODIES, () => announce(reached, 30, 33e6)],
@@ -122,8 +149,17 @@ async function attack(t: Deno.TestContext, reached: Reached): Promise<void> {
         (await announce(reached, 300, 4000)).dispose();
         return await announce(reached, 300, 4000);
       }],
-      ["32 unread answers", MAX_ANSWERS, () => request(reached, 1)],
-      ["320 unread answers", MAX_ANSWERS, () => request(reached, 10)],
+      ...[true, false].flatMap((isPerson) =>
+        asked.map((it) =>
+          [
+            `${32 * it.connections} ${it.name} answers to a ${
+              isPerson ? "person" : "stranger"
+            }`,
+            MAX_ANSWERS,
+            () => request(reached, { isPerson, ...it }),
+          ] as const
+        )
+      ),
     ] as const
   ) {
     await t.step(held, async () => {
@@ -142,15 +178,19 @@ async function attack(t: Deno.TestContext, reached: Reached): Promise<void> {
 }
 
 /** Starts the server, behind a proxy at an address if there is one. */
-async function start(port: number, baseUrl?: string) {
+async function start(port: number, jwks: string, baseUrl?: string) {
   const server = await startProcess({
     entry: "tests/process/unread_server.ts",
     env: {
       PORT: String(port),
       LOG_LEVEL: "info",
-      AUTH_STRATEGY: "bearer",
-      BEARER_TOKEN: TOKEN,
-      ...baseUrl && { BASE_URL: baseUrl, TRUSTED_PROXIES: "127.0.0.1" },
+      AUTH_STRATEGY: "jwt",
+      JWT_ISSUER: ISSUER,
+      JWT_AUDIENCE: "unread",
+      JWT_JWKS_URL: jwks,
+      CALLS_PER_MINUTE: "0",
+      BASE_URL: baseUrl ?? `http://localhost:${port}`,
+      ...baseUrl && { TRUSTED_PROXIES: "127.0.0.1" },
     },
   });
   await isServed(`http://127.0.0.1:${port}`);
@@ -164,10 +204,23 @@ async function isServed(origin: string, client?: Deno.HttpClient) {
   );
 }
 
+/** Makes the token of a person. */
+function tokenOf(keys: Awaited<ReturnType<typeof keyServer>>) {
+  const seconds = Math.floor(Date.now() / 1000);
+  return keys.sign({
+    iss: ISSUER,
+    aud: "unread",
+    sub: "ada",
+    iat: seconds,
+    exp: seconds + 3600,
+  });
+}
+
 Deno.test("what clients hold of a server is bounded", async (t) => {
   const port = freePort();
-  await using server = await start(port);
-  await attack(t, { server, port });
+  await using keys = await keyServer();
+  await using server = await start(port, keys.url);
+  await attack(t, { server, port, token: await tokenOf(keys) });
 });
 
 for (const [program, startProxy] of Object.entries(PROXIES)) {
@@ -176,7 +229,9 @@ for (const [program, startProxy] of Object.entries(PROXIES)) {
     async (t) => {
       await using directory = new TemporaryDirectory();
       const [http, https, port] = [freePort(), freePort(), freePort()];
-      await using server = await start(port, `https://localhost:${https}`);
+      await using keys = await keyServer();
+      const origin = `https://localhost:${https}`;
+      await using server = await start(port, keys.url, origin);
       const ports = { http, https, servers: [port] };
       const proxy = await startProxy(directory.path, ports);
       await using _process = proxy.process;
@@ -184,6 +239,7 @@ for (const [program, startProxy] of Object.entries(PROXIES)) {
       await isServed(`https://localhost:${https}`, client);
       await attack(t, {
         server,
+        token: await tokenOf(keys),
         port: https,
         ca: proxy.ca,
         holdsHeaders: program === "nginx",

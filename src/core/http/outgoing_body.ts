@@ -17,11 +17,21 @@ const PIECE_BYTES = 32 * 1024;
 /** The most bytes that a connection keeps besides those that wait here. */
 const MAX_KEPT_BYTES = 512 * 1024;
 
+/** The longest answer that is not counted: Deno needs more for its request. */
+const UNCOUNTED_BYTES = 2 * 1024;
+
 /**
- * The longest answer that is sent as it is and not counted: Deno needs as much
- * for its request. A stream would make a call a third dearer.
+ * The longest answer that may be sent as it is. Deno does not say when it has
+ * left, and a stream would make its call a third dearer: so one of eight, by
+ * chance, is a stream and counts for all eight.
  */
-export const SHORT_ANSWER_BYTES = 16 * 1024;
+const SHORT_ANSWER_BYTES = 16 * 1024;
+const SAMPLED = 8;
+
+/** The bytes that Deno keeps for each of a short answer: its text, and them. */
+const KEPT_PER_BYTE = 2;
+
+const encoder = new TextEncoder();
 
 /** The reason why an answer was broken off: its client does not read it. */
 export class StalledError extends Error {
@@ -71,6 +81,8 @@ export class OutgoingBody {
       /** Called when the client has left, or has stalled, before the end. */
       gone?(isStalled: boolean): void;
     } = {},
+    /** The bytes that each of its bytes counts for. */
+    private readonly weight = 1,
   ) {
     this.stream = new ReadableStream({
       start: (controller) => {
@@ -163,22 +175,43 @@ export class OutgoingBody {
     const kept = this.#isClosed
       ? Math.min(this.#takenBytes, MAX_KEPT_BYTES)
       : 0;
-    const bytes = this.#isSent ? 0 : this.queuedBytes + kept;
+    const bytes = this.#isSent ? 0 : (this.queuedBytes + kept) * this.weight;
     if (bytes === this.#countedBytes) return;
     this.sending?.count(bytes - this.#countedBytes);
     this.#countedBytes = bytes;
   }
 }
 
-/** Makes the body of a whole answer. */
-export function wholeBody(
-  bytes: Uint8Array<ArrayBuffer>,
-  sending: Sending,
-): ReadableStream<Uint8Array<ArrayBuffer>> {
-  const body = new OutgoingBody(sending);
+/** True for an answer that is counted while its client has not read it. */
+export function isCounted(
+  whole: { readonly length: number } | undefined,
+): boolean {
+  return whole !== undefined && whole.length > UNCOUNTED_BYTES;
+}
+
+/**
+ * Makes the response of a whole answer. A long one, and one of eight of those
+ * that are shorter, is written as its client reads.
+ */
+export function wholeResponse(
+  whole: string | Uint8Array<ArrayBuffer> | undefined,
+  sending: Sending | undefined,
+  init?: ResponseInit,
+): Response {
+  if (!whole || !sending || !isCounted(whole)) return new Response(whole, init);
+  const isShort = whole.length <= SHORT_ANSWER_BYTES;
+  if (isShort && Math.random() >= 1 / SAMPLED) return new Response(whole, init);
+  const bytes = typeof whole === "string" ? encoder.encode(whole) : whole;
+  const body = new OutgoingBody(
+    sending,
+    {},
+    isShort ? SAMPLED * KEPT_PER_BYTE : 1,
+  );
   body.write(bytes);
   body.end();
-  return body.stream;
+  const response = new Response(body.stream, init);
+  response.headers.set("content-length", String(bytes.length));
+  return response;
 }
 
 /**
@@ -201,11 +234,12 @@ export async function outgoing(
     const found = await Promise.race([reading, aFewTurns()]);
     if (found === undefined) break;
     if (found.done) {
-      const [bytes = new Uint8Array()] = pieces;
-      if (size <= SHORT_ANSWER_BYTES) return new Response(bytes, init);
-      const whole = new Response(wholeBody(bytes, sending()), init);
-      whole.headers.set("content-length", String(size));
-      return whole;
+      const [bytes] = pieces;
+      return wholeResponse(
+        bytes,
+        isCounted(bytes) ? sending() : undefined,
+        init,
+      );
     }
     pieces.push(found.value);
     size += found.value.length;

@@ -3,6 +3,7 @@ import {
   outgoing,
   OutgoingBody,
   type Sending,
+  wholeResponse,
 } from "../../../src/core/http/outgoing_body.ts";
 import { BodyClock } from "../../../src/core/net/body_bytes.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
@@ -43,6 +44,19 @@ class Sent implements Sending, Disposable {
     this.clock.stop();
     this.#time[Symbol.dispose]();
     this.#timers[Symbol.dispose]();
+  }
+}
+
+/** A chance that a test decides. */
+class Chance implements Disposable {
+  is = 0;
+  readonly #random = Math.random;
+
+  constructor() {
+    Math.random = () => this.is;
+  }
+  [Symbol.dispose](): void {
+    Math.random = this.#random;
   }
 }
 
@@ -128,16 +142,59 @@ Deno.test("a client that leaves frees what waits for it", async () => {
   assert.equal(sent.bytes, 0);
 });
 
-Deno.test("a route's short answer is sent as it is", async () => {
+Deno.test("a route's answer of 2 KiB is sent as it is and not counted", async () => {
   const never = () => assert.fail("it is counted");
   const headers = { "x-own": "1" };
-  const short = new Response("a".repeat(16_384), { status: 201, headers });
+  const short = new Response("a".repeat(2048), { status: 201, headers });
   const answer = await outgoing(short, never);
   assert.equal(answer.status, 201);
   assert.equal(answer.headers.get("x-own"), "1");
-  assert.equal((await answer.text()).length, 16_384);
+  assert.equal((await answer.text()).length, 2048);
   const empty = Response.redirect("http://127.0.0.1/");
   assert.equal(await outgoing(empty, never), empty);
+});
+
+Deno.test("one of eight answers of up to 16 KiB is a stream, and counts for all eight and for what Deno keeps of them", async () => {
+  using sent = new Sent();
+  using chance = new Chance();
+  const text = "a".repeat(16_384);
+  chance.is = 1 / 8;
+  const asItIs = await outgoing(new Response(text), () => sent);
+  assert.equal(sent.bytes, 0);
+  assert.equal(await asItIs.text(), text);
+  chance.is = 1 / 8 - 1e-9;
+  const counted = await outgoing(new Response(text), () => sent);
+  assert.equal(sent.bytes, 8 * 2 * 16_384);
+  assert.equal(counted.headers.get("content-length"), "16384");
+  assert.equal(await counted.text(), text);
+  assert.equal(sent.bytes, 8 * 2 * 16_384);
+  await sent.complete();
+  assert.equal(sent.bytes, 0);
+});
+
+Deno.test("where the runtime does not say what was sent, an answer counts until it was taken", async () => {
+  using time = new Sent();
+  using _chance = new Chance();
+  let bytes = 0;
+  const sending: Sending = {
+    clock: time.clock,
+    count: (more) => bytes += more,
+    hasRoom: () => true,
+  };
+  for (const [length, weight] of [[2049, 16], [16_385, 1]]) {
+    const text = "a".repeat(length);
+    const read = wholeResponse(text, sending);
+    assert.equal(bytes, length * weight);
+    assert.equal(await read.text(), text);
+    assert.equal(bytes, 0);
+    await wholeResponse(text, sending).body!.cancel();
+    assert.equal(bytes, 0);
+    const dropped = wholeResponse(text, sending);
+    await time.pass(1);
+    await time.pass(61);
+    assert.equal(bytes, 0);
+    await assert.rejects(dropped.text(), /stopped reading/);
+  }
 });
 
 Deno.test("a route's long answer keeps its length, status and headers", async () => {

@@ -8,9 +8,9 @@ import type { JsonObject } from "../../json.ts";
 import type { Outcome } from "../../log/request.ts";
 import type { Task } from "../../../features/work/tasks.ts";
 import {
+  isCounted,
   type Sending,
-  SHORT_ANSWER_BYTES,
-  wholeBody,
+  wholeResponse,
 } from "../../http/outgoing_body.ts";
 import { CORS_HEADERS } from "../../http/cors.ts";
 
@@ -46,13 +46,6 @@ const JSON_HEADERS: [string, string][] = [
   ...Object.entries(CORS_HEADERS),
 ];
 
-const encoder = new TextEncoder();
-
-/** True for a text that is counted while its client has not read it. */
-export function isLong(text: string | undefined): text is string {
-  return text !== undefined && text.length > SHORT_ANSWER_BYTES;
-}
-
 /** An answer as JSON text. Without a body where the client expects none. */
 export interface JsonAnswer {
   body?: string;
@@ -62,22 +55,18 @@ export interface JsonAnswer {
 }
 
 /**
- * Makes a JSON response, of which a long one is written as its client reads. The constructor gets no more than necessary: Deno is
- * slow with an `init`, and headers in it cost a native response with a
- * finalizer.
+ * Makes a JSON response, of which a long one is written as its client reads.
+ * The constructor gets no more than necessary: Deno is slow with an `init`, and
+ * headers in it cost a native response with a finalizer.
  */
 export function encode(
   { body, status = 200, headers: extra }: JsonAnswer,
   call?: { readonly sending: Sending | undefined },
 ): Response {
-  const sending = isLong(body) ? call?.sending : undefined;
-  const bytes = sending && encoder.encode(body);
-  const sent = bytes ? wholeBody(bytes, sending) : body;
-  const response = status === 200
-    ? new Response(sent)
-    : new Response(sent, { status });
+  const sending = isCounted(body) ? call?.sending : undefined;
+  const init = status === 200 ? undefined : { status };
+  const response = wholeResponse(body, sending, init);
   const { headers } = response;
-  if (bytes) headers.set("content-length", String(bytes.length));
   for (const [name, value] of JSON_HEADERS) headers.set(name, value);
   if (extra) {
     for (const [name, value] of Object.entries(extra)) headers.set(name, value);

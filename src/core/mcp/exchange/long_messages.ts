@@ -31,7 +31,8 @@ export interface MessageHolder {
 
 /** Counts the memory of long messages. */
 export class LongMessages {
-  #bytes = 0;
+  /** The bytes that count now. */
+  bytes = 0;
   /** The number of times that each holder was added. */
   #holds = new Map<MessageHolder, number>();
   readonly #bound: CallerBound;
@@ -47,10 +48,11 @@ export class LongMessages {
    * @throws {HttpError} 503 when the process has too many bytes of them, 429
    * when the caller has
    */
-  check({ limitKey, messageBytes }: MessageHolder): void {
-    if (!messageBytes) return;
+  check(holder: MessageHolder, messageBytes = holder.messageBytes): void {
+    if (!messageBytes || this.#hasRoomForAll) return;
+    const { limitKey } = holder;
     const most = MAX_BYTES - (limitKey?.isMany ? RESERVED_BYTES : 0);
-    if (this.#bytes >= most) {
+    if (this.bytes >= most) {
       throw new HttpError(503, `Too many ${this.what} at a time`);
     }
     this.#bound.check(limitKey);
@@ -58,8 +60,12 @@ export class LongMessages {
 
   /** @throws {HttpError} 429 when a caller has too many bytes already */
   checkCaller(caller: Pick<MessageHolder, "limitKey">): void {
-    // The key costs time.
-    if (this.#bytes > 0) this.#bound.check(caller.limitKey);
+    if (!this.#hasRoomForAll) this.#bound.check(caller.limitKey);
+  }
+
+  /** True if no caller can have too much. To find a caller's key costs time. */
+  get #hasRoomForAll(): boolean {
+    return this.bytes < MAX_BYTES_PER_CALLER;
   }
 
   hasRoom(limitKey: LimitKey | undefined): boolean {
@@ -86,7 +92,7 @@ export class LongMessages {
 
   /** Counts more bytes of a caller, or less if they are negative. */
   count(limitKey: LimitKey | undefined, bytes: number): void {
-    this.#bytes += bytes;
+    this.bytes += bytes;
     if (bytes < 0) this.#bound.release(limitKey, -bytes);
     else this.#bound.count(limitKey, bytes);
   }

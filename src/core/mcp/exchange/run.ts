@@ -7,7 +7,8 @@
  *
  * @module
  */
-import { type Answer, encode, type Ending, isLong } from "./answer.ts";
+import { isCounted } from "../../http/outgoing_body.ts";
+import { type Answer, encode, type Ending } from "./answer.ts";
 import type { Call } from "./call.ts";
 import { check } from "./check.ts";
 import { printAddress } from "../../net/address.ts";
@@ -107,9 +108,8 @@ export function settle(call: Call, answer: Answer): void {
 
 /** @throws {HttpError} when its caller leaves too many long answers unread */
 function checkLong(call: Call, { body }: Ending): void {
-  if (!isLong(body)) return;
-  const { limitKey } = call;
-  longAnswers.check({ limitKey, messageBytes: body.length });
+  if (body === undefined || !isCounted(body)) return;
+  longAnswers.check(call, body.length);
 }
 
 function endingOf(call: Call, answer: Answer): Ending {

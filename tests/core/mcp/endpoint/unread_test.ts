@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { tool } from "../../../../src/authoring/tool.ts";
 import { longAnswers } from "../../../../src/core/mcp/exchange/long_messages.ts";
 import { UNKNOWN } from "../../../../src/core/mcp/exchange/caller_bound.ts";
+import { until } from "../../../kit/wait.ts";
 import { startServer } from "../../../kit/server.ts";
 
 const MIB = 2 ** 20;
@@ -27,6 +28,7 @@ async function start() {
         },
       }),
       tool({ name: "short", run: () => "short" }),
+      tool({ name: "page", run: () => "x".repeat(15_000) }),
     ],
     routes(app) {
       app.get("/long", (c) => c.text(text));
@@ -59,6 +61,61 @@ Deno.test("a caller who leaves 32 MiB of answers unread is refused, and its tool
   await unread[1].body!.cancel();
   assert.equal((await (await call("short")).json()).result.isError, undefined);
   for (const { body } of unread.slice(2)) await body!.cancel();
+});
+
+Deno.test("a caller who leaves thousands of answers of 15 kB unread is refused too", async () => {
+  const { server, call } = await start();
+  await using _server = server;
+  const unread: Response[] = [];
+  // 32 MiB are about 1,100 of them, give or take the chance.
+  while (longAnswers.hasRoom(UNKNOWN) && unread.length < 2000) {
+    unread.push(await call("page"));
+  }
+  assert(unread.length > 600 && unread.length < 2000, `${unread.length}`);
+  const { result } = await (await call("short")).json();
+  assert.match(result.content[0].text, /Too many unread long answers/);
+  for (const { body } of unread) await body!.cancel();
+  assert.equal((await (await call("short")).json()).result.isError, undefined);
+});
+
+Deno.test("HEAD, 304, a range and a compressed answer of a route arrive as they are, and none stays counted", async () => {
+  const text = "x".repeat(100_000);
+  const packed = await new Response(
+    new Blob([text]).stream().pipeThrough(new CompressionStream("gzip")),
+  ).bytes();
+  await using server = await startServer({
+    routes(app) {
+      app.get("/whole", (c) => c.text(text));
+      app.get("/same", (c) => c.body(null, 304, { etag: '"1"' }));
+      app.get("/part", (c) =>
+        c.body(text.slice(0, 50_000), 206, {
+          "content-range": "bytes 0-49999/100000",
+        }));
+      app.get("/packed", (c) =>
+        c.body(
+          new Blob([packed]).stream(),
+          200,
+          { "content-encoding": "gzip" },
+        ));
+    },
+  });
+  const listener = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen() {} },
+    (request, info) => server.app.fetch(request, info),
+  );
+  await using _listener = { [Symbol.asyncDispose]: () => listener.shutdown() };
+  const at = `http://127.0.0.1:${listener.addr.port}`;
+  const head = await fetch(`${at}/whole`, { method: "HEAD" });
+  assert.equal(await head.text(), "");
+  const same = await fetch(`${at}/same`);
+  assert.deepEqual([same.status, same.headers.get("etag")], [304, '"1"']);
+  await same.body?.cancel();
+  const part = await fetch(`${at}/part`);
+  assert.equal(part.status, 206);
+  assert.equal(part.headers.get("content-range"), "bytes 0-49999/100000");
+  assert.equal((await part.text()).length, 50_000);
+  assert.equal(await (await fetch(`${at}/packed`)).text(), text);
+  await until(() => longAnswers.bytes === 0);
 });
 
 Deno.test("answers that come at once are no more than the bound, but for the last", async () => {
