@@ -5,6 +5,7 @@
  * @module
  */
 import type { OptionTable } from "../src/authoring/options.ts";
+import { TOOL_APPROVAL } from "../src/authoring/approval.ts";
 import { DURABLE, STEP, WAIT } from "../src/authoring/durable.ts";
 import { QUESTION, SAMPLE } from "../src/authoring/context.ts";
 import {
@@ -49,6 +50,7 @@ const TABLES: Readonly<Record<string, [OptionTable, ...types: string[]]>> = {
   ],
   "`tool()`": [without(TOOL, DESCRIBED), "ToolDefinition"],
   "`limit` of a tool": [TOOL_LIMIT, "ToolLimit"],
+  "`approval` of a tool": [TOOL_APPROVAL, "ToolApproval"],
   "`annotations` of a tool": [TOOL_ANNOTATIONS],
   "`task` of a tool": [DURABLE, "DurableTask"],
   "`view` of a tool": [TOOL_VIEW, "ToolView"],

@@ -11,6 +11,7 @@ import { idJagFeature } from "./features/id_jag/feature.ts";
 import { landingFeature } from "./features/landing/feature.ts";
 import { developmentFeature } from "../packages/dev/feature.ts";
 import { skillsFeature } from "./features/skills/feature.ts";
+import { approvalsFeature } from "./features/approvals/feature.ts";
 import { viewsFeature } from "./features/views/feature.ts";
 import { workFeature } from "./features/work/feature.ts";
 
@@ -22,11 +23,13 @@ export const FEATURES: readonly Feature[] = [
   skillsFeature,
   idJagFeature,
   workFeature,
+  approvalsFeature,
   accountPageFeature([
     () => import("./features/accounts/on_account_page.ts"),
     () => import("./features/ledger/on_account_page.ts"),
     () => import("./features/work/on_account_page.ts"),
     () => import("./features/questions/on_account_page.ts"),
+    () => import("./features/approvals/on_account_page.ts"),
     () => import("./features/operators/on_account_page.ts"),
   ]),
 ];

@@ -41,6 +41,11 @@ export type { Definitions } from "./core/catalogue/compiled_definitions.ts";
 export type { ConnectionInfo } from "./core/http/client_address.ts";
 export type { LogEvent, LogOptions } from "./core/log/log.ts";
 
+export type {
+  ApprovalShown,
+  Approved,
+  ToolApproval,
+} from "./authoring/approval.ts";
 export {
   type CallToolResult,
   type ContentBlock,

@@ -16,6 +16,7 @@ import { durableOf } from "../../src/authoring/durable.ts";
 import { checkOptions } from "../../src/authoring/options.ts";
 import type { Catalogue } from "../../src/core/catalogue/catalogue.ts";
 import { AnswerScript } from "./answers.ts";
+import { TestApprovals } from "./test_approvals.ts";
 import type { Crash, Followed } from "./test_cluster.ts";
 import { TestUpstream } from "./provider_api.ts";
 import { TestAccounts } from "./test_accounts.ts";
@@ -39,6 +40,7 @@ export interface Target {
   readonly catalogue: Catalogue;
   readonly crash: Crash;
   readonly followed: Set<Followed>;
+  readonly approvals: TestApprovals;
   send(request: Request): Promise<Response>;
 }
 
@@ -61,6 +63,7 @@ export class Conversation {
   readonly #keys = new Map<string, string>();
   #begun = Promise.withResolvers<void>();
   #isHandedOver = false;
+  #isTask = false;
 
   /** @param what the name of the request's target, for errors: `choose` */
   constructor(
@@ -93,12 +96,15 @@ export class Conversation {
       tools: [...target.catalogue.tools.values()],
       headers: () => headers,
       fetch: (request) => target.send(request),
-      onQuestion: ({ method, params, key }) =>
-        this.script.answer(
+      onQuestion: ({ method, params, key }) => {
+        const approval = TestApprovals.idOf(params.url);
+        if (approval !== undefined) return this.#press(approval);
+        return this.script.answer(
           method,
           params,
           key ?? this.#keys.get(`${params.message}`),
-        ),
+        );
+      },
       onNotification: (method, params) => this.#notice(method, params),
       // The tool runs again from its beginning, and repeats these messages.
       onRound: () => {
@@ -158,6 +164,7 @@ export class Conversation {
     { signal }: Pick<RequestOptions, "signal">,
   ): Promise<JsonObject> {
     const followed = { taskId };
+    this.#isTask = true;
     this.target.followed.add(followed);
     try {
       return await this.attempt(() => this.client.follow(followed, { signal }));
@@ -202,6 +209,20 @@ export class Conversation {
     const tools = [...target.catalogue.tools.keys()];
     const words = refusedWords(error, response, { what, caller, tools });
     return new RefusedError(words, response.status, code, data);
+  }
+
+  /** Presses on the page of an approval, as the caller. */
+  async #press(id: string): Promise<JsonObject> {
+    const { what, caller: { subject = "anonymous" }, options } = this;
+    if (options.approval === undefined) {
+      // The person opens the page, and the test presses with approve().
+      if (this.#isTask) return { action: "accept" };
+      throw new Error(
+        `${what} waits for an approval, which the test does not give. Give it with the option approval: "approve" or { refuse: "why" }`,
+      );
+    }
+    await this.target.approvals.press(id, subject, options.approval);
+    return { action: "accept" };
   }
 
   #notice(method: string, params: JsonObject): void {

@@ -58,6 +58,7 @@ export type {
   TestRevision,
   TestView,
 } from "./test_request.ts";
+export type { TestApproval, TestPress } from "./test_approvals.ts";
 export type { TestClient } from "./test_client.ts";
 export type { TestCaller } from "./test_gate.ts";
 export type { TestResult } from "./test_result.ts";

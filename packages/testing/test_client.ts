@@ -10,6 +10,7 @@ import type {
 } from "../../src/authoring/resource.ts";
 import type { Tool } from "../../src/authoring/tool.ts";
 import type { JsonObject } from "../../src/core/json.ts";
+import type { TestApproval, TestPress } from "./test_approvals.ts";
 import type { TestCaller } from "./test_gate.ts";
 import { Conversation, type Target } from "./conversation.ts";
 import type {
@@ -77,6 +78,21 @@ export class TestClient {
       return new TestTask(`${taskId}`, request);
     }
     throw new Error(`${why}it must declare task: "optional" or "required".`);
+  }
+
+  /**
+   * Approves the newest call that waits for this caller, or that of a tool, as
+   * on its page: a task goes on then. Returns what the page shows.
+   *
+   * @throws {Error} if none waits within 2 seconds
+   */
+  async approve(tool?: string | Tool): Promise<TestApproval> {
+    return await this.#press(tool, "approve");
+  }
+
+  /** Refuses such a call. The model reads the reason. @throws as `approve` */
+  async refuse(reason = "", tool?: string | Tool): Promise<TestApproval> {
+    return await this.#press(tool, { refuse: reason });
   }
 
   /** Reads a resource. */
@@ -214,6 +230,15 @@ export class TestClient {
     }
     const url = this.target.mcpUrl.replace(/\/mcp$/, path);
     return await this.target.send(new Request(url, { ...init, headers }));
+  }
+
+  #press(
+    tool: string | Tool | undefined,
+    press: TestPress,
+  ): Promise<TestApproval> {
+    const { subject = "anonymous" } = this.caller;
+    const name = tool && nameOf(tool);
+    return this.target.approvals.pressNext(subject, name, press);
   }
 
   async #call(

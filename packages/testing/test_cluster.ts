@@ -11,6 +11,7 @@ import { Database } from "../../src/core/kv/database.ts";
 import { endsStep } from "../../src/features/work/steps.ts";
 import { isAsking } from "../../src/features/work/task_record.ts";
 import { type Wake, wakeStore } from "../../src/features/work/wakes.ts";
+import { TestApprovals } from "./test_approvals.ts";
 import { type ProcessOptions, TestProcess } from "./test_process.ts";
 
 /** The point at which a process dies; by default at once. */
@@ -65,6 +66,7 @@ const STILL_AT_WORK =
 export class TestCluster implements AsyncDisposable {
   readonly #options: ProcessOptions;
   readonly followed = new Set<Followed>();
+  readonly approvals: TestApprovals;
   readonly #dead: TestProcess[] = [];
   #aheadMilliseconds = 0;
   #hasWarned = false;
@@ -79,6 +81,7 @@ export class TestCluster implements AsyncDisposable {
       clock: () => clock() + this.#aheadMilliseconds,
     };
     this.#process = new TestProcess(this.#options, true);
+    this.approvals = new TestApprovals(options.kv, this.#options.clock!);
   }
 
   /** The process that is alive. */

@@ -15,6 +15,7 @@ import type { PromptMessage } from "../../src/authoring/prompt.ts";
 import type { ResourceContents } from "../../src/authoring/resource.ts";
 import type { Frontmatter } from "../../src/authoring/skill.ts";
 import type { TestAnswers } from "./answers.ts";
+import { TEST_PRESS, type TestPress } from "./test_approvals.ts";
 import type { ProviderApi, ServiceApis } from "./provider_api.ts";
 
 export type {
@@ -54,6 +55,11 @@ export interface LogMessage {
 export interface RequestOptions {
   /** Answers to the tool's questions; a question without one fails the test. */
   answers?: TestAnswers;
+  /**
+   * The press on the page of a tool's `approval`, by the caller. A call that
+   * waits for one fails the test without it. For a task, see `approve()`.
+   */
+  approval?: TestPress;
   /** The provider's API behind the caller; without it there is none. */
   upstream?: ProviderApi;
   /**
@@ -147,6 +153,7 @@ export const REQUEST_OPTIONS = {
     "a list, an object or a function",
     (it) => Object(it) === it,
   ),
+  approval: TEST_PRESS,
   upstream: kinds.like("a function or an object", (it) => Object(it) === it),
   needs: kinds.OBJECT,
   signal: kinds.like(

@@ -103,6 +103,7 @@ export class TestServer extends TestClient implements AsyncDisposable {
       catalogue,
       crash: cluster.crash,
       followed: cluster.followed,
+      approvals: cluster.approvals,
       async send(request) {
         request.headers.set("host", host);
         return await cluster.send(request);

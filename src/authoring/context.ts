@@ -15,6 +15,7 @@ import type {
 import type * as z from "zod";
 import type { Caller, Upstream } from "../core/caller.ts";
 import type { AccountNeeds, NeededAccounts } from "./account.ts";
+import type { Approved } from "./approval.ts";
 import * as kinds from "./options.ts";
 import { SCOPES } from "./scope.ts";
 import type { StepContext, StepOptions, WaitOptions } from "./durable.ts";
@@ -107,6 +108,11 @@ export interface Context<
   readonly upstream: Upstream;
   /** The caller's own accounts at the services that the tool declares. */
   readonly needs: NeededAccounts<N>;
+  /**
+   * The approval of this run of a tool with `approval`; undefined where its
+   * `when` wants none.
+   */
+  readonly approval?: Approved;
   /** The values of the settings that the definition declares. */
   readonly settings: SettingValues<S>;
   /** The services that the definition declares, started. */

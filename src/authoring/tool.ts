@@ -10,6 +10,7 @@ import type {
 } from "@modelcontextprotocol/server";
 import type * as z from "zod";
 import type { AccountNeeds } from "./account.ts";
+import { TOOL_APPROVAL, type ToolApproval } from "./approval.ts";
 import { type Context, DESCRIBED, type Described } from "./context.ts";
 import { DURABLE, type DurableTask } from "./durable.ts";
 import { NEEDS } from "./oauth_account.ts";
@@ -83,6 +84,11 @@ export interface ToolDefinition<
    * not connected one of them is asked to, before anything runs.
    */
   needs?: N;
+  /**
+   * The approval that its person gives on a page of the server before it runs,
+   * once and for exactly these arguments.
+   */
+  approval?: ToolApproval<z.output<SchemaOf<I>>>;
   /** Hints for clients; none of them is trusted. */
   annotations?: ToolAnnotations;
   /**
@@ -148,7 +154,7 @@ export interface ToolDefinition<
 export interface Tool<I = unknown, O = unknown> extends
   Omit<
     ToolDefinition,
-    "input" | "output" | "view" | "samples" | "prepare" | "run"
+    "input" | "output" | "view" | "samples" | "prepare" | "run" | "approval"
   > {
   /** Distinguishes a tool from a resource and a prompt. */
   readonly kind: "tool";
@@ -158,6 +164,8 @@ export interface Tool<I = unknown, O = unknown> extends
   input?: z.ZodObject;
   /** The answer's schema. */
   output?: z.ZodType;
+  /** The approval that its person gives before it runs. */
+  approval?: ToolApproval;
   /** The view that clients with MCP Apps show. */
   view?: string | ToolView;
   /** Sample calls to show while the view is written. */
@@ -283,6 +291,7 @@ export const TOOL = {
   input: INPUT,
   output: OUTPUT,
   needs: NEEDS,
+  approval: kinds.object<ToolApproval>(TOOL_APPROVAL),
   annotations: kinds.object<ToolAnnotations>(TOOL_ANNOTATIONS),
   task: {
     ...kinds.either(

@@ -18,6 +18,7 @@ const PAGES: Readonly<
       "ToolDefinition",
     ],
     "`limit` of a tool": ["ToolLimit"],
+    "`approval` of a tool": ["ToolApproval"],
     "`view` of a tool": ["ToolView"],
     "`samples` of a tool": ["ViewSample"],
     "`tool()`, `resource()` and `prompt()` + `resource()`": [

@@ -120,7 +120,7 @@ export function partsOfWake([, , dueSeconds, taskId]: Deno.KvKey) {
 }
 /** The steps that fail, all in one value · 7 days after the last. */
 export const stepFailuresKey = alone("step-failures");
-/** A wait for a person, or for a webhook · 1 h, or as long as asked. */
+/** A wait for a person, or for a webhook · 1 h, or as long as asked; an approval a day more. */
 export const waitKey = hashed("wait");
 /** Waits of a person · as long as the wait. */
 export const waitsOfKey = ownedBy("wait-of");

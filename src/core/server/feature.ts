@@ -12,6 +12,9 @@ import type { MakeGrantType } from "../auth/server/grant_type.ts";
 import type { MakeSignedInPages } from "../auth/server/signed_in_pages.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { CatalogueFeature } from "../catalogue/compiled_definitions.ts";
+import type { Database } from "../kv/database.ts";
+import type { Logger } from "../log/log.ts";
+import type { ApproveRun } from "../mcp/exchange/engine.ts";
 import type { AppEnv } from "../http/client_address.ts";
 import type { FeatureMethods } from "../mcp/generations/find.ts";
 import type { Config } from "../settings/config.ts";
@@ -52,6 +55,14 @@ export interface Announcement {
   pages?: Readonly<Record<string, string>>;
 }
 
+/** The parts of a server with which approvals are made. */
+export interface ApproveParts {
+  database: Database;
+  log: Logger;
+  /** The version of the server: approvals are for one alone. */
+  version: string;
+}
+
 /**
  * Everything that one feature adds. Pages and other things that no call needs
  * are loaded by the functions that add them.
@@ -73,6 +84,8 @@ export interface Feature {
   grantType?: MakeGrantType;
   /** Loads pages behind a sign-in of their own. */
   signedInPages?(): Promise<MakeSignedInPages>;
+  /** Loads the step before the runs of tools with `approval`. */
+  approve?(core: ApproveParts): Promise<ApproveRun>;
   /** Methods of MCP besides those of the core. */
   methods?: FeatureMethods;
 }

@@ -14,7 +14,8 @@ import { reportRun } from "../mcp/exchange/report.ts";
 import { Limits } from "../mcp/exchange/limits.ts";
 import { RunningCalls, Subscriptions } from "../mcp/exchange/running.ts";
 import { resumeBy } from "../../features/work/durable_call.ts";
-import type { Engine } from "../mcp/exchange/engine.ts";
+import type { ApproveRun, Engine } from "../mcp/exchange/engine.ts";
+import type { ApproveParts } from "./feature.ts";
 import {
   type GenerationEngine,
   methodTables,
@@ -118,6 +119,7 @@ export function openCore(
     ),
     checkOrigin: originCheck(config, log),
     log,
+    approve: approver(plan, { database, log }),
     around: options.around,
     running: new RunningCalls(cancellations, log),
     bodies: new BodyClock(),
@@ -175,6 +177,19 @@ export function openCore(
     readAccountsAhead: (grantId) => finder?.readAhead?.(grantId),
     stopping,
   };
+}
+
+/** Makes the step before the runs of tools with `approval`, loaded when used. */
+function approver(
+  { features, options: { version } }: Plan,
+  parts: Omit<ApproveParts, "version">,
+): Engine["approve"] {
+  const feature = features.find(({ approve }) => approve);
+  let loading: Promise<ApproveRun> | undefined;
+  return feature && (async (...run) => {
+    loading ??= feature.approve!({ ...parts, version });
+    return await (await loading)(...run);
+  });
 }
 
 function openDatabase(

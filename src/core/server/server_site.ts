@@ -42,6 +42,9 @@ export class ServerSite {
     if (auth.oauth && baseUrl !== undefined) {
       const providerIds = auth.oauth.providers.map(({ id }) => id);
       this.waitPages = { waits, baseUrl, providerIds };
+    } else if (given.gate && baseUrl !== undefined) {
+      // A test has no pages, and presses in their place.
+      this.waitPages = { waits, baseUrl, providerIds: [], isTest: true };
     }
     const { gate, waitPages } = this;
     this.#mcp = mcpEndpoint({ ...engine, gate, waitPages });

@@ -27,10 +27,11 @@ import { fingerprint } from "../../core/crypto/crypto.ts";
 const MAX_CHARACTERS = 200;
 
 /**
- * A page outside of the account: that of a wait, with an id that the store of
- * waits made, or one on which an account is connected.
+ * A page outside of the account: that of a wait or an approval, with an id that
+ * the store of waits made, or one on which an account is connected.
  */
-const PAGE = /^(wait\/[\w-]{43}|connect\/[\w-]{1,40}(\?w=[\w-]{43})?)$/;
+const PAGE =
+  /^((wait|approve)\/[\w-]{43}|connect\/[\w-]{1,40}(\?w=[\w-]{43})?)$/;
 
 export type AccountPlaces = ReturnType<typeof accountPlaces>;
 

@@ -4,9 +4,8 @@
  *
  * @module
  */
-import type { Elicited } from "../../authoring/context.ts";
 import { AskedQuestion } from "../../core/protocol/question.ts";
-import type { OpenPage, PageQuestions } from "./page_questions.ts";
+import type { OpenPage, PagesOf } from "./page_questions.ts";
 import type { Work } from "../../core/mcp/exchange/work.ts";
 
 /**
@@ -26,12 +25,12 @@ const OPEN_MILLISECONDS = 45_000;
  *
  * @returns undefined when that takes longer than the request may stay open
  */
-export async function askViaClient(
+export async function askViaClient<A extends { action: string }>(
   work: Work,
-  pages: PageQuestions,
+  pages: PagesOf<A>,
   page: OpenPage,
   message: string,
-): Promise<Elicited<undefined> | undefined> {
+): Promise<A | { action: "decline" | "cancel" } | undefined> {
   const { signal, stateless } = work;
   const elicitationId = stateless ? {} : { elicitationId: page.wait.id };
   const params = { mode: "url", message, url: page.address, ...elicitationId };

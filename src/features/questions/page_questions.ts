@@ -23,6 +23,8 @@ export interface WaitPages {
   baseUrl: string;
   /** The subject prefixes of the people who can sign in to these pages. */
   providerIds: readonly string[];
+  /** True in a test, which presses on pages in place of its callers. */
+  isTest?: boolean;
 }
 
 /** A page that a person has to open, and the reason in the author's words. */
@@ -37,10 +39,30 @@ export interface OpenPage {
   address: string;
   /** True if an account is connected on it, which may come in other ways too. */
   connects: boolean;
+  /** Its words, where they are kept with it. */
+  message?: string;
+  /** The end of the wait, in epoch seconds, if it has one before its work. */
+  until?: number;
 }
 
-interface AnsweredPage {
-  answer: Elicited<undefined>;
+interface AnsweredPage<A = Elicited<undefined>> {
+  answer: A;
+}
+
+/** Questions on pages: those of an author, or of a feature. */
+export interface PagesOf<A> {
+  open(
+    question: AskedQuestion,
+    key?: string,
+  ): Promise<OpenPage | AnsweredPage<A>>;
+  /** Waits for the answer; undefined when the time is over. */
+  waitFor(
+    page: OpenPage,
+    signal: AbortSignal,
+    milliseconds?: number,
+  ): Promise<A | { action: "cancel" } | undefined>;
+  /** Ends a question that the client has turned down. */
+  withdraw(page: OpenPage): Promise<void>;
 }
 
 /** A task that asks on pages. */
@@ -58,7 +80,7 @@ const OVER =
   "No one answered on the page in time, or the connection has ended: ask again if it is still wanted";
 
 /** True if the person behind a caller can sign in to a page here. */
-function hasPage(
+export function hasPage(
   { door, subject }: Caller,
   { providerIds }: WaitPages,
 ): boolean {
@@ -116,7 +138,7 @@ export async function inTurn<T>(
 }
 
 /** The questions of one call, or of one task, that have pages. */
-export class PageQuestions {
+export class PageQuestions implements PagesOf<Elicited<undefined>> {
   #count = 0;
   #taken: TakenWait[] = [];
   /** The waits whose answers are being kept by durable work, by key. */

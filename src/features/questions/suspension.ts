@@ -35,6 +35,7 @@ export async function suspend(
   }
   const next = async () => {
     await call.pageQuestions?.release();
+    await call.putBack?.();
     return await answer();
   };
   settle(call, await next().catch((error) => ({ error })));

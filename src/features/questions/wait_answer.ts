@@ -71,6 +71,8 @@ export function waitAnswers(
           ...value,
           state: "answered",
           sealedAnswer: await sealPart(value, key, "answer", answer),
+          ...value.approval &&
+            { expiresAt: database.now() + value.approval.seconds },
           // The answer was accepted, so it must arrive, however late the work
           // goes on.
           ...value.taskId !== undefined &&
@@ -91,6 +93,8 @@ export function waitAnswers(
   }
 
   return {
+    accept,
+
     /**
      * Accepts the answer of a signed-in person. Returns the wait with the
      * answer that was accepted first; undefined if nothing of theirs waits.
@@ -136,17 +140,22 @@ export function waitAnswers(
      * Takes the answer of a wait, once. Returns undefined if there is none to
      * take. If the request is answered with 503, the next one may take the
      * answer again.
+     *
+     * @param use makes the record of the used wait
      */
-    async take({ key }: Wait): Promise<TakenWait | undefined> {
+    async take(
+      { key }: Pick<Wait, "key">,
+      use = (value: WaitRecord): WaitRecord => ({
+        ...value,
+        state: "used",
+        expiresAt: database.now() + USED_SECONDS,
+      }),
+    ): Promise<TakenWait | undefined> {
       const found = await database.find<WaitRecord>(key);
       const answer = found && await openPart(found, "answer");
       if (!answer || !await isToBeTaken(database, found)) return undefined;
       const { value } = found;
-      const used: WaitRecord = {
-        ...value,
-        state: "used",
-        expiresAt: database.now() + USED_SECONDS,
-      };
+      const used = use(value);
       const taken = await database.replace(
         found,
         used,
@@ -202,6 +211,20 @@ export async function isToBeTaken(
   wait: Found<WaitRecord>,
 ): Promise<boolean> {
   return wait.value.state !== "used" || await database.mayRepeat(wait);
+}
+
+/**
+ * True if the run of an approval has begun and its end is not known, or its
+ * result was not collected.
+ */
+export async function needsLook(
+  database: Database,
+  wait: Found<WaitRecord>,
+): Promise<boolean> {
+  const { state, approval } = wait.value;
+  return approval !== undefined && state === "used" &&
+    (approval.endedAt === undefined || approval.hasResult === true) &&
+    !await database.mayRepeat(wait);
 }
 
 /** Ends a wait, if it exists. */

@@ -20,8 +20,6 @@ import {
   Fact,
   type PageProps,
 } from "../../core/pages/layout.tsx";
-import { printDuration } from "../../core/pages/times.tsx";
-import { WAIT_SECONDS } from "./wait_record.ts";
 import {
   type ProviderOption,
   SignInForm,
@@ -70,7 +68,7 @@ export function WaitPage(props: WaitProps) {
         <Fact term="What comes next">
           Open it, do what it asks, come back and press Done. The app learns
           that you said so, and nothing else.
-          <SignedInAs person={props.person} />
+          <SignedInLine person={props.person} />
         </Fact>
       </dl>
       <AccountForm base={base} csrf={csrf} action={`/wait/${id}`}>
@@ -100,7 +98,7 @@ export function OpenButton(
   );
 }
 
-function SignedInAs({ person }: { person: string }) {
+export function SignedInLine({ person }: { person: string }) {
   return (
     <p class="small soft">
       You are signed in as{" "}
@@ -155,11 +153,10 @@ export function NoWaitPage(
     <CardPage {...page} title="Nothing waits for you here">
       <p>
         This link is not yours, or it is over: a link ends when it was answered,
-        and after{" "}
-        {printDuration(WAIT_SECONDS)}. Did someone send it to you? It is of no
-        use to you, and they get nothing from you.
+        or its time is up. Did someone send it to you? It is of no use to you,
+        and they get nothing from you.
       </p>
-      <SignedInAs person={person} />
+      <SignedInLine person={person} />
       <AccountForm base={base} csrf={csrf} action="/account/sign-out">
         <div class="actions">
           <a class="button" href={`${base}/account`}>Your account</a>
@@ -172,8 +169,9 @@ export function NoWaitPage(
 
 /** The page for someone who has not signed in. Send it with `forms: "any"`. */
 export function WaitSignInPage(
-  { id, options, ...page }: PageProps & {
-    id: string;
+  { back, options, ...page }: PageProps & {
+    /** The place of the page. */
+    back: string;
     options: readonly ProviderOption[];
   },
 ) {
@@ -183,7 +181,7 @@ export function WaitSignInPage(
         Sign in to see what waits for you here. The link shows nothing to anyone
         else.
       </p>
-      <SignInForm base={page.base} back={`wait/${id}`} options={options} />
+      <SignInForm base={page.base} back={back} options={options} />
     </CardPage>
   );
 }

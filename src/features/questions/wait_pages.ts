@@ -75,8 +75,21 @@ export function noWait(
   });
 }
 
+/** Answers with the page on which a person signs in to a page of theirs. */
+export function signInFor(
+  c: Context,
+  back: string,
+  { choice, frame }: AuthServices,
+): Response {
+  const options = choice.options(c);
+  return page(c, WaitSignInPage({ ...frame, back, options }), { forms: "any" });
+}
+
 export function askingClient(
-  { clientId = "", clientName = "", grantId }: Wait,
+  { clientId = "", clientName = "", grantId }: Pick<
+    Wait,
+    "clientId" | "clientName" | "grantId"
+  >,
   services: AuthServices,
 ): ClientInWords {
   // The client's token is of another issuer, whose IDs say nothing here.
@@ -139,10 +152,7 @@ export function waitEndpoints(services: AuthServices) {
       const id = c.req.param("id")!;
       const found = await signedIn.find(c);
       if (!found) {
-        const options = services.choice.options(c);
-        return page(c, WaitSignInPage({ ...frame, id, options }), {
-          forms: "any",
-        });
+        return signInFor(c, `wait/${id}`, services);
       }
       signedIn.checkAllowed(found);
       const { session } = found;

@@ -43,8 +43,11 @@ export interface Waiting {
    * may share a subject, such as all callers without credentials.
    */
   list?: string;
-  /** A page is answered by its person, a webhook by anyone who has the id. */
-  kind: "page" | "webhook";
+  /**
+   * A page and an approval are answered by a person, a webhook by anyone who has
+   * the id.
+   */
+  kind: "page" | "webhook" | "approval";
   /** Identifies a question of a call or task: a repeat finds the same wait. */
   asker: string;
   /** Identifies the question's content: another content is another wait. */
@@ -59,6 +62,21 @@ export interface Waiting {
   taskAddress?: string;
   /** The task that asks on a page, of whatever kind. */
   pageTask?: string;
+  /** Of an approval alone. */
+  approval?: ApprovalState;
+}
+
+/** The progress of an approval. Times are epoch seconds. */
+export interface ApprovalState {
+  /** The seconds for which its answer stays until the run begins. */
+  seconds: number;
+  /** The beginning of the run. */
+  begunAt?: number;
+  endedAt?: number;
+  /** The end of the run; `unknown` if a person has looked in its place. */
+  outcome?: "ok" | "tool_error" | "failed" | "unknown";
+  /** True if the answer has the result, because its client had left. */
+  hasResult?: boolean;
 }
 
 export interface WaitRecord extends Expiring, Omit<Waiting, "asker"> {

@@ -79,7 +79,7 @@ export function waitRoom(database: Database) {
       const same = listed.filter(({ value: { kind, state } }) =>
         kind === opener.kind && state !== "used"
       );
-      const ofClient = opener.kind === "page"
+      const ofClient = opener.kind !== "webhook"
         ? same.filter(({ value }) => isSameClient(value, opener)).length
         : 0;
       if (same.length < opener.most && ofClient < MAX_WAITS_PER_CLIENT) return;

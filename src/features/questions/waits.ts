@@ -17,6 +17,7 @@ import { absent, type Transaction } from "../../core/kv/transaction.ts";
 import {
   expireWait,
   isToBeTaken,
+  needsLook,
   type TakenWait,
   waitAnswers,
 } from "./wait_answer.ts";
@@ -68,6 +69,26 @@ export function waitStore(database: Database) {
     );
   }
 
+  /** Reads the wait of an asker, if it still waits for the same. */
+  async function readSame(
+    { subject, question }: Pick<Waiting, "subject" | "question">,
+    known: Found<WaitRecord> | undefined,
+  ): Promise<Wait | undefined> {
+    if (known?.value.subject !== subject) return undefined;
+    const isSame = await needsLook(database, known) ||
+      known.value.question === question &&
+        await isToBeTaken(database, known) &&
+        await isLive(database, known.value);
+    return isSame ? await readWait(known) : undefined;
+  }
+
+  async function findKnown(
+    asker: string,
+  ): Promise<Found<WaitRecord> | undefined> {
+    const pointer = await database.find<Pointer>(waitOfAskerKey(asker));
+    return pointer && await database.find<WaitRecord>(pointer.value.wait);
+  }
+
   async function readAll(found: readonly Found<WaitRecord>[]): Promise<Wait[]> {
     const waits = await Promise.all(found.map(readWait));
     return waits.filter((wait) => wait !== undefined)
@@ -115,11 +136,7 @@ export function waitStore(database: Database) {
         ]);
         const known = pointer.value &&
           await database.find<WaitRecord>(pointer.value.wait);
-        const isSame = known?.value.subject === own.subject &&
-          known.value.question === own.question &&
-          await isToBeTaken(database, known) &&
-          await isLive(database, known.value);
-        const wait = isSame ? await readWait(known) : undefined;
+        const wait = await readSame(own, known);
         if (wait) return wait;
         room.check(held, opener);
         const { grant, run } = await basisOf(database, waiting);
@@ -149,6 +166,17 @@ export function waitStore(database: Database) {
       return await room.inTurn(list, () => database.change(head, opening));
     },
 
+    /** Finds the wait that {@linkcode open} would find; undefined if none. */
+    async findSame({ asker, ...own }: Waiting): Promise<Wait | undefined> {
+      return await readSame(own, await findKnown(asker));
+    },
+
+    /** Reads a wait again; undefined if it is gone. */
+    async read({ key }: Pick<Wait, "key">): Promise<Wait | undefined> {
+      const found = await database.find<WaitRecord>(key);
+      return found && await readWait(found);
+    },
+
     /** Finds the wait of a person's page; undefined if it is another's. */
     async find(id: string, subject: string): Promise<Wait | undefined> {
       const found = await database.find<WaitRecord>(waitKey(id));
@@ -157,10 +185,13 @@ export function waitStore(database: Database) {
       return isTheirs ? await readWait(found) : undefined;
     },
 
-    /** Lists the pages that wait for a person, newest first. */
-    async listOf(subject: string): Promise<Wait[]> {
+    /** Lists the pages, or approvals, that wait for a person, newest first. */
+    async listOf(
+      subject: string,
+      kind: Waiting["kind"] = "page",
+    ): Promise<Wait[]> {
       const open = (await listed(subject)).filter(({ value }) =>
-        value.kind === "page" && value.state === "open"
+        value.kind === kind && value.state === "open"
       );
       const live = await Promise.all(
         open.map(({ value }) => isLive(database, value)),
@@ -175,9 +206,7 @@ export function waitStore(database: Database) {
 
     /** Finds the wait of an asker; undefined if there is none. */
     async findByAsker({ asker, subject }: Waiting): Promise<Wait | undefined> {
-      const pointer = await database.find<Pointer>(waitOfAskerKey(asker));
-      const found = pointer &&
-        await database.find<WaitRecord>(pointer.value.wait);
+      const found = await findKnown(asker);
       return found?.value.subject === subject
         ? await readWait(found)
         : undefined;

@@ -39,7 +39,10 @@ export function durableWorkOf(
     "input" | "prepared" | "begun"
   >,
   call: {
-    engine: Pick<Engine, "around" | "findAccounts" | "limits">;
+    engine: Pick<
+      Engine,
+      "approve" | "around" | "findAccounts" | "limits" | "waitPages"
+    >;
     stateless: boolean;
   },
 ): DurableWork {
@@ -114,19 +117,19 @@ export function resumeBy(
     const [lacks]: readonly (string | undefined)[] = tool
       ? await engine.missingFor(tool)
       : [];
+    const { waitPages } = siteOf(run.address);
+    const here = { ...engine, waitPages };
     return {
       lacks,
       isConfigured: isKnown ||
         await siteOf(run.address).gate.isConfigured(run.caller),
       work: durable && lacks === undefined
-        ? durableWorkOf(tool, durable, beginning, { engine, stateless: true })
+        ? durableWorkOf(tool, durable, beginning, {
+          engine: here,
+          stateless: true,
+        })
         : undefined,
-      origin: restoredOrigin(
-        { ...engine, waitPages: siteOf(run.address).waitPages },
-        claim,
-        beginning,
-        authenticated,
-      ),
+      origin: restoredOrigin(here, claim, beginning, authenticated),
       isAllowed: isKnown &&
         engine.catalogue.within(caller.ceiling).tools.has(run.tool) &&
         missingScopes(caller, tool?.scopes ?? []).length === 0,

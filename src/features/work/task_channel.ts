@@ -80,7 +80,7 @@ export class TaskChannel implements Work {
         question,
         async (key, keep) => {
           await keep(JSON.stringify(await ask(key)));
-          await this.pageQuestions!.kept(key);
+          await this.pageQuestions?.kept(key);
         },
         { isOnPage: true },
       ));

@@ -126,10 +126,12 @@ export const KEPT_DATA: readonly KeptData[] = [
     member: "tasks",
   },
   {
-    what: "Questions on pages of this server, sealed, with your answers",
+    what: "Questions on pages of this server and approvals of calls, sealed, " +
+      "with your answers",
     keys: ["wait", "wait-of", "wait-of-asker"],
     until: () =>
-      `${printDuration(WAIT_SECONDS)}, or as long as a tool waits, ` +
+      `${printDuration(WAIT_SECONDS)}, or as long as a tool waits, for a day ` +
+      "once an approved call has begun, " +
       `${printDuration(DURABLE_SECONDS)} at most`,
     member: "waits",
   },

@@ -36,7 +36,7 @@ import type { Work } from "./work.ts";
 import {
   checkUrl,
   inTurn,
-  type PageQuestions,
+  type PagesOf,
 } from "../../../features/questions/page_questions.ts";
 
 const ELICITATION = "elicitation/create";
@@ -117,10 +117,26 @@ export class Asking {
    * `cancel` if another call has taken it, or the page is over.
    */
   async connect(question: AskedQuestion): Promise<Elicited<undefined>> {
-    const { pageQuestions: pages, keepAnswer } = this.work;
-    const viaClient = !keepAnswer && this.#opensPages;
+    return await this.onPage(this.work.pageQuestions!, question, false);
+  }
+
+  /**
+   * Asks on a page.
+   *
+   * @param isKept false for an answer that durable work does not keep
+   */
+  async onPage<A extends { action: string }>(
+    pages: PagesOf<A>,
+    question: AskedQuestion,
+    isKept = true,
+  ): Promise<A | { action: "decline" | "cancel" }> {
+    const { keepAnswer } = this.work;
+    const wait = (viaClient: boolean, key?: string) =>
+      this.#waitForPage(pages, question, viaClient, key);
     return await this.#orInterrupt(() =>
-      this.#waitForPage(pages!, question, viaClient)
+      isKept && keepAnswer
+        ? keepAnswer(question, (key) => wait(false, key))
+        : wait(!keepAnswer && this.#opensPages)
     );
   }
 
@@ -138,7 +154,7 @@ export class Asking {
   async #askOnPage(
     question: Extract<Question, { url: string }>,
   ): Promise<Elicited<undefined> | undefined> {
-    const { work, work: { pageQuestions } } = this;
+    const { pageQuestions } = this.work;
     checkUrl(question.url);
     const opensPages = this.#opensPages;
     if (opensPages && question.until !== "done") return undefined;
@@ -147,14 +163,7 @@ export class Asking {
       return undefined;
     }
     const asked = AskedQuestion.onPage(this.#clean(question));
-    return await this.#orInterrupt(() =>
-      work.keepAnswer
-        ? work.keepAnswer(
-          asked,
-          (key) => this.#waitForPage(pageQuestions, asked, false, key),
-        )
-        : this.#waitForPage(pageQuestions, asked, opensPages)
-    );
+    return await this.onPage(pageQuestions, asked);
   }
 
   /**
@@ -163,17 +172,17 @@ export class Asking {
    * @param viaClient true if the client gives the person the link, false if the
    * model or the status of a task does
    */
-  async #waitForPage(
-    pages: PageQuestions,
+  async #waitForPage<A extends { action: string }>(
+    pages: PagesOf<A>,
     question: AskedQuestion,
     viaClient: boolean,
     key = question.key,
-  ): Promise<Elicited<undefined>> {
+  ): Promise<A | { action: "decline" | "cancel" }> {
     const { work, work: { signal, parking } } = this;
-    const message = String(question.params.message);
     const open = () => pages.open(question, key);
     const page = await (parking ? inTurn(parking, open) : open());
     if ("answer" in page) return page.answer;
+    const { message = String(question.params.message) } = page;
     if (viaClient) {
       const { askViaClient } = await import(
         "../../../features/questions/client_page.ts"
@@ -184,7 +193,7 @@ export class Asking {
     const { address, connects, wait: { key: wait } } = page;
     const takeBack = await work.showLink!({ address, message });
     const again = connects ? parking?.againSeconds : undefined;
-    const until = again && parking!.now() + again;
+    const until = page.until ?? (again && parking!.now() + again);
     const answered = () => pages.waitFor(page, signal, again && again * 1000);
     const waiting = parking?.wait({ until, wait }, answered) ?? answered();
     return await waiting.finally(takeBack) ?? { action: "cancel" };

@@ -42,6 +42,11 @@ export abstract class Call implements Work, Running {
   readonly execution = new CallExecution(this);
   /** True for a subscription, which does not outlive its credential. */
   isSubscription = false;
+  /**
+   * Puts back what the tool's run has used up, before the call ends with a
+   * question and is to begin again.
+   */
+  putBack?: () => Promise<unknown>;
   /** Sends the progress of a task to the client whose call waits for it. */
   relayProgress?: (progress: JsonObject) => Promise<void>;
   #context?: Context;
@@ -177,6 +182,12 @@ export abstract class Call implements Work, Running {
   /** Finds the answer that the client has sent along for a question. */
   recall(_question: AskedQuestion): JsonObject | undefined {
     return undefined;
+  }
+
+  /** True if the client is gone before its answer. */
+  hasLeft(): boolean {
+    const { execution, admitted } = this;
+    return !execution.hasEnded && admitted.request.signal.aborted;
   }
 
   /** Aborts `signal` for parallel work if the author's code was interrupted. */

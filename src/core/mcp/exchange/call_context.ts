@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { Approved } from "../../../authoring/approval.ts";
 import type { Context, McpClient } from "../../../authoring/context.ts";
 import { notDurable, STEP, WAIT } from "../../../authoring/durable.ts";
 import * as kinds from "../../../authoring/options.ts";
@@ -34,6 +35,7 @@ export class CallContext implements Context {
   services: Readonly<Record<string, never>> = {};
   /** The caller's accounts, set before a tool with such needs runs. */
   needs: Readonly<Record<never, never>> = {};
+  declare approval?: Approved;
   #work: Work;
   #acting?: Acting;
   #upstream?: Upstream;

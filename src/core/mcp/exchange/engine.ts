@@ -4,6 +4,10 @@
  *
  * @module
  */
+import type { CallToolResult } from "@modelcontextprotocol/server";
+import type { Context } from "../../../authoring/context.ts";
+import type { MaybePromise } from "../../../authoring/service.ts";
+import type { JsonObject } from "../../json.ts";
 import type { Network } from "../../net/address.ts";
 import type { Authenticated } from "../../caller.ts";
 import type { Clock } from "../../clock.ts";
@@ -29,6 +33,23 @@ import type { CallerBound } from "./caller_bound.ts";
 import type { Limits } from "./limits.ts";
 import type { RunningCalls, Subscriptions } from "./running.ts";
 import type { WaitPages } from "../../../features/questions/page_questions.ts";
+
+/** A run of a tool that a person has to approve. */
+export interface RunToApprove {
+  tool: CompiledTool;
+  /** The parsed arguments, which the approved ones replace. */
+  input: JsonObject;
+  /** The name of one of several accounts of the caller. */
+  account?: string;
+  call: { engine: Pick<Engine, "waitPages">; hasLeft?(): boolean };
+}
+
+/** Calls `run` once a person has approved its arguments. */
+export type ApproveRun = (
+  toolRun: RunToApprove,
+  context: Context,
+  run: () => MaybePromise<CallToolResult>,
+) => Promise<CallToolResult>;
 
 export interface Engine {
   catalogue: Catalogue;
@@ -57,6 +78,8 @@ export interface Engine {
   missingFor(tool: Pick<CompiledTool, "needs">): Promise<readonly string[]>;
   /** Finds the accounts of callers, for tools that need them. */
   findAccounts: FindAccounts;
+  /** Runs tools with `approval`; undefined where no tool has one. */
+  approve?: ApproveRun;
   /** The pages on which people answer; undefined if no one signs in here. */
   waitPages?: WaitPages;
   /** The records of calls that people can see; undefined if none are kept. */

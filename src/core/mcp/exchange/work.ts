@@ -98,6 +98,8 @@ export interface Work {
   ): Promise<T>;
   /** The questions on pages of this server, if the caller can sign in there. */
   readonly pageQuestions?: PageQuestions;
+  /** Set by a run that has used something up; see {@linkcode Call.putBack}. */
+  putBack?: () => Promise<unknown>;
   /** Logs advice for the author, once. */
   advise?(message: string): void;
   /**

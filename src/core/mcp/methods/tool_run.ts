@@ -33,9 +33,12 @@ export interface ToolRun {
   prepared?: unknown;
   /** The accounts that the tool needs. */
   accounts?: CallAccounts;
+  /** The name of one of several accounts, which is no argument of the author's. */
+  account?: string;
   call: {
-    engine: Pick<Engine, "around" | "findAccounts">;
+    engine: Pick<Engine, "approve" | "around" | "findAccounts" | "waitPages">;
     stateless: boolean;
+    hasLeft?(): boolean;
   };
 }
 
@@ -51,18 +54,26 @@ export async function findAccounts(
   const { account, own } = takeAccount(needs, toolCall.input);
   const found = await engine.findAccounts(context, item, account, finding);
   toolCall.accounts = found;
+  toolCall.account = account;
   toolCall.input = own;
   found.bind(context);
 }
 
-/** Runs a tool's function, within the author's hook if there is one. */
+/**
+ * Runs a tool's function, within the author's hook if there is one, once its
+ * call is approved if it has to be.
+ */
 export function runAround(
   toolCall: ToolRun,
   context: Context,
 ): MaybePromise<CallToolResult> {
   toolCall.accounts?.bind(context);
-  const { around } = toolCall.call.engine;
-  return around ? runInHook(around, toolCall, context) : run(toolCall, context);
+  const { tool, call: { engine } } = toolCall;
+  const begin = () =>
+    engine.around
+      ? runInHook(engine.around, toolCall, context)
+      : run(toolCall, context);
+  return tool.approval ? engine.approve!(toolCall, context, begin) : begin();
 }
 
 async function runInHook(

@@ -1,0 +1,110 @@
+/**
+ * The presses of a test on the pages of approvals, which the kit does not have.
+ *
+ * @module
+ */
+import * as kinds from "../../src/authoring/options.ts";
+import { pause } from "../../src/core/clock.ts";
+import type { Kv } from "../../src/core/kv/kv.ts";
+import { Database } from "../../src/core/kv/database.ts";
+import type { CallApproval } from "../../src/features/approvals/approval_store.ts";
+
+/** An approval as its page shows it. */
+export interface TestApproval {
+  /** The name of the tool. */
+  tool: string;
+  /** The act in words. */
+  title: string;
+  /** The facts that `show` named. */
+  facts: Readonly<Record<string, string>>;
+  /** The arguments with which the run begins. */
+  input: Readonly<Record<string, unknown>>;
+}
+
+/** The press on the page of an approval: of the one button, or of the other. */
+export type TestPress = "approve" | {
+  /** The reason, which the model reads. */
+  refuse: string;
+};
+
+/** The kind of {@linkcode TestPress}. */
+export const TEST_PRESS = kinds.like<TestPress>(
+  '"approve" or { refuse: "why" }',
+  (it) =>
+    it === "approve" ||
+    typeof (it as { refuse?: unknown } | null)?.refuse === "string",
+);
+
+/** The path of the pages of approvals. */
+const PAGE = /\/approve\/([\w-]{43})$/;
+
+const PATIENCE_MILLISECONDS = 2000;
+const CHECK_MILLISECONDS = 5;
+
+export class TestApprovals {
+  readonly #database: Database;
+
+  constructor(kv: Kv, clock: () => number) {
+    this.#database = new Database(kv, { clock });
+  }
+
+  /** Finds the id in the address of a page; undefined if it is no such page. */
+  static idOf(address: unknown): string | undefined {
+    return PAGE.exec(`${address}`)?.[1];
+  }
+
+  /** Presses on the page of an approval, as a person. */
+  async press(
+    id: string,
+    subject: string,
+    press: TestPress,
+  ): Promise<TestApproval> {
+    const at = this.#database.now();
+    const store = await this.#store();
+    const approval = await store.press(
+      id,
+      press === "approve"
+        ? { action: "accept", by: subject, at }
+        : { action: "decline", by: subject, at, reason: press.refuse },
+    );
+    if (approval) return shownOf(approval);
+    throw new Error(`No approval waits for ${subject} on this page`);
+  }
+
+  /**
+   * Presses on the page of the newest approval that waits for a person.
+   *
+   * @throws {Error} if none waits within 2 seconds
+   */
+  async pressNext(
+    subject: string,
+    tool: string | undefined,
+    press: TestPress,
+  ): Promise<TestApproval> {
+    const store = await this.#store();
+    const started = performance.now();
+    for (;;) {
+      const open = await store.listOpen(subject);
+      const found = open.find((it) => tool === undefined || it.tool === tool);
+      if (found) return await this.press(found.id!, subject, press);
+      if (performance.now() - started > PATIENCE_MILLISECONDS) {
+        throw new Error(
+          `No call of ${tool ?? "a tool"} waits for the approval of ${subject}`,
+        );
+      }
+      await pause(CHECK_MILLISECONDS);
+    }
+  }
+
+  async #store() {
+    const { callApprovals } = await import(
+      "../../src/features/approvals/approval_store.ts"
+    );
+    return callApprovals(this.#database);
+  }
+}
+
+function shownOf({ tool, payload }: CallApproval): TestApproval {
+  const { title, facts, input } = payload;
+  return { tool, title, facts, input };
+}

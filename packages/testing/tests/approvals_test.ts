@@ -1,0 +1,99 @@
+/** The kit's presses on the pages of approvals. */
+import assert from "node:assert/strict";
+import { tool, z } from "../../../src/mod.ts";
+import { eachRevision, testServer } from "../mod.ts";
+
+const ran: number[] = [];
+
+const refund = tool({
+  name: "refund",
+  input: z.object({ cents: z.int() }),
+  task: "optional",
+  approval: {
+    when: ({ cents }) => cents >= 500,
+    show: ({ cents }) => ({
+      title: `Refund ${cents}`,
+      facts: { Cents: cents },
+    }),
+  },
+  run({ cents }, { approval }) {
+    ran.push(cents);
+    return approval ? `approved by ${approval.by}` : "at once";
+  },
+});
+
+const archive = tool({
+  name: "archive",
+  task: { durable: true },
+  approval: {},
+  async run(_input, { approval, step }) {
+    const id = await step("id", () => approval!.id);
+    return id === approval!.id ? "archived" : "another approval";
+  },
+});
+
+const TOOLS = { tools: [refund, archive] };
+/** Without tasks, a call waits itself. */
+const PLAIN = { elicitation: { url: {} } };
+
+Deno.test("call() takes the press on the page as an option", () =>
+  eachRevision(async (revision) => {
+    ran.length = 0;
+    await using server = await testServer({ ...TOOLS, revision });
+    const ann = server.as({ subject: "ann" });
+    const options = { capabilities: PLAIN };
+    const small = await ann.call(refund, { cents: 1 }, options);
+    assert.equal(small.text, "at once");
+    const approved = await ann.call(
+      refund,
+      { cents: 500 },
+      { ...options, approval: "approve" },
+    );
+    assert.equal(approved.text, "approved by ann");
+    const refused = await ann.call(
+      refund,
+      { cents: 600 },
+      { ...options, approval: { refuse: "Too much" } },
+    );
+    assert.equal(refused.isError, true);
+    assert.match(refused.text, /refused this, and said: "Too much"/);
+    await assert.rejects(
+      ann.call(refund, { cents: 700 }, options),
+      /refund waits for an approval, which the test does not give/,
+    );
+    assert.deepEqual(ran, [1, 500]);
+  }));
+
+Deno.test("approve() and refuse() press for a task, which goes on by itself", async () => {
+  await using server = await testServer(TOOLS);
+  const ann = server.as({ subject: "ann" });
+  const task = await ann.startTask(refund, { cents: 900 });
+  assert.deepEqual(await ann.approve(refund), {
+    tool: "refund",
+    title: "Refund 900",
+    facts: { Cents: "900" },
+    input: { cents: 900 },
+  });
+  assert.equal((await task.result()).text, "approved by ann");
+  const other = await ann.startTask(refund, { cents: 901 });
+  await ann.refuse("No", "refund");
+  assert.match((await other.result()).text, /refused this, and said: "No"/);
+});
+
+Deno.test("approve() presses for durable work, whose process may die before and after", async () => {
+  await using server = await testServer(TOOLS);
+  const task = await server.startTask(archive);
+  await task.crash();
+  await server.approve();
+  await task.crash({ after: "tool-server-approval" });
+  await task.crash({ after: "id" });
+  assert.equal((await task.result()).text, "archived");
+});
+
+Deno.test("approve() names what no one waits for", async () => {
+  await using server = await testServer(TOOLS);
+  await assert.rejects(
+    server.as({ subject: "ann" }).approve(),
+    /No call of a tool waits for the approval of ann/,
+  );
+});

@@ -1,0 +1,66 @@
+/**
+ * Approvals: calls of a tool that begin only once a person has pressed a button
+ * on a page of the server, signed in, for exactly these arguments.
+ *
+ * @module
+ */
+import * as kinds from "./options.ts";
+import type { MaybePromise } from "./service.ts";
+
+/** The most seconds for which a call may wait for its approval. */
+const MAX_APPROVAL_SECONDS = 7 * 24 * 60 * 60;
+
+/** The seconds for which a call waits for its approval, unless its tool says. */
+export const APPROVAL_SECONDS = 15 * 60;
+
+/** The approval with which a run has begun. */
+export interface Approved {
+  /**
+   * The same in every run that goes on with this approval, and in no other: give
+   * it to a payment API as its idempotency key.
+   */
+  readonly id: string;
+  /** The subject of the person who approved. */
+  readonly by: string;
+  /** The time of the press, in epoch seconds. */
+  readonly at: number;
+}
+
+/** The words of an approval on its page, as plain text. */
+export interface ApprovalShown {
+  /** The act, to follow "wants to": `Refund €49.00`. */
+  title: string;
+  /** The facts that matter, by their names. */
+  facts?: Readonly<Record<string, string | number>>;
+}
+
+/** The approval that a tool asks for before it runs. */
+// deno-lint-ignore no-explicit-any -- A tool's erased type takes any input.
+export interface ToolApproval<I = any> {
+  /**
+   * Returns false for arguments with which the tool runs at once. By default
+   * every call waits.
+   */
+  when?(input: I): MaybePromise<boolean>;
+  /**
+   * Makes the words for the page. By default these are the title of the tool and
+   * its arguments, which the page has in any case. It must do nothing else.
+   */
+  show?(input: I): MaybePromise<ApprovalShown>;
+  /**
+   * The seconds for which a call waits for its person, and an approval for its
+   * call; 15 minutes by default, at most 7 days.
+   */
+  expiresIn?: number;
+}
+
+/** The options of {@linkcode ToolApproval}. */
+export const TOOL_APPROVAL = {
+  when: kinds.FUNCTION,
+  show: kinds.FUNCTION,
+  expiresIn: kinds.numberFrom(
+    `60 to ${MAX_APPROVAL_SECONDS} seconds`,
+    60,
+    MAX_APPROVAL_SECONDS,
+  ),
+} satisfies kinds.Members<ToolApproval>;

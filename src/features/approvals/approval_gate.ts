@@ -1,0 +1,479 @@
+/**
+ * The gate in front of the runs of tools with `approval`: a run begins from
+ * arguments that a person has approved on a page, once, or not at all.
+ *
+ * @module
+ */
+import type { CallToolResult } from "@modelcontextprotocol/server";
+import {
+  APPROVAL_SECONDS,
+  type ApprovalShown,
+  type Approved,
+} from "../../authoring/approval.ts";
+import type { Context } from "../../authoring/context.ts";
+import * as kinds from "../../authoring/options.ts";
+import type { MaybePromise } from "../../authoring/service.ts";
+import { ToolError } from "../../authoring/tool.ts";
+import type { CompiledTool } from "../../core/catalogue/compiled_tool.ts";
+import { listTool } from "../../core/catalogue/descriptions.ts";
+import { fingerprintOfLong, randomId } from "../../core/crypto/crypto.ts";
+import { canonicalJson, isObject, type JsonObject } from "../../core/json.ts";
+import { persist, tidy } from "../../core/kv/persist.ts";
+import { CallContext } from "../../core/mcp/exchange/call_context.ts";
+import type {
+  ApproveRun,
+  RunToApprove,
+} from "../../core/mcp/exchange/engine.ts";
+import type { Work } from "../../core/mcp/exchange/work.ts";
+import { AskedQuestion } from "../../core/protocol/question.ts";
+import { errorResult } from "../../core/protocol/tool_result.ts";
+import type { ApproveParts } from "../../core/server/feature.ts";
+import {
+  hasPage,
+  type OpenPage,
+  type PagesOf,
+  type WaitPages,
+} from "../questions/page_questions.ts";
+import { addressOfWork } from "../work/durable_call.ts";
+import type { Waiting } from "../questions/waits.ts";
+import {
+  type ApprovalPayload,
+  type BegunRun,
+  type CallApproval,
+  type CallApprovals,
+  callApprovals,
+} from "./approval_store.ts";
+import { bytesOf } from "../questions/wait_record.ts";
+
+/** The name of the question in its call: no author's question has it. */
+const KEY = "tool-server-approval";
+
+/** The options of {@linkcode ApprovalShown}. */
+const APPROVAL_SHOWN = {
+  title: kinds.required(kinds.TEXT),
+  facts: kinds.recordOf(
+    kinds.like<string | number>(
+      "text or a number",
+      (it) => typeof it === "string" || Number.isFinite(it),
+    ),
+    "an object of texts and numbers by their names",
+  ),
+} satisfies kinds.Members<ApprovalShown>;
+
+/** The longest time that `when` and `show` may take. */
+const AUTHOR_MILLISECONDS = 5_000;
+
+/** The most bytes of arguments and words: they are kept in one record. */
+const MAX_BYTES = 10_000;
+
+/** The most characters of a title, and of the facts together. */
+const MAX_TITLE_CHARACTERS = 200;
+const MAX_FACTS_CHARACTERS = 2000;
+
+const NO_PAGE =
+  "This waits for the approval of a person on a page of this server, to which this caller cannot sign in. It was not run.";
+
+/** The answer that a run gets; durable work keeps it. */
+type Verdict =
+  | { action: "accept"; approved: Approved; input: JsonObject }
+  | { action: "decline"; reason?: string }
+  | { action: "cancel" }
+  /** The run began before, and its client has left. */
+  | { action: "collected"; result: CallToolResult }
+  | { action: "unknown"; begunAt: number };
+
+/** Makes the gate. */
+export function approvalGate(
+  { database, log, version }: ApproveParts,
+): ApproveRun {
+  const approvals = callApprovals(database);
+  /** The parts of a tool's definition that an approval is for. */
+  const definitions = new WeakMap<CompiledTool, string>();
+
+  function definitionOf(tool: CompiledTool): string {
+    let text = definitions.get(tool);
+    if (text === undefined) {
+      const { scopes = [], needs = {} } = tool;
+      const services = Object.values(needs).map(({ name }) => name);
+      text = canonicalJson([version, listTool(tool), scopes, services]);
+      definitions.set(tool, text);
+    }
+    return text;
+  }
+
+  /** @throws {ToolError} in words for the model, unless it is approved */
+  async function decide(
+    toolRun: RunToApprove,
+    context: Context,
+    work: Work,
+  ): Promise<
+    Extract<Verdict, { action: "accept" | "collected" }> & {
+      visit: ApprovalVisit;
+    }
+  > {
+    const { tool, input, account, call: { engine: { waitPages } } } = toolRun;
+    const { caller } = work;
+    if (!waitPages || !(waitPages.isTest || hasPage(caller, waitPages))) {
+      throw new ToolError(NO_PAGE);
+    }
+    checkJson(tool.name, input);
+    const arguments_ = canonicalJson([input, account ?? null]);
+    if (bytesOf(arguments_) > MAX_BYTES) {
+      throw new ToolError(
+        `These arguments are too long to be approved: they may have ${MAX_BYTES} bytes as JSON. It was not run.`,
+      );
+    }
+    const { expiresIn: seconds = APPROVAL_SECONDS } = tool.approval!;
+    const visit = new ApprovalVisit(approvals, work, {
+      pages: waitPages,
+      waiting: await waitingOf(toolRun, work, {
+        arguments_,
+        definition: definitionOf(tool),
+        seconds,
+        pages: waitPages,
+      }),
+      payload: async () => ({
+        id: randomId(),
+        input,
+        account,
+        ...await shownOf(tool, input),
+      }),
+    });
+    const message = `${tool.title ?? tool.name} has to be approved`;
+    const question = new AskedQuestion(
+      "elicitation/create",
+      { mode: "url", message },
+      KEY,
+    );
+    const asking = CallContext.askingOf(context);
+    const verdict = await work.authorCode!.wait(
+      asking.onPage<Verdict>(visit, question),
+    );
+    switch (verdict.action) {
+      case "accept":
+      case "collected":
+        return { ...verdict, visit };
+      case "unknown":
+        throw new ToolError(unknownWords(tool.name, verdict.begunAt));
+      case "decline":
+        throw new ToolError(
+          "reason" in verdict
+            ? refusedWords(verdict.reason)
+            : "The person did not open the page on which they could approve this. It was not run.",
+        );
+      case "cancel":
+        throw new ToolError(
+          "No one approved this in time, or the connection has ended. It was not run: ask for it again only if it is still wanted.",
+        );
+    }
+  }
+
+  return async (toolRun, context, run) => {
+    const { tool, input } = toolRun;
+    const { name, approval } = tool;
+    if (approval!.when) {
+      const when = inTime(name, "when", () => approval!.when!(input));
+      if (await when === false) return await run();
+    }
+    const { work } = CallContext.askingOf(context);
+    const decision = await decide(toolRun, context, work);
+    if (decision.action === "collected") return decision.result;
+    const { approved, visit } = decision;
+    toolRun.input = decision.input;
+    (context as CallContext).approval = approved;
+    if (await visit.isBeginning()) {
+      log.audit("A run has begun with an approval", {
+        reference: work.requestId,
+        tool: name,
+        subject: work.caller.subject,
+        approvedBy: approved.by,
+      });
+    }
+    // A result that no one gets is kept for the same call.
+    const hasLeft = () =>
+      context.signal.aborted || toolRun.call.hasLeft?.() === true;
+    try {
+      const result = await run();
+      await visit.end(
+        result.isError ? "tool_error" : "ok",
+        hasLeft() ? result : undefined,
+      );
+      return result;
+    } catch (error) {
+      // An interrupted run was put back, or its end is not known.
+      if (work.authorCode?.reason === undefined) {
+        const isSaid = error instanceof ToolError;
+        await visit.end(
+          isSaid ? "tool_error" : "failed",
+          isSaid && hasLeft() ? errorResult(error.message) : undefined,
+        );
+      }
+      throw error;
+    }
+  };
+}
+
+/** The approval of one run, as its call or its task sees it. */
+class ApprovalVisit implements PagesOf<Verdict> {
+  #begun?: BegunRun;
+  #approval?: CallApproval;
+
+  constructor(
+    private readonly approvals: CallApprovals,
+    private readonly work: Work,
+    private readonly of: {
+      pages: WaitPages;
+      waiting: Waiting & { approval: { seconds: number } };
+      /** Makes the content of a new approval. */
+      payload(): Promise<ApprovalPayload>;
+    },
+  ) {}
+
+  async open(
+    _question: AskedQuestion,
+    key: string = KEY,
+  ): Promise<OpenPage | { answer: Verdict }> {
+    const { approvals, of: { pages, waiting } } = this;
+    for (;;) {
+      const known = await this.#do(() => approvals.find(waiting));
+      const approval = known ?? await this.#openNew();
+      if (approval.state === "open") {
+        const { id, key: wait } = approval;
+        return {
+          key,
+          wait: { ...approval, key: wait, id } as unknown as OpenPage["wait"],
+          address: `${pages.baseUrl}/approve/${id}`,
+          connects: false,
+          message: `Approve: ${approval.payload.title}`,
+          until: approval.expiresAt,
+        };
+      }
+      const answer = await this.#verdictOf(approval);
+      // Undefined if another call of the same has begun its run meanwhile.
+      if (answer) return { answer };
+    }
+  }
+
+  async #openNew(): Promise<CallApproval> {
+    const { approvals, of: { waiting, payload } } = this;
+    const content = await payload();
+    return await this.#do(async () => {
+      const before = await approvals.findEnded(waiting);
+      return await approvals.open(waiting, { ...content, before });
+    });
+  }
+
+  async waitFor(
+    { wait }: OpenPage,
+    signal: AbortSignal,
+    milliseconds?: number,
+  ): Promise<Verdict | undefined> {
+    const { approvals } = this;
+    const open = wait as unknown as CallApproval;
+    if (!await approvals.settled(open, signal, milliseconds)) return undefined;
+    for (;;) {
+      const approval = await this.#do(() => approvals.read(open));
+      if (!approval) return { action: "cancel" };
+      const verdict = await this.#verdictOf(approval);
+      if (verdict) return verdict;
+    }
+  }
+
+  async withdraw({ wait }: OpenPage): Promise<void> {
+    await this.approvals.withdraw(wait);
+  }
+
+  /** Returns false for durable work that goes on with its approval. */
+  async isBeginning(): Promise<boolean> {
+    const approval = this.#approval;
+    // The steps of durable work say how far it is; this is for the page alone.
+    if (approval) await tidy(() => this.approvals.begin(approval));
+    return approval !== undefined || this.#begun !== undefined;
+  }
+
+  /** Notes the end of the run. */
+  async end(...end: Parameters<BegunRun["end"]>): Promise<void> {
+    const begun = this.#begun;
+    if (begun) return await tidy(() => begun.end(...end));
+    const { approvals } = this;
+    // The run may have been approved in another process.
+    await tidy(async () => {
+      const approval = this.#approval ?? await approvals.find(this.of.waiting);
+      if (approval) await approvals.end(approval, end[0]);
+    });
+  }
+
+  /** Gives the verdict; begins the run of a call with it. */
+  async #verdictOf(approval: CallApproval): Promise<Verdict | undefined> {
+    const { approvals, work } = this;
+    const { state, answer, payload, approval: { begunAt, hasResult } } =
+      approval;
+    if (state === "used" && work.keepAnswer === undefined) {
+      const result = hasResult && await approvals.collect(approval);
+      if (result) return { action: "collected", result };
+      // A commit that was given up is no beginning.
+      const again = await approvals.begin(approval);
+      if (!again) return { action: "unknown", begunAt: begunAt! };
+      this.#begun = again;
+    }
+    if (!answer) return undefined;
+    if (answer.action === "decline") {
+      return { action: "decline", reason: answer.reason };
+    }
+    if (work.keepAnswer === undefined) {
+      this.#begun ??= await this.#do(() => approvals.begin(approval));
+      if (!this.#begun) return undefined;
+      work.putBack = () => this.#begun!.release();
+    } else {
+      this.#approval = approval;
+    }
+    const { by, at } = answer;
+    const { id, input } = payload;
+    return { action: "accept", approved: { id, by, at }, input };
+  }
+
+  /** Does an operation, for a task again and again while the database is away. */
+  #do<T>(operation: () => Promise<T>): Promise<T> {
+    const { work } = this;
+    return work.startedMilliseconds === undefined
+      ? persist(operation, work)
+      : operation();
+  }
+}
+
+/** Makes the part of an approval by which it is found again. */
+async function waitingOf(
+  { tool }: RunToApprove,
+  work: Work,
+  { arguments_, definition, seconds, pages }: {
+    arguments_: string;
+    definition: string;
+    seconds: number;
+    pages: WaitPages;
+  },
+): Promise<Waiting & { approval: { seconds: number } }> {
+  const { caller } = work;
+  const { subject, binding, clientId, grantId } = caller;
+  const isTask = work.startedMilliseconds === undefined;
+  const isDurable = work.keepAnswer !== undefined;
+  const asker = isTask ? { taskId: work.requestId } : { arguments_ };
+  return {
+    subject,
+    kind: "approval",
+    tool: tool.name,
+    clientId,
+    grantId,
+    ...isTask && { pageTask: work.requestId },
+    ...isDurable && {
+      taskId: work.requestId,
+      taskAddress: addressOfWork(caller, pages),
+    },
+    asker: await fingerprintOfLong(
+      canonicalJson([
+        "approval",
+        binding,
+        clientId ?? grantId,
+        tool.name,
+        asker,
+      ]),
+    ),
+    question: await fingerprintOfLong(
+      canonicalJson([definition, arguments_]),
+    ),
+    approval: { seconds },
+  };
+}
+
+/** Waits for an author's function, but not for ever. */
+async function inTime<T>(
+  tool: string,
+  member: string,
+  call: () => MaybePromise<T>,
+): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () =>
+      reject(
+        new Error(
+          `tool ${tool}: approval.${member} took longer than ${
+            AUTHOR_MILLISECONDS / 1000
+          } seconds`,
+        ),
+      ),
+    AUTHOR_MILLISECONDS,
+  );
+  try {
+    return await Promise.race([call(), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Makes the words of the page. @throws {TypeError} for what is no text */
+async function shownOf(
+  tool: CompiledTool,
+  input: JsonObject,
+): Promise<Pick<ApprovalPayload, "title" | "facts">> {
+  const { name, approval } = tool;
+  const show = approval!.show;
+  const shown: ApprovalShown = show
+    ? await inTime(name, "show", () => show(input))
+    : { title: tool.title ?? name };
+  const [fault] = kinds.faultsIn(
+    APPROVAL_SHOWN,
+    shown,
+    `tool ${name}: approval.show`,
+  );
+  if (fault) throw new TypeError(fault);
+  let left = MAX_FACTS_CHARACTERS;
+  const facts = Object.entries(shown.facts ?? {})
+    .filter(([, fact]) => fact !== undefined)
+    .map(([name, fact]) => [name, `${fact}`] as const)
+    .filter(([name, fact]) => (left -= name.length + fact.length) >= 0);
+  const words = {
+    title: shown.title.slice(0, MAX_TITLE_CHARACTERS),
+    facts: Object.fromEntries(facts),
+  };
+  if (words.title.trim() !== "") return words;
+  throw new TypeError(`tool ${name}: approval.show gave an empty title`);
+}
+
+/**
+ * Checks that arguments are JSON as the author's schema has made them: they are
+ * kept, and the run begins from what was kept.
+ *
+ * @throws {TypeError} for the author
+ */
+function checkJson(tool: string, value: unknown, at = "its input"): void {
+  if (
+    value === null || typeof value === "string" || typeof value === "boolean"
+  ) {
+    return;
+  }
+  if (typeof value === "number" && Number.isFinite(value)) return;
+  if (Array.isArray(value)) {
+    return value.forEach((it, index) => checkJson(tool, it, `${at}[${index}]`));
+  }
+  if (isObject(value)) {
+    const prototype = Object.getPrototypeOf(value);
+    if (prototype === Object.prototype || prototype === null) {
+      for (const [name, member] of Object.entries(value)) {
+        if (member !== undefined) checkJson(tool, member, `${at}.${name}`);
+      }
+      return;
+    }
+  }
+  throw new TypeError(
+    `tool ${tool}: ${at} is no JSON once its schema has parsed it, so it cannot be kept for an approval: make it what you need in run`,
+  );
+}
+
+function unknownWords(tool: string, begunAt: number): string {
+  const time = new Date(begunAt * 1000).toISOString();
+  return `A run of ${tool} with these arguments was approved and began at ${time}, and its end is not known. It was not run again: look first whether it has happened. The person can say on the page of the approval that it has not.`;
+}
+
+function refusedWords(reason = ""): string {
+  const why = reason && `, and said: ${JSON.stringify(reason)}`;
+  return `The person refused this${why}. It was not run. Ask for it again only if they want it after all.`;
+}

@@ -1,0 +1,206 @@
+/** @jsxImportSource @hono/hono/jsx */
+/**
+ * The page of an approval: who wants what, and the person's answer.
+ *
+ * @module
+ */
+import {
+  type ClientInWords,
+  ClientName,
+  ClientNameAndBadge,
+  displayName,
+  shownMessage,
+  type ToolInWords,
+  ToolTitle,
+  withoutHidden,
+} from "../../core/pages/names.tsx";
+import {
+  AccountForm,
+  CardPage,
+  Fact,
+  type PageProps,
+} from "../../core/pages/layout.tsx";
+import { Moment, Upcoming } from "../../core/pages/times.tsx";
+import { SignedInLine } from "../questions/wait_page.tsx";
+import type { CallApproval } from "./approval_store.ts";
+
+/** The most characters of a reason. */
+export const MAX_REASON_CHARACTERS = 500;
+
+interface ApprovalProps extends PageProps, ToolInWords {
+  approval: CallApproval;
+  person: string;
+  client: ClientInWords;
+  csrf: string;
+  /** Epoch seconds. */
+  now: number;
+}
+
+/** Makes a text that may repeat a stranger's words one harmless line. */
+function line(text: string): string {
+  return withoutHidden(text.toWellFormed());
+}
+
+/** Prints arguments so that each character that hides or reorders is seen. */
+export function printArguments(input: unknown): string {
+  return JSON.stringify(input, undefined, 2).replaceAll(
+    /(?![\n ])[\p{C}\p{Z}\p{M}\u115f\u1160\u2800\u3164\uffa0]/gu,
+    (sign) =>
+      Array.from(
+        { length: sign.length },
+        (_, at) => `\\u${sign.charCodeAt(at).toString(16).padStart(4, "0")}`,
+      ).join(""),
+  );
+}
+
+/** The approval that waits. Send it with `forms: "self"`. */
+export function ApprovalPage(props: ApprovalProps) {
+  const { base, approval, client, csrf, now } = props;
+  const { payload: { title, facts, input, account, before } } = approval;
+  return (
+    <CardPage
+      {...props}
+      title="Approve"
+      heading={
+        <>
+          <ClientName name={client.name} /> wants to: <bdi>{line(title)}</bdi>
+        </>
+      }
+    >
+      <p class="lead">
+        Nothing has been done yet. Approve it only if you want exactly this.
+      </p>
+      {before?.begunAt !== undefined && (
+        <p class="note">
+          The same was approved before, and begun{" "}
+          <Moment at={before.begunAt} now={now} />.{" "}
+          {before.outcome && ENDS[before.outcome]}
+        </p>
+      )}
+      <dl class="facts">
+        {Object.entries(facts).map(([name, fact]) => (
+          <Fact term={line(name)}>
+            <strong>
+              <bdi>{line(fact)}</bdi>
+            </strong>
+          </Fact>
+        ))}
+        {account !== undefined && (
+          <Fact term="With the account">
+            <bdi>{line(account)}</bdi>
+          </Fact>
+        )}
+        <Fact term="Who asks">
+          <ClientNameAndBadge client={client} /> for{" "}
+          <ToolTitle {...props} hasName />,{" "}
+          <Moment at={approval.createdAt} now={now} />. It can be approved until
+          {" "}
+          <Upcoming at={approval.expiresAt} now={now} />.
+        </Fact>
+        <Fact term="What comes next">
+          It is done once, with the arguments below, whatever the app sends
+          later.
+          <SignedInLine person={props.person} />
+        </Fact>
+      </dl>
+      <details>
+        <summary>The arguments, which the app has sent</summary>
+        <pre>{printArguments(input)}</pre>
+      </details>
+      <AccountForm base={base} csrf={csrf} action={`/approve/${approval.id}`}>
+        <label>
+          Why not{" "}
+          <span class="small soft">(if you refuse; the app reads it)</span>
+          <input
+            type="text"
+            name="reason"
+            maxlength={MAX_REASON_CHARACTERS}
+            autocomplete="off"
+          />
+        </label>
+        <div class="actions">
+          <button
+            class="primary"
+            type="submit"
+            name="answer"
+            value="approve"
+          >
+            Approve
+          </button>
+          <button type="submit" name="answer" value="refuse">Refuse</button>
+        </div>
+      </AccountForm>
+    </CardPage>
+  );
+}
+
+const ENDS: Readonly<Record<string, string>> = {
+  ok: "It was done.",
+  tool_error: "It was begun, and ended with an error that the app was told.",
+  failed: "It was begun, and failed.",
+  unknown: "Its end is not known, and you said that you have looked.",
+};
+
+/** Tells what came of an approval, in a sentence. */
+export function approvalStateInWords(
+  { state, answer, approval: { endedAt, outcome } }: CallApproval,
+): string {
+  if (state === "open") return "It waits for your answer.";
+  if (answer?.action === "decline") return "You refused. The app is told so.";
+  if (state === "answered") {
+    return "You approved it. It begins when the app goes on: if it does not go on by itself, ask it to try again.";
+  }
+  if (endedAt !== undefined) {
+    return (outcome && ENDS[outcome]) ?? "It has ended.";
+  }
+  return "It has begun, and its end is not known here.";
+}
+
+/** The page after the press. Send it with `forms: "self"`. */
+export function ApprovalAnsweredPage(props: ApprovalProps) {
+  const { base = "", approval, client, csrf, now } = props;
+  const { payload: { title }, answer } = approval;
+  const { begunAt, endedAt } = approval.approval;
+  const isRefused = answer?.action === "decline";
+  const reason = answer?.action === "decline" ? answer.reason : "";
+  return (
+    <CardPage
+      {...props}
+      title={isRefused ? "Refused" : "Approved"}
+      heading={<bdi>{line(title)}</bdi>}
+    >
+      <p class={isRefused ? "note" : "note good"} role="status">
+        {approvalStateInWords(approval)}
+      </p>
+      {reason && (
+        <p class="said">
+          <bdi>{shownMessage(reason)}</bdi>
+        </p>
+      )}
+      {begunAt !== undefined && endedAt === undefined && (
+        <AccountForm base={base} csrf={csrf} action={`/approve/${approval.id}`}>
+          <p>
+            It began <Moment at={begunAt} now={now} />{" "}
+            and may still be under way, or its process may have ended in the
+            middle. It is never begun again by itself. Look whether it has
+            happened; then the app may ask for it again.
+          </p>
+          <button type="submit" name="answer" value="looked">
+            I have looked
+          </button>
+        </AccountForm>
+      )}
+      <p>
+        You can go back to <ClientNameAndBadge client={client} />.
+      </p>
+      <p>
+        <a href={`${base}/account`}>Your account</a>
+      </p>
+    </CardPage>
+  );
+}
+
+/** Names an approval in the list of what waits. */
+export function approvalInWords({ payload: { title } }: CallApproval): string {
+  return `Wants your approval: ${displayName(title, "an act without a name")}`;
+}

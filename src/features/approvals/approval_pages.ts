@@ -1,0 +1,125 @@
+/**
+ * `/approve/:id`: the page on which a signed-in person approves a call of their
+ * own, or refuses it. The link is worth nothing to anyone else.
+ *
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import type { AuthServices } from "../../core/auth/services.ts";
+import { now } from "../../core/clock.ts";
+import { HttpError } from "../../core/errors.ts";
+import { mintCsrf, redirect } from "../../core/http/browser.ts";
+import { personName } from "../../core/oauth/person.ts";
+import { page } from "../../core/pages/respond.ts";
+import type { WaitInWords } from "../account_page/waiting_section.tsx";
+import { askingClient, noWait, signInFor } from "../questions/wait_pages.ts";
+import {
+  ApprovalAnsweredPage,
+  approvalInWords,
+  ApprovalPage,
+  MAX_REASON_CHARACTERS,
+} from "./approval_page.tsx";
+import { callApprovals, type Pressed } from "./approval_store.ts";
+
+/** The events in the log, by the button that was pressed. */
+const EVENTS = {
+  approve: "A call was approved",
+  refuse: "A call was refused",
+  looked: "An approved run without a known end was looked at",
+} as const;
+
+export function approvalEndpoints(services: AuthServices) {
+  const { baseUrl, clock, database, frame, signedIn } = services;
+  const approvals = callApprovals(database);
+
+  return {
+    /** Lists the approvals that wait for a person. */
+    async waiting({ subject }: { subject: string }): Promise<WaitInWords[]> {
+      const open = await approvals.listOpen(subject);
+      return open.map((approval) => ({
+        path: `/approve/${approval.id}`,
+        client: askingClient(approval, services),
+        tool: approval.tool,
+        toolTitle: services.titleOf(approval.tool),
+        message: approvalInWords(approval),
+        createdAt: approval.createdAt,
+      }));
+    },
+
+    /** Answers `GET /approve/:id`. */
+    async show(c: Context): Promise<Response> {
+      const id = c.req.param("id")!;
+      const found = await signedIn.find(c);
+      if (!found) return signInFor(c, `approve/${id}`, services);
+      signedIn.checkAllowed(found);
+      const { session } = found;
+      const approval = await approvals.findPage(id, session.subject);
+      if (!approval) return noWait(c, found, services);
+      const { tool } = approval;
+      const props = {
+        ...frame,
+        approval,
+        person: personName(session),
+        client: askingClient(approval, services),
+        csrf: mintCsrf(found.id),
+        tool,
+        toolTitle: services.titleOf(tool),
+        now: now(clock),
+      };
+      return page(
+        c,
+        approval.state === "open"
+          ? ApprovalPage(props)
+          : ApprovalAnsweredPage(props),
+        { forms: "self" },
+      );
+    },
+
+    /** Answers `POST /approve/:id`. */
+    async answer(c: Context): Promise<Response> {
+      const { form, ...person } = await signedIn.findForm(c);
+      const id = c.req.param("id")!;
+      const said = form.get("answer") ?? "";
+      if (!isAnswer(said)) {
+        throw new HttpError(400, "answer must be approve, refuse or looked");
+      }
+      const reason = form.get("reason")?.trim() ?? "";
+      if (reason.length > MAX_REASON_CHARACTERS) {
+        throw new HttpError(
+          400,
+          `reason must have at most ${MAX_REASON_CHARACTERS} characters`,
+        );
+      }
+      const { subject } = person.session;
+      const stays = await signedIn.staysAllowed(person);
+      const by = { by: subject, at: now(clock) };
+      const pressed: Pressed = said === "approve"
+        ? { action: "accept", ...by }
+        : { action: "decline", ...by, reason };
+      const approval = said === "looked"
+        ? await approvals.look(id, subject)
+        : await approvals.press(id, pressed, stays);
+      // A later press does not change the first.
+      if (approval && (said === "looked" || isFirst(approval, pressed))) {
+        services.log.audit(EVENTS[said], {
+          reference: c.get("reference"),
+          subject,
+          client: approval.clientName,
+          tool: approval.tool,
+        });
+      }
+      return redirect(c, `${baseUrl}/approve/${encodeURIComponent(id)}`);
+    },
+  };
+}
+
+function isAnswer(text: string): text is keyof typeof EVENTS {
+  return Object.hasOwn(EVENTS, text);
+}
+
+function isFirst(
+  { answer }: { answer?: Pressed },
+  { action, by }: Pressed,
+): boolean {
+  return answer?.action === action && answer.by === by;
+}

@@ -1,0 +1,274 @@
+/**
+ * Approvals as records: each is a wait that one press answers, that begins one
+ * run, and that then tells how the run ended.
+ *
+ * @module
+ */
+import type { CallToolResult } from "@modelcontextprotocol/server";
+import type { JsonObject } from "../../core/json.ts";
+import type { Database, Entry } from "../../core/kv/database.ts";
+import { grantKey, waitKey } from "../../core/kv/keys.ts";
+import type { Transaction, Write } from "../../core/kv/transaction.ts";
+import type { Grant } from "../../core/oauth/grant.ts";
+import { expireWait } from "../questions/wait_answer.ts";
+import {
+  type ApprovalState,
+  bytesOf,
+  isLive,
+  MAX_WAIT_BYTES,
+  putWait,
+  type WaitRecord,
+  waitSeals,
+} from "../questions/wait_record.ts";
+import { type Wait, type Waiting, waitStore } from "../questions/waits.ts";
+
+/** The time for which a run that has begun is remembered, in seconds. */
+const BEGUN_SECONDS = 24 * 60 * 60;
+
+/** The sealed content of an approval. */
+export interface ApprovalPayload {
+  /** The key of the run, for other services. */
+  id: string;
+  /** The arguments with which the run begins. */
+  input: JsonObject;
+  /** The name of one of several accounts with which it acts. */
+  account?: string;
+  title: string;
+  facts: Readonly<Record<string, string>>;
+  /** The last run of the same call, which a day is remembered. */
+  before?: Pick<ApprovalState, "begunAt" | "outcome">;
+}
+
+/** The answer of a person. */
+export type Pressed =
+  | { action: "accept"; by: string; at: number }
+  | { action: "decline"; by: string; at: number; reason: string };
+
+/** An approval as it was read. */
+export interface CallApproval extends Omit<Wait, "payload" | "answer"> {
+  payload: ApprovalPayload;
+  approval: ApprovalState;
+  answer?: Pressed & { result?: CallToolResult };
+}
+
+/** A run that has begun with an approval. */
+export interface BegunRun {
+  /**
+   * Notes the end of the run.
+   *
+   * @param result kept for the next call, if its client has left
+   */
+  end(
+    outcome: ApprovalState["outcome"],
+    result?: CallToolResult,
+  ): Promise<void>;
+  /** Puts the approval back, for a run that begins again after a question. */
+  release(): Promise<boolean>;
+}
+
+export type CallApprovals = ReturnType<typeof callApprovals>;
+
+export function callApprovals(database: Database) {
+  const waits = waitStore(database);
+  const { sealPart, openPart } = waitSeals(database);
+
+  function approvalOf(wait: Wait | undefined): CallApproval | undefined {
+    return wait?.kind === "approval" && wait.payload && wait.approval
+      ? wait as unknown as CallApproval
+      : undefined;
+  }
+
+  /** True unless the connection of an approval has ended, or is paused. */
+  async function isPressable(record: WaitRecord): Promise<boolean> {
+    if (!await isLive(database, record)) return false;
+    const { grantId } = record;
+    const grant = grantId && await database.find<Grant>(grantKey(grantId));
+    return !grant || grant.value.pausedAt === undefined;
+  }
+
+  function isOf(record: WaitRecord, subject: string): boolean {
+    return record.kind === "approval" && record.subject === subject;
+  }
+
+  /** Changes a run that has begun. */
+  async function changeBegun(
+    { key }: Pick<Wait, "key">,
+    change: (record: WaitRecord) => Promise<WaitRecord | undefined>,
+  ): Promise<boolean> {
+    return await database.change(
+      key,
+      async (transaction: Transaction, entry: Entry<WaitRecord>) => {
+        const { value } = entry;
+        if (value?.state !== "used" || !value.approval) return false;
+        const changed = await change(value);
+        if (changed) putWait(transaction, key, changed);
+        return changed !== undefined;
+      },
+    );
+  }
+
+  return {
+    /** Finds the approval that a call waits for, or has got. */
+    async find(waiting: Waiting): Promise<CallApproval | undefined> {
+      return approvalOf(await waits.findSame(waiting));
+    },
+
+    /** Finds the last run of a call that has ended. */
+    async findEnded(waiting: Waiting): Promise<ApprovalPayload["before"]> {
+      const { approval } = await waits.findByAsker(waiting) ?? {};
+      if (approval?.endedAt === undefined) return undefined;
+      const { begunAt, outcome } = approval;
+      return { begunAt, outcome };
+    },
+
+    /**
+     * Opens the approval of a call, or finds the one that is there.
+     *
+     * @throws as `open` of the waits
+     */
+    async open(
+      waiting: Waiting & { approval: ApprovalState },
+      payload: ApprovalPayload,
+    ): Promise<CallApproval> {
+      const { seconds } = waiting.approval;
+      const wait = await waits.open(waiting, { ...payload }, { seconds });
+      return approvalOf(wait)!;
+    },
+
+    async read(approval: Pick<Wait, "key">): Promise<CallApproval | undefined> {
+      return approvalOf(await waits.read(approval));
+    },
+
+    /** See `settled` of the waits. */
+    settled: (
+      approval: CallApproval,
+      signal: AbortSignal,
+      milliseconds?: number,
+    ): Promise<boolean> =>
+      waits.settled(approval as unknown as Wait, signal, milliseconds),
+
+    /** Ends an approval that no one needs any more. */
+    withdraw: ({ key }: Pick<Wait, "key">): Promise<void> =>
+      expireWait(database, key),
+
+    /** Finds the approval of a person's page; undefined if it is another's. */
+    async findPage(
+      id: string,
+      subject: string,
+    ): Promise<CallApproval | undefined> {
+      const found = await database.find<WaitRecord>(waitKey(id));
+      if (!found || !isOf(found.value, subject)) return undefined;
+      const { state } = found.value;
+      return state === "used" || await isPressable(found.value)
+        ? approvalOf(await waits.read(found))
+        : undefined;
+    },
+
+    /** Lists the approvals that wait for a person, newest first. */
+    async listOpen(subject: string): Promise<CallApproval[]> {
+      const open = await waits.listOf(subject, "approval");
+      return open.flatMap((wait) => approvalOf(wait) ?? []);
+    },
+
+    /**
+     * Accepts the press of a person, once. Returns the approval as it is then;
+     * undefined if it is not theirs, or is over.
+     */
+    async press(
+      id: string,
+      pressed: Pressed,
+      extraWrites: Write = () => {},
+    ): Promise<CallApproval | undefined> {
+      const found = await database.find<WaitRecord>(waitKey(id));
+      if (!found || !await isPressable(found.value)) return undefined;
+      const isTheirs = (record: WaitRecord) => isOf(record, pressed.by);
+      const accepted = await waits.accept(
+        id,
+        isTheirs,
+        { ...pressed },
+        extraWrites,
+      );
+      return accepted && approvalOf(await waits.read(accepted.record));
+    },
+
+    /**
+     * Ends a run whose end is not known, for a person who has looked: the same
+     * call may then ask again. Returns the approval; undefined if it is not
+     * theirs.
+     */
+    async look(id: string, subject: string): Promise<CallApproval | undefined> {
+      const found = await database.find<WaitRecord>(waitKey(id));
+      if (!found || !isOf(found.value, subject)) return undefined;
+      await endRun(found, "unknown");
+      return approvalOf(await waits.read(found));
+    },
+
+    /**
+     * Begins the run of an approval, once. Returns undefined if another call
+     * was faster.
+     */
+    async begin({ key }: Pick<Wait, "key">): Promise<BegunRun | undefined> {
+      const taken = await waits.take({ key }, (record) => {
+        const begunAt = database.now();
+        const { seconds } = record.approval!;
+        return {
+          ...record,
+          state: "used",
+          approval: { seconds, begunAt },
+          expiresAt: begunAt + BEGUN_SECONDS,
+        };
+      });
+      return taken && {
+        end: (outcome, result) => endRun({ key }, outcome, result),
+        release: taken.release,
+      };
+    },
+
+    /** Notes the end of a run, for durable work that may end elsewhere. */
+    end: (
+      approval: Pick<Wait, "key">,
+      outcome: ApprovalState["outcome"],
+    ): Promise<void> => endRun(approval, outcome),
+
+    /** Collects the result of a run whose client had left, once. */
+    async collect(
+      { key }: Pick<Wait, "key">,
+    ): Promise<CallToolResult | undefined> {
+      let result: CallToolResult | undefined;
+      await changeBegun({ key }, async (record) => {
+        const answer = await openPart({ key, value: record }, "answer");
+        const { result: kept, ...pressed } = answer as unknown as
+          & Pressed
+          & { result?: CallToolResult };
+        result = kept;
+        const { hasResult, ...approval } = record.approval!;
+        if (!hasResult) return undefined;
+        const sealedAnswer = await sealPart(record, key, "answer", pressed);
+        return { ...record, approval, sealedAnswer };
+      });
+      return result;
+    },
+  };
+
+  async function endRun(
+    { key }: Pick<Wait, "key">,
+    outcome: ApprovalState["outcome"],
+    result?: CallToolResult,
+  ): Promise<void> {
+    await changeBegun({ key }, async (record) => {
+      if (record.approval!.endedAt !== undefined) return undefined;
+      const ended = { ...record.approval!, endedAt: database.now(), outcome };
+      if (!result) return { ...record, approval: ended };
+      const answer = await openPart({ key, value: record }, "answer");
+      const whole = { ...answer, result };
+      if (bytesOf(JSON.stringify(whole)) > MAX_WAIT_BYTES) {
+        return { ...record, approval: ended };
+      }
+      return {
+        ...record,
+        approval: { ...ended, hasResult: true },
+        sealedAnswer: await sealPart(record, key, "answer", whole),
+      };
+    });
+  }
+}

@@ -1,0 +1,424 @@
+/**
+ * The gate of approvals: what authors get wrong, what changes between asking
+ * and pressing, and runs whose end no one has seen.
+ */
+import assert from "node:assert/strict";
+import { createServer } from "../../../src/server.ts";
+import { type Tool, tool, z } from "../../../src/mod.ts";
+import { memoryKv } from "../../../src/core/kv/memory_kv.ts";
+import { Database } from "../../../src/core/kv/database.ts";
+import { callApprovals } from "../../../src/features/approvals/approval_store.ts";
+import { resultOf, textOf } from "../../kit/answer.ts";
+import { openTestKv } from "../../kit/databases.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
+import { recordLog } from "../../kit/log.ts";
+import type { Json } from "../../kit/message.ts";
+import { MortalServer } from "../../kit/mortal_server.ts";
+import { BASE_URL, IMPLEMENTATION } from "../../kit/server.ts";
+import { type OAuthServer, startOAuthServer } from "../../kit/sign_in.ts";
+import { until } from "../../kit/wait.ts";
+import { clientOf, FORMS, linkOf, open, press } from "./approving.ts";
+
+function servers(...tools: Tool[]) {
+  return startOAuthServer({ tools });
+}
+
+/** Approves the call that waits at a link. */
+async function approve(server: OAuthServer, link: string) {
+  await press(await open(server, link), "approve");
+}
+
+Deno.test("when and show that throw, give nonsense or take too long begin nothing, and are in the log", async () => {
+  const { log, events } = recordLog("error");
+  let runs = 0;
+  const run = () => {
+    runs++;
+    return "ran";
+  };
+  const hang = () => new Promise<never>(() => {});
+  const fail = (): never => {
+    throw new Error("no such charge");
+  };
+  const cases = {
+    throws: { show: fail },
+    rejects: { show: () => Promise.reject(new Error("no such charge")) },
+    hangs: { show: hang },
+    untitled: { show: () => ({ title: " " }) },
+    wrong: { show: () => ({ title: "a", facts: { a: {} } }) as never },
+    nothing: { show: () => undefined as never },
+    when_throws: { when: fail },
+    when_hangs: { when: hang },
+    when_undefined: { when: () => undefined as never, show: fail },
+  };
+  const tools = Object.entries(cases).map(([name, approval]) =>
+    tool({ name, approval, run })
+  );
+  await using server = await startOAuthServer({ tools, log });
+  const call = await clientOf(server, "2026");
+  const results = await Promise.all(
+    tools.map(({ name }) => call(name).then(resultOf)),
+  );
+  for (const [index, { isError, content: [{ text }] }] of results.entries()) {
+    assert.equal(isError, true, tools[index].name);
+    assert.match(text, /Internal error.*reference/, tools[index].name);
+  }
+  assert.equal(runs, 0);
+  const thrown = events.filter(({ properties }) => properties.error);
+  assert.equal(thrown.length, tools.length);
+});
+
+Deno.test("arguments that are no JSON once parsed are the author's fault, in words", async () => {
+  const { log, events } = recordLog("error");
+  let runs = 0;
+  const tools = [
+    tool({
+      name: "date",
+      input: z.object({ at: z.iso.datetime().transform((it) => new Date(it)) }),
+      approval: {},
+      run: () => `${++runs}`,
+    }),
+    tool({
+      name: "map",
+      input: z.object({
+        at: z.array(z.string()).transform((it) => [new Map([[it, 1]])]),
+      }),
+      approval: {},
+      run: () => `${++runs}`,
+    }),
+    tool({
+      name: "infinite",
+      input: z.object({ at: z.number().transform(() => Infinity) }),
+      approval: {},
+      run: () => `${++runs}`,
+    }),
+  ];
+  await using server = await startOAuthServer({ tools, log });
+  const call = await clientOf(server, "2026");
+  const inputs = ["2026-11-28T00:00:00Z", ["a"], 1];
+  for (const [index, { name }] of tools.entries()) {
+    events.length = 0;
+    const { isError } = await resultOf(call(name, { at: inputs[index] }));
+    assert.equal(isError, true);
+    const { error } = events.at(-1)!.properties;
+    assert.match(
+      `${error}`,
+      new RegExp(`tool ${name}: its input\\.at.* no JSON`),
+    );
+  }
+  assert.equal(runs, 0);
+});
+
+Deno.test("arguments that are too long to be kept are refused in words", async () => {
+  await using server = await servers(tool({
+    name: "send",
+    input: z.object({ text: z.string() }),
+    approval: {
+      show: ({ text }) => ({
+        title: text,
+        facts: Object.fromEntries(
+          Array.from({ length: 500 }, (_, at) => [`fact ${at}`, text]),
+        ),
+      }),
+    },
+    run: () => "sent",
+  }));
+  const call = await clientOf(server, "2026");
+  const long = await textOf(call("send", { text: "€".repeat(300_000) }));
+  assert.match(long, /too long to be approved/);
+  // Words that are too long are cut.
+  linkOf(await resultOf(call("send", { text: "€".repeat(3000) })));
+});
+
+Deno.test("a release, another definition, and a time that is over ask again", async () => {
+  using time = new FakeTime();
+  await using kv = await openTestKv();
+  const ran: string[] = [];
+  const make = (scopes: string[], title: string) =>
+    tool({
+      name: "wipe",
+      title,
+      scopes,
+      approval: { expiresIn: 120 },
+      run: () => {
+        ran.push(title);
+        return "wiped";
+      },
+    });
+  const provider = undefined;
+  await using server = await startOAuthServer({
+    kv,
+    tools: [make([], "Wipe")],
+    provider,
+  });
+  const { headers } = await server.person();
+  const capabilities = FORMS;
+  const call = (at: OAuthServer) =>
+    resultOf(
+      at.call("tools/call", { name: "wipe", arguments: {} }, {
+        headers,
+        capabilities,
+      }),
+    );
+  const first = linkOf(await call(server));
+  await approve(server, first);
+  await using other = await startOAuthServer({
+    kv,
+    tools: [make([], "Wipe all")],
+    provider: server.provider,
+  });
+  const second = linkOf(await call(other));
+  assert.notEqual(second, first);
+  await approve(server, second);
+  const app = createServer({
+    ...IMPLEMENTATION,
+    version: "9.9.9",
+    tools: [make([], "Wipe all")],
+    kv,
+    provider: server.provider,
+    log: { level: "off" },
+    env: {
+      BASE_URL,
+      AUTH_STRATEGY: "oauth",
+      OAUTH_PROVIDER: "github",
+      OAUTH_CLIENT_ID: "our-client",
+      OAUTH_CLIENT_SECRET: "our-secret",
+    },
+  });
+  const released = new (server.constructor as new (
+    ...of: unknown[]
+  ) => OAuthServer)(app, kv);
+  await using _released = released;
+  const third = linkOf(await call(released));
+  assert.notEqual(third, second);
+  // Two minutes to press, and two more to begin.
+  time.tick(119);
+  await approve(server, third);
+  time.tick(119);
+  assert.equal((await call(released)).content[0].text, "wiped");
+  const fourth = linkOf(await call(released));
+  time.tick(121);
+  const visitor = await open(server, fourth);
+  assert.equal(visitor.page.status, 404);
+  assert.notEqual(linkOf(await call(released)), fourth);
+  assert.deepEqual(ran, ["Wipe all"]);
+});
+
+Deno.test("an approval ends with its connection, waits while that is paused, and goes with its person", async () => {
+  await using server = await servers(
+    tool({ name: "wipe", approval: {}, run: () => "wiped" }),
+  );
+  const call = await clientOf(server, "2026");
+  const link = linkOf(await resultOf(call("wipe")));
+  const visitor = await open(server, link);
+  const { page } = visitor;
+  assert.match(
+    await visitor.look(),
+    /Waiting for you .*Wants your approval: wipe/,
+  );
+  await visitor.press("/account/pause");
+  const paused = await visitor.browser.open(link);
+  assert.equal(paused.status, 404);
+  visitor.page = page;
+  await press(visitor, "approve");
+  assert.equal(visitor.page.status, 404);
+  await visitor.look();
+  await visitor.press("/account/resume");
+  assert.equal((await visitor.browser.open(link)).status, 200);
+  await visitor.look("/data");
+  await visitor.press("/account/export");
+  assert.match(visitor.page.text, /"kind": "approval"/);
+  await visitor.look();
+  await visitor.press("/account/end");
+  assert.equal((await visitor.browser.open(link)).status, 404);
+  visitor.page = page;
+  await press(visitor, "approve");
+  assert.equal(visitor.page.status, 404);
+});
+
+Deno.test("a run without a known end never begins again until its person has looked", async () => {
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
+  await using kv = await openTestKv();
+  const ran: Json[] = [];
+  const wipe = tool({
+    name: "wipe",
+    input: z.object({ dies: z.boolean() }),
+    approval: {},
+    async run({ dies }, { approval }) {
+      ran.push(approval);
+      if (dies) await held;
+      return "wiped";
+    },
+  });
+  await using server = await startOAuthServer({ kv, tools: [wipe] });
+  const { headers } = await server.person();
+  const input = { name: "wipe", arguments: { dies: true } };
+  const call = (at: Pick<OAuthServer, "call"> = server) =>
+    at.call("tools/call", input, { headers, capabilities: FORMS });
+  const link = linkOf(await resultOf(call()));
+  await approve(server, link);
+  const dying = call();
+  await until(() => ran.length === 1);
+  for (let time = 0; time < 3; time++) {
+    const { isError, content: [{ text }] } = await resultOf(call());
+    assert.equal(isError, true);
+    assert.match(text, /approved and began at 20\d\d-.*its end is not known/);
+  }
+  const visitor = await open(server, link);
+  assert.match(visitor.words, /It has begun, and its end is not known here/);
+  await press(visitor, "looked");
+  assert.match(visitor.words, /you said that you have looked/);
+  assert.notEqual(linkOf(await resultOf(call())), link);
+  assert.equal(ran.length, 1);
+  release();
+  assert.equal(await textOf(dying), "wiped");
+  // Its end changes nothing any more.
+  const { browser } = visitor;
+  assert.match(
+    (await browser.open(link)).text,
+    /you said that you have looked/,
+  );
+});
+
+Deno.test("a result whose client has left is kept for the same call, once", async () => {
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  let runs = 0;
+  await using server = await servers(tool({
+    name: "wipe",
+    approval: {},
+    async run() {
+      runs++;
+      begun.resolve();
+      await held;
+      return "wiped";
+    },
+  }));
+  server.provider.subject = "42";
+  const { headers } = await server.person();
+  const input = { name: "wipe", arguments: {} };
+  const call = (signal?: AbortSignal) =>
+    server.call("tools/call", input, { headers, capabilities: FORMS, signal });
+  const link = linkOf(await resultOf(call()));
+  await approve(server, link);
+  const leaving = new AbortController();
+  const left = call(leaving.signal);
+  await begun.promise;
+  leaving.abort();
+  release();
+  await left.then((response) => response.body?.cancel()).catch(() => {});
+  const texts: string[] = [];
+  await until(async () => {
+    texts.push(await textOf(call()));
+    return !texts.at(-1)!.includes("its end is not known");
+  });
+  assert.equal(texts.at(-1), "wiped");
+  assert.notEqual(linkOf(await resultOf(call())), link);
+  assert.equal(runs, 1);
+});
+
+Deno.test("prepare, which acts first, is refused at the start; so are unknown options", () => {
+  using kv = memoryKv();
+  const start = (approval: Json, more: Json = {}) => () =>
+    createServer({
+      ...IMPLEMENTATION,
+      kv,
+      env: { AUTH_STRATEGY: "none" },
+      tools: [tool({ name: "wipe", approval, run: () => "", ...more })],
+    });
+  assert.throws(
+    start({}, { prepare: () => 1 }),
+    /tool wipe: prepare acts before anyone has approved/,
+  );
+  assert.throws(
+    start({ wen: () => true }),
+    /approval\.wen is no option: is when meant/,
+  );
+  assert.throws(start({ expiresIn: 5 }), /approval\.expiresIn must be 60 to/);
+});
+
+Deno.test("a person has a bound of open approvals, which leaves other clients room", async () => {
+  await using server = await servers(tool({
+    name: "wipe",
+    input: z.object({ n: z.number() }),
+    approval: {},
+    run: () => "wiped",
+  }));
+  const call = await clientOf(server, "2026");
+  for (let n = 0; n < 25; n++) linkOf(await resultOf(call("wipe", { n })));
+  assert.match(
+    await textOf(call("wipe", { n: 25 })),
+    /Too many questions that wait for this person/,
+  );
+  const other = await clientOf(server, "2026");
+  linkOf(await resultOf(other("wipe", { n: 0 })));
+});
+
+/** The operations on the database of a call that begins its run. */
+const MOST_OPERATIONS = 60;
+
+// The dead processes leave what they had open.
+const leaking = { sanitizeOps: false, sanitizeResources: false };
+
+Deno.test(
+  "a process killed at any operation of a call runs nothing twice, and loses no approval",
+  leaking,
+  async () => {
+    await using kv = await openTestKv();
+    const runs = new Map<string, number>();
+    const tools = [tool({
+      name: "wipe",
+      input: z.object({ id: z.string() }),
+      approval: {},
+      run({ id }) {
+        runs.set(id, (runs.get(id) ?? 0) + 1);
+        return "wiped";
+      },
+    })];
+    await using server = await startOAuthServer({ kv, tools });
+    const { subject } = server.provider;
+    const { headers } = await server.person();
+    const env = {
+      AUTH_STRATEGY: "oauth",
+      OAUTH_PROVIDER: "github",
+      OAUTH_CLIENT_ID: "our-client",
+      OAUTH_CLIENT_SECRET: "our-secret",
+    };
+    const store = callApprovals(new Database(kv));
+    const call = (at: Pick<OAuthServer, "call">, id: string) =>
+      at.call("tools/call", { name: "wipe", arguments: { id } }, {
+        headers,
+        capabilities: FORMS,
+      });
+    const seen = { wiped: 0, unknown: 0, asked: 0 };
+    let approvals = 0;
+    for (const kind of ["dies", "dies later"] as const) {
+      for (let at = 1; at <= MOST_OPERATIONS; at++) {
+        const id = `${kind} ${at}`;
+        const link = linkOf(await resultOf(call(server, id)));
+        const pressed = await store.press(new URL(link).pathname.slice(9), {
+          action: "accept",
+          by: `github:${subject}`,
+          at: 0,
+        });
+        assert.ok(pressed);
+        approvals++;
+        await using dying = new MortalServer(kv, { tools, env }, { kind, at });
+        const first = await resultOf(call(dying, id)).catch(() => undefined);
+        if (first && !dying.isDead) {
+          assert.equal(runs.get(id), 1);
+          break;
+        }
+        const { content: [{ text }] } = await resultOf(call(server, id));
+        if (text === "wiped") seen.wiped++;
+        else if (/its end is not known/.test(text)) seen.unknown++;
+        else seen.asked++;
+        assert.ok((runs.get(id) ?? 0) <= 1, `${id}: twice`);
+        // Asked again only after a run that has ended.
+        if (/\/approve\//.test(text)) assert.equal(runs.get(id), 1, text);
+        if (text === "wiped") assert.equal(runs.get(id), 1);
+      }
+    }
+    assert.ok(seen.wiped > 0 && seen.unknown > 0, JSON.stringify(seen));
+    assert.ok(approvals > 10);
+  },
+);
