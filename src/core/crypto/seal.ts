@@ -1,17 +1,37 @@
 /**
  * Texts sealed with a key of 32 bytes: JWE in compact form, `dir` with A256GCM.
- * The cipher is loaded when the first text is sealed or opened, not with the
- * server. It works at once: WebCrypto would hand each text to another thread.
+ * jose is loaded when the first text is sealed or opened, not with the server.
  *
  * @module
- * @see RFC 7516 §3.1 and §5.1, RFC 7518 §4.5 and §5.3
+ * @see RFC 7516 §3.1, RFC 7518 §4.5 and §5.3
  */
 import { base64url, fingerprint, fromBase64url } from "./crypto.ts";
 
-const CIPHER = "aes-256-gcm";
-const IV_BYTES = 12;
-const TAG_BYTES = 16;
-const encoder = new TextEncoder();
+/** The parts of a JWE in compact form. */
+const PARTS = 5;
+
+/** The longest header: it is parsed before the text is known to be ours. */
+const MAX_HEADER_CHARACTERS = 128;
+
+const HEADER = { alg: "dir", enc: "A256GCM" } as const;
+
+/** The keys in use: jose would import bytes anew for each text. */
+const imported = new WeakMap<Uint8Array, Promise<CryptoKey>>();
+
+function importKey(key: Uint8Array): Promise<CryptoKey> {
+  let importing = imported.get(key);
+  if (!importing) {
+    importing = crypto.subtle.importKey(
+      "raw",
+      Uint8Array.from(key),
+      "AES-GCM",
+      false,
+      ["encrypt", "decrypt"],
+    );
+    imported.set(key, importing);
+  }
+  return importing;
+}
 
 /** Seals a text, bound to `context`, which the result does not show. */
 export async function seal(
@@ -19,15 +39,10 @@ export async function seal(
   text: string,
   context?: string,
 ): Promise<string> {
-  const { createCipheriv } = await import("node:crypto");
-  const header = headerOf(key, context);
-  const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
-  const cipher = createCipheriv(CIPHER, key, iv);
-  cipher.setAAD(encoder.encode(header));
-  const sealed = cipher.update(encoder.encode(text));
-  cipher.final();
-  const parts = [iv, sealed, cipher.getAuthTag()].map(base64url);
-  return [header, "", ...parts].join(".");
+  const { CompactEncrypt } = await import("jose");
+  return await new CompactEncrypt(new TextEncoder().encode(text))
+    .setProtectedHeader({ ...HEADER, kid: keyIdOf(key, context) })
+    .encrypt(await importKey(key));
 }
 
 /**
@@ -40,42 +55,44 @@ export async function unseal(
   sealed: string,
   context?: string,
 ): Promise<string> {
-  const header = headerOf(key, context);
-  // Cut at five: a stranger may send millions of dots.
-  const [head, noKey, ...parts] = sealed.split(".", 6);
-  if (head !== header || noKey !== "" || parts.length !== 3) {
-    throw new Error("Not as it was sealed, or for another context");
-  }
-  const [iv, text, tag] = parts.map(fromCanonical);
-  // Deno closes a decipher at its end alone, which a wrong length keeps away.
-  if (iv.length !== IV_BYTES || tag.length !== TAG_BYTES) {
+  // A stranger may send millions of dots.
+  const parts = sealed.split(".", PARTS + 1);
+  if (
+    parts.length !== PARTS || parts[0].length > MAX_HEADER_CHARACTERS ||
+    !parts.every(isCanonical)
+  ) {
     throw new Error("Not as it was sealed");
   }
-  const { createDecipheriv } = await import("node:crypto");
-  const decipher = createDecipheriv(CIPHER, key, iv);
-  decipher.setAAD(encoder.encode(header)).setAuthTag(tag);
-  const opened = decipher.update(text);
-  decipher.final();
-  return new TextDecoder().decode(opened);
+  const { compactDecrypt } = await import("jose");
+  const { plaintext, protectedHeader } = await compactDecrypt(
+    sealed,
+    await importKey(key),
+    {
+      keyManagementAlgorithms: [HEADER.alg],
+      contentEncryptionAlgorithms: [HEADER.enc],
+    },
+  );
+  if (protectedHeader.kid !== keyIdOf(key, context)) {
+    throw new Error("Sealed for another context");
+  }
+  return new TextDecoder().decode(plaintext);
 }
 
 /**
- * Makes the protected header. Its `kid` binds a text to its context. Others may
- * read it, so the key is part of it: without, they could try every person of a
- * provider.
+ * Gives the `kid` that binds a text to its context. Others may read it, so that
+ * the key is part of it: without, they could try every person of a provider.
  */
-function headerOf(key: Uint8Array, context?: string): string {
-  const kid = context === undefined
+function keyIdOf(key: Uint8Array, context?: string): string | undefined {
+  return context === undefined
     ? undefined
     : fingerprint(`${base64url(key)} ${context}`);
-  return base64url(
-    encoder.encode(JSON.stringify({ alg: "dir", enc: "A256GCM", kid })),
-  );
 }
 
-/** Parses base64url whose unused bits are zero, as RFC 4648 §3.5 wants. */
-function fromCanonical(part: string): Uint8Array {
-  const bytes = fromBase64url(part);
-  if (base64url(bytes) !== part) throw new Error("Not as it was sealed");
-  return bytes;
+/**
+ * True if a text is base64url, and the unused bits at its end are zero (RFC 4648
+ * §3.5). Decodes only the end, because the text may be long.
+ */
+function isCanonical(part: string): boolean {
+  const end = part.slice(part.length - part.length % 4);
+  return /^[\w-]*$/.test(part) && base64url(fromBase64url(end)) === end;
 }

@@ -53,26 +53,32 @@ export async function issueTokens(
 ): Promise<Issuance> {
   const { id, refreshKey } = grant;
   const accessToken = mintCredential("access_token", id);
+  const refreshToken = exchanged?.successor ??
+    (refreshKey && mintRefreshToken(id, refreshKey));
+  const expiresAt = Math.min(
+    now + lifetimes.accessTokenSeconds,
+    grant.expiresAt,
+  );
+  const tokens: IssuedTokens = { accessToken, refreshToken, scopes, expiresAt };
+  const [wrappedKey, wrappedForRefresh, exchange] = await Promise.all([
+    wrapDataKey(dataKey, id, accessToken),
+    refreshToken && wrapDataKey(dataKey, id, refreshToken),
+    refreshToken && exchanged && exchangeOf(exchanged.refreshToken, tokens, id),
+  ]);
   const access: AccessRecord = {
-    wrappedKey: await wrapDataKey(dataKey, id, accessToken),
+    wrappedKey,
     issuedAt: now,
-    expiresAt: Math.min(now + lifetimes.accessTokenSeconds, grant.expiresAt),
+    expiresAt,
     ...scopes !== grant.scopes && { scopes },
     ...exchanged && { exchanged: fingerprint(exchanged.refreshToken) },
   };
-  const refreshToken = exchanged?.successor ??
-    (refreshKey && mintRefreshToken(id, refreshKey));
-  const { expiresAt } = access;
-  const tokens: IssuedTokens = { accessToken, refreshToken, scopes, expiresAt };
   const issued: Grant = {
     ...grant,
-    ...refreshToken !== undefined && {
+    ...refreshToken && wrappedForRefresh && {
       refreshTokens: {
         current: fingerprint(refreshToken),
-        wrappedKey: await wrapDataKey(dataKey, id, refreshToken),
-        ...exchanged && {
-          exchange: await exchangeOf(exchanged.refreshToken, tokens, id),
-        },
+        wrappedKey: wrappedForRefresh,
+        ...exchange && { exchange },
       },
     },
   };

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { compactDecrypt, CompactEncrypt, decodeProtectedHeader } from "jose";
+import { CompactEncrypt, decodeProtectedHeader } from "jose";
 import { newDataKey } from "../../../src/core/oauth/data_key.ts";
 import { seal, unseal } from "../../../src/core/crypto/seal.ts";
 
@@ -51,40 +51,32 @@ Deno.test("seal() shows nothing of the context, and nothing to compare a guess w
   assert.notEqual(kids[0], kids[1]);
 });
 
-Deno.test("unseal() refuses what is no base64url, a shorter IV and a shorter tag, and more parts than five", async () => {
+Deno.test("unseal() refuses what is no base64url, and decodes no more than the ends of five parts", async () => {
   const key = newDataKey();
   const sealed = await seal(key, "text");
-  const [head, , iv, text, tag] = sealed.split(".");
-  for (
-    const wrong of [
-      ".".repeat(100),
-      `${sealed}.`,
-      `${"a".repeat(1000)}.b.c.d.e`,
-      `${head}..${iv}.${text}.+/==`,
-      `${head}..${iv}.${text}. ${tag}`,
-      `${head}..${iv}.${text}.${tag.slice(0, 16)}`,
-      `${head}..${iv.slice(4)}.${text}.${tag}`,
-      `${head}.a.${iv}.${text}.${tag}`,
-      `${head}..${iv}.${text}`,
-    ]
-  ) {
-    await assert.rejects(unseal(key, wrong), wrong);
+  const { atob } = globalThis;
+  const decoded: string[] = [];
+  globalThis.atob = (text) => {
+    decoded.push(text);
+    return atob(text);
+  };
+  try {
+    for (
+      const wrong of [
+        ".".repeat(100),
+        `${sealed}.`,
+        `${"a".repeat(1000)}.b.c.d.e`,
+        sealed.replace(/\.(?=[^.]*$)/, ".+/=="),
+        sealed.replace(/\.(?=[^.]*$)/, ". "),
+      ]
+    ) {
+      await assert.rejects(unseal(key, wrong));
+    }
+    assert(decoded.every(({ length }) => length < 4));
+    assert(decoded.length <= 20, `${decoded.length} parts were decoded`);
+  } finally {
+    globalThis.atob = atob;
   }
-});
-
-Deno.test("seal() makes what jose opens, and unseal() opens what jose makes", async () => {
-  const key = newDataKey();
-  const sealed = await seal(key, "a text of \u{1f511}", "context");
-  const { plaintext, protectedHeader } = await compactDecrypt(sealed, key);
-  assert.equal(new TextDecoder().decode(plaintext), "a text of \u{1f511}");
-  const other = await new CompactEncrypt(new TextEncoder().encode("theirs"))
-    .setProtectedHeader({
-      alg: "dir",
-      enc: "A256GCM",
-      kid: protectedHeader.kid,
-    })
-    .encrypt(key);
-  assert.equal(await unseal(key, other, "context"), "theirs");
 });
 
 Deno.test("unseal() needs no Uint8Array.fromBase64(), which Node.js 24 has not", async () => {

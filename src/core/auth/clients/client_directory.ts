@@ -22,6 +22,7 @@ import {
 import { isSealedClientId, namesDocument } from "../../oauth/client_id.ts";
 import type { Parameters } from "../../oauth/parameters.ts";
 import type { AssertionStore, Use } from "../../store/once.ts";
+import { recent } from "../../store/recent.ts";
 import type { SecretStore } from "../../store/secrets.ts";
 import type { DocumentStore } from "../../store/documents.ts";
 import { type Clock, now } from "../../clock.ts";
@@ -93,11 +94,15 @@ export function clientDirectory(
     );
   }
 
+  const registered = recent(async (clientId) =>
+    await openClient(await secrets.find("client-ids"), clientId)
+  );
+
   async function findRegistered(
     clientId: string,
   ): Promise<Client | undefined> {
     return isSealedClientId(clientId)
-      ? await openClient(await secrets.find("client-ids"), clientId)
+      ? await registered.find(clientId)
       : undefined;
   }
 
