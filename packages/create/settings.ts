@@ -44,9 +44,7 @@ const HEAD = "Copy to .env and remove the # of each setting that you change. " +
   "file is written by `deno task ts settings`.";
 
 /** Lists the groups of settings, the declared ones last. */
-function groupsOf(
-  settings: DeclaredSettings,
-): [string, readonly Row[]][] {
+function groupsOf(settings: DeclaredSettings): [string, readonly Row[]][] {
   const own = [...settings].filter(([name]) => !isGiven(name))
     .map((entry) => ownSetting(...entry));
   return own.length === 0
@@ -96,9 +94,7 @@ function heading(title: string): string {
 }
 
 /** Prints one setting; only a required one is not commented out. */
-function printSetting(
-  { isRequired, ...setting }: Row,
-): string {
+function printSetting({ isRequired, ...setting }: Row): string {
   const { name, words, secret, example = "" } = setting;
   const unset = setting.unset && oneLine(`Unset: ${setting.unset}`);
   const usual = defaultText(setting);
@@ -145,9 +141,7 @@ export function settingsPage(settings: DeclaredSettings): string {
   return ["# Settings\n", wrap(INTRODUCTION), ...groups].join("\n");
 }
 
-function cellsOf(
-  { isRequired, ...setting }: Row,
-): string[] {
+function cellsOf({ isRequired, ...setting }: Row): string[] {
   const { name, words, unset, secret, example } = setting;
   const usual = defaultText(setting);
   const meaning = [

@@ -131,10 +131,7 @@ export const REACH_CHECKS: readonly Check[] = [
       );
     },
   },
-  {
-    name: "Requests that do not end (strangers)",
-    run: checkHalfSent,
-  },
+  { name: "Requests that do not end (strangers)", run: checkHalfSent },
   {
     name: "CORS of /mcp (Inspector and other pages)",
     async run(site) {
@@ -200,10 +197,7 @@ async function checkHalfSent(site: Site): Promise<string> {
     ),
   ]);
   if (headers && body) return "a request that is half sent is ended";
-  const unbounded = [
-    ...headers ? [] : [HEADERS],
-    ...body ? [] : [BODY],
-  ];
+  const unbounded = [...headers ? [] : [HEADERS], ...body ? [] : [BODY]];
   throw new Fault(
     `a stranger holds a connection for as long as they like, by ${
       unbounded.map(({ by }) => by).join(" and by ")

@@ -33,11 +33,7 @@ export class TestAccounts {
   ): Account {
     if (!Object.hasOwn(this.services, name)) throw missing(name, tool);
     const address = service.api.replace(/\/$/, "");
-    const api = new TestApi(
-      this.services[name] ?? {},
-      service.name,
-      address,
-    );
+    const api = new TestApi(this.services[name] ?? {}, service.name, address);
     this.#apis.push(api);
     const reveal = () => this.#reveal(name, service);
     return {
@@ -54,9 +50,7 @@ export class TestAccounts {
     const left = Object.entries(needs).filter(([name]) => !this.services[name])
       .map(([, service]) => titleOf(service));
     if (left.length === 0) return;
-    throw new ToolError(
-      `The person has not connected ${left.join(" and ")}.`,
-    );
+    throw new ToolError(`The person has not connected ${left.join(" and ")}.`);
   }
 
   /** Gives the key. @throws {ToolError} if the test has disconnected the account */

@@ -156,10 +156,7 @@ export const REQUEST_OPTIONS = {
   approval: TEST_PRESS,
   upstream: kinds.like("a function or an object", (it) => Object(it) === it),
   needs: kinds.OBJECT,
-  signal: kinds.like(
-    "an AbortSignal",
-    (it) => it instanceof AbortSignal,
-  ),
+  signal: kinds.like("an AbortSignal", (it) => it instanceof AbortSignal),
   revision: REVISION,
   capabilities: kinds.JSON_OBJECT,
   onProgress: kinds.FUNCTION,
