@@ -1,57 +1,10 @@
 /**
  * The files that a project gets when they are asked for: those that a container
- * is built from, the same as in this service, and a workflow that checks each
- * push.
+ * is built from, which are those of this service, and a workflow that checks
+ * each push.
  *
  * @module
  */
-
-const DOCKERFILE = `# docker build --tag tools .
-# docker run --read-only --cap-drop ALL --volume tools:/app/data --publish 3000:3000 tools
-ARG DENO=2.9.6
-
-FROM denoland/deno:\${DENO} AS build
-WORKDIR /app
-COPY . .
-# --build-arg POSTGRES=yes for a KV_PATH that is a postgres:// address.
-ARG POSTGRES=
-RUN deno task --quiet ts bundle && mkdir -p data cache
-RUN [ -z "\${POSTGRES}" ] || deno task --quiet ts bundle --postgres
-# What Deno works out at a first start is kept, so that a container starts in
-# half the time. It can be read in a read-only container after a second start.
-RUN for start in 1 2; do \\
-      DENO_DIR=/app/cache KV_PATH=/tmp/tools.db timeout --signal=KILL 5 \\
-        deno run --quiet --no-lock --allow-all dist/main.js; \\
-    done; true
-
-# No shell and no package manager: Deno, the bundle, and the permissions in its
-# deno.json.
-FROM denoland/deno:distroless-\${DENO}
-WORKDIR /app
-COPY --from=build /app/dist/permissions.json deno.json
-COPY --from=build /app/dist dist
-COPY --from=build --chown=65532:65532 /app/cache cache
-COPY --from=build --chown=65532:65532 /app/data data
-ENV HOST=0.0.0.0 KV_PATH=data/tools.db DENO_DIR=/app/cache DENO_NO_UPDATE_CHECK=1
-# Deno's client of denokv would print a line for each try while that is away.
-ENV DENO_LOG=error,denokv_remote=off
-# For when OTEL_DENO=true is set: malformed baggage, a collector that hangs or a
-# reader of stdout that stalls would hold up the process.
-ENV OTEL_PROPAGATORS=tracecontext OTEL_EXPORTER_OTLP_TIMEOUT=1000 OTEL_DENO_CONSOLE=ignore
-VOLUME /app/data
-EXPOSE 3000
-USER 65532:65532
-# A company's proxy, in HTTP_PROXY, has no business between the two.
-HEALTHCHECK --interval=10s --timeout=5s --start-period=10s CMD ["/bin/deno", "eval", "Deno.env.set('NO_PROXY', '127.0.0.1'); const { ok } = await fetch(\`http://127.0.0.1:\${Deno.env.get('PORT') ?? 3000}/health\`); Deno.exit(ok ? 0 : 1)"]
-CMD ["run", "--quiet", "--cached-only", "--no-lock", "-P", "--no-prompt", "dist/main.js"]
-`;
-
-const DOCKERIGNORE = `.env
-.git
-data
-dist
-node_modules
-`;
 
 const WORKFLOW = `name: ci
 on: [push, pull_request]
@@ -68,8 +21,22 @@ jobs:
       - run: deno task ci
 `;
 
-/** The files by what is asked for, and by their path. */
-export const ADDITIONS: Readonly<Record<string, Record<string, string>>> = {
-  docker: { "Dockerfile": DOCKERFILE, ".dockerignore": DOCKERIGNORE },
-  workflow: { ".github/workflows/ci.yml": WORKFLOW },
+/** Reads a file of the package, from a disk or an address. */
+async function read(path: string): Promise<string> {
+  const response = await fetch(new URL(`../../${path}`, import.meta.url));
+  if (!response.ok) {
+    throw new Error(`${response.url} answers ${response.status}`);
+  }
+  return await response.text();
+}
+
+/** The makers of files by what is asked for: each gives texts by their path. */
+export const ADDITIONS: Readonly<
+  Record<string, () => Promise<Record<string, string>>>
+> = {
+  docker: async () => ({
+    "Dockerfile": await read("Dockerfile"),
+    ".dockerignore": await read(".dockerignore"),
+  }),
+  workflow: () => Promise.resolve({ ".github/workflows/ci.yml": WORKFLOW }),
 };

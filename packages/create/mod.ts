@@ -178,7 +178,7 @@ async function addFiles(name: string): Promise<void> {
       `There is ${names} to add: got ${JSON.stringify(name)}`,
     );
   }
-  const files = ADDITIONS[name];
+  const files = await ADDITIONS[name]();
   for (const path of Object.keys(files)) {
     if (await exists(path)) throw new CreateError(`${path} exists already.`);
   }

@@ -60,46 +60,38 @@ export function parseObject(target: string, text: string, fix: string): Json {
   throw new Fault(`${target} does not answer with a JSON object`, fix);
 }
 
-/** The reason why a server is not reached, and its fix. */
-interface Obstacle {
-  /** A pattern for the message of `fetch`. */
-  said: RegExp;
-  found: string;
-  fix: string;
-}
-
-const OBSTACLES: readonly Obstacle[] = [
-  {
-    said: /TimeoutError/,
-    found: "does not answer within 10 seconds",
-    fix: "Look at the server's log, and at any proxy in front of it.",
-  },
-  {
-    said: /certificate/,
-    found: "has no certificate that clients trust",
-    fix: "Install one for this very host name, with its intermediates.",
-  },
-  {
-    said: /dns error/,
-    found: "is no name that leads anywhere",
-    fix: "Mind the spelling, and the domain's records.",
-  },
-  {
-    said: /invalid HTTP version|InvalidContentType|corrupt message/,
-    found: "speaks another protocol",
-    fix: "Mind https and http in the address.",
-  },
-  {
-    said: /./,
-    found: "cannot be reached",
-    fix:
-      "Start the server (deno task dev), and mind HOST, PORT and any firewall.",
-  },
+/** The reasons why a server is not reached, by the words of `fetch`: the fault and its fix. */
+const OBSTACLES: readonly [RegExp, found: string, fix: string][] = [
+  [
+    /TimeoutError/,
+    "does not answer within 10 seconds",
+    "Look at the server's log, and at any proxy in front of it.",
+  ],
+  [
+    /certificate/,
+    "has no certificate that clients trust",
+    "Install one for this very host name, with its intermediates.",
+  ],
+  [
+    /dns error/,
+    "is no name that leads anywhere",
+    "Mind the spelling, and the domain's records.",
+  ],
+  [
+    /invalid HTTP version|InvalidContentType|corrupt message/,
+    "speaks another protocol",
+    "Mind https and http in the address.",
+  ],
+  [
+    /./,
+    "cannot be reached",
+    "Start the server (deno task dev), and mind HOST, PORT and any firewall.",
+  ],
 ];
 
 /** Makes the fault for a request that was not answered. */
 export function unreachable({ origin }: URL, error: unknown): Fault {
   const words = wholeTextOf(error);
-  const { found, fix } = OBSTACLES.find(({ said }) => said.test(words))!;
+  const [, found, fix] = OBSTACLES.find(([said]) => said.test(words))!;
   return new Fault(`${origin} ${found}`, fix);
 }

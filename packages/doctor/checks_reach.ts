@@ -189,37 +189,36 @@ export const REACH_CHECKS: readonly Check[] = [
 async function checkHalfSent(site: Site): Promise<string> {
   const { host, pathname } = new URL(site.mcp);
   const start = `POST ${pathname} HTTP/1.1\r\nhost: ${host}\r\n`;
-  const [headers, body] = await Promise.all([
-    site.endsHalfSent(`${start}accept: `),
-    site.endsHalfSent(
-      `${start}content-type: application/json\r\n` +
-        "content-length: 33000000\r\n\r\n{",
-    ),
-  ]);
-  if (headers && body) return "a request that is half sent is ended";
-  const unbounded = [...headers ? [] : [HEADERS], ...body ? [] : [BODY]];
+  const ended = await Promise.all(
+    HALF_SENT.map(({ more }) => site.endsHalfSent(start + more)),
+  );
+  const held = HALF_SENT.filter((_, index) => !ended[index]);
+  if (held.length === 0) return "a request that is half sent is ended";
+  const by = held.map(({ by }) => by).join(" and by ");
+  const bounds = held.map(({ bound }) => bound).join(", and ");
   throw new Fault(
-    `a stranger holds a connection for as long as they like, by ${
-      unbounded.map(({ by }) => by).join(" and by ")
-    }`,
-    `In your proxy set ${
-      unbounded.map(({ bound }) => bound).join(", and ")
-    }. deploy/ has both files.`,
+    `a stranger holds a connection for as long as they like, by ${by}`,
+    `In your proxy set ${bounds}. deploy/ has both files.`,
     "warning",
   );
 }
 
-const HEADERS = {
-  by: "headers that do not end",
-  bound: "a time for headers (Caddyfile: read_header 10s; nginx.conf: " +
-    "client_header_timeout 10s)",
-};
-const BODY = {
-  by: "a long body that does not arrive",
-  bound: "the longest body (Caddyfile: respond 413 to a longer " +
-    "Content-Length, request_body max_size 5MB; nginx.conf: " +
-    "client_max_body_size 5m, client_body_timeout 30s)",
-};
+/** The ends of two requests, and the settings of a proxy that bound them. */
+const HALF_SENT = [
+  {
+    more: "accept: ",
+    by: "headers that do not end",
+    bound: "a time for headers (Caddyfile: read_header 10s; nginx.conf: " +
+      "client_header_timeout 10s)",
+  },
+  {
+    more: "content-type: application/json\r\ncontent-length: 33000000\r\n\r\n{",
+    by: "a long body that does not arrive",
+    bound: "the longest body (Caddyfile: respond 413 to a longer " +
+      "Content-Length, request_body max_size 5MB; nginx.conf: " +
+      "client_max_body_size 5m, client_body_timeout 30s)",
+  },
+];
 
 /** Checks that a page elsewhere may POST with these headers. @throws {Fault} */
 export async function checkPreflight(

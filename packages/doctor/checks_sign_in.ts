@@ -174,37 +174,19 @@ export const SIGN_IN_CHECKS: readonly Check[] = [
       return "a page on another origin may read and use them";
     },
   },
-  {
-    name: "PKCE (everyone)",
-    async run(site) {
-      await requireListed(site, "code_challenge_methods_supported", "S256");
-      return "S256 is advertised";
-    },
-  },
-  {
-    name: "Public clients (Claude, Cursor, VS Code, Inspector)",
-    async run(site) {
-      await requireListed(
-        site,
-        "token_endpoint_auth_methods_supported",
-        "none",
-      );
-      await requireListed(site, "grant_types_supported", "refresh_token");
-      return "need no secret, and may refresh";
-    },
-  },
+  listed("PKCE (everyone)", { code_challenge_methods_supported: "S256" }),
+  listed("Public clients (Claude, Cursor, VS Code, Inspector)", {
+    token_endpoint_auth_methods_supported: "none",
+    grant_types_supported: "refresh_token",
+  }),
   {
     name: "Authorization response issuer (ChatGPT)",
     async run(site) {
       const metadata = await site.serverMetadata();
-      if (metadata.authorization_response_iss_parameter_supported === true) {
-        return "iss is promised";
-      }
-      throw new Fault(
-        "iss is not promised",
-        "Send iss and advertise it (RFC 9207).",
-        "warning",
-      );
+      const name = "authorization_response_iss_parameter_supported";
+      if (metadata[name] === true) return "iss is promised";
+      const fix = "Send iss and advertise it (RFC 9207).";
+      throw new Fault("iss is not promised", fix, "warning");
     },
   },
   {
@@ -236,15 +218,19 @@ export const SIGN_IN_CHECKS: readonly Check[] = [
   },
 ];
 
-async function requireListed(
-  site: Site,
-  member: string,
-  value: string,
-): Promise<void> {
-  const list = (await site.serverMetadata())[member];
-  if (Array.isArray(list) && list.includes(value)) return;
-  throw new Fault(
-    `${member} does not name ${value}`,
-    `Add ${value} to ${member}.`,
-  );
+/** Makes a check that lists of the server metadata name these values. */
+function listed(name: string, values: Readonly<Record<string, string>>): Check {
+  return {
+    name,
+    async run(site) {
+      const metadata = await site.serverMetadata();
+      for (const [member, value] of Object.entries(values)) {
+        const list = metadata[member];
+        if (Array.isArray(list) && list.includes(value)) continue;
+        const found = `${member} does not name ${value}`;
+        throw new Fault(found, `Add ${value} to ${member}.`);
+      }
+      return "all that they need is advertised";
+    },
+  };
 }

@@ -45,7 +45,8 @@ const { tasks: ownTasks } = JSON.parse(
 );
 const project = {
   ...projectFiles({ name: "my-tools" }),
-  ...Object.assign({}, ...Object.values(ADDITIONS)),
+  ...await ADDITIONS.docker(),
+  ...await ADDITIONS.workflow(),
 };
 const tasks: Record<string, string> = {
   ...JSON.parse(project["deno.json"]).tasks,
@@ -80,7 +81,7 @@ async function namesIn(path: string): Promise<string[]> {
 /** Reads the sources next to the file that a task or a verb runs. */
 async function sourcesOf(task: string, name?: string): Promise<string> {
   const verb = name !== undefined && task === tasks.ts && VERBS[name];
-  const [, loaded] = /import\("\.\.\/(.+?)"\)/.exec(`${verb && verb.load}`) ??
+  const [, loaded] = /import\("\.\.\/(.+?)"\)/.exec(`${verb && verb[1]}`) ??
     [];
   const entry = verb
     ? `packages/${loaded}`

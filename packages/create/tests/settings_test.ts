@@ -114,11 +114,12 @@ Deno.test("settingsPage() explains every variable of people, and what is declare
   );
 });
 
-Deno.test("the files and the complaints of a project point to no page that it does not have", () => {
+Deno.test("the files and the complaints of a project point to no page that it does not have", async () => {
   const words = "Ours. See docs/ours.md.";
   const example = envExample(declare({ A: z.string().describe(words) }));
   assert.deepEqual(example.match(/docs\/.*/g), ["docs/ours.md. (required)"]);
-  assert.doesNotMatch(ADDITIONS.docker.Dockerfile, /docs\//);
+  const { Dockerfile } = await ADDITIONS.docker();
+  assert.doesNotMatch(Dockerfile, /docs\//);
   for (const { fix = "" } of SETTINGS) assert.doesNotMatch(fix, /docs\//);
 });
 
@@ -234,11 +235,4 @@ Deno.test("a new project has the tasks of this one, at most ten, and a short den
   assert(Object.keys(project.tasks).length <= 10);
   assert(Object.keys(tasks).length <= 20);
   assert(text.trimEnd().split("\n").length <= 45, text);
-});
-
-Deno.test("this service's container is built as that of a project", async () => {
-  for (const [path, text] of Object.entries(ADDITIONS.docker)) {
-    const own = await Deno.readTextFile(new URL(path, ROOT));
-    assert.equal(own, text, "packages/create/container_files.ts has both");
-  }
 });
