@@ -6,8 +6,10 @@
  */
 import type { Feature } from "./core/server/feature.ts";
 import { accountPageFeature } from "./features/account_page/feature.ts";
+import { accountsFeature } from "./features/accounts/feature.ts";
 import { discoveryFeature } from "./features/discovery/feature.ts";
 import { idJagFeature } from "./features/id_jag/feature.ts";
+import { ledgerFeature } from "./features/ledger/feature.ts";
 import { landingFeature } from "./features/landing/feature.ts";
 import { developmentFeature } from "../packages/dev/feature.ts";
 import { skillsFeature } from "./features/skills/feature.ts";
@@ -32,4 +34,7 @@ export const FEATURES: readonly Feature[] = [
     () => import("./features/approvals/on_account_page.ts"),
     () => import("./features/operators/on_account_page.ts"),
   ]),
+  // After the account page: who is signed out connects nothing any more.
+  accountsFeature,
+  ledgerFeature,
 ];

@@ -455,6 +455,7 @@ const FEATURE_STORES: ReadonlySet<string> = new Set([
   "src/features/accounts/accounts.ts",
   "src/features/approvals/approval_store.ts",
   "src/features/accounts/revocation_queue.ts",
+  "src/features/accounts/revocation_record.ts",
   "src/features/ledger/ledger.ts",
   "src/features/questions/wait_answer.ts",
   "src/features/questions/wait_record.ts",

@@ -53,9 +53,20 @@ export function openRegister(database: Database, log: Logger) {
   const blocks = blockStore(database);
   const endGrants = grantsEnd({ grants, sessions, tasks, database });
   const accounts = accountStore(database);
+  const records = [
+    {
+      name: "accountSessions",
+      listOf: accountSessions.listOf,
+      endAllOf: accountSessions.closeAllOf,
+    },
+    {
+      name: "accounts",
+      listOf: accounts.listOf,
+      endAllOf: accounts.forgetAllOf,
+    },
+  ];
   const ending = {
-    accounts,
-    accountSessions,
+    records,
     database,
     endGrants,
     grants,
@@ -68,8 +79,7 @@ export function openRegister(database: Database, log: Logger) {
     grants,
     sessions,
     tasks,
-    accounts,
-    accountSessions,
+    records,
     blocks,
     waits,
     connections: clientConnectionStore(database, grants),

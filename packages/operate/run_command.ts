@@ -185,7 +185,9 @@ class PeopleCommand extends Command {
       lastUse: day(grant.usedAt),
     }));
     const state = kept.block ? "blocked" : "not blocked";
-    const accounts = kept.accounts.map(({ service }) => service).join(", ");
+    const services = (kept as { accounts?: readonly { service: string }[] })
+      .accounts ?? [];
+    const accounts = services.map(({ service }) => service).join(", ");
     return this.print(
       kept,
       `${visible(subject)}: ${state}, sessions: ${kept.sessions}, ` +

@@ -12,7 +12,9 @@ import {
 import { ToolError } from "../../src/authoring/tool.ts";
 import type { Caller } from "../../src/core/caller.ts";
 import { accountFetch } from "../../src/features/accounts/account_fetch.ts";
-import type { FindAccounts } from "../../src/features/accounts/account_finder.ts";
+import type { FindNeeds } from "../../src/core/mcp/exchange/needs.ts";
+import type { JsonObject } from "../../src/core/json.ts";
+import { takeAccount } from "../../src/features/accounts/account_needs.ts";
 import { type ServiceApis, TestApi } from "./provider_api.ts";
 
 /** The key that tools are given in a test. */
@@ -86,10 +88,11 @@ const ACCOUNT = "account";
  */
 export function findTestAccounts(
   accountsOf: (caller: Caller) => TestAccounts | undefined,
-): FindAccounts {
-  return (context, item, named, finding) => {
+): FindNeeds {
+  return (context, item, input, finding) => {
     const { begun } = typeof finding === "object" ? finding : {};
-    const label = begun ? begun[ACCOUNT].label : named;
+    const { account } = takeAccount(item.needs, input);
+    const label = begun ? begun[ACCOUNT].label : account;
     const accounts = accountsOf(context.caller);
     const declared = Object.entries(item.needs);
     const needs = Object.fromEntries(declared.map(([name, service]) => {
@@ -100,6 +103,9 @@ export function findTestAccounts(
     return Promise.resolve({
       begun: { [ACCOUNT]: { label, at: 0 } },
       bind: (context) => void Object.assign(context, { needs }),
+      account,
+      own: <I extends JsonObject>(input: I) =>
+        takeAccount(item.needs, input).own as I,
     });
   };
 }

@@ -86,7 +86,7 @@ export class TestServer extends TestClient implements AsyncDisposable {
         log: exceptions,
         origin,
         gate,
-        findAccounts: findTestAccounts((caller) => gate.accountsOf(caller)),
+        findNeeds: findTestAccounts((caller) => gate.accountsOf(caller)),
       });
     } catch (error) {
       own?.[Symbol.dispose]();

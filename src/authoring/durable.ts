@@ -8,6 +8,9 @@
 import * as kinds from "./options.ts";
 import type { MaybePromise } from "./service.ts";
 
+/** The time within which durable work must end. */
+export const DURABLE_SECONDS = 90 * 24 * 60 * 60;
+
 /** The longest time for which the result of a durable task is stored. */
 export const MAX_KEEP_SECONDS = 30 * 24 * 60 * 60;
 

@@ -4,7 +4,8 @@
  *
  * @module
  */
-import { keptAbout } from "../../src/core/auth/grants/kept_data.ts";
+import { keptAbout } from "../../src/features/account_page/kept_data.ts";
+import { KEPT_DATA } from "../kit/kept.ts";
 import { clientCalled } from "../kit/records.ts";
 import { ChooserPage } from "../../src/core/pages/provider_buttons.tsx";
 import { Hono } from "@hono/hono";
@@ -1006,7 +1007,7 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
         csrf="c"
         providerName="GitHub"
         mayErase
-        kept={keptAbout(KEPT_UNDER)}
+        kept={keptAbout(KEPT_DATA, KEPT_UNDER)}
       />
     </AccountPage>
   ),
@@ -1016,7 +1017,7 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
         csrf="c"
         providerName="GitHub"
         mayErase={false}
-        kept={keptAbout({ ...KEPT_UNDER, ledgerDays: 0 })}
+        kept={keptAbout(KEPT_DATA, { ...KEPT_UNDER, ledgerDays: 0 })}
       />
     </AccountPage>
   ),

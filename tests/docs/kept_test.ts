@@ -5,7 +5,8 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { KEPT_DATA, keptAbout } from "../../src/core/auth/grants/kept_data.ts";
+import { keptAbout } from "../../src/features/account_page/kept_data.ts";
+import { KEPT_DATA } from "../kit/kept.ts";
 import { DEFAULT_LIFETIMES } from "../../src/core/oauth/lifetimes.ts";
 import { REPOSITORY } from "../kit/process.ts";
 
@@ -78,8 +79,8 @@ Deno.test("keptAbout() leaves out what the settings keep nothing of", () => {
     lifetimes: DEFAULT_LIFETIMES,
     ledgerDays: 0,
   };
-  const all = keptAbout({ ...settings, ledgerDays: 1 });
-  const fewer = keptAbout(settings);
+  const all = keptAbout(KEPT_DATA, { ...settings, ledgerDays: 1 });
+  const fewer = keptAbout(KEPT_DATA, settings);
   const gone = all.filter(([what]) => !fewer.some(([it]) => it === what));
   assert.deepEqual(gone.map(([, until]) => until), [
     "24 hours, or until their connection ends",

@@ -310,8 +310,14 @@ function blocking(kv: Deno.Kv) {
     tasks: taskStore(database),
   };
   const ending = {
-    accounts: accountStore(database),
-    accountSessions: accountSessionStore(database),
+    records: [
+      accountSessionStore(database).closeAllOf,
+      accountStore(database).forgetAllOf,
+    ].map((endAllOf) => ({
+      name: "",
+      listOf: () => Promise.resolve([]),
+      endAllOf,
+    })),
     ...ended,
     endGrants: grantsEnd(ended),
   };

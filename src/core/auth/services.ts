@@ -4,15 +4,10 @@
  * @module
  */
 import type { About } from "../../authoring/about.ts";
-import type {
-  AccountService,
-  ConnectableService,
-} from "../../authoring/account.ts";
+import type { AccountService } from "../../authoring/account.ts";
 import type { Scopes } from "../../authoring/scope.ts";
 import { type OAuthConfig, subjectIds } from "../settings/oauth.ts";
 import type { ListedProvider } from "../settings/providers.ts";
-import { sealingOf } from "../store/own_sealing.ts";
-import type { Sealing } from "../crypto/sealing.ts";
 import type { Logger } from "../log/log.ts";
 import { identityRecheck } from "../oauth/identity_recheck.ts";
 import { effectiveScopesBy } from "../oauth/effective_scopes.ts";
@@ -20,9 +15,6 @@ import type { Permissions } from "../oauth/permissions.ts";
 import { basePathOf } from "../net/url.ts";
 import type { ToolInWords } from "../pages/names.tsx";
 import type { ScopeInWords } from "../pages/scopes.ts";
-import { accountStore } from "../../features/accounts/accounts.ts";
-import { accountVault } from "../../features/accounts/account_vault.ts";
-import { accountSessionStore } from "../../features/account_page/account_sessions.ts";
 import { accessTokenStore } from "../store/access_tokens.ts";
 import { assertionStore } from "../store/once.ts";
 import { approvalStore } from "../store/approvals.ts";
@@ -33,7 +25,7 @@ import { clientUseStore } from "../store/client_uses.ts";
 import { clientConnectionStore } from "../store/connections.ts";
 import { codeStore } from "../store/codes.ts";
 import type { Database } from "../kv/database.ts";
-import { type LedgerStore, ledgerStore } from "../../features/ledger/ledger.ts";
+import type { OpenedServer } from "../store/opened_server.ts";
 import { documentStore, type FetchDocument } from "../store/documents.ts";
 import { secretStore } from "../store/secrets.ts";
 import { grantStore } from "../store/grants.ts";
@@ -45,15 +37,13 @@ import { stepStore } from "../../features/work/steps.ts";
 import type { TaskStore } from "../../features/work/tasks.ts";
 import { waitStore } from "../../features/questions/waits.ts";
 import { upstreamTokenStore } from "../store/upstream_tokens.ts";
-import type { AccountClient } from "../../features/accounts/account_client.ts";
 import { providerTokens } from "../provider/provider_tokens.ts";
 import type { Provider } from "../provider/provider.ts";
 import { signInProviders } from "../provider/sign_in_providers.ts";
 import { boundedFetch } from "./clients/fetch_bounds.ts";
-import { signedInPeople } from "../../features/account_page/signed_in.ts";
 import { clientDirectory } from "./clients/client_directory.ts";
-import { grantsEnd } from "./grants/end_grant.ts";
-import { personData } from "./grants/person_data.ts";
+import { grantsEnd, type PersonRecords } from "./grants/end_grant.ts";
+import { personData, type PersonStores } from "./grants/person_data.ts";
 import { providerChoice } from "./grants/provider_choice.ts";
 
 /** Lists the hosts of documents that the operator's settings name. */
@@ -72,8 +62,12 @@ export interface AuthorizationServerOptions {
   sessions: SessionStore;
   /** The engine's store, which reports the tasks that are ended. */
   tasks: TaskStore;
-  /** The latest calls, written by the engine. */
-  ledger?: LedgerStore;
+  /** The server, for the pages of features. */
+  server: OpenedServer;
+  /** The records of features about people: those of sign-ins first. */
+  records: readonly PersonRecords[];
+  /** The latest calls of connections. */
+  ledger?: PersonStores["ledger"];
   baseUrl: string;
   serverTitle: string;
   /** Facts about the server, for pages and metadata. */
@@ -85,14 +79,6 @@ export interface AuthorizationServerOptions {
   /** True if something here needs no scope. */
   opensUnscoped: boolean;
   inWords(scopes: readonly string[]): ScopeInWords[];
-  /** The app's own sealing of people's accounts, in place of `SECRETS_KEYS`. */
-  sealing?: Sealing;
-  /** The services at which people connect accounts, by name. */
-  accountServices: ReadonlyMap<string, ConnectableService>;
-  /** Our clients at those of them where an application of ours is set. */
-  accountClients: ReadonlyMap<string, AccountClient>;
-  /** Begins the revocation of tokens that are due. */
-  revokeSoon(): unknown;
   /**
    * Lists the tools that a client with some scopes could use, those that change
    * something first.
@@ -118,7 +104,6 @@ function openStores(
   const grants = grantStore(database, blocked);
   return {
     accessTokens: accessTokenStore(database),
-    accountSessions: accountSessionStore(database),
     approvals: approvalStore(database),
     assertions: assertionStore(database),
     attempts: attemptStore(database, log),
@@ -143,17 +128,7 @@ export function authorizationServices(options: AuthorizationServerOptions) {
   const { clock } = database;
   const { admins, allowedUsers, blocked, clients: configured } = config;
   const { lifetimes, metadataDocuments, policy } = config;
-  const sealing = sealingOf(config.secretsKeys, options.sealing, log);
-  /** The accounts with their keys; undefined without a key that seals. */
-  const vault = sealing && accountVault(database, {
-    sealing,
-    idleSeconds: config.accountIdleDays * 86_400,
-    revokeSoon: options.revokeSoon,
-  });
-  const stores = {
-    ...openStores(database, log, config),
-    accounts: accountStore(database, options.revokeSoon),
-  };
+  const stores = openStores(database, log, config);
   const shared = { ...options, ...stores, clock, admins, blocked };
   const providers = signInProviders({
     listed: config.providers,
@@ -168,7 +143,6 @@ export function authorizationServices(options: AuthorizationServerOptions) {
   return {
     ...shared,
     frame,
-    vault,
     allowedUsers,
     configured,
     lifetimes,
@@ -190,12 +164,8 @@ export function authorizationServices(options: AuthorizationServerOptions) {
       ...shared,
       blocks: blockStore(database),
       endGrants,
-      // Calls may have been stored before, even if none are now.
-      ledger: options.ledger ?? ledgerStore(database, { keepSeconds: 0, log }),
       findBaseUrl: () => Promise.resolve(baseUrl),
     }),
-    /** Finds who is signed in to the account page. */
-    signedIn: signedInPeople({ ...shared, allowedUsers, providers }),
     choice: providerChoice({ baseUrl, providers, frame }),
     providerTokens: providerTokens({
       ...shared,

@@ -4,7 +4,6 @@
  *
  * @module
  */
-import type { AccountNeeds } from "../../authoring/account.ts";
 import type { Described } from "../../authoring/context.ts";
 import * as kinds from "../../authoring/options.ts";
 import { PROMPT, type Prompt } from "../../authoring/prompt.ts";
@@ -15,10 +14,6 @@ import { TOOL, type Tool } from "../../authoring/tool.ts";
 import type { JsonObject } from "../json.ts";
 import { messageOf } from "../thrown.ts";
 import { checkArguments } from "../protocol/json_schema.ts";
-import {
-  checkResourceNeeds,
-  withAccountArgument,
-} from "../../features/accounts/account_needs.ts";
 import {
   type CompiledTool,
   compileTool,
@@ -95,6 +90,12 @@ export interface CompiledTemplate {
 /** The compilation of everything that a feature adds to one catalogue. */
 export interface CatalogueAddition<Part = unknown> {
   /**
+   * Checks its part of an item, and gives the item as it is to be compiled.
+   *
+   * @throws {Error} for what is wrong
+   */
+  prepare?<T extends Tool | Resource | Prompt>(item: T): T;
+  /**
    * Compiles its part of a tool, and makes the metadata that it adds to the
    * tool's list entry.
    *
@@ -167,7 +168,6 @@ export function compileDefinitions(
   compilation.checkUnique("tool", tools);
   compilation.checkUnique("prompt", prompts);
   compilation.checkUnique("resource", resources, ({ uri }) => uri);
-  compilation.checkServices([...tools, ...resources, ...prompts]);
   for (const tool of tools) compilation.addTool(tool);
   compilation.checkTaskTools();
   for (const resource of resources) compilation.addResource(resource);
@@ -227,23 +227,11 @@ class Compilation extends Complaints {
     super();
   }
 
-  /** Checks that a name of a service means one service everywhere. */
-  checkServices(items: readonly { needs?: AccountNeeds }[]): void {
-    const needs = items.flatMap(({ needs }) => Object.values(needs ?? {}));
-    for (const need of new Set(needs)) {
-      if (needs.find(({ name }) => name === need.name) === need) continue;
-      this.add(
-        `the service "${need.name}" is declared twice. Declare it once, in a ` +
-          "file that both import",
-      );
-    }
-  }
-
   addTool(tool: Tool): void {
     this.attempt(`tool ${tool.name}`, () => {
       checkName(tool.name);
       const { compiled, listed } = compileTool(
-        tool,
+        { author: tool, ...this.#prepared(tool) },
         this.defaults,
         this.#metaOf,
       );
@@ -273,10 +261,18 @@ class Compilation extends Complaints {
     }
   }
 
-  addResource(resource: Resource): void {
-    const { uri } = resource;
+  /** Gives an item as features want it compiled. */
+  #prepared<T extends Tool | Resource | Prompt>(item: T): T {
+    return [...this.additions.values()].reduce(
+      (it, addition) => addition.prepare?.(it) ?? it,
+      item,
+    );
+  }
+
+  addResource(given: Resource): void {
+    const { uri } = given;
     this.attempt(`resource ${uri}`, () => {
-      checkResourceNeeds(resource);
+      const resource = this.#prepared(given);
       if (isTemplate(uri)) {
         this.templates.push({ resource, template: parseUriTemplate(uri) });
         this.listed.set(resource, listTemplate(resource));
@@ -291,8 +287,7 @@ class Compilation extends Complaints {
   addPrompt(given: Prompt): void {
     this.attempt(`prompt ${given.name}`, () => {
       checkName(given.name);
-      const args = withAccountArgument(given.needs, given.args);
-      const prompt = { ...given, args };
+      const prompt = this.#prepared(given);
       this.prompts.push(prompt);
       checkArguments(prompt);
       this.listed.set(prompt, listPrompt(prompt));

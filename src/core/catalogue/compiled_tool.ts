@@ -6,16 +6,11 @@
  * @module
  */
 import type { Context } from "../../authoring/context.ts";
-import { durableOf } from "../../authoring/durable.ts";
 import type { Tool } from "../../authoring/tool.ts";
 import type { JsonObject } from "../json.ts";
 import type { ParamHeader } from "../protocol/headers.ts";
 import { paramHeadersOf } from "../protocol/json_schema.ts";
 import { TASK_CANCEL, TASK_STATUS } from "../protocol/not_yet.ts";
-import {
-  checkDurableNeeds,
-  withAccountArgument,
-} from "../../features/accounts/account_needs.ts";
 import {
   type ListedTool,
   listTool,
@@ -64,14 +59,10 @@ const HAND_OVER_SECONDS = 45;
  * @throws {Error} for what clients would refuse, or an option that is wrong
  */
 export function compileTool(
-  given: ProvidedTool,
+  tool: ProvidedTool,
   defaults: ToolDefaults,
   metaOf: MetaOf,
 ): { compiled: CompiledTool; listed: ListedTool } {
-  const { needs } = given;
-  const input = withAccountArgument(needs, given.input);
-  const tool = { ...given, input };
-  if (durableOf(tool)) checkDurableNeeds(needs);
   const handOver = tool.handOver ?? defaults.handOver;
   const own = listTool(tool);
   const meta = metaOf(tool, own);
@@ -84,7 +75,7 @@ export function compileTool(
   const { inputSchema } = listed;
   const compiled = {
     ...tool,
-    author: given.author ?? given,
+    author: tool.author ?? tool,
     inputSchema,
     paramHeaders: paramHeadersOf(inputSchema),
     hasObjectOutput: listed.outputSchema?.type === "object",

@@ -5,14 +5,12 @@
  * @module
  * @see MCP 2026-07-28, Server Features
  */
-import type { AccountNeeds } from "../../authoring/account.ts";
 import type { Described } from "../../authoring/context.ts";
 import type { Prompt } from "../../authoring/prompt.ts";
 import type { Resource } from "../../authoring/resource.ts";
 import type { Tool } from "../../authoring/tool.ts";
 import { checkObjectSchema, toJsonSchema } from "../protocol/json_schema.ts";
 import type { JsonObject } from "../json.ts";
-import { withServices } from "../../features/accounts/account_needs.ts";
 
 /** A tool's entry in `tools/list`. */
 export type ListedTool = JsonObject & {
@@ -113,11 +111,9 @@ export function listTemplate(resource: Resource): JsonObject {
 }
 
 function describe(
-  { name, title, description, icons, _meta, needs }: Described & {
-    needs?: AccountNeeds;
-  },
+  { name, title, description, icons, _meta }: Described,
 ): JsonObject & { name: string } {
-  return { name, title, description, icons, _meta: withServices(needs, _meta) };
+  return { name, title, description, icons, _meta };
 }
 
 /** An item that needs a scope, in its author's words. */

@@ -7,6 +7,7 @@ import { type Context, Hono } from "@hono/hono";
 import { cors } from "@hono/hono/cors";
 import type { Gate } from "../auth/doors/gate.ts";
 import { hostCheck } from "../auth/doors/origin.ts";
+import type { PersonRecords } from "../auth/grants/end_grant.ts";
 import type { SignIn } from "../auth/server/authorization_server.ts";
 import { isStranger } from "../caller.ts";
 import { ChallengeError, HttpError } from "../errors.ts";
@@ -24,7 +25,6 @@ import { errorAnswer } from "./error_answer.ts";
 import { observedRoutes, requestLog } from "./request_report.ts";
 import { allowBody, boundedBodies } from "./route_bodies.ts";
 import type { RoutesContext } from "./server_options.ts";
-import { missingAccountSettings } from "../../features/accounts/account_settings.ts";
 import type { HomePage } from "./feature.ts";
 import type { ServerCore } from "./server_core.ts";
 import { signInAt } from "./sign_in.ts";
@@ -66,6 +66,7 @@ export async function createApp(
   const { app: signIn, providers = [], upstream, exchange, close } = signInAt(
     core,
     baseUrl,
+    await recordsOf(core),
     await pages?.(),
   );
   const app = new Hono<AppEnv>();
@@ -85,7 +86,9 @@ export async function createApp(
       probeDatabase: probe(database),
       providers: () =>
         providers.map(({ key, reachability }) => ({ key, is: reachability() })),
-      missingForAccounts: missingAccountSettings(plan, plan.accountServices),
+      missingForAccounts: (await Promise.all(
+        core.features.map(({ missing }) => missing?.() ?? []),
+      )).flat(),
       isStopping: () => stopping.signal.aborted,
     }),
   );
@@ -105,6 +108,12 @@ export async function createApp(
     exchange,
     close: async () => await close?.(),
   };
+}
+
+/** Makes the records of features about people, in the order of the features. */
+async function recordsOf({ features }: ServerCore): Promise<PersonRecords[]> {
+  const records = features.flatMap(({ records }) => records?.() ?? []);
+  return await Promise.all(records);
 }
 
 /**

@@ -30,9 +30,9 @@ interface SignInTokens {
  * @param load loads the sign-in, for the tools that use a caller's tokens there
  */
 export async function callGate(
-  { plan, database, readAccountsAhead: readAhead }: Pick<
+  { plan, database, readAhead }: Pick<
     ServerCore,
-    "plan" | "database" | "readAccountsAhead"
+    "plan" | "database" | "readAhead"
   >,
   baseUrl: string,
   load: () => Promise<SignInTokens>,

@@ -7,15 +7,19 @@
  */
 import type { Context, Hono } from "@hono/hono";
 import type { About } from "../../authoring/about.ts";
+import type { AccountService } from "../../authoring/account.ts";
 import type { CheckOrigin } from "../auth/doors/origin.ts";
 import type { MakeGrantType } from "../auth/server/grant_type.ts";
 import type { MakeSignedInPages } from "../auth/server/signed_in_pages.ts";
+import type { OpenedServer } from "../store/opened_server.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { CatalogueFeature } from "../catalogue/compiled_definitions.ts";
 import type { Database } from "../kv/database.ts";
-import type { Logger } from "../log/log.ts";
-import type { ApproveRun } from "../mcp/exchange/engine.ts";
 import type { AppEnv } from "../http/client_address.ts";
+import type { Logger } from "../log/log.ts";
+import type { PersonRecords } from "../auth/grants/end_grant.ts";
+import type { ApproveRun, CallLedger } from "../mcp/exchange/engine.ts";
+import type { FindNeeds } from "../mcp/exchange/needs.ts";
 import type { FeatureMethods } from "../mcp/generations/find.ts";
 import type { Config } from "../settings/config.ts";
 
@@ -63,6 +67,29 @@ export interface ApproveParts {
   version: string;
 }
 
+/** The part of a feature in one running server. What it waits for is loaded then. */
+export interface OpenFeature {
+  /** Finds what an item needs of its caller before it runs. */
+  findNeeds?: FindNeeds;
+  /** Begins to read what the calls of a grant, or of a subject, have needed. */
+  readAhead?(name: string): void;
+  /** Begins what is due, in the background: called with each request. */
+  notice?(): void;
+  /** Does what is due, when the server is woken. */
+  wake?(): unknown;
+  /**
+   * Lists the settings that are missing for some services, by default for all
+   * that are needed here.
+   */
+  missing?(services?: readonly AccountService[]): Promise<readonly string[]>;
+  /** The calls that it keeps for people. */
+  ledger?: CallLedger;
+  /** Makes the records that it keeps about people. */
+  records?(): Promise<PersonRecords>;
+  /** Warns at the start of what cannot work. */
+  warn?(log: Logger): Promise<void>;
+}
+
 /**
  * Everything that one feature adds. Pages and other things that no call needs
  * are loaded by the functions that add them.
@@ -70,6 +97,10 @@ export interface ApproveParts {
 export interface Feature {
   /** The name of its folder. */
   readonly name: string;
+  /** The options of definitions that nothing else reads. */
+  readonly options?: readonly string[];
+  /** Makes its part of a server, which has one for all of its addresses. */
+  open?(server: OpenedServer): OpenFeature;
   /** Compiles its part of a catalogue: resources, metadata, capabilities. */
   catalogue?: CatalogueFeature;
   /** Adds routes at an address of the server. */

@@ -8,7 +8,6 @@ import { originCheck } from "../auth/doors/origin.ts";
 import { logRepeated } from "../log/log.ts";
 import type { Gate } from "../auth/doors/gate.ts";
 import { BodyClock } from "../net/body_bytes.ts";
-import type { FindAccounts } from "../../features/accounts/account_finder.ts";
 import { CallerBound } from "../mcp/exchange/caller_bound.ts";
 import { reportRun } from "../mcp/exchange/report.ts";
 import { Limits } from "../mcp/exchange/limits.ts";
@@ -25,13 +24,15 @@ import { cancellationStore } from "../store/cancellations.ts";
 import { changeStore } from "../store/changes.ts";
 import { Database } from "../kv/database.ts";
 import { checkedKv } from "../kv/layout.ts";
-import { ledgerStore } from "../../features/ledger/ledger.ts";
 import { observedKv } from "../kv/observed_kv.ts";
 import { replyStore } from "../store/replies.ts";
 import { stateStore } from "../store/once.ts";
 import { sessionStore } from "../store/sessions.ts";
 import { taskStore } from "../../features/work/tasks.ts";
 import { type WaitStore, waitStore } from "../../features/questions/waits.ts";
+import type { OpenedServer } from "../store/opened_server.ts";
+import type { FindNeeds } from "../mcp/exchange/needs.ts";
+import type { OpenFeature } from "./feature.ts";
 import type { Plan } from "./plan.ts";
 import type { CreateServerOptions } from "./server_options.ts";
 
@@ -48,8 +49,8 @@ export interface ServerDependencies
   deadlineMilliseconds?: number;
   /** The gate to use in place of the one that the settings select. */
   gate?: Gate;
-  /** Finds accounts of callers in place of the vault: those of a test. */
-  findAccounts?: FindAccounts;
+  /** Finds needs of callers in place of the feature: those of a test. */
+  findNeeds?: FindNeeds;
   /** The options of durable work. */
   runs?: { confirmSeconds: number };
   /** True in development: `/views` shows views, and clients are told causes. */
@@ -62,11 +63,12 @@ export interface ServerCore {
   given: ServerDependencies;
   database: Database;
   waits: WaitStore;
-  /** Calls a function of `revocations.ts`, in the background; by default `poll`. */
-  revoke(verb?: "notice" | "poll"): unknown;
+  /** The server as features see it, and their parts in it. */
+  opened: OpenedServer;
+  features: readonly OpenFeature[];
   engine: Omit<GenerationEngine, "gate" | "waitPages">;
-  /** Begins to read the accounts that calls of a grant have needed before. */
-  readAccountsAhead(grantId: string): void;
+  /** Begins to read what calls of a grant have needed before. */
+  readAhead(grantId: string): void;
   /** Fires when the server is about to end. */
   stopping: AbortController;
 }
@@ -84,14 +86,15 @@ export function openCore(
   const log = plan.log.logger("mcp");
   const database = openDatabase(plan, given);
   const { clock } = database;
-  const revoke: ServerCore["revoke"] = (verb = "poll") =>
-    config.auth.oauth && plan.seals &&
-    database.background(async () =>
-      (await import("../../features/accounts/revocations.ts"))[verb](
-        plan,
-        database,
-      )
-    );
+  const opened: OpenedServer = {
+    config,
+    log: plan.log,
+    database,
+    sealing: options.sealing,
+    seals: plan.seals,
+    services: plan.accountServices,
+  };
+  const features = plan.features.flatMap(({ open }) => open?.(opened) ?? []);
   const cancellations = cancellationStore(database);
   const tasks = taskStore(database, {
     onCancelled: (...run) => reportRun(engine, ...run, "cancelled"),
@@ -102,12 +105,10 @@ export function openCore(
       }),
   });
   const questions = new CallerBound(MAX_QUESTIONS_PER_CALLER, "open questions");
-  const { ledgerDays = 0 } = config.auth.oauth ?? {};
-  let finder = given.findAccounts;
+  const findNeeds = given.findNeeds ??
+    features.map(({ findNeeds }) => findNeeds).find((find) => find);
   const engine: ServerCore["engine"] = {
-    ledger: ledgerDays > 0
-      ? ledgerStore(database, { keepSeconds: ledgerDays * 86_400, log })
-      : undefined,
+    ledger: features.map(({ ledger }) => ledger).find((ledger) => ledger),
     limits: new Limits({ database, log }, {
       callsPerMinute: config.callsPerMinute,
       tools: catalogue.tools,
@@ -137,22 +138,13 @@ export function openCore(
     requestStates: stateStore(database),
     tasks,
     async missingFor({ needs }) {
-      if (given.findAccounts || !needs) return [];
-      const { missingAccountSettings } = await import(
-        "../../features/accounts/account_settings.ts"
-      );
-      return missingAccountSettings(plan, Object.values(needs));
+      if (given.findNeeds || !needs) return [];
+      const services = Object.values(needs);
+      const lists = features.map(({ missing }) => missing?.(services) ?? []);
+      return (await Promise.all(lists)).flat();
     },
-    async findAccounts(...of) {
-      if (!finder) {
-        const { accountFinder } = await import(
-          "../../features/accounts/account_finder.ts"
-        );
-        // Calls at once share the first.
-        finder ??= accountFinder(database, log, plan, () => revoke());
-      }
-      return await finder(...of);
-    },
+    // An item with needs was refused where no feature finds them.
+    findNeeds: findNeeds!,
     taskRegistry: new TaskRegistry({
       database,
       tasks,
@@ -172,9 +164,12 @@ export function openCore(
     given,
     database,
     waits,
-    revoke,
+    opened,
+    features,
     engine,
-    readAccountsAhead: (grantId) => finder?.readAhead?.(grantId),
+    readAhead(grantId) {
+      for (const { readAhead } of features) readAhead?.(grantId);
+    },
     stopping,
   };
 }

@@ -51,10 +51,8 @@ export class ServerInstance implements Server {
     if (!plan.isReported && (options.scopes || plan.config.notes.length > 0)) {
       (await reports()).reportDoubts(plan);
     }
-    if (!given.findAccounts && plan.accountServices.length > 0) {
-      const { reportAccounts, reportSealed } = await reports();
-      reportAccounts(plan, this.#log);
-      database.background(() => reportSealed(plan, database, this.#log));
+    if (!given.findNeeds) {
+      for (const { warn } of this.#core.features) await warn?.(this.#log);
     }
     this.#sites.notice();
     if (auth.oauth && baseUrl !== undefined) {
@@ -75,7 +73,10 @@ export class ServerInstance implements Server {
     const hasNone = needsAddress && !this.#sites.hasHome;
     if (stopping.signal.aborted || hasNone) return;
     await lifecycle.start();
-    await Promise.all([this.tasks.wake(), this.#core.revoke()]);
+    await Promise.all([
+      this.tasks.wake(),
+      ...this.#core.features.map(({ wake }) => wake?.()),
+    ]);
   }
 
   get running(): number {

@@ -66,9 +66,9 @@ export class ServerSites {
     return ["", ...baseUrl === undefined ? twinsOf(home) : [home]];
   }
 
-  /** Begins to look for revocations, and for durable work at a known address. */
+  /** Begins what is due in features, and durable work at a known address. */
   notice(): void {
-    this.core.revoke("notice");
+    for (const { notice } of this.core.features) notice?.();
     if (!this.#hasDurable || !this.hasHome) return;
     this.core.engine.taskRegistry.poller.notice();
   }

@@ -3,15 +3,14 @@
  *
  * @module
  */
-import { accountClients } from "../../features/accounts/account_clients.ts";
 import { createProvider } from "../provider/create_provider.ts";
 import { type DevProvider, devProvider } from "../provider/dev/dev_provider.ts";
 import { callbackAt } from "../settings/providers.ts";
 import { type SignIn, signIn } from "../auth/server/authorization_server.ts";
+import type { PersonRecords } from "../auth/grants/end_grant.ts";
 import type { MakeSignedInPages } from "../auth/server/signed_in_pages.ts";
 import type { AccountNeeds, AccountService } from "../../authoring/account.ts";
 import type { Described } from "../../authoring/context.ts";
-import { isConnectable } from "../../features/accounts/account_needs.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { CompiledTool } from "../catalogue/compiled_tool.ts";
 import { scopesInWords } from "../pages/scopes.ts";
@@ -55,9 +54,10 @@ function onlyReads({ annotations }: CompiledTool): number {
 export function signInAt(
   core: Pick<
     ServerCore,
-    "plan" | "given" | "database" | "engine" | "revoke"
+    "plan" | "given" | "database" | "engine" | "opened"
   >,
   baseUrl: string,
+  records: readonly PersonRecords[],
   pages?: MakeSignedInPages,
 ): SignIn {
   const { plan, given, database, engine } = core;
@@ -80,12 +80,8 @@ export function signInAt(
     opensUnscoped: !catalogue.within([]).isEmpty,
     inWords: (asked) =>
       scopesInWords(asked, { uses: catalogue.scopes, words: scopes.words }),
-    sealing: options.sealing,
-    accountServices: new Map(
-      plan.accountServices.filter(isConnectable).map((it) => [it.name, it]),
-    ),
-    accountClients: accountClients(plan.accountServices, config.own),
-    revokeSoon: () => core.revoke(),
+    server: core.opened,
+    records,
     toolsWithin: (asked) =>
       openedBy([...catalogue.tools.values()], asked)
         .sort((a, b) => onlyReads(a) - onlyReads(b))

@@ -15,9 +15,11 @@ import {
   type AccountAddition,
   accountPages,
   accountPlaces,
+  type AccountServices,
 } from "./account_pages.ts";
 import type { MakeSignedInPages } from "../../core/auth/server/signed_in_pages.ts";
-import type { AuthServices } from "../../core/auth/services.ts";
+import { accountSessionsOf } from "./account_sessions.ts";
+import { signedInPeople } from "./signed_in.ts";
 import { accountSignIn } from "./account_sign_in.ts";
 import { connectionChanges } from "./connection_changes.ts";
 import { connectionsPart } from "./connections_part.ts";
@@ -28,19 +30,32 @@ import { personalTokenEndpoint, tokensPart } from "./personal_tokens.ts";
 export function accountPage(
   additions: readonly AccountAddition[],
 ): MakeSignedInPages {
-  return (services, limit) => accountRoutes(services, limit, additions);
+  return (auth, limit) => {
+    const accountSessions = accountSessionsOf(auth.server);
+    const signedIn = signedInPeople({ ...auth, accountSessions });
+    const services = { ...auth, accountSessions, signedIn, additions };
+    return {
+      ...accountRoutes(services, limit),
+      find: async (c) => (await signedIn.find(c))?.session,
+      async accountsOf(subject) {
+        const all = additions.map(({ accountsOf }) =>
+          accountsOf?.(subject, services) ?? []
+        );
+        return (await Promise.all(all)).flat();
+      },
+    };
+  };
 }
 
 function accountRoutes(
-  services: AuthServices,
+  services: AccountServices,
   limit: MiddlewareHandler,
-  additions: readonly AccountAddition[],
 ) {
-  const { baseUrl, accountSessions } = services;
+  const { baseUrl, accountSessions, additions } = services;
   const added = additions.flatMap(({ parts }) => parts?.(services) ?? []);
   // In the order of the navigation; the first is `/account`.
   const parts = [
-    connectionsPart(services, additions),
+    connectionsPart(services),
     tokensPart(services),
     ...added.filter(({ isForOperators }) => !isForOperators),
     dataPart(services),

@@ -13,7 +13,9 @@ import { AccountPage, type PartLink, SignInPage } from "./account_page.tsx";
 import type { FormPage } from "../../core/pages/layout.tsx";
 import { page } from "../../core/pages/respond.ts";
 import type { AuthServices } from "../../core/auth/services.ts";
-import type { SignedIn } from "./signed_in.ts";
+import type { AccountSessionStore } from "./account_sessions.ts";
+import type { KeptData } from "./kept_data.ts";
+import type { SignedIn, SignedInPeople } from "./signed_in.ts";
 import { readNotice } from "./notices.ts";
 import type { AppEnv } from "../../core/http/client_address.ts";
 import type { WaitInWords } from "./waiting_section.tsx";
@@ -113,10 +115,19 @@ export interface AccountPart extends PartLink {
   show(visit: AccountVisit): Promise<Child>;
 }
 
+/** The services of a server's account page. */
+export type AccountServices = AuthServices & {
+  accountSessions: AccountSessionStore;
+  /** Finds who is signed in. */
+  signedIn: SignedInPeople;
+  /** The additions of other features. */
+  additions: readonly AccountAddition[];
+};
+
 /** The addition of another feature to the account page. */
 export interface AccountAddition {
   /** Makes its parts, in the order of the navigation. */
-  parts?(services: AuthServices): readonly AccountPart[];
+  parts?(services: AccountServices): readonly AccountPart[];
   /** Adds its routes besides the pages of its parts. */
   routes?(
     app: Hono<AppEnv>,
@@ -126,12 +137,29 @@ export interface AccountAddition {
   /** Lists what waits for a person. */
   waiting?(
     session: AccountVisit["session"],
-    services: AuthServices,
+    services: AccountServices,
   ): Promise<WaitInWords[]>;
+  /** True if people here have accounts at services that tools act with. */
+  hasAccounts?(services: AuthServices): boolean;
+  /** Lists the accounts of a person at services. */
+  accountsOf?(
+    subject: string,
+    services: AuthServices,
+  ): Promise<readonly { service: string; createdAt: number }[]>;
+  /** Names the services at which a person's keys and tokens stay good. */
+  unrevokedOf?(subject: string, services: AuthServices): Promise<string[]>;
+  /** Makes the address of a person's calls through a client, if it lists them. */
+  callsHref?(
+    visit: AccountVisit,
+    client: string,
+    services: AuthServices,
+  ): string | undefined;
+  /** Its kinds of data that are kept about a person. */
+  kept?: readonly KeptData[];
 }
 
 /** The services of the endpoints that lead back to a place. */
-export type PlacedServices = AuthServices & { places: AccountPlaces };
+export type PlacedServices = AccountServices & { places: AccountPlaces };
 
 /** The rate at which one person opens pages: some read all of their data. */
 const PAGES: Rate = { burst: 60, perSecond: 1 };

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { ofServer } from "../../core/store/opened_server.ts";
 import type { KnownPerson } from "../../core/oauth/grant.ts";
 import { randomId } from "../../core/crypto/crypto.ts";
 import {
@@ -176,3 +177,8 @@ export function accountSessionStore(database: Database) {
     },
   };
 }
+
+/** Gives the account sessions of a server. */
+export const accountSessionsOf = ofServer(({ database }) =>
+  accountSessionStore(database)
+);

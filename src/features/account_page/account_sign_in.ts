@@ -37,8 +37,7 @@ import {
   redirect,
 } from "../../core/http/browser.ts";
 import { isOfNow } from "./signed_in.ts";
-import type { AuthServices } from "../../core/auth/services.ts";
-import type { AccountPlaces } from "./account_pages.ts";
+import type { PlacedServices } from "./account_pages.ts";
 import { readParameters } from "../../core/http/body.ts";
 import type { Shown } from "../../core/http/rate_limit.ts";
 import {
@@ -53,7 +52,7 @@ const STATE_PREFIX = "account.";
 const STATE = /^(account\.[\w-]+\.[\w-]+)(?:\.([\w.-]+))?$/;
 
 export function accountSignIn(
-  services: AuthServices & { places: AccountPlaces },
+  services: PlacedServices,
 ) {
   const { baseUrl, places, providers, choice, identityRecheck, log } = services;
   const cookie = { name: "account-sign-in", baseUrl };

@@ -21,17 +21,16 @@ import type { Parameters } from "../../core/oauth/parameters.ts";
 import type { Notice } from "./notice.tsx";
 import type { AccountSession } from "./account_sessions.ts";
 import type { Found } from "../../core/kv/database.ts";
-import type { AuthServices } from "../../core/auth/services.ts";
 import { clientNameOf } from "./client_words.ts";
 import { printNotice } from "./notices.ts";
 import { personName } from "../../core/oauth/person.ts";
-import type { AccountPlaces } from "./account_pages.ts";
+import type { PlacedServices } from "./account_pages.ts";
 
 /** Grants as they are after a change; undefined for what has ended. */
 type Changes = (Grant | undefined)[];
 
 export function connectionChanges(
-  services: AuthServices & { places: AccountPlaces },
+  services: PlacedServices,
 ) {
   const { places, signedIn, approvals } = services;
   const { connections, grants, endGrants, clock, log } = services;

@@ -17,20 +17,18 @@ import {
 import type { ToolInWords } from "../../core/pages/names.tsx";
 import { WaitingSection } from "./waiting_section.tsx";
 import type {
-  AccountAddition,
   AccountPart,
+  AccountServices,
   AccountVisit,
 } from "./account_pages.ts";
-import type { AuthServices } from "../../core/auth/services.ts";
 import { clientInWords } from "./client_words.ts";
 import { now } from "../../core/clock.ts";
 import type { SessionCounts } from "../../core/store/sessions.ts";
 
 export function connectionsPart(
-  services: AuthServices,
-  additions: readonly AccountAddition[],
+  services: AccountServices,
 ): AccountPart {
-  const { baseUrl, lifetimes } = services;
+  const { baseUrl, lifetimes, additions } = services;
   return {
     name: "",
     label: "Connections",
@@ -60,7 +58,7 @@ export function connectionsPart(
             connectionInWords(grant, services, sessions)
           ),
           tools: toolsOf(grants, services),
-          callsHref: services.ledger && callsHref(visit, grants[0].clientName),
+          callsHref: callsHref(visit, grants[0].clientName, services),
         })),
         lifetimes,
         most,
@@ -88,7 +86,7 @@ const MAX_CONNECTIONS = 500;
  */
 export async function ownGrants(
   subject: string,
-  { grants, lifetimes, clock }: AuthServices,
+  { grants, lifetimes, clock }: AccountServices,
 ): Promise<{ own: Grant[]; most?: number }> {
   const listed = await grants.listOfSubject(subject, MAX_CONNECTIONS);
   return {
@@ -105,7 +103,7 @@ export async function ownGrants(
  * @param most the most sessions that are counted of a binding
  */
 export function sessionCounts(
-  { sessions }: AuthServices,
+  { sessions }: AccountServices,
   most?: number,
 ) {
   const counted = new Map<string, Promise<SessionCounts>>();
@@ -135,7 +133,7 @@ export function sessionCounts(
 /** Lists the tools that some grants open by today's rules. */
 export function toolsOf(
   grants: readonly Grant[],
-  { effectiveScopes, toolsWithin }: AuthServices,
+  { effectiveScopes, toolsWithin }: AccountServices,
 ): ToolInWords[] {
   const effective = grants.map((grant) => effectiveScopes(grant))
     .filter((one) => one !== undefined);
@@ -147,7 +145,7 @@ export function toolsOf(
 /** Describes a connection for its person. */
 export function connectionInWords(
   grant: Grant,
-  { inWords }: AuthServices,
+  { inWords }: AccountServices,
   sessions: SessionCounts,
 ): ConnectionInWords {
   return {
@@ -158,14 +156,12 @@ export function connectionInWords(
   };
 }
 
-/** Makes the address of the signed-in person's calls through a client. */
+/** Makes the address of a person's calls through a client, if there are any. */
 export function callsHref(
-  { form: { base }, isOperator, session }: AccountVisit,
+  visit: AccountVisit,
   client: string,
-): string {
-  const query = new URLSearchParams({
-    ...isOperator && { person: session.subject },
-    client,
-  });
-  return `${base}/account/calls?${query}`;
+  { additions, ...services }: AccountServices,
+): string | undefined {
+  return additions.map(({ callsHref }) => callsHref?.(visit, client, services))
+    .find((href) => href !== undefined);
 }

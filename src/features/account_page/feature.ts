@@ -12,6 +12,13 @@ export function accountPageFeature(
 ): Feature {
   return {
     name: "account_page",
+    open: (server) => ({
+      async records() {
+        const { accountSessionsOf } = await import("./account_sessions.ts");
+        const { listOf, closeAllOf } = accountSessionsOf(server);
+        return { name: "accountSessions", listOf, endAllOf: closeAllOf };
+      },
+    }),
     async signedInPages() {
       const [{ accountPage }, ...added] = await Promise.all([
         import("./account.ts"),

@@ -9,33 +9,19 @@ import { now } from "../../core/clock.ts";
 import { fingerprint } from "../../core/crypto/crypto.ts";
 import { HttpError } from "../../core/errors.ts";
 import { Buckets, type Rate } from "../../core/http/buckets.ts";
-import { titleOf } from "../../authoring/account.ts";
 import { dropCookie, redirect } from "../../core/http/browser.ts";
 import { refuseFor } from "../../core/http/rate_limit.ts";
-import { keptAbout } from "../../core/auth/grants/kept_data.ts";
+import { keptAbout, keptData } from "./kept_data.ts";
 import { DataSection } from "./data_section.tsx";
-import type { AccountPart } from "./account_pages.ts";
-import { isRevocable } from "../accounts/accounts_part.ts";
-import type { AuthServices } from "../../core/auth/services.ts";
+import type { AccountPart, AccountServices } from "./account_pages.ts";
 import { isRecent } from "./signed_in.ts";
 import type { AccountSession } from "./account_sessions.ts";
 import { RECENT_SIGN_IN_SECONDS } from "../../core/oauth/lifetimes.ts";
 import { printDuration } from "../../core/pages/times.tsx";
 
-export function dataPart(services: AuthServices): AccountPart {
+export function dataPart(services: AccountServices): AccountPart {
   const { config: { accountIdleDays, ledgerDays }, lifetimes } = services;
-  const { accounts, accountServices } = services;
-
-  /** Names the services at which a person's keys and tokens stay good. */
-  async function unrevokedServices(subject: string): Promise<string[]> {
-    const own = await accounts.listOf(subject);
-    const titles = await Promise.all(own.map(async (account) => {
-      if (await isRevocable(account, services)) return [];
-      const known = accountServices.get(account.service);
-      return [known ? titleOf(known) : account.service];
-    }));
-    return [...new Set(titles.flat())];
-  }
+  const { additions } = services;
 
   return {
     name: "data",
@@ -48,8 +34,16 @@ export function dataPart(services: AuthServices): AccountPart {
         providerKey,
         providerName,
         mayErase: mayErase(session, now),
-        kept: keptAbout({ accountIdleDays, lifetimes, ledgerDays }),
-        unrevoked: await unrevokedServices(session.subject),
+        kept: keptAbout(keptData(additions), {
+          accountIdleDays,
+          lifetimes,
+          ledgerDays,
+        }),
+        unrevoked: (await Promise.all(
+          additions.map(({ unrevokedOf }) =>
+            unrevokedOf?.(session.subject, services) ?? []
+          ),
+        )).flat(),
       });
     },
   };
@@ -64,7 +58,7 @@ function mayErase(session: AccountSession, now: number): boolean {
 const DOWNLOADS: Rate = { burst: 5, perSecond: 1 / 60 };
 
 export function ownDataEndpoints(
-  { baseUrl, signedIn, personData, clock, log }: AuthServices,
+  { baseUrl, signedIn, personData, clock, log }: AccountServices,
 ) {
   const downloads = new Buckets(DOWNLOADS);
 

@@ -14,8 +14,7 @@ import { openPersonalGrant } from "../../core/oauth/new_grant.ts";
 import { completed } from "../../core/oauth/person.ts";
 import type { Lifetimes } from "../../core/oauth/lifetimes.ts";
 import { resourceOf } from "../../core/oauth/resource.ts";
-import type { AccountPart } from "./account_pages.ts";
-import type { AuthServices } from "../../core/auth/services.ts";
+import type { AccountPart, AccountServices } from "./account_pages.ts";
 import { callsHref, ownGrants, toolsOf } from "./connections_part.ts";
 import { isRecent, type SignedIn, signedOut } from "./signed_in.ts";
 import type { Identity } from "../../core/caller.ts";
@@ -38,7 +37,7 @@ const MAX_TOKENS = 50;
 /** True if a token with everything that a person may have opens anything. */
 function opensAnything(
   ceiling: readonly string[] | undefined,
-  { scopes, opensUnscoped }: AuthServices,
+  { scopes, opensUnscoped }: AccountServices,
 ): boolean {
   return ceiling?.length !== 0 || opensUnscoped ||
     scopes.supported.length === 0;
@@ -47,7 +46,7 @@ function opensAnything(
 const DAY_SECONDS = 24 * 60 * 60;
 const NAME = /^\P{Cc}{1,80}$/u;
 
-export function tokensPart(services: AuthServices): AccountPart {
+export function tokensPart(services: AccountServices): AccountPart {
   const { scopes, permissions, accountSessions, lifetimes } = services;
   return {
     name: "tokens",
@@ -69,13 +68,15 @@ export function tokensPart(services: AuthServices): AccountPart {
           ...grant,
           scopes: services.inWords(grant.scopes),
           tools: toolsOf([grant], services),
-          callsHref: services.ledger && callsHref(visit, grant.clientName),
+          callsHref: callsHref(visit, grant.clientName, services),
         })),
         scopes: services.inWords(grantable),
         isBare: grantable.length === 0 && scopes.supported.length > 0,
         mayMake: isAllowed(session, services.allowedUsers) &&
           opensAnything(grantable, services),
-        hasAccounts: services.accountServices.size > 0,
+        hasAccounts: services.additions.some(({ hasAccounts }) =>
+          hasAccounts?.(services)
+        ),
         days: tokenDays(lifetimes),
         made: made && { name: made.clientName, token: madeToken },
         most,
@@ -95,7 +96,7 @@ export function tokensPart(services: AuthServices): AccountPart {
  */
 async function confirmPerson(
   { id, session }: SignedIn,
-  { providers, identityRecheck, accountSessions, clock }: AuthServices,
+  { providers, identityRecheck, accountSessions, clock }: AccountServices,
 ): Promise<Identity> {
   const { identity } = session;
   if (!identityRecheck.isNeeded) return identity;
@@ -124,7 +125,7 @@ function signInAgain(cause?: unknown): HttpError {
  * have. A token is shown once.
  */
 export function personalTokenEndpoint(
-  services: AuthServices,
+  services: AccountServices,
 ): (c: Context) => Promise<Response> {
   const { baseUrl, signedIn, accountSessions, lifetimes } = services;
   const offered = tokenDays(lifetimes);

@@ -28,6 +28,8 @@ export interface SignedIn {
   session: AccountSession;
 }
 
+export type SignedInPeople = ReturnType<typeof signedInPeople>;
+
 /** Finds the person who sent a request to the account page. */
 export function signedInPeople(
   { baseUrl, providers, admins, allowedUsers, blocked, accountSessions }:

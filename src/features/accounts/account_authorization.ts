@@ -7,6 +7,7 @@
  * @see RFC 6749 §4.1, RFC 7636, RFC 9207, RFC 9700 §4.4
  * @module
  */
+import type { ConnectServices } from "./connect_pages.ts";
 import type { Context } from "@hono/hono";
 import { now } from "../../core/clock.ts";
 import { base64url, randomId } from "../../core/crypto/crypto.ts";
@@ -22,7 +23,6 @@ import type { AccountClient } from "./account_client.ts";
 import { settingRefused } from "./application_refusal.ts";
 import { refusalOf, UpstreamError } from "../../core/provider/provider.ts";
 import { isTooLong, refusalIn } from "../../core/provider/token_answer.ts";
-import type { AuthServices } from "../../core/auth/services.ts";
 import { type SignedIn, signedOut } from "../account_page/signed_in.ts";
 import {
   type ConnectedService,
@@ -56,7 +56,7 @@ interface Answer {
 }
 
 export function accountAuthorization(
-  services: AuthServices,
+  services: ConnectServices,
   visits: ConnectVisits,
 ) {
   const { baseUrl, clock, log, database } = services;

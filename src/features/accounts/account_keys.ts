@@ -10,28 +10,17 @@ import {
 } from "../../authoring/account.ts";
 import { accountSetting } from "../../authoring/oauth_account.ts";
 import { ToolError } from "../../authoring/tool.ts";
-import type { AccountClient } from "./account_client.ts";
-import type { accountRefresh } from "./account_clients.ts";
 import { settingRefused } from "./application_refusal.ts";
 import { UpstreamError } from "../../core/provider/provider.ts";
-import type { Renewals } from "../../core/provider/renewals.ts";
 import { SealingError } from "../../core/store/own_sealing.ts";
 import { checkAccount } from "./account_check.ts";
-import { type Logger, logRepeated } from "../../core/log/log.ts";
-import type { AccountTokenStore } from "./account_tokens.ts";
+import { logRepeated } from "../../core/log/log.ts";
 import type { AccountVault } from "./account_vault.ts";
 import { goesTo } from "./account_place.ts";
 import type { AccountRecord } from "./accounts.ts";
 import type { Found } from "../../core/kv/database.ts";
+import type { ServerAccounts } from "./server_accounts.ts";
 import type { GivenKeys } from "../../core/mcp/exchange/given_keys.ts";
-
-/** Access to the services that issue tokens, one for all calls. */
-export interface TokenAccess {
-  clients: ReadonlyMap<string, AccountClient>;
-  tokens: AccountTokenStore;
-  refresh: ReturnType<typeof accountRefresh>;
-  renewals: Renewals<string>;
-}
 
 /** A record, and the key or the access token that it gave. */
 export interface OpenedAccount {
@@ -40,13 +29,15 @@ export interface OpenedAccount {
 }
 
 export class AccountKeys {
+  private readonly vault: AccountVault;
+
   constructor(
-    private readonly vault: AccountVault,
-    private readonly log: Logger,
-    private readonly access: () => Promise<TokenAccess>,
+    private readonly server: ServerAccounts,
     /** Receives every key that is opened. */
     private readonly given: GivenKeys,
-  ) {}
+  ) {
+    this.vault = server.vault!;
+  }
 
   /**
    * Opens the key of an account, or an access token that is good now; undefined
@@ -139,10 +130,14 @@ export class AccountKeys {
     } catch (error) {
       // An error of the service is in the log already.
       if (!(error instanceof ToolError)) {
-        logRepeated(this.log, "A token of an account could not be renewed", {
-          service: service.name,
-          error,
-        });
+        logRepeated(
+          this.server.log,
+          "A token of an account could not be renewed",
+          {
+            service: service.name,
+            error,
+          },
+        );
       }
       return undefined;
     }
@@ -154,7 +149,7 @@ export class AccountKeys {
     rejected: string,
     signal: AbortSignal,
   ): Promise<string | undefined> {
-    const { tokens, renewals } = await this.access();
+    const { tokens, renewals } = await this.server.access();
     // Not from the cache: another process may have renewed it.
     const now = await tokens.find(found);
     if (!now) return undefined;
@@ -178,15 +173,19 @@ export class AccountKeys {
     text: string,
     rejected?: string,
   ): Promise<string | undefined> {
-    const { clients, tokens, refresh } = await this.access();
+    const { clients, tokens, refresh } = await this.server.access();
     const client = clients.get(service.name);
     const { oauth, scopes = [] } = found.value;
     if (client === undefined || oauth === undefined) return undefined;
     if (oauth.application !== client.id) {
-      logRepeated(this.log, "An account belongs to another application", {
-        service: service.name,
-        setting: accountSetting(service, "CLIENT_ID"),
-      });
+      logRepeated(
+        this.server.log,
+        "An account belongs to another application",
+        {
+          service: service.name,
+          setting: accountSetting(service, "CLIENT_ID"),
+        },
+      );
       return undefined;
     }
     if (service.scopes?.some((scope) => !scopes.includes(scope))) {
@@ -201,11 +200,15 @@ export class AccountKeys {
       if (!(error instanceof UpstreamError)) throw error;
       if (error.kind === "dead") return undefined;
       const refused = settingRefused(service, error);
-      logRepeated(this.log, "Tokens of an account could not be refreshed", {
-        service: service.name,
-        ...refused,
-        error,
-      });
+      logRepeated(
+        this.server.log,
+        "Tokens of an account could not be refreshed",
+        {
+          service: service.name,
+          ...refused,
+          error,
+        },
+      );
       throw new ToolError(
         refused.setting ? refusedWords(service) : laterWords(service),
         { cause: error },
@@ -220,7 +223,7 @@ export class AccountKeys {
     if (text === undefined) {
       // Its person is asked to connect it again.
       const about = { service, keyId };
-      logRepeated(this.log, "An account could not be opened", about);
+      logRepeated(this.server.log, "An account could not be opened", about);
     }
     return text;
   }

@@ -10,17 +10,13 @@ import type {
   AccountService,
   ConnectableService,
 } from "../../authoring/account.ts";
+import { durableOf } from "../../authoring/durable.ts";
+import type { Prompt } from "../../authoring/prompt.ts";
 import type { Resource } from "../../authoring/resource.ts";
+import type { Tool } from "../../authoring/tool.ts";
+import type { CatalogueAddition } from "../../core/catalogue/compiled_definitions.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { parseUriTemplate } from "../../core/catalogue/uri_template.ts";
-
-/** A tool, a resource or a prompt that acts with its caller's accounts. */
-export interface ItemWithNeeds {
-  name: string;
-  needs: AccountNeeds;
-  /** The schema of a tool's output. */
-  output?: unknown;
-}
 
 /** The argument that names the account, and the variable of a resource. */
 const ACCOUNT = "account";
@@ -41,7 +37,7 @@ export function isConnectable(
  *
  * @throws {Error} for one behind the sign-in provider
  */
-export function checkDurableNeeds(needs: AccountNeeds = {}): void {
+function checkDurableNeeds(needs: AccountNeeds): void {
   const service = Object.values(needs).find((it) => !isConnectable(it));
   if (!service) return;
   throw new Error(
@@ -50,14 +46,45 @@ export function checkDurableNeeds(needs: AccountNeeds = {}): void {
   );
 }
 
-/** Adds to the `_meta` of a list entry the services that it needs. */
-export function withServices(
-  needs: AccountNeeds | undefined,
-  meta: JsonObject | undefined,
-): JsonObject | undefined {
-  if (!needs) return meta;
+/** Compiles the needs of a catalogue. */
+export function accountNeeds(): CatalogueAddition {
+  return {
+    prepare: (item) => item.needs ? prepared(item, item.needs) : item,
+
+    /** Checks that a name of a service means one service everywhere. */
+    addDefinitions({ tools = [], resources = [], prompts = [] }, complaints) {
+      const needs = [...tools, ...resources, ...prompts]
+        .flatMap(({ needs }) => Object.values(needs ?? {}));
+      for (const need of new Set(needs)) {
+        if (needs.find(({ name }) => name === need.name) === need) continue;
+        complaints.add(
+          `the service "${need.name}" is declared twice. Declare it once, in ` +
+            "a file that both import",
+        );
+      }
+    },
+    resources: [],
+    select: () => ({ listed: [] }),
+  };
+}
+
+/** Adds to an item the services that it needs, and the choice of an account. */
+function prepared<T extends Tool | Resource | Prompt>(
+  item: T,
+  needs: AccountNeeds,
+): T {
   const services = Object.values(needs).map(({ name }) => name);
-  return { [SERVICES]: services, ...meta };
+  const _meta = { [SERVICES]: services, ...item._meta };
+  switch (item.kind) {
+    case "tool":
+      if (durableOf(item)) checkDurableNeeds(needs);
+      return { ...item, _meta, input: withAccountArgument(needs, item.input) };
+    case "prompt":
+      return { ...item, _meta, args: withAccountArgument(needs, item.args) };
+    case "resource":
+      checkResourceNeeds(item);
+      return { ...item, _meta };
+  }
 }
 
 /**
@@ -77,8 +104,8 @@ export function hasSeveral(needs: AccountNeeds = {}): boolean {
  *
  * @throws {Error} if it is taken
  */
-export function withAccountArgument(
-  needs: AccountNeeds | undefined,
+function withAccountArgument(
+  needs: AccountNeeds,
   schema: z.ZodObject | undefined,
 ): z.ZodObject | undefined {
   if (!hasSeveral(needs)) return schema;
@@ -103,10 +130,9 @@ export function takeAccount(
 }
 
 /** Checks a resource that needs accounts. @throws {Error} */
-export function checkResourceNeeds(
+function checkResourceNeeds(
   { needs, uri, cacheScope }: Resource,
 ): void {
-  if (!needs) return;
   if (cacheScope === "public") {
     throw new Error("what is read with a person's account cannot be public");
   }

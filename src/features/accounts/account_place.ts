@@ -11,7 +11,7 @@ import type { AccountRecord } from "./accounts.ts";
 import { isSameAccount } from "./begun_account.ts";
 import type { Found } from "../../core/kv/database.ts";
 import { accountKey } from "../../core/kv/keys.ts";
-import { isOtherAccount } from "../../core/store/revocations.ts";
+import { isOtherAccount } from "./revocation_record.ts";
 
 /** An account to keep. */
 export interface NewAccount extends

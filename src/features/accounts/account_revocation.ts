@@ -10,7 +10,7 @@ import type { Sealing } from "../../core/crypto/sealing.ts";
 import { type Logger, logRepeated } from "../../core/log/log.ts";
 import type { Database, Found } from "../../core/kv/database.ts";
 import { queuedTokens, revocationQueue } from "./revocation_queue.ts";
-import type { RevocationRecord } from "../../core/store/revocations.ts";
+import type { RevocationRecord } from "./revocation_record.ts";
 import type { AccountClient } from "./account_client.ts";
 import { UpstreamError } from "../../core/provider/provider.ts";
 

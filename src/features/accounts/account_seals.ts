@@ -6,7 +6,7 @@
  */
 import { fingerprint } from "../../core/crypto/crypto.ts";
 import type { Sealed, Sealing } from "../../core/crypto/sealing.ts";
-import type { KnownAccount } from "../../core/store/revocations.ts";
+import type { KnownAccount } from "./revocation_record.ts";
 import type { AccountRecord, PlacedAccount } from "./accounts.ts";
 
 /**

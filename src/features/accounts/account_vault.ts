@@ -27,7 +27,7 @@ import {
   isOtherAccount,
   newRevocationKey,
   queueRevocation,
-} from "../../core/store/revocations.ts";
+} from "./revocation_record.ts";
 import type { Write } from "../../core/kv/transaction.ts";
 
 /** The most accounts of one person. */

@@ -4,15 +4,12 @@
  *
  * @module
  */
+import type { BegunNeeds } from "../../core/mcp/exchange/needs.ts";
 import type { Sealed } from "../../core/crypto/sealing.ts";
 import type { Database, Entry, Found } from "../../core/kv/database.ts";
 import { accountKey, rangeOf } from "../../core/kv/keys.ts";
 import type { Leasable } from "../../core/kv/record_leases.ts";
-import {
-  type KnownAccount,
-  newRevocationKey,
-  queueRevocation,
-} from "../../core/store/revocations.ts";
+import { newRevocationKey, queueRevocation } from "./revocation_record.ts";
 import type { Write } from "../../core/kv/transaction.ts";
 
 /** The records that are read, or deleted, at a time. */
@@ -20,12 +17,6 @@ const BATCH = 200;
 
 /** The most accounts in whose place one is. */
 const MAX_STANDS_IN_FOR = 5;
-
-/** An account that a call, or durable work, has begun with. */
-export interface BegunAccount extends KnownAccount {
-  /** The time of the beginning, in epoch seconds. */
-  at: number;
-}
 
 /** The last call that used an account. */
 export interface AccountUse {
@@ -47,7 +38,7 @@ export interface AccountRecord extends Leasable, Sealed {
    * Accounts in whose place it is, by its person's word: what has begun with them
    * until then goes on with it.
    */
-  standsInFor?: readonly BegunAccount[];
+  standsInFor?: readonly BegunNeeds[string][];
   /** The scopes that were asked for at the service. */
   scopes?: readonly string[];
   /** The scopes that the service said it gave, if it did. */
@@ -202,7 +193,7 @@ export function accountStore(
      */
     standIn: (
       found: Found<AccountRecord>,
-      begun: BegunAccount,
+      begun: BegunNeeds[string],
       extraWrites: Write,
     ): Promise<boolean> =>
       changeKept(

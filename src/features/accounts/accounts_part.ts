@@ -4,13 +4,13 @@
  *
  * @module
  */
+import type { ConnectServices } from "./connect_pages.ts";
 import type { Context } from "@hono/hono";
 import { titleOf } from "../../authoring/account.ts";
 import { redirect } from "../../core/http/browser.ts";
 import { unnamedScopes } from "../../core/oauth/given_scopes.ts";
 import { AccountsSection } from "./accounts_section.tsx";
 import type { ListedAccount } from "./accounts.ts";
-import type { AuthServices } from "../../core/auth/services.ts";
 import type {
   AccountPart,
   AccountPlaces,
@@ -18,7 +18,7 @@ import type {
 import { missingSetting } from "./connect_visit.ts";
 import { printNotice } from "../account_page/notices.ts";
 
-export function accountsPart(services: AuthServices): AccountPart {
+export function accountsPart(services: ConnectServices): AccountPart {
   const { accounts, accountServices } = services;
   return {
     name: "accounts",
@@ -65,7 +65,7 @@ export function accountsPart(services: AuthServices): AccountPart {
  */
 export async function isRevocable(
   { service, application }: ListedAccount,
-  { accountClients, vault }: AuthServices,
+  { accountClients, vault }: Pick<ConnectServices, "accountClients" | "vault">,
 ): Promise<boolean> {
   const client = accountClients.get(service);
   const isOurs = vault && client && client.id === application;
@@ -74,7 +74,7 @@ export async function isRevocable(
 
 /** Makes the endpoint that disconnects an account of the person. */
 export function disconnection(
-  { signedIn, accounts, places, log }: AuthServices & {
+  { signedIn, accounts, places, log }: ConnectServices & {
     places: AccountPlaces;
   },
 ): (c: Context) => Promise<Response> {

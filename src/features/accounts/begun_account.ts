@@ -4,12 +4,13 @@
  *
  * @module
  */
-import type { AccountRecord, BegunAccount } from "./accounts.ts";
+import type { BegunNeeds } from "../../core/mcp/exchange/needs.ts";
+import type { AccountRecord } from "./accounts.ts";
 import type { Found } from "../../core/kv/database.ts";
-import type { KnownAccount } from "../../core/store/revocations.ts";
+import type { KnownAccount } from "./revocation_record.ts";
 
-/** The accounts that were begun with, by the names of their services. */
-export type BegunAccounts = Readonly<Record<string, BegunAccount>>;
+/** An account that a call, or durable work, has begun with. */
+export type BegunAccount = BegunNeeds[string];
 
 /** True if two are one account: by its service's id of it, or by its name. */
 export function isSameAccount(one: KnownAccount, other: KnownAccount): boolean {

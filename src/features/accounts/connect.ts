@@ -6,6 +6,7 @@
  *
  * @module
  */
+import type { ConnectServices } from "./connect_pages.ts";
 import type { Context } from "@hono/hono";
 import { type PersonalKey, titleOf } from "../../authoring/account.ts";
 import { SealingError } from "../../core/store/own_sealing.ts";
@@ -18,21 +19,17 @@ import { page } from "../../core/pages/respond.ts";
 import type { AccountRecord } from "./accounts.ts";
 import { ofService } from "./begun_account.ts";
 import type { Found } from "../../core/kv/database.ts";
-import type { AuthServices } from "../../core/auth/services.ts";
 import { signedOut } from "../account_page/signed_in.ts";
 import { accountAuthorization } from "./account_authorization.ts";
 import { formsOf, type Visit } from "./connect_pages.ts";
 import { connectVisits, labelOf } from "./connect_visit.ts";
 import { checkKey, KeyRefusal, parseKey } from "./pasted_key.ts";
-import {
-  answerConnecting,
-  begunAccountOf,
-  noWait,
-} from "../questions/wait_pages.ts";
+import { noWait } from "../questions/wait_pages.ts";
+import { answerConnecting, begunAccountOf } from "./waiting_calls.ts";
 
 const NO_ACCOUNT = "This account is not connected any more.";
 
-export function connectEndpoints(services: AuthServices) {
+export function connectEndpoints(services: ConnectServices) {
   const { baseUrl, frame, signedIn, log } = services;
   const visits = connectVisits(services);
   const authorization = accountAuthorization(services, visits);

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { AccountServices } from "../account_page/account_pages.ts";
 import type { Context } from "@hono/hono";
 import {
   type ConnectableService,
@@ -23,15 +24,26 @@ import {
   originOf,
   placeAmong,
 } from "./account_place.ts";
-import type { BegunAccount } from "./accounts.ts";
+import type { BegunAccount } from "./begun_account.ts";
 import { findBegun, isSameAccount, ofService } from "./begun_account.ts";
+import type { AccountStore } from "./accounts.ts";
 import type { AccountVault } from "./account_vault.ts";
 import type { Wait } from "../questions/waits.ts";
 import { type AccountClient, USUAL_SCOPES } from "./account_client.ts";
-import type { AuthServices } from "../../core/auth/services.ts";
 import type { SignedIn } from "../account_page/signed_in.ts";
 import { type CheckedKey, checkedKeys } from "./checked_key.ts";
-import { askingClient, begunAccountOf } from "../questions/wait_pages.ts";
+import { askingClient } from "../questions/wait_pages.ts";
+import { begunAccountOf } from "./waiting_calls.ts";
+
+/** The services of the pages of accounts. */
+export type ConnectServices = AccountServices & {
+  accounts: AccountStore;
+  /** The accounts with their keys; undefined without what seals. */
+  vault?: AccountVault;
+  accountServices: ReadonlyMap<string, ConnectableService>;
+  /** Our clients at those of them where an application of ours is set. */
+  accountClients: ReadonlyMap<string, AccountClient>;
+};
 
 /** A service as it is set up here. */
 export interface ConnectedService {
@@ -47,7 +59,7 @@ export interface Visit extends ConnectedService {
   wait?: Wait;
 }
 
-export function connectPages(services: AuthServices) {
+export function connectPages(services: ConnectServices) {
   const { frame, accounts, clock } = services;
 
   /** Opens the page that shows a person the account that they would keep. */

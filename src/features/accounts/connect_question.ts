@@ -5,7 +5,8 @@
  */
 import { type ConnectableService, titleOf } from "../../authoring/account.ts";
 import { AskedQuestion } from "../../core/protocol/question.ts";
-import type { AccountRecord, BegunAccount } from "./accounts.ts";
+import type { AccountRecord } from "./accounts.ts";
+import type { BegunAccount } from "./begun_account.ts";
 import { refusalWords } from "./key_refusals.ts";
 import { connectAddress, type WaitPages } from "../questions/page_questions.ts";
 

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { ConnectServices } from "./connect_pages.ts";
 import type { Context } from "@hono/hono";
 import { type ConnectableService, titleOf } from "../../authoring/account.ts";
 import { accountSetting } from "../../authoring/oauth_account.ts";
@@ -13,7 +14,6 @@ import { redirect } from "../../core/http/browser.ts";
 import { Buckets, type Rate } from "../../core/http/buckets.ts";
 import { refuseFor } from "../../core/http/rate_limit.ts";
 import type { Wait } from "../questions/waits.ts";
-import type { AuthServices } from "../../core/auth/services.ts";
 import { type SignedIn, signedOut } from "../account_page/signed_in.ts";
 import type { CheckedKey } from "./checked_key.ts";
 import {
@@ -23,14 +23,15 @@ import {
   type Visit,
 } from "./connect_pages.ts";
 import { parseLabel } from "./pasted_key.ts";
-import { answerConnecting, connectsAt } from "../questions/wait_pages.ts";
+import { connectsAt } from "../questions/wait_pages.ts";
+import { answerConnecting } from "./waiting_calls.ts";
 
 /** The accounts that one person may have tried. */
 const TRIES: Rate = { burst: 10, perSecond: 1 / 30 };
 
 export type ConnectVisits = ReturnType<typeof connectVisits>;
 
-export function connectVisits(services: AuthServices) {
+export function connectVisits(services: ConnectServices) {
   const { baseUrl, signedIn, waits, log } = services;
   const pages = connectPages(services);
   const tries = new Buckets(TRIES);
@@ -151,7 +152,7 @@ export function connectVisits(services: AuthServices) {
 /** Names the setting without which no one can connect an account at a service. */
 export function missingSetting(
   service: ConnectableService,
-  { vault, accountClients }: Pick<AuthServices, "vault" | "accountClients">,
+  { vault, accountClients }: Pick<ConnectServices, "vault" | "accountClients">,
 ): string | undefined {
   if (!vault) return "SECRETS_KEYS";
   return service.kind === "account" && !accountClients.has(service.name)

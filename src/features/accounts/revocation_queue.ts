@@ -9,10 +9,7 @@ import { accountSeals } from "./account_seals.ts";
 import type { AccountRecord } from "./accounts.ts";
 import type { Database, Found, KeyRange } from "../../core/kv/database.ts";
 import { revocationKey } from "../../core/kv/keys.ts";
-import {
-  isOtherAccount,
-  type RevocationRecord,
-} from "../../core/store/revocations.ts";
+import { isOtherAccount, type RevocationRecord } from "./revocation_record.ts";
 import type { Write } from "../../core/kv/transaction.ts";
 
 /** The time for which a process may try, before another one does. */

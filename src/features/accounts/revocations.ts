@@ -6,39 +6,19 @@
  */
 import type { accountRevocation } from "./account_revocation.ts";
 import type { Database } from "../../core/kv/database.ts";
-import { sealingOf } from "../../core/store/own_sealing.ts";
 import { revocationQueue } from "./revocation_queue.ts";
 import { outsideTrace } from "../../core/telemetry/current.ts";
-import type { Plan } from "../../core/server/plan.ts";
+import type { AccountClient } from "./account_client.ts";
+import type { Sealing } from "../../core/crypto/sealing.ts";
+import type { Logger } from "../../core/log/log.ts";
 
 /** With the lease of a process that has died, a minute. */
 const POLL_MILLISECONDS = 20_000;
 
 type Revoke = ReturnType<typeof accountRevocation>;
 
-/** The revocations of each server, by its database. */
-const all = new WeakMap<Database, Revocations>();
-
-function revocationsOf(plan: Plan, database: Database): Revocations {
-  let found = all.get(database);
-  if (!found) all.set(database, found = new Revocations(plan, database));
-  return found;
-}
-
-/**
- * Revokes what is due, three times a minute from now on: by a timer, and with each
- * request, because some platforms stop timers between requests.
- */
-export async function notice(plan: Plan, database: Database): Promise<void> {
-  await revocationsOf(plan, database).notice();
-}
-
-/** Revokes what is due. Simultaneous calls share one poll. */
-export async function poll(plan: Plan, database: Database): Promise<void> {
-  await revocationsOf(plan, database).poll();
-}
-
-class Revocations {
+/** Loaded with the first request, and the first that are added. */
+export class Revocations {
   #isTimed = false;
   #polledMilliseconds = -Infinity;
   #revoking?: Promise<Revoke>;
@@ -46,11 +26,23 @@ class Revocations {
   /** True if some were added since the last read began. */
   #hasMore = false;
 
-  constructor(
-    private readonly plan: Plan,
-    private readonly database: Database,
-  ) {}
+  private readonly database: Database;
 
+  constructor(
+    private readonly accounts: {
+      server: { database: Database };
+      sealing?: Sealing;
+      log: Logger;
+      clients(): Promise<ReadonlyMap<string, AccountClient>>;
+    },
+  ) {
+    this.database = accounts.server.database;
+  }
+
+  /**
+   * Revokes what is due, three times a minute from now on: by a timer, and with
+   * each request, because some platforms stop timers between requests.
+   */
   async notice(): Promise<void> {
     const passed = performance.now() - this.#polledMilliseconds;
     if (passed < POLL_MILLISECONDS) return;
@@ -58,6 +50,7 @@ class Revocations {
     await this.poll();
   }
 
+  /** Revokes what is due. Simultaneous calls share one poll. */
   async poll(): Promise<void> {
     this.#hasMore = true;
     await (this.#polling ??= this.#poll());
@@ -93,19 +86,12 @@ class Revocations {
   /** Loads our clients at the services, with the first tokens that are due. */
   #load(): Promise<Revoke> {
     return this.#revoking ??= (async () => {
-      const [{ accountClients }, { accountRevocation }] = await Promise.all([
-        import("./account_clients.ts"),
+      const { sealing, server: { database }, log } = this.accounts;
+      const [clients, { accountRevocation }] = await Promise.all([
+        this.accounts.clients(),
         import("./account_revocation.ts"),
       ]);
-      const { plan: { accountServices, config, options }, database } = this;
-      const log = this.plan.log.logger("oauth");
-      const { secretsKeys } = config.auth.oauth!;
-      return accountRevocation({
-        sealing: sealingOf(secretsKeys, options.sealing, log)!,
-        clients: accountClients(accountServices, config.own),
-        database,
-        log,
-      });
+      return accountRevocation({ sealing: sealing!, clients, database, log });
     })().catch((error) => {
       this.#revoking = undefined;
       throw error;

@@ -21,16 +21,11 @@ import { type Logger, logRepeated } from "../../core/log/log.ts";
 import { isMachineSubject, parseJwtBinding } from "../../core/oauth/subject.ts";
 import { providerOf } from "../../core/settings/token_exchange.ts";
 import type { ListedProvider } from "../../core/settings/providers.ts";
+import type { ServerAccounts } from "./server_accounts.ts";
 import { tokenFetch } from "./account_request.ts";
 import type { Acting } from "../../core/mcp/exchange/author_code.ts";
 import { CallContext } from "../../core/mcp/exchange/call_context.ts";
 import { type GivenKeys, givenTo } from "../../core/mcp/exchange/given_keys.ts";
-
-interface Parts {
-  log: Logger;
-  /** The listed providers. */
-  providers: readonly ListedProvider[];
-}
 
 /** The accounts of one call. */
 export class UpstreamAccounts {
@@ -51,7 +46,7 @@ export class UpstreamAccounts {
   static async find(
     context: Context,
     needs: AccountNeeds,
-    { log, providers }: Parts,
+    { log, providers }: Pick<ServerAccounts, "log" | "providers">,
   ): Promise<UpstreamAccounts> {
     const services = Object.values(needs).filter((it) => !isConnectable(it));
     const { authenticated } = CallContext.askingOf(context).work;
@@ -134,7 +129,10 @@ export class UpstreamAccounts {
 function reasonAgainst(
   service: UpstreamAccount,
   { door, subject, binding, ...caller }: Caller,
-  { hasSignIn, providers }: Pick<Parts, "providers"> & { hasSignIn: boolean },
+  { hasSignIn, providers }: {
+    hasSignIn: boolean;
+    providers: readonly ListedProvider[];
+  },
 ): string | undefined {
   if (isMachineSubject(subject)) {
     return "this client acts for itself, for no person";

@@ -5,7 +5,7 @@
  * @module
  */
 import type { Context } from "@hono/hono";
-import type { AuthServices } from "../../core/auth/services.ts";
+import type { AccountServices } from "../account_page/account_pages.ts";
 import { now } from "../../core/clock.ts";
 import { HttpError } from "../../core/errors.ts";
 import { mintCsrf, redirect } from "../../core/http/browser.ts";
@@ -28,7 +28,7 @@ const EVENTS = {
   looked: "An approved run without a known end was looked at",
 } as const;
 
-export function approvalEndpoints(services: AuthServices) {
+export function approvalEndpoints(services: AccountServices) {
   const { baseUrl, clock, database, frame, signedIn } = services;
   const approvals = callApprovals(database);
 

@@ -17,8 +17,10 @@ import { isMachine } from "../../core/oauth/configured_client.ts";
 import { type Grant, ledgerIdOf } from "../../core/oauth/grant.ts";
 import { personName } from "../../core/oauth/person.ts";
 import { machineSubject } from "../../core/oauth/subject.ts";
-import type { AccountPart } from "../account_page/account_pages.ts";
-import type { AuthServices } from "../../core/auth/services.ts";
+import type {
+  AccountPart,
+  AccountServices,
+} from "../account_page/account_pages.ts";
 import { clientNameOf } from "../account_page/client_words.ts";
 import { ownGrants } from "../account_page/connections_part.ts";
 
@@ -26,10 +28,10 @@ import { ownGrants } from "../account_page/connections_part.ts";
 const MAX_PEOPLE = 100;
 const MAX_CONNECTIONS = 20;
 
-/** The parts of a server that stores calls. */
-type CallServices = AuthServices & { ledger: LedgerStore };
-
-export function callsPart(services: CallServices): AccountPart {
+export function callsPart(
+  services: AccountServices,
+  ledger: LedgerStore,
+): AccountPart {
   return {
     name: "calls",
     label: "Calls",
@@ -48,7 +50,12 @@ export function callsPart(services: CallServices): AccountPart {
       const { grants, hasMore } = isOperator
         ? await grantsOfPeople(services, filter)
         : { grants: (await ownGrants(subject, services)).own, hasMore: false };
-      const calls = await callsOf(services, grants, filter, isOperator);
+      const calls = await callsOf(
+        { ...services, ledger },
+        grants,
+        filter,
+        isOperator,
+      );
       return CallsSection({
         base,
         calls,
@@ -63,7 +70,7 @@ export function callsPart(services: CallServices): AccountPart {
 
 /** Lists the grants of the first people that an operator's search finds. */
 async function grantsOfPeople(
-  { people }: CallServices,
+  { people }: AccountServices,
   { person: search }: CallFilter,
 ): Promise<{ grants: Grant[]; hasMore: boolean }> {
   const page = await people.list({ search, most: MAX_PEOPLE });
@@ -75,7 +82,9 @@ async function grantsOfPeople(
 
 /** Lists the calls under some grants, and `withMachines` those of machines. */
 async function callsOf(
-  { ledger, configured, titleOf }: CallServices,
+  { ledger, configured, titleOf }: Omit<AccountServices, "ledger"> & {
+    ledger: LedgerStore;
+  },
   grants: readonly Grant[],
   { person, client, outcome }: CallFilter,
   withMachines: boolean,

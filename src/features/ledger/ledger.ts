@@ -26,6 +26,7 @@ import {
   MAX_CHECKS,
 } from "../../core/kv/database.ts";
 import { grantKey, ledgerKey } from "../../core/kv/keys.ts";
+import { ofServer } from "../../core/store/opened_server.ts";
 
 /** The time between writes: a process that dies loses these calls. */
 const WRITE_MILLISECONDS = 5000;
@@ -183,3 +184,14 @@ export function ledgerStore(
     },
   };
 }
+
+/** Gives the ledger of a server; undefined where `OAUTH_LEDGER_DAYS` is 0. */
+export const ledgerOf = ofServer(
+  ({ config: { auth: { oauth } }, database, log }) => {
+    const { ledgerDays = 0 } = oauth ?? {};
+    return ledgerDays === 0 ? undefined : ledgerStore(database, {
+      keepSeconds: ledgerDays * 86_400,
+      log: log.logger("mcp"),
+    });
+  },
+);

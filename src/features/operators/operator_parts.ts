@@ -19,8 +19,10 @@ import { workAhead } from "../work/wakes.ts";
 import type { Client } from "../../core/oauth/client.ts";
 import { isMachine } from "../../core/oauth/configured_client.ts";
 import { machineSubject } from "../../core/oauth/subject.ts";
-import type { AccountPart } from "../account_page/account_pages.ts";
-import type { AuthServices } from "../../core/auth/services.ts";
+import type {
+  AccountPart,
+  AccountServices,
+} from "../account_page/account_pages.ts";
 import { OperatorPeople } from "./operator_people.tsx";
 import type { Grant } from "../../core/oauth/grant.ts";
 import { personName } from "../../core/oauth/person.ts";
@@ -32,7 +34,7 @@ import {
 
 /** Makes `/account/clients`: the clients of `OAUTH_CLIENTS`. */
 export function clientsPart(
-  { grants, clientUses, configured }: AuthServices,
+  { grants, clientUses, configured }: AccountServices,
 ): AccountPart {
   async function tokensOf(client: Client) {
     const subject = machineSubject(client.clientId);
@@ -65,7 +67,7 @@ export function clientsPart(
 }
 
 /** Makes `/account/attempts`: why the last attempts to connect failed. */
-export function attemptsPart({ attempts }: AuthServices): AccountPart {
+export function attemptsPart({ attempts }: AccountServices): AccountPart {
   return {
     name: "attempts",
     label: "Attempts",
@@ -80,7 +82,7 @@ const MAX_WAKES = 200;
 
 /** Makes `/account/durable`: the durable work of everyone. */
 export function durablePart(
-  { database, stepFailures, titleOf }: AuthServices,
+  { database, stepFailures, titleOf }: AccountServices,
 ): AccountPart {
   return {
     name: "durable",
@@ -117,7 +119,7 @@ const MAX_CONNECTIONS = 20;
 /** The most sessions counted of each binding. */
 const MAX_SESSIONS = 200;
 
-export function peoplePart(services: AuthServices): AccountPart {
+export function peoplePart(services: AccountServices): AccountPart {
   return {
     name: "people",
     label: "People",
@@ -159,7 +161,7 @@ export function peoplePart(services: AuthServices): AccountPart {
 
 async function personInWords(
   { subject, grants }: PersonGrants,
-  services: AuthServices,
+  services: AccountServices,
 ) {
   // Each connection is shown by its newest sign-in.
   const signIns = Map.groupBy(
@@ -191,7 +193,7 @@ async function personInWords(
  * Lists the registered clients of grants, newest first; no documents are read.
  */
 async function registeredClients(
-  { clients }: AuthServices,
+  { clients }: AccountServices,
   shown: readonly Grant[],
 ): Promise<Client[]> {
   const ids = new Set(shown.map(({ clientId }) => clientId));

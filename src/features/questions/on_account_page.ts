@@ -4,6 +4,9 @@
  *
  * @module
  */
+import { DURABLE_SECONDS } from "../../authoring/durable.ts";
+import { printDuration } from "../../core/pages/times.tsx";
+import { WAIT_SECONDS } from "./waits.ts";
 import type { AccountAddition } from "../account_page/account_pages.ts";
 import { waitEndpoints, waitsInWords } from "./wait_pages.ts";
 
@@ -14,6 +17,21 @@ const addition: AccountAddition = {
     app.post("/wait/:id", rated, wait.answer);
   },
   waiting: ({ subject }, services) => waitsInWords(subject, services),
+  kept: [
+    {
+      what:
+        "Questions on pages of this server and approvals of calls, sealed, " +
+        "with your answers",
+      keys: ["wait", "wait-of", "wait-of-asker"],
+      until: () =>
+        `${
+          printDuration(WAIT_SECONDS)
+        }, or as long as a tool waits, for a day ` +
+        "once an approved call has begun, " +
+        `${printDuration(DURABLE_SECONDS)} at most`,
+      member: "waits",
+    },
+  ],
 };
 
 export default addition;

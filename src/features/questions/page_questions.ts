@@ -4,13 +4,13 @@
  *
  * @module
  */
+import { DURABLE_SECONDS } from "../../authoring/durable.ts";
 import type { Caller } from "../../core/caller.ts";
 import type { Elicited } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import { fingerprintOfLong } from "../../core/crypto/crypto.ts";
 import { LimitError } from "../../core/errors.ts";
 import { persist, tidy } from "../../core/kv/persist.ts";
-import { DURABLE_SECONDS } from "../work/run_record.ts";
 import type { TakenWait, Wait, WaitStore } from "./waits.ts";
 import { idOfSubject } from "../../core/oauth/subject.ts";
 import { canonicalJson, type JsonObject } from "../../core/json.ts";

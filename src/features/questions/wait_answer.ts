@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { DURABLE_SECONDS } from "../../authoring/durable.ts";
 import { HttpError, StorageError } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";
 import {
@@ -13,7 +14,6 @@ import {
   isFound,
 } from "../../core/kv/database.ts";
 import { waitKey } from "../../core/kv/keys.ts";
-import { DURABLE_SECONDS } from "../work/run_record.ts";
 import type { Transaction, Write } from "../../core/kv/transaction.ts";
 import {
   bytesOf,

@@ -5,6 +5,7 @@
  *
  * @module
  */
+import type { AccountServices } from "../account_page/account_pages.ts";
 import type { Context } from "@hono/hono";
 import { HttpError } from "../../core/errors.ts";
 import { mintCsrf, redirect } from "../../core/http/browser.ts";
@@ -17,17 +18,10 @@ import {
   WaitSignInPage,
 } from "./wait_page.tsx";
 import type { WaitInWords } from "../account_page/waiting_section.tsx";
-import type { AccountRecord, BegunAccount } from "../accounts/accounts.ts";
-import type { AccountVault } from "../accounts/account_vault.ts";
-import { findBegun, ofService } from "../accounts/begun_account.ts";
-import type { Found } from "../../core/kv/database.ts";
-import type { KnownAccount } from "../../core/store/revocations.ts";
 import type { Wait } from "./waits.ts";
 import { personName } from "../../core/oauth/person.ts";
-import type { AuthServices } from "../../core/auth/services.ts";
 import type { SignedIn } from "../account_page/signed_in.ts";
 import { clientInWords } from "../account_page/client_words.ts";
-import { ownTasks } from "../work/own_tasks.ts";
 
 /** Names the service that a wait asks to connect; undefined for any other wait. */
 export function connectsAt(
@@ -37,22 +31,6 @@ export function connectsAt(
   const before = `${baseUrl}/connect/`;
   const url = String(payload?.url);
   return url.startsWith(before) ? url.slice(before.length) : undefined;
-}
-
-/** Gives the account that a wait is for; undefined where any will do. */
-export function begunAccountOf(
-  { payload, createdAt }: Pick<Wait, "payload" | "createdAt">,
-): BegunAccount | undefined {
-  const begun = payload?.begun as KnownAccount | undefined;
-  // The work has begun before it waits.
-  return begun && { ...begun, at: createdAt };
-}
-
-/** True if what waits has its account among those of its person. */
-function mayGoOn(wait: Wait, own: readonly Found<AccountRecord>[]): boolean {
-  const begun = begunAccountOf(wait);
-  const found = begun && findBegun(own, begun);
-  return !begun || found !== undefined && found.value.refusedAt === undefined;
 }
 
 function pathOf(wait: Wait, baseUrl: string): string {
@@ -66,7 +44,7 @@ function pathOf(wait: Wait, baseUrl: string): string {
 export function noWait(
   c: Context,
   { id, session }: SignedIn,
-  { frame }: AuthServices,
+  { frame }: AccountServices,
 ): Response {
   const props = { person: personName(session), csrf: mintCsrf(id) };
   return page(c, NoWaitPage({ ...frame, ...props }), {
@@ -79,7 +57,7 @@ export function noWait(
 export function signInFor(
   c: Context,
   back: string,
-  { choice, frame }: AuthServices,
+  { choice, frame }: AccountServices,
 ): Response {
   const options = choice.options(c);
   return page(c, WaitSignInPage({ ...frame, back, options }), { forms: "any" });
@@ -90,7 +68,7 @@ export function askingClient(
     Wait,
     "clientId" | "clientName" | "grantId"
   >,
-  services: AuthServices,
+  services: AccountServices,
 ): ClientInWords {
   // The client's token is of another issuer, whose IDs say nothing here.
   if (grantId === undefined) return { name: clientId };
@@ -99,38 +77,10 @@ export function askingClient(
   return clientId === "" ? { ...client, isKnown: true } : client;
 }
 
-/**
- * Answers the calls of a person that wait for an account at a service: all whose
- * account is there, or the one that they turn down. Durable work looks for the
- * account again.
- */
-export async function answerConnecting(
-  { person, service, wait, vault }: {
-    person: SignedIn;
-    service: { name: string };
-    wait?: Wait;
-    vault: AccountVault;
-  },
-  action: "accept" | "decline",
-  services: AuthServices,
-): Promise<void> {
-  const { baseUrl, signedIn, waits } = services;
-  const { subject } = person.session;
-  const stays = await signedIn.staysAllowed(person);
-  const own = ofService(await vault.find(subject, true), service);
-  const one = action === "decline" && wait;
-  for (const wait of one ? [one] : await waits.listOf(subject)) {
-    if (connectsAt(wait, baseUrl) !== service.name) continue;
-    if (action === "accept" && !mayGoOn(wait, own)) continue;
-    await waits.answer(wait.id!, subject, { action }, stays);
-  }
-  await ownTasks(services).wake(person.session, service.name);
-}
-
 /** Lists the open questions to a person, for their account page. */
 export async function waitsInWords(
   subject: string,
-  services: AuthServices,
+  services: AccountServices,
 ): Promise<WaitInWords[]> {
   const open = await services.waits.listOf(subject);
   return open.map((wait) => ({
@@ -143,7 +93,7 @@ export async function waitsInWords(
   }));
 }
 
-export function waitEndpoints(services: AuthServices) {
+export function waitEndpoints(services: AccountServices) {
   const { baseUrl, frame, signedIn, waits } = services;
 
   return {

@@ -21,7 +21,7 @@ import type { Engine } from "../../core/mcp/exchange/engine.ts";
 import { telemetry } from "../../core/telemetry/current.ts";
 import { inputErrorText } from "../../core/protocol/tool_result.ts";
 import {
-  findAccounts,
+  findNeeds,
   runAround,
   type ToolRun,
 } from "../../core/mcp/methods/tool_run.ts";
@@ -41,7 +41,7 @@ export function durableWorkOf(
   call: {
     engine: Pick<
       Engine,
-      "approve" | "around" | "findAccounts" | "limits" | "waitPages"
+      "approve" | "around" | "findNeeds" | "limits" | "waitPages"
     >;
     stateless: boolean;
   },
@@ -63,7 +63,7 @@ export function durableWorkOf(
         }
         const input = parsed.data as JsonObject;
         const toolRun: ToolRun = { tool, input, prepared, call };
-        if (tool.needs) await findAccounts(toolRun, context, { begun });
+        if (tool.needs) await findNeeds(toolRun, context, { begun });
         return await runAround(toolRun, context);
       };
       const run = async () =>

@@ -8,6 +8,7 @@
  *
  * @module
  */
+import type { AccountServices } from "../account_page/account_pages.ts";
 import { HttpError } from "../../core/errors.ts";
 import { bindingAt } from "../../core/oauth/grant.ts";
 import { jwtBindingOf } from "../../core/oauth/subject.ts";
@@ -15,7 +16,6 @@ import type { ClientInWords, ToolInWords } from "../../core/pages/names.tsx";
 import type { AccountSession } from "../account_page/account_sessions.ts";
 import type { ListedTask } from "./task_list.ts";
 import type { Task } from "./tasks.ts";
-import type { AuthServices } from "../../core/auth/services.ts";
 import { clientInWords, clientNameOf } from "../account_page/client_words.ts";
 
 const MAX_TASKS = 100;
@@ -24,7 +24,7 @@ const MAX_TASKS = 100;
 export type OwnTask = ListedTask & Partial<Task>;
 
 /** Makes the reader of people's tasks. */
-export function ownTasks(services: AuthServices) {
+export function ownTasks(services: AccountServices) {
   const { baseUrl, permissions, grants, tasks, titleOf, needsAccount } =
     services;
 

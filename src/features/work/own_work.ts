@@ -16,14 +16,14 @@ import { isTerminal } from "./task_record.ts";
 import type { Wait } from "../questions/waits.ts";
 import type {
   AccountPart,
-  AccountPlaces,
+  AccountServices,
   AccountVisit,
+  PlacedServices,
 } from "../account_page/account_pages.ts";
-import type { AuthServices } from "../../core/auth/services.ts";
 import { ownTasks } from "./own_tasks.ts";
 import { resultInWords, stateInWords, stepsInWords } from "./work_words.ts";
 
-export function workPart(services: AuthServices): AccountPart {
+export function workPart(services: AccountServices): AccountPart {
   const own = ownTasks(services);
   const { steps, waits } = services;
 
@@ -88,7 +88,7 @@ function questionOfPage({ id, payload }: Wait): QuestionInWords {
 
 /** Makes the endpoint of the form by which a person cancels a task. */
 export function workCancellation(
-  services: AuthServices & { places: AccountPlaces },
+  services: PlacedServices,
 ): (c: Context) => Promise<Response> {
   const { places, signedIn, tasks, log } = services;
   const own = ownTasks(services);

@@ -3,11 +3,12 @@
  *
  * @module
  */
+import { DURABLE_SECONDS } from "../../authoring/durable.ts";
 import type { McpClient } from "../../authoring/context.ts";
 import type { Caller } from "../../core/caller.ts";
 import { HttpError } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";
-import type { BegunAccounts } from "../accounts/begun_account.ts";
+import type { BegunNeeds } from "../../core/mcp/exchange/needs.ts";
 import type {
   Database,
   Expiring,
@@ -17,8 +18,6 @@ import { taskRunKey, tasksOfKey, wakeKey } from "../../core/kv/keys.ts";
 import type { TaskOfPerson } from "./task_record.ts";
 import { saveText, type TextRef } from "../../core/kv/texts.ts";
 
-/** The time within which durable work must end. */
-export const DURABLE_SECONDS = 90 * 24 * 60 * 60;
 /**
  * The age from which on a lease is watched, in seconds: it has lapsed if it is
  * not renewed for two more heartbeats.
@@ -33,7 +32,7 @@ export const MAX_BEGINNING_CHARACTERS = 256 * 1024;
 export interface RunBeginning {
   input: JsonObject;
   prepared?: unknown;
-  begun?: BegunAccounts;
+  begun?: BegunNeeds;
   client: McpClient;
   meta: JsonObject;
 }

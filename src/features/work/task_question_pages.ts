@@ -21,8 +21,10 @@ import {
 import type { InputRequest } from "../../core/protocol/question.ts";
 import type { AccountSession } from "../account_page/account_sessions.ts";
 import type { Task } from "./tasks.ts";
-import type { AuthServices } from "../../core/auth/services.ts";
-import type { AccountPlaces } from "../account_page/account_pages.ts";
+import type {
+  AccountServices,
+  PlacedServices,
+} from "../account_page/account_pages.ts";
 import { printNotice } from "../account_page/notices.ts";
 import { ownTasks } from "./own_tasks.ts";
 
@@ -48,7 +50,7 @@ export function questionsInWords(
 /** Lists the questions that a person can answer, for their account page. */
 export async function askedInWords(
   session: AccountSession,
-  services: AuthServices,
+  services: AccountServices,
 ): Promise<WaitInWords[]> {
   const own = ownTasks(services);
   const { tasks } = await own.list(session);
@@ -91,7 +93,7 @@ function answerIn(form: Parameters, { params }: InputRequest): JsonObject {
  * Makes the endpoint. Only the first answer is used, from here or the client.
  */
 export function taskAnswer(
-  services: AuthServices & { places: AccountPlaces },
+  services: PlacedServices,
 ): (c: Context) => Promise<Response> {
   const { places, signedIn, tasks, log } = services;
   const own = ownTasks(services);

@@ -5,12 +5,12 @@
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks
  */
+import { DURABLE_SECONDS } from "../../authoring/durable.ts";
 import type { InputRequest } from "../../core/protocol/question.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { Database, Expiring, Write } from "../../core/kv/database.ts";
 import { taskAnswerKey, taskKey } from "../../core/kv/keys.ts";
 import { persist, tidy } from "../../core/kv/persist.ts";
-import { DURABLE_SECONDS } from "./run_record.ts";
 import { changeTask, RUNNING_SECONDS, type TaskRecord } from "./task_record.ts";
 import { setWake } from "./wakes.ts";
 import {

@@ -1,7 +1,7 @@
 /** The download and the erasure of what is kept about a person, by them. */
 import assert from "node:assert/strict";
 import * as z from "zod";
-import { KEPT_DATA } from "../../../src/core/auth/grants/kept_data.ts";
+import { KEPT_DATA } from "../../kit/kept.ts";
 import { tool } from "../../../src/authoring/tool.ts";
 import { bindingOf } from "../../../src/core/oauth/grant.ts";
 import { Database } from "../../../src/core/kv/database.ts";

@@ -332,10 +332,10 @@ test.inMemory("a person who is erased, ended or blocked loses their accounts", a
       await runCommand(["people", verb, subject], operator),
       /, 1 account at other services disconnected$/,
     );
-    assert.deepEqual((await register.gather(subject)).accounts, []);
+    assert.deepEqual(Object(await register.gather(subject)).accounts, []);
     await connect(page, keyOf(ADA));
     assert.equal(page.page.status, 403);
-    assert.deepEqual((await register.gather(subject)).accounts, []);
+    assert.deepEqual(Object(await register.gather(subject)).accounts, []);
     await register.close();
   }
 });

@@ -1,26 +1,37 @@
 import assert from "node:assert/strict";
-import { AccountsAhead } from "../../../src/features/accounts/accounts_ahead.ts";
+import type { OpenedServer } from "../../../src/core/store/opened_server.ts";
+import { Database } from "../../../src/core/kv/database.ts";
+import { memoryKv } from "../../../src/core/kv/memory_kv.ts";
+import { ServerAccounts } from "../../../src/features/accounts/server_accounts.ts";
+import { SECRETS_KEY } from "../../kit/key_service.ts";
 
 function start() {
   const read: string[] = [];
-  const readAhead = (subject: string) => void read.push(subject);
-  return { read, ahead: new AccountsAhead({ readAhead }) };
+  const oauth = { secretsKeys: [SECRETS_KEY], accountIdleDays: 1 };
+  const accounts = new ServerAccounts({
+    config: { auth: { oauth } },
+    log: { logger: () => undefined },
+    services: [],
+    database: new Database(memoryKv()),
+  } as unknown as OpenedServer);
+  accounts.vault!.readAhead = (subject) => void read.push(subject);
+  return { read, accounts };
 }
 
-Deno.test("AccountsAhead reads for callers who needed accounts, and for no others", () => {
-  const { read, ahead } = start();
-  ahead.read("grant-of-ada");
-  ahead.note({ grantId: "grant-of-ada", subject: "ada" });
-  ahead.note({ subject: "bob" });
+Deno.test("readAhead() reads for callers who needed accounts, and for no others", () => {
+  const { read, accounts } = start();
+  accounts.readAhead("grant-of-ada");
+  accounts.note({ grantId: "grant-of-ada", subject: "ada" });
+  accounts.note({ subject: "bob" });
   for (const name of ["grant-of-ada", "bob", "ada", "grant-of-eve"]) {
-    ahead.read(name);
+    accounts.readAhead(name);
   }
   assert.deepEqual(read, ["ada", "bob"]);
 });
 
-Deno.test("AccountsAhead remembers no more than 10,000 callers, the latest", () => {
-  const { read, ahead } = start();
-  for (let n = 0; n <= 10_000; n++) ahead.note({ subject: `${n}` });
-  for (const name of ["0", "1", "10000"]) ahead.read(name);
+Deno.test("note() remembers no more than 10,000 callers, the latest", () => {
+  const { read, accounts } = start();
+  for (let n = 0; n <= 10_000; n++) accounts.note({ subject: `${n}` });
+  for (const name of ["0", "1", "10000"]) accounts.readAhead(name);
   assert.deepEqual(read, ["1", "10000"]);
 });

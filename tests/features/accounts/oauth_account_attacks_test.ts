@@ -13,6 +13,7 @@ import { SECRETS_KEY } from "../../kit/key_service.ts";
 import { BASE_URL } from "../../kit/server.ts";
 import { type OAuthServer, startOAuthServer } from "../../kit/sign_in.ts";
 import { TokenService } from "../../kit/token_service.ts";
+import { until } from "../../kit/wait.ts";
 
 const CRM = "/connect/crm";
 
@@ -89,7 +90,9 @@ async function checkRefused(
   assert.doesNotMatch(page.text, /crm-(code|access|refresh)/);
 }
 
+/** Checks that a person has no account, once what was read is a second old. */
 async function checkHasNone(call: Call): Promise<void> {
+  await until(async () => (await resultOf(call("who"))).isError === true);
   assert.match(linkOf(await resultOf(call("who"))), /connect\/crm\?w=/);
 }
 

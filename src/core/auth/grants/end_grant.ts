@@ -76,12 +76,23 @@ export function grantsEnd(
 
 const MAX_ROUNDS = 5;
 
+/** Records of one kind that a feature keeps about people. */
+export interface PersonRecords {
+  /** Their name in a copy, and in the counts of what has ended. */
+  readonly name: string;
+  /** Lists those of a person, without secrets. */
+  listOf(subject: string): Promise<readonly object[]>;
+  /** Deletes those of a person. Returns their number, if it is known. */
+  endAllOf(subject: string): Promise<number | void>;
+}
+
 /** The stores in which something of a subject may be open. */
 interface SubjectStores {
-  /** Accounts at other services; gives their number. */
-  accounts: { forgetAllOf(subject: string): Promise<number> };
-  /** Sign-ins to the account page. */
-  accountSessions: { closeAllOf(subject: string): Promise<void> };
+  /**
+   * The records of features. Those of sign-ins are the first: what these can make
+   * is not made again once it is deleted.
+   */
+  records: readonly PersonRecords[];
   grants: Pick<GrantStore, "listOpen">;
   database: Pick<Database, "commit">;
   sessions: Pick<SessionStore, "closeAllOf">;
@@ -110,30 +121,27 @@ async function endOfTokens(
   endTasks();
 }
 
-/** The numbers of what was open of a subject. */
-export interface EndedCounts {
-  grants: number;
-  /** The accounts at other services. */
-  accounts: number;
-}
+/** The numbers of what was open of a subject, by the names of records. */
+export type EndedCounts = Record<string, number> & { grants: number };
 
 /**
  * Ends everything of a subject: grants, also with codes that are not redeemed,
- * sessions and tasks, sign-ins to the account page, and accounts at other
- * services.
+ * sessions and tasks, and the records of features: sign-ins to the account page,
+ * accounts at other services.
  */
 export async function endSubject(
   subject: string,
   stores: SubjectStores,
 ): Promise<EndedCounts> {
-  const { accounts, accountSessions, grants, endGrants } = stores;
+  const { records, grants, endGrants } = stores;
   await endOfTokens(subject, stores);
-  const counts = { grants: 0, accounts: 0 };
+  const counts: EndedCounts = { grants: 0 };
   // Repeated until no grant is open: a client may get another one meanwhile.
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    await accountSessions.closeAllOf(subject);
-    // After the sessions: no page connects another one from then on.
-    counts.accounts += await accounts.forgetAllOf(subject);
+    for (const { name, endAllOf } of records) {
+      const count = await endAllOf(subject);
+      if (count !== undefined) counts[name] = (counts[name] ?? 0) + count;
+    }
     const open = await grants.listOpen(subject);
     if (open.length === 0) break;
     counts.grants += open.length;

@@ -23,6 +23,7 @@ import {
   type EndGrants,
   type EndsTasks,
   endSubject,
+  type PersonRecords,
 } from "./end_grant.ts";
 
 /** A connection or an access token in a copy, ended or not. */
@@ -48,23 +49,15 @@ function printCopied(value: unknown): string {
 const MAX_ROUNDS = 5;
 
 /** The stores in which something is kept about a person. */
-interface PersonStores {
+export interface PersonStores {
   database: Database;
-  accounts: {
-    forgetAllOf(subject: string): Promise<number>;
-    /** Without keys and tokens. */
-    listOf(subject: string): Promise<readonly { service: string }[]>;
-  };
+  records: readonly PersonRecords[];
   accessTokens: Pick<AccessTokenStore, "forget">;
-  accountSessions: {
-    closeAllOf(subject: string): Promise<void>;
-    listOf(subject: string): Promise<readonly object[]>;
-  };
   blocks: Pick<BlockStore, "find">;
   connections: Pick<ClientConnectionStore, "forget" | "listOf">;
   grants: Pick<GrantStore, "forget" | "kept" | "listOpen" | "unlist">;
-  /** The calls of connections, by their ledger IDs. */
-  ledger: { list(ids: readonly string[]): Promise<(readonly object[])[]> };
+  /** The calls of connections, by their ledger IDs, if they are kept. */
+  ledger?: { list(ids: readonly string[]): Promise<(readonly object[])[]> };
   sessions: Pick<SessionStore, "closeAllOf" | "countsOf" | "forgetAllOf">;
   tasks: EndsTasks & {
     forgetAllOf(binding: string): Promise<void>;
@@ -86,7 +79,7 @@ interface PersonStores {
 /** Makes the reader and the eraser of what is kept about people. */
 export function personData(stores: PersonStores) {
   const { database, grants, ledger, sessions, tasks, connections } = stores;
-  const { accountSessions, accessTokens, blocks, waits } = stores;
+  const { records, accessTokens, blocks, waits } = stores;
 
   /** Lists the bindings of a person that are known without a grant. */
   async function bindingsOf(subject: string): Promise<Set<string>> {
@@ -101,11 +94,11 @@ export function personData(stores: PersonStores) {
   /** Copies the grants of a person with their calls, some at a time. */
   async function* grantsOf(subject: string): AsyncGenerator<CopiedGrant[]> {
     for await (const kept of grants.kept(subject)) {
-      const calls = await ledger.list(kept.map(ledgerIdOf));
+      const calls = await ledger?.list(kept.map(ledgerIdOf));
       yield kept.map((
         { refreshKey: _, refreshTokens: __, listedAs: ___, ...grant },
         index,
-      ) => ({ ...grant, calls: calls[index] }));
+      ) => ({ ...grant, calls: calls?.[index] ?? [] }));
     }
   }
 
@@ -126,8 +119,12 @@ export function personData(stores: PersonStores) {
           createdAt: Math.floor(createdMilliseconds / 1000),
         }),
       ),
-      accounts: await stores.accounts.listOf(subject),
-      accountSessions: await accountSessions.listOf(subject),
+      ...Object.fromEntries(
+        await Promise.all(records.map(async ({ name, listOf }) => [
+          name,
+          await listOf(subject),
+        ])),
+      ) as Record<string, readonly object[]>,
       waits: (await waits.listKept(subject)).map((
         { key: _key, id: _id, ...wait },
       ) => wait),
@@ -151,8 +148,7 @@ export function personData(stores: PersonStores) {
   /** True if a person has signed in, or connected anything, since all ended. */
   async function hasSignedIn(subject: string): Promise<boolean> {
     const left = await Promise.all([
-      accountSessions.listOf(subject),
-      stores.accounts.listOf(subject),
+      ...records.map(({ listOf }) => listOf(subject)),
       grants.listOpen(subject),
       waits.listKept(subject),
     ]);
@@ -177,7 +173,7 @@ export function personData(stores: PersonStores) {
     await grants.unlist([{ subject }]);
     await grants.forget(subject);
     // The person may have signed in meanwhile.
-    await accountSessions.closeAllOf(subject);
+    await records.at(0)?.endAllOf(subject);
     return counts;
   }
 
@@ -223,11 +219,12 @@ export function personData(stores: PersonStores) {
      * @throws {HttpError} 503 while they sign in again and again
      */
     async erase(subject: string): Promise<EndedCounts> {
-      const counts = { grants: 0, accounts: 0 };
+      const counts: EndedCounts = { grants: 0 };
       for (let round = 0; round < MAX_ROUNDS; round++) {
         const ended = await eraseOnce(subject);
-        counts.grants += ended.grants;
-        counts.accounts += ended.accounts;
+        for (const [name, count] of Object.entries(ended)) {
+          counts[name] = (counts[name] ?? 0) + count;
+        }
         if (!await hasSignedIn(subject)) return counts;
       }
       throw new HttpError(503, "There were sign-ins meanwhile: try again", {

@@ -23,7 +23,7 @@ import type { MakeGrantType } from "./grant_type.ts";
 import { registerEndpoint } from "./register.ts";
 import { revokeEndpoint } from "./revoke.ts";
 import { shownCredentials } from "./shown_credentials.ts";
-import type { MakeSignedInPages } from "./signed_in_pages.ts";
+import type { MakeSignedInPages, SignedInPages } from "./signed_in_pages.ts";
 import { tokenEndpoint } from "./token.ts";
 import {
   type AuthorizationServerOptions,
@@ -43,12 +43,15 @@ export function authorizationServer(
   const grantTypes = makeGrantTypes.flatMap((make) => make(services) ?? []);
   const limit = (endpoint: string, perSecond: number, listShown?: ListShown) =>
     rateLimit(services, endpoint, perSecond, listShown);
-  const shown = shownCredentials(services);
+  const shown = shownCredentials(services, () => pages);
   const authorizing = limit("authorize", 10, shown.authorizing);
   // A failure is cheap here, and others at the same address must be able to
   // refresh.
   const issuing = limit("token", 200, shown.token);
-  const pages = makePages?.(services, limit("account", 10, shown.session));
+  const pages: SignedInPages | undefined = makePages?.(
+    services,
+    limit("account", 10, shown.session),
+  );
   const returning = limit(
     "callback",
     10,
@@ -74,7 +77,7 @@ export function authorizationServer(
   }
   const registering = limit("register", 2);
   app.post("/register", recorded, registering, registerEndpoint(services));
-  const authorize = authorizeEndpoint(services);
+  const authorize = authorizeEndpoint(services, pages);
   app.get("/authorize", opened, recorded, authorizing, authorize);
   const consent = consentEndpoint(services);
   app.post("/authorize", opened, recorded, authorizing, consent);

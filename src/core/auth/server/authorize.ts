@@ -39,12 +39,14 @@ import { browserOf, keepBrowser, redirect } from "../../http/browser.ts";
 import { askProvider } from "../../provider/unavailable.ts";
 import { providerUrl } from "../grants/provider_choice.ts";
 import type { AuthServices } from "../services.ts";
+import type { SignedInPages } from "./signed_in_pages.ts";
 
 export function authorizeEndpoint(
   services: AuthServices,
+  pages: SignedInPages | undefined,
 ): (c: Context) => Promise<Response> {
   const { baseUrl, frame, inWords, providers, choice } = services;
-  const { clients, approvals, connections, requests, signedIn } = services;
+  const { clients, approvals, connections, requests } = services;
   const { scopes: known, lifetimes, policy, blocked } = services;
   const { clock, log } = services;
 
@@ -140,7 +142,7 @@ export function authorizeEndpoint(
     // before. A scope that the person has revoked is only offered if it is
     // named. The person at the provider may be another than the one who is
     // signed in to the account page.
-    const session = (await signedIn.find(c))?.session;
+    const session = await pages?.find(c);
     const connection = session &&
       await connections.read({ subject: session.subject, clientId });
     const { state, open } = connection ?? { state: {}, open: [] };
@@ -197,7 +199,7 @@ export function authorizeEndpoint(
     const handle = await requests.save(browser, pending);
     const reached = services.servicesWithin(scopes);
     const own = session && reached.length > 0
-      ? await services.accounts.listOf(session.subject)
+      ? await pages!.accountsOf(session.subject)
       : [];
     return page(
       c,

@@ -14,6 +14,7 @@ import { readParameters } from "../../http/body.ts";
 import { browserOf, readCookie } from "../../http/browser.ts";
 import type { ListShown, Shown } from "../../http/rate_limit.ts";
 import type { AuthServices } from "../services.ts";
+import type { SignedInPages } from "./signed_in_pages.ts";
 
 /** The most forms that are waited for at once, of networks over their limit. */
 const MAX_FORMS = 100;
@@ -44,14 +45,15 @@ function only(
 }
 
 export function shownCredentials(
-  { baseUrl, signedIn, approvals, requests, clock, ...stores }: AuthServices,
+  { baseUrl, approvals, requests, clock, ...stores }: AuthServices,
+  pages: () => SignedInPages | undefined,
 ): Record<"session" | "authorizing" | "returning" | "token", ListShown> {
   const { codes, accessTokens, refreshTokens } = stores;
 
   const session = (c: Context) =>
     only(
       readCookie(c, { name: "account", baseUrl }),
-      async () => await signedIn.find(c) !== undefined,
+      async () => await pages()?.find(c) !== undefined,
     );
 
   /** The handle of an authorization request that began in this browser. */

@@ -6,6 +6,7 @@
  */
 import type { Context, Hono, MiddlewareHandler } from "@hono/hono";
 import type { AppEnv } from "../../http/client_address.ts";
+import type { KnownPerson } from "../../oauth/grant.ts";
 import type { ListShown } from "../../http/rate_limit.ts";
 import type { AuthServices } from "../services.ts";
 
@@ -17,6 +18,12 @@ export interface SignedInPages {
   finish(c: Context): Promise<Response>;
   /** Lists the credentials that such a callback shows. */
   shown: ListShown;
+  /** Finds the person who is signed in at a browser. */
+  find(c: Context): Promise<KnownPerson | undefined>;
+  /** Lists the accounts that a person has at services. */
+  accountsOf(
+    subject: string,
+  ): Promise<readonly { service: string; createdAt: number }[]>;
 }
 
 /** @param limit the rate of requests, counted by network */

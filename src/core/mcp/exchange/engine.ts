@@ -15,11 +15,11 @@ import type { Gate } from "../../auth/doors/gate.ts";
 import type { CheckOrigin } from "../../auth/doors/origin.ts";
 import type { Around } from "../../../authoring/around.ts";
 import type { BodyClock } from "../../net/body_bytes.ts";
+import type { Outcome } from "../../log/request.ts";
 import type { Logger } from "../../log/log.ts";
 import type { CancellationStore } from "../../store/cancellations.ts";
 import type { ChangeStore } from "../../store/changes.ts";
 import type { ConnectionInfo } from "../../http/client_address.ts";
-import type { LedgerStore } from "../../../features/ledger/ledger.ts";
 import type { ReadReply, ReplyStore } from "../../store/replies.ts";
 import type { SessionStore } from "../../store/sessions.ts";
 import type { StateStore } from "../../store/once.ts";
@@ -28,9 +28,9 @@ import type { Catalogue } from "../../catalogue/catalogue.ts";
 import type { CompiledTool } from "../../catalogue/compiled_tool.ts";
 import type { MessageBody } from "../../protocol/transport.ts";
 import type { Operation } from "../../telemetry/telemetry.ts";
-import type { FindAccounts } from "../../../features/accounts/account_finder.ts";
 import type { CallerBound } from "./caller_bound.ts";
 import type { Limits } from "./limits.ts";
+import type { FindNeeds } from "./needs.ts";
 import type { RunningCalls, Subscriptions } from "./running.ts";
 import type { WaitPages } from "../../../features/questions/page_questions.ts";
 
@@ -50,6 +50,19 @@ export type ApproveRun = (
   context: Context,
   run: () => MaybePromise<CallToolResult>,
 ) => Promise<CallToolResult>;
+
+/** The latest calls of connections, for the people in whose name they are. */
+export interface CallLedger {
+  /** Notes an ended call of a grant: `at` is when it began, in epoch seconds. */
+  note(
+    grantId: string,
+    call: { at: number; tool: string; outcome: Outcome },
+  ): void;
+  /** Lists the calls of each ledger, newest first. */
+  list(ledgerIds: readonly string[]): Promise<(readonly object[])[]>;
+  /** Writes the calls that wait. */
+  close(): Promise<void>;
+}
 
 export interface Engine {
   catalogue: Catalogue;
@@ -74,16 +87,15 @@ export interface Engine {
   changes: ChangeStore;
   requestStates: StateStore;
   tasks: TaskStore;
-  /** Lists the settings that are missing for the accounts that a tool needs. */
+  /** Lists the settings that are missing for what a tool needs. */
   missingFor(tool: Pick<CompiledTool, "needs">): Promise<readonly string[]>;
-  /** Finds the accounts of callers, for tools that need them. */
-  findAccounts: FindAccounts;
+  findNeeds: FindNeeds;
   /** Runs tools with `approval`; undefined where no tool has one. */
   approve?: ApproveRun;
   /** The pages on which people answer; undefined if no one signs in here. */
   waitPages?: WaitPages;
   /** The records of calls that people can see; undefined if none are kept. */
-  ledger?: LedgerStore;
+  ledger?: CallLedger;
 }
 
 /** An HTTP request that has passed the gate. */

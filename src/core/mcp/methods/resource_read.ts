@@ -13,7 +13,7 @@ import type {
 } from "../../../authoring/resource.ts";
 import type { Answer } from "../exchange/answer.ts";
 import type { Call } from "../exchange/call.ts";
-import { withAccounts } from "../../../features/accounts/with_accounts.ts";
+import { withNeeds } from "../exchange/needs.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import { findResource } from "../../catalogue/find_resource.ts";
 import { invalidParams, shown } from "../../protocol/messages.ts";
@@ -43,7 +43,7 @@ export async function readResource(call: Call): Promise<Answer> {
   return await CallContext.follow(
     context,
     // `account` is a variable of the author's: it is read with all of them.
-    withAccounts(
+    withNeeds(
       call,
       resource,
       variables,

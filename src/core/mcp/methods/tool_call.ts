@@ -18,7 +18,6 @@ import {
   isAlwaysTask,
   mayOutlast,
 } from "../../catalogue/compiled_tool.ts";
-import { takeAccount } from "../../../features/accounts/account_needs.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import { type ParsedInput, parseInput } from "../../catalogue/parse_input.ts";
 import { argumentsOf, invalidParams, shown } from "../../protocol/messages.ts";
@@ -46,14 +45,14 @@ import {
   addressOfWork,
   durableWorkOf,
 } from "../../../features/work/durable_call.ts";
-import { findAccounts, runAround, type ToolRun } from "./tool_run.ts";
+import { findNeeds, runAround, type ToolRun } from "./tool_run.ts";
 
 /** A call of a tool, with its parsed input. */
 class ToolCall implements ToolRun {
   /** Frees the place of the call among those of a tool with a limit. */
   leave?: () => void;
   prepared?: unknown;
-  accounts?: ToolRun["accounts"];
+  found?: ToolRun["found"];
   isInTask = false;
 
   constructor(
@@ -118,9 +117,9 @@ function print(
 
 /** Starts a call, with the steps that its tool needs. Most tools only run. */
 function start(toolCall: ToolCall): MaybePromise<Answer> {
-  const { tool, accounts, call: { context } } = toolCall;
-  if (tool.needs && !accounts) {
-    const finding = findAccounts(toolCall, context, "ask");
+  const { tool, found, call: { context } } = toolCall;
+  if (tool.needs && !found) {
+    const finding = findNeeds(toolCall, context, "ask");
     return CallContext.follow(context, finding, () => start(toolCall));
   }
   if (tool.limit) return startLimited(toolCall);
@@ -243,10 +242,11 @@ async function startDurable(
   toolCall: ToolCall,
   durable: DurableTask,
 ): Promise<Task> {
-  const { tool, accounts, call, leave } = toolCall;
+  const { tool, found, call, leave } = toolCall;
   const { client, meta, params, engine } = call;
-  const { own: input } = takeAccount(tool.needs, argumentsOf(params));
-  const begun = accounts?.begun;
+  const sent = argumentsOf(params);
+  const input = found?.own(sent) ?? sent;
+  const begun = found?.begun;
   const { given } = call.authorCode;
   const prepared = keptWithout(given, toolCall.prepared);
   const beginning = { input, prepared, begun, client, meta };

@@ -12,14 +12,10 @@ import type { MaybePromise } from "../../../authoring/service.ts";
 import type { JsonObject } from "../../json.ts";
 import { messageOf } from "../../thrown.ts";
 import type { CompiledTool } from "../../catalogue/compiled_tool.ts";
-import { takeAccount } from "../../../features/accounts/account_needs.ts";
-import type {
-  CallAccounts,
-  Finding,
-} from "../../../features/accounts/account_finder.ts";
 import { follow } from "../exchange/author_code.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import type { Engine } from "../exchange/engine.ts";
+import type { CallNeeds, Finding } from "../exchange/needs.ts";
 import { parseBy } from "../../protocol/json_schema.ts";
 import {
   issueText,
@@ -31,19 +27,19 @@ export interface ToolRun {
   tool: CompiledTool;
   input: JsonObject;
   prepared?: unknown;
-  /** The accounts that the tool needs. */
-  accounts?: CallAccounts;
+  /** The needs of the tool, once they are found. */
+  found?: CallNeeds;
   /** The name of one of several accounts, which is no argument of the author's. */
   account?: string;
   call: {
-    engine: Pick<Engine, "approve" | "around" | "findAccounts" | "waitPages">;
+    engine: Pick<Engine, "approve" | "around" | "findNeeds" | "waitPages">;
     stateless: boolean;
     hasLeft?(): boolean;
   };
 }
 
-/** Finds the accounts that a tool needs, and gives them to a context. */
-export async function findAccounts(
+/** Finds what a tool needs, and gives it to a context. */
+export async function findNeeds(
   toolCall: ToolRun,
   context: Context,
   finding: Finding,
@@ -51,11 +47,11 @@ export async function findAccounts(
   const { tool, call: { engine } } = toolCall;
   const { name, output, needs = {} } = tool;
   const item = { name, output, needs };
-  const { account, own } = takeAccount(needs, toolCall.input);
-  const found = await engine.findAccounts(context, item, account, finding);
-  toolCall.accounts = found;
-  toolCall.account = account;
-  toolCall.input = own;
+  const { input } = toolCall;
+  const found = await engine.findNeeds(context, item, input, finding);
+  toolCall.found = found;
+  toolCall.account = found.account;
+  toolCall.input = found.own(input);
   found.bind(context);
 }
 
@@ -67,7 +63,7 @@ export function runAround(
   toolCall: ToolRun,
   context: Context,
 ): MaybePromise<CallToolResult> {
-  toolCall.accounts?.bind(context);
+  toolCall.found?.bind(context);
   const { tool, call: { engine } } = toolCall;
   const begin = () =>
     engine.around
@@ -99,7 +95,7 @@ async function runInHook(
 }
 
 function run(
-  { tool, input, prepared, accounts, call }: ToolRun,
+  { tool, input, prepared, found, call }: ToolRun,
   context: Context,
 ): MaybePromise<CallToolResult> {
   return CallContext.follow(
@@ -107,7 +103,7 @@ function run(
     tool.run(input, context, prepared),
     (output) => {
       const result = toolResult(tool, output, call);
-      return accounts?.sign ? follow(result, accounts.sign) : result;
+      return found?.sign ? follow(result, found.sign) : result;
     },
   );
 }

@@ -48,13 +48,12 @@ function start() {
     scopes: scopesOf(["mail:read"]),
     opensUnscoped: true,
     inWords: (scopes) => scopes.map((scope) => ({ scope, words: scope })),
-    accountServices: new Map(),
-    accountClients: new Map(),
+    server: {} as never,
+    records: [],
     toolsWithin: () => [],
     servicesWithin: () => [],
     needsAccount: () => false,
     titleOf: () => undefined,
-    revokeSoon() {},
   });
   const door = oauthDoor({
     providers: [],

@@ -2,6 +2,7 @@ import { type Context, Hono } from "@hono/hono";
 import assert from "node:assert/strict";
 import { shownCredentials } from "../../../../src/core/auth/server/shown_credentials.ts";
 import type { AuthServices } from "../../../../src/core/auth/services.ts";
+import type { SignedInPages } from "../../../../src/core/auth/server/signed_in_pages.ts";
 import { fingerprint } from "../../../../src/core/crypto/crypto.ts";
 import { cookieName } from "../../../../src/core/http/browser.ts";
 import {
@@ -30,18 +31,20 @@ const GRANT = {
   refreshTokens: { current: fingerprint(CURRENT) },
 };
 
+/** Pages at which a person is signed in with {@linkcode SESSION}. */
+const pages = {
+  find: (c: Context) =>
+    Promise.resolve(
+      c.req.header("cookie")?.includes(SESSION) ? {} : undefined,
+    ),
+} as unknown as SignedInPages;
+
 /** The stores of one person, with what is valid in them. */
 const services = (changes: { grant?: unknown; isBlocked?: boolean } = {}) => {
   const { grant = GRANT, isBlocked = false } = changes;
   return {
     baseUrl: BASE_URL,
     clock: () => 0,
-    signedIn: {
-      find: (c: Context) =>
-        Promise.resolve(
-          c.req.header("cookie")?.includes(SESSION) ? {} : undefined,
-        ),
-    },
     requests: {
       find: (handle: string, browser: string) =>
         Promise.resolve(
@@ -91,7 +94,7 @@ async function validIn(
     }
     & Parameters<typeof services>[0] = {},
 ): Promise<[valid: string[], count: number]> {
-  const list = shownCredentials(services(changes))[kind];
+  const list = shownCredentials(services(changes), () => pages)[kind];
   let found: [string[], number] = [[], 0];
   const app = new Hono();
   app.all("*", async (c) => {
@@ -212,7 +215,7 @@ Deno.test("shownCredentials() finds a live code, refresh token or access token",
 });
 
 Deno.test("no more than a hundred forms that do not end are waited for", async () => {
-  const { token } = shownCredentials(services());
+  const { token } = shownCredentials(services(), () => pages);
   const app = new Hono();
   app.post("/", async (c) => c.json((await token(c)).length));
   const ends: (() => void)[] = [];

@@ -1,26 +1,21 @@
 /**
  * The kinds of data that are kept about a person: the one table from which the
- * page, the copy and the documentation are made.
+ * page, the copy and the documentation are made. Features add their rows.
  *
  * @module
  */
-import { MAX_KEEP_SECONDS } from "../../../authoring/durable.ts";
 import {
   APPROVAL_TTL_SECONDS,
   AUTHORIZATION_REQUEST_TTL_SECONDS,
   type Lifetimes,
-} from "../../oauth/lifetimes.ts";
-import { ACCOUNT_SESSION_SECONDS } from "../../../features/account_page/account_sessions.ts";
-import { TOKENS_SECONDS } from "../../store/access_tokens.ts";
-import { CONNECTION_SECONDS } from "../../store/connections.ts";
-import { ERASED_SECONDS } from "../../store/erased.ts";
-import { LISTED_LONGER_SECONDS } from "../../store/listed_people.ts";
-import { DURABLE_SECONDS } from "../../../features/work/run_record.ts";
-import { printDuration } from "../../pages/times.tsx";
-import { REVOCATION_SECONDS } from "../../store/revocations.ts";
-import { SESSION_SECONDS } from "../../store/sessions.ts";
-import { TASK_SECONDS } from "../../../features/work/task_record.ts";
-import { WAIT_SECONDS } from "../../../features/questions/waits.ts";
+} from "../../core/oauth/lifetimes.ts";
+import { ACCOUNT_SESSION_SECONDS } from "./account_sessions.ts";
+import { TOKENS_SECONDS } from "../../core/store/access_tokens.ts";
+import { CONNECTION_SECONDS } from "../../core/store/connections.ts";
+import { ERASED_SECONDS } from "../../core/store/erased.ts";
+import { LISTED_LONGER_SECONDS } from "../../core/store/listed_people.ts";
+import { printDuration } from "../../core/pages/times.tsx";
+import { SESSION_SECONDS } from "../../core/store/sessions.ts";
 
 /** The settings on which the table depends. */
 export interface KeptUnder {
@@ -45,7 +40,7 @@ export interface KeptData {
   stays?: string;
 }
 
-export const KEPT_DATA: readonly KeptData[] = [
+const OWN: readonly KeptData[] = [
   {
     what:
       "Connections and access tokens, with your name, address and groups as the provider tells them",
@@ -84,17 +79,6 @@ export const KEPT_DATA: readonly KeptData[] = [
     member: "changedConnections",
   },
   {
-    what: "Your latest calls: tool, time and outcome",
-    keys: ["ledger"],
-    until: ({ ledgerDays }) =>
-      ledgerDays > 0
-        ? `${
-          printDuration(ledgerDays * 86_400)
-        }, or until their connection ends`
-        : undefined,
-    member: "connections",
-  },
-  {
     what: "Sessions of apps, with open questions",
     keys: ["session", "session-of", "reply"],
     until: () =>
@@ -103,52 +87,6 @@ export const KEPT_DATA: readonly KeptData[] = [
       } after their last use, or until their ` +
       "connection ends",
     member: "sessions",
-  },
-  {
-    what:
-      "Tasks: questions, answers and the result; of long work also its input and its steps",
-    keys: [
-      "task",
-      "task-of",
-      "task-answer",
-      "repeat",
-      "task-run",
-      "task-step",
-      "wake",
-      "text",
-    ],
-    until: () =>
-      `${
-        printDuration(TASK_SECONDS)
-      } after their end; long work until it ends, ` +
-      `${printDuration(DURABLE_SECONDS)} at most, and then as long as its ` +
-      `tool keeps it, ${printDuration(MAX_KEEP_SECONDS)} at most`,
-    member: "tasks",
-  },
-  {
-    what: "Questions on pages of this server and approvals of calls, sealed, " +
-      "with your answers",
-    keys: ["wait", "wait-of", "wait-of-asker"],
-    until: () =>
-      `${printDuration(WAIT_SECONDS)}, or as long as a tool waits, for a day ` +
-      "once an approved call has begun, " +
-      `${printDuration(DURABLE_SECONDS)} at most`,
-    member: "waits",
-  },
-  {
-    what: "Your accounts at other services, their keys and tokens sealed",
-    keys: ["account"],
-    until: ({ accountIdleDays }) =>
-      "until you disconnect them, or " +
-      `${printDuration(accountIdleDays * 86_400)} after their last use`,
-    member: "accounts",
-  },
-  {
-    what:
-      "Tokens of accounts that you disconnected, sealed and without a name, for their service to end",
-    keys: ["revocation"],
-    until: () => `until it has, ${printDuration(REVOCATION_SECONDS)} at most`,
-    stays: "so that the service ends them",
   },
   {
     what: "Being signed in here",
@@ -184,11 +122,19 @@ export const KEPT_DATA: readonly KeptData[] = [
   },
 ];
 
+/** Joins the table with the rows of features. */
+export function keptData(
+  additions: readonly { kept?: readonly KeptData[] }[],
+): readonly KeptData[] {
+  return [...OWN, ...additions.flatMap(({ kept = [] }) => kept)];
+}
+
 /** Lists the data that these settings keep about a person, and for how long. */
 export function keptAbout(
+  table: readonly KeptData[],
   settings: KeptUnder,
 ): readonly (readonly [what: string, until: string, stays?: string])[] {
-  return KEPT_DATA.flatMap(({ what, until, stays }) => {
+  return table.flatMap(({ what, until, stays }) => {
     const time = until(settings);
     return time === undefined ? [] : [[what, time, stays] as const];
   });

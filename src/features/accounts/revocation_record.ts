@@ -6,10 +6,10 @@
  *
  * @module
  */
-import { randomId } from "../crypto/crypto.ts";
-import type { Sealed } from "../crypto/sealing.ts";
-import type { Expiring, Transaction } from "../kv/database.ts";
-import { revocationKey } from "../kv/keys.ts";
+import { randomId } from "../../core/crypto/crypto.ts";
+import type { Sealed } from "../../core/crypto/sealing.ts";
+import type { Expiring, Transaction } from "../../core/kv/database.ts";
+import { revocationKey } from "../../core/kv/keys.ts";
 
 /** The time after which a revocation is given up, in seconds. */
 export const REVOCATION_SECONDS = 3 * 24 * 60 * 60;

@@ -1,0 +1,95 @@
+/**
+ * The needs of a tool, a resource or a prompt: what its context must have before
+ * it runs, such as its caller's accounts at other services. A feature finds it.
+ *
+ * @module
+ */
+import type { AccountNeeds } from "../../../authoring/account.ts";
+import type { Context } from "../../../authoring/context.ts";
+import type { MaybePromise } from "../../../authoring/service.ts";
+import type { CallToolResult } from "../../../authoring/tool.ts";
+import type { JsonObject } from "../../json.ts";
+import { CallContext } from "./call_context.ts";
+
+/** A tool, a resource or a prompt with needs. */
+export interface ItemWithNeeds {
+  name: string;
+  needs: AccountNeeds;
+  /** The schema of a tool's output. */
+  output?: unknown;
+}
+
+/**
+ * The accounts that a call has begun with, by the names of their services:
+ * durable work goes on with the same ones.
+ */
+export type BegunNeeds = Readonly<
+  Record<string, {
+    /** The time of the beginning, in epoch seconds. */
+    at: number;
+    label?: string;
+    accountId?: string;
+  }>
+>;
+
+/** The needs of one call, found. */
+export interface CallNeeds {
+  /** The accounts that the call acts with, for work that it begins. */
+  readonly begun?: BegunNeeds;
+  /** The name that the call gives one of several accounts. */
+  readonly account?: string;
+  /** Gives a context of the call what it needs. */
+  bind(context: Context): void;
+  /** Gives the item's own arguments out of all that were sent. */
+  own<I extends JsonObject>(input: I): I;
+  /** Adds to a result as whom the tool has acted, where it could be several. */
+  sign?(result: CallToolResult): CallToolResult;
+}
+
+/**
+ * The way to find needs. `ask`: in a request, where a person who lacks an account
+ * is asked to connect it. `look`: for proposals, which ask nothing. An object: in
+ * durable work, which looks before each step, and stays with the accounts that
+ * its call has begun with.
+ */
+export type Finding = "ask" | "look" | { begun?: BegunNeeds };
+
+/**
+ * Finds the needs of a call.
+ *
+ * @param input all arguments; one may choose among several accounts
+ * @throws {ToolError} in words for the model
+ * @throws {ChallengeError} when the caller has to sign in first
+ */
+export type FindNeeds = (
+  context: Context,
+  item: ItemWithNeeds,
+  input: JsonObject,
+  finding: Finding,
+) => Promise<CallNeeds>;
+
+/**
+ * Gives the context of a call what an item needs, then reads the item.
+ *
+ * @param read receives the item's own arguments
+ */
+export function withNeeds<I extends JsonObject, R>(
+  { engine, context }: {
+    engine: { findNeeds: FindNeeds };
+    context: Context;
+  },
+  { name, needs }: { name: string; needs?: AccountNeeds },
+  input: I,
+  finding: Finding,
+  read: (own: I) => MaybePromise<R>,
+): MaybePromise<R> {
+  if (!needs) return read(input);
+  return CallContext.follow(
+    context,
+    engine.findNeeds(context, { name, needs }, input, finding),
+    (found) => {
+      found.bind(context);
+      return read(found.own(input));
+    },
+  );
+}

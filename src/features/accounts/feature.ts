@@ -1,0 +1,59 @@
+/**
+ * People's own accounts and keys at other services: `needs` of a tool, a
+ * resource or a prompt, and the pages on which people connect them.
+ *
+ * @module
+ */
+import type { Feature, OpenFeature } from "../../core/server/feature.ts";
+import { accountNeeds } from "./account_needs.ts";
+import type { ServerAccounts } from "./server_accounts.ts";
+
+export const accountsFeature: Feature = {
+  name: "accounts",
+  options: ["needs"],
+  catalogue: accountNeeds,
+  open(server): OpenFeature {
+    const { config: { auth: { oauth } }, seals, services } = server;
+    let accounts: ServerAccounts | undefined;
+    async function load(): Promise<ServerAccounts> {
+      const { accountsOf } = await import("./server_accounts.ts");
+      return accounts ??= accountsOf(server);
+    }
+    const revoke = (verb: "notice" | "poll") => {
+      if (!oauth || !seals) return undefined;
+      return accounts
+        ? accounts.revoke(verb)
+        : server.database.background(async () => {
+          await (await load()).revoke(verb);
+        });
+    };
+    const missing = async (of = services) => {
+      if (of.length === 0) return [];
+      const { missingAccountSettings } = await import("./account_settings.ts");
+      return missingAccountSettings(server, of);
+    };
+    return {
+      async findNeeds(...of) {
+        const { findAccounts } = await import("./account_finder.ts");
+        return await findAccounts(await load(), ...of);
+      },
+      readAhead: (name) => accounts?.readAhead(name),
+      notice: () => void revoke("notice"),
+      wake: () => revoke("poll"),
+      missing,
+      async records() {
+        const { store } = await load();
+        return {
+          name: "accounts",
+          listOf: store.listOf,
+          endAllOf: store.forgetAllOf,
+        };
+      },
+      async warn(log) {
+        if (services.length === 0) return;
+        const { warnOfAccounts } = await import("./account_settings.ts");
+        warnOfAccounts(await load(), await missing(), log);
+      },
+    };
+  },
+};

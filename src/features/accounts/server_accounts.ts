@@ -1,0 +1,146 @@
+/**
+ * The accounts of one server: the services that its tools need, its one set of
+ * stores, and what all of its calls and pages share.
+ *
+ * @module
+ */
+import {
+  type AccountService,
+  type ConnectableService,
+  titleOf,
+} from "../../authoring/account.ts";
+import { accountSetting } from "../../authoring/oauth_account.ts";
+import { ToolError } from "../../authoring/tool.ts";
+import { ofServer, type OpenedServer } from "../../core/store/opened_server.ts";
+import type { Caller } from "../../core/caller.ts";
+import type { Sealing } from "../../core/crypto/sealing.ts";
+import { LatestMap } from "../../core/latest_map.ts";
+import type { Logger } from "../../core/log/log.ts";
+import { Renewals } from "../../core/provider/renewals.ts";
+import type { ListedProvider } from "../../core/settings/providers.ts";
+import { sealingOf } from "../../core/store/own_sealing.ts";
+import type { AccountClient } from "./account_client.ts";
+import type { accountRefresh } from "./account_clients.ts";
+import { isConnectable } from "./account_needs.ts";
+import { type AccountTokenStore, accountTokenStore } from "./account_tokens.ts";
+import { type AccountVault, accountVault } from "./account_vault.ts";
+import { type AccountStore, accountStore } from "./accounts.ts";
+import type { Revocations } from "./revocations.ts";
+
+/** Access to the services that issue tokens, one for all calls. */
+export interface TokenAccess {
+  clients: ReadonlyMap<string, AccountClient>;
+  tokens: AccountTokenStore;
+  refresh: ReturnType<typeof accountRefresh>;
+  renewals: Renewals<string>;
+}
+
+export class ServerAccounts {
+  /** The services at which people connect accounts, by name. */
+  readonly services: ReadonlyMap<string, ConnectableService>;
+  readonly log: Logger;
+  readonly sealing?: Sealing;
+  /** The accounts with their keys; undefined without what seals. */
+  readonly vault?: AccountVault;
+  readonly store: AccountStore;
+  readonly #subjects = new LatestMap<string>();
+  #clients?: ReadonlyMap<string, AccountClient>;
+  #access?: Promise<TokenAccess>;
+  #revocations?: Promise<Revocations>;
+
+  constructor(readonly server: OpenedServer) {
+    const { config: { auth: { oauth } }, services, database } = server;
+    this.log = server.log.logger("oauth");
+    this.services = new Map(
+      services.filter(isConnectable).map((it) => [it.name, it]),
+    );
+    const revokeSoon = () => this.revoke("poll");
+    this.sealing = oauth &&
+      sealingOf(oauth.secretsKeys, server.sealing, this.log);
+    this.vault = this.sealing && accountVault(database, {
+      sealing: this.sealing,
+      idleSeconds: oauth!.accountIdleDays * 86_400,
+      revokeSoon,
+    });
+    this.store = accountStore(database, revokeSoon);
+  }
+
+  /** The listed sign-in providers. */
+  get providers(): readonly ListedProvider[] {
+    return this.server.config.auth.oauth?.providers ?? [];
+  }
+
+  /** Our clients at those services where an application of ours is set. */
+  async clients(): Promise<ReadonlyMap<string, AccountClient>> {
+    const { accountClients } = await import("./account_clients.ts");
+    const { services, config } = this.server;
+    return this.#clients ??= accountClients(services, config.own);
+  }
+
+  /** Loads the access to services that issue tokens; a failure is no result. */
+  access(): Promise<TokenAccess> {
+    return this.#access ??= this.#loadAccess().catch((error) => {
+      this.#access = undefined;
+      throw error;
+    });
+  }
+
+  async #loadAccess(): Promise<TokenAccess> {
+    const { accountRefresh } = await import("./account_clients.ts");
+    const { database } = this.server;
+    const tokens = accountTokenStore(database, this.vault!);
+    return {
+      clients: await this.clients(),
+      tokens,
+      refresh: accountRefresh(tokens, {
+        clock: database.clock,
+        background: (work) => database.background(work),
+      }),
+      renewals: new Renewals(),
+    };
+  }
+
+  /** Checks our registration. @throws {ToolError} where it is not set */
+  async checkClient(service: AccountService): Promise<void> {
+    if (service.kind !== "account") return;
+    if ((await this.access()).clients.has(service.name)) return;
+    throw new ToolError(
+      `This server is not registered at ${titleOf(service)}: its operator ` +
+        `has to set ${accountSetting(service, "CLIENT_ID")}.`,
+    );
+  }
+
+  /**
+   * Remembers whose accounts the calls of a grant need, which is for ever those
+   * of one person; a caller without a grant is remembered by subject.
+   */
+  note({ grantId, subject }: Pick<Caller, "grantId" | "subject">): void {
+    const name = grantId ?? subject;
+    if (!this.#subjects.get(name)) this.#subjects.set(name, subject);
+  }
+
+  /**
+   * Begins to read the accounts that calls of a grant, or of a subject, have
+   * needed before: while the credential is read again, so that such a call waits
+   * for one round trip to the database, not for two.
+   */
+  readAhead(name: string): void {
+    const subject = this.#subjects.get(name);
+    if (subject !== undefined) this.vault?.readAhead(subject);
+  }
+
+  /**
+   * Revokes the tokens that are due, in the background: now (`poll`), or three
+   * times a minute from now on (`notice`).
+   */
+  revoke(verb: "notice" | "poll"): unknown {
+    return this.sealing && this.server.database.background(async () => {
+      this.#revocations ??= import("./revocations.ts")
+        .then(({ Revocations }) => new Revocations(this));
+      await (await this.#revocations)[verb]();
+    });
+  }
+}
+
+/** Gives the accounts of a server. */
+export const accountsOf = ofServer((server) => new ServerAccounts(server));
