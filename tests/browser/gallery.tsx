@@ -716,7 +716,11 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
     <NoWaitPage serverTitle={serverTitle} person="octocat" csrf="c" />
   ),
   "wait-signed-out": (
-    <WaitSignInPage serverTitle={serverTitle} id="w1" options={PROVIDERS} />
+    <WaitSignInPage
+      serverTitle={serverTitle}
+      back="wait/w1"
+      options={PROVIDERS}
+    />
   ),
   "connect": <ConnectPage {...CONNECT} />,
   "connect-refused": (
