@@ -1,21 +1,15 @@
 /**
- * The core without a feature: its folder, its line in `src/features.ts` and
- * everything that only it needs are deleted in a copy of the sources, which
- * must type-check as a whole and pass the suites of the core.
+ * The core without a feature: its folder, its lines in `src/features.ts`, the
+ * features that stand on it and the packages that name it are deleted in a copy
+ * of the sources, which must type-check as a whole and pass the suites of the
+ * core.
  */
 import assert from "node:assert/strict";
 
 const ROOT = new URL("../../", import.meta.url);
 
 /** The features that others still import against the order of features. */
-const BOUND = [
-  "account_page",
-  "accounts",
-  "ledger",
-  "operators",
-  "questions",
-  "work",
-];
+const BOUND = ["questions", "work"];
 
 /** The parts outside of a feature's folder that are for this feature alone. */
 const PARTS: Readonly<Record<string, readonly string[]>> = {
@@ -61,14 +55,16 @@ class Copy implements AsyncDisposable {
     }
   }
 
-  /** Runs the suites, type-checked with everything that they import. */
-  async test(): Promise<{ success: boolean; output: string }> {
+  /** Runs suites, type-checked with everything that they import. */
+  async test(
+    suites: readonly string[],
+  ): Promise<{ success: boolean; output: string }> {
     const { success, stdout, stderr } = await new Deno.Command(
       Deno.execPath(),
       {
         args: [
           ...["test", "--quiet", "--cached-only", "--allow-all"],
-          ...["--config", "tests/deno.json", "tests/whole_test.ts", ...SUITES],
+          ...["--config", "tests/deno.json", "tests/whole_test.ts", ...suites],
         ],
         cwd: this.root,
         env: { NO_COLOR: "1" },
@@ -86,32 +82,98 @@ class Copy implements AsyncDisposable {
   }
 }
 
-/** Removes the feature's import and its place in the list. */
+/** Removes a feature's imports and its places in the lists. */
 function withoutFeatures(text: string, folders: readonly string[]): string {
   for (const folder of folders) {
+    const before = text;
     const place = folder.replace("src/", "./").replace(/^packages/, "../$&");
+    text = text.replace(
+      `    () => import("${place}on_account_page.ts"),\n`,
+      "",
+    );
     const [line, name] = text.split("\n")
       .map((line) => /^import \{ (\w+) \} from "(.*)feature\.ts";/.exec(line))
       .find((found) => found?.[2] === place) ?? [];
-    assert.ok(line && name, `src/features.ts has no line of ${folder}`);
-    text = text.replace(`${line}\n`, "").replace(`  ${name},\n`, "");
+    if (line) text = text.replace(`${line}\n`, "");
+    if (name) text = text.replace(`  ${name},\n`, "");
+    assert.notEqual(text, before, `src/features.ts has no line of ${folder}`);
   }
   return text;
+}
+
+/** Lists the files that a file of the sources imports, from the root. */
+async function importsOf(path: string): Promise<string[]> {
+  if (!/\.tsx?$/.test(path)) return [];
+  const text = await Deno.readTextFile(new URL(path, ROOT));
+  return text.matchAll(/(?:from|import)\s*\(?\s*"(\.[^"]*)"/g)
+    .map(([, to]) => new URL(to, `file:///${path}`).pathname.slice(1))
+    .toArray();
+}
+
+/** Finds a feature and those that stand on it, by what they import. */
+async function standingOn(feature: string): Promise<string[]> {
+  const all = new Set([feature]);
+  for (let before = 0; before < all.size;) {
+    before = all.size;
+    for (const other of features) {
+      const folder = `src/features/${other}/`;
+      const paths = await Array.fromAsync(Deno.readDir(new URL(folder, ROOT)));
+      const lists = await Promise.all(
+        paths.map(({ name }) => importsOf(folder + name)),
+      );
+      const stands = lists.flat().some((to) =>
+        all.has(/^src\/features\/(\w+)\//.exec(to)?.[1] ?? "")
+      );
+      if (stands) all.add(other);
+    }
+  }
+  return [...all];
+}
+
+/** Takes out of packages and kits the files that need what is gone. */
+async function without(
+  paths: readonly string[],
+  isGone: (path: string) => boolean,
+): Promise<string[]> {
+  const left = new Map<string, string[]>();
+  for (const path of paths) {
+    if (!isGone(path)) left.set(path, await importsOf(path));
+  }
+  for (let before = -1; before !== left.size;) {
+    before = left.size;
+    for (const [path, imports] of left) {
+      if (path.startsWith("src/")) continue;
+      const lacks = imports.some((to) =>
+        isGone(to) || paths.includes(to) && !left.has(to)
+      );
+      if (lacks) left.delete(path);
+    }
+  }
+  return [...left.keys()];
 }
 
 const features = (await Array.fromAsync(
   Deno.readDir(new URL("src/features/", ROOT)),
 )).map(({ name }) => name).sort();
 
-for (const feature of features.filter((name) => !BOUND.includes(name))) {
+for (const feature of features) {
+  const together = await standingOn(feature);
+  if (together.some((name) => BOUND.includes(name))) continue;
   Deno.test(`the core type-checks and passes its suites without ${feature}`, async () => {
     await using copy = new Copy();
-    const gone = [`src/features/${feature}/`, ...PARTS[feature] ?? []];
-    const sources = (await Promise.all(
+    const gone = together.flatMap((name) => [
+      `src/features/${name}/`,
+      ...PARTS[name] ?? [],
+    ]);
+    const all = await Promise.all(
       ["src/", "packages/", "tests/kit/", "tests/core/"].map((it) =>
         copy.list(it)
       ),
-    )).flat().filter((path) => !gone.some((it) => path.startsWith(it)));
+    );
+    const sources = await without(
+      all.flat(),
+      (path) => gone.some((it) => path.startsWith(it)),
+    );
     await copy.take([
       ...sources,
       ...["deno.json", "deno.lock", "tests/deno.json", "tests/deno.lock"],
@@ -132,7 +194,10 @@ for (const feature of features.filter((name) => !BOUND.includes(name))) {
           modules.map((_, at) => `typeof m${at}`).join(", ")
         }];\n`,
     );
-    const { success, output } = await copy.test();
+    const { success, output } = await copy.test(
+      // Those that start a server by the test kit go with it.
+      SUITES.filter((path) => sources.includes(path)),
+    );
     assert.ok(success, output.slice(-4000));
   });
 }

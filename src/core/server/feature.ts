@@ -97,8 +97,6 @@ export interface OpenFeature {
 export interface Feature {
   /** The name of its folder. */
   readonly name: string;
-  /** The options of definitions that nothing else reads. */
-  readonly options?: readonly string[];
   /** Makes its part of a server, which has one for all of its addresses. */
   open?(server: OpenedServer): OpenFeature;
   /** Compiles its part of a catalogue: resources, metadata, capabilities. */

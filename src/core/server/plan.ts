@@ -4,6 +4,7 @@
  * @module
  */
 import type { AccountService } from "../../authoring/account.ts";
+import type { Tool } from "../../authoring/tool.ts";
 import { aboutComplaints } from "../../authoring/about.ts";
 import { type Needing, needsOf } from "../../authoring/service.ts";
 import {
@@ -23,6 +24,58 @@ import type { Feature } from "./feature.ts";
 import type { ServerOptions } from "./server_options.ts";
 import { standardOutput } from "../log/standard_output.ts";
 import { isCollected } from "../telemetry/current.ts";
+
+/** The options of definitions, and the settings, that a feature alone reads. */
+const READ_BY: Readonly<
+  Record<string, { options?: string[]; settings?: string[] }>
+> = {
+  accounts: {
+    options: ["needs"],
+    settings: ["SECRETS_KEYS", "ACCOUNT_IDLE_DAYS"],
+  },
+  approvals: { options: ["approval"] },
+  views: { options: ["view"] },
+  skills: { options: ["skills"] },
+  ledger: { settings: ["OAUTH_LEDGER_DAYS"] },
+  id_jag: { settings: ["OAUTH_ASSERTION_ISSUERS"] },
+};
+
+/**
+ * Checks that nothing is given to a feature that `src/features.ts` leaves out.
+ *
+ * @throws {CatalogueError} for an option
+ * @throws {ConfigError} for a setting
+ */
+export function checkFeatures(
+  features: readonly Pick<Feature, "name">[],
+  options: ServerOptions,
+  env: Environment,
+): void {
+  const absent = Object.entries(READ_BY)
+    .filter(([name]) => !features.some((it) => it.name === name));
+  const without = (feature: string) =>
+    `the feature ${feature}, which this server is built without`;
+  const complaints = absent.flatMap(([feature, { options: read = [] }]) =>
+    needing(options).flatMap((item) =>
+      read.filter((option) => Object(item)[option] !== undefined)
+        .map((option) => {
+          const { kind, name } = item as Partial<Tool>;
+          const of = kind ? `${kind} ${name}: ` : "";
+          return `${of}${option} is an option of ${without(feature)}`;
+        })
+    )
+  );
+  if (complaints.length > 0) throw new CatalogueError(complaints);
+  const settings = absent.flatMap(([feature, { settings = [] }]) =>
+    settings.filter((name) => env[name]?.trim()).map((variable) => ({
+      variable,
+      got: "a value",
+      wants: `nothing without ${without(feature)}`,
+      fix: "Unset it",
+    }))
+  );
+  if (settings.length > 0) throw new ConfigError(settings);
+}
 
 export class Plan {
   readonly config: Config;
@@ -45,6 +98,7 @@ export class Plan {
     reading?: SettingsOptions,
   ) {
     const { name, title = name, instructions } = options;
+    checkFeatures(features, options, env);
     const needs = needsOf(needing(options));
     const complaints = [
       ...needs.complaints,

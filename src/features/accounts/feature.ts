@@ -10,7 +10,6 @@ import type { ServerAccounts } from "./server_accounts.ts";
 
 export const accountsFeature: Feature = {
   name: "accounts",
-  options: ["needs"],
   catalogue: accountNeeds,
   open(server): OpenFeature {
     const { config: { auth: { oauth } }, seals, services } = server;
