@@ -37,7 +37,7 @@ export type {
   Server,
   ServerOptions,
 } from "./core/server/server_options.ts";
-export type { Definitions } from "./core/catalogue/compiled_definitions.ts";
+export type { ServerDefinitions } from "./core/catalogue/compiled_definitions.ts";
 export type { ConnectionInfo } from "./core/http/client_address.ts";
 export type { LogEvent, LogOptions } from "./core/log/log.ts";
 
@@ -49,12 +49,12 @@ export type {
 export {
   type CallToolResult,
   type ContentBlock,
-  type DataAnswer,
-  type RunAnswer,
+  type OutputReturn,
+  type RunReturn,
   type Tool,
   tool,
   type ToolAnnotations,
-  type ToolAnswer,
+  type ToolContent,
   type ToolDefinition,
   ToolError,
   type ToolLimit,
@@ -83,13 +83,13 @@ export {
   type PromptMessage,
 } from "./authoring/prompt.ts";
 export type {
-  AnswerTo,
   ChangingList,
+  CommonDefinition,
   Context,
-  Described,
-  Elicited,
+  ElicitationAnswer,
   McpClient,
   Question,
+  QuestionAnswer,
 } from "./authoring/context.ts";
 export type {
   DurableTask,
@@ -129,7 +129,7 @@ export {
   type SettingValues,
 } from "./authoring/setting.ts";
 export type { Sealed, Sealing } from "./core/crypto/sealing.ts";
-export type { About } from "./authoring/about.ts";
+export type { OperatorInfo } from "./authoring/about.ts";
 export type { Around, ToolCall } from "./authoring/around.ts";
 export type {
   Authenticated,
@@ -168,7 +168,10 @@ export {
   KvLockedError,
   KvUsageError,
 } from "./core/kv/kv_error.ts";
-export { type Complaint, ConfigError } from "./core/settings/complaint.ts";
+export {
+  ConfigError,
+  type SettingComplaint,
+} from "./core/settings/complaint.ts";
 export type { Environment } from "./core/settings/setting.ts";
 export { CatalogueError } from "./core/catalogue/compiled_definitions.ts";
 export { ServiceError } from "./core/server/lifecycle.ts";

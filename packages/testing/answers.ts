@@ -4,7 +4,7 @@
  * @module
  */
 import type { CreateMessageResult, Root } from "@modelcontextprotocol/server";
-import type { Elicited } from "../../src/authoring/context.ts";
+import type { ElicitationAnswer } from "../../src/authoring/context.ts";
 import { isObject, type JsonObject } from "../../src/core/json.ts";
 
 /** A question that a tool asked its client. */
@@ -33,7 +33,7 @@ export interface AskedQuestion {
  */
 export type TestAnswer =
   | string
-  | Elicited<Readonly<Record<string, unknown>> | undefined>
+  | ElicitationAnswer<Readonly<Record<string, unknown>> | undefined>
   | CreateMessageResult
   | readonly (string | Root)[];
 

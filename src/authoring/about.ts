@@ -7,11 +7,12 @@ import { isLoopback } from "../core/net/url.ts";
 import * as kinds from "./options.ts";
 
 /**
- * Facts about a server and its operator. Pages show it to people; the metadata
- * of the resource and of the authorization server names the addresses (RFC 9728
- * §2, RFC 8414 §2). Directories ask for the privacy page and for support.
+ * The operator of a server, and what the server is for. Pages show this to
+ * people; the metadata of the resource and of the authorization server names the
+ * addresses (RFC 9728 §2, RFC 8414 §2). Directories ask for the privacy page and
+ * for support.
  */
-export interface About {
+export interface OperatorInfo {
   /**
    * The purpose of the server, in at most 100 characters; directories show it.
    */
@@ -42,7 +43,7 @@ const PAGES = [
 ] as const;
 
 /** Finds the faults, one complaint each. */
-export function aboutComplaints(about: About): string[] {
+export function aboutComplaints(about: OperatorInfo): string[] {
   const { description, registryName } = about;
   const complaints: string[] = [];
   if (description !== undefined && !/^.{1,100}$/u.test(description)) {
@@ -60,7 +61,7 @@ export function aboutComplaints(about: About): string[] {
 /** A name in the registry, by SEP-2127 and the registry's schema. */
 export const REGISTRY_NAME = /^(?=.{3,200}$)[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/;
 
-function addressComplaints(about: About): string[] {
+function addressComplaints(about: OperatorInfo): string[] {
   return PAGES.flatMap(([, name]) => {
     const address = about[name];
     if (address === undefined || isAddress(name, address)) return [];
@@ -79,14 +80,16 @@ function isAddress(name: string, address: string): boolean {
 }
 
 /** Lists the pages that the operator has, with their labels. */
-export function aboutLinks(about: About): [label: string, href: string][] {
+export function aboutLinks(
+  about: OperatorInfo,
+): [label: string, href: string][] {
   return PAGES.flatMap(([label, name]) => {
     const href = about[name];
     return href ? [[label, href]] : [];
   });
 }
 
-/** The options of {@linkcode About}. */
+/** The options of {@linkcode OperatorInfo}. */
 export const ABOUT = {
   description: kinds.TEXT,
   registryName: kinds.TEXT,
@@ -95,4 +98,4 @@ export const ABOUT = {
   privacyUrl: kinds.TEXT,
   termsUrl: kinds.TEXT,
   supportUrl: kinds.TEXT,
-} satisfies kinds.Members<About>;
+} satisfies kinds.Members<OperatorInfo>;

@@ -31,8 +31,8 @@ import {
   type SettingValues,
 } from "./setting.ts";
 
-/** A person's answer to {@linkcode Context.ask}. */
-export type Elicited<T> =
+/** A person's answer to a question: `content` is what they filled in. */
+export type ElicitationAnswer<T> =
   | { action: "accept"; content: T }
   | { action: "decline" | "cancel" };
 
@@ -59,11 +59,11 @@ export type Question<S extends z.ZodObject = z.ZodObject> =
     }
   );
 
-/** The content of an answer: the form's values, nothing for a page. */
-export type AnswerTo<Q> = Q extends { schema: infer S extends z.ZodType }
-  ? Elicited<z.output<S>>
-  : Q extends { url: string } ? Elicited<undefined>
-  : Elicited<Record<string, string | number | boolean | string[]>>;
+/** The type of the answer to a question `Q`, by its form; a page has no content. */
+export type QuestionAnswer<Q> = Q extends { schema: infer S extends z.ZodType }
+  ? ElicitationAnswer<z.output<S>>
+  : Q extends { url: string } ? ElicitationAnswer<undefined>
+  : ElicitationAnswer<Record<string, string | number | boolean | string[]>>;
 
 /** A client's description of itself. Self-reported: never a reason to trust. */
 export interface McpClient {
@@ -147,7 +147,7 @@ export interface Context<
    * (for a client of 2026 another error), refuses to, or never fills a form in
    * as asked
    */
-  ask<const Q extends Question>(question: Q): Promise<AnswerTo<Q>>;
+  ask<const Q extends Question>(question: Q): Promise<QuestionAnswer<Q>>;
   /** Asks the client's model for a completion (sampling). */
   sample(request: CreateMessageRequestParams): Promise<CreateMessageResult>;
   /** Asks for the client's root directories. */
@@ -190,7 +190,7 @@ export interface Context<
 export type Durable = Pick<Context, "step" | "sleep">;
 
 /** The members that tools, resources and prompts have in common. */
-export interface Described<
+export interface CommonDefinition<
   S extends SettingSchemas = SettingSchemas,
   V extends Services = Services,
 > {
@@ -224,7 +224,7 @@ export const ICONS = kinds.list(
   "icons",
 );
 
-/** The options of {@linkcode Described}. */
+/** The options of {@linkcode CommonDefinition}. */
 export const DESCRIBED = {
   name: kinds.required(kinds.TEXT),
   title: kinds.TEXT,
@@ -234,7 +234,7 @@ export const DESCRIBED = {
   settings: OWN_SETTINGS,
   services: SERVICES,
   _meta: kinds.JSON_OBJECT,
-} satisfies kinds.Members<Described>;
+} satisfies kinds.Members<CommonDefinition>;
 
 /** The options of a {@linkcode Question}, of all its forms. */
 export const QUESTION = {

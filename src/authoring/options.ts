@@ -18,6 +18,8 @@ export interface Kind<in out T = any> {
   is(value: unknown): boolean;
   /** Looks for faults in the parts of a value of the kind. */
   inspect?(value: never, at: string, found: Found): void;
+  /** Says which item of a list has the faults; by default its index. */
+  place?(items: readonly unknown[], index: number): string;
   /** True for a member that must be there. */
   readonly isRequired?: boolean;
   /** Only for the compiler: the member never exists. */
@@ -241,7 +243,8 @@ export function list<T>(kind: Kind<T>, what: string) {
     is: Array.isArray,
     inspect(items: readonly unknown[], at: string, found: Found) {
       for (let index = 0; index < items.length; index++) {
-        inspectAs(kind, items[index], `${at}[${index}]`, found);
+        const place = kind.place?.(items, index) ?? "";
+        inspectAs(kind, items[index], `${at}[${index}]${place}`, found);
       }
     },
   } as Kind<readonly T[]>;
@@ -288,15 +291,37 @@ export function definition<T = any>(
   return {
     wants,
     is: (it) => isObject(it) && Object.hasOwn(kinds, `${it.kind}`),
+    place: placeOf,
     inspect(value: JsonObject, at: string, found: Found) {
       if (found.seen.has(value)) return;
       found.seen.add(value);
       const { kind, ...members } = value;
-      const name = kind === "resource" ? value.uri : value.name;
-      const where = typeof name === "string" ? `${kind} ${name}: ` : `${at}: `;
+      const name = nameOf(value);
+      const where = name === undefined ? `${at}: ` : `${kind} ${name}: `;
       inspectMembers(kinds[`${kind}`](), members, where, found);
     },
   };
+}
+
+/** Returns the name of a definition, if it has one. */
+function nameOf(definition: unknown): string | undefined {
+  if (!isObject(definition)) return undefined;
+  const { kind, uri, name } = definition;
+  const own = kind === "resource" ? uri : name;
+  return typeof own === "string" ? own : undefined;
+}
+
+/** Describes a definition without a name: by its words, or the one before. */
+function placeOf(items: readonly unknown[], index: number): string {
+  const item = items[index];
+  if (!isObject(item)) return "";
+  const words = [item.title, item.description]
+    .find((text) => typeof text === "string" && text !== "");
+  if (words !== undefined) return ` (${seen(words)})`;
+  const before = nameOf(items[index - 1]);
+  const after = nameOf(items[index + 1]);
+  if (before !== undefined) return ` (after ${before})`;
+  return after === undefined ? "" : ` (before ${after})`;
 }
 
 /** An object that is sent to clients as it is. */

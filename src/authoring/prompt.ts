@@ -6,7 +6,7 @@
 import type { PromptMessage } from "@modelcontextprotocol/server";
 import type * as z from "zod";
 import type { AccountNeeds } from "./account.ts";
-import { type Context, DESCRIBED, type Described } from "./context.ts";
+import { type CommonDefinition, type Context, DESCRIBED } from "./context.ts";
 import { NEEDS } from "./oauth_account.ts";
 import * as kinds from "./options.ts";
 import { COMPLETE, type Complete } from "./resource.ts";
@@ -25,7 +25,7 @@ export interface PromptDefinition<
   S extends SettingSchemas = SettingSchemas,
   V extends Services = Services,
   N extends AccountNeeds = AccountNeeds,
-> extends Described<S, V> {
+> extends CommonDefinition<S, V> {
   /** `z.object({ … })`, or its members alone; on the wire each is a string. */
   args?: A;
   /**
@@ -42,8 +42,11 @@ export interface PromptDefinition<
   ): MaybePromise<PromptAnswer>;
 }
 
-/** A declared prompt, its types erased. */
-export interface Prompt extends Described {
+/**
+ * A prompt that {@linkcode prompt} made. Its type no longer names its arguments,
+ * settings and services.
+ */
+export interface Prompt extends CommonDefinition {
   /** Distinguishes a prompt from a tool and a resource. */
   readonly kind: "prompt";
   /** The arguments' schema. */

@@ -6,7 +6,7 @@
 import type { Annotations } from "@modelcontextprotocol/server";
 import * as z from "zod";
 import type { AccountNeeds } from "./account.ts";
-import { type Context, DESCRIBED, type Described } from "./context.ts";
+import { type CommonDefinition, type Context, DESCRIBED } from "./context.ts";
 import { NEEDS } from "./oauth_account.ts";
 import * as kinds from "./options.ts";
 import type { MaybePromise, Services } from "./service.ts";
@@ -84,7 +84,7 @@ export interface ResourceDefinition<
   S extends SettingSchemas = SettingSchemas,
   V extends Services = Services,
   N extends AccountNeeds = AccountNeeds,
-> extends Described<S, V> {
+> extends CommonDefinition<S, V> {
   /** A URI, or an RFC 6570 template with `{name}` and `{+path}` variables. */
   uri: U;
   /**
@@ -112,7 +112,10 @@ export interface ResourceDefinition<
   ): MaybePromise<ResourceAnswer | undefined>;
 }
 
-/** A declared resource, its types erased. */
+/**
+ * A resource that {@linkcode resource} made. Its type no longer names its
+ * variables, settings and services.
+ */
 export interface Resource
   extends Omit<ResourceDefinition, "complete" | "read"> {
   /** Distinguishes a resource from a tool and a prompt. */

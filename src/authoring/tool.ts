@@ -11,7 +11,7 @@ import type {
 import type * as z from "zod";
 import type { AccountNeeds } from "./account.ts";
 import { TOOL_APPROVAL, type ToolApproval } from "./approval.ts";
-import { type Context, DESCRIBED, type Described } from "./context.ts";
+import { type CommonDefinition, type Context, DESCRIBED } from "./context.ts";
 import { DURABLE, type DurableTask } from "./durable.ts";
 import { NEEDS } from "./oauth_account.ts";
 import * as kinds from "./options.ts";
@@ -37,24 +37,23 @@ export class ToolError extends Error {
   override name = "ToolError";
 }
 
-/** A tool's answer without an `output` schema: text, blocks, or the whole result. */
-export type ToolAnswer =
+/** The answer of a tool without `output`: text, content blocks, or a result. */
+export type ToolContent =
   | string
   | ContentBlock
   | ContentBlock[]
   | CallToolResult;
 
-/**
- * The answer of `run`: with an `output` schema its data, alone or in a
- * `result()`. The promise of the data comes first, so that the compiler names
- * the member that is wrong in it.
- */
-export type RunAnswer<O> = [O] extends [z.ZodType | Shape]
-  ? DataAnswer<z.input<SchemaOf<O>>>
-  : MaybePromise<ToolAnswer>;
+/** The type that `run` returns: by the `output` schema `O`, if there is one. */
+export type RunReturn<O> = [O] extends [z.ZodType | Shape]
+  ? OutputReturn<z.input<SchemaOf<O>>>
+  : MaybePromise<ToolContent>;
 
-/** Data, alone or in a `result()`, or a promise of either. */
-export type DataAnswer<T> =
+/**
+ * The data of a tool's `output`, or what `result()` makes of it, or a promise
+ * of either.
+ */
+export type OutputReturn<T> =
   | T
   | Promise<T>
   | ResultWith<T>
@@ -68,7 +67,7 @@ export interface ToolDefinition<
   S extends SettingSchemas = SettingSchemas,
   V extends Services = Services,
   N extends AccountNeeds = AccountNeeds,
-> extends Described<S, V> {
+> extends CommonDefinition<S, V> {
   /**
    * Arguments: `z.object({ … })`, or its members alone. Anything else is
    * refused with words the model can act on.
@@ -124,7 +123,10 @@ export interface ToolDefinition<
    * the origins and permissions it needs. It needs an `output`.
    */
   view?: undefined extends O ? undefined : string | ToolView;
-  /** Sample calls to show while you write the view, by a title for people. */
+  /**
+   * Calls with which the development page shows the view. The keys are their
+   * titles.
+   */
   samples?: Readonly<
     Record<
       string,
@@ -144,12 +146,12 @@ export interface ToolDefinition<
     input: z.output<SchemaOf<I>>,
     context: Context<S, V, N>,
     prepared: P,
-  ): RunAnswer<O>;
+  ): RunReturn<O>;
 }
 
 /**
- * A declared tool: `I` is the input that callers give, `O` its output. The
- * types of its settings and services are erased.
+ * A tool that {@linkcode tool} made: `I` is the input that callers give, `O`
+ * its output. Its type no longer names its settings and services.
  */
 export interface Tool<I = unknown, O = unknown> extends
   Omit<
@@ -168,7 +170,7 @@ export interface Tool<I = unknown, O = unknown> extends
   approval?: ToolApproval;
   /** The view that clients with MCP Apps show. */
   view?: string | ToolView;
-  /** Sample calls to show while the view is written. */
+  /** Calls with which the development page shows the view. */
   samples?: Readonly<Record<string, ViewSample>>;
   /** Runs in the request, before a task begins. */
   prepare?(input: unknown, context: Context): unknown;

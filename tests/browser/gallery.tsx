@@ -11,7 +11,7 @@ import { ChooserPage } from "../../src/core/pages/provider_buttons.tsx";
 import { Hono } from "@hono/hono";
 import { DEFAULT_LIFETIMES } from "../../src/core/oauth/lifetimes.ts";
 import type { Client } from "../../src/core/oauth/client.ts";
-import type { About } from "../../src/authoring/about.ts";
+import type { OperatorInfo } from "../../src/authoring/about.ts";
 import type { JSX } from "@hono/hono/jsx/jsx-runtime";
 import {
   AccountPage,
@@ -86,7 +86,7 @@ const KEPT_UNDER = {
 
 const serverTitle = "Tool Server";
 
-const ABOUT: About = {
+const ABOUT: OperatorInfo = {
   operator: "Example Company",
   privacyUrl: "https://example.com/privacy",
   supportUrl: "mailto:help@example.com",

@@ -14,7 +14,7 @@ const PAGES: Readonly<
 > = {
   "docs/options.md": {
     "`tool()`, `resource()` and `prompt()` + `tool()`": [
-      "Described",
+      "CommonDefinition",
       "ToolDefinition",
     ],
     "`limit` of a tool": ["ToolLimit"],
@@ -22,11 +22,11 @@ const PAGES: Readonly<
     "`view` of a tool": ["ToolView"],
     "`samples` of a tool": ["ViewSample"],
     "`tool()`, `resource()` and `prompt()` + `resource()`": [
-      "Described",
+      "CommonDefinition",
       "ResourceDefinition",
     ],
     "`tool()`, `resource()` and `prompt()` + `prompt()`": [
-      "Described",
+      "CommonDefinition",
       "PromptDefinition",
     ],
     "`skill()`": ["SkillDefinition"],
@@ -39,7 +39,7 @@ const PAGES: Readonly<
       ],
     "`wait()` of a context": ["WaitOptions"],
     "`result()`": ["ResultExtra"],
-    "`serve()`": ["ServerOptions", "Definitions", "About"],
+    "`serve()`": ["ServerOptions", "ServerDefinitions", "OperatorInfo"],
     "`log` of a server": ["LogOptions"],
     "`createServer()`, besides those of `serve()`": ["CreateServerOptions"],
     "`testServer()` and `serveTest()`, besides those of `createServer()`": [

@@ -11,7 +11,7 @@ import { ServerInstance } from "../../src/core/server/server_instance.ts";
 import { FEATURES } from "../../src/features.ts";
 import { Plan } from "../../src/core/server/plan.ts";
 import type { Server } from "../../src/core/server/server_options.ts";
-import type { Definitions } from "../../src/core/catalogue/compiled_definitions.ts";
+import type { ServerDefinitions } from "../../src/core/catalogue/compiled_definitions.ts";
 import type { Environment } from "../../src/core/settings/setting.ts";
 import { openTestKv } from "./databases.ts";
 import { FakeProvider } from "./fake_provider.ts";
@@ -35,7 +35,7 @@ export class Line extends Sender implements AsyncDisposable {
 
   constructor(
     private readonly real: Deno.Kv,
-    private readonly options: Definitions & { env?: Environment },
+    private readonly options: ServerDefinitions & { env?: Environment },
     fault?: { kind: Fault; at: number },
   ) {
     super();
@@ -128,7 +128,7 @@ type Flow = (line: Line) => Promise<void | (() => Promise<void>)>;
 /** Runs a flow with every fault at every one of its operations. */
 export function testFaults(
   name: string,
-  options: Definitions & { env?: Environment },
+  options: ServerDefinitions & { env?: Environment },
   flow: Flow,
   faults: readonly Fault[] = FAULTS,
 ): void {
@@ -156,7 +156,7 @@ export function testFaults(
 /** Runs a flow on its own database; false if the fault never happened. */
 async function run(
   fault: { kind: Fault; at: number },
-  options: Definitions & { env?: Environment },
+  options: ServerDefinitions & { env?: Environment },
   flow: Flow,
 ): Promise<boolean> {
   await using kv = await openTestKv();

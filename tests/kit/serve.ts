@@ -5,7 +5,7 @@
  * @module
  */
 import { parseConfig } from "../../src/core/settings/config.ts";
-import type { Definitions } from "../../src/core/catalogue/compiled_definitions.ts";
+import type { ServerDefinitions } from "../../src/core/catalogue/compiled_definitions.ts";
 import { ServerInstance } from "../../src/core/server/server_instance.ts";
 import { FEATURES } from "../../src/features.ts";
 import { Plan } from "../../src/core/server/plan.ts";
@@ -15,7 +15,7 @@ import { silentLogger } from "./log.ts";
 import { IMPLEMENTATION } from "./server.ts";
 
 /** Serves until the process is told to end, and prints its address. */
-export async function serve(definitions: Definitions): Promise<Server> {
+export async function serve(definitions: ServerDefinitions): Promise<Server> {
   const env = Deno.env.toObject();
   const config = parseConfig(env);
   const { host, port } = config;

@@ -6,7 +6,7 @@
 import { createServer } from "../../src/server.ts";
 import type { CreateServerOptions } from "../../src/core/server/server_options.ts";
 import type { Environment } from "../../src/core/settings/setting.ts";
-import type { Definitions } from "../../src/core/catalogue/compiled_definitions.ts";
+import type { ServerDefinitions } from "../../src/core/catalogue/compiled_definitions.ts";
 import type { FetchDocument } from "../../src/core/store/documents.ts";
 import { checkLayout } from "../../src/core/kv/layout.ts";
 import { type Browser, browserOf } from "./browser.ts";
@@ -58,7 +58,7 @@ export class OAuthServer extends TestServer {
 }
 
 export interface OAuthServerOptions extends
-  Definitions,
+  ServerDefinitions,
   Pick<
     CreateServerOptions,
     "scopes" | "permissions" | "log" | "sealing" | "around"

@@ -6,7 +6,7 @@
 import { FEATURES } from "../../src/features.ts";
 import { ServerInstance } from "../../src/core/server/server_instance.ts";
 import { Plan } from "../../src/core/server/plan.ts";
-import type { Definitions } from "../../src/core/catalogue/compiled_definitions.ts";
+import type { ServerDefinitions } from "../../src/core/catalogue/compiled_definitions.ts";
 import type { ServerOptions } from "../../src/core/server/server_options.ts";
 import type { Provider } from "../../src/core/provider/provider.ts";
 import type { LogEvent } from "../../src/core/log/log.ts";
@@ -30,7 +30,7 @@ export class CutError extends Error {
 interface ProcessOptions {
   kv(owner: Owner): Kv;
   provider: Provider;
-  definitions: Definitions & Pick<ServerOptions, "routes">;
+  definitions: ServerDefinitions & Pick<ServerOptions, "routes">;
   env: Environment;
   onLog(owner: ServerProcess, event: LogEvent): void;
 }

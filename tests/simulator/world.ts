@@ -7,7 +7,7 @@
  */
 import type { LogEvent } from "../../src/core/log/log.ts";
 import type { ServerOptions } from "../../src/core/server/server_options.ts";
-import type { Definitions } from "../../src/core/catalogue/compiled_definitions.ts";
+import type { ServerDefinitions } from "../../src/core/catalogue/compiled_definitions.ts";
 import type { OAuthAccount } from "../../src/mod.ts";
 import type { Kv } from "../../src/core/kv/kv.ts";
 import { SECRETS_KEY } from "../kit/key_service.ts";
@@ -39,7 +39,7 @@ export class BrokenPromise extends Error {
 export type Release = (
   world: World,
   version: number,
-) => Definitions & Pick<ServerOptions, "routes">;
+) => ServerDefinitions & Pick<ServerOptions, "routes">;
 
 /** The answer that a process was given by another server. */
 export interface Issued {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { About } from "../../authoring/about.ts";
+import type { OperatorInfo } from "../../authoring/about.ts";
 import type { AccountService } from "../../authoring/account.ts";
 import type { Scopes } from "../../authoring/scope.ts";
 import { type OAuthConfig, subjectIds } from "../settings/oauth.ts";
@@ -71,7 +71,7 @@ export interface AuthorizationServerOptions {
   baseUrl: string;
   serverTitle: string;
   /** Facts about the server, for pages and metadata. */
-  about?: About;
+  about?: OperatorInfo;
   provider(listed: ListedProvider): Provider;
   fetchDocument: FetchDocument;
   scopes: Scopes;

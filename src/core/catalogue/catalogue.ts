@@ -5,7 +5,7 @@
  * @module
  */
 import type { Implementation } from "@modelcontextprotocol/server";
-import type { Described } from "../../authoring/context.ts";
+import type { CommonDefinition } from "../../authoring/context.ts";
 import type { Prompt } from "../../authoring/prompt.ts";
 import type { Resource } from "../../authoring/resource.ts";
 import type { JsonObject } from "../json.ts";
@@ -27,7 +27,7 @@ import {
   type CatalogueFeature,
   compileDefinitions,
   type CompiledTemplate,
-  type Definitions,
+  type ServerDefinitions,
 } from "./compiled_definitions.ts";
 import {
   type CompiledTool,
@@ -110,7 +110,7 @@ export interface Catalogue {
  * @throws {CatalogueError} with every complaint at once
  */
 export function compileCatalogue(
-  definitions: Definitions,
+  definitions: ServerDefinitions,
   options: CatalogueOptions,
 ): Catalogue {
   const source = sourceOf(definitions, options);
@@ -140,7 +140,7 @@ const MAX_NARROWED = 64;
 
 /** Compiles everything that catalogues are selected from. */
 function sourceOf(
-  definitions: Definitions,
+  definitions: ServerDefinitions,
   {
     serverInfo,
     instructions,
@@ -192,7 +192,7 @@ function sourceOf(
   };
 }
 
-type Test = (item: Described) => boolean;
+type Test = (item: CommonDefinition) => boolean;
 
 /** Makes the catalogue of the items that pass the test. */
 function select(
@@ -233,7 +233,7 @@ function select(
   ];
   const unlisted = added.flatMap(({ unlisted = [] }) => unlisted);
   const hasTaskTools = tools.some(wantsTaskTools);
-  const listOf = (items: readonly Described[]) =>
+  const listOf = (items: readonly CommonDefinition[]) =>
     items.map((item) => source.listed.get(item)!);
   const entries = {
     tools: listOf(tools),
@@ -282,6 +282,8 @@ function firstOf<T, R>(
   }
 }
 
-function byName<T extends Described>(items: readonly T[]): Map<string, T> {
+function byName<T extends CommonDefinition>(
+  items: readonly T[],
+): Map<string, T> {
   return new Map(items.map((item) => [item.name, item]));
 }

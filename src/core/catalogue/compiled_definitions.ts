@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Described } from "../../authoring/context.ts";
+import type { CommonDefinition } from "../../authoring/context.ts";
 import * as kinds from "../../authoring/options.ts";
 import { PROMPT, type Prompt } from "../../authoring/prompt.ts";
 import { RESOURCE, type Resource } from "../../authoring/resource.ts";
@@ -36,7 +36,7 @@ import {
 } from "./uri_template.ts";
 
 /** The definitions of a server, as its authors wrote them. */
-export interface Definitions {
+export interface ServerDefinitions {
   /** Functions that models call, in the order in which clients list them. */
   tools?: readonly Tool[];
   /** Content that clients read by its URI. */
@@ -59,7 +59,7 @@ export const SKILL = {
   scopes: SCOPES,
 } satisfies kinds.Members<Omit<Skill, "kind" | "frontmatter">>;
 
-/** The options of {@linkcode Definitions}. */
+/** The options of {@linkcode ServerDefinitions}. */
 export const DEFINITIONS = {
   tools: kinds.list(
     kinds.definition<Tool>({ tool: () => TOOL }, "from tool()"),
@@ -79,7 +79,7 @@ export const DEFINITIONS = {
     }, "from skill()"),
     "skills from skill()",
   ),
-} satisfies kinds.Members<Definitions>;
+} satisfies kinds.Members<ServerDefinitions>;
 
 /** A family of resources, ready to be matched. */
 export interface CompiledTemplate {
@@ -103,16 +103,16 @@ export interface CatalogueAddition<Part = unknown> {
    */
   addTool?(tool: Tool, listed: ListedTool): JsonObject | undefined;
   /** Compiles the definitions that are its own. */
-  addDefinitions?(definitions: Definitions, complaints: Complaints): void;
+  addDefinitions?(definitions: ServerDefinitions, complaints: Complaints): void;
   /** Its members of `extensions` in the capabilities, if it is used here. */
   readonly extensions?: JsonObject;
   /** The things besides tools, resources and prompts that may need scopes. */
-  readonly items?: readonly Described[];
+  readonly items?: readonly CommonDefinition[];
   /** All resources that it adds. */
   readonly resources: readonly Resource[];
   /** Selects everything of it that a caller may see. */
   select(seen: {
-    isSeen(item: Described): boolean;
+    isSeen(item: CommonDefinition): boolean;
     tools: readonly Tool[];
     /** Prints a list of its own. Other pages than usual are at most so large. */
     print(
@@ -158,7 +158,7 @@ export class CatalogueError extends Error {
  * templates that cannot be matched
  */
 export function compileDefinitions(
-  definitions: Definitions,
+  definitions: ServerDefinitions,
   defaults: ToolDefaults,
   features: readonly CatalogueFeature[] = [],
 ): Compilation {
@@ -196,7 +196,7 @@ export class Complaints {
     }
   }
 
-  checkUnique<T extends Described>(
+  checkUnique<T extends CommonDefinition>(
     kind: string,
     items: readonly T[],
     nameOf: (item: T) => string = ({ name }) => name,
@@ -218,7 +218,7 @@ class Compilation extends Complaints {
   readonly templates: CompiledTemplate[] = [];
   readonly prompts: Prompt[] = [];
   /** The list entries by their item: compiled tool, prompt or resource. */
-  readonly listed = new Map<Described, JsonObject>();
+  readonly listed = new Map<CommonDefinition, JsonObject>();
 
   constructor(
     private readonly defaults: ToolDefaults,
@@ -295,7 +295,7 @@ class Compilation extends Complaints {
   }
 
   /** Compiles everything else of features: their resources have list entries. */
-  addAdditions(definitions: Definitions): void {
+  addAdditions(definitions: ServerDefinitions): void {
     for (const addition of this.additions.values()) {
       addition.addDefinitions?.(definitions, this);
       for (const resource of addition.resources) {

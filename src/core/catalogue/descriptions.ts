@@ -5,7 +5,7 @@
  * @module
  * @see MCP 2026-07-28, Server Features
  */
-import type { Described } from "../../authoring/context.ts";
+import type { CommonDefinition } from "../../authoring/context.ts";
 import type { Prompt } from "../../authoring/prompt.ts";
 import type { Resource } from "../../authoring/resource.ts";
 import type { Tool } from "../../authoring/tool.ts";
@@ -111,7 +111,7 @@ export function listTemplate(resource: Resource): JsonObject {
 }
 
 function describe(
-  { name, title, description, icons, _meta }: Described,
+  { name, title, description, icons, _meta }: CommonDefinition,
 ): JsonObject & { name: string } {
   return { name, title, description, icons, _meta };
 }
@@ -125,7 +125,7 @@ export interface ScopeUse {
 }
 
 export function collectScopes(
-  items: readonly Described[],
+  items: readonly CommonDefinition[],
 ): ReadonlyMap<string, readonly ScopeUse[]> {
   const scopes = new Map<string, ScopeUse[]>();
   for (

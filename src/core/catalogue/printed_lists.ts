@@ -11,7 +11,10 @@ import {
   type Printer,
   printPages,
 } from "../protocol/printer.ts";
-import type { CatalogueAddition, Definitions } from "./compiled_definitions.ts";
+import type {
+  CatalogueAddition,
+  ServerDefinitions,
+} from "./compiled_definitions.ts";
 
 export interface PrintedLists {
   printer: Printer;
@@ -65,7 +68,7 @@ export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
 
 /** Returns the capabilities by generation: 2025 has no push, and no tasks. */
 export function capabilitiesOf(
-  { tools = [], resources = [], prompts = [] }: Definitions,
+  { tools = [], resources = [], prompts = [] }: ServerDefinitions,
   { added, hasTasks }: {
     added: readonly Pick<CatalogueAddition, "extensions" | "resources">[];
     hasTasks: boolean;

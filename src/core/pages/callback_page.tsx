@@ -7,7 +7,7 @@
  * @module
  */
 import type { Context } from "@hono/hono";
-import type { About } from "../../authoring/about.ts";
+import type { OperatorInfo } from "../../authoring/about.ts";
 import type { Config } from "../settings/config.ts";
 import { Layout, type PageProps } from "./layout.tsx";
 import { page } from "./respond.ts";
@@ -116,7 +116,7 @@ export function CallbackPage(
 export function callback(
   { config: { title: serverTitle, allowedOrigins }, about, baseUrl }: {
     config: Config;
-    about?: About;
+    about?: OperatorInfo;
     baseUrl: string;
   },
 ): (c: Context) => Response {

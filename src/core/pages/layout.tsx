@@ -7,7 +7,7 @@
  */
 import type { Child } from "@hono/hono/jsx";
 import { raw } from "@hono/hono/html";
-import { type About, aboutLinks } from "../../authoring/about.ts";
+import { aboutLinks, type OperatorInfo } from "../../authoring/about.ts";
 import { STYLE } from "./style.ts";
 
 const MARK = "M5 4h14a1 1 0 0 1 1 1v4.5a1 1 0 0 1-1 1H5a1 1 0 0 1-1-1V5a1 1 " +
@@ -26,7 +26,7 @@ export interface PageProps {
   /** `MCP_TITLE`: the server's name for people. */
   serverTitle: string;
   /** Shown at the foot of the page. */
-  about?: About;
+  about?: OperatorInfo;
 }
 
 interface LayoutProps extends PageProps {
@@ -110,7 +110,9 @@ export function Fact(
   );
 }
 
-function Footer({ about = {}, children }: { about?: About; children?: Child }) {
+function Footer(
+  { about = {}, children }: { about?: OperatorInfo; children?: Child },
+) {
   const { operator } = about;
   const links = aboutLinks(about);
   if (!operator && !children && links.length === 0) return null;

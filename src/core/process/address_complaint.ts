@@ -3,14 +3,14 @@
  *
  * @module
  */
-import { type Complaint, ConfigError } from "../settings/complaint.ts";
+import { ConfigError, type SettingComplaint } from "../settings/complaint.ts";
 import type { Environment } from "../settings/setting.ts";
 
 /** Makes the complaint about an address at which no one can listen. */
 export function addressComplaint(
   error: unknown,
   { host, port }: { host: string; port: number },
-): Complaint {
+): SettingComplaint {
   if (error instanceof Deno.errors.AddrInUse) {
     return {
       variable: "PORT",

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Complaint } from "../settings/complaint.ts";
+import type { SettingComplaint } from "../settings/complaint.ts";
 
 /**
  * Complains of the broken lines of `.env`, and lists its names, where the
@@ -13,7 +13,7 @@ import type { Complaint } from "../settings/complaint.ts";
  * read it afterwards.
  */
 export function readEnvironmentFile(): {
-  complaints: Complaint[];
+  complaints: SettingComplaint[];
   namesInFile: string[];
 } {
   const none = { complaints: [], namesInFile: [] };

@@ -5,7 +5,11 @@
  * @see MCP 2026-07-28, Elicitation
  */
 import { randomId } from "../crypto/crypto.ts";
-import type { Elicited, McpClient, Question } from "../../authoring/context.ts";
+import type {
+  ElicitationAnswer,
+  McpClient,
+  Question,
+} from "../../authoring/context.ts";
 import type { InputRequest } from "./question.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import { toJsonSchema } from "./json_schema.ts";
@@ -101,7 +105,7 @@ export function isEmptyForm(question: Question): boolean {
 export function parseAnswer(
   question: Question,
   { action, content: given }: JsonObject,
-): Elicited<unknown> {
+): ElicitationAnswer<unknown> {
   if (action === "decline" || action === "cancel") return { action };
   if (action !== "accept") {
     throw invalidParams(

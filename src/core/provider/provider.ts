@@ -35,7 +35,10 @@ export interface UpstreamRequest {
   isFresh?: boolean;
 }
 
-/** A code from the provider, with the values of its request. */
+/**
+ * An authorization code that the provider sent, and the values of the
+ * {@linkcode UpstreamRequest} that it answers.
+ */
 export interface UpstreamResponse {
   /** The authorization code. */
   code: string;

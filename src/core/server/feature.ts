@@ -6,7 +6,7 @@
  * @module
  */
 import type { Context, Hono } from "@hono/hono";
-import type { About } from "../../authoring/about.ts";
+import type { OperatorInfo } from "../../authoring/about.ts";
 import type { AccountService } from "../../authoring/account.ts";
 import type { CheckOrigin } from "../auth/doors/origin.ts";
 import type { MakeGrantType } from "../auth/server/grant_type.ts";
@@ -26,7 +26,7 @@ import type { Config } from "../settings/config.ts";
 /** The facts about one address of a server that its public pages show. */
 export interface PublicSite {
   config: Config;
-  about: About;
+  about: OperatorInfo;
   baseUrl: string;
   /** The catalogue of callers without any scope. */
   catalogue: Catalogue;

@@ -18,7 +18,7 @@ import type {
   CompleteContext,
   Resource,
 } from "../../authoring/resource.ts";
-import type { Definitions } from "../catalogue/compiled_definitions.ts";
+import type { ServerDefinitions } from "../catalogue/compiled_definitions.ts";
 import type { ProvidedTool } from "../catalogue/compiled_tool.ts";
 
 /** A service did not start; `cause` is its exception. */
@@ -125,9 +125,9 @@ export class Lifecycle {
 
 /** Wraps definitions that declare settings or services, to provide them. */
 export function provideNeeds(
-  { tools = [], resources = [], prompts = [], skills }: Definitions,
+  { tools = [], resources = [], prompts = [], skills }: ServerDefinitions,
   lifecycle: Lifecycle,
-): Definitions {
+): ServerDefinitions {
   const provided = new Map<Needing, ReturnType<Lifecycle["provide"]>>();
   /**
    * Adds the settings and services of a definition to a context. They are

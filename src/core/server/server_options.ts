@@ -5,7 +5,7 @@
  */
 import type { Hono } from "@hono/hono";
 import type { Icon } from "@modelcontextprotocol/server";
-import { ABOUT, type About } from "../../authoring/about.ts";
+import { ABOUT, type OperatorInfo } from "../../authoring/about.ts";
 import type { Around } from "../../authoring/around.ts";
 import { ICONS } from "../../authoring/context.ts";
 import * as kinds from "../../authoring/options.ts";
@@ -33,7 +33,7 @@ import type { DecidePermissions } from "../oauth/permissions.ts";
 import {
   CatalogueError,
   DEFINITIONS,
-  type Definitions,
+  type ServerDefinitions,
 } from "../catalogue/compiled_definitions.ts";
 import type { FetchDocument } from "../store/documents.ts";
 import type { Kv } from "../kv/kv.ts";
@@ -43,7 +43,7 @@ import type { Provider } from "../provider/provider.ts";
 export interface ServerOptions<
   S extends SettingSchemas = SettingSchemas,
   V extends Services = Services,
-> extends Definitions, About {
+> extends ServerDefinitions, OperatorInfo {
   /** `serverInfo.name`: a short name for programs, such as `my-tools`. */
   name: string;
   /** `serverInfo.version`: your own. */
@@ -74,9 +74,9 @@ export interface ServerOptions<
   /** Services that `routes` needs, or that run next to the tools. */
   services?: V;
   /**
-   * Adds routes of your own, such as webhooks and pages, to a Hono application
-   * that answers every address the server itself does not. They are public:
-   * call `authenticate` in those that should not be.
+   * Adds routes of your own, such as webhooks and pages. The paths of the server
+   * itself come first. Your routes are public: call `authenticate` in those that
+   * should not be.
    */
   routes?(app: Hono, context: RoutesContext<S, V>): void;
   /**

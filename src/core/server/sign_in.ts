@@ -10,7 +10,7 @@ import { type SignIn, signIn } from "../auth/server/authorization_server.ts";
 import type { PersonRecords } from "../auth/grants/end_grant.ts";
 import type { MakeSignedInPages } from "../auth/server/signed_in_pages.ts";
 import type { AccountNeeds, AccountService } from "../../authoring/account.ts";
-import type { Described } from "../../authoring/context.ts";
+import type { CommonDefinition } from "../../authoring/context.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { CompiledTool } from "../catalogue/compiled_tool.ts";
 import { scopesInWords } from "../pages/scopes.ts";
@@ -18,7 +18,7 @@ import type { FetchDocument } from "../store/documents.ts";
 import type { ServerCore } from "./server_core.ts";
 
 /** Selects the items whose scopes are all among some. */
-function openedBy<T extends Described>(
+function openedBy<T extends CommonDefinition>(
   items: readonly T[],
   scopes: readonly string[],
 ): T[] {
@@ -32,7 +32,7 @@ function servicesOf(
   { tools, prompts, resources, templates }: Catalogue,
   scopes: readonly string[],
 ): AccountService[] {
-  const items: (Described & { needs?: AccountNeeds })[] = [
+  const items: (CommonDefinition & { needs?: AccountNeeds })[] = [
     ...tools.values(),
     ...prompts.values(),
     ...resources.values(),

@@ -5,7 +5,7 @@
  */
 
 /** A variable that is wrong, and how to fix it. */
-export interface Complaint {
+export interface SettingComplaint {
   /** The name of the variable. */
   variable: string;
   /** The value found; undefined if nothing was set. Never a secret. */
@@ -21,7 +21,7 @@ export class ConfigError extends Error {
   /** The name of the class. */
   override name = "ConfigError";
   /** Prints every complaint, one to a line. */
-  constructor(readonly complaints: readonly Complaint[]) {
+  constructor(readonly complaints: readonly SettingComplaint[]) {
     super(
       ["These settings need fixing:", ...complaints.map(printComplaint)]
         .join("\n  "),
@@ -31,7 +31,7 @@ export class ConfigError extends Error {
 
 /** Prints a complaint in one line: `PORT: got "x", wants a port. Fix: …`. */
 function printComplaint(
-  { variable, got, wants, fix }: Complaint,
+  { variable, got, wants, fix }: SettingComplaint,
 ): string {
   const seen = got === undefined ? "nothing" : JSON.stringify(got);
   return `${variable}: got ${seen}, wants ${oneLine(wants)} Fix: ${
@@ -47,7 +47,7 @@ export function oneLine(words: string): string {
 /** A start that failed because of a setting, which the operator can fix. */
 export class StartError extends Error {
   override name = "StartError";
-  constructor(complaint: Complaint) {
+  constructor(complaint: SettingComplaint) {
     super(printComplaint(complaint));
   }
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Complaint } from "./complaint.ts";
+import type { SettingComplaint } from "./complaint.ts";
 import { hideSecrets } from "../net/url.ts";
 import { isNear, lettersOf } from "../../authoring/options.ts";
 import { ShapeError, type TextShape } from "./shapes.ts";
@@ -74,12 +74,12 @@ export interface SettingsOptions {
   /** The names in the file `.env`, those that may not be read among them. */
   namesInFile?: readonly string[];
   /** The complaints about the file `.env` itself. */
-  complaints?: readonly Complaint[];
+  complaints?: readonly SettingComplaint[];
 }
 
 /** Reads settings one by one and remembers what was wrong with them. */
 export class Settings {
-  readonly complaints: Complaint[] = [];
+  readonly complaints: SettingComplaint[] = [];
   /** Sentences about settings that are probably slips. */
   readonly doubts: string[] = [];
   /** Variables that other settings name. */
@@ -157,7 +157,7 @@ export class Settings {
   complain(
     setting: NamedSetting,
     { got, wants = setting.shape.wants, fix = this.#fixOf(setting) }: Partial<
-      Complaint
+      SettingComplaint
     > = {},
   ): void {
     this.complaints.push({
@@ -173,8 +173,8 @@ export class Settings {
     const { name, example, fix } = setting;
     const isUnset = this.text(setting) === undefined;
     if (isUnset && this.options.isDenied?.(name)) {
-      return "It may not be read: add it to permissions.default.env in " +
-        `deno.json, or run with --allow-env=${name}`;
+      return "It may not be read: run `deno task ts settings`, which adds it " +
+        `to deno.json, or run with --allow-env=${name}`;
     }
     const misspelt = isUnset && this.#misspelt(name);
     if (misspelt) return `${misspelt} is not read: rename it`;

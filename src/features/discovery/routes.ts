@@ -5,7 +5,7 @@
  * @see https://llmstxt.org
  */
 import { type Context, Hono } from "@hono/hono";
-import { type About, aboutLinks } from "../../authoring/about.ts";
+import { aboutLinks, type OperatorInfo } from "../../authoring/about.ts";
 import type { PublicSite } from "../../core/server/feature.ts";
 import { fingerprint } from "../../core/crypto/crypto.ts";
 import { isForModels } from "../../core/catalogue/compiled_tool.ts";
@@ -77,7 +77,7 @@ function send(body: string, type: string): (c: Context) => Response {
 function llmsText(
   { card, about, baseUrl, tools, hasCard }: {
     card: ServerCard;
-    about: About;
+    about: OperatorInfo;
     baseUrl: string;
     tools: readonly { name: string; title?: string }[];
     /** True if the card is served. */

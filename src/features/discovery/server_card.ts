@@ -7,7 +7,7 @@
  * @module
  */
 import type { Icon, Implementation } from "@modelcontextprotocol/server";
-import type { About } from "../../authoring/about.ts";
+import type { OperatorInfo } from "../../authoring/about.ts";
 import { REVISIONS } from "../../core/protocol/revisions.ts";
 import { resourceOf } from "../../core/oauth/resource.ts";
 
@@ -35,7 +35,7 @@ export interface ServerCard {
 export function serverCard(
   { serverInfo, about, baseUrl }: {
     serverInfo: Implementation;
-    about: About;
+    about: OperatorInfo;
     /** Without a trailing slash. */
     baseUrl: string;
   },

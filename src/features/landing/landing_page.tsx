@@ -5,7 +5,7 @@
  *
  * @module
  */
-import type { Described } from "../../authoring/context.ts";
+import type { CommonDefinition } from "../../authoring/context.ts";
 import { isForModels } from "../../core/catalogue/compiled_tool.ts";
 import { basePathOf, isLoopback } from "../../core/net/url.ts";
 import type { HomePage, PublicSite } from "../../core/server/feature.ts";
@@ -22,7 +22,7 @@ import { firstSentence } from "../../core/pages/scopes.ts";
 import { COPY_SCRIPT } from "../../core/pages/scripts.ts";
 
 type ListedTool = Pick<
-  Described,
+  CommonDefinition,
   "name" | "title" | "description" | "scopes"
 >;
 

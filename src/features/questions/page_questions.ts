@@ -6,7 +6,7 @@
  */
 import { DURABLE_SECONDS } from "../../authoring/durable.ts";
 import type { Caller } from "../../core/caller.ts";
-import type { Elicited } from "../../authoring/context.ts";
+import type { ElicitationAnswer } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import { fingerprintOfLong } from "../../core/crypto/crypto.ts";
 import { LimitError } from "../../core/errors.ts";
@@ -45,7 +45,7 @@ export interface OpenPage {
   until?: number;
 }
 
-interface AnsweredPage<A = Elicited<undefined>> {
+interface AnsweredPage<A = ElicitationAnswer<undefined>> {
   answer: A;
 }
 
@@ -138,7 +138,7 @@ export async function inTurn<T>(
 }
 
 /** The questions of one call, or of one task, that have pages. */
-export class PageQuestions implements PagesOf<Elicited<undefined>> {
+export class PageQuestions implements PagesOf<ElicitationAnswer<undefined>> {
   #count = 0;
   #taken: TakenWait[] = [];
   /** The waits whose answers are being kept by durable work, by key. */
@@ -242,7 +242,7 @@ export class PageQuestions implements PagesOf<Elicited<undefined>> {
     key: string,
     wait: Wait,
     connects: boolean,
-  ): Promise<Elicited<undefined> | undefined> {
+  ): Promise<ElicitationAnswer<undefined> | undefined> {
     const { waits } = this.pages;
     let answer: JsonObject | undefined;
     if (this.task?.address !== undefined && !connects) {
@@ -270,7 +270,7 @@ export class PageQuestions implements PagesOf<Elicited<undefined>> {
     { key, wait, connects }: OpenPage,
     signal: AbortSignal,
     milliseconds?: number,
-  ): Promise<Elicited<undefined> | undefined> {
+  ): Promise<ElicitationAnswer<undefined> | undefined> {
     const { waits } = this.pages;
     if (!await waits.settled(wait, signal, milliseconds)) return undefined;
     const answer = await this.#take(key, wait, connects);

@@ -4,7 +4,7 @@
  * @module
  * @see https://modelcontextprotocol.io/seps/2640-skills-extension
  */
-import type { Described } from "../../authoring/context.ts";
+import type { CommonDefinition } from "../../authoring/context.ts";
 import type { Resource } from "../../authoring/resource.ts";
 import type { Skill } from "../../authoring/skill.ts";
 import { sha256Hex } from "../../core/crypto/crypto.ts";
@@ -23,7 +23,7 @@ const BYTES = 16 * 1024 * 1024;
 const MAX_PAGE_BYTES = 512 * 1024;
 
 /** A skill, ready to be listed and read. */
-export interface CompiledSkill extends Described {
+export interface CompiledSkill extends CommonDefinition {
   /** The address of the skill's `SKILL.md`. */
   uri: string;
   entry: JsonObject;

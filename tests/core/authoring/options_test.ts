@@ -195,6 +195,18 @@ const OF_SERVERS: [options: Anything, ...faults: string[]][] = [
     "tools[0]: name is missing: it must be text",
   ],
   [
+    { tools: [tool({ nam: "pay", title: "Pay", run } as Anything)] },
+    'tools[0] ("Pay"): nam is no option: is name meant?',
+  ],
+  [
+    { tools: [good, tool({ nam: "pay", run } as Anything)] },
+    "tools[1] (after good): nam is no option: is name meant?",
+  ],
+  [
+    { tools: [tool({ nam: "pay", run } as Anything), good] },
+    "tools[0] (before good): nam is no option: is name meant?",
+  ],
+  [
     { settings: { A: "x" } },
     'settings.A must be a Zod 4 schema, such as z.string(), not "x"',
   ],

@@ -42,7 +42,7 @@ const SLIPS: Record<string, [code: string, ...words: RegExp[]]> = {
     `tool({ name: "a", async run() {
       return await Promise.resolve({ title: "" });
     } });`,
-    /is not assignable to type 'ToolAnswer'/,
+    /is not assignable to type 'ToolContent'/,
     /Property 'output' is missing/,
   ],
   "an input's member that is no schema": [
@@ -57,7 +57,7 @@ Deno.test("tool() has words for every slip that name it", async () => {
   for (const [index, [slip, [, ...words]]] of Object.entries(SLIPS).entries()) {
     for (const word of words) assert.match(outputs[index], word, slip);
     // The schema of another package means nothing to an author.
-    if (!words.some(({ source }) => source.includes("ToolAnswer"))) {
+    if (!words.some(({ source }) => source.includes("ToolContent"))) {
       assert.doesNotMatch(outputs[index], /'content' is missing/, slip);
     }
   }

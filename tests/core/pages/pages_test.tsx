@@ -4,7 +4,7 @@ import type { JSX } from "@hono/hono/jsx/jsx-runtime";
 import assert from "node:assert/strict";
 import { DEFAULT_LIFETIMES } from "../../../src/core/oauth/lifetimes.ts";
 import { createHash } from "node:crypto";
-import type { About } from "../../../src/authoring/about.ts";
+import type { OperatorInfo } from "../../../src/authoring/about.ts";
 import {
   AccountPage,
   SignInPage,
@@ -314,7 +314,7 @@ Deno.test("CallbackPage carries the message and shows no parameter of the reques
 });
 
 Deno.test("every page says who runs the server, and links to its policies", async () => {
-  const about: About = {
+  const about: OperatorInfo = {
     operator: "Example Company",
     websiteUrl: "https://example.com/",
     privacyUrl: "https://example.com/privacy",

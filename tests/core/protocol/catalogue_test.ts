@@ -9,17 +9,17 @@ import {
 } from "../../../src/core/catalogue/catalogue.ts";
 import {
   CatalogueError,
-  type Definitions,
+  type ServerDefinitions,
 } from "../../../src/core/catalogue/compiled_definitions.ts";
 import type { Json } from "../../kit/message.ts";
 
 const serverInfo = { name: "s", version: "1" };
 
-function compile(definitions: Definitions, more = {}): Catalogue {
+function compile(definitions: ServerDefinitions, more = {}): Catalogue {
   return compileCatalogue(definitions, { serverInfo, ...more });
 }
 
-function complaintsAbout(definitions: Definitions): readonly string[] {
+function complaintsAbout(definitions: ServerDefinitions): readonly string[] {
   try {
     compile(definitions);
   } catch (error) {

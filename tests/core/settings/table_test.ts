@@ -386,7 +386,7 @@ Deno.test("parseConfig() tells what of a secret is wrong where that repeats noth
 Deno.test("parseConfig() says which permission a required setting lacks", () => {
   assert.match(
     messageOf({ KEY: z.string() }, {}, { isDenied: (name) => name === "KEY" }),
-    /KEY: got nothing.*--allow-env=KEY/,
+    /KEY: got nothing.*deno task ts settings.*--allow-env=KEY/,
   );
 });
 

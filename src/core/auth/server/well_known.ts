@@ -12,7 +12,7 @@ import { basePathOf } from "../../net/url.ts";
 import { isMachine } from "../../oauth/configured_client.ts";
 import type { AuthorizationServerOptions } from "../services.ts";
 import { isSid, resourceOf } from "../../oauth/resource.ts";
-import type { About } from "../../../authoring/about.ts";
+import type { OperatorInfo } from "../../../authoring/about.ts";
 import { SIGNATURE_ALGORITHMS } from "../../oauth/signed_jwt.ts";
 import {
   AUTH_METHODS,
@@ -72,7 +72,7 @@ export function protectedResourceMetadata(
     issuers: readonly string[];
     scopesSupported: readonly string[];
     title: string;
-    about?: About;
+    about?: OperatorInfo;
   },
 ): Record<string, unknown> {
   return {

@@ -11,10 +11,10 @@ import type {
   Root,
 } from "@modelcontextprotocol/server";
 import {
-  type AnswerTo,
-  type Elicited,
+  type ElicitationAnswer,
   parseQuestion,
   type Question,
+  type QuestionAnswer,
   SAMPLE,
 } from "../../../authoring/context.ts";
 import { checkOptions } from "../../../authoring/options.ts";
@@ -59,11 +59,11 @@ export class Asking {
     return this.#open > 0;
   }
 
-  async ask<const Q extends Question>(given: Q): Promise<AnswerTo<Q>> {
+  async ask<const Q extends Question>(given: Q): Promise<QuestionAnswer<Q>> {
     const question = parseQuestion(given);
     if ("url" in question) {
       const answer = await this.#askOnPage(question);
-      if (answer) return answer as AnswerTo<Q>;
+      if (answer) return answer as QuestionAnswer<Q>;
     }
     const mode = "url" in question ? "url" : "form";
     this.#checkCapability(new AskedQuestion(ELICITATION, { mode }));
@@ -79,7 +79,7 @@ export class Asking {
       );
       if (isEmptyForm(question)) this.work.advise?.(EMPTY_FORM);
       try {
-        return parseAnswer(question, result) as AnswerTo<Q>;
+        return parseAnswer(question, result) as QuestionAnswer<Q>;
       } catch (error) {
         if (!(error instanceof FormError)) return await this.#interrupt(error);
         if (attempt === MAX_FORM_ATTEMPTS) throw error;
@@ -116,7 +116,9 @@ export class Asking {
    * Asks a person to connect an account on its page. Returns the answer, or
    * `cancel` if another call has taken it, or the page is over.
    */
-  async connect(question: AskedQuestion): Promise<Elicited<undefined>> {
+  async connect(
+    question: AskedQuestion,
+  ): Promise<ElicitationAnswer<undefined>> {
     return await this.onPage(this.work.pageQuestions!, question, false);
   }
 
@@ -153,7 +155,7 @@ export class Asking {
    */
   async #askOnPage(
     question: Extract<Question, { url: string }>,
-  ): Promise<Elicited<undefined> | undefined> {
+  ): Promise<ElicitationAnswer<undefined> | undefined> {
     const { pageQuestions } = this.work;
     checkUrl(question.url);
     const opensPages = this.#opensPages;

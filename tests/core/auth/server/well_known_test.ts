@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { About } from "../../../../src/authoring/about.ts";
+import type { OperatorInfo } from "../../../../src/authoring/about.ts";
 import { oauthError, statusOf } from "../../../kit/answer.ts";
 import { recordLog } from "../../../kit/log.ts";
 import { scopesOf } from "../../../../src/authoring/scope.ts";
@@ -147,7 +147,7 @@ Deno.test("under the jwt strategy the resource names someone else's server", asy
 
 function metadataOf(
   more: Environment = {},
-  about?: About,
+  about?: OperatorInfo,
   added?: Parameters<typeof authorizationServerMetadata>[1],
 ) {
   const { auth } = parseConfig({

@@ -5,7 +5,7 @@ import { recordLog } from "../../../kit/log.ts";
 import * as z from "zod";
 import { tool } from "../../../../src/authoring/tool.ts";
 import { prompt } from "../../../../src/authoring/prompt.ts";
-import type { Definitions } from "../../../../src/core/catalogue/compiled_definitions.ts";
+import type { ServerDefinitions } from "../../../../src/core/catalogue/compiled_definitions.ts";
 import {
   messagesOf,
   outcome,
@@ -26,7 +26,7 @@ import { CATALOGUE } from "./catalogue.ts";
 /** Collects the log while `act` runs. */
 async function recordsOf(
   act: (server: TestServer) => Promise<unknown>,
-  definitions: Definitions = CATALOGUE,
+  definitions: ServerDefinitions = CATALOGUE,
 ): Promise<LogEvent[]> {
   const { log, events } = recordLog("debug");
   await using server = await startServer({ log, ...definitions });
