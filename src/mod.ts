@@ -108,10 +108,10 @@ export {
 } from "./authoring/service.ts";
 export type {
   Account,
+  AccountCheckResult,
   AccountFetch,
+  AccountIdentity,
   AccountNeeds,
-  CheckAnswer,
-  CheckedAccount,
   NeededAccounts,
   OAuthAccount,
   OAuthAccountOptions,
@@ -149,7 +149,7 @@ export {
   type UpstreamResponse,
   type UpstreamTokens,
 } from "./core/provider/provider.ts";
-export type { ExchangeTarget, TokenExchange } from "./core/token_exchange.ts";
+export type { ServiceTokens, TokenTarget } from "./core/token_exchange.ts";
 export type { FetchDocument } from "./core/store/documents.ts";
 export type {
   Kv,

@@ -8,7 +8,7 @@ import type { Grant } from "../../src/core/oauth/grant.ts";
 import { lowerAscii } from "../../src/core/oauth/list_entry.ts";
 import { folded, personName } from "../../src/core/oauth/person.ts";
 import { visible, visibleLines } from "../../src/core/log/log_line.ts";
-import { parsePlace, printPlace } from "../../src/core/store/people.ts";
+import { parseCursor, printCursor } from "../../src/core/store/people.ts";
 import { ClientsCommand } from "./clients_command.ts";
 import {
   Command,
@@ -135,7 +135,7 @@ class PeopleCommand extends Command {
 
   async #list(): Promise<string> {
     const { after, named } = this.line;
-    const place = parsePlace(after);
+    const place = parseCursor(after);
     if (after !== undefined && !place) {
       throw new UsageError(`--after: ${after} is no place that a list gave`);
     }
@@ -151,7 +151,7 @@ class PeopleCommand extends Command {
       connections: grants.length,
       lastUse: day(Math.max(...grants.map(({ usedAt }) => usedAt))),
     }));
-    const next = page.next && printPlace(page.next);
+    const next = page.next && printCursor(page.next);
     const more = next ? `\nMore: --after '${next}'` : "";
     return this.print({ people, next }, table(people) + more);
   }

@@ -39,7 +39,7 @@ export interface Account {
 }
 
 /** An account, as the check of its service knows it. */
-export interface CheckedAccount {
+export interface AccountIdentity {
   /**
    * The service's own id of the account, which never becomes another's: two
    * accounts of one name are two, and one that was renamed is the same.
@@ -50,7 +50,11 @@ export interface CheckedAccount {
 }
 
 /** The name of an account, with its id or without, or a response that refuses. */
-export type CheckAnswer = string | CheckedAccount | Response | undefined;
+export type AccountCheckResult =
+  | string
+  | AccountIdentity
+  | Response
+  | undefined;
 
 /** The options of a service whose keys people paste. */
 export interface PersonalKeyOptions {
@@ -63,7 +67,7 @@ export interface PersonalKeyOptions {
    * account, its id and name, or the service's response: one that is not `ok`
    * means that it is not taken. It has ten seconds, and 1 MiB of each response.
    */
-  check?(fetch: AccountFetch): CheckAnswer | Promise<CheckAnswer>;
+  check?(fetch: AccountFetch): AccountCheckResult | Promise<AccountCheckResult>;
   /** True if a person may connect several accounts of the service. */
   several?: boolean;
   /** Text for people that tells where the service gives out such keys. */

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { AccountFetch, CheckAnswer } from "./account.ts";
+import type { AccountCheckResult, AccountFetch } from "./account.ts";
 
 // deno-lint-ignore no-explicit-any -- The answers of others: names are checked.
 type Json = any;
@@ -13,9 +13,9 @@ type Json = any;
 async function ask(
   fetch: AccountFetch,
   path: string,
-  nameIn: (answer: Json) => CheckAnswer,
+  nameIn: (answer: Json) => AccountCheckResult,
   init?: RequestInit,
-): Promise<CheckAnswer> {
+): Promise<AccountCheckResult> {
   const response = await fetch(path, init);
   return response.ok ? nameIn(await response.json() ?? {}) : response;
 }
@@ -30,17 +30,20 @@ function named(person: unknown, place?: unknown): string | undefined {
  * Adds to a name the ids of the person and the place; only where all of them are
  * known, because one alone may have several accounts.
  */
-function known(label: string | undefined, ...ids: unknown[]): CheckAnswer {
+function known(
+  label: string | undefined,
+  ...ids: unknown[]
+): AccountCheckResult {
   return ids.every(Boolean) ? { id: ids.join(" "), label } : label;
 }
 
 /** Names the account at GitHub. */
-export function github(fetch: AccountFetch): Promise<CheckAnswer> {
+export function github(fetch: AccountFetch): Promise<AccountCheckResult> {
   return ask(fetch, "/user", ({ id, login }) => known(named(login), id));
 }
 
 /** Names the account at Linear. */
-export function linear(fetch: AccountFetch): Promise<CheckAnswer> {
+export function linear(fetch: AccountFetch): Promise<AccountCheckResult> {
   return ask(
     fetch,
     "/graphql",
@@ -57,7 +60,7 @@ export function linear(fetch: AccountFetch): Promise<CheckAnswer> {
 }
 
 /** Names the account at Notion. */
-export function notion(fetch: AccountFetch): Promise<CheckAnswer> {
+export function notion(fetch: AccountFetch): Promise<AccountCheckResult> {
   return ask(fetch, "/users/me", ({ bot }) => {
     const { id, person, name } = bot?.owner?.user ?? {};
     const label = named(person?.email ?? name, bot?.workspace_name);
@@ -66,7 +69,7 @@ export function notion(fetch: AccountFetch): Promise<CheckAnswer> {
 }
 
 /** Names the account at Slack. */
-export function slack(fetch: AccountFetch): Promise<CheckAnswer> {
+export function slack(fetch: AccountFetch): Promise<AccountCheckResult> {
   return ask(fetch, "/auth.test", ({ ok, user, user_id, team, team_id }) => {
     // Slack refuses with status 200.
     return ok

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { TokenExchange } from "./token_exchange.ts";
+import type { ServiceTokens } from "./token_exchange.ts";
 
 /**
  * A person's identity at the provider; every field is as the provider states
@@ -184,7 +184,7 @@ export interface Authenticated {
    * The exchange of the provider's token for other services' tokens; absent
    * where `upstream` is.
    */
-  exchange?: TokenExchange;
+  exchange?: ServiceTokens;
   /**
    * Resolves to true if the caller's permission still holds, at most a second
    * stale. Absent if the permission cannot be revoked.

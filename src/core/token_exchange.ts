@@ -7,7 +7,7 @@
  */
 
 /** A service behind a sign-in provider, and what a token is to do there. */
-export interface ExchangeTarget {
+export interface TokenTarget {
   /** The scopes of the token. */
   scopes?: readonly string[];
   /** The service's name at the provider (RFC 8693 §2.1). */
@@ -20,7 +20,7 @@ export interface ExchangeTarget {
  * Access tokens of services behind the provider, in exchange for that of the
  * caller's sign-in. Tools get them through `needs`.
  */
-export interface TokenExchange {
+export interface ServiceTokens {
   /**
    * Gives an access token that is valid now. Undefined if there is none in place
    * of the one that the service has refused.
@@ -31,5 +31,5 @@ export interface TokenExchange {
    * @throws {import("./errors.ts").HttpError} 503 when the sign-in cannot be
    * refreshed now
    */
-  token(target: ExchangeTarget, refused?: string): Promise<string | undefined>;
+  token(target: TokenTarget, refused?: string): Promise<string | undefined>;
 }

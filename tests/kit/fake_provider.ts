@@ -6,7 +6,7 @@
  */
 import assert from "node:assert/strict";
 import type { Identity, Membership } from "../../src/core/caller.ts";
-import type { ExchangeTarget } from "../../src/core/token_exchange.ts";
+import type { TokenTarget } from "../../src/core/token_exchange.ts";
 import { codeChallenge } from "../../src/core/oauth/pkce.ts";
 import {
   type Provider,
@@ -138,7 +138,7 @@ export class FakeProvider implements Provider {
   /** Exchanges any token: the answer names it, and the target. */
   async exchange(
     accessToken: string,
-    { scopes = [] }: ExchangeTarget,
+    { scopes = [] }: TokenTarget,
   ): Promise<UpstreamTokens> {
     await this.#answer("exchange");
     const text = `${scopes.join("+")} for ${accessToken}`;

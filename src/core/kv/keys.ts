@@ -177,7 +177,7 @@ export const accessTokenKey = hashed("access-token");
 export type PersonOrder = "name" | "word";
 
 /** The place of a person in a list of people. */
-export type PersonPlace = { text: string; person: string };
+export type PeopleCursor = { text: string; person: string };
 
 const personOf = (subject: string) => fingerprint(subject).slice(0, 16);
 /**
@@ -193,14 +193,14 @@ export function personKey(
 }
 
 /** The place where {@linkcode personKey} puts a person. */
-export function personPlaceOf([, text, person]: Deno.KvKey): PersonPlace {
+export function peopleCursorOf([, text, person]: Deno.KvKey): PeopleCursor {
   return { text: String(text), person: String(person) };
 }
 
 /** The people of a list whose text begins with `begins`, after a place. */
 export function peopleRange(
   by: PersonOrder,
-  { begins, after }: { begins: string; after?: PersonPlace },
+  { begins, after }: { begins: string; after?: PeopleCursor },
 ) {
   const kind = `person-${by}`;
   return {

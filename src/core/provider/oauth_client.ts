@@ -13,10 +13,7 @@ import type {
 } from "oauth4webapi";
 import { CLOCK_TOLERANCE_SECONDS } from "../oauth/lifetimes.ts";
 import { basic } from "./basic.ts";
-import {
-  exchangeParameters,
-  type ExchangeRequest,
-} from "./exchange_request.ts";
+import { exchangeParameters, type ExchangeRequest } from "./token_exchange.ts";
 import {
   misbehaved,
   UpstreamError,

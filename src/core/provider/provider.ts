@@ -7,7 +7,7 @@
 import type { Identity } from "../caller.ts";
 import type { UpstreamTokens } from "../oauth/data_key.ts";
 import type { ProviderIdentity } from "../oauth/person.ts";
-import type { ExchangeTarget } from "../token_exchange.ts";
+import type { TokenTarget } from "../token_exchange.ts";
 
 export type { UpstreamTokens };
 
@@ -93,7 +93,7 @@ export interface Provider {
    */
   exchange?(
     accessToken: string,
-    target: ExchangeTarget,
+    target: TokenTarget,
   ): Promise<UpstreamTokens>;
   /**
    * Identifies the person as they are now; undefined if the provider cannot say

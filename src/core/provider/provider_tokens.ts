@@ -7,7 +7,7 @@
  */
 import type { Identity, Upstream } from "../caller.ts";
 import { ToolError } from "../../authoring/tool.ts";
-import type { TokenExchange } from "../token_exchange.ts";
+import type { ServiceTokens } from "../token_exchange.ts";
 import { HttpError } from "../errors.ts";
 import {
   bounded,
@@ -176,7 +176,7 @@ export function providerTokens(
     }),
 
     /** Makes the exchange of tokens for those of other services. */
-    exchange(key: GrantKey | PresentedToken): TokenExchange {
+    exchange(key: GrantKey | PresentedToken): ServiceTokens {
       if ("accessToken" in key) {
         const { accessToken } = key;
         const find = () =>

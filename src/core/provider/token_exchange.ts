@@ -1,14 +1,19 @@
 /**
  * Access tokens of services behind the providers, in exchange for those of
- * people's sign-ins. They are in memory alone: with the sign-in they are gone.
+ * people's sign-ins, as RFC 8693 has it, or as Microsoft, which is older. They
+ * are in memory alone: with the sign-in they are gone.
  *
  * @see RFC 8693
+ * @see https://learn.microsoft.com/entra/identity-platform/v2-oauth2-on-behalf-of-flow
  * @module
  */
+import { now, systemClock } from "../clock.ts";
 import { fingerprint } from "../crypto/crypto.ts";
-import type { ExchangeTarget, TokenExchange } from "../token_exchange.ts";
+import { LatestMap } from "../latest_map.ts";
+import { secondsOfUse } from "../oauth/lifetimes.ts";
+import type { ExchangeKind } from "../settings/token_exchange.ts";
+import type { ServiceTokens, TokenTarget } from "../token_exchange.ts";
 import { isTooLong } from "./token_answer.ts";
-import { KeptTokens } from "./kept_tokens.ts";
 import {
   misbehaved,
   type Provider,
@@ -42,7 +47,7 @@ export function tokenExchanges() {
    *
    * @param id the prefix of the subjects of its provider
    */
-  return (id: string, subject: SubjectToken): TokenExchange => ({
+  return (id: string, subject: SubjectToken): ServiceTokens => ({
     async token(target, refused) {
       const { provider, accessToken } = await subject.find();
       const ask = (by: string) => exchange(provider, by, target);
@@ -74,7 +79,7 @@ export function tokenExchanges() {
 function keyFor(
   id: string,
   accessToken: string,
-  { scopes = [], audience, resource }: ExchangeTarget,
+  { scopes = [], audience, resource }: TokenTarget,
 ): string {
   const parts = [id, accessToken, scopes, audience, resource];
   return fingerprint(JSON.stringify(parts));
@@ -83,7 +88,7 @@ function keyFor(
 async function exchange(
   provider: Provider,
   accessToken: string,
-  target: ExchangeTarget,
+  target: TokenTarget,
 ): Promise<UpstreamTokens> {
   if (!provider.exchange) {
     throw misbehaved(`${provider.name} does not exchange tokens`);
@@ -99,4 +104,124 @@ async function exchange(
 function isRefusedSubject(error: unknown): boolean {
   return error instanceof UpstreamError &&
     REFUSED_SUBJECT.includes(error.code ?? "");
+}
+
+const ACCESS_TOKEN = "urn:ietf:params:oauth:token-type:access_token";
+
+/** An exchange at one provider. */
+export interface ExchangeRequest {
+  kind: ExchangeKind;
+  /** The access token of the sign-in. */
+  accessToken: string;
+  target: TokenTarget;
+}
+
+/** Makes the grant type and the parameters, without our authentication. */
+export function exchangeParameters(
+  { kind, accessToken, target: { scopes = [], audience, resource } }:
+    ExchangeRequest,
+): [grantType: string, parameters: Record<string, string>] {
+  const scope: Record<string, string> = scopes.length > 0
+    ? { scope: scopes.join(" ") }
+    : {};
+  return kind === "on-behalf-of"
+    ? ["urn:ietf:params:oauth:grant-type:jwt-bearer", {
+      assertion: accessToken,
+      requested_token_use: "on_behalf_of",
+      ...scope,
+    }]
+    : ["urn:ietf:params:oauth:grant-type:token-exchange", {
+      subject_token: accessToken,
+      subject_token_type: ACCESS_TOKEN,
+      requested_token_type: ACCESS_TOKEN,
+      ...audience !== undefined && { audience },
+      ...resource !== undefined && { resource },
+      ...scope,
+    }];
+}
+
+/** The longest time for which a token is kept, whatever its end. */
+const MAX_KEPT_SECONDS = 3600;
+
+/** The time for which a token without an end is kept. */
+const ENDLESS_KEPT_SECONDS = 300;
+
+/**
+ * The time for which a refusal is kept, and in which a token that its service
+ * refuses is replaced once: neither would be another answer the next time.
+ */
+const PAUSE_MILLISECONDS = 60_000;
+
+interface Kept {
+  tokens: Promise<UpstreamTokens>;
+  /** The time of their request, if they replaced a refused token. */
+  replacedMilliseconds: number;
+}
+
+/**
+ * Access tokens in the memory of a process, each asked for once by all calls that
+ * need it at a time.
+ */
+export class KeptTokens {
+  readonly #kept = new LatestMap<Kept>();
+
+  /** Gives the tokens with a key, or those that `ask` gets. */
+  get(
+    key: string,
+    ask: () => Promise<UpstreamTokens>,
+  ): Promise<UpstreamTokens> {
+    return (this.#kept.get(key) ?? this.#ask(key, ask)).tokens;
+  }
+
+  /**
+   * Gives tokens in place of an access token that its service has refused.
+   * Undefined if that was replaced within the last minute.
+   */
+  async replace(
+    key: string,
+    ask: () => Promise<UpstreamTokens>,
+    refused: string,
+  ): Promise<UpstreamTokens | undefined> {
+    const kept = this.#kept.get(key);
+    if (kept) {
+      const tokens = await kept.tokens;
+      if (tokens.accessToken !== refused) return tokens;
+      const freshSince = performance.now() - PAUSE_MILLISECONDS;
+      if (kept.replacedMilliseconds > freshSince) return undefined;
+      // Another call may have replaced it meanwhile.
+      if (this.#kept.get(key) !== kept) return await this.get(key, ask);
+    }
+    const tokens = await this.#ask(key, ask, performance.now()).tokens;
+    return tokens.accessToken === refused ? undefined : tokens;
+  }
+
+  #ask(
+    key: string,
+    ask: () => Promise<UpstreamTokens>,
+    replacedMilliseconds = -Infinity,
+  ): Kept {
+    const kept: Kept = { tokens: ask(), replacedMilliseconds };
+    const keepFor = (milliseconds: number) => {
+      if (this.#kept.get(key) === kept) this.#kept.set(key, kept, milliseconds);
+    };
+    kept.tokens.then(
+      (tokens) => keepFor(lifetimeOf(tokens)),
+      (error) => keepFor(isFinal(error) ? PAUSE_MILLISECONDS : 0),
+    );
+    this.#kept.set(key, kept);
+    return kept;
+  }
+}
+
+/** The time for which tokens are given, in milliseconds. */
+function lifetimeOf({ expiresAt }: UpstreamTokens): number {
+  const seconds = expiresAt === undefined
+    ? ENDLESS_KEPT_SECONDS
+    : Math.min(expiresAt - now(systemClock), MAX_KEPT_SECONDS);
+  return 1000 * secondsOfUse(seconds);
+}
+
+/** True if asking again would change nothing. */
+function isFinal(error: unknown): boolean {
+  return error instanceof UpstreamError && error.kind !== "unavailable";
 }

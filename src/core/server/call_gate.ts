@@ -6,7 +6,7 @@
  * @module
  */
 import type { Upstream } from "../caller.ts";
-import type { TokenExchange } from "../token_exchange.ts";
+import type { ServiceTokens } from "../token_exchange.ts";
 import { subjectIds } from "../settings/oauth.ts";
 import { anonymousGate, type Gate } from "../auth/doors/gate.ts";
 import { gateOfDoors, staticDoors } from "../auth/doors/doors.ts";
@@ -21,7 +21,7 @@ import type { ServerCore } from "./server_core.ts";
 /** The part of the sign-in that uses the provider's tokens of a grant. */
 interface SignInTokens {
   upstream?(key: GrantKey): Upstream;
-  exchange?(key: GrantKey | PresentedToken): TokenExchange;
+  exchange?(key: GrantKey | PresentedToken): ServiceTokens;
 }
 
 /**
@@ -91,8 +91,8 @@ function lateApi(load: () => Promise<Upstream>): Upstream {
 }
 
 /** Makes an exchange of tokens that is loaded when a tool uses it, once. */
-function lateExchange(load: () => Promise<TokenExchange>): TokenExchange {
-  let loaded: Promise<TokenExchange> | undefined;
+function lateExchange(load: () => Promise<ServiceTokens>): ServiceTokens {
+  let loaded: Promise<ServiceTokens> | undefined;
   const loadOnce = () =>
     loaded ??= load().catch((error) => {
       loaded = undefined;

@@ -13,7 +13,7 @@ import {
 } from "../oauth/person.ts";
 import type { Database, Found } from "../kv/database.ts";
 import type { GrantStore } from "./grants.ts";
-import { peopleRange, type PersonPlace, personPlaceOf } from "../kv/keys.ts";
+import { type PeopleCursor, peopleCursorOf, peopleRange } from "../kv/keys.ts";
 import type { ListedPerson } from "./listed_people.ts";
 
 /** The places that one page reads: at a time, and in all. */
@@ -32,16 +32,16 @@ export interface PersonGrants {
 interface PeoplePage {
   people: PersonGrants[];
   /** The place where the next page begins; undefined if there is none. */
-  next?: PersonPlace;
+  next?: PeopleCursor;
 }
 
 /** Prints the place where a page begins, for a link or a command. */
-export function printPlace({ person, text }: PersonPlace): string {
+export function printCursor({ person, text }: PeopleCursor): string {
   return person + text;
 }
 
 /** Parses a printed place; undefined if the text is none. */
-export function parsePlace(printed = ""): PersonPlace | undefined {
+export function parseCursor(printed = ""): PeopleCursor | undefined {
   const [, person, text] = /^([\w-]{16})(.{0,60})$/su.exec(printed) ?? [];
   return person === undefined ? undefined : { person, text };
 }
@@ -49,7 +49,7 @@ export function parsePlace(printed = ""): PersonPlace | undefined {
 interface PeopleQuery {
   /** Beginnings of the words of a person; everyone by default. */
   search?: string;
-  after?: PersonPlace;
+  after?: PeopleCursor;
   most: number;
 }
 
@@ -72,7 +72,7 @@ export function peopleStore(
     words: readonly string[],
     lookup: string | undefined,
   ): Promise<PersonGrants | undefined> {
-    const { text } = personPlaceOf(key);
+    const { text } = peopleCursorOf(key);
     const held = await heldBy(subject);
     if (held.length === 0) {
       // The check keeps a place that a new grant has written meanwhile.
@@ -109,7 +109,7 @@ export function peopleStore(
       );
       const same = Map.groupBy(
         found,
-        ({ key }) => printPlace(personPlaceOf(key)),
+        ({ key }) => printCursor(peopleCursorOf(key)),
       );
       const places = [...same.values()].map(([first]) => first);
       while (places.length > 0) {
@@ -118,14 +118,14 @@ export function peopleStore(
           some.map((place) => personAt(place, words, lookup)),
         );
         people.push(...shown.filter((person) => person !== undefined));
-        after = personPlaceOf(some.at(-1)!.key);
+        after = peopleCursorOf(some.at(-1)!.key);
         if (people.length === most) {
           const isEnd = places.length === 0 && last === undefined;
           return { people, next: isEnd ? undefined : after };
         }
       }
       if (last === undefined) return { people };
-      after = personPlaceOf(last);
+      after = peopleCursorOf(last);
     }
     return { people, next: after };
   }
@@ -145,9 +145,9 @@ export function peopleStore(
 
 /** True if a place is in the list of the texts that begin with `begins`. */
 function isPlaceAmong(
-  place: PersonPlace | undefined,
+  place: PeopleCursor | undefined,
   begins: string,
-): place is PersonPlace {
+): place is PeopleCursor {
   if (!place?.text.startsWith(begins)) return false;
   // No text continues with the last character of Unicode: that is after the end
   // of the list.

@@ -34,7 +34,7 @@ import { hasSeveral, isConnectable, takeAccount } from "./account_needs.ts";
 import { keyFetch, tokenFetch } from "./account_request.ts";
 import type { AccountVault } from "./account_vault.ts";
 import { accountName, type AccountRecord } from "./accounts.ts";
-import { type BegunAccount, findBegun, ofService } from "./begun_account.ts";
+import { type AccountOfCall, findBegun, ofService } from "./begun_account.ts";
 import {
   choiceOf,
   connectQuestion,
@@ -216,7 +216,7 @@ class CallAccounts {
   readonly #services: readonly ConnectableService[];
   /** The labels of the accounts that were found last. */
   readonly #labels = new Map<ConnectableService, string | undefined>();
-  readonly #begun: Map<string, BegunAccount>;
+  readonly #begun: Map<string, AccountOfCall>;
   readonly #refusals: KeyRefusals;
 
   readonly #vault: AccountVault;

@@ -9,8 +9,8 @@ import type { AccountRecord } from "./accounts.ts";
 import type { Found } from "../../core/kv/database.ts";
 import type { KnownAccount } from "./revocation_record.ts";
 
-/** An account that a call, or durable work, has begun with. */
-export type BegunAccount = BegunNeeds[string];
+/** The account at a service with which a call, or durable work, has begun. */
+export type AccountOfCall = BegunNeeds[string];
 
 /** True if two are one account: by its service's id of it, or by its name. */
 export function isSameAccount(one: KnownAccount, other: KnownAccount): boolean {
@@ -30,7 +30,7 @@ export function ofService(
 /** Finds the account that was begun with, or the one in its place. */
 export function findBegun(
   own: readonly Found<AccountRecord>[],
-  begun: BegunAccount,
+  begun: AccountOfCall,
 ): Found<AccountRecord> | undefined {
   const found = own.find(({ value }) => isSameAccount(value, begun)) ??
     // Two accounts may have had one name, but not one id.

@@ -24,7 +24,7 @@ import {
   originOf,
   placeAmong,
 } from "./account_place.ts";
-import type { BegunAccount } from "./begun_account.ts";
+import type { AccountOfCall } from "./begun_account.ts";
 import { findBegun, isSameAccount, ofService } from "./begun_account.ts";
 import type { AccountStore } from "./accounts.ts";
 import type { AccountVault } from "./account_vault.ts";
@@ -108,7 +108,7 @@ export function connectPages(services: ConnectServices) {
 
   /** Lists the ids of accounts with which what has begun does not go on. */
   async function othersThan(
-    begun: BegunAccount,
+    begun: AccountOfCall,
     { person: { session: { subject } }, service, vault }: Visit,
   ): Promise<string[]> {
     return ofService(await vault.find(subject, true), service)

@@ -6,7 +6,7 @@
 import { type ConnectableService, titleOf } from "../../authoring/account.ts";
 import { AskedQuestion } from "../../core/protocol/question.ts";
 import type { AccountRecord } from "./accounts.ts";
-import type { BegunAccount } from "./begun_account.ts";
+import type { AccountOfCall } from "./begun_account.ts";
 import { refusalWords } from "./key_refusals.ts";
 import { connectAddress, type WaitPages } from "../questions/page_questions.ts";
 
@@ -15,7 +15,7 @@ export interface MissingAccount {
   /** Its record, if it is there, but of no use. */
   record?: AccountRecord;
   /** The account that was begun with. */
-  begun?: BegunAccount;
+  begun?: AccountOfCall;
 }
 
 /** Makes the question for an account, or for a key that works. */

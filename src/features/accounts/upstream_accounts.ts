@@ -14,7 +14,7 @@ import type { Context } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import { UpstreamError } from "../../core/provider/provider.ts";
 import type { Caller } from "../../core/caller.ts";
-import type { TokenExchange } from "../../core/token_exchange.ts";
+import type { ServiceTokens } from "../../core/token_exchange.ts";
 import { isConnectable } from "./account_needs.ts";
 import { HttpError } from "../../core/errors.ts";
 import { type Logger, logRepeated } from "../../core/log/log.ts";
@@ -31,7 +31,7 @@ import { type GivenKeys, givenTo } from "../../core/mcp/exchange/given_keys.ts";
 export class UpstreamAccounts {
   private constructor(
     private readonly services: readonly UpstreamAccount[],
-    private readonly exchange: TokenExchange,
+    private readonly exchange: ServiceTokens,
     private readonly log: Logger,
     /** Receives every token. */
     private readonly given: GivenKeys,

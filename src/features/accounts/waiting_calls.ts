@@ -11,13 +11,13 @@ import type { Wait } from "../questions/waits.ts";
 import { ownTasks } from "../work/own_tasks.ts";
 import type { AccountVault } from "./account_vault.ts";
 import type { AccountRecord } from "./accounts.ts";
-import { type BegunAccount, findBegun, ofService } from "./begun_account.ts";
+import { type AccountOfCall, findBegun, ofService } from "./begun_account.ts";
 import type { KnownAccount } from "./revocation_record.ts";
 
 /** Gives the account that a wait is for; undefined where any will do. */
 export function begunAccountOf(
   { payload, createdAt }: Pick<Wait, "payload" | "createdAt">,
-): BegunAccount | undefined {
+): AccountOfCall | undefined {
   const begun = payload?.begun as KnownAccount | undefined;
   // The work has begun before it waits.
   return begun && { ...begun, at: createdAt };

@@ -11,9 +11,9 @@ import {
 } from "./operator_sections.tsx";
 import {
   MAX_GRANTS_READ,
-  parsePlace,
+  parseCursor,
   type PersonGrants,
-  printPlace,
+  printCursor,
 } from "../../core/store/people.ts";
 import { workAhead } from "../work/wakes.ts";
 import type { Client } from "../../core/oauth/client.ts";
@@ -130,7 +130,7 @@ export function peoplePart(services: AccountServices): AccountPart {
     async show({ query: { person: search, after }, form, now }) {
       const { people, next } = await services.people.list({
         search,
-        after: parsePlace(after),
+        after: parseCursor(after),
         most: MAX_PEOPLE,
       });
       const shown = people.flatMap(({ grants }) =>
@@ -145,7 +145,7 @@ export function peoplePart(services: AccountServices): AccountPart {
         people: inWords,
         search,
         isFirst: after === undefined,
-        next: next && printPlace(next),
+        next: next && printCursor(next),
         registrations: registered.map((client) => ({
           client,
           usedAt: Math.max(

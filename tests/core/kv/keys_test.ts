@@ -9,7 +9,7 @@ Deno.test("every key begins with a word of its own", () => {
     listedWaitKey,
     listingWaitKey,
     personKey,
-    personPlaceOf,
+    peopleCursorOf,
     peopleRange,
     rangeOf,
     dueWakesRange,
@@ -45,7 +45,7 @@ Deno.test("every key begins with a word of its own", () => {
   const [kind, text, ada] = person;
   assert.deepEqual([start[0], end[0]], [kind, kind]);
   assert(String(start[1]) < String(text) && String(text) < String(end[1]));
-  const place = personPlaceOf(person);
+  const place = peopleCursorOf(person);
   assert.deepEqual(place, { text: "jo", person: ada });
   const [after] = peopleRange("name", { begins: "", after: place }).start;
   assert.equal(after, kind);

@@ -8,7 +8,7 @@
 import { createRemoteJWKSet, customFetch, decodeJwt, errors } from "jose";
 import type { JwtConfig } from "../../settings/credentials.ts";
 import type { Authenticated, Caller } from "../../caller.ts";
-import type { TokenExchange } from "../../token_exchange.ts";
+import type { ServiceTokens } from "../../token_exchange.ts";
 import { ChallengeError, HttpError } from "../../errors.ts";
 import { callerIn } from "./jwt_caller.ts";
 import { type Gate, presentedBearer, printChallenge } from "./gate.ts";
@@ -55,7 +55,7 @@ export function jwtDoor(
     /** Begins the reads that a person's calls need, while the blocks are read. */
     readAhead?(subject: string): void;
     /** Makes the exchange of a JWT for tokens of services behind its issuer. */
-    exchange?(id: string, token: string): TokenExchange | undefined;
+    exchange?(id: string, token: string): ServiceTokens | undefined;
     clock: Clock;
   },
 ): Gate {

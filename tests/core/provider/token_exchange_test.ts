@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { KeptTokens } from "../../../src/core/provider/kept_tokens.ts";
+import { KeptTokens } from "../../../src/core/provider/token_exchange.ts";
 import { UpstreamError } from "../../../src/core/provider/provider.ts";
 import { now, systemClock } from "../../../src/core/clock.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
