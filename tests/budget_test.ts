@@ -10,9 +10,9 @@ import { filesBelow } from "./mutation/workplace.ts";
 /** The most lines below each folder, and in all of them with the rest. */
 const LIMITS: Record<string, number> = {
   "src/core/": 26_800,
-  "src/features/": 15_400,
+  "src/features/": 15_600,
   "packages/": 11_000,
-  "": 54_900,
+  "": 55_100,
 };
 
 const COUNTED = ["src", "packages", "main.ts", "server.ts", "health.ts"];

@@ -213,15 +213,18 @@ export class Conversation {
 
   /** Presses on the page of an approval, as the caller. */
   async #press(id: string): Promise<JsonObject> {
-    const { what, caller: { subject = "anonymous" }, options } = this;
+    const { what, caller, options, target: { approvals, catalogue } } = this;
     if (options.approval === undefined) {
-      // The person opens the page, and the test presses with approve().
-      if (this.#isTask) return { action: "accept" };
+      const { approval } = catalogue.tools.get(what) ?? {};
+      // The page is open, and the test presses with approve().
+      const waits = this.#isTask || typeof approval?.by === "object";
+      if (waits) return { action: "accept" };
       throw new Error(
         `${what} waits for an approval, which the test does not give. Give it with the option approval: "approve" or { refuse: "why" }`,
       );
     }
-    await this.target.approvals.press(id, subject, options.approval);
+    const person = TestApprovals.approverOf(caller, catalogue.tools.values());
+    await approvals.press(id, person, options.approval);
     return { action: "accept" };
   }
 

@@ -3,11 +3,16 @@
  *
  * @module
  */
+import type { Tool } from "../../src/authoring/tool.ts";
+import type { Identity } from "../../src/core/caller.ts";
 import * as kinds from "../../src/authoring/options.ts";
 import { pause } from "../../src/core/clock.ts";
 import type { Kv } from "../../src/core/kv/kv.ts";
 import { Database } from "../../src/core/kv/database.ts";
-import type { CallApproval } from "../../src/features/approvals/approval_store.ts";
+import type {
+  Approver,
+  CallApproval,
+} from "../../src/features/approvals/approval_store.ts";
 
 /** An approval as its page shows it. */
 export interface TestApproval {
@@ -53,12 +58,32 @@ export class TestApprovals {
     return PAGE.exec(`${address}`)?.[1];
   }
 
+  /** Makes the person behind a caller, for the tools of a server. */
+  static approverOf(
+    { subject = "anonymous", scopes = "all", identity }: {
+      subject?: string;
+      scopes?: readonly string[] | "all";
+      identity?: Partial<Identity>;
+    },
+    tools: Iterable<Pick<Tool, "approval">>,
+  ): Approver {
+    const named = [...tools].flatMap(({ approval }) =>
+      typeof approval?.by === "object" ? approval.by.scope : []
+    );
+    return {
+      subject,
+      identity: identity && { subject, ...identity },
+      scopes: scopes === "all" ? [...new Set(named)] : scopes,
+    };
+  }
+
   /** Presses on the page of an approval, as a person. */
   async press(
     id: string,
-    subject: string,
+    person: Approver,
     press: TestPress,
   ): Promise<TestApproval> {
+    const { subject } = person;
     const at = this.#database.now();
     const store = await this.#store();
     const approval = await store.press(
@@ -66,6 +91,7 @@ export class TestApprovals {
       press === "approve"
         ? { action: "accept", by: subject, at }
         : { action: "decline", by: subject, at, reason: press.refuse },
+      person,
     );
     if (approval) return shownOf(approval);
     throw new Error(`No approval waits for ${subject} on this page`);
@@ -77,19 +103,21 @@ export class TestApprovals {
    * @throws {Error} if none waits within 2 seconds
    */
   async pressNext(
-    subject: string,
+    person: Approver,
     tool: string | undefined,
     press: TestPress,
   ): Promise<TestApproval> {
     const store = await this.#store();
     const started = performance.now();
     for (;;) {
-      const open = await store.listOpen(subject);
+      const open = await store.listOpen(person);
       const found = open.find((it) => tool === undefined || it.tool === tool);
-      if (found) return await this.press(found.id!, subject, press);
+      if (found) return await this.press(found.id!, person, press);
       if (performance.now() - started > PATIENCE_MILLISECONDS) {
         throw new Error(
-          `No call of ${tool ?? "a tool"} waits for the approval of ${subject}`,
+          `No call of ${
+            tool ?? "a tool"
+          } waits for the approval of ${person.subject}`,
         );
       }
       await pause(CHECK_MILLISECONDS);

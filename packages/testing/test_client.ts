@@ -10,7 +10,11 @@ import type {
 } from "../../src/authoring/resource.ts";
 import type { Tool } from "../../src/authoring/tool.ts";
 import type { JsonObject } from "../../src/core/json.ts";
-import type { TestApproval, TestPress } from "./test_approvals.ts";
+import {
+  type TestApproval,
+  TestApprovals,
+  type TestPress,
+} from "./test_approvals.ts";
 import type { TestCaller } from "./test_gate.ts";
 import { Conversation, type Target } from "./conversation.ts";
 import type {
@@ -236,9 +240,10 @@ export class TestClient {
     tool: string | Tool | undefined,
     press: TestPress,
   ): Promise<TestApproval> {
-    const { subject = "anonymous" } = this.caller;
-    const name = tool && nameOf(tool);
-    return this.target.approvals.pressNext(subject, name, press);
+    const { approvals, catalogue } = this.target;
+    const tools = catalogue.tools.values();
+    const person = TestApprovals.approverOf(this.caller, tools);
+    return approvals.pressNext(person, tool && nameOf(tool), press);
   }
 
   async #call(

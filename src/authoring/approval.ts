@@ -5,6 +5,7 @@
  * @module
  */
 import * as kinds from "./options.ts";
+import { SCOPE } from "./scope.ts";
 import type { MaybePromise } from "./service.ts";
 
 /** The most seconds for which a call may wait for its approval. */
@@ -34,6 +35,12 @@ export interface ApprovalShown {
   facts?: Readonly<Record<string, string | number>>;
 }
 
+/** People who may approve calls of others. */
+export interface ApprovalScope {
+  /** The scope that they hold. */
+  scope: string;
+}
+
 /** The approval that a tool asks for before it runs. */
 // deno-lint-ignore no-explicit-any -- A tool's erased type takes any input.
 export interface ToolApproval<I = any> {
@@ -48,6 +55,12 @@ export interface ToolApproval<I = any> {
    */
   show?(input: I): MaybePromise<ApprovalShown>;
   /**
+   * The person who approves: by default the caller. With a scope it is someone
+   * else whom `OAUTH_PERMISSIONS` or `permissions` give that scope, and never
+   * the caller; calls of machines can then be approved too.
+   */
+  by?: "caller" | ApprovalScope;
+  /**
    * The seconds for which a call waits for its person, and an approval for its
    * call; 15 minutes by default, at most 7 days.
    */
@@ -58,6 +71,15 @@ export interface ToolApproval<I = any> {
 export const TOOL_APPROVAL = {
   when: kinds.FUNCTION,
   show: kinds.FUNCTION,
+  by: {
+    ...kinds.either(
+      kinds.choice("caller"),
+      kinds.object<ApprovalScope>({
+        scope: kinds.required(SCOPE),
+      }),
+    ),
+    wants: '"caller" or { scope: "…" }',
+  },
   expiresIn: kinds.numberFrom(
     `60 to ${MAX_APPROVAL_SECONDS} seconds`,
     60,

@@ -72,14 +72,13 @@ export function scopeDoubts(
 /** A scope: visible ASCII without quote and backslash (RFC 6749 appendix A.4). */
 export const SCOPE_TOKEN = /^[\x21\x23-\x5B\x5D-\x7E]+$/;
 
-/** The kind of a list of scopes. */
-export const SCOPES = kinds.list(
-  kinds.textLike(
-    "a scope, which is visible ASCII without quotes and backslashes",
-    SCOPE_TOKEN,
-  ),
-  "scopes",
+export const SCOPE = kinds.textLike(
+  "a scope, which is visible ASCII without quotes and backslashes",
+  SCOPE_TOKEN,
 );
+
+/** The kind of a list of scopes. */
+export const SCOPES = kinds.list(SCOPE, "scopes");
 
 /** The kind of {@linkcode ScopeDefinitions}. */
 export const SCOPE_DEFINITIONS: kinds.Kind<ScopeDefinitions> = kinds.recordOf(

@@ -84,8 +84,9 @@ Deno.test("approve() presses for durable work, whose process may die before and 
   await using server = await testServer(TOOLS);
   const task = await server.startTask(archive);
   await task.crash();
+  const dying = task.crash({ after: "tool-server-approval" });
   await server.approve();
-  await task.crash({ after: "tool-server-approval" });
+  await dying;
   await task.crash({ after: "id" });
   assert.equal((await task.result()).text, "archived");
 });

@@ -102,7 +102,7 @@ export function isAboutClient(entry: ListEntry, clientId: string): boolean {
 }
 
 /** Lists the addresses that the provider has verified, in small letters. */
-function verifiedAddresses(
+export function verifiedAddresses(
   { email, emailVerified, otherEmails = [] }: Identity,
 ): string[] {
   if (emailVerified !== true) return [];

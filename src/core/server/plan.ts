@@ -107,7 +107,12 @@ export class Plan {
     ];
     if (complaints.length > 0) throw new CatalogueError(complaints);
     this.scopes = scopesOf(neededScopes(options), options.scopes);
-    const { supported } = this.scopes;
+    // No client asks for the scopes of those who approve.
+    const approving =
+      options.tools?.flatMap(({ approval }) =>
+        typeof approval?.by === "object" ? approval.by.scope : []
+      ) ?? [];
+    const supported = [...new Set([...this.scopes.supported, ...approving])];
     const config = this.config = parseConfig(env, {
       ...reading,
       title,
@@ -132,6 +137,14 @@ export class Plan {
       decide: options.permissions,
       supported,
     });
+    if (oauth && !this.permissions && approving.length > 0) {
+      throw new ConfigError([{
+        variable: "OAUTH_PERMISSIONS",
+        got: "nothing",
+        wants: `people who may approve, by the scope ${approving[0]}`,
+        fix: `Name them: jo@example.com=${approving[0]}`,
+      }]);
+    }
     // A captured console needs one call for each event.
     const captured = config.deployed ||
       isCollected() && env.OTEL_DENO_CONSOLE !== "ignore";

@@ -5,19 +5,13 @@
  * @module
  */
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import {
-  APPROVAL_SECONDS,
-  type ApprovalShown,
-  type Approved,
-} from "../../authoring/approval.ts";
+import { APPROVAL_SECONDS, type Approved } from "../../authoring/approval.ts";
 import type { Context } from "../../authoring/context.ts";
-import * as kinds from "../../authoring/options.ts";
-import type { MaybePromise } from "../../authoring/service.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import type { CompiledTool } from "../../core/catalogue/compiled_tool.ts";
 import { listTool } from "../../core/catalogue/descriptions.ts";
 import { fingerprintOfLong, randomId } from "../../core/crypto/crypto.ts";
-import { canonicalJson, isObject, type JsonObject } from "../../core/json.ts";
+import { canonicalJson, type JsonObject } from "../../core/json.ts";
 import { persist, tidy } from "../../core/kv/persist.ts";
 import { CallContext } from "../../core/mcp/exchange/call_context.ts";
 import type {
@@ -36,6 +30,7 @@ import {
 } from "../questions/page_questions.ts";
 import { addressOfWork } from "../work/durable_call.ts";
 import type { Waiting } from "../questions/waits.ts";
+import { checkJson, inTime, shownOf } from "./approval_content.ts";
 import {
   type ApprovalPayload,
   type BegunRun,
@@ -43,32 +38,15 @@ import {
   type CallApprovals,
   callApprovals,
 } from "./approval_store.ts";
-import { bytesOf } from "../questions/wait_record.ts";
+import { verifiedAddresses } from "../../core/oauth/allowed_users.ts";
+import { personName } from "../../core/oauth/person.ts";
+import { type ApprovalState, bytesOf } from "../questions/wait_record.ts";
 
 /** The name of the question in its call: no author's question has it. */
 const KEY = "tool-server-approval";
 
-/** The options of {@linkcode ApprovalShown}. */
-const APPROVAL_SHOWN = {
-  title: kinds.required(kinds.TEXT),
-  facts: kinds.recordOf(
-    kinds.like<string | number>(
-      "text or a number",
-      (it) => typeof it === "string" || Number.isFinite(it),
-    ),
-    "an object of texts and numbers by their names",
-  ),
-} satisfies kinds.Members<ApprovalShown>;
-
-/** The longest time that `when` and `show` may take. */
-const AUTHOR_MILLISECONDS = 5_000;
-
 /** The most bytes of arguments and words: they are kept in one record. */
 const MAX_BYTES = 10_000;
-
-/** The most characters of a title, and of the facts together. */
-const MAX_TITLE_CHARACTERS = 200;
-const MAX_FACTS_CHARACTERS = 2000;
 
 const NO_PAGE =
   "This waits for the approval of a person on a page of this server, to which this caller cannot sign in. It was not run.";
@@ -113,7 +91,13 @@ export function approvalGate(
   > {
     const { tool, input, account, call: { engine: { waitPages } } } = toolRun;
     const { caller } = work;
-    if (!waitPages || !(waitPages.isTest || hasPage(caller, waitPages))) {
+    const by = tool.approval!.by;
+    const scope = typeof by === "object" ? by.scope : undefined;
+    // Callers without a connection may be many people.
+    const mayAsk = scope === undefined
+      ? waitPages && hasPage(caller, waitPages)
+      : (caller.clientId ?? caller.grantId) !== undefined;
+    if (!waitPages || !(waitPages.isTest || mayAsk)) {
       throw new ToolError(NO_PAGE);
     }
     checkJson(tool.name, input);
@@ -129,13 +113,22 @@ export function approvalGate(
       waiting: await waitingOf(toolRun, work, {
         arguments_,
         definition: definitionOf(tool),
-        seconds,
+        state: { seconds, scope },
         pages: waitPages,
       }),
       payload: async () => ({
         id: randomId(),
         input,
         account,
+        caller: {
+          name: caller.identity
+            ? personName({
+              identity: caller.identity,
+              subject: caller.subject,
+            })
+            : caller.subject,
+          addresses: caller.identity ? verifiedAddresses(caller.identity) : [],
+        },
         ...await shownOf(tool, input),
       }),
     });
@@ -223,7 +216,7 @@ class ApprovalVisit implements PagesOf<Verdict> {
     private readonly work: Work,
     private readonly of: {
       pages: WaitPages;
-      waiting: Waiting & { approval: { seconds: number } };
+      waiting: Waiting & { approval: ApprovalState };
       /** Makes the content of a new approval. */
       payload(): Promise<ApprovalPayload>;
     },
@@ -244,7 +237,7 @@ class ApprovalVisit implements PagesOf<Verdict> {
           wait: { ...approval, key: wait, id } as unknown as OpenPage["wait"],
           address: `${pages.baseUrl}/approve/${id}`,
           connects: false,
-          message: `Approve: ${approval.payload.title}`,
+          message: messageOf(approval),
           until: approval.expiresAt,
         };
       }
@@ -341,17 +334,26 @@ class ApprovalVisit implements PagesOf<Verdict> {
   }
 }
 
+/** Makes the words next to the link. */
+function messageOf(
+  { payload: { title }, approval: { scope } }: CallApproval,
+): string {
+  return scope === undefined
+    ? `Approve: ${title}`
+    : `Someone else, who has the permission ${scope}, has to approve: ${title}`;
+}
+
 /** Makes the part of an approval by which it is found again. */
 async function waitingOf(
   { tool }: RunToApprove,
   work: Work,
-  { arguments_, definition, seconds, pages }: {
+  { arguments_, definition, state, pages }: {
     arguments_: string;
     definition: string;
-    seconds: number;
+    state: ApprovalState;
     pages: WaitPages;
   },
-): Promise<Waiting & { approval: { seconds: number } }> {
+): Promise<Waiting & { approval: ApprovalState }> {
   const { caller } = work;
   const { subject, binding, clientId, grantId } = caller;
   const isTask = work.startedMilliseconds === undefined;
@@ -378,94 +380,10 @@ async function waitingOf(
       ]),
     ),
     question: await fingerprintOfLong(
-      canonicalJson([definition, arguments_]),
+      canonicalJson([definition, arguments_, state.scope ?? null]),
     ),
-    approval: { seconds },
+    approval: state,
   };
-}
-
-/** Waits for an author's function, but not for ever. */
-async function inTime<T>(
-  tool: string,
-  member: string,
-  call: () => MaybePromise<T>,
-): Promise<T> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () =>
-      reject(
-        new Error(
-          `tool ${tool}: approval.${member} took longer than ${
-            AUTHOR_MILLISECONDS / 1000
-          } seconds`,
-        ),
-      ),
-    AUTHOR_MILLISECONDS,
-  );
-  try {
-    return await Promise.race([call(), late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** Makes the words of the page. @throws {TypeError} for what is no text */
-async function shownOf(
-  tool: CompiledTool,
-  input: JsonObject,
-): Promise<Pick<ApprovalPayload, "title" | "facts">> {
-  const { name, approval } = tool;
-  const show = approval!.show;
-  const shown: ApprovalShown = show
-    ? await inTime(name, "show", () => show(input))
-    : { title: tool.title ?? name };
-  const [fault] = kinds.faultsIn(
-    APPROVAL_SHOWN,
-    shown,
-    `tool ${name}: approval.show`,
-  );
-  if (fault) throw new TypeError(fault);
-  let left = MAX_FACTS_CHARACTERS;
-  const facts = Object.entries(shown.facts ?? {})
-    .filter(([, fact]) => fact !== undefined)
-    .map(([name, fact]) => [name, `${fact}`] as const)
-    .filter(([name, fact]) => (left -= name.length + fact.length) >= 0);
-  const words = {
-    title: shown.title.slice(0, MAX_TITLE_CHARACTERS),
-    facts: Object.fromEntries(facts),
-  };
-  if (words.title.trim() !== "") return words;
-  throw new TypeError(`tool ${name}: approval.show gave an empty title`);
-}
-
-/**
- * Checks that arguments are JSON as the author's schema has made them: they are
- * kept, and the run begins from what was kept.
- *
- * @throws {TypeError} for the author
- */
-function checkJson(tool: string, value: unknown, at = "its input"): void {
-  if (
-    value === null || typeof value === "string" || typeof value === "boolean"
-  ) {
-    return;
-  }
-  if (typeof value === "number" && Number.isFinite(value)) return;
-  if (Array.isArray(value)) {
-    return value.forEach((it, index) => checkJson(tool, it, `${at}[${index}]`));
-  }
-  if (isObject(value)) {
-    const prototype = Object.getPrototypeOf(value);
-    if (prototype === Object.prototype || prototype === null) {
-      for (const [name, member] of Object.entries(value)) {
-        if (member !== undefined) checkJson(tool, member, `${at}.${name}`);
-      }
-      return;
-    }
-  }
-  throw new TypeError(
-    `tool ${tool}: ${at} is no JSON once its schema has parsed it, so it cannot be kept for an approval: make it what you need in run`,
-  );
 }
 
 function unknownWords(tool: string, begunAt: number): string {

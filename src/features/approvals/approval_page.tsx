@@ -34,6 +34,8 @@ interface ApprovalProps extends PageProps, ToolInWords {
   csrf: string;
   /** Epoch seconds. */
   now: number;
+  /** False for the caller of a call that someone else approves. */
+  mayPress: boolean;
 }
 
 /** Makes a text that may repeat a stranger's words one harmless line. */
@@ -56,7 +58,8 @@ export function printArguments(input: unknown): string {
 /** The approval that waits. Send it with `forms: "self"`. */
 export function ApprovalPage(props: ApprovalProps) {
   const { base, approval, client, csrf, now } = props;
-  const { payload: { title, facts, input, account, before } } = approval;
+  const { payload: { title, facts, input, account, before, caller } } =
+    approval;
   return (
     <CardPage
       {...props}
@@ -90,6 +93,11 @@ export function ApprovalPage(props: ApprovalProps) {
             <bdi>{line(account)}</bdi>
           </Fact>
         )}
+        {approval.approval.scope !== undefined && (
+          <Fact term="For whom">
+            <bdi>{line(caller.name)}</bdi>
+          </Fact>
+        )}
         <Fact term="Who asks">
           <ClientNameAndBadge client={client} /> for{" "}
           <ToolTitle {...props} hasName />,{" "}
@@ -107,29 +115,37 @@ export function ApprovalPage(props: ApprovalProps) {
         <summary>The arguments, which the app has sent</summary>
         <pre>{printArguments(input)}</pre>
       </details>
-      <AccountForm base={base} csrf={csrf} action={`/approve/${approval.id}`}>
-        <label>
-          Why not{" "}
-          <span class="small soft">(if you refuse; the app reads it)</span>
-          <input
-            type="text"
-            name="reason"
-            maxlength={MAX_REASON_CHARACTERS}
-            autocomplete="off"
-          />
-        </label>
-        <div class="actions">
-          <button
-            class="primary"
-            type="submit"
-            name="answer"
-            value="approve"
-          >
-            Approve
-          </button>
-          <button type="submit" name="answer" value="refuse">Refuse</button>
-        </div>
-      </AccountForm>
+      {!props.mayPress && (
+        <p class="note">
+          It waits for someone else, who has the permission{" "}
+          <code>{approval.approval.scope}</code>.
+        </p>
+      )}
+      {props.mayPress && (
+        <AccountForm base={base} csrf={csrf} action={`/approve/${approval.id}`}>
+          <label>
+            Why not{" "}
+            <span class="small soft">(if you refuse; the app reads it)</span>
+            <input
+              type="text"
+              name="reason"
+              maxlength={MAX_REASON_CHARACTERS}
+              autocomplete="off"
+            />
+          </label>
+          <div class="actions">
+            <button
+              class="primary"
+              type="submit"
+              name="answer"
+              value="approve"
+            >
+              Approve
+            </button>
+            <button type="submit" name="answer" value="refuse">Refuse</button>
+          </div>
+        </AccountForm>
+      )}
     </CardPage>
   );
 }
@@ -146,9 +162,9 @@ export function approvalStateInWords(
   { state, answer, approval: { endedAt, outcome } }: CallApproval,
 ): string {
   if (state === "open") return "It waits for your answer.";
-  if (answer?.action === "decline") return "You refused. The app is told so.";
+  if (answer?.action === "decline") return "Refused. The app is told so.";
   if (state === "answered") {
-    return "You approved it. It begins when the app goes on: if it does not go on by itself, ask it to try again.";
+    return "Approved. It begins when the app goes on: if it does not go on by itself, ask it to try again.";
   }
   if (endedAt !== undefined) {
     return (outcome && ENDS[outcome]) ?? "It has ended.";
@@ -177,7 +193,7 @@ export function ApprovalAnsweredPage(props: ApprovalProps) {
           <bdi>{shownMessage(reason)}</bdi>
         </p>
       )}
-      {begunAt !== undefined && endedAt === undefined && (
+      {props.mayPress && begunAt !== undefined && endedAt === undefined && (
         <AccountForm base={base} csrf={csrf} action={`/approve/${approval.id}`}>
           <p>
             It began <Moment at={begunAt} now={now} />{" "}

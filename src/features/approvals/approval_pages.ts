@@ -11,6 +11,7 @@ import { HttpError } from "../../core/errors.ts";
 import { mintCsrf, redirect } from "../../core/http/browser.ts";
 import { personName } from "../../core/oauth/person.ts";
 import { page } from "../../core/pages/respond.ts";
+import type { AccountVisit } from "../account_page/account_pages.ts";
 import type { WaitInWords } from "../account_page/waiting_section.tsx";
 import { askingClient, noWait, signInFor } from "../questions/wait_pages.ts";
 import {
@@ -19,7 +20,12 @@ import {
   ApprovalPage,
   MAX_REASON_CHARACTERS,
 } from "./approval_page.tsx";
-import { callApprovals, type Pressed } from "./approval_store.ts";
+import {
+  type Approver,
+  callApprovals,
+  mayPress,
+  type Pressed,
+} from "./approval_store.ts";
 
 /** The events in the log, by the button that was pressed. */
 const EVENTS = {
@@ -32,10 +38,16 @@ export function approvalEndpoints(services: AccountServices) {
   const { baseUrl, clock, database, frame, signedIn } = services;
   const approvals = callApprovals(database);
 
+  function approverOf(session: AccountVisit["session"]): Approver {
+    const { subject, identity } = session;
+    const scopes = services.permissions?.ceiling(session) ?? [];
+    return { subject, identity, scopes };
+  }
+
   return {
     /** Lists the approvals that wait for a person. */
-    async waiting({ subject }: { subject: string }): Promise<WaitInWords[]> {
-      const open = await approvals.listOpen(subject);
+    async waiting(session: AccountVisit["session"]): Promise<WaitInWords[]> {
+      const open = await approvals.listOpen(approverOf(session));
       return open.map((approval) => ({
         path: `/approve/${approval.id}`,
         client: askingClient(approval, services),
@@ -53,7 +65,8 @@ export function approvalEndpoints(services: AccountServices) {
       if (!found) return signInFor(c, `approve/${id}`, services);
       signedIn.checkAllowed(found);
       const { session } = found;
-      const approval = await approvals.findPage(id, session.subject);
+      const approver = approverOf(session);
+      const approval = await approvals.findPage(id, approver);
       if (!approval) return noWait(c, found, services);
       const { tool } = approval;
       const props = {
@@ -65,6 +78,7 @@ export function approvalEndpoints(services: AccountServices) {
         tool,
         toolTitle: services.titleOf(tool),
         now: now(clock),
+        mayPress: mayPress(approval, approver),
       };
       return page(
         c,
@@ -91,19 +105,21 @@ export function approvalEndpoints(services: AccountServices) {
         );
       }
       const { subject } = person.session;
+      const approver = approverOf(person.session);
       const stays = await signedIn.staysAllowed(person);
       const by = { by: subject, at: now(clock) };
       const pressed: Pressed = said === "approve"
         ? { action: "accept", ...by }
         : { action: "decline", ...by, reason };
       const approval = said === "looked"
-        ? await approvals.look(id, subject)
-        : await approvals.press(id, pressed, stays);
+        ? await approvals.look(id, approver)
+        : await approvals.press(id, pressed, approver, stays);
       // A later press does not change the first.
       if (approval && (said === "looked" || isFirst(approval, pressed))) {
         services.log.audit(EVENTS[said], {
           reference: c.get("reference"),
           subject,
+          owner: approval.subject,
           client: approval.clientName,
           tool: approval.tool,
         });

@@ -7,6 +7,8 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { JsonObject } from "../../core/json.ts";
 import type { Database, Entry } from "../../core/kv/database.ts";
+import { verifiedAddresses } from "../../core/oauth/allowed_users.ts";
+import type { Identity } from "../../core/caller.ts";
 import { grantKey, waitKey } from "../../core/kv/keys.ts";
 import type { Transaction, Write } from "../../core/kv/transaction.ts";
 import type { Grant } from "../../core/oauth/grant.ts";
@@ -17,6 +19,7 @@ import {
   isLive,
   MAX_WAIT_BYTES,
   putWait,
+  queueOf,
   type WaitRecord,
   waitSeals,
 } from "../questions/wait_record.ts";
@@ -35,6 +38,8 @@ export interface ApprovalPayload {
   account?: string;
   title: string;
   facts: Readonly<Record<string, string>>;
+  /** The caller in words, and their verified addresses: they never approve. */
+  caller: { name: string; addresses: readonly string[] };
   /** The last run of the same call, which a day is remembered. */
   before?: Pick<ApprovalState, "begunAt" | "outcome">;
 }
@@ -66,6 +71,32 @@ export interface BegunRun {
   release(): Promise<boolean>;
 }
 
+/** A person before the page of an approval. */
+export interface Approver {
+  subject: string;
+  /** The person as their provider knows them. */
+  identity?: Identity;
+  /** The scopes that they hold now. */
+  scopes: readonly string[];
+}
+
+/** The most approvals of one scope that are listed. */
+const MAX_QUEUED = 200;
+
+/**
+ * True if a person may press for a call: its caller, or else someone with the
+ * scope who is not the caller, also not at another provider.
+ */
+export function mayPress(
+  { subject, approval: { scope }, payload: { caller } }: CallApproval,
+  person: Approver,
+): boolean {
+  if (scope === undefined) return subject === person.subject;
+  const addresses = person.identity ? verifiedAddresses(person.identity) : [];
+  return subject !== person.subject && person.scopes.includes(scope) &&
+    !addresses.some((address) => caller.addresses.includes(address));
+}
+
 export type CallApprovals = ReturnType<typeof callApprovals>;
 
 export function callApprovals(database: Database) {
@@ -86,8 +117,17 @@ export function callApprovals(database: Database) {
     return !grant || grant.value.pausedAt === undefined;
   }
 
-  function isOf(record: WaitRecord, subject: string): boolean {
-    return record.kind === "approval" && record.subject === subject;
+  /** Finds an approval that its call can still use, with its record. */
+  async function findAny(id: string) {
+    const found = await database.find<WaitRecord>(waitKey(id));
+    const isThere = found?.value.kind === "approval" &&
+      (found.value.state === "used" || await isPressable(found.value));
+    return isThere ? approvalOf(await waits.read(found)) : undefined;
+  }
+
+  async function findToPress(id: string, approver: Approver) {
+    const approval = await findAny(id);
+    return approval && mayPress(approval, approver) ? approval : undefined;
   }
 
   /** Changes a run that has begun. */
@@ -151,23 +191,32 @@ export function callApprovals(database: Database) {
     withdraw: ({ key }: Pick<Wait, "key">): Promise<void> =>
       expireWait(database, key),
 
-    /** Finds the approval of a person's page; undefined if it is another's. */
+    /**
+     * Finds the approval of a page: that of its caller, or of who may press
+     * there; undefined for anyone else.
+     */
     async findPage(
       id: string,
-      subject: string,
+      person: Approver,
     ): Promise<CallApproval | undefined> {
-      const found = await database.find<WaitRecord>(waitKey(id));
-      if (!found || !isOf(found.value, subject)) return undefined;
-      const { state } = found.value;
-      return state === "used" || await isPressable(found.value)
-        ? approvalOf(await waits.read(found))
-        : undefined;
+      const approval = await findAny(id);
+      const isTheirs = approval?.subject === person.subject ||
+        approval && mayPress(approval, person);
+      return isTheirs ? approval : undefined;
     },
 
-    /** Lists the approvals that wait for a person, newest first. */
-    async listOpen(subject: string): Promise<CallApproval[]> {
-      const open = await waits.listOf(subject, "approval");
-      return open.flatMap((wait) => approvalOf(wait) ?? []);
+    /** Lists the approvals for which a person may press, newest first. */
+    async listOpen(person: Approver): Promise<CallApproval[]> {
+      const queued = await Promise.all(
+        person.scopes.map((scope) =>
+          waits.listQueue(queueOf(scope), MAX_QUEUED)
+        ),
+      );
+      const own = await waits.listOf(person.subject, "approval");
+      const all = [...own, ...queued.flat()]
+        .flatMap((wait) => approvalOf(wait) ?? []);
+      return all.filter((approval) => mayPress(approval, person))
+        .sort((one, other) => other.createdAt - one.createdAt);
     },
 
     /**
@@ -177,14 +226,15 @@ export function callApprovals(database: Database) {
     async press(
       id: string,
       pressed: Pressed,
+      person: Approver,
       extraWrites: Write = () => {},
     ): Promise<CallApproval | undefined> {
-      const found = await database.find<WaitRecord>(waitKey(id));
-      if (!found || !await isPressable(found.value)) return undefined;
-      const isTheirs = (record: WaitRecord) => isOf(record, pressed.by);
+      const approval = await findToPress(id, person);
+      if (!approval) return undefined;
+      const { subject } = approval;
       const accepted = await waits.accept(
         id,
-        isTheirs,
+        (record) => record.kind === "approval" && record.subject === subject,
         { ...pressed },
         extraWrites,
       );
@@ -196,11 +246,14 @@ export function callApprovals(database: Database) {
      * call may then ask again. Returns the approval; undefined if it is not
      * theirs.
      */
-    async look(id: string, subject: string): Promise<CallApproval | undefined> {
-      const found = await database.find<WaitRecord>(waitKey(id));
-      if (!found || !isOf(found.value, subject)) return undefined;
-      await endRun(found, "unknown");
-      return approvalOf(await waits.read(found));
+    async look(
+      id: string,
+      person: Approver,
+    ): Promise<CallApproval | undefined> {
+      const approval = await findToPress(id, person);
+      if (!approval) return undefined;
+      await endRun(approval, "unknown");
+      return approvalOf(await waits.read(approval));
     },
 
     /**
@@ -210,11 +263,11 @@ export function callApprovals(database: Database) {
     async begin({ key }: Pick<Wait, "key">): Promise<BegunRun | undefined> {
       const taken = await waits.take({ key }, (record) => {
         const begunAt = database.now();
-        const { seconds } = record.approval!;
+        const { seconds, scope } = record.approval!;
         return {
           ...record,
           state: "used",
-          approval: { seconds, begunAt },
+          approval: { seconds, scope, begunAt },
           expiresAt: begunAt + BEGUN_SECONDS,
         };
       });

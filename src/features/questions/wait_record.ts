@@ -68,6 +68,8 @@ export interface Waiting {
 
 /** The progress of an approval. Times are epoch seconds. */
 export interface ApprovalState {
+  /** The scope of those who approve; undefined if the caller does. */
+  scope?: string;
   /** The seconds for which its answer stays until the run begins. */
   seconds: number;
   /** The beginning of the run. */
@@ -135,6 +137,11 @@ export function listOfWait(
   return list ?? subject;
 }
 
+/** Names the list of approvals that wait for people with a scope. */
+export function queueOf(scope: string): string {
+  return JSON.stringify(["approve", scope]);
+}
+
 /** The time for which a page waits for its person, in seconds. */
 export const WAIT_SECONDS = 60 * 60;
 
@@ -159,6 +166,12 @@ export function putWait(
 ): Transaction {
   const { askerKey, kind, clientId, grantId, taskId, state, expiresAt } =
     record;
+  const { scope } = record.approval ?? {};
+  if (scope !== undefined) {
+    const queued = listingWaitKey(queueOf(scope), key);
+    if (state === "open") transaction.set(queued, { expiresAt });
+    else transaction.delete(queued);
+  }
   return transaction.set(key, record)
     .set<Pointer>(askerKey, { wait: key, expiresAt })
     .set<ListedWait>(
@@ -172,7 +185,10 @@ export function dropWait(
   transaction: Transaction,
   found: Found<WaitRecord>,
 ): Transaction {
-  const { key, value: { askerKey, state } } = found;
+  const { key, value: { askerKey, state, approval } } = found;
+  if (approval?.scope !== undefined) {
+    transaction.delete(listingWaitKey(queueOf(approval.scope), key));
+  }
   transaction.check(found).expire(key)
     .delete(listingWaitKey(listOfWait(found.value), key));
   // The asker of a used wait may have another wait by now.

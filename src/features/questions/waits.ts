@@ -199,6 +199,21 @@ export function waitStore(database: Database) {
       return await readAll(open.filter((_, index) => live[index]));
     },
 
+    /** Lists the open waits that a queue names. */
+    async listQueue(queue: string, limit: number): Promise<Wait[]> {
+      const queued = await database.list(waitsOfKey(queue), { limit });
+      const found = await database.getMany<WaitRecord[]>(
+        queued.map(({ key }) => listedWaitKey(key)),
+      );
+      const open = found.filter((it): it is Found<WaitRecord> =>
+        isFound(it) && it.value.state === "open"
+      );
+      const live = await Promise.all(
+        open.map(({ value }) => isLive(database, value)),
+      );
+      return await readAll(open.filter((_, index) => live[index]));
+    },
+
     /** Lists all stored waits of a person. */
     async listKept(subject: string): Promise<Wait[]> {
       return await readAll(await listed(subject));

@@ -399,7 +399,7 @@ Deno.test(
           action: "accept",
           by: `github:${subject}`,
           at: 0,
-        });
+        }, { subject: `github:${subject}`, scopes: [] });
         assert.ok(pressed);
         approvals++;
         await using dying = new MortalServer(kv, { tools, env }, { kind, at });

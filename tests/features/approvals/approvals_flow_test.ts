@@ -76,7 +76,7 @@ for (const generation of ["2025", "2026"] as const) {
     );
     assert.match(visitor.words, /&quot;charge&quot;: &quot;c1&quot;/);
     await press(visitor, "approve");
-    assert.match(visitor.words, /You approved it/);
+    assert.match(visitor.words, /Approved\. It begins/);
     assert.deepEqual(ran, []);
     assert.equal(
       await textOf(call("refund", { charge: "c1" })),
@@ -117,7 +117,7 @@ for (const generation of ["2025", "2026"] as const) {
     const link = linkOf(await resultOf(call("refund", { charge: "c1" })));
     const visitor = await open(server, link);
     await press(visitor, "refuse", "Too much");
-    assert.match(visitor.words, /You refused.* Too much/);
+    assert.match(visitor.words, /Refused.* Too much/);
     for (let time = 0; time < 2; time++) {
       const { content, isError } = await resultOf(
         call("refund", { charge: "c1" }),

@@ -1,0 +1,119 @@
+/**
+ * The content of an approval: the words for its page, and arguments that can be
+ * kept.
+ *
+ * @module
+ */
+import type { ApprovalShown } from "../../authoring/approval.ts";
+import * as kinds from "../../authoring/options.ts";
+import type { MaybePromise } from "../../authoring/service.ts";
+import type { CompiledTool } from "../../core/catalogue/compiled_tool.ts";
+import { isObject, type JsonObject } from "../../core/json.ts";
+import type { ApprovalPayload } from "./approval_store.ts";
+
+/** The options of {@linkcode ApprovalShown}. */
+const APPROVAL_SHOWN = {
+  title: kinds.required(kinds.TEXT),
+  facts: kinds.recordOf(
+    kinds.like<string | number>(
+      "text or a number",
+      (it) => typeof it === "string" || Number.isFinite(it),
+    ),
+    "an object of texts and numbers by their names",
+  ),
+} satisfies kinds.Members<ApprovalShown>;
+
+/** The longest time that `when` and `show` may take. */
+const AUTHOR_MILLISECONDS = 5_000;
+
+/** The most characters of a title, and of the facts together. */
+const MAX_TITLE_CHARACTERS = 200;
+const MAX_FACTS_CHARACTERS = 2000;
+
+/** Waits for an author's function, but not for ever. */
+export async function inTime<T>(
+  tool: string,
+  member: string,
+  call: () => MaybePromise<T>,
+): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () =>
+      reject(
+        new Error(
+          `tool ${tool}: approval.${member} took longer than ${
+            AUTHOR_MILLISECONDS / 1000
+          } seconds`,
+        ),
+      ),
+    AUTHOR_MILLISECONDS,
+  );
+  try {
+    return await Promise.race([call(), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Makes the words of the page. @throws {TypeError} for what is no text */
+export async function shownOf(
+  tool: CompiledTool,
+  input: JsonObject,
+): Promise<Pick<ApprovalPayload, "title" | "facts">> {
+  const { name, approval } = tool;
+  const show = approval!.show;
+  const shown: ApprovalShown = show
+    ? await inTime(name, "show", () => show(input))
+    : { title: tool.title ?? name };
+  const [fault] = kinds.faultsIn(
+    APPROVAL_SHOWN,
+    shown,
+    `tool ${name}: approval.show`,
+  );
+  if (fault) throw new TypeError(fault);
+  let left = MAX_FACTS_CHARACTERS;
+  const facts = Object.entries(shown.facts ?? {})
+    .filter(([, fact]) => fact !== undefined)
+    .map(([name, fact]) => [name, `${fact}`] as const)
+    .filter(([name, fact]) => (left -= name.length + fact.length) >= 0);
+  const words = {
+    title: shown.title.slice(0, MAX_TITLE_CHARACTERS),
+    facts: Object.fromEntries(facts),
+  };
+  if (words.title.trim() !== "") return words;
+  throw new TypeError(`tool ${name}: approval.show gave an empty title`);
+}
+
+/**
+ * Checks that arguments are JSON as the author's schema has made them: they are
+ * kept, and the run begins from what was kept.
+ *
+ * @throws {TypeError} for the author
+ */
+export function checkJson(
+  tool: string,
+  value: unknown,
+  at = "its input",
+): void {
+  if (
+    value === null || typeof value === "string" || typeof value === "boolean"
+  ) {
+    return;
+  }
+  if (typeof value === "number" && Number.isFinite(value)) return;
+  if (Array.isArray(value)) {
+    return value.forEach((it, index) => checkJson(tool, it, `${at}[${index}]`));
+  }
+  if (isObject(value)) {
+    const prototype = Object.getPrototypeOf(value);
+    if (prototype === Object.prototype || prototype === null) {
+      for (const [name, member] of Object.entries(value)) {
+        if (member !== undefined) checkJson(tool, member, `${at}.${name}`);
+      }
+      return;
+    }
+  }
+  throw new TypeError(
+    `tool ${tool}: ${at} is no JSON once its schema has parsed it, so it cannot be kept for an approval: make it what you need in run`,
+  );
+}

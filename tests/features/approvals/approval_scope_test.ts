@@ -1,0 +1,220 @@
+/**
+ * Approvals by people with a scope: someone else than the caller decides, who
+ * holds the permission now.
+ */
+import assert from "node:assert/strict";
+import { createServer } from "../../../src/server.ts";
+import { tool, z } from "../../../src/mod.ts";
+import { memoryKv } from "../../../src/core/kv/memory_kv.ts";
+import { testServer } from "../../../packages/testing/mod.ts";
+import { AccountVisitor } from "../../kit/account_visitor.ts";
+import { resultOf, textOf } from "../../kit/answer.ts";
+import { openTestKv } from "../../kit/databases.ts";
+import { recordLog } from "../../kit/log.ts";
+import { IMPLEMENTATION } from "../../kit/server.ts";
+import {
+  type OAuthServer,
+  type OAuthServerOptions,
+  startOAuthServer,
+} from "../../kit/sign_in.ts";
+import { clientOf, FORMS, linkOf, press } from "./approving.ts";
+
+const ran: unknown[] = [];
+
+const pay = tool({
+  name: "pay",
+  input: z.object({ cents: z.int() }),
+  approval: {
+    by: { scope: "pay:approve" },
+    show: ({ cents }) => ({ title: `Pay ${cents}` }),
+  },
+  run({ cents }, { approval }) {
+    ran.push([cents, approval?.by]);
+    return `paid ${cents}`;
+  },
+});
+
+const SECRET = "s".repeat(40);
+const PERMISSIONS = "boss@example.com=pay:approve;two@example.com=pay:approve";
+
+function start(options: OAuthServerOptions = {}): Promise<OAuthServer> {
+  ran.length = 0;
+  return startOAuthServer({
+    tools: [pay],
+    ...options,
+    environment: { OAUTH_PERMISSIONS: PERMISSIONS, ...options.environment },
+  });
+}
+
+/** Signs someone in, and opens a link. */
+async function visit(
+  server: OAuthServer,
+  link: string,
+  as: string,
+  email: string,
+): Promise<AccountVisitor> {
+  const visitor = await AccountVisitor.signIn(server, { as, email });
+  visitor.page = await visitor.browser.open(link);
+  return visitor;
+}
+
+/** Asks for a payment as the person 42. */
+async function ask(server: OAuthServer, email = "jo@example.com") {
+  server.provider.email = email;
+  const call = await clientOf(server, "2026");
+  const result = await resultOf(call("pay", { cents: 5 }));
+  assert.match(
+    result.content[0].text,
+    /Someone else, who has the permission pay:approve, has to approve: Pay 5/,
+  );
+  return { call, link: linkOf(result) };
+}
+
+Deno.test("someone else with the scope finds the call in their list, and approves it once", async () => {
+  const { log, events } = recordLog();
+  await using server = await start({ log });
+  const { call, link } = await ask(server);
+  const caller = await visit(server, link, "42", "jo@example.com");
+  assert.match(caller.words, /It waits for someone else, .* pay:approve/);
+  assert.doesNotMatch(caller.page.text, /name="answer"/);
+  assert.doesNotMatch(await caller.look(), /Wants your approval/);
+  const boss = await visit(server, link, "1", "boss@example.com");
+  assert.match(boss.words, /Pay 5 .* For whom Jo/);
+  assert.match(await boss.look(), /Wants your approval: Pay 5/);
+  boss.page = await boss.browser.open(link);
+  await press(boss, "approve");
+  assert.match(boss.words, /Approved\. It begins/);
+  assert.doesNotMatch(await boss.look(), /Wants your approval/);
+  assert.equal(await textOf(call("pay", { cents: 5 })), "paid 5");
+  assert.deepEqual(ran, [[5, "github:1"]]);
+  const { properties } = events.find(({ message }) =>
+    message === "A call was approved"
+  )!;
+  assert.deepEqual(
+    [properties.subject, properties.owner],
+    ["github:1", "github:42"],
+  );
+});
+
+Deno.test("a caller never approves their own call, also not as another subject with their address; others need the scope", async () => {
+  await using server = await start();
+  const { call, link } = await ask(server, "boss@example.com");
+  const forms = await visit(server, link, "1", "two@example.com");
+  const { page } = forms;
+  for (
+    const [as, email, status] of [
+      ["42", "boss@example.com", 200],
+      ["43", "Boss@example.com", 404],
+      ["7", "nobody@example.com", 404],
+    ] as const
+  ) {
+    const visitor = await visit(server, link, as, email);
+    assert.equal(visitor.page.status, status, email);
+    assert.doesNotMatch(await visitor.look(), /Wants your approval/);
+    // The form of another page, with their own token.
+    const csrf = /name="csrf" value="([^"]*)"/.exec(visitor.page.text)![1];
+    const text = page.text.replace(
+      /name="csrf" value="[^"]*"/,
+      () => `name="csrf" value="${csrf}"`,
+    );
+    visitor.page = { ...page, text };
+    await press(visitor, "approve");
+    assert.doesNotMatch(visitor.words, /Approved/);
+  }
+  linkOf(await resultOf(call("pay", { cents: 5 })));
+  assert.deepEqual(ran, []);
+});
+
+Deno.test("the permission counts as it is now, and a refusal reaches the model", async () => {
+  await using kv = await openTestKv();
+  await using server = await start({ kv });
+  const { call, link } = await ask(server);
+  const boss = await visit(server, link, "1", "boss@example.com");
+  await using changed = await start({
+    kv,
+    provider: server.provider,
+    environment: { OAUTH_PERMISSIONS: "two@example.com=pay:approve" },
+  });
+  const { page } = boss;
+  const there = await AccountVisitor.signIn(changed, {
+    as: "1",
+    email: "boss@example.com",
+  });
+  assert.equal((await there.browser.open(link)).status, 404);
+  boss.page = page;
+  const two = await visit(changed, link, "2", "two@example.com");
+  await press(two, "refuse", "Not this month");
+  assert.match(
+    await textOf(call("pay", { cents: 5 })),
+    /refused this, and said: "Not this month"/,
+  );
+  assert.deepEqual(ran, []);
+});
+
+Deno.test("a machine's call waits for a person with the scope", async () => {
+  await using server = await start({
+    environment: {
+      OAUTH_CLIENTS: JSON.stringify([{
+        client_id: "machine",
+        grant_types: ["client_credentials"],
+        client_secret_env: "OAUTH_CLIENT_SECRET_MACHINE",
+      }]),
+      OAUTH_CLIENT_SECRET_MACHINE: SECRET,
+    },
+  });
+  const response = await server.form("/token", {
+    grant_type: "client_credentials",
+    client_id: "machine",
+    client_secret: SECRET,
+    resource: "http://127.0.0.1:3000/mcp",
+  });
+  const { access_token } = await response.json();
+  const call = () =>
+    server.call("tools/call", { name: "pay", arguments: { cents: 9 } }, {
+      headers: { authorization: `Bearer ${access_token}` },
+      capabilities: FORMS,
+    });
+  const link = linkOf(await resultOf(call()));
+  const boss = await visit(server, link, "1", "boss@example.com");
+  await press(boss, "approve");
+  assert.equal(await textOf(call()), "paid 9");
+  assert.deepEqual(ran, [[9, "github:1"]]);
+});
+
+Deno.test("a scope to approve needs permissions, and no client is asked for it", async () => {
+  using kv = memoryKv();
+  const env = {
+    AUTH_STRATEGY: "oauth",
+    BASE_URL: "https://tools.example.com",
+    OAUTH_PROVIDER: "github",
+    OAUTH_CLIENT_ID: "our-client",
+    OAUTH_CLIENT_SECRET: "our-secret",
+  };
+  assert.throws(
+    () => createServer({ ...IMPLEMENTATION, kv, env, tools: [pay] }),
+    /OAUTH_PERMISSIONS.*people who may approve, by the scope pay:approve/s,
+  );
+  await using server = await start();
+  const metadata = await server.fetch(
+    "/.well-known/oauth-protected-resource/mcp",
+  );
+  assert.doesNotMatch(await metadata.text(), /pay:approve/);
+});
+
+Deno.test("the kit presses as someone else for a call that waits", async () => {
+  ran.length = 0;
+  await using server = await testServer({ tools: [pay] });
+  const ann = server.as({ subject: "ann", clientId: "app" });
+  const waiting = ann.call(pay, { cents: 7 });
+  const boss = server.as({ subject: "bo", scopes: ["pay:approve"] });
+  const { title } = await boss.approve(pay);
+  assert.equal(title, "Pay 7");
+  assert.equal((await waiting).text, "paid 7");
+  const own = ann.call(pay, { cents: 8 });
+  await assert.rejects(ann.approve(), /No call of a tool waits/);
+  const other = server.as({ subject: "cy", scopes: ["other"] });
+  await assert.rejects(other.approve(), /No call of a tool waits/);
+  await boss.refuse("No");
+  assert.match((await own).text, /and said: "No"/);
+  assert.deepEqual(ran, [[7, "bo"]]);
+});
