@@ -348,7 +348,7 @@ Deno.test("GET /authorize looks for approvals while it looks for a client that i
         return refuseLate();
       },
     },
-  } as never);
+  } as never, undefined);
   const redirect_uri = "https://app.example/callback";
   const query = new URLSearchParams({ client_id: "app", redirect_uri });
   const browser = cookieName({ name: "browser", baseUrl: BASE_URL });
