@@ -12,6 +12,11 @@ import {
   type Scopes,
   scopesOf,
 } from "../../authoring/scope.ts";
+import {
+  type ApprovalRule,
+  parseApprovals,
+  tightened,
+} from "../settings/approvals.ts";
 import { ConfigError } from "../settings/complaint.ts";
 import { type Config, parseConfig } from "../settings/config.ts";
 import type { Environment, SettingsOptions } from "../settings/setting.ts";
@@ -33,7 +38,7 @@ const READ_BY: Readonly<
     options: ["needs"],
     settings: ["SECRETS_KEYS", "ACCOUNT_IDLE_DAYS"],
   },
-  approvals: { options: ["approval"] },
+  approvals: { options: ["approval"], settings: ["APPROVALS"] },
   views: { options: ["view"] },
   skills: { options: ["skills"] },
   ledger: { settings: ["OAUTH_LEDGER_DAYS"] },
@@ -83,6 +88,8 @@ export class Plan {
   readonly scopes: Scopes;
   /** Undefined if everyone may be granted everything. */
   readonly permissions?: Permissions;
+  /** The operator's rules about approvals. */
+  readonly approvals: readonly ApprovalRule[];
   readonly lifecycle: Lifecycle;
   /** True if there is something to seal people's keys and tokens with. */
   readonly seals: boolean;
@@ -108,10 +115,12 @@ export class Plan {
     if (complaints.length > 0) throw new CatalogueError(complaints);
     this.scopes = scopesOf(neededScopes(options), options.scopes);
     // No client asks for the scopes of those who approve.
-    const approving =
-      options.tools?.flatMap(({ approval }) =>
-        typeof approval?.by === "object" ? approval.by.scope : []
-      ) ?? [];
+    const { tools = [] } = options;
+    this.approvals = parseApprovals(env.APPROVALS, tools);
+    const approving = tools.flatMap((tool) => {
+      const { by } = tightened(tool, this.approvals).approval ?? {};
+      return typeof by === "object" ? by.scope : [];
+    });
     const supported = [...new Set([...this.scopes.supported, ...approving])];
     const config = this.config = parseConfig(env, {
       ...reading,
@@ -137,12 +146,18 @@ export class Plan {
       decide: options.permissions,
       supported,
     });
-    if (oauth && !this.permissions && approving.length > 0) {
+    const orphan = approving.find((scope) =>
+      oauth && !options.permissions &&
+      !oauth.permissions?.some(({ scopes }) =>
+        scopes === "all" || scopes.includes(scope)
+      )
+    );
+    if (orphan) {
       throw new ConfigError([{
         variable: "OAUTH_PERMISSIONS",
-        got: "nothing",
-        wants: `people who may approve, by the scope ${approving[0]}`,
-        fix: `Name them: jo@example.com=${approving[0]}`,
+        got: env.OAUTH_PERMISSIONS?.trim() || "nothing",
+        wants: `people who may approve, by the scope ${orphan}`,
+        fix: `Name them: jo@example.com=${orphan}`,
       }]);
     }
     // A captured console needs one call for each event.
@@ -192,11 +207,15 @@ export function neededScopes(options: ServerOptions): string[] {
 
 /** Compiles the catalogue, checked and printed once. */
 function compile(
-  { features, options, config, lifecycle, permissions }: Plan,
+  { features, options, config, lifecycle, permissions, approvals }: Plan,
 ): Catalogue {
   const { name, version, description, websiteUrl, icons, handOver } = options;
   const { title, instructions, auth } = config;
-  return compileCatalogue(provideNeeds(options, lifecycle), {
+  const { tools, ...definitions } = provideNeeds(options, lifecycle);
+  return compileCatalogue({
+    ...definitions,
+    tools: tools?.map((tool) => tightened(tool, approvals)),
+  }, {
     serverInfo: { name, title, version, description, websiteUrl, icons },
     instructions,
     handOver,

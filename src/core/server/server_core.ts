@@ -182,7 +182,11 @@ function approver(
   const feature = features.find(({ approve }) => approve);
   let loading: Promise<ApproveRun> | undefined;
   return feature && (async (...run) => {
-    loading ??= feature.approve!({ ...parts, version });
+    loading ??= feature.approve!({ ...parts, version }).catch((error) => {
+      // The next call tries again.
+      loading = undefined;
+      throw error;
+    });
     return await (await loading)(...run);
   });
 }

@@ -75,6 +75,15 @@ export const PEOPLE = settingsOf({
     shape: wholeNumber("days", 3650, 1),
     default: 90,
   },
+  APPROVALS: {
+    guards: true,
+    words: "Tools whose every call waits for a person: `tool=caller; " +
+      "tool=scope`. `*` in a name stands for any letters. With a scope someone " +
+      "else approves, whom `OAUTH_PERMISSIONS` gives it. See docs/approvals.md.",
+    shape: text("entries tool=caller or tool=scope, separated by semicolons"),
+    unset: "tools whose author says so",
+    example: "delete_*=caller; refund=pay:approve",
+  },
   OAUTH_PERMISSIONS: {
     guards: true,
     words: "Who may be granted what: `who=scope scope; who=scope`. Who is a " +
@@ -106,6 +115,8 @@ export function parsePeople(
   settings: Settings,
   known: KnownNames,
 ): PeopleConfig {
+  // Parsed with the tools, before this: read so that a misspelt name is found.
+  settings.read(PEOPLE.APPROVALS);
   return {
     allowedUsers: readList(settings, PEOPLE.OAUTH_ALLOWED_USERS, known),
     admins: readList(settings, PEOPLE.OAUTH_ADMINS, known, {

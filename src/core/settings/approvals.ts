@@ -1,0 +1,71 @@
+/**
+ * `APPROVALS`: the tools whose calls the operator lets wait for a person,
+ * whatever their authors left open.
+ *
+ * @module
+ */
+import { SCOPE_TOKEN } from "../../authoring/scope.ts";
+import type { Tool } from "../../authoring/tool.ts";
+import { ConfigError } from "./complaint.ts";
+
+/** A rule of the operator. */
+export interface ApprovalRule {
+  /** Matches the names of tools. */
+  pattern: RegExp;
+  by: "caller" | { scope: string };
+}
+
+/**
+ * Parses entries between semicolons or line ends, each `pattern=caller` or
+ * `pattern=scope`; `*` in a pattern stands for any letters.
+ *
+ * @throws {ConfigError} for an entry that is none, or that matches no tool
+ */
+export function parseApprovals(
+  text = "",
+  tools: readonly Pick<Tool, "name">[],
+): ApprovalRule[] {
+  const rules: ApprovalRule[] = [];
+  const complaints = [];
+  for (const entry of text.split(/[;\n]/).map((it) => it.trim())) {
+    if (entry === "") continue;
+    const [, name = "", by = ""] = /^([\w.*-]+)\s*=\s*(\S+)$/.exec(entry) ?? [];
+    const source = name.replaceAll(".", "\\.").replaceAll("*", ".*");
+    const pattern = new RegExp(`^${source}$`);
+    const isRule = name !== "" && SCOPE_TOKEN.test(by);
+    if (isRule && tools.some(({ name }) => pattern.test(name))) {
+      rules.push({ pattern, by: by === "caller" ? by : { scope: by } });
+      continue;
+    }
+    complaints.push({
+      variable: "APPROVALS",
+      got: entry,
+      wants: isRule
+        ? "a tool of this server before the ="
+        : "tool=caller or tool=scope, such as delete_*=caller",
+      fix: `The tools are ${tools.map(({ name }) => name).join(", ")}`,
+    });
+  }
+  if (complaints.length > 0) throw new ConfigError(complaints);
+  return rules;
+}
+
+/**
+ * Applies the rules to a tool: every call of it waits. The scope of an author,
+ * by which someone else approves, stays.
+ */
+export function tightened<T extends Tool & { author?: Tool }>(
+  tool: T,
+  rules: readonly ApprovalRule[],
+): T {
+  const own = rules.filter(({ pattern }) => pattern.test(tool.name));
+  if (own.length === 0) return tool;
+  const { when: _, ...approval } = tool.approval ?? {};
+  const by = [approval.by, ...own.map(({ by }) => by)]
+    .find((by) => typeof by === "object") ?? "caller";
+  return {
+    ...tool,
+    author: tool.author ?? tool,
+    approval: { ...approval, by },
+  };
+}

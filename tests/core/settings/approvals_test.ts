@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { tool } from "../../../src/mod.ts";
+import {
+  parseApprovals,
+  tightened,
+} from "../../../src/core/settings/approvals.ts";
+import { testServer } from "../../../packages/testing/mod.ts";
+
+const run = () => "done";
+const wipe = tool({ name: "delete_all", run });
+const small = tool({ name: "refund", approval: { when: () => false }, run });
+const guarded = tool({
+  name: "delete_one",
+  approval: { by: { scope: "author" }, expiresIn: 60 },
+  run,
+});
+const read = tool({ name: "read.all", run });
+const TOOLS = [wipe, small, guarded, read];
+
+Deno.test("tightened() adds approvals, drops when, and keeps an author's scope", () => {
+  const rules = parseApprovals(
+    "delete_*=caller;\nrefund = pay:approve; read.*=caller",
+    TOOLS,
+  );
+  const approvals = TOOLS.map((it) => tightened(it, rules).approval);
+  assert.deepEqual(approvals, [
+    { by: "caller" },
+    { by: { scope: "pay:approve" } },
+    { by: { scope: "author" }, expiresIn: 60 },
+    { by: "caller" },
+  ]);
+  assert.equal(tightened(wipe, []), wipe);
+  // A dot is a dot.
+  assert.throws(() => parseApprovals("r.fund=caller", TOOLS), /APPROVALS/);
+});
+
+Deno.test("parseApprovals() names each entry that is none, or matches no tool", () => {
+  for (
+    const [entry, wants] of [
+      ["delete_all", "tool=caller or tool=scope"],
+      ["=caller", "tool=caller or tool=scope"],
+      ["delete_all=", "tool=caller or tool=scope"],
+      ['delete_all="', "tool=caller or tool=scope"],
+      ["del(ete=caller", "tool=caller or tool=scope"],
+      ["remove_*=caller", "a tool of this server before the ="],
+    ]
+  ) {
+    assert.throws(
+      () => parseApprovals(`read.all=caller;${entry}`, TOOLS),
+      ({ complaints }) => {
+        assert.deepEqual(
+          complaints.map(({ got }: { got: string }) => got),
+          [entry],
+        );
+        assert.ok(complaints[0].wants.startsWith(wants), complaints[0].wants);
+        return true;
+      },
+    );
+  }
+});
+
+Deno.test("APPROVALS lets every call of a tool wait, and around still meets the author's tool", async () => {
+  const seen: unknown[] = [];
+  await using server = await testServer({
+    tools: TOOLS,
+    env: { APPROVALS: "delete_all=caller; refund=caller" },
+    around({ tool }, next) {
+      seen.push(tool);
+      return next();
+    },
+  });
+  const ann = server.as({ subject: "ann", clientId: "app" });
+  for (const tool of [wipe, small]) {
+    await assert.rejects(ann.call(tool), /waits for an approval/);
+    const { text } = await ann.call(tool, {}, { approval: "approve" });
+    assert.equal(text, "done");
+  }
+  assert.equal((await ann.call(read)).text, "done");
+  assert.deepEqual(seen, [wipe, small, read]);
+});
+
+Deno.test("a scope that no one is given is a fault at the start", async () => {
+  const env = {
+    AUTH_STRATEGY: "oauth",
+    BASE_URL: "https://tools.example.com",
+    OAUTH_PROVIDER: "github",
+    OAUTH_CLIENT_ID: "our-client",
+    OAUTH_CLIENT_SECRET: "our-secret",
+    APPROVALS: "refund=pay:approve",
+  };
+  const tools = [small];
+  await assert.rejects(
+    testServer({ tools, env }),
+    /OAUTH_PERMISSIONS.*people who may approve, by the scope pay:approve/s,
+  );
+  const rules = "jo@example.com=pay:approve";
+  await using _ = await testServer({
+    tools,
+    env: { ...env, OAUTH_PERMISSIONS: rules },
+  });
+});
