@@ -15,6 +15,7 @@ interface ListedTool {
   description: string;
   inputSchema?: Json;
   annotations: Json;
+  meta: Json;
 }
 
 function listedTool(tool: Json): ListedTool {
@@ -25,6 +26,7 @@ function listedTool(tool: Json): ListedTool {
     description: text(tool.description),
     inputSchema: tool.inputSchema as Json | undefined,
     annotations: Object(tool.annotations),
+    meta: Object(tool._meta),
   };
 }
 
@@ -82,6 +84,17 @@ export const TOOL_CHECKS: readonly StoreCheck[] = [
       HINTS.some((hint) => typeof annotations[hint] !== "boolean"),
     `without all of ${HINTS.join(", ")}`,
     "Set each of them to true or false in annotations.",
+  ),
+  eachTool(
+    "Approvals",
+    STORES,
+    ({ annotations, meta }) =>
+      annotations.destructiveHint === true &&
+      meta["tool-server/approval"] === undefined,
+    "with destructiveHint: true run when a model decides so, without a person",
+    "Give them approval, or name them in APPROVALS (docs/approvals.md), " +
+      "unless what they do can be undone.",
+    "warning",
   ),
   eachTool(
     "Descriptions",

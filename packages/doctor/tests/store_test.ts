@@ -102,6 +102,32 @@ const CASES: [what: string, options: Partial<ServerOptions>, found: RegExp][] =
       /^FAILED +Hints \(ChatGPT's directory\): 1 of 1 without all of/,
     ],
     [
+      "a destructive tool without an approval",
+      {
+        tools: [
+          tool({
+            ...GOOD,
+            annotations: {
+              readOnlyHint: false,
+              destructiveHint: true,
+              openWorldHint: false,
+            },
+          }),
+          tool({
+            ...GOOD,
+            name: "wipe",
+            approval: {},
+            annotations: {
+              readOnlyHint: false,
+              destructiveHint: true,
+              openWorldHint: false,
+            },
+          }),
+        ],
+      },
+      /^warning +Approvals .*1 of 2 with destructiveHint: true .*: search\. Fix/,
+    ],
+    [
       "a tool that says neither that it reads nor that it writes",
       {
         tools: [tool({
