@@ -47,19 +47,27 @@ postgresTest(
 
 postgresTest(
   "kv_commit refuses to run where its checks would see the past",
-  async ({ open, sql }) => {
+  async ({ url, open, sql }) => {
     await using _kv = await open();
+    // A role of its own: other tests run as the owner meanwhile.
+    const address = new URL(url);
+    address.username = `past_${crypto.randomUUID().slice(0, 8)}`;
+    address.password = "past";
+    const role = address.username;
     await sql(
-      "alter role tools set default_transaction_isolation = 'serializable'",
+      `create role ${role} login password 'past' in role tools`,
+    );
+    await sql(
+      `alter role ${role} set default_transaction_isolation = 'serializable'`,
     );
     try {
-      const kv = await open();
+      await using kv = await openPostgres(address.href);
       await assert.rejects(
         kv.atomic().set(["a"], 1).commit(),
         /kv_commit needs the isolation level read committed/,
       );
     } finally {
-      await sql("alter role tools reset default_transaction_isolation");
+      await sql(`drop role ${role}`);
     }
   },
 );

@@ -65,7 +65,8 @@ async function measure(
   const costs: Record<string, string> = {};
   await using real = await openTestKv();
   // Watches cross processes, so that nothing waits for a poll.
-  const counting = new CountingKv(Object.assign(real, { isRemote: true }));
+  Object.defineProperty(real, "isRemote", { value: true });
+  const counting = new CountingKv(real);
   await walk({
     kv: counting.kv,
     isCold,
