@@ -44,7 +44,8 @@ export function projectFiles(options: ProjectOptions): Record<string, string> {
     "tools/greet.ts": GREET,
     "tools/greet_test.ts": GREET_TEST,
     ".env.example": firstExample(SETTINGS),
-    ".gitignore": "/.env\n/dist/\n/node_modules/\n/coverage/\n/*.tgz\n",
+    ".gitignore":
+      "/.env*\n!/.env.example\n/backups/\n/dist/\n/node_modules/\n/coverage/\n/*.tgz\n",
     // Every copy of the project has the folder, also before the first file in
     // it.
     "data/.gitignore": "*\n!.gitignore\n",

@@ -18,6 +18,9 @@ const USAGE = "Usage: deno task ts backup data/tools.db backups/tools.db";
  */
 export async function backUp(path: string, copy: string): Promise<void> {
   // Opening a missing database would make an empty one.
+  if (/^postgres(?:ql)?:/i.test(path)) {
+    throw new Error("A database in Postgres is copied by pg_dump");
+  }
   await Deno.stat(path).catch(explain(`There is no database at ${path}`));
   const taken = () => new Error(`${copy} is there already: use another name`);
   if (await Deno.lstat(copy).then(() => true, () => false)) throw taken();

@@ -12,6 +12,8 @@ import {
 import { ToolError } from "../../src/authoring/tool.ts";
 import type { Caller } from "../../src/core/caller.ts";
 import { accountFetch } from "../../src/features/accounts/account_fetch.ts";
+import { CallContext } from "../../src/core/mcp/exchange/call_context.ts";
+import { givenTo } from "../../src/core/mcp/exchange/given_keys.ts";
 import type { FindNeeds } from "../../src/core/mcp/exchange/needs.ts";
 import type { JsonObject } from "../../src/core/json.ts";
 import { takeAccount } from "../../src/features/accounts/account_needs.ts";
@@ -102,7 +104,12 @@ export function findTestAccounts(
     if (typeof finding !== "object") accounts?.check(item.needs);
     return Promise.resolve({
       begun: { [ACCOUNT]: { label, at: 0 } },
-      bind: (context) => void Object.assign(context, { needs }),
+      bind(context) {
+        Object.assign(context, { needs });
+        const code = CallContext.codeOf(context);
+        // Hidden in results and errors, as a person's own key is.
+        if (code) givenTo(code).add(KEY);
+      },
       account,
       own: <I extends JsonObject>(input: I) =>
         takeAccount(item.needs, input).own as I,

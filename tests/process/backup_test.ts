@@ -83,6 +83,11 @@ Deno.test("a backup replaces no other and leaves nothing behind when it fails", 
         `There is no database at ${directory.path}/nowhere.db`,
       ],
       [
+        "postgres://127.0.0.1/tools",
+        `${directory.path}/new.db`,
+        "A database in Postgres is copied by pg_dump",
+      ],
+      [
         older,
         `${directory.path}/new.db`,
         `${older} cannot be copied: file is not a database`,

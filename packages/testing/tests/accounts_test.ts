@@ -33,7 +33,10 @@ const later = tool({
   task: { durable: true },
   async run(_input, { needs, step, sleep }) {
     await sleep("a day", 86_400);
-    return await step("reveal", () => needs.notes.reveal());
+    return await step(
+      "reveal",
+      async () => `${(await needs.notes.reveal()).length} letters`,
+    );
   },
 });
 
@@ -50,10 +53,10 @@ Deno.test("call() reaches the APIs in `needs` as the tool would reach the servic
     };
     const input = { path: "/me", account: "work" };
     const { text } = await server.call("read", input, { needs });
-    assert.equal(text, "personal-key for work");
+    assert.equal(text, "(hidden) for work");
     const there = { path: "https://notes.example/v1/me" };
     const absolute = await server.call(read, there, { needs });
-    assert.match(absolute.text, /^personal-key/);
+    assert.match(absolute.text, /^\(hidden\)/);
     await assert.rejects(
       server.call(read, { path: "https://evil.example/me" }, { needs }),
       /the key stays here/,
@@ -147,7 +150,7 @@ Deno.test("call() and startTask() take the argument `account`, and that a person
   assert.match(text, /^bob/);
   const task = await server.startTask(later, { account: "bob" }, { needs });
   await server.advance(86_400);
-  assert.equal((await task.result()).text, "personal-key");
+  assert.equal((await task.result()).text, "12 letters");
   const running = server.call(twice, {}, { needs });
   await used.promise;
   needs.notes = undefined;
@@ -165,5 +168,5 @@ Deno.test("durable work has its accounts after a sleep", async () => {
   const needs = { notes: {} };
   const task = await server.startTask(later, {}, { needs });
   await server.advance(86_400);
-  assert.equal((await task.result()).text, "personal-key");
+  assert.equal((await task.result()).text, "12 letters");
 });
