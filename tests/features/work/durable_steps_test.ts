@@ -67,6 +67,7 @@ class Task {
   refusals = 0;
   onPark = () => {};
   onSave = () => {};
+  onRenew = () => {};
   parking: "parked" | "answered" | "lost" = "parked";
 
   /** Runs code until it ends, or is cut. */
@@ -110,6 +111,7 @@ class Task {
       renew: () => {
         this.renewals++;
         if (!this.isLost) claim.renewedMilliseconds = performance.now();
+        this.onRenew();
         return Promise.resolve(!this.isLost);
       },
       store: (step) => {
@@ -447,14 +449,26 @@ Deno.test("step() renews a claim that another process could have taken, before i
     assert.equal(task.renewals, 1);
   });
   const lost = new Task();
+  let isDone = false;
   await assert.rejects(
     lost.run(async (run) => {
       lost.isLost = true;
       time.tick(10);
-      await run.step("d", () => assert.fail(), { retries: 1 });
+      await run.step("d", () => void (isDone = true), { retries: 1 });
     }),
     Parked,
   );
+  assert(!isDone);
+  // It stands still again before it is told that the claim is renewed.
+  const again = new Task();
+  again.onRenew = () => {
+    if (again.renewals === 1) time.tick(10);
+  };
+  await again.run(async (run) => {
+    time.tick(10);
+    await run.step("e", () => 1, { retries: 1 });
+  });
+  assert.equal(again.renewals, 2);
 });
 
 Deno.test("step() does nothing in a process that stood still once the step was noted", async () => {
@@ -464,8 +478,10 @@ Deno.test("step() does nothing in a process that stood still once the step was n
     task.isLost = true;
     time.tick(10);
   };
-  const pay = task.run((run) => run.step("pay", () => assert.fail()));
+  let isPaid = false;
+  const pay = task.run((run) => run.step("pay", () => void (isPaid = true)));
   await assert.rejects(pay, Parked);
+  assert(!isPaid);
   assert.deepEqual(task.states, ["step:pay begun"]);
 });
 
