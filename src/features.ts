@@ -12,6 +12,7 @@ import { idJagFeature } from "./features/id_jag/feature.ts";
 import { ledgerFeature } from "./features/ledger/feature.ts";
 import { landingFeature } from "./features/landing/feature.ts";
 import { developmentFeature } from "../packages/dev/feature.ts";
+import { questionsFeature } from "./features/questions/feature.ts";
 import { skillsFeature } from "./features/skills/feature.ts";
 import { approvalsFeature } from "./features/approvals/feature.ts";
 import { viewsFeature } from "./features/views/feature.ts";
@@ -36,5 +37,6 @@ export const FEATURES: readonly Feature[] = [
   ]),
   // After the account page: who is signed out connects nothing any more.
   accountsFeature,
+  questionsFeature,
   ledgerFeature,
 ];

@@ -27,7 +27,7 @@ import { ledgerStore } from "../../src/features/ledger/ledger.ts";
 import { peopleStore } from "../../src/core/store/people.ts";
 import { sessionStore } from "../../src/core/store/sessions.ts";
 import { taskStore } from "../../src/features/work/tasks.ts";
-import { waitStore } from "../../src/features/questions/waits.ts";
+import { waitRecords, waitStore } from "../../src/features/questions/waits.ts";
 
 /** Calls are stored for longer than `OAUTH_LEDGER_DAYS` may be. */
 const LEDGER_SECONDS = 366 * 24 * 60 * 60;
@@ -48,7 +48,6 @@ export function openRegister(database: Database, log: Logger) {
     onCancelled: (...run) => reportRun({ log, clock }, ...run, "cancelled"),
   });
   const accountSessions = accountSessionStore(database);
-  const waits = waitStore(database);
   const people = peopleStore(database, grants);
   const blocks = blockStore(database);
   const endGrants = grantsEnd({ grants, sessions, tasks, database });
@@ -64,6 +63,7 @@ export function openRegister(database: Database, log: Logger) {
       listOf: accounts.listOf,
       endAllOf: accounts.forgetAllOf,
     },
+    waitRecords(waitStore(database)),
   ];
   const ending = {
     records,
@@ -81,7 +81,6 @@ export function openRegister(database: Database, log: Logger) {
     tasks,
     records,
     blocks,
-    waits,
     connections: clientConnectionStore(database, grants),
     accessTokens: accessTokenStore(database),
     ledger: ledgerStore(database, { keepSeconds: LEDGER_SECONDS, log }),

@@ -191,7 +191,7 @@ class PeopleCommand extends Command {
     return this.print(
       kept,
       `${visible(subject)}: ${state}, sessions: ${kept.sessions}, ` +
-        `tasks: ${kept.tasks.length}, accounts: ${accounts || "none"}\n` +
+        `tasks: ${kept.tasks?.length ?? 0}, accounts: ${accounts || "none"}\n` +
         table(rows),
     );
   }

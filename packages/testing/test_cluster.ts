@@ -8,6 +8,7 @@ import { durableOf } from "../../src/authoring/durable.ts";
 import * as kinds from "../../src/authoring/options.ts";
 import { pause } from "../../src/core/clock.ts";
 import { Database } from "../../src/core/kv/database.ts";
+import { registryOf } from "../../src/features/work/feature.ts";
 import { endsStep } from "../../src/features/work/steps.ts";
 import { isAsking } from "../../src/features/work/task_record.ts";
 import { type Wake, wakeStore } from "../../src/features/work/wakes.ts";
@@ -104,7 +105,7 @@ export class TestCluster implements AsyncDisposable {
         if (methodOf(request) === "tasks/update") {
           // The process may die meanwhile.
           await Promise.race([
-            process.server.tasks.poller.poll(),
+            registryOf(process.server.opened).poller.poll(),
             process.database.death,
           ]);
         }
@@ -192,7 +193,7 @@ export class TestCluster implements AsyncDisposable {
   }
 
   async #jump(milliseconds: number): Promise<void> {
-    await this.#process.server.tasks.jump(() => {
+    await registryOf(this.#process.server.opened).jump(() => {
       this.#aheadMilliseconds += Math.max(0, milliseconds);
     });
   }
@@ -214,7 +215,7 @@ export class TestCluster implements AsyncDisposable {
       const isLate = performance.now() - started > PATIENCE_MILLISECONDS;
       // An answer that never comes must not stop the time.
       const isAsked = !isLate && await this.#isAsked();
-      const { waitsUntil } = this.#process.server.tasks;
+      const { waitsUntil } = registryOf(this.#process.server.opened);
       if (waitsUntil !== undefined && !isAsked) return waitsUntil;
       if (isLate) throw new Error(STILL_AT_WORK);
       await pause(CHECK_MILLISECONDS);

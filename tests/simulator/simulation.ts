@@ -151,7 +151,7 @@ async function warmUp(): Promise<void> {
     import("../../src/features/accounts/account_settings.ts"),
     import("../../src/core/server/start_reports.ts"),
     import("../../src/features/accounts/account_finder.ts"),
-    import("../../src/features/questions/client_page.ts"),
+    import("../../src/core/mcp/exchange/client_page.ts"),
     import("../../src/features/work/repeat.ts"),
     import("../../src/features/accounts/account_clients.ts"),
     import("../../src/features/accounts/account_revocation.ts"),

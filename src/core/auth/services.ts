@@ -32,10 +32,6 @@ import { grantStore } from "../store/grants.ts";
 import { peopleStore } from "../store/people.ts";
 import { refreshTokenStore } from "../store/refresh_tokens.ts";
 import type { SessionStore } from "../store/sessions.ts";
-import { stepFailureStore } from "../../features/work/step_failures.ts";
-import { stepStore } from "../../features/work/steps.ts";
-import type { TaskStore } from "../../features/work/tasks.ts";
-import { waitStore } from "../../features/questions/waits.ts";
 import { upstreamTokenStore } from "../store/upstream_tokens.ts";
 import { providerTokens } from "../provider/provider_tokens.ts";
 import type { Provider } from "../provider/provider.ts";
@@ -43,7 +39,11 @@ import { signInProviders } from "../provider/sign_in_providers.ts";
 import { boundedFetch } from "./clients/fetch_bounds.ts";
 import { clientDirectory } from "./clients/client_directory.ts";
 import { grantsEnd, type PersonRecords } from "./grants/end_grant.ts";
-import { personData, type PersonStores } from "./grants/person_data.ts";
+import {
+  personData,
+  type PersonStores,
+  type PersonTasks,
+} from "./grants/person_data.ts";
 import { providerChoice } from "./grants/provider_choice.ts";
 
 /** Lists the hosts of documents that the operator's settings name. */
@@ -60,8 +60,8 @@ export interface AuthorizationServerOptions {
   database: Database;
   /** The engine's store, because a process has one cache of sessions. */
   sessions: SessionStore;
-  /** The engine's store, which reports the tasks that are ended. */
-  tasks: TaskStore;
+  /** The tasks of people, if a feature keeps some. */
+  tasks?: PersonTasks;
   /** The server, for the pages of features. */
   server: OpenedServer;
   /** The records of features about people: those of sign-ins first. */
@@ -115,10 +115,7 @@ function openStores(
     refreshTokens: refreshTokenStore(database, lifetimes),
     requests: authorizationRequestStore(database),
     secrets: secretStore(database),
-    stepFailures: stepFailureStore(database, log),
-    steps: stepStore(database),
     upstreamTokens: upstreamTokenStore(database),
-    waits: waitStore(database),
   };
 }
 

@@ -158,3 +158,22 @@ function withoutNulls(
     ),
   );
 }
+
+/** The most characters of an address: browsers may refuse longer ones. */
+const MAX_URL_CHARACTERS = 8000;
+
+/**
+ * Checks an address before a person is sent there.
+ *
+ * @throws {TypeError} unless it is https or http
+ */
+export function checkUrl(url: string): void {
+  const parsed = URL.parse(url);
+  const isWeb = parsed?.protocol === "https:" || parsed?.protocol === "http:";
+  if (isWeb && url.length <= MAX_URL_CHARACTERS) return;
+  throw new TypeError(
+    `ask: url must be an https or http address of at most ${MAX_URL_CHARACTERS} characters, not ${
+      shown(url)
+    }`,
+  );
+}

@@ -221,7 +221,8 @@ function methodsAt(app: Hono<AppEnv>, path: string): string[] {
  */
 function addOwnRoutes(
   app: Hono<AppEnv>,
-  { plan: { options, lifecycle }, engine: { checkOrigin }, waits }: ServerCore,
+  { plan: { options, lifecycle }, engine: { checkOrigin }, features }:
+    ServerCore,
   gate: Gate,
 ): (c: Context<AppEnv>) => boolean {
   if (!options.routes) return () => false;
@@ -235,7 +236,12 @@ function addOwnRoutes(
       if (!isStranger(found.caller)) return found;
       throw new ChallengeError("Sign in first");
     },
-    answer: (token, data) => waits.answerWebhook(token, data),
+    async answer(token, data) {
+      for (const feature of features) {
+        if (await feature.answerWebhook?.(token, data)) return true;
+      }
+      return false;
+    },
     allowBody,
   };
   const own = new Hono();

@@ -18,7 +18,11 @@ import type { Database } from "../kv/database.ts";
 import type { AppEnv } from "../http/client_address.ts";
 import type { Logger } from "../log/log.ts";
 import type { PersonRecords } from "../auth/grants/end_grant.ts";
-import type { ApproveRun, CallLedger } from "../mcp/exchange/engine.ts";
+import type { PersonTasks } from "../auth/grants/person_data.ts";
+import type { CallerBound } from "../mcp/exchange/caller_bound.ts";
+import type { ApproveRun, CallLedger, Engine } from "../mcp/exchange/engine.ts";
+import type { QuestionPages } from "../mcp/exchange/work.ts";
+import type { FollowedKind, LongCalls } from "../mcp/methods/method_engine.ts";
 import type { FindNeeds } from "../mcp/exchange/needs.ts";
 import type { FeatureMethods } from "../mcp/generations/find.ts";
 import type { Config } from "../settings/config.ts";
@@ -67,14 +71,39 @@ export interface ApproveParts {
   version: string;
 }
 
+/** The sites of a server. An empty address is that of its home. */
+export interface Sites {
+  site(address: string): Pick<Engine, "gate" | "waitPages">;
+  /** The addresses of people whose work is done here. */
+  addresses(): readonly string[];
+}
+
+/** The calls of a server, for features that take part in them. */
+export interface ServedCalls {
+  catalogue: Catalogue;
+  sites: Sites;
+  /** The bound on open questions. */
+  questions: CallerBound;
+  /** Returns the engine of calls, once the server is made. */
+  engine(): Omit<Engine, "gate">;
+  /** The options of durable work, for tests. */
+  runs?: { confirmSeconds: number };
+  /** True in development: clients are given the causes of internal errors. */
+  showsCauses?: boolean;
+}
+
 /** The part of a feature in one running server. What it waits for is loaded then. */
 export interface OpenFeature {
   /** Finds what an item needs of its caller before it runs. */
   findNeeds?: FindNeeds;
   /** Begins to read what the calls of a grant, or of a subject, have needed. */
   readAhead?(name: string): void;
-  /** Begins what is due, in the background: called with each request. */
-  notice?(): void;
+  /**
+   * Begins what is due, in the background: called with each request.
+   *
+   * @param hasHome true once the server knows an address of its own
+   */
+  notice?(hasHome: boolean): void;
   /** Does what is due, when the server is woken. */
   wake?(): unknown;
   /**
@@ -88,6 +117,27 @@ export interface OpenFeature {
   records?(): Promise<PersonRecords>;
   /** Warns at the start of what cannot work. */
   warn?(log: Logger): Promise<void>;
+  /** Members that methods of the feature find in the engine of calls. */
+  engine?: object;
+  longCalls?: LongCalls;
+  followed?: FollowedKind;
+  /** The things of callers, by their bindings. */
+  tasks?: PersonTasks;
+  /** Makes the pages at one address on which people answer. */
+  waitPages?(site: {
+    baseUrl: string;
+    /** The subject prefixes of the people who can sign in. */
+    providerIds: readonly string[];
+    /** True in a test, which presses on pages in place of its callers. */
+    isTest?: boolean;
+  }): QuestionPages;
+  /** Passes on the answer of a webhook; see `RoutesContext.answer`. */
+  answerWebhook?(token: unknown, data: unknown): Promise<boolean>;
+  /** The number of things that it works on. */
+  readonly size?: number;
+  /** Begins nothing new from now on. */
+  refuse?(): void;
+  stop?(): Promise<void>;
 }
 
 /**
@@ -98,7 +148,7 @@ export interface Feature {
   /** The name of its folder. */
   readonly name: string;
   /** Makes its part of a server, which has one for all of its addresses. */
-  open?(server: OpenedServer): OpenFeature;
+  open?(server: OpenedServer, calls: ServedCalls): OpenFeature;
   /** Compiles its part of a catalogue: resources, metadata, capabilities. */
   catalogue?: CatalogueFeature;
   /** Adds routes at an address of the server. */

@@ -9,17 +9,14 @@ import { logRepeated } from "../log/log.ts";
 import type { Gate } from "../auth/doors/gate.ts";
 import { BodyClock } from "../net/body_bytes.ts";
 import { CallerBound } from "../mcp/exchange/caller_bound.ts";
-import { reportRun } from "../mcp/exchange/report.ts";
 import { Limits } from "../mcp/exchange/limits.ts";
 import { RunningCalls, Subscriptions } from "../mcp/exchange/running.ts";
-import { resumeBy } from "../../features/work/durable_call.ts";
 import type { ApproveRun, Engine } from "../mcp/exchange/engine.ts";
 import type { ApproveParts } from "./feature.ts";
 import {
   type GenerationEngine,
   methodTables,
 } from "../mcp/generations/find.ts";
-import { TaskRegistry } from "../../features/work/task_registry.ts";
 import { cancellationStore } from "../store/cancellations.ts";
 import { changeStore } from "../store/changes.ts";
 import { Database } from "../kv/database.ts";
@@ -28,11 +25,9 @@ import { observedKv } from "../kv/observed_kv.ts";
 import { replyStore } from "../store/replies.ts";
 import { stateStore } from "../store/once.ts";
 import { sessionStore } from "../store/sessions.ts";
-import { taskStore } from "../../features/work/tasks.ts";
-import { type WaitStore, waitStore } from "../../features/questions/waits.ts";
 import type { OpenedServer } from "../store/opened_server.ts";
 import type { FindNeeds } from "../mcp/exchange/needs.ts";
-import type { OpenFeature } from "./feature.ts";
+import type { OpenFeature, ServedCalls, Sites } from "./feature.ts";
 import type { Plan } from "./plan.ts";
 import type { CreateServerOptions } from "./server_options.ts";
 
@@ -62,11 +57,10 @@ export interface ServerCore {
   plan: Plan;
   given: ServerDependencies;
   database: Database;
-  waits: WaitStore;
   /** The server as features see it, and their parts in it. */
   opened: OpenedServer;
   features: readonly OpenFeature[];
-  engine: Omit<GenerationEngine, "gate" | "waitPages">;
+  engine: Omit<GenerationEngine, "gate">;
   /** Begins to read what calls of a grant have needed before. */
   readAhead(grantId: string): void;
   /** Fires when the server is about to end. */
@@ -76,11 +70,7 @@ export interface ServerCore {
 export function openCore(
   plan: Plan,
   given: ServerDependencies,
-  /** The sites, for durable work. An empty address is that of the home. */
-  sites: {
-    site(address: string): Pick<Engine, "gate" | "waitPages">;
-    addresses(): readonly string[];
-  },
+  sites: Sites,
 ): ServerCore {
   const { config, options, catalogue } = plan;
   const log = plan.log.logger("mcp");
@@ -94,17 +84,19 @@ export function openCore(
     seals: plan.seals,
     services: plan.accountServices,
   };
-  const features = plan.features.flatMap(({ open }) => open?.(opened) ?? []);
-  const cancellations = cancellationStore(database);
-  const tasks = taskStore(database, {
-    onCancelled: (...run) => reportRun(engine, ...run, "cancelled"),
-    onDied: (reference, { tool }) =>
-      log.warning("A task failed, because its process has died", {
-        reference,
-        tool,
-      }),
-  });
   const questions = new CallerBound(MAX_QUESTIONS_PER_CALLER, "open questions");
+  const calls: ServedCalls = {
+    catalogue,
+    sites,
+    questions,
+    engine: () => engine,
+    runs: given.runs,
+    showsCauses: given.isDevelopment,
+  };
+  const features = plan.features.flatMap(({ open }) =>
+    open?.(opened, calls) ?? []
+  );
+  const cancellations = cancellationStore(database);
   const findNeeds = given.findNeeds ??
     features.map(({ findNeeds }) => findNeeds).find((find) => find);
   const engine: ServerCore["engine"] = {
@@ -136,7 +128,11 @@ export function openCore(
       (error) => logRepeated(log, "Changes could not be read", { error }),
     ),
     requestStates: stateStore(database),
-    tasks,
+    longCalls: features.map(({ longCalls }) => longCalls).find((it) => it),
+    followed: features.flatMap(({ followed }) => followed ?? []),
+    ownTools: new Map(
+      plan.features.flatMap(({ methods }) => methods?.tools ?? []),
+    ),
     async missingFor({ needs }) {
       if (given.findNeeds || !needs) return [];
       const services = Object.values(needs);
@@ -145,25 +141,13 @@ export function openCore(
     },
     // An item with needs was refused where no feature finds them.
     findNeeds: findNeeds!,
-    taskRegistry: new TaskRegistry({
-      database,
-      tasks,
-      log,
-      showsCauses: given.isDevelopment,
-      questions,
-      resume: (...run) => resume(...run),
-      addresses: () => sites.addresses(),
-      runs: given.runs,
-    }),
   };
-  const resume = resumeBy(engine, (address) => sites.site(address));
-  const waits = waitStore(database);
+  Object.assign(engine, ...features.map(({ engine }) => engine));
   const stopping = new AbortController();
   return {
     plan,
     given,
     database,
-    waits,
     opened,
     features,
     engine,

@@ -5,7 +5,7 @@
  */
 import type { ConnectionInfo } from "../http/client_address.ts";
 import type { Logger } from "../log/log.ts";
-import type { TaskRegistry } from "../../features/work/task_registry.ts";
+import type { OpenedServer } from "../store/opened_server.ts";
 import type { AuthConfig } from "../settings/auth.ts";
 import { ConfigError } from "../settings/complaint.ts";
 import { checkLayoutOf } from "../kv/layout.ts";
@@ -74,26 +74,25 @@ export class ServerInstance implements Server {
     if (stopping.signal.aborted || hasNone) return;
     await lifecycle.start();
     await Promise.all([
-      this.tasks.wake(),
       ...this.#core.features.map(({ wake }) => wake?.()),
     ]);
   }
 
   get running(): number {
-    const { running, taskRegistry } = this.#core.engine;
-    return running.size + taskRegistry.size;
+    const { features, engine: { running } } = this.#core;
+    return features.reduce((sum, { size = 0 }) => sum + size, running.size);
   }
 
-  /** The tasks that this process works on. */
-  get tasks(): TaskRegistry {
-    return this.#core.engine.taskRegistry;
+  /** The server as features see it, for the test kit. */
+  get opened(): OpenedServer {
+    return this.#core.opened;
   }
 
   endStreams(): void {
-    const { stopping, engine } = this.#core;
+    const { stopping, engine, features } = this.#core;
     stopping.abort();
     engine.subscriptions.end();
-    engine.taskRegistry.refuse();
+    for (const feature of features) feature.refuse?.();
   }
 
   stop(): void {
@@ -108,8 +107,8 @@ export class ServerInstance implements Server {
   }
 
   async #close(): Promise<void> {
-    const { plan, database, engine } = this.#core;
-    await engine.taskRegistry.stop();
+    const { plan, database, engine, features } = this.#core;
+    for (const feature of features) await feature.stop?.();
     await engine.changes.close();
     await engine.ledger?.close();
     await this.#sites.close();

@@ -17,17 +17,18 @@ import { outgoing } from "../http/outgoing_body.ts";
 import { networkKey } from "../mcp/exchange/caller_bound.ts";
 import { longAnswers, sendingTo } from "../mcp/exchange/long_messages.ts";
 import { type McpEndpoint, mcpEndpoint } from "../mcp/endpoint.ts";
-import type { WaitPages } from "../../features/questions/page_questions.ts";
+import type { QuestionPages } from "../mcp/exchange/work.ts";
 import { basePathOf } from "../net/url.ts";
 import { type AuthConfig, isOpen } from "../settings/auth.ts";
 import { telemetry } from "../telemetry/current.ts";
 import type { App } from "./app.ts";
+import type { OpenFeature } from "./feature.ts";
 import type { ServerCore } from "./server_core.ts";
 
 export class ServerSite {
   readonly gate: Gate;
   /** The pages on which people answer; undefined without sign-in. */
-  readonly waitPages?: WaitPages;
+  readonly waitPages?: QuestionPages;
   readonly #mcp: McpEndpoint;
   readonly #basePath: string;
   #loading?: Promise<App>;
@@ -37,14 +38,15 @@ export class ServerSite {
     private readonly core: ServerCore,
     private readonly baseUrl: string | undefined,
   ) {
-    const { plan: { config: { auth } }, given, waits, engine } = core;
+    const { plan: { config: { auth } }, given, engine } = core;
     this.gate = given.gate ?? gateOf(auth, () => this.#loadGate());
     if (auth.oauth && baseUrl !== undefined) {
       const providerIds = auth.oauth.providers.map(({ id }) => id);
-      this.waitPages = { waits, baseUrl, providerIds };
+      this.waitPages = pagesAt(core, { baseUrl, providerIds });
     } else if (given.gate && baseUrl !== undefined) {
       // A test has no pages, and presses in their place.
-      this.waitPages = { waits, baseUrl, providerIds: [], isTest: true };
+      const site = { baseUrl, providerIds: [], isTest: true };
+      this.waitPages = pagesAt(core, site);
     }
     const { gate, waitPages } = this;
     this.#mcp = mcpEndpoint({ ...engine, gate, waitPages });
@@ -123,6 +125,14 @@ export class ServerSite {
     if (this.baseUrl !== undefined) return this.baseUrl;
     throw new HttpError(500, "BASE_URL is not set");
   }
+}
+
+/** Makes the pages at an address on which people answer, if a feature does. */
+function pagesAt(
+  { features }: ServerCore,
+  site: Parameters<NonNullable<OpenFeature["waitPages"]>>[0],
+): QuestionPages | undefined {
+  return features.find(({ waitPages }) => waitPages)?.waitPages!(site);
 }
 
 /** Makes the gate of the strategies; some are loaded with the first call. */

@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { durableOf } from "../../authoring/durable.ts";
 import { HttpError } from "../errors.ts";
 import type { ConnectionInfo } from "../http/client_address.ts";
 import { CORS_HEADERS } from "../http/cors.ts";
@@ -28,12 +27,10 @@ export class ServerSites {
   /** The last valid host name: clients call by one name all day long. */
   #goodHost?: string | null;
   readonly #sites = new Map<string | undefined, ServerSite>();
-  readonly #hasDurable: boolean;
 
   constructor(plan: Plan, given: ServerDependencies) {
     this.#home = plan.config.baseUrl ?? given.origin;
     this.core = openCore(plan, given, this);
-    this.#hasDurable = [...plan.catalogue.tools.values()].some(durableOf);
   }
 
   /** True once the server knows an address of its own. */
@@ -66,11 +63,9 @@ export class ServerSites {
     return ["", ...baseUrl === undefined ? twinsOf(home) : [home]];
   }
 
-  /** Begins what is due in features, and durable work at a known address. */
+  /** Begins what is due in features. */
   notice(): void {
-    for (const { notice } of this.core.features) notice?.();
-    if (!this.#hasDurable || !this.hasHome) return;
-    this.core.engine.taskRegistry.poller.notice();
+    for (const { notice } of this.core.features) notice?.(this.hasHome);
   }
 
   async close(): Promise<void> {

@@ -54,7 +54,7 @@ function onlyReads({ annotations }: CompiledTool): number {
 export function signInAt(
   core: Pick<
     ServerCore,
-    "plan" | "given" | "database" | "engine" | "opened"
+    "plan" | "given" | "database" | "engine" | "opened" | "features"
   >,
   baseUrl: string,
   records: readonly PersonRecords[],
@@ -70,7 +70,7 @@ export function signInAt(
     log: plan.log.logger("oauth"),
     database,
     sessions: engine.sessions,
-    tasks: engine.tasks,
+    tasks: core.features.map(({ tasks }) => tasks).find((it) => it),
     ledger: engine.ledger,
     baseUrl,
     serverTitle: config.title,

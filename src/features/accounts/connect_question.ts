@@ -20,7 +20,7 @@ export interface MissingAccount {
 
 /** Makes the question for an account, or for a key that works. */
 export function connectQuestion(
-  pages: WaitPages,
+  pages: Pick<WaitPages, "baseUrl">,
   service: ConnectableService,
   { record, begun }: MissingAccount,
 ): AskedQuestion {
@@ -41,7 +41,7 @@ export function connectQuestion(
 
 /** Makes the words that let a model choose one of several accounts. */
 export function choiceOf(
-  pages: WaitPages,
+  pages: Pick<WaitPages, "baseUrl">,
   service: ConnectableService,
   names: readonly string[],
 ): string {

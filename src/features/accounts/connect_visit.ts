@@ -13,7 +13,7 @@ import { HttpError } from "../../core/errors.ts";
 import { redirect } from "../../core/http/browser.ts";
 import { Buckets, type Rate } from "../../core/http/buckets.ts";
 import { refuseFor } from "../../core/http/rate_limit.ts";
-import type { Wait } from "../questions/waits.ts";
+import { type Wait, waitsOf } from "../questions/waits.ts";
 import { type SignedIn, signedOut } from "../account_page/signed_in.ts";
 import type { CheckedKey } from "./checked_key.ts";
 import {
@@ -32,7 +32,8 @@ const TRIES: Rate = { burst: 10, perSecond: 1 / 30 };
 export type ConnectVisits = ReturnType<typeof connectVisits>;
 
 export function connectVisits(services: ConnectServices) {
-  const { baseUrl, signedIn, waits, log } = services;
+  const { baseUrl, signedIn, log } = services;
+  const waits = waitsOf(services.server);
   const pages = connectPages(services);
   const tries = new Buckets(TRIES);
 

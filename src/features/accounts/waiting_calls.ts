@@ -7,7 +7,7 @@ import type { Found } from "../../core/kv/database.ts";
 import type { AccountServices } from "../account_page/account_pages.ts";
 import type { SignedIn } from "../account_page/signed_in.ts";
 import { connectsAt } from "../questions/wait_pages.ts";
-import type { Wait } from "../questions/waits.ts";
+import { type Wait, waitsOf } from "../questions/waits.ts";
 import { ownTasks } from "../work/own_tasks.ts";
 import type { AccountVault } from "./account_vault.ts";
 import type { AccountRecord } from "./accounts.ts";
@@ -45,7 +45,8 @@ export async function answerConnecting(
   action: "accept" | "decline",
   services: AccountServices,
 ): Promise<void> {
-  const { baseUrl, signedIn, waits } = services;
+  const { baseUrl, signedIn } = services;
+  const waits = waitsOf(services.server);
   const { subject } = person.session;
   const stays = await signedIn.staysAllowed(person);
   const own = ofService(await vault.find(subject, true), service);

@@ -22,12 +22,8 @@ import type { Work } from "../../core/mcp/exchange/work.ts";
 import { AskedQuestion } from "../../core/protocol/question.ts";
 import { errorResult } from "../../core/protocol/tool_result.ts";
 import type { ApproveParts } from "../../core/server/feature.ts";
-import {
-  hasPage,
-  type OpenPage,
-  type PagesOf,
-  type WaitPages,
-} from "../questions/page_questions.ts";
+import { hasPage, type WaitPages } from "../questions/page_questions.ts";
+import type { OpenPage, PagesOf } from "../../core/mcp/exchange/work.ts";
 import { addressOfWork } from "../work/durable_call.ts";
 import type { Waiting } from "../questions/waits.ts";
 import { checkJson, inTime, shownOf } from "./approval_content.ts";
@@ -89,7 +85,8 @@ export function approvalGate(
       visit: ApprovalVisit;
     }
   > {
-    const { tool, input, account, call: { engine: { waitPages } } } = toolRun;
+    const { tool, input, account, call: { engine } } = toolRun;
+    const waitPages = engine.waitPages as WaitPages | undefined;
     const { caller } = work;
     const by = tool.approval!.by;
     const scope = typeof by === "object" ? by.scope : undefined;

@@ -15,6 +15,7 @@ import {
   type PersonGrants,
   printCursor,
 } from "../../core/store/people.ts";
+import { workOf } from "../work/work_stores.ts";
 import { workAhead } from "../work/wakes.ts";
 import type { Client } from "../../core/oauth/client.ts";
 import { isMachine } from "../../core/oauth/configured_client.ts";
@@ -82,7 +83,7 @@ const MAX_WAKES = 200;
 
 /** Makes `/account/durable`: the durable work of everyone. */
 export function durablePart(
-  { database, stepFailures, titleOf }: AccountServices,
+  { database, server, titleOf }: AccountServices,
 ): AccountPart {
   return {
     name: "durable",
@@ -93,7 +94,7 @@ export function durablePart(
     async show({ now }) {
       const [{ work, hasMore }, failures] = await Promise.all([
         workAhead(database, MAX_WAKES),
-        stepFailures.list(),
+        workOf(server).failures.list(),
       ]);
       const titled = <T extends { tool: string }>(one: T) => ({
         ...one,

@@ -9,72 +9,36 @@ import type { Caller } from "../../core/caller.ts";
 import type { ElicitationAnswer } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import { fingerprintOfLong } from "../../core/crypto/crypto.ts";
-import { LimitError } from "../../core/errors.ts";
 import { persist, tidy } from "../../core/kv/persist.ts";
 import type { TakenWait, Wait, WaitStore } from "./waits.ts";
 import { idOfSubject } from "../../core/oauth/subject.ts";
 import { canonicalJson, type JsonObject } from "../../core/json.ts";
-import { shown } from "../../core/protocol/messages.ts";
 import type { AskedQuestion } from "../../core/protocol/question.ts";
-import type { WorkParking } from "../../core/mcp/exchange/work.ts";
+import type {
+  AskingCall,
+  AskingTask,
+  Link,
+  OpenPage,
+  PersonPages,
+  QuestionPages,
+} from "../../core/mcp/exchange/work.ts";
+import type { Links } from "./links.ts";
 
-export interface WaitPages {
+export interface WaitPages extends QuestionPages {
   waits: WaitStore;
-  baseUrl: string;
   /** The subject prefixes of the people who can sign in to these pages. */
   providerIds: readonly string[];
   /** True in a test, which presses on pages in place of its callers. */
   isTest?: boolean;
 }
 
-/** A page that a person has to open, and the reason in the author's words. */
-export interface Link {
-  address: string;
-  message: string;
+interface AnsweredPage {
+  answer: ElicitationAnswer<undefined>;
 }
 
-export interface OpenPage {
-  key: string;
+interface WaitPage extends OpenPage {
   wait: Wait;
-  address: string;
-  /** True if an account is connected on it, which may come in other ways too. */
-  connects: boolean;
-  /** Its words, where they are kept with it. */
-  message?: string;
-  /** The end of the wait, in epoch seconds, if it has one before its work. */
-  until?: number;
 }
-
-interface AnsweredPage<A = ElicitationAnswer<undefined>> {
-  answer: A;
-}
-
-/** Questions on pages: those of an author, or of a feature. */
-export interface PagesOf<A> {
-  open(
-    question: AskedQuestion,
-    key?: string,
-  ): Promise<OpenPage | AnsweredPage<A>>;
-  /** Waits for the answer; undefined when the time is over. */
-  waitFor(
-    page: OpenPage,
-    signal: AbortSignal,
-    milliseconds?: number,
-  ): Promise<A | { action: "cancel" } | undefined>;
-  /** Ends a question that the client has turned down. */
-  withdraw(page: OpenPage): Promise<void>;
-}
-
-/** A task that asks on pages. */
-interface AskingTask {
-  taskId: string;
-  signal: AbortSignal;
-  /** The server address of durable work, which an answer wakes. */
-  address?: string;
-}
-
-/** The most characters of an address: browsers may refuse longer ones. */
-const MAX_URL_CHARACTERS = 8000;
 
 const OVER =
   "No one answered on the page in time, or the connection has ended: ask again if it is still wanted";
@@ -82,7 +46,7 @@ const OVER =
 /** True if the person behind a caller can sign in to a page here. */
 export function hasPage(
   { door, subject }: Caller,
-  { providerIds }: WaitPages,
+  { providerIds }: Pick<WaitPages, "providerIds">,
 ): boolean {
   return (door === "oauth" || door === "token" || door === "jwt") &&
     idOfSubject(subject, providerIds) !== undefined;
@@ -93,61 +57,56 @@ export const addressOf = (
   id: string,
 ) => `${baseUrl}/wait/${id}`;
 
-/** Returns the page of a task; undefined if its caller cannot sign in to it. */
-export function addressOfTask(
-  { taskId }: { taskId: string },
-  { caller, engine: { waitPages } }: {
-    caller: Caller;
-    engine: { waitPages?: WaitPages };
-  },
-): string | undefined {
-  return waitPages && hasPage(caller, waitPages)
-    ? `${waitPages.baseUrl}/account/work?task=${taskId}`
-    : undefined;
+/** Makes the way to ask on pages, for calls and tasks. */
+export function waitPagesOf(
+  given: Pick<WaitPages, "waits" | "baseUrl" | "providerIds" | "isTest">,
+): WaitPages {
+  const pages: WaitPages = {
+    ...given,
+    questionsOf(call) {
+      const { caller, message: { method, params } } = call;
+      const { name, uri, arguments: sent = {} } = params;
+      const asks = method === "tools/call" ? sent : { method, given: sent };
+      return PageQuestions.of(pages, caller, String(name ?? uri), asks, call);
+    },
+    questionsOfTask: ({ taskId, caller, tool }) =>
+      PageQuestions.of(pages, caller, tool, { taskId }),
+    addressOfTask: (taskId, caller) =>
+      hasPage(caller, pages)
+        ? `${pages.baseUrl}/account/work?task=${taskId}`
+        : undefined,
+  };
+  return pages;
 }
 
 /** Makes the address of the page on which people connect an account. */
-export const connectAddress = ({ baseUrl }: WaitPages, service: string) =>
-  `${baseUrl}/connect/${service}`;
+export const connectAddress = (
+  { baseUrl }: Pick<WaitPages, "baseUrl">,
+  service: string,
+) => `${baseUrl}/connect/${service}`;
 
 /** True if a text sends a person to a page of a wait. */
 export function sendsToPage(
   text: string | undefined,
-  pages: WaitPages | undefined,
+  pages: Pick<WaitPages, "baseUrl"> | undefined,
 ): boolean {
   return pages !== undefined && [addressOf, connectAddress]
     .some((addressIn) => text?.includes(addressIn(pages, "")));
 }
 
-const NO_ROOM = "The tool waits until other questions to you are answered";
-
-/** Opens a wait. Where too many are open, durable work waits for its turn. */
-export async function inTurn<T>(
-  parking: WorkParking,
-  open: () => Promise<T>,
-): Promise<T> {
-  for (;;) {
-    try {
-      return await parking.activity(open);
-    } catch (error) {
-      if (!(error instanceof LimitError)) throw error;
-    }
-    const until = parking.now() + parking.againSeconds;
-    await parking.waitUntil(until, { waitsFor: NO_ROOM });
-  }
-}
-
 /** The questions of one call, or of one task, that have pages. */
-export class PageQuestions implements PagesOf<ElicitationAnswer<undefined>> {
+export class PageQuestions implements PersonPages {
   #count = 0;
   #taken: TakenWait[] = [];
   /** The waits whose answers are being kept by durable work, by key. */
   readonly #read = new Map<string, Wait>();
   #opening = new Set<Promise<unknown>>();
+  #links?: Promise<Links>;
 
   /**
    * @param asker identifies the call with its arguments, or the task: a repeat
    * of it finds the same questions
+   * @param call the call; undefined for a task
    * @param task the task; undefined for a call
    */
   constructor(
@@ -155,6 +114,7 @@ export class PageQuestions implements PagesOf<ElicitationAnswer<undefined>> {
     private readonly caller: Caller,
     private readonly tool: string,
     private readonly asker: unknown,
+    private readonly call?: AskingCall,
     private readonly task?: AskingTask,
   ) {}
 
@@ -171,7 +131,15 @@ export class PageQuestions implements PagesOf<ElicitationAnswer<undefined>> {
   within(task: AskingTask): PageQuestions {
     const { pages, caller, tool } = this;
     const { taskId } = task;
-    return new PageQuestions(pages, caller, tool, { taskId }, task);
+    const asker = { taskId };
+    return new PageQuestions(pages, caller, tool, asker, undefined, task);
+  }
+
+  async show(link: Link): Promise<never> {
+    const links = this.#links ??= import("./links.ts").then(({ Links }) =>
+      new Links(this.call!, () => this.opened())
+    );
+    return await (await links).add(link);
   }
 
   /** Does an operation, for a task again and again while the database is away. */
@@ -183,8 +151,8 @@ export class PageQuestions implements PagesOf<ElicitationAnswer<undefined>> {
   async open(
     question: AskedQuestion,
     key = `page-${++this.#count}`,
-  ): Promise<OpenPage | AnsweredPage> {
-    const opening: Promise<OpenPage | AnsweredPage> = this.#open(question, key)
+  ): Promise<WaitPage | AnsweredPage> {
+    const opening: Promise<WaitPage | AnsweredPage> = this.#open(question, key)
       .finally(() => this.#opening.delete(opening));
     this.#opening.add(opening);
     return await opening;
@@ -193,7 +161,7 @@ export class PageQuestions implements PagesOf<ElicitationAnswer<undefined>> {
   async #open(
     { fingerprint, params: { message, url, begun } }: AskedQuestion,
     key: string,
-  ): Promise<OpenPage | AnsweredPage> {
+  ): Promise<WaitPage | AnsweredPage> {
     const { pages, caller, tool, task: { taskId, address } = {} } = this;
     const { subject, binding, clientId, grantId } = caller;
     const connects = `${url}`.startsWith(connectAddress(pages, ""));
@@ -267,7 +235,7 @@ export class PageQuestions implements PagesOf<ElicitationAnswer<undefined>> {
    * @throws the signal's reason when it fires first
    */
   async waitFor(
-    { key, wait, connects }: OpenPage,
+    { key, wait, connects }: WaitPage,
     signal: AbortSignal,
     milliseconds?: number,
   ): Promise<ElicitationAnswer<undefined> | undefined> {
@@ -287,7 +255,7 @@ export class PageQuestions implements PagesOf<ElicitationAnswer<undefined>> {
   }
 
   /** Ends a question that the client has turned down. */
-  async withdraw({ wait }: OpenPage): Promise<void> {
+  async withdraw({ wait }: WaitPage): Promise<void> {
     await this.pages.waits.withdraw(wait);
   }
 
@@ -300,20 +268,4 @@ export class PageQuestions implements PagesOf<ElicitationAnswer<undefined>> {
   async release(): Promise<void> {
     await Promise.all(this.#taken.splice(0).map((taken) => taken.release()));
   }
-}
-
-/**
- * Checks an address before a person is sent there.
- *
- * @throws {TypeError} unless it is https or http
- */
-export function checkUrl(url: string): void {
-  const parsed = URL.parse(url);
-  const isWeb = parsed?.protocol === "https:" || parsed?.protocol === "http:";
-  if (isWeb && url.length <= MAX_URL_CHARACTERS) return;
-  throw new TypeError(
-    `ask: url must be an https or http address of at most ${MAX_URL_CHARACTERS} characters, not ${
-      shown(url)
-    }`,
-  );
 }

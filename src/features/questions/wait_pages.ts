@@ -18,7 +18,7 @@ import {
   WaitSignInPage,
 } from "./wait_page.tsx";
 import type { WaitInWords } from "../account_page/waiting_section.tsx";
-import type { Wait } from "./waits.ts";
+import { type Wait, waitsOf } from "./waits.ts";
 import { personName } from "../../core/oauth/person.ts";
 import type { SignedIn } from "../account_page/signed_in.ts";
 import { clientInWords } from "../account_page/client_words.ts";
@@ -82,7 +82,7 @@ export async function waitsInWords(
   subject: string,
   services: AccountServices,
 ): Promise<WaitInWords[]> {
-  const open = await services.waits.listOf(subject);
+  const open = await waitsOf(services.server).listOf(subject);
   return open.map((wait) => ({
     path: pathOf(wait, services.baseUrl),
     client: askingClient(wait, services),
@@ -94,7 +94,8 @@ export async function waitsInWords(
 }
 
 export function waitEndpoints(services: AccountServices) {
-  const { baseUrl, frame, signedIn, waits } = services;
+  const { baseUrl, frame, signedIn } = services;
+  const waits = waitsOf(services.server);
 
   return {
     /** Answers `GET /wait/:id`. */

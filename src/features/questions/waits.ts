@@ -4,6 +4,8 @@
  *
  * @module
  */
+import { ofServer } from "../../core/store/opened_server.ts";
+import type { PersonRecords } from "../../core/auth/grants/end_grant.ts";
 import { randomId } from "../../core/crypto/crypto.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { type Database, type Found, isFound } from "../../core/kv/database.ts";
@@ -267,5 +269,22 @@ export function waitStore(database: Database) {
         transaction.delete(waitsOfKey(subject))
       );
     },
+  };
+}
+
+/** The waits of a server. */
+export const waitsOf = ofServer(({ database }) => waitStore(database));
+
+/** The waits of people. */
+export function waitRecords(
+  { listKept, forgetAllOf }: Pick<WaitStore, "listKept" | "forgetAllOf">,
+): PersonRecords {
+  return {
+    name: "waits",
+    async listOf(subject) {
+      const kept = await listKept(subject);
+      return kept.map(({ key: _key, id: _id, ...wait }) => wait);
+    },
+    endAllOf: forgetAllOf,
   };
 }

@@ -25,9 +25,10 @@ import {
   runAround,
   type ToolRun,
 } from "../../core/mcp/methods/tool_run.ts";
+import type { TaskEngine } from "./task_engine.ts";
 import type { Claim, RunBeginning, RunRecord } from "./run_record.ts";
 import { reportRun } from "../../core/mcp/exchange/report.ts";
-import { PageQuestions, type WaitPages } from "../questions/page_questions.ts";
+import type { QuestionPages } from "../../core/mcp/exchange/work.ts";
 import type { DurableWork, Resume, TaskOrigin } from "./task_work.ts";
 
 /** Makes the work of a tool. The tool's present schema parses the input. */
@@ -82,14 +83,14 @@ export function durableWorkOf(
  */
 export function addressOfWork(
   { door }: Pick<Caller, "door">,
-  pages: WaitPages | undefined,
+  pages: QuestionPages | undefined,
 ): string {
   return door === "oauth" || door === "token" ? pages?.baseUrl ?? "" : "";
 }
 
 /** Makes the function that finds the present tool and caller of a run. */
 export function resumeBy(
-  engine: Omit<Engine, "gate">,
+  engine: Omit<TaskEngine, "gate">,
   siteOf: (address: string) => Pick<Engine, "gate" | "waitPages">,
 ): Resume {
   /** Finds the caller by the grant of the call, or the last that used it. */
@@ -159,8 +160,7 @@ function restoredOrigin(
     authenticated,
     caller,
     lacksUpstream: LACKS_UPSTREAM,
-    pageQuestions: waitPages &&
-      PageQuestions.of(waitPages, caller, tool, { taskId }),
+    pageQuestions: waitPages?.questionsOfTask({ taskId, caller, tool }),
     endTask: (taskId, outcome) =>
       reportRun(engine, taskId, { ...run, caller }, outcome, meta),
   };

@@ -1,18 +1,118 @@
 /**
  * Work: calls that become tasks, and durable work that outlives its process.
  *
+ * - A *task* is a call that goes on after its request; its record can be read,
+ *   answered and cancelled at any process.
+ * - A *run* is the execution of a durable task's function, from its beginning;
+ *   a *step* is done in one run, and its stored result is given in later ones.
+ * - The *claim* of a process on a run ends when another process takes it, once
+ *   the *lease* was not renewed.
+ * - A run that only waits is *parked*: it leaves its process. A *wake* is the
+ *   time at which a process goes on with it.
+ *
  * @module
  */
-import type { Feature } from "../../core/server/feature.ts";
-import { cancelTask, getTask, updateTask } from "./task_methods.ts";
+import type {
+  Feature,
+  OpenFeature,
+  ServedCalls,
+} from "../../core/server/feature.ts";
+import type { OpenedServer } from "../../core/store/opened_server.ts";
+import type { Method } from "../../core/mcp/exchange/run.ts";
+import type { EngineCall } from "../../core/mcp/methods/method_engine.ts";
+import { durableOf } from "../../authoring/durable.ts";
+import { reportRun } from "../../core/mcp/exchange/report.ts";
+import { TASK_CANCEL, TASK_STATUS } from "../../core/protocol/not_yet.ts";
+import { waitsOf } from "../questions/waits.ts";
+import { resumeBy } from "./durable_call.ts";
+import { taskCalls } from "./task_call.ts";
+import type { LastingCall, TaskEngine } from "./task_engine.ts";
+import { followedTasks } from "./task_following.ts";
+import {
+  callTaskTool,
+  cancelTask,
+  getTask,
+  updateTask,
+} from "./task_methods.ts";
+import { TaskRegistry } from "./task_registry.ts";
+import { workOf } from "./work_stores.ts";
+
+/** Finds the tasks that this process works on, for the test kit. */
+export const registryOf = (server: OpenedServer) => registries.get(server)!;
+const registries = new WeakMap<OpenedServer, TaskRegistry>();
+
+/** Opens the tasks of a server. */
+function open(server: OpenedServer, calls: ServedCalls): OpenFeature {
+  const { catalogue, sites } = calls;
+  const log = server.log.logger("mcp");
+  const stores = workOf(server);
+  const { tasks, events } = stores;
+  events.onCancelled = (...run) =>
+    reportRun(calls.engine(), ...run, "cancelled");
+  events.onDied = (reference, { tool }) =>
+    log.warning("A task failed, because its process has died", {
+      reference,
+      tool,
+    });
+  const registry = new TaskRegistry({
+    ...stores,
+    database: server.database,
+    waits: waitsOf(server),
+    log,
+    showsCauses: calls.showsCauses,
+    questions: calls.questions,
+    resume: (...run) =>
+      resumeBy(
+        calls.engine() as TaskEngine,
+        (address) => sites.site(address),
+      )(...run),
+    addresses: () => sites.addresses(),
+    runs: calls.runs,
+  });
+  registries.set(server, registry);
+  const isRepeatable = catalogue.taskTools.size === 0;
+  const hasDurable = [...catalogue.tools.values()].some(durableOf);
+  return {
+    engine: {
+      tasks,
+      taskRegistry: registry,
+      // The read never fails.
+      readAhead: isRepeatable ? () => void tasks.longTools() : undefined,
+    },
+    longCalls: taskCalls,
+    followed: followedTasks,
+    tasks,
+    notice: hasDurable
+      ? (hasHome) => hasHome && registry.poller.notice()
+      : undefined,
+    wake: () => registry.wake(),
+    get size() {
+      return registry.size;
+    },
+    refuse: () => registry.refuse(),
+    stop: () => registry.stop(),
+  };
+}
+
+/** Makes a method of one whose calls have tasks, as all calls here. */
+function method(
+  name: string,
+  own: (call: LastingCall) => ReturnType<Method>,
+): [string, Method<EngineCall>] {
+  return [name, (call) => own(call as LastingCall)];
+}
 
 export const workFeature: Feature = {
   name: "work",
+  open,
   methods: {
     stateless: [
-      ["tasks/get", getTask],
-      ["tasks/update", updateTask],
-      ["tasks/cancel", cancelTask],
+      method("tasks/get", getTask),
+      method("tasks/update", updateTask),
+      method("tasks/cancel", cancelTask),
     ],
+    tools: [TASK_STATUS, TASK_CANCEL].map((name) =>
+      method(name, (call) => callTaskTool(call, name))
+    ),
   },
 };

@@ -14,26 +14,17 @@ import {
 import type { Call } from "../../core/mcp/exchange/call.ts";
 import type { CallWatch } from "../../core/mcp/exchange/call_execution.ts";
 import { CallContext } from "../../core/mcp/exchange/call_context.ts";
-import type { Engine } from "../../core/mcp/exchange/engine.ts";
+import type { LastingCall } from "./task_engine.ts";
 import { settle } from "../../core/mcp/exchange/run.ts";
-import { hasTasks } from "./task_answer.ts";
+import { goesOn, hasTasks } from "./task_answer.ts";
 import { MARKED_BEFORE_MILLISECONDS } from "./call_repeats.ts";
 import { printProgress } from "./task_state.ts";
-import type { TaskRegistry } from "./task_registry.ts";
 
 /** The time after which a hand-over that the database failed is tried again. */
 const AGAIN_MILLISECONDS = 5000;
 
-/** The parts of a server whose calls may go on as tasks. */
-export interface TaskEngine extends Engine {
-  taskRegistry: TaskRegistry;
-}
-
 const UNDECLARED =
   "A call was answered before its tool had ended: give the tool `task` or `handOver`, so that clients are listed tools that ask for its result";
-
-/** A call whose work may go on as a task. */
-export type LastingCall = Call & { readonly engine: TaskEngine };
 
 /**
  * Hands the call of a running tool over once it has lasted for
@@ -114,7 +105,7 @@ function hasOneClient(call: LastingCall, tool: CompiledTool): boolean {
 }
 
 /** Makes the name by which repeats of a call find it. */
-async function nameOf(call: Call): Promise<string> {
+async function nameOf(call: LastingCall): Promise<string> {
   const { repeatOf } = await import("./repeat.ts");
   return await repeatOf(call);
 }
@@ -138,7 +129,7 @@ async function handOver(
       if (!isFree(call, tool)) return false;
       CallContext.speakFor(context, work);
       running.delete(call);
-      settle(call, { task });
+      settle(call, goesOn(call, task));
       if (!tool.isDeclaredLong) call.advise(UNDECLARED);
       return true;
     },

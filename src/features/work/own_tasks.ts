@@ -16,6 +16,7 @@ import type { ClientInWords, ToolInWords } from "../../core/pages/names.tsx";
 import type { AccountSession } from "../account_page/account_sessions.ts";
 import type { ListedTask } from "./task_list.ts";
 import type { Task } from "./tasks.ts";
+import { workOf } from "./work_stores.ts";
 import { clientInWords, clientNameOf } from "../account_page/client_words.ts";
 
 const MAX_TASKS = 100;
@@ -25,8 +26,8 @@ export type OwnTask = ListedTask & Partial<Task>;
 
 /** Makes the reader of people's tasks. */
 export function ownTasks(services: AccountServices) {
-  const { baseUrl, permissions, grants, tasks, titleOf, needsAccount } =
-    services;
+  const { baseUrl, permissions, grants, titleOf, needsAccount } = services;
+  const { tasks } = workOf(services.server);
 
   /** True if the person may still be granted the scopes of a task's tool. */
   function isWithinReach(

@@ -13,7 +13,8 @@ import { WorkPage } from "./work_page.tsx";
 import { questionsInWords } from "./task_question_pages.ts";
 import { type WorkInWords, WorkSection } from "./work_section.tsx";
 import { isTerminal } from "./task_record.ts";
-import type { Wait } from "../questions/waits.ts";
+import { type Wait, waitsOf } from "../questions/waits.ts";
+import { workOf } from "./work_stores.ts";
 import type {
   AccountPart,
   AccountServices,
@@ -25,7 +26,8 @@ import { resultInWords, stateInWords, stepsInWords } from "./work_words.ts";
 
 export function workPart(services: AccountServices): AccountPart {
   const own = ownTasks(services);
-  const { steps, waits } = services;
+  const { steps } = workOf(services.server);
+  const waits = waitsOf(services.server);
 
   async function showAll({ session, form: { base }, now }: AccountVisit) {
     const [{ tasks, count }, asking] = await Promise.all([
@@ -90,7 +92,8 @@ function questionOfPage({ id, payload }: Wait): QuestionInWords {
 export function workCancellation(
   services: PlacedServices,
 ): (c: Context) => Promise<Response> {
-  const { places, signedIn, tasks, log } = services;
+  const { places, signedIn, log } = services;
+  const { tasks } = workOf(services.server);
   const own = ownTasks(services);
 
   return async (c) => {

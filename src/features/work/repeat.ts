@@ -12,7 +12,7 @@ import { canonicalJson } from "../../core/json.ts";
 import { argumentsOf } from "../../core/protocol/messages.ts";
 import { isTerminal } from "./task_record.ts";
 import type { Task } from "./tasks.ts";
-import type { Call } from "../../core/mcp/exchange/call.ts";
+import type { LastingCall } from "./task_engine.ts";
 import { useTask } from "./task_methods.ts";
 import { TaskRelay, waitAsCall } from "./task_wait.ts";
 
@@ -21,7 +21,7 @@ const KEPT_SECONDS = 5 * 60;
 
 /** Makes a name that a call has in common with its repeats. */
 export function repeatOf(
-  { caller, limitKey, sessionId, client, params }: Call,
+  { caller, limitKey, sessionId, client, params }: LastingCall,
 ): Promise<string> {
   const { binding, clientId, grantId } = caller;
   const { isMany, name } = limitKey;
@@ -38,7 +38,7 @@ export function repeatOf(
  * are two equal calls; else both get the same.
  */
 export async function pickUp(
-  call: Call,
+  call: LastingCall,
   tool: CompiledTool,
 ): Promise<Task | undefined> {
   const { tasks, clock } = call.engine;

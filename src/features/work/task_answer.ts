@@ -10,8 +10,8 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import { isObject, type JsonObject } from "../../core/json.ts";
 import { isTerminal } from "./task_record.ts";
 import type { Task } from "./tasks.ts";
+import type { Answer } from "../../core/mcp/exchange/answer.ts";
 import type { Call } from "../../core/mcp/exchange/call.ts";
-import { addressOfTask } from "../questions/page_questions.ts";
 import { shortened } from "../../core/protocol/messages.ts";
 import {
   notYetMeta,
@@ -26,6 +26,14 @@ import { TASKS_EXTENSION } from "../../core/catalogue/printed_lists.ts";
 
 /** The most characters of a question that are repeated. */
 const MAX_QUESTION_CHARACTERS = 500;
+
+/** Answers a call with the task that goes on after it. */
+export function goesOn(call: Call, task: Task): Answer {
+  const result = hasTasks(call)
+    ? { resultType: "task", ...printTask(task, call.engine.clock()) }
+    : handOverResult(task, call);
+  return { taskId: task.taskId, goesOn: result };
+}
 
 export function handOverResult(
   task: Task,
@@ -142,6 +150,14 @@ function questionOf({ message, url }: JsonObject): string {
   if (typeof message !== "string") return "";
   const words = ` to “${shortened(message, MAX_QUESTION_CHARACTERS)}”`;
   return typeof url === "string" ? `${words}, at ${url}` : words;
+}
+
+/** Returns the page of a task on which its person answers, if there is one. */
+function addressOfTask(
+  { taskId }: Task,
+  { caller, engine }: Pick<Call, "caller" | "engine">,
+): string | undefined {
+  return engine.waitPages?.addressOfTask(taskId, caller);
 }
 
 const REQUIRED = { extensions: { [TASKS_EXTENSION]: {} } };

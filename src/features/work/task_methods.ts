@@ -9,7 +9,7 @@ import { ToolError } from "../../authoring/tool.ts";
 import { type Caller, mayUseAccounts } from "../../core/caller.ts";
 import type { Task, TaskStore } from "./tasks.ts";
 import type { Answer } from "../../core/mcp/exchange/answer.ts";
-import type { Call } from "../../core/mcp/exchange/call.ts";
+import type { LastingCall } from "./task_engine.ts";
 import { checkGranted, isWithinReach } from "../../core/mcp/exchange/check.ts";
 import {
   checkKnowsTasks,
@@ -30,7 +30,7 @@ import { TASK_CANCEL, TASK_STATUS } from "../../core/protocol/not_yet.ts";
 import { errorResult, resultOf } from "../../core/protocol/tool_result.ts";
 import { TaskRelay, waitForTask } from "./task_wait.ts";
 
-export async function getTask(call: Call): Promise<Answer> {
+export async function getTask(call: LastingCall): Promise<Answer> {
   const { printedLists: { printer } } = call;
   return {
     result: printer.result(
@@ -39,7 +39,7 @@ export async function getTask(call: Call): Promise<Answer> {
   };
 }
 
-export async function updateTask(call: Call): Promise<Answer> {
+export async function updateTask(call: LastingCall): Promise<Answer> {
   const { engine, params: { inputResponses }, printedLists } = call;
   const { taskId } = await findOwnTask(call);
   if (!isObject(inputResponses)) {
@@ -58,7 +58,7 @@ export async function updateTask(call: Call): Promise<Answer> {
 }
 
 /** Answers `tasks/cancel`: the process that works on the task notices soon. */
-export async function cancelTask(call: Call): Promise<Answer> {
+export async function cancelTask(call: LastingCall): Promise<Answer> {
   const { taskId } = await findOwnTask(call);
   await call.engine.tasks.end(taskId, { status: "cancelled" });
   return { result: call.printedLists.printer.result({}) };
@@ -89,7 +89,7 @@ export async function findTask(
 }
 
 /** Finds the caller's task that a request names. */
-async function findOwnTask(call: Call): Promise<Task> {
+async function findOwnTask(call: LastingCall): Promise<Task> {
   checkKnowsTasks(call.client);
   const { taskId } = call.params;
   if (typeof taskId !== "string") {
@@ -104,7 +104,7 @@ async function findOwnTask(call: Call): Promise<Task> {
 
 /** Finds the caller's task, which goes on under the grant of this call. */
 export async function useTask(
-  { caller, engine: { tasks } }: Pick<Call, "caller" | "engine">,
+  { caller, engine: { tasks } }: Pick<LastingCall, "caller" | "engine">,
   taskId: string,
 ): Promise<Task | undefined> {
   const reading = caller.grantId === undefined
@@ -120,13 +120,16 @@ export async function useTask(
 const PATIENCE_MILLISECONDS = 25_000;
 
 /** Answers a call of one of the server's own tools. */
-export async function callTaskTool(call: Call, name: string): Promise<Answer> {
+export async function callTaskTool(
+  call: LastingCall,
+  name: string,
+): Promise<Answer> {
   const result = await resultOfTaskTool(call, name);
   return { result: call.printedLists.printer.result(result) };
 }
 
 async function resultOfTaskTool(
-  call: Call,
+  call: LastingCall,
   name: string,
 ): Promise<CallToolResult> {
   const { taskId } = argumentsOf(call.params);
@@ -138,7 +141,10 @@ async function resultOfTaskTool(
   return await (name === TASK_CANCEL ? cancel : reportStatus)(call, task);
 }
 
-async function reportStatus(call: Call, task: Task): Promise<CallToolResult> {
+async function reportStatus(
+  call: LastingCall,
+  task: Task,
+): Promise<CallToolResult> {
   const seen = await waitForTask(call, task, {
     untilMilliseconds: call.startedMilliseconds + PATIENCE_MILLISECONDS,
     relay: new TaskRelay(call, PATIENCE_MILLISECONDS),
@@ -150,7 +156,7 @@ async function reportStatus(call: Call, task: Task): Promise<CallToolResult> {
 }
 
 async function cancel(
-  { engine: { tasks } }: Call,
+  { engine: { tasks } }: LastingCall,
   { taskId }: Task,
 ): Promise<CallToolResult> {
   return await tasks.end(taskId, { status: "cancelled" })

@@ -20,6 +20,7 @@ import {
 } from "../../core/protocol/form_fields.ts";
 import type { InputRequest } from "../../core/protocol/question.ts";
 import type { AccountSession } from "../account_page/account_sessions.ts";
+import { workOf } from "./work_stores.ts";
 import type { Task } from "./tasks.ts";
 import type {
   AccountServices,
@@ -95,7 +96,8 @@ function answerIn(form: Parameters, { params }: InputRequest): JsonObject {
 export function taskAnswer(
   services: PlacedServices,
 ): (c: Context) => Promise<Response> {
-  const { places, signedIn, tasks, log } = services;
+  const { places, signedIn, log } = services;
+  const { tasks } = workOf(services.server);
   const own = ownTasks(services);
 
   return async (c) => {

@@ -9,11 +9,8 @@ import type { CompiledTool } from "../../core/catalogue/compiled_tool.ts";
 import { within } from "../../core/clock.ts";
 import { randomId } from "../../core/crypto/crypto.ts";
 import { tidy } from "../../core/kv/persist.ts";
-import { stepFailureStore } from "./step_failures.ts";
-import { stepStore } from "./steps.ts";
 import { taskRunStore } from "./task_runs.ts";
 import type { Task } from "./tasks.ts";
-import { waitStore } from "../questions/waits.ts";
 import { RunPoller } from "./run_poller.ts";
 import { takeOver } from "./takeover.ts";
 import { TaskExecution } from "./task_execution.ts";
@@ -40,7 +37,14 @@ export interface Started {
 interface RegistryOptions extends
   Pick<
     TaskParts,
-    "database" | "tasks" | "questions" | "log" | "showsCauses"
+    | "database"
+    | "tasks"
+    | "steps"
+    | "failures"
+    | "waits"
+    | "questions"
+    | "log"
+    | "showsCauses"
   > {
   resume: Resume;
   /** Returns the addresses whose durable work this process does. */
@@ -63,9 +67,6 @@ export class TaskRegistry {
       ...given,
       stopping: this.#stopping.signal,
       runs: taskRunStore(database, runs),
-      steps: stepStore(database),
-      failures: stepFailureStore(database, given.log),
-      waits: waitStore(database),
     };
     this.poller = new RunPoller({
       ...parts,

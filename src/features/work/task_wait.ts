@@ -10,7 +10,7 @@ import { randomId } from "../../core/crypto/crypto.ts";
 import { persist } from "../../core/kv/persist.ts";
 import { isTerminal } from "./task_record.ts";
 import type { Task } from "./tasks.ts";
-import type { Call } from "../../core/mcp/exchange/call.ts";
+import type { LastingCall } from "./task_engine.ts";
 import { sendsToPage } from "../questions/page_questions.ts";
 import { lackedFor } from "../../core/protocol/elicitation.ts";
 import {
@@ -35,7 +35,7 @@ export class TaskRelay {
 
   /** @param patienceMilliseconds the time to wait after an answer */
   constructor(
-    private readonly call: Call,
+    private readonly call: LastingCall,
     private readonly patienceMilliseconds: number,
   ) {}
 
@@ -93,7 +93,7 @@ export class TaskRelay {
 /** Adds the `elicitationId` that a 2025 client needs to open a page. */
 function forGeneration(
   { method, params }: InputRequest,
-  { stateless }: Call,
+  { stateless }: LastingCall,
 ): InputRequest {
   return stateless || params.mode !== "url"
     ? { method, params }
@@ -105,7 +105,7 @@ function forGeneration(
  * {@linkcode waitForTask} does. A client that cancels the call ends the task.
  */
 export async function waitAsCall(
-  call: Call,
+  call: LastingCall,
   { handOverMilliseconds }: CompiledTool,
   task: Task,
   relay?: TaskRelay,
@@ -132,7 +132,7 @@ export async function waitAsCall(
  * @throws the reason for which the call was stopped
  */
 export async function waitForTask(
-  call: Call,
+  call: LastingCall,
   task: Task,
   { untilMilliseconds, relay }: {
     untilMilliseconds: number;

@@ -44,23 +44,26 @@ import { renewText, TextExpiredError } from "../../core/kv/texts.ts";
 
 export type { Task, TaskEnd };
 
+/** Functions that are called when a task has ended by itself. */
+export interface TaskEvents {
+  onCancelled?: OnCancelled;
+  /** Called when a task has failed because its process died. */
+  onDied?(taskId: string, record: TaskRecord): void;
+}
+
 export type TaskStore = ReturnType<typeof taskStore>;
 
 /**
  * Opens the tasks of a database.
  *
- * @param options `confirmSeconds`: the time for which an expired lease is
- * watched before its task fails; `onDied`: called when a task has failed
- * because its process died
+ * @param events `confirmSeconds`: the time for which an expired lease is
+ * watched before its task fails
  */
 export function taskStore(
   database: Database,
-  { confirmSeconds = CONFIRM_SECONDS, onCancelled, onDied }: {
-    confirmSeconds?: number;
-    onCancelled?: OnCancelled;
-    onDied?(taskId: string, record: TaskRecord): void;
-  } = {},
+  events: TaskEvents & { confirmSeconds?: number } = {},
 ) {
+  const { confirmSeconds = CONFIRM_SECONDS } = events;
   const leases = new WatchedTaskLeases(database, confirmSeconds);
 
   /** Finds a caller's task; undefined if there is none. */
@@ -107,7 +110,7 @@ export function taskStore(
     const hasFailed = await database.commit((transaction) =>
       transaction.check(task, held).set(task.key, failed).delete(held.key)
     );
-    if (hasFailed) onDied?.(taskId, failed);
+    if (hasFailed) events.onDied?.(taskId, failed);
   }
 
   /** Reads a task; undefined if its texts have just expired. */
@@ -139,7 +142,7 @@ export function taskStore(
     ...callRepeats(database),
     ...taskQuestions(database),
     ...taskLists(database),
-    ...taskEnds(database, onCancelled),
+    ...taskEnds(database, (...run) => events.onCancelled?.(...run)),
     find,
 
     /**

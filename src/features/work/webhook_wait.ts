@@ -9,7 +9,7 @@ import type { Caller } from "../../core/caller.ts";
 import { canonicalJson } from "../../core/json.ts";
 import type { Waiting, WaitStore } from "../questions/waits.ts";
 import { MAX_WAITS_PER_PERSON } from "../questions/wait_room.ts";
-import { inTurn } from "../questions/page_questions.ts";
+import { inTurn } from "../../core/mcp/exchange/in_turn.ts";
 import { persist, tidy } from "../../core/kv/persist.ts";
 import { listOfWaits } from "./run_record.ts";
 import { type LimitKey, MANY } from "../../core/mcp/exchange/caller_bound.ts";

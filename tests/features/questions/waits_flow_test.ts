@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { resource, tool, z } from "../../../src/mod.ts";
-import { LINKS } from "../../../src/features/questions/suspension.ts";
+import { LINKS } from "../../../src/features/questions/links.ts";
 import { Database } from "../../../src/core/kv/database.ts";
 import { WAIT_SECONDS } from "../../../src/features/questions/wait_record.ts";
 import { waitStore } from "../../../src/features/questions/waits.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { ChallengeError } from "../../../src/core/errors.ts";
 import type { Caller } from "../../../src/core/caller.ts";
 import type { Result } from "../../../src/core/mcp/exchange/answer.ts";
-import type { Call } from "../../../src/core/mcp/exchange/call.ts";
+import type { LastingCall } from "../../../src/features/work/task_engine.ts";
 import { findTask, getTask } from "../../../src/features/work/task_methods.ts";
 import { statelessPrinter } from "../../../src/core/protocol/printer.ts";
 import type { Task, TaskStore } from "../../../src/features/work/tasks.ts";
@@ -39,7 +39,7 @@ async function get(caller: Caller, store: Partial<TaskStore> = {}) {
     engine: { tasks, clock: () => 0 },
     params: { taskId: "t" },
     printedLists: { printer: statelessPrinter({ name: "s", version: "1" }) },
-  } as unknown as Call;
+  } as unknown as LastingCall;
   const { result } = await getTask(call) as Result;
   return { used, task: JSON.parse(result) };
 }

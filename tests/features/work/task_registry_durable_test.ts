@@ -2,6 +2,9 @@ import assert from "node:assert/strict";
 import { ANONYMOUS } from "../../../src/core/caller.ts";
 import { LimitError, StorageError } from "../../../src/core/errors.ts";
 import { CallerBound } from "../../../src/core/mcp/exchange/caller_bound.ts";
+import { stepStore } from "../../../src/features/work/steps.ts";
+import { stepFailureStore } from "../../../src/features/work/step_failures.ts";
+import { waitStore } from "../../../src/features/questions/waits.ts";
 import { TaskRegistry } from "../../../src/features/work/task_registry.ts";
 import type {
   ClaimedWork,
@@ -62,6 +65,9 @@ function registryOn(
   const runner = new TaskRegistry({
     database,
     tasks,
+    steps: stepStore(database),
+    failures: stepFailureStore(database, silentLogger),
+    waits: waitStore(database),
     log: silentLogger,
     questions: new CallerBound(10, "questions"),
     resume,

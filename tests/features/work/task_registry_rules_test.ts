@@ -3,6 +3,9 @@ import {
   CallerBound,
   type LimitKey,
 } from "../../../src/core/mcp/exchange/caller_bound.ts";
+import { stepStore } from "../../../src/features/work/steps.ts";
+import { stepFailureStore } from "../../../src/features/work/step_failures.ts";
+import { waitStore } from "../../../src/features/questions/waits.ts";
 import { TaskRegistry } from "../../../src/features/work/task_registry.ts";
 import type { TaskWork } from "../../../src/features/work/task_work.ts";
 import { StorageError } from "../../../src/core/errors.ts";
@@ -91,9 +94,13 @@ class Runner {
         return Promise.race([this.answer.promise, promise]);
       },
     } as unknown as TaskStore;
+    const database = new Database(memoryKv());
     this.runner = new TaskRegistry({
-      database: new Database(memoryKv()),
+      database,
       tasks,
+      steps: stepStore(database),
+      failures: stepFailureStore(database, silentLogger),
+      waits: waitStore(database),
       log: silentLogger,
       questions: new CallerBound(1, "questions at a time"),
       resume: () => assert.fail(),

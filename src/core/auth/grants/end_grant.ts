@@ -39,7 +39,7 @@ export function grantsEnd(
     grants: Pick<GrantStore, "close" | "unlist">;
     database: Pick<Database, "background">;
     sessions: Pick<SessionStore, "closeAllOf">;
-    tasks: EndsTasks;
+    tasks?: EndsTasks;
   },
 ) {
   async function endOf(
@@ -49,7 +49,7 @@ export function grantsEnd(
     const ids = new Set([first, ...rest].map(({ grant }) => grant.id));
     const [endSessions, endTasks] = await Promise.all([
       sessions.closeAllOf(binding, ids),
-      tasks.cancelAllOf(binding, ids),
+      tasks?.cancelAllOf(binding, ids),
     ]);
     // The sessions end in the same commit as the first grant: after a failure,
     // a second try would find the grant closed, and leave its sessions open.
@@ -64,7 +64,7 @@ export function grantsEnd(
         some.map(({ grant, read }) => grants.close(grant.id, { read })),
       );
     }
-    endTasks();
+    endTasks?.();
   }
 
   return async function endGrants(ended: readonly EndedGrant[]): Promise<void> {
@@ -96,7 +96,7 @@ interface SubjectStores {
   grants: Pick<GrantStore, "listOpen">;
   database: Pick<Database, "commit">;
   sessions: Pick<SessionStore, "closeAllOf">;
-  tasks: EndsTasks;
+  tasks?: EndsTasks;
   endGrants: EndGrants;
 }
 
@@ -114,11 +114,11 @@ async function endOfTokens(
   if (binding === undefined) return;
   const [endSessions, endTasks] = await Promise.all([
     sessions.closeAllOf(binding, NO_GRANT),
-    tasks.cancelAllOf(binding, NO_GRANT),
+    tasks?.cancelAllOf(binding, NO_GRANT),
   ]);
   await database.commit(endSessions.write);
   endSessions.report();
-  endTasks();
+  endTasks?.();
 }
 
 /** The numbers of what was open of a subject, by the names of records. */

@@ -48,6 +48,14 @@ function printCopied(value: unknown): string {
 /** The most times that an erasure begins again. */
 const MAX_ROUNDS = 5;
 
+/** The tasks of people, by the bindings of their callers. */
+export interface PersonTasks extends EndsTasks {
+  forgetAllOf(binding: string): Promise<void>;
+  listOf(
+    binding: string,
+  ): Promise<readonly { createdMilliseconds: number }[]>;
+}
+
 /** The stores in which something is kept about a person. */
 export interface PersonStores {
   database: Database;
@@ -59,27 +67,28 @@ export interface PersonStores {
   /** The calls of connections, by their ledger IDs, if they are kept. */
   ledger?: { list(ids: readonly string[]): Promise<(readonly object[])[]> };
   sessions: Pick<SessionStore, "closeAllOf" | "countsOf" | "forgetAllOf">;
-  tasks: EndsTasks & {
-    forgetAllOf(binding: string): Promise<void>;
-    listOf(
-      binding: string,
-    ): Promise<readonly { createdMilliseconds: number }[]>;
-  };
-  waits: {
-    forgetAllOf(subject: string): Promise<void>;
-    listKept(
-      subject: string,
-    ): Promise<readonly { key: unknown; id?: string }[]>;
-  };
+  tasks?: PersonTasks;
   endGrants: EndGrants;
   /** Finds the base URL of the server; undefined if it has never started. */
   findBaseUrl(): Promise<string | undefined>;
 }
 
+/** Lists tasks for a copy. */
+async function tasksOf(
+  tasks: PersonTasks,
+  bindings: ReadonlySet<string>,
+): Promise<readonly object[]> {
+  const listed = await Promise.all([...bindings].map(tasks.listOf));
+  return listed.flat().map(({ createdMilliseconds, ...task }) => ({
+    ...task,
+    createdAt: Math.floor(createdMilliseconds / 1000),
+  }));
+}
+
 /** Makes the reader and the eraser of what is kept about people. */
 export function personData(stores: PersonStores) {
   const { database, grants, ledger, sessions, tasks, connections } = stores;
-  const { records, accessTokens, blocks, waits } = stores;
+  const { records, accessTokens, blocks } = stores;
 
   /** Lists the bindings of a person that are known without a grant. */
   async function bindingsOf(subject: string): Promise<Set<string>> {
@@ -113,21 +122,13 @@ export function personData(stores: PersonStores) {
         (sum, { of }) => sum + [...of.values()].reduce((a, b) => a + b, 0),
         0,
       ),
-      tasks: (await Promise.all([...bindings].map(tasks.listOf))).flat().map(
-        ({ createdMilliseconds, ...task }) => ({
-          ...task,
-          createdAt: Math.floor(createdMilliseconds / 1000),
-        }),
-      ),
+      ...tasks && { tasks: await tasksOf(tasks, bindings) },
       ...Object.fromEntries(
         await Promise.all(records.map(async ({ name, listOf }) => [
           name,
           await listOf(subject),
         ])),
       ) as Record<string, readonly object[]>,
-      waits: (await waits.listKept(subject)).map((
-        { key: _key, id: _id, ...wait },
-      ) => wait),
     };
   }
 
@@ -150,7 +151,6 @@ export function personData(stores: PersonStores) {
     const left = await Promise.all([
       ...records.map(({ listOf }) => listOf(subject)),
       grants.listOpen(subject),
-      waits.listKept(subject),
     ]);
     return left.some(({ length }) => length > 0);
   }
@@ -164,12 +164,11 @@ export function personData(stores: PersonStores) {
       await markErased(database, kept.map(({ id }) => id));
     }
     for (const binding of bindings) {
-      await tasks.forgetAllOf(binding);
+      await tasks?.forgetAllOf(binding);
       await sessions.forgetAllOf(binding);
     }
     await connections.forget(subject);
     await accessTokens.forget(subject);
-    await waits.forgetAllOf(subject);
     await grants.unlist([{ subject }]);
     await grants.forget(subject);
     // The person may have signed in meanwhile.

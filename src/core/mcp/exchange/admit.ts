@@ -27,13 +27,8 @@ export function admit(
   incoming: Pick<AdmittedRequest, "request" | "peer" | "info">,
 ): MaybePromise<AdmittedRequest> {
   const { request } = incoming;
-  const { catalogue, tasks } = engine;
   engine.checkOrigin(request);
-  // A call needs these, and the read never fails. It runs while the token is
-  // read.
-  if (request.method === "POST" && catalogue.taskTools.size === 0) {
-    tasks.longTools();
-  }
+  if (request.method === "POST") engine.readAhead?.();
   const authenticating = engine.gate.authenticate(request.headers);
   if (!(authenticating instanceof Promise)) {
     return admitAs(engine, incoming, authenticating);

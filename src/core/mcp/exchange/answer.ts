@@ -6,7 +6,6 @@
  */
 import type { JsonObject } from "../../json.ts";
 import type { Outcome } from "../../log/request.ts";
-import type { Task } from "../../../features/work/tasks.ts";
 import {
   isCounted,
   type Sending,
@@ -20,8 +19,8 @@ export type Answer =
   | { error: unknown }
   /** The questions that the client must answer: `InputRequiredResult`. */
   | { ask: JsonObject }
-  /** The task that goes on after the request, and reports its own end. */
-  | { task: Task };
+  /** The work that goes on after the request, and reports its own end. */
+  | { taskId: string; goesOn: JsonObject };
 
 /** A result as JSON text. */
 export interface Result {

@@ -22,6 +22,7 @@ import { ToolError } from "../../../authoring/tool.ts";
 import { RpcCode, RpcError } from "../../errors.ts";
 import { isObject, type JsonObject } from "../../json.ts";
 import {
+  checkUrl,
   elicitationParams,
   FormError,
   isEmptyForm,
@@ -32,12 +33,8 @@ import {
 } from "../../protocol/elicitation.ts";
 import { invalidParams } from "../../protocol/messages.ts";
 import { AskedQuestion } from "../../protocol/question.ts";
-import type { Work } from "./work.ts";
-import {
-  checkUrl,
-  inTurn,
-  type PagesOf,
-} from "../../../features/questions/page_questions.ts";
+import { inTurn } from "./in_turn.ts";
+import type { PagesOf, Work } from "./work.ts";
 
 const ELICITATION = "elicitation/create";
 
@@ -186,9 +183,7 @@ export class Asking {
     if ("answer" in page) return page.answer;
     const { message = String(question.params.message) } = page;
     if (viaClient) {
-      const { askViaClient } = await import(
-        "../../../features/questions/client_page.ts"
-      );
+      const { askViaClient } = await import("./client_page.ts");
       const answer = await askViaClient(work, pages, page, message);
       if (answer) return answer;
     }

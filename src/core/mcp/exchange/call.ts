@@ -14,10 +14,12 @@ import type { PrintedLists } from "../../catalogue/printed_lists.ts";
 import { printNotification, type RpcRequest } from "../../protocol/messages.ts";
 import type { AskedQuestion } from "../../protocol/question.ts";
 import { metaOf, progressTokenOf } from "../../protocol/request_meta.ts";
+import type { MaybePromise } from "../../../authoring/service.ts";
+import type { Answer } from "./answer.ts";
 import { AuthorCode } from "./author_code.ts";
 import { CallContext } from "./call_context.ts";
 import { CallExecution, CallWatch } from "./call_execution.ts";
-import type { Work } from "./work.ts";
+import type { AskingCall, Link, PersonPages, Work } from "./work.ts";
 import { type LimitKey, limitKeyOf } from "./caller_bound.ts";
 import type { AdmittedRequest, Engine } from "./engine.ts";
 import type { Sending } from "../../http/outgoing_body.ts";
@@ -25,13 +27,9 @@ import { sendingTo } from "./long_messages.ts";
 import { PendingResponse } from "./pending_response.ts";
 import { advise, reportTask, warn } from "./report.ts";
 import type { Running } from "./running.ts";
-import {
-  type Link,
-  PageQuestions,
-} from "../../../features/questions/page_questions.ts";
 
 /** A request. Subclasses can ask the clients of their generation. */
-export abstract class Call implements Work, Running {
+export abstract class Call implements AskingCall, Running {
   abstract readonly stateless: boolean;
   abstract readonly client: McpClient;
   abstract readonly printedLists: PrintedLists;
@@ -55,7 +53,7 @@ export abstract class Call implements Work, Running {
   #requestId?: string;
   #limitKey?: LimitKey;
   #response?: PendingResponse;
-  #pageQuestions?: PageQuestions;
+  #pageQuestions?: PersonPages;
 
   /** @param response the response that all requests of a batch share */
   constructor(
@@ -111,16 +109,8 @@ export abstract class Call implements Work, Running {
     return this.#authorCode;
   }
   /** The questions that a person answers on a page. */
-  get pageQuestions(): PageQuestions | undefined {
-    const { engine: { waitPages }, caller, message: { method, params } } = this;
-    if (!waitPages) return undefined;
-    const { name, uri, arguments: given = {} } = params;
-    return this.#pageQuestions ??= PageQuestions.of(
-      waitPages,
-      caller,
-      String(name ?? uri),
-      method === "tools/call" ? given : { method, given },
-    );
+  get pageQuestions(): PersonPages | undefined {
+    return this.#pageQuestions ??= this.engine.waitPages?.questionsOf(this);
   }
   get requestId(): string {
     return this.#requestId ??= newReference();
@@ -174,7 +164,11 @@ export abstract class Call implements Work, Running {
     signal?: AbortSignal,
   ): Promise<JsonObject>;
 
-  abstract showLink(link: Link): Promise<never>;
+  abstract suspend(answer: () => MaybePromise<Answer>): Promise<void>;
+
+  showLink(link: Link): Promise<never> {
+    return this.pageQuestions!.show(link);
+  }
 
   /** True while a question to the client is open. */
   abstract get isAsking(): boolean;

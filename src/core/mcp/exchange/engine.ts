@@ -23,7 +23,6 @@ import type { ConnectionInfo } from "../../http/client_address.ts";
 import type { ReadReply, ReplyStore } from "../../store/replies.ts";
 import type { SessionStore } from "../../store/sessions.ts";
 import type { StateStore } from "../../store/once.ts";
-import type { TaskStore } from "../../../features/work/tasks.ts";
 import type { Catalogue } from "../../catalogue/catalogue.ts";
 import type { CompiledTool } from "../../catalogue/compiled_tool.ts";
 import type { MessageBody } from "../../protocol/transport.ts";
@@ -32,7 +31,7 @@ import type { CallerBound } from "./caller_bound.ts";
 import type { Limits } from "./limits.ts";
 import type { FindNeeds } from "./needs.ts";
 import type { RunningCalls, Subscriptions } from "./running.ts";
-import type { WaitPages } from "../../../features/questions/page_questions.ts";
+import type { QuestionPages } from "./work.ts";
 
 /** A run of a tool that a person has to approve. */
 export interface RunToApprove {
@@ -86,14 +85,15 @@ export interface Engine {
   cancellations: CancellationStore;
   changes: ChangeStore;
   requestStates: StateStore;
-  tasks: TaskStore;
+  /** Begins reads that calls need, while the token of one is read. */
+  readAhead?(): void;
   /** Lists the settings that are missing for what a tool needs. */
   missingFor(tool: Pick<CompiledTool, "needs">): Promise<readonly string[]>;
   findNeeds: FindNeeds;
   /** Runs tools with `approval`; undefined where no tool has one. */
   approve?: ApproveRun;
   /** The pages on which people answer; undefined if no one signs in here. */
-  waitPages?: WaitPages;
+  waitPages?: QuestionPages;
   /** The records of calls that people can see; undefined if none are kept. */
   ledger?: CallLedger;
 }

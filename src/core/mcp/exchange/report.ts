@@ -10,7 +10,6 @@ import type { Caller } from "../../caller.ts";
 import type { JsonObject } from "../../json.ts";
 import type { Properties } from "../../log/log_line.ts";
 import { type Outcome, shortHash } from "../../log/request.ts";
-import type { RunRecord } from "../../../features/work/run_record.ts";
 import type { Catalogue } from "../../catalogue/catalogue.ts";
 import type { RpcRequest } from "../../protocol/messages.ts";
 import { metaOf, traceIdOf } from "../../protocol/request_meta.ts";
@@ -66,14 +65,18 @@ export function reportTask(
   log(call, "Task", { outcome }, taskId);
 }
 
-/** Reports the end of durable work, from its stored record. */
+/** The stored record of durable work. */
+interface ReportedRun {
+  caller: Caller;
+  tool: string;
+  createdMilliseconds: number;
+}
+
+/** Reports the end of durable work. */
 export function reportRun(
   { ledger, log, clock }: ReportedCall["engine"],
   taskId: string,
-  { caller, tool, createdMilliseconds }: Pick<
-    RunRecord,
-    "caller" | "tool" | "createdMilliseconds"
-  >,
+  { caller, tool, createdMilliseconds }: ReportedRun,
   outcome: Outcome,
   meta: JsonObject = {},
 ): void {

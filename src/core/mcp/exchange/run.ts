@@ -24,11 +24,6 @@ import type { AdmittedRequest, Engine } from "./engine.ts";
 import { answerFailure, type Failure } from "./failure.ts";
 import { longAnswers } from "./long_messages.ts";
 import { aboutOf } from "./report.ts";
-import {
-  handOverResult,
-  hasTasks,
-  printTask,
-} from "../../../features/work/task_answer.ts";
 
 /** A method: answers a request. To throw is the same as `{ error }`. */
 export type Method<C extends Call = Call> = (
@@ -102,7 +97,7 @@ export function settle(call: Call, answer: Answer): void {
     // A question may contain a value that JSON cannot express.
     ending = failedEnding(call, error);
   }
-  if ("task" in answer) execution.taskId = answer.task.taskId;
+  if ("goesOn" in answer) execution.taskId = answer.taskId;
   execution.end(ending);
 }
 
@@ -120,12 +115,9 @@ function endingOf(call: Call, answer: Answer): Ending {
     const body = printResult(id, printer.result(result));
     return { outcome: "input_required", body };
   }
-  if ("task" in answer) {
-    const { task } = answer;
-    const result = hasTasks(call)
-      ? { resultType: "task", ...printTask(task, call.engine.clock()) }
-      : handOverResult(task, call);
-    return { outcome: "ok", body: printResult(id, printer.result(result)) };
+  if ("goesOn" in answer) {
+    const body = printResult(id, printer.result(answer.goesOn));
+    return { outcome: "ok", body };
   }
   const { result, isToolError } = answer;
   const outcome = call.execution.isStopped

@@ -17,10 +17,10 @@ import type { ChangeStore } from "../../store/changes.ts";
 import type { RequestId } from "../../protocol/messages.ts";
 import type { AskedQuestion } from "../../protocol/question.ts";
 import type { AuthorCode } from "./author_code.ts";
-import type {
-  Link,
-  PageQuestions,
-} from "../../../features/questions/page_questions.ts";
+import type { ElicitationAnswer } from "../../../authoring/context.ts";
+import type { RpcRequest } from "../../protocol/messages.ts";
+import type { PrintedLists } from "../../catalogue/printed_lists.ts";
+import type { Answer } from "./answer.ts";
 
 /** The members of a context that only durable work has. */
 export interface DurableContext extends Pick<Context, "sleep"> {
@@ -53,6 +53,84 @@ export interface WorkParking {
   readonly againSeconds: number;
   /** Epoch seconds. */
   now(): number;
+}
+
+/** A page that a person has to open, and the reason in the author's words. */
+export interface Link {
+  address: string;
+  message: string;
+}
+
+/** A call that asks on pages. */
+export interface AskingCall extends Work {
+  readonly message: RpcRequest;
+  readonly printedLists: PrintedLists;
+  /** Ends the run, and the request with an answer that leads to the next run. */
+  suspend(answer: () => MaybePromise<Answer>): Promise<void>;
+}
+
+/** The pages at one address on which people answer: those of a feature. */
+export interface QuestionPages {
+  readonly baseUrl: string;
+  /** Makes the questions of a call; undefined if no one can sign in for it. */
+  questionsOf(call: AskingCall): PersonPages | undefined;
+  /** Makes the questions of a task; undefined if no one can sign in for it. */
+  questionsOfTask(
+    task: { taskId: string; caller: Caller; tool: string },
+  ): PersonPages | undefined;
+  /** Returns the page of a caller's task, if they can sign in to it. */
+  addressOfTask(taskId: string, caller: Caller): string | undefined;
+}
+
+/** A task that asks on pages. */
+export interface AskingTask {
+  taskId: string;
+  signal: AbortSignal;
+  /** The server address of durable work, which an answer wakes. */
+  address?: string;
+}
+
+/** A page that is open for its person. */
+export interface OpenPage {
+  key: string;
+  /** The wait for its answer, by the key of its record. */
+  wait: { key: Deno.KvKey; id?: string };
+  address: string;
+  /** True if an account is connected on it, which may come in other ways too. */
+  connects: boolean;
+  /** Its words, where they are kept with it. */
+  message?: string;
+  /** The end of the wait, in epoch seconds, if it has one before its work. */
+  until?: number;
+}
+
+/** Questions on pages: those of an author, or of a feature. */
+export interface PagesOf<A> {
+  open(
+    question: AskedQuestion,
+    key?: string,
+  ): Promise<OpenPage | { answer: A }>;
+  /** Waits for the answer; undefined when the time is over. */
+  waitFor(
+    page: OpenPage,
+    signal: AbortSignal,
+    milliseconds?: number,
+  ): Promise<A | { action: "cancel" } | undefined>;
+  /** Ends a question that the client has turned down. */
+  withdraw(page: OpenPage): Promise<void>;
+}
+
+/** The questions of one call or task that have pages. */
+export interface PersonPages extends PagesOf<ElicitationAnswer<undefined>> {
+  readonly pages: Pick<QuestionPages, "baseUrl">;
+  /** Ends the run of a call with a link. Never settles. */
+  show(link: Link): Promise<never>;
+  /** The questions of the task that the call becomes. */
+  within(task: AskingTask): PersonPages;
+  /** Takes the answer to a question of durable work, which has kept it. */
+  kept(key: string): Promise<void>;
+  /** Puts taken answers back, for the run that begins again. */
+  release(): Promise<void>;
 }
 
 /** The work of a context: a request, or a task that goes on after it. */
@@ -97,7 +175,7 @@ export interface Work {
     ask: (key: string) => Promise<T>,
   ): Promise<T>;
   /** The questions on pages of this server, if the caller can sign in there. */
-  readonly pageQuestions?: PageQuestions;
+  readonly pageQuestions?: PersonPages;
   /** Set by a run that has used something up; see {@linkcode Call.putBack}. */
   putBack?: () => Promise<unknown>;
   /** Logs advice for the author, once. */

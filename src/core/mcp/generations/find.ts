@@ -12,6 +12,7 @@ import { complete } from "../methods/completion.ts";
 import { getPrompt } from "../methods/prompt_get.ts";
 import { readResource } from "../methods/resource_read.ts";
 import { listen } from "../methods/subscription.ts";
+import type { EngineCall, MethodEngine } from "../methods/method_engine.ts";
 import { callTool } from "../methods/tool_call.ts";
 import {
   checkHeader,
@@ -32,11 +33,6 @@ import {
   metaOf,
   parseStatelessMeta,
 } from "../../protocol/request_meta.ts";
-import { hasTasks } from "../../../features/work/task_answer.ts";
-import type {
-  LastingCall,
-  TaskEngine,
-} from "../../../features/work/hand_over.ts";
 import type { SessionRequest } from "./session.ts";
 import { SessionCall } from "./session_call.ts";
 import { StatelessCall } from "./stateless_call.ts";
@@ -51,7 +47,7 @@ export function findStateless(
   engine: GenerationEngine,
   message: RpcRequest,
   admitted: AdmittedRequest,
-): { call: StatelessCall; method: Method<LastingCall> } {
+): { call: StatelessCall; method: Method<EngineCall> } {
   const { request: { headers }, version, catalogue } = admitted;
   const { params } = message;
   const meta = metaOf(params);
@@ -98,15 +94,15 @@ function listOf(list: "resources" | "resourceTemplates" | "prompts"): Method {
   });
 }
 
-/** Lists the tools; the server's own only for a client without tasks. */
-function listTools(call: Call): Result {
-  const { printedLists: { tools, allTools }, params } = call;
-  const list = hasTasks(call) ? tools : allTools;
+/** Lists the tools; the server's own only for a client that needs them. */
+function listTools(call: EngineCall): Result {
+  const { printedLists: { tools, allTools }, params, engine } = call;
+  const list = engine.longCalls?.needsTools(call) ? allTools : tools;
   return { result: list.page(params.cursor) };
 }
 
 /** Methods that both generations have. */
-const SHARED: readonly (readonly [string, Method<LastingCall>])[] = [
+const SHARED: readonly (readonly [string, Method<EngineCall>])[] = [
   ["tools/list", listTools],
   ["tools/call", callTool],
   ["resources/list", listOf("resources")],
@@ -120,20 +116,22 @@ const SHARED: readonly (readonly [string, Method<LastingCall>])[] = [
 /** Methods that a feature adds. */
 export interface FeatureMethods {
   /** Methods of both generations. */
-  shared?: readonly (readonly [string, Method<LastingCall>])[];
+  shared?: readonly (readonly [string, Method<EngineCall>])[];
   /** Methods of 2026 alone. */
-  stateless?: readonly (readonly [string, Method<LastingCall>])[];
+  stateless?: readonly (readonly [string, Method<EngineCall>])[];
+  /** The server's own tools. */
+  tools?: readonly (readonly [string, Method<EngineCall>])[];
 }
 
 /** The methods of each generation by their names. */
 export interface MethodTables {
   /** Methods of 2025 besides `initialize`. */
   session: ReadonlyMap<string, Method<SessionCall>>;
-  stateless: ReadonlyMap<string, Method<LastingCall>>;
+  stateless: ReadonlyMap<string, Method<EngineCall>>;
 }
 
 /** The engine of calls, with the methods that it knows. */
-export interface GenerationEngine extends TaskEngine {
+export interface GenerationEngine extends MethodEngine {
   methods: MethodTables;
 }
 
@@ -151,7 +149,7 @@ export function methodTables(added: readonly FeatureMethods[]): MethodTables {
       ["resources/unsubscribe", EMPTY],
       ["logging/setLevel", setLevel],
     ]),
-    stateless: new Map<string, Method<LastingCall>>([
+    stateless: new Map<string, Method<EngineCall>>([
       ...shared,
       ["server/discover", ({ catalogue }) => ({ result: catalogue.discovery })],
       ["subscriptions/listen", listen],

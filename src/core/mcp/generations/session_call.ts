@@ -17,24 +17,24 @@ import type { AskedQuestion } from "../../protocol/question.ts";
 import type { RpcRequest } from "../../protocol/messages.ts";
 import { telemetry } from "../../telemetry/current.ts";
 import { Call } from "../exchange/call.ts";
-import { Links } from "../../../features/questions/suspension.ts";
-import type { Link } from "../../../features/questions/page_questions.ts";
+import { suspend } from "../exchange/suspension.ts";
+import type { Answer } from "../exchange/answer.ts";
+import type { MaybePromise } from "../../../authoring/service.ts";
 import type { PendingResponse } from "../exchange/pending_response.ts";
-import type { TaskEngine } from "../../../features/work/hand_over.ts";
+import type { MethodEngine } from "../methods/method_engine.ts";
 import type { SessionRequest } from "./session.ts";
 
 export class SessionCall extends Call {
   readonly stateless = false;
   override readonly sessionId: string;
-  declare readonly engine: TaskEngine;
+  declare readonly engine: MethodEngine;
   readonly client: McpClient;
   readonly logLevel: LoggingLevel;
-  #links?: Links;
   /** The number of open questions of this request. */
   #asked = 0;
 
   constructor(
-    engine: TaskEngine,
+    engine: MethodEngine,
     message: RpcRequest,
     found: SessionRequest,
     response?: PendingResponse,
@@ -68,8 +68,8 @@ export class SessionCall extends Call {
       await this.engine.sessions.find(this.sessionId) !== undefined;
   }
 
-  showLink(link: Link): Promise<never> {
-    return (this.#links ??= new Links(this)).add(link);
+  suspend(answer: () => MaybePromise<Answer>): Promise<void> {
+    return suspend(this, answer);
   }
 
   get isAsking(): boolean {

@@ -31,15 +31,12 @@ import { STATELESS_REVISION } from "../../protocol/revisions.ts";
 import type { Answer } from "../exchange/answer.ts";
 import { Call } from "../exchange/call.ts";
 import type { AdmittedRequest } from "../exchange/engine.ts";
-import type { Link } from "../../../features/questions/page_questions.ts";
 import type { PendingResponse } from "../exchange/pending_response.ts";
 import type { Method } from "../exchange/run.ts";
 import { warn } from "../exchange/report.ts";
-import { Links, suspend } from "../../../features/questions/suspension.ts";
-import type {
-  LastingCall,
-  TaskEngine,
-} from "../../../features/work/hand_over.ts";
+import { suspend } from "../exchange/suspension.ts";
+import type { MaybePromise } from "../../../authoring/service.ts";
+import type { EngineCall, MethodEngine } from "../methods/method_engine.ts";
 
 /** The methods that may end with questions, and so accept answers. */
 const ASKING: ReadonlySet<string> = new Set([
@@ -60,15 +57,14 @@ const SLOW_MILLISECONDS = 1000;
 export class StatelessCall extends Call {
   readonly stateless = true;
   override readonly slowMilliseconds = SLOW_MILLISECONDS;
-  declare readonly engine: TaskEngine;
+  declare readonly engine: MethodEngine;
   readonly client: McpClient;
   readonly logLevel?: LoggingLevel;
   #rounds?: InputRounds;
-  #links?: Links;
   #suspending?: ReturnType<typeof setTimeout>;
 
   constructor(
-    engine: TaskEngine,
+    engine: MethodEngine,
     message: RpcRequest,
     admitted: AdmittedRequest,
     { clientInfo: info, clientCapabilities, logLevel }: StatelessMeta,
@@ -87,7 +83,7 @@ export class StatelessCall extends Call {
    * Wraps a method: first reads the answers (`inputResponses`) that the client
    * sent along.
    */
-  resuming(method: Method<LastingCall>): Method<LastingCall> {
+  resuming(method: Method<EngineCall>): Method<EngineCall> {
     const { requestState, inputResponses } = this.params;
     const isFirst = requestState === undefined && inputResponses === undefined;
     if (isFirst || !ASKING.has(this.message.method)) return method;
@@ -126,8 +122,8 @@ export class StatelessCall extends Call {
     return await new Promise(() => {});
   }
 
-  showLink(link: Link): Promise<never> {
-    return (this.#links ??= new Links(this)).add(link);
+  suspend(answer: () => MaybePromise<Answer>): Promise<void> {
+    return suspend(this, answer);
   }
 
   mayAskAgain(key: string): boolean {

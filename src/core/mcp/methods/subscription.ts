@@ -1,9 +1,9 @@
 /**
  * `subscriptions/listen`: a stream of the changes that a 2026 client asked for,
- * of lists, resources and its caller's tasks, made in any process.
+ * of lists, resources and what features add, made in any process.
  *
  * @module
- * @see MCP 2026-07-28, Subscriptions; MCP extension io.modelcontextprotocol/tasks
+ * @see MCP 2026-07-28, Subscriptions
  */
 import type { Change } from "../../store/changes.ts";
 import type { Call } from "../exchange/call.ts";
@@ -18,19 +18,10 @@ import {
 } from "../../protocol/messages.ts";
 import { isObject, type JsonObject } from "../../json.ts";
 import { Meta } from "../../protocol/request_meta.ts";
-import {
-  checkKnowsTasks,
-  printTask,
-} from "../../../features/work/task_answer.ts";
-import { isTerminal } from "../../../features/work/task_record.ts";
-import type { Task, TaskStore } from "../../../features/work/tasks.ts";
-import { findTask } from "../../../features/work/task_methods.ts";
+import type { EngineCall, FollowedKind } from "./method_engine.ts";
 
 /** The unsent changes at which the stream of a slow client is closed. */
 const BEHIND = 1000;
-
-/** The most tasks that one subscription may name: each is polled. */
-const MAX_TASKS = 100;
 
 /** The supported part of the changes that a client asked for. */
 export interface SubscriptionFilter {
@@ -38,8 +29,8 @@ export interface SubscriptionFilter {
   promptsListChanged?: true;
   resourcesListChanged?: true;
   resourceSubscriptions?: ReadonlySet<string>;
-  /** In the acknowledgement: the tasks that belong to the caller. */
-  taskIds?: string[];
+  /** The names of what features follow, by their members. */
+  followed?: Readonly<Record<string, readonly string[]>>;
 }
 
 const LISTS = ["tools", "prompts", "resources"] as const;
@@ -52,6 +43,7 @@ const LISTS = ["tools", "prompts", "resources"] as const;
 export function parseFilter(
   { notifications }: JsonObject,
   capabilities: JsonObject,
+  kinds: readonly Pick<FollowedKind, "member" | "most">[] = [],
 ): SubscriptionFilter {
   if (!isObject(notifications)) {
     throw invalidParams(
@@ -68,8 +60,11 @@ export function parseFilter(
     }
     if (wanted && capabilities[list]) filter[`${list}ListChanged`] = true;
   }
-  const taskIds = textsOf(notifications, "taskIds", "strings", MAX_TASKS);
-  if (taskIds) filter.taskIds = [...new Set(taskIds)];
+  for (const { member, most } of kinds) {
+    const names = textsOf(notifications, member, "strings", most);
+    if (!names) continue;
+    filter.followed = { ...filter.followed, [member]: [...new Set(names)] };
+  }
   const uris = textsOf(
     notifications,
     "resourceSubscriptions",
@@ -125,13 +120,14 @@ export function notificationOf(
 
 /** Prints the first message of a subscription. */
 export function acknowledgement(
-  { resourceSubscriptions, ...honoured }: SubscriptionFilter,
+  { resourceSubscriptions, followed, ...honoured }: SubscriptionFilter,
   subscriptionId: RequestId,
 ): string {
   return printNotification("notifications/subscriptions/acknowledged", {
     _meta: { [Meta.subscriptionId]: subscriptionId },
     notifications: {
       ...honoured,
+      ...followed,
       ...(resourceSubscriptions &&
         { resourceSubscriptions: [...resourceSubscriptions] }),
     },
@@ -139,10 +135,12 @@ export function acknowledgement(
 }
 
 /** Serves a subscription until the client leaves or the server stops. */
-export async function listen(call: Call): Promise<Answer> {
-  const { engine: { subscriptions }, printedLists, params } = call;
-  const filter = parseFilter(params, printedLists.capabilities);
-  if (filter.taskIds) checkKnowsTasks(call.client);
+export async function listen(call: EngineCall): Promise<Answer> {
+  const { engine: { subscriptions, followed }, printedLists, params } = call;
+  const filter = parseFilter(params, printedLists.capabilities, followed);
+  for (const { member, check } of followed) {
+    if (filter.followed?.[member]) check(call);
+  }
   subscriptions.add(call);
   call.isSubscription = true;
   try {
@@ -154,11 +152,10 @@ export async function listen(call: Call): Promise<Answer> {
 
 /** Sends changes until the signal of the call fires. */
 async function streamChanges(
-  call: Call,
+  call: EngineCall,
   filter: SubscriptionFilter,
 ): Promise<Answer> {
   const { engine, printedLists, message: { id }, response, signal } = call;
-  const { caller, engine: { tasks } } = call;
   const _meta = { [Meta.subscriptionId]: id };
   const acknowledged = Promise.withResolvers<void>();
   let sent: Promise<void> = acknowledged.promise;
@@ -180,28 +177,24 @@ async function streamChanges(
     if (notification !== undefined) notify(notification);
   });
   try {
-    const named = await Promise.all(
-      filter.taskIds?.map((taskId) => findTask(tasks, caller, taskId)) ?? [],
-    );
-    const own = named.filter((task) => task !== undefined);
+    const found = await Promise.all(engine.followed.map(async (kind) => {
+      const names = filter.followed?.[kind.member];
+      return names && { ...kind, ...await kind.follow(call, names) };
+    }));
+    const own = found.filter((kind) => kind !== undefined);
     const honoured = {
       ...filter,
-      ...(filter.taskIds && { taskIds: own.map(({ taskId }) => taskId) }),
+      followed: Object.fromEntries(
+        own.map(({ member, names }) => [member, names]),
+      ),
     };
     await response.send(acknowledgement(honoured, id));
     acknowledged.resolve();
-    for (const task of own) {
-      const onState = (task: Task) =>
-        notify(printNotification("notifications/tasks", {
-          _meta,
-          ...printTask(task, engine.clock()),
-        }));
-      followTask(tasks, caller.binding, task, onState, signal).catch(
-        (error) => {
-          if (signal.aborted) return;
-          engine.log.warning("A task could not be followed", { error });
-          call.execution.cancel("a task could not be followed");
-        },
+    for (const { begin } of own) {
+      begin(
+        (method, params) =>
+          notify(printNotification(method, { _meta, ...params })),
+        (reason) => call.execution.cancel(reason),
       );
     }
     await aborted(signal);
@@ -216,25 +209,4 @@ function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) =>
     signal.addEventListener("abort", () => resolve(), { once: true })
   );
-}
-
-/**
- * Calls `onState` with a task now and after every change, until it has ended.
- *
- * @param binding the binding of the task's caller
- * @throws the signal's reason when it fires first
- */
-export async function followTask(
-  tasks: TaskStore,
-  binding: string,
-  task: Task,
-  onState: (task: Task) => void,
-  signal: AbortSignal,
-): Promise<void> {
-  let state: Task | undefined = task;
-  while (state) {
-    onState(state);
-    if (isTerminal(state.status)) return;
-    state = await tasks.next(state, binding, signal);
-  }
 }

@@ -40,7 +40,7 @@ class TestCall extends Call {
   readonly logLevel = undefined;
   readonly isAsking = false;
   request = () => Promise.reject(new Error("unasked"));
-  showLink = () => Promise.reject(new Error("unasked"));
+  suspend = () => Promise.reject(new Error("unasked"));
 }
 
 interface Settings {
@@ -352,15 +352,9 @@ Deno.test("a call that has ended neither ends again nor says more", async () => 
 
 Deno.test("a call that a task goes on with is noted when that ends", async () => {
   const { call, told } = callOf();
-  const task = {
-    taskId: "t",
-    scopes: [],
-    status: "working",
-    createdMilliseconds: 0,
-    updatedMilliseconds: 0,
-    expiresAt: 86400,
-  } as const;
-  const { result } = await outcome(respond(call, () => ({ task })));
+  const goesOn = { resultType: "task", taskId: "t" };
+  const answer = { taskId: "t", goesOn };
+  const { result } = await outcome(respond(call, () => answer));
   assert.deepEqual([result.resultType, result.taskId], ["task", "t"]);
   assert.deepEqual(told, [["info", "ok", "echo"]]);
   call.endTask("t", "tool_error");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { AskedQuestion } from "../../../../src/core/protocol/question.ts";
 import { CallerBound } from "../../../../src/core/mcp/exchange/caller_bound.ts";
-import type { TaskEngine } from "../../../../src/features/work/hand_over.ts";
+import type { TaskEngine } from "../../../../src/features/work/task_engine.ts";
 import { settled } from "../../../kit/wait.ts";
 import type { SessionRequest } from "../../../../src/core/mcp/generations/session.ts";
 import { SessionCall } from "../../../../src/core/mcp/generations/session_call.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { AskedQuestion } from "../../../../src/core/protocol/question.ts";
 import type { AdmittedRequest } from "../../../../src/core/mcp/exchange/engine.ts";
-import type { TaskEngine } from "../../../../src/features/work/hand_over.ts";
+import type { TaskEngine } from "../../../../src/features/work/task_engine.ts";
 import { run } from "../../../../src/core/mcp/exchange/run.ts";
 import { StatelessCall } from "../../../../src/core/mcp/generations/stateless_call.ts";
 import { StorageError } from "../../../../src/core/errors.ts";

@@ -4,14 +4,17 @@ import type {
   Answer,
   Result,
 } from "../../../../src/core/mcp/exchange/answer.ts";
-import type { Call } from "../../../../src/core/mcp/exchange/call.ts";
+import type { EngineCall } from "../../../../src/core/mcp/methods/method_engine.ts";
 import {
-  followTask,
   listen,
   notificationOf,
   parseFilter,
   type SubscriptionFilter,
 } from "../../../../src/core/mcp/methods/subscription.ts";
+import {
+  followedTasks,
+  followTask,
+} from "../../../../src/features/work/task_following.ts";
 import type { JsonObject } from "../../../../src/core/json.ts";
 import { compileCatalogue } from "../../../../src/core/catalogue/catalogue.ts";
 import type { Change } from "../../../../src/core/store/changes.ts";
@@ -140,6 +143,7 @@ class Listening {
         clock: () => 0,
         subscriptions: this.open,
         tasks: this.tasks,
+        followed: [followedTasks],
         log: { warning: (text: string) => this.log.push(text) },
         changes: {
           listen: (change: Listening["change"]) => {
@@ -168,7 +172,7 @@ class Listening {
           this.end();
         },
       },
-    } as unknown as Call);
+    } as unknown as EngineCall);
   }
 
   end(): void {
@@ -240,7 +244,8 @@ const never = new AbortController().signal;
 
 Deno.test("parseFilter() takes each task once", () => {
   const parse = (taskIds: string[]) =>
-    parseFilter({ notifications: { taskIds } }, ALL).taskIds;
+    parseFilter({ notifications: { taskIds } }, ALL, [followedTasks]).followed
+      ?.taskIds;
   assert.deepEqual(parse(["a", "b", "a"]), ["a", "b"]);
   assert.deepEqual(parse(Array(100).fill("a")), ["a"]);
   assert.deepEqual(parse([]), []);
@@ -248,7 +253,11 @@ Deno.test("parseFilter() takes each task once", () => {
 
 for (const taskIds of ["a", [1], null, Array(101).fill("a")]) {
   Deno.test(`parseFilter() refuses the tasks ${JSON.stringify(taskIds).slice(0, 9)}`, () => {
-    refuses(() => parseFilter({ notifications: { taskIds } }, ALL), -32602);
+    const notifications = { taskIds };
+    refuses(
+      () => parseFilter({ notifications }, ALL, [followedTasks]),
+      -32602,
+    );
   });
 }
 

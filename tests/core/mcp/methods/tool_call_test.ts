@@ -7,9 +7,10 @@ import type {
   Answer,
   Result,
 } from "../../../../src/core/mcp/exchange/answer.ts";
-import type { LastingCall } from "../../../../src/features/work/hand_over.ts";
+import type { LastingCall } from "../../../../src/features/work/task_engine.ts";
 import { AuthorCode } from "../../../../src/core/mcp/exchange/author_code.ts";
 import { callTool } from "../../../../src/core/mcp/methods/tool_call.ts";
+import { taskCalls } from "../../../../src/features/work/task_call.ts";
 import type { TaskWork } from "../../../../src/features/work/task_work.ts";
 import type { JsonObject } from "../../../../src/core/json.ts";
 import { compileCatalogue } from "../../../../src/core/catalogue/catalogue.ts";
@@ -55,6 +56,9 @@ class OneCall {
       engine: {
         around,
         limits: { enter },
+        longCalls: taskCalls,
+        clock: () => 0,
+        ownTools: new Map(),
         taskRegistry: { start },
         tasks: { longTools: () => new Set() },
       },

@@ -1,16 +1,17 @@
 /** The questions of durable work on pages. */
 import assert from "node:assert/strict";
+import { inTurn } from "../../../src/core/mcp/exchange/in_turn.ts";
 import {
-  inTurn,
   PageQuestions,
-} from "../../../../src/features/questions/page_questions.ts";
-import { AskedQuestion } from "../../../../src/core/protocol/question.ts";
-import { Database } from "../../../../src/core/kv/database.ts";
-import { taskStore } from "../../../../src/features/work/tasks.ts";
-import { MAX_WAITS_PER_CLIENT } from "../../../../src/features/questions/wait_room.ts";
-import { waitStore } from "../../../../src/features/questions/waits.ts";
-import { test } from "../../../kit/databases.ts";
-import { FakeTime } from "../../../kit/fake_time.ts";
+  waitPagesOf,
+} from "../../../src/features/questions/page_questions.ts";
+import { AskedQuestion } from "../../../src/core/protocol/question.ts";
+import { Database } from "../../../src/core/kv/database.ts";
+import { taskStore } from "../../../src/features/work/tasks.ts";
+import { MAX_WAITS_PER_CLIENT } from "../../../src/features/questions/wait_room.ts";
+import { waitStore } from "../../../src/features/questions/waits.ts";
+import { test } from "../../kit/databases.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
 
 const CALLER = {
   door: "oauth",
@@ -40,11 +41,11 @@ async function workOn(kv: Deno.Kv) {
   const database = new Database(kv);
   const waits = waitStore(database);
   await taskStore(database).createDurable("t", RUN, BEGINNING, "ada");
-  const pages = {
+  const pages = waitPagesOf({
     waits,
     baseUrl: "https://mcp.example",
     providerIds: ["github"],
-  };
+  });
   const { signal } = new AbortController();
   const run = () =>
     PageQuestions.of(pages, CALLER, "report", {})!

@@ -4,9 +4,8 @@
  *
  * @module
  */
-import { AskedQuestion } from "../../core/protocol/question.ts";
-import type { OpenPage, PagesOf } from "./page_questions.ts";
-import type { Work } from "../../core/mcp/exchange/work.ts";
+import { AskedQuestion } from "../../protocol/question.ts";
+import type { OpenPage, PagesOf, Work } from "./work.ts";
 
 /**
  * The time for which a 2026 request stays open while a person answers on a

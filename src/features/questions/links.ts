@@ -1,49 +1,14 @@
 /**
- * The end of a run that begins again once its question has an answer; and, for
- * clients that open no pages, the result that gives the model a page's link.
+ * The links of one run for a client that opens no pages: they end the run, with
+ * a result that gives them to the model.
  *
  * @module
  */
-import type { MaybePromise } from "../../authoring/service.ts";
 import { RpcError } from "../../core/errors.ts";
-import { codeOfStatus } from "../../core/protocol/messages.ts";
-import { Suspended } from "../../core/protocol/input_rounds.ts";
-import { errorResult } from "../../core/protocol/tool_result.ts";
 import type { Answer } from "../../core/mcp/exchange/answer.ts";
-import type { Call } from "../../core/mcp/exchange/call.ts";
-import { settle } from "../../core/mcp/exchange/run.ts";
-import type { Link } from "./page_questions.ts";
-
-/**
- * Interrupts the tool's run, and ends its request with an answer that leads to
- * the next run. Answers that were given on pages are put back for that run.
- *
- * @param onLate called instead if the call had ended before, without being
- * stopped
- */
-export async function suspend(
-  call: Call,
-  answer: () => MaybePromise<Answer>,
-  onLate: () => void = () => {},
-): Promise<void> {
-  const { authorCode, execution } = call;
-  if (execution.hasEnded) {
-    if (execution.isStopped) {
-      return void authorCode.interrupt(execution.signal.reason);
-    }
-    return onLate();
-  }
-  const next = async () => {
-    await call.pageQuestions?.release();
-    await call.putBack?.();
-    return await answer();
-  };
-  settle(call, await next().catch((error) => ({ error })));
-  const suspended = new Suspended();
-  // Parallel work ends with the question too.
-  execution.interrupt(suspended.message);
-  authorCode.interrupt(suspended);
-}
+import type { AskingCall, Link } from "../../core/mcp/exchange/work.ts";
+import { codeOfStatus } from "../../core/protocol/messages.ts";
+import { errorResult } from "../../core/protocol/tool_result.ts";
 
 /** The member of a result's `_meta` that has the links. */
 export const LINKS = "tool-server/links";
@@ -72,7 +37,11 @@ export class Links {
   #links: Link[] = [];
   #ending = false;
 
-  constructor(private readonly call: Call) {}
+  constructor(
+    private readonly call: AskingCall,
+    /** Waits until no question is being opened. */
+    private readonly opened: () => Promise<void>,
+  ) {}
 
   /** Ends the run with a link. Never settles: the run ends there. */
   add(link: Link): Promise<never> {
@@ -81,16 +50,16 @@ export class Links {
       this.#ending = true;
       // Questions asked side by side go out together.
       setTimeout(async () => {
-        await this.call.pageQuestions?.opened();
-        await suspend(this.call, () => this.#answer());
+        await this.opened();
+        await this.call.suspend(() => this.#answer());
       }, 0);
     }
     return new Promise(() => {});
   }
 
   #answer(): Answer {
-    const { printedLists: { printer }, params: { name } } = this.call;
-    const { message: { method }, stateless } = this.call;
+    const { printedLists: { printer }, stateless, message } = this.call;
+    const { method, params: { name } } = message;
     if (method !== "tools/call") {
       const code = codeOfStatus(403, stateless);
       return { error: new RpcError(code, personText(this.#links)) };

@@ -1,0 +1,25 @@
+/**
+ * The turn of durable work that asks a person who is asked too much already.
+ *
+ * @module
+ */
+import { LimitError } from "../../errors.ts";
+import type { WorkParking } from "./work.ts";
+
+const NO_ROOM = "The tool waits until other questions to you are answered";
+
+/** Opens a wait. Where too many are open, durable work waits for its turn. */
+export async function inTurn<T>(
+  parking: WorkParking,
+  open: () => Promise<T>,
+): Promise<T> {
+  for (;;) {
+    try {
+      return await parking.activity(open);
+    } catch (error) {
+      if (!(error instanceof LimitError)) throw error;
+    }
+    const until = parking.now() + parking.againSeconds;
+    await parking.waitUntil(until, { waitsFor: NO_ROOM });
+  }
+}

@@ -1,0 +1,41 @@
+/**
+ * The end of a run that begins again once its question has an answer.
+ *
+ * @module
+ */
+import type { MaybePromise } from "../../../authoring/service.ts";
+import { Suspended } from "../../protocol/input_rounds.ts";
+import type { Answer } from "./answer.ts";
+import type { Call } from "./call.ts";
+import { settle } from "./run.ts";
+
+/**
+ * Interrupts the tool's run, and ends its request with an answer that leads to
+ * the next run. Answers that were given on pages are put back for that run.
+ *
+ * @param onLate called instead if the call had ended before, without being
+ * stopped
+ */
+export async function suspend(
+  call: Call,
+  answer: () => MaybePromise<Answer>,
+  onLate: () => void = () => {},
+): Promise<void> {
+  const { authorCode, execution } = call;
+  if (execution.hasEnded) {
+    if (execution.isStopped) {
+      return void authorCode.interrupt(execution.signal.reason);
+    }
+    return onLate();
+  }
+  const next = async () => {
+    await call.pageQuestions?.release();
+    await call.putBack?.();
+    return await answer();
+  };
+  settle(call, await next().catch((error) => ({ error })));
+  const suspended = new Suspended();
+  // Parallel work ends with the question too.
+  execution.interrupt(suspended.message);
+  authorCode.interrupt(suspended);
+}

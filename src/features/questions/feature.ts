@@ -1,0 +1,24 @@
+/**
+ * Questions: pages of this server on which people answer, and waits.
+ *
+ * - A *wait* stands for one answer, of a person on a page or of a webhook, and
+ *   is used once.
+ * - Its *asker* is the call or task that waits: a repeat finds the same wait.
+ *
+ * @module
+ */
+import type { Feature } from "../../core/server/feature.ts";
+import { waitPagesOf } from "./page_questions.ts";
+import { waitRecords, waitsOf } from "./waits.ts";
+
+export const questionsFeature: Feature = {
+  name: "questions",
+  open(server) {
+    const waits = waitsOf(server);
+    return {
+      waitPages: (site) => waitPagesOf({ waits, ...site }),
+      answerWebhook: waits.answerWebhook,
+      records: () => Promise.resolve(waitRecords(waits)),
+    };
+  },
+};

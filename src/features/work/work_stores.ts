@@ -1,0 +1,20 @@
+/**
+ * The stores of work of a server: one set for calls, pages and the end of grants.
+ *
+ * @module
+ */
+import { ofServer } from "../../core/store/opened_server.ts";
+import { stepFailureStore } from "./step_failures.ts";
+import { stepStore } from "./steps.ts";
+import { type TaskEvents, taskStore } from "./tasks.ts";
+
+export const workOf = ofServer(({ database, log }) => {
+  /** Set once calls are served. */
+  const events: TaskEvents = {};
+  return {
+    events,
+    tasks: taskStore(database, events),
+    steps: stepStore(database),
+    failures: stepFailureStore(database, log.logger("mcp")),
+  };
+});
