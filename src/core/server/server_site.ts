@@ -132,7 +132,7 @@ function pagesAt(
   { features }: ServerCore,
   site: Parameters<NonNullable<OpenFeature["waitPages"]>>[0],
 ): QuestionPages | undefined {
-  return features.find(({ waitPages }) => waitPages)?.waitPages!(site);
+  return features.find(({ waitPages }) => waitPages)?.waitPages?.(site);
 }
 
 /** Makes the gate of the strategies; some are loaded with the first call. */

@@ -6,7 +6,6 @@
 import type { Result } from "../exchange/answer.ts";
 import type { AdmittedRequest } from "../exchange/engine.ts";
 import type { PendingResponse } from "../exchange/pending_response.ts";
-import type { Call } from "../exchange/call.ts";
 import type { Method } from "../exchange/run.ts";
 import { complete } from "../methods/completion.ts";
 import { getPrompt } from "../methods/prompt_get.ts";

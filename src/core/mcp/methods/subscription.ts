@@ -6,7 +6,6 @@
  * @see MCP 2026-07-28, Subscriptions
  */
 import type { Change } from "../../store/changes.ts";
-import type { Call } from "../exchange/call.ts";
 import { MAX_URIS } from "../exchange/check.ts";
 import { isHidden } from "../../catalogue/find_resource.ts";
 import type { Answer } from "../exchange/answer.ts";
