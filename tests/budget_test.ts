@@ -9,10 +9,10 @@ import { filesBelow } from "./mutation/workplace.ts";
 
 /** The most lines below each folder, and in all of them with the rest. */
 const LIMITS: Record<string, number> = {
-  "src/core/": 26_800,
-  "src/features/": 15_600,
-  "packages/": 11_000,
-  "": 55_200,
+  "src/core/": 26_900,
+  "src/features/": 15_700,
+  "packages/": 11_100,
+  "": 55_500,
 };
 
 const COUNTED = ["src", "packages", "main.ts", "server.ts", "health.ts"];

@@ -295,7 +295,6 @@ Deno.test("whatever starts a service for others sets what telemetry and the log 
   for (
     const path of [
       "Dockerfile",
-      "packages/create/container_files.ts",
       "deploy/tool-server.service",
       "deploy/compose.yaml",
       "src/core/process/core_processes.ts",
