@@ -53,6 +53,7 @@ const TYPES = [
   "AccountNeeds",
   "AccountPreset",
   "Annotations",
+  "ApprovalScope",
   "ApprovalShown",
   "Approved",
   "Around",

@@ -12,22 +12,29 @@ export const ledgerFeature: Feature = {
   open(server) {
     if (!server.config.auth.oauth?.ledgerDays) return {};
     let ledger: LedgerStore | undefined;
-    async function load(): Promise<LedgerStore> {
-      const { ledgerOf } = await import("./ledger.ts");
-      return ledger = ledgerOf(server)!;
+    let isClosed = false;
+    let loading: Promise<LedgerStore> | undefined;
+    function load(): Promise<LedgerStore> {
+      return loading ??= import("./ledger.ts").then(({ ledgerOf }) =>
+        ledger = ledgerOf(server)!
+      );
     }
     return {
       ledger: {
         note(...call) {
           if (ledger) ledger.note(...call);
-          else {
+          else if (!isClosed) {
             server.database.background(async () =>
               (await load()).note(...call)
             );
           }
         },
         list: async (ids) => await (await load()).list(ids),
-        close: async () => await ledger?.close(),
+        async close() {
+          isClosed = true;
+          // A call that was noted a moment ago is written too.
+          await (await loading)?.close();
+        },
       },
     };
   },

@@ -71,6 +71,10 @@ export function waitPagesOf(
     },
     questionsOfTask: ({ taskId, caller, tool }) =>
       PageQuestions.of(pages, caller, tool, { taskId }),
+    async show(call, link) {
+      const { Links } = await import("./links.ts");
+      return await new Links(call, () => Promise.resolve()).add(link);
+    },
     addressOfTask: (taskId, caller) =>
       hasPage(caller, pages)
         ? `${pages.baseUrl}/account/work?task=${taskId}`

@@ -167,7 +167,8 @@ export abstract class Call implements AskingCall, Running {
   abstract suspend(answer: () => MaybePromise<Answer>): Promise<void>;
 
   showLink(link: Link): Promise<never> {
-    return this.pageQuestions!.show(link);
+    return this.pageQuestions?.show(link) ??
+      this.engine.waitPages!.show(this, link);
   }
 
   /** True while a question to the client is open. */

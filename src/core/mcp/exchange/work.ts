@@ -78,6 +78,11 @@ export interface QuestionPages {
   questionsOfTask(
     task: { taskId: string; caller: Caller; tool: string },
   ): PersonPages | undefined;
+  /**
+   * Ends the run of a call with a link to a page that others than its caller
+   * open. Never settles.
+   */
+  show(call: AskingCall, link: Link): Promise<never>;
   /** Returns the page of a caller's task, if they can sign in to it. */
   addressOfTask(taskId: string, caller: Caller): string | undefined;
 }
