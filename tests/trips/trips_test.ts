@@ -113,7 +113,7 @@ testBudgets("the account page", walkAccount, {
   // A process reads the key that seals a sign-in once.
   "go to the provider": ["1 (1)", "0 (0)"],
   callback: ["2 (2)", "1 (1)"],
-  connections: ["3 (6)", "3 (6)"],
+  connections: ["3 (7)", "3 (7)"],
   tokens: ["3 (3)", "3 (3)"],
   "tokens, with a new one": ["3 (4)", "3 (4)"],
   calls: ["4 (4)", "4 (4)"],
@@ -163,11 +163,12 @@ testBudgets("a person who may call because of a group", walkMemberships, {
 });
 
 testBudgets("a call with two accounts at other services", walkAccounts, {
-  // In the background the use of each is noted.
-  "first call": ["2 (5)", "2 (5)"],
-  "next call": ["2 (3)", "0 (0)"],
+  // In the background the use of each is noted. A process that goes on has read
+  // the accounts a moment before, for the page on which they were connected.
+  "first call": ["2 (5)", "1 (4)"],
+  "next call": ["2 (3)", "1 (1)"],
   // Read with the token of a grant whose calls have needed them before.
-  "a second later": ["2 (3)", "1 (2)"],
+  "a second later": ["2 (3)", "1 (1)"],
   "another second later": ["2 (3)", "1 (2)"],
   "before its second is over": ["2 (3)", "0 (0)"],
   // Looked for once more, and asked for.
