@@ -89,8 +89,12 @@ export async function waitForWebhook(
   // answer, wakes it elsewhere.
   else if (wait) {
     const ending = AbortSignal.any([signal, over.signal]);
-    await Promise.race([waits.settled(wait, ending), slept])
-      .finally(() => over.abort());
+    // A wait that is gone before its time went with its work or its person: this
+    // run is about to be told so, and does not take it for a time that is over.
+    const answered = waits.settled(wait, ending)
+      .then(() => persist(() => waits.read(wait), { signal }))
+      .then((left) => left ? undefined : slept);
+    await Promise.race([answered, slept]).finally(() => over.abort());
   }
   await slept;
   const { answer } = await run.repeatableStep(end, async () => {

@@ -8,6 +8,7 @@ import { ANONYMOUS } from "../../../src/core/caller.ts";
 import { stateOf as printState } from "../../../src/features/work/task_answer.ts";
 import { waitForWebhook } from "../../../src/features/work/webhook_wait.ts";
 import { Database } from "../../../src/core/kv/database.ts";
+import { waitKey } from "../../../src/core/kv/keys.ts";
 import { checkLayout } from "../../../src/core/kv/layout.ts";
 import { taskStore } from "../../../src/features/work/tasks.ts";
 import { MAX_WAIT_BYTES } from "../../../src/features/questions/wait_record.ts";
@@ -250,6 +251,23 @@ test.inMemory("wait() gives undefined when its time was over while no process ra
   await until(() => steps.deaths === 1);
   steps.diesIn = undefined;
   assert.equal(await run(), undefined);
+});
+
+test.inMemory("wait() takes no wait that is gone for a time that is over", async ({ kv }) => {
+  using time = new FakeTime();
+  const { run, tokens, steps, waits } = workOn(kv);
+  let isOver = false;
+  const paid = run().finally(() => isOver = true);
+  await until(() => steps.asleep === 1);
+  await waits.withdraw({ key: waitKey(tokens[0]) } as unknown as Wait);
+  for (let seconds = 0; seconds < 10; seconds++) {
+    time.tick(1);
+    await settled();
+  }
+  assert.equal(isOver, false);
+  time.tick(7200);
+  steps.wake();
+  assert.equal(await paid, undefined);
 });
 
 test.inMemory("wait() ends with its sleep, though nothing else tells it", async ({ kv }) => {
