@@ -138,7 +138,7 @@ Deno.test("durable work outlives a moment without its database at every operatio
     while (!isOver) {
       const from = next;
       next += STRIDE;
-      assert(from < 400, "the work has an end");
+      assert(from < 2000, "the work has an end");
       const hasFailed = await follow(from).catch((cause) => {
         throw new Error(`operation ${from}`, { cause });
       });
