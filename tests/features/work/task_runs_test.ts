@@ -206,12 +206,17 @@ test.inMemory("take() does work of which only a message was given up", async ({ 
   time.tick(1);
   const stalled = new StalledKv(kv);
   stalled.beginAtCommit();
-  {
-    using _timers = new HastyTimers();
-    const tasks = taskStore(new Database(stalled.kv));
-    const writing = tasks.setMessages("t", { statusMessage: "1 of 2" });
-    await assert.rejects(writing, StorageError);
-  }
+  const tasks = taskStore(new Database(stalled.kv));
+  let isOver = false;
+  const writing = tasks.setMessages("t", { statusMessage: "1 of 2" });
+  const refused = assert.rejects(writing, StorageError)
+    .finally(() => isOver = true);
+  await until(() => stalled.isStalled);
+  await until(() => {
+    time.tick(1);
+    return isOver;
+  });
+  await refused;
   await stalled.end();
   await until(async () => {
     // What is tried again waits for the time to pass.
