@@ -227,6 +227,10 @@ class ApprovalVisit implements PagesOf<Verdict> {
     for (;;) {
       const known = await this.#do(() => approvals.find(waiting));
       const approval = known ?? await this.#openNew();
+      if (approval.state === "open" && endOf(approval) <= approvals.now()) {
+        if (await this.#do(() => approvals.close(approval))) continue;
+        return { answer: { action: "cancel" } };
+      }
       if (approval.state === "open") {
         const { id, key: wait } = approval;
         return {
@@ -235,7 +239,7 @@ class ApprovalVisit implements PagesOf<Verdict> {
           address: `${pages.baseUrl}/approve/${id}`,
           connects: false,
           message: messageOf(approval),
-          until: approval.expiresAt,
+          until: endOf(approval),
         };
       }
       const answer = await this.#verdictOf(approval);
@@ -260,7 +264,14 @@ class ApprovalVisit implements PagesOf<Verdict> {
   ): Promise<Verdict | undefined> {
     const { approvals } = this;
     const open = wait as unknown as CallApproval;
-    if (!await approvals.settled(open, signal, milliseconds)) return undefined;
+    const left = (endOf(open) - approvals.now()) * 1000;
+    const most = Math.min(left, milliseconds ?? Infinity);
+    if (!await approvals.settled(open, signal, most)) {
+      if (most < left) return undefined;
+      // A press at the last moment counts.
+      const isPressed = await this.#do(() => approvals.close(open));
+      if (!isPressed) return { action: "cancel" };
+    }
     for (;;) {
       const approval = await this.#do(() => approvals.read(open));
       if (!approval) return { action: "cancel" };
@@ -329,6 +340,11 @@ class ApprovalVisit implements PagesOf<Verdict> {
       ? persist(operation, work)
       : operation();
   }
+}
+
+/** The end of the time to press, in epoch seconds. */
+function endOf({ expiresAt, approval: { closesAt } }: CallApproval): number {
+  return closesAt ?? expiresAt;
 }
 
 /** Makes the words next to the link. */

@@ -103,7 +103,10 @@ export function ApprovalPage(props: ApprovalProps) {
           <ToolTitle {...props} hasName />,{" "}
           <Moment at={approval.createdAt} now={now} />. It can be approved until
           {" "}
-          <Upcoming at={approval.expiresAt} now={now} />.
+          <Upcoming
+            at={approval.approval.closesAt ?? approval.expiresAt}
+            now={now}
+          />.
         </Fact>
         <Fact term="What comes next">
           It is done once, with the arguments below, whatever the app sends

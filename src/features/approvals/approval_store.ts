@@ -25,6 +25,9 @@ import {
 } from "../questions/wait_record.ts";
 import { type Wait, type Waiting, waitStore } from "../questions/waits.ts";
 
+/** The time for which durable work finds an approval that no one gave. */
+const CLOSED_SECONDS = 7 * 24 * 60 * 60;
+
 /** The time for which a run that has begun is remembered, in seconds. */
 const BEGUN_SECONDS = 24 * 60 * 60;
 
@@ -109,8 +112,14 @@ export function callApprovals(database: Database) {
       : undefined;
   }
 
+  function isClosed({ approval }: Pick<WaitRecord, "approval">): boolean {
+    return approval?.closesAt !== undefined &&
+      approval.closesAt <= database.now();
+  }
+
   /** True unless the connection of an approval has ended, or is paused. */
   async function isPressable(record: WaitRecord): Promise<boolean> {
+    if (record.state === "open" && isClosed(record)) return false;
     if (!await isLive(database, record)) return false;
     const { grantId } = record;
     const grant = grantId && await database.find<Grant>(grantKey(grantId));
@@ -171,9 +180,25 @@ export function callApprovals(database: Database) {
       payload: ApprovalPayload,
     ): Promise<CallApproval> {
       const { seconds } = waiting.approval;
-      const wait = await waits.open(waiting, { ...payload }, { seconds });
+      const wait =
+        await (waiting.taskId === undefined
+          ? waits.open(waiting, { ...payload }, { seconds })
+          : waits.open(
+            {
+              ...waiting,
+              approval: {
+                ...waiting.approval,
+                closesAt: database.now() + seconds,
+              },
+            },
+            { ...payload },
+            { seconds: seconds + CLOSED_SECONDS },
+          ));
       return approvalOf(wait)!;
     },
+
+    /** Epoch seconds. */
+    now: (): number => database.now(),
 
     async read(approval: Pick<Wait, "key">): Promise<CallApproval | undefined> {
       return approvalOf(await waits.read(approval));
@@ -186,6 +211,10 @@ export function callApprovals(database: Database) {
       milliseconds?: number,
     ): Promise<boolean> =>
       waits.settled(approval as unknown as Wait, signal, milliseconds),
+
+    /** Takes no press from now on. Returns true if one came before. */
+    close: async (approval: Pick<Wait, "key">): Promise<boolean> =>
+      await waits.close(approval as Wait) !== undefined,
 
     /** Ends an approval that no one needs any more. */
     withdraw: ({ key }: Pick<Wait, "key">): Promise<void> =>
@@ -215,7 +244,8 @@ export function callApprovals(database: Database) {
       const own = await waits.listOf(person.subject, "approval");
       const all = [...own, ...queued.flat()]
         .flatMap((wait) => approvalOf(wait) ?? []);
-      return all.filter((approval) => mayPress(approval, person))
+      return all
+        .filter((it) => !isClosed(it) && mayPress(it, person))
         .sort((one, other) => other.createdAt - one.createdAt);
     },
 

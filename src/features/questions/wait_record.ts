@@ -72,6 +72,11 @@ export interface ApprovalState {
   scope?: string;
   /** The seconds for which its answer stays until the run begins. */
   seconds: number;
+  /**
+   * The end of the time to press, where the record stays longer: durable work
+   * that is woken then has to find that no one did.
+   */
+  closesAt?: number;
   /** The beginning of the run. */
   begunAt?: number;
   endedAt?: number;

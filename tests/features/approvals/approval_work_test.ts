@@ -1,0 +1,98 @@
+/** Approvals of tasks and of durable work, which go on by themselves. */
+import assert from "node:assert/strict";
+import { tool, z } from "../../../src/mod.ts";
+import { testServer } from "../../../packages/testing/mod.ts";
+import { resultOf } from "../../kit/answer.ts";
+import type { Json } from "../../kit/message.ts";
+import { startOAuthServer } from "../../kit/sign_in.ts";
+import { until } from "../../kit/wait.ts";
+import { FORMS, open, press } from "./approving.ts";
+
+let ran: string[] = [];
+
+const archive = tool({
+  name: "archive",
+  input: z.object({ name: z.string().trim() }),
+  task: { durable: true },
+  approval: { expiresIn: 600 },
+  async run({ name }, { approval, step, sleep }) {
+    ran.push(await step("first", () => `${name} ${approval!.id}`));
+    await sleep("rest", 3600);
+    ran.push(await step("second", () => `${name} ${approval!.id}`));
+    return "archived";
+  },
+});
+
+const TOOLS = { tools: [archive] };
+
+Deno.test("durable work runs with the kept arguments and one key, over its sleeps and deaths", async () => {
+  ran = [];
+  await using server = await testServer(TOOLS);
+  const ann = server.as({ subject: "ann" });
+  const task = await ann.startTask(archive, { name: " tea " });
+  const { input } = await ann.approve();
+  assert.deepEqual(input, { name: "tea" });
+  const result = task.result();
+  await until(() => ran.length > 0);
+  await server.advance(3601);
+  assert.equal((await result).text, "archived");
+  assert.equal(new Set(ran).size, 1, String(ran));
+  assert.match(ran[0], /^tea [\w-]{43}$/);
+});
+
+Deno.test("durable work that no one approves in time, or that is refused, runs nothing", async () => {
+  ran = [];
+  await using server = await testServer(TOOLS);
+  const ann = server.as({ subject: "ann" });
+  const late = await ann.startTask(archive, { name: "late" });
+  await until(async () => (await late.status()).statusMessage !== undefined);
+  await server.advance(601);
+  const { text, isError } = await late.result();
+  assert.equal(isError, true);
+  assert.match(text, /No one approved this in time/);
+  await assert.rejects(ann.approve(), /No call of a tool waits/);
+  const refused = await ann.startTask(archive, { name: "refused" });
+  await ann.refuse("Keep it");
+  assert.match((await refused.result()).text, /and said: "Keep it"/);
+  assert.deepEqual(ran, []);
+});
+
+Deno.test("durable work of a server with sign-in goes on once its person has pressed on the page", async () => {
+  ran = [];
+  await using server = await startOAuthServer(TOOLS);
+  const { headers } = await server.person();
+  const capabilities = {
+    ...FORMS,
+    extensions: { "io.modelcontextprotocol/tasks": {} },
+  };
+  const ask = (method: string, params: Json) =>
+    resultOf(server.call(method, params, { headers, capabilities }));
+  const { taskId } = await ask("tools/call", {
+    name: "archive",
+    arguments: { name: "a" },
+  });
+  let task: Json = {};
+  await until(async () => {
+    task = await ask("tasks/get", { taskId });
+    return /\/approve\//.test(task.statusMessage ?? "");
+  });
+  const [link] = task.statusMessage.match(/http\S*/);
+  const visitor = await open(server, link);
+  assert.match(visitor.words, /wants to: archive/);
+  await press(visitor, "approve");
+  await until(() => ran.length === 1);
+  visitor.page = await visitor.browser.open(link);
+  assert.match(visitor.words, /It has begun/);
+  await ask("tasks/cancel", { taskId });
+});
+
+Deno.test("a cancelled task leaves nothing that could be approved", async () => {
+  ran = [];
+  await using server = await testServer(TOOLS);
+  const ann = server.as({ subject: "ann" });
+  const task = await ann.startTask(archive, { name: "a" });
+  await until(async () => (await task.status()).statusMessage !== undefined);
+  await task.cancel();
+  await assert.rejects(ann.approve(), /No call of a tool waits/);
+  assert.deepEqual(ran, []);
+});
