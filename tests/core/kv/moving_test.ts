@@ -146,9 +146,26 @@ test.inMemory("move() writes nothing more once another move has begun", async ({
   await fill(from);
   for (let n = 0; n < 700; n++) await from.set(["many", n], 1);
   let later: Promise<number> | undefined;
-  const moving = move(from, kv, {
+  /** Resolves once the later move has written. */
+  let begun: Promise<void> | undefined;
+  const to = kvWith(kv, {
+    atomic() {
+      const operation = kv.atomic();
+      const commit = operation.commit.bind(operation);
+      operation.commit = async () => {
+        await begun;
+        return await commit();
+      };
+      return operation;
+    },
+  });
+  const moving = move(from, to, {
     clock,
-    onProgress: () => later ??= move(from, kv, { clock }),
+    onProgress() {
+      begun ??= new Promise((resolve) =>
+        later = move(from, kv, { clock, onProgress: () => resolve() })
+      );
+    },
   });
   await assert.rejects(moving, /^MoveError: Another move to this database/);
   assert.equal(await later, 700 + RECORDS.length);
