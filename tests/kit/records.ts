@@ -98,6 +98,9 @@ export function refresh(
   database: Database,
   refreshToken: string,
   clientId: string,
+  effectiveScopes: FindEffectiveScopes = (grant, scopes = grant.scopes) => ({
+    scopes,
+  }),
 ): Promise<IssuedTokens> {
   const exchange = refreshTokenGrant({
     lifetimes: DEFAULT_LIFETIMES,
@@ -113,7 +116,7 @@ export function refresh(
       blocked: [],
       admins: [],
     }),
-    effectiveScopes: (grant, scopes = grant.scopes) => ({ scopes }),
+    effectiveScopes,
     clock: database.clock,
   });
   const parameters = new Parameters([["refresh_token", refreshToken]]);

@@ -89,12 +89,12 @@ const MAX_HOP_CHARACTERS = 1000;
 
 /**
  * Lists the hops of a header, the last first. A comma in quotes separates
- * nothing. The list ends with an empty hop in place of one that is too long or
- * has an open quote.
+ * nothing. The list ends with an empty hop at the start of the header, or in
+ * place of a hop that is too long or has an open quote.
  */
 function* hopsFromRight(header: string): Generator<string> {
   let end = header.length;
-  for (let hops = 0; hops < MAX_HOPS && end >= 0; hops++) {
+  for (let hops = 0; hops < MAX_HOPS; hops++) {
     const start = startOfHop(header, end);
     if (start === undefined) return yield "";
     yield header.slice(start, end);
@@ -115,7 +115,6 @@ function startOfHop(header: string, end: number): number | undefined {
     do {
       start = header.lastIndexOf('"', start - 1);
     } while (start > least && isEscaped(header, start));
-    if (start < least) return undefined;
   }
   return start === 0 || header[start - 1] === "," ? start : undefined;
 }

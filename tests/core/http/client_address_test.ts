@@ -109,6 +109,9 @@ const FOUND: [string, Record<string, string> | [string, string][], unknown][] =
     ["a hop that is too long", {
       forwarded: `for=203.0.113.7;host=${"a".repeat(1000)}`,
     }, PROXY],
+    ["a hop that is too long, whose end could be read", {
+      forwarded: `${"b=c;".repeat(500)}for=203.0.113.7;`,
+    }, PROXY],
     ["20 hops, and one more", {
       "x-forwarded-for": `203.0.113.7, 10.0.0.9${", 10.0.0.8".repeat(19)}`,
     }, parseAddress("10.0.0.9")],

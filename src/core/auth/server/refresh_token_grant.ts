@@ -72,9 +72,9 @@ export function refreshTokenGrant(
   ): boolean {
     if (grant.refreshTokens?.exchange?.isRevoked) return false;
     const effective = effectiveScopes(grant, requested);
-    if (effective && !isSameScopes(effective.scopes, response.scopes)) {
-      return false;
-    }
+    // Nothing is left of them: the refresh then says so.
+    if (!effective) return false;
+    if (!isSameScopes(effective.scopes, response.scopes)) return false;
     const time = now(clock);
     return time + REPLAY_MARGIN_SECONDS < response.expiresAt &&
       time < endOfToken(grant, response, lifetimes);
@@ -133,11 +133,8 @@ export function refreshTokenGrant(
         const confirm = (known: Grant) =>
           identityRecheck.confirm(known, identity, time);
         grant = confirm(grant);
-        if (!effectiveScopes(grant)) {
-          // Its access token must end now, not when it expires.
-          await grants.change(read.grant, confirm);
-          throw ended();
-        }
+        // Its access token must end now, not when it expires.
+        if (!effectiveScopes(grant)) await grants.change(read.grant, confirm);
       }
 
       // The operator's rules of today.

@@ -163,7 +163,9 @@ Deno.test("GET /oauth/provider-callback asks the provider about one code of anot
   await using flow = await approved();
   const { browser, client, url, server } = flow;
   const foreign = url.replace(/code=.*/, "code=theirs");
-  assert.equal((await browser.open(foreign)).status, 400);
+  const refused = await browser.open(foreign);
+  assert.equal(refused.status, 400);
+  assert.match(refused.text, /This is not the answer of/);
   client.codeFrom(await browser.open(url));
 
   await using again = await approved({ provider: server.provider });

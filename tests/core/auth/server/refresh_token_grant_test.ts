@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { DEFAULT_LIFETIMES } from "../../../../src/core/oauth/lifetimes.ts";
 import { Database } from "../../../../src/core/kv/database.ts";
 import { accessTokenStore } from "../../../../src/core/store/access_tokens.ts";
+import { blockStore } from "../../../../src/core/store/blocks.ts";
 import { grantStore } from "../../../../src/core/store/grants.ts";
 import { dataKeyOf } from "../../../../src/core/oauth/refresh_token.ts";
 import { refreshTokenStore } from "../../../../src/core/store/refresh_tokens.ts";
@@ -268,4 +269,19 @@ test.inMemory("refresh() ends nothing for a request that came in time to a proce
   stood.resolve();
   assert.deepEqual(await late, pair);
   await rejectsUsed(kv, refreshToken, clientId);
+});
+
+test.inMemory("refresh() repeats no answer to someone who was blocked since, or may have nothing any more", async ({ kv }) => {
+  const { refreshToken, clientId, grantId } = await begin(kv);
+  const database = new Database(kv);
+  await refresh(database, refreshToken, clientId);
+  await assert.rejects(
+    refresh(database, refreshToken, clientId, () => undefined),
+    { code: "invalid_grant", description: "The sign-in has ended" },
+  );
+  const { subject } = (await grantStore(database).find(grantId))!.value;
+  await blockStore(database).block(subject, { by: "operator" });
+  await assert.rejects(refresh(database, refreshToken, clientId), {
+    code: "invalid_grant",
+  });
 });
