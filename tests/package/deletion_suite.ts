@@ -9,7 +9,7 @@ import assert from "node:assert/strict";
 const ROOT = new URL("../../", import.meta.url);
 
 /** The features that others still import against the order of features. */
-const BOUND = ["questions", "work"];
+const BOUND = ["work"];
 
 /** The parts outside of a feature's folder that are for this feature alone. */
 const PARTS: Readonly<Record<string, readonly string[]>> = {
