@@ -601,7 +601,7 @@ Deno.test("the pages for engineers name files that are there", async () => {
     "AGENTS.md",
     "contributing/architecture.md",
     "contributing/extending.md",
-    ...paths.filter((path) => path.startsWith("docs/decisions/")),
+    ...paths.filter((path) => path.startsWith("contributing/decisions/")),
   ];
   const gone: string[] = [];
   for (const page of pages) {

@@ -65,9 +65,9 @@ async function readEngineersPages(): Promise<Page[]> {
     "contributing/architecture.md",
     "contributing/extending.md",
   ];
-  const decisions = new URL("docs/decisions/", REPOSITORY);
+  const decisions = new URL("contributing/decisions/", REPOSITORY);
   for await (const { name } of Deno.readDir(decisions)) {
-    paths.push(`docs/decisions/${name}`);
+    paths.push(`contributing/decisions/${name}`);
   }
   return await Promise.all(
     paths.sort().map(async (path) =>
