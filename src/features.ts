@@ -26,7 +26,6 @@ export const FEATURES: readonly Feature[] = [
   skillsFeature,
   idJagFeature,
   workFeature,
-  approvalsFeature,
   accountPageFeature([
     () => import("./features/accounts/on_account_page.ts"),
     () => import("./features/ledger/on_account_page.ts"),
@@ -38,5 +37,7 @@ export const FEATURES: readonly Feature[] = [
   // After the account page: who is signed out connects nothing any more.
   accountsFeature,
   questionsFeature,
+  // After questions: what is erased with these writes no receipt any more.
+  approvalsFeature,
   ledgerFeature,
 ];

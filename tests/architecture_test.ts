@@ -454,6 +454,7 @@ const FEATURE_STORES: ReadonlySet<string> = new Set([
   "src/features/accounts/account_vault.ts",
   "src/features/accounts/accounts.ts",
   "src/features/approvals/approval_store.ts",
+  "src/features/approvals/receipts.ts",
   "src/features/accounts/revocation_queue.ts",
   "src/features/accounts/revocation_record.ts",
   "src/features/ledger/ledger.ts",

@@ -84,5 +84,6 @@ Deno.test("keptAbout() leaves out what the settings keep nothing of", () => {
   const gone = all.filter(([what]) => !fewer.some(([it]) => it === what));
   assert.deepEqual(gone.map(([, until]) => until), [
     "24 hours, or until their connection ends",
+    "24 hours",
   ]);
 });

@@ -128,6 +128,11 @@ export const listedWaitKey = listedIn("wait");
 /** The key of {@linkcode waitsOfKey} that lists a wait. */
 export const listingWaitKey = (subject: string, [, wait]: Deno.KvKey) =>
   waitsOfKey(subject, String(wait));
+/** Receipt of what was approved or refused · `OAUTH_LEDGER_DAYS`. */
+export const receiptKey = plain("receipt");
+/** Receipts of who called, of who pressed, and of everyone · as long as the receipt. */
+export const receiptsOfKey = ownedBy("receipt-of");
+export const listedReceiptKey = listedIn("receipt");
 /** The wait of one asker: a question of one call, or of one task · as long as the wait. */
 export const waitOfAskerKey = hashed("wait-of-asker");
 
