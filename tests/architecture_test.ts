@@ -99,6 +99,7 @@ const FEATURES = [
   "work",
   "approvals",
   "accounts",
+  "mcp_servers",
   "ledger",
   "operators",
 ];
@@ -402,6 +403,7 @@ const STARTED = [
   "features/id_jag",
   "features/landing",
   "features/ledger",
+  "features/mcp_servers",
   "features/questions",
   "features/skills",
   "features/views",
@@ -412,7 +414,7 @@ const STARTED = [
 const MAX_STARTED_MODULES = 230;
 
 /** The most characters of their code: comments are not counted. */
-const MAX_STARTED_CHARACTERS = 806_000;
+const MAX_STARTED_CHARACTERS = 809_500;
 
 /** The comments of a source that have lines of their own. */
 const COMMENTS = /^[ \t]*(?:\/\*\*[\s\S]*?\*\/|\/\/.*)\n/gm;
@@ -458,6 +460,7 @@ const FEATURE_STORES: ReadonlySet<string> = new Set([
   "src/features/accounts/revocation_queue.ts",
   "src/features/accounts/revocation_record.ts",
   "src/features/ledger/ledger.ts",
+  "src/features/mcp_servers/registrations.ts",
   "src/features/questions/wait_answer.ts",
   "src/features/questions/wait_record.ts",
   "src/features/questions/wait_room.ts",

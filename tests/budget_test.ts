@@ -10,9 +10,9 @@ import { filesBelow } from "./mutation/workplace.ts";
 /** The most lines below each folder, and in all of them with the rest. */
 const LIMITS: Record<string, number> = {
   "src/core/": 26_900,
-  "src/features/": 16_090,
+  "src/features/": 17_000,
   "packages/": 11_100,
-  "": 55_900,
+  "": 57_000,
 };
 
 const COUNTED = ["src", "packages", "main.ts", "server.ts", "health.ts"];

@@ -28,6 +28,7 @@ const NOT_OF_A_PERSON = [
   "layout",
   "long-tool",
   "reachability",
+  "mcp-client",
   "moving",
   "probe",
   "secret",

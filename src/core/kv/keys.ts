@@ -231,6 +231,8 @@ export function madeTokenKey(sessionId: string, grantId: string): Deno.KvKey {
 }
 /** A person's account elsewhere, its key sealed · `ACCOUNT_IDLE_DAYS`. */
 export const accountKey = ownedBy("account");
+/** Our registration at another authorization server, sealed · 365 days. */
+export const mcpClientKey = hashed("mcp-client");
 /** Tokens to revoke, by the time at which that is due, and an id · 3 days. */
 export const revocationKey = (...at: Deno.KvKey) => ["revocation", ...at];
 
