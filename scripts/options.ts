@@ -12,7 +12,6 @@ import {
   OAUTH_ACCOUNT,
   UPSTREAM_ACCOUNT,
 } from "../src/authoring/oauth_account.ts";
-import { MCP_SERVER } from "../src/authoring/mcp_server.ts";
 import { PERSONAL_KEY } from "../src/authoring/personal_key.ts";
 import { PROMPT } from "../src/authoring/prompt.ts";
 import { ANNOTATIONS, RESOURCE } from "../src/authoring/resource.ts";
@@ -68,7 +67,6 @@ const TABLES: Readonly<Record<string, [OptionTable, ...types: string[]]>> = {
     "UpstreamAccountOptions",
   ],
   "`personalKey()`": [without(PERSONAL_KEY, ACCOUNT), "PersonalKeyOptions"],
-  "`mcpServer()`": [MCP_SERVER, "McpServerOptions", "PersonalKeyOptions"],
   "`ask()` of a context": [QUESTION],
   "`sample()` of a context": [SAMPLE],
   "`step()` of a context": [STEP, "StepOptions"],

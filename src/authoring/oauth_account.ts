@@ -187,13 +187,12 @@ export const UPSTREAM_ACCOUNT = {
 >;
 
 const NAMED = { name: kinds.required(kinds.TEXT) };
-const CONNECTED = { ...NAMED, isMcp: kinds.FLAG };
 
 export const NEEDS: kinds.Kind<AccountNeeds> = kinds.recordOf(
   kinds.definition({
-    personalKey: () => ({ ...CONNECTED, ...PERSONAL_KEY }),
-    account: () => ({ ...CONNECTED, ...OAUTH_ACCOUNT }),
+    personalKey: () => ({ ...NAMED, ...PERSONAL_KEY }),
+    account: () => ({ ...NAMED, ...OAUTH_ACCOUNT }),
     upstreamAccount: () => ({ ...NAMED, ...UPSTREAM_ACCOUNT }),
-  }, "from account(), personalKey() or mcpServer()"),
-  "an object of services from account(), personalKey() or mcpServer()",
+  }, "from account() or personalKey()"),
+  "an object of services from account() or personalKey()",
 );

@@ -31,10 +31,7 @@ export interface TokenStore<F extends StoredTokens> {
 /** The server that issued some tokens, and the errors of their refresh. */
 export interface TokenIssuer {
   /** @throws {UpstreamError} */
-  refresh(
-    refreshToken: string,
-    tokens: UpstreamTokens,
-  ): Promise<UpstreamTokens>;
+  refresh(refreshToken: string): Promise<UpstreamTokens>;
   /** Notes that the tokens are dead, and makes the error that says so. */
   end(cause?: unknown): Promise<Error>;
   /**

@@ -55,8 +55,7 @@ export const PEOPLE = settingsOf({
   },
   OAUTH_LEDGER_DAYS: {
     words: "For how many days `/account` shows the latest tool calls of a " +
-      "connection: tool, time and outcome, never arguments; and what was " +
-      "approved, sealed. `0` keeps none.",
+      "connection: tool, time and outcome, never arguments; `0` keeps none.",
     shape: wholeNumber("days", 365),
     default: 30,
   },

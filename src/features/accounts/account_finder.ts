@@ -42,7 +42,6 @@ import {
 } from "./connect_question.ts";
 import { KeyRefusals } from "./key_refusals.ts";
 import type { ServerAccounts } from "./server_accounts.ts";
-import { accountOfKind } from "./service_kind.ts";
 import { UpstreamAccounts } from "./upstream_accounts.ts";
 
 /** The member of a result's `_meta` that says as whom the tool has acted. */
@@ -110,7 +109,7 @@ export async function findAccounts(
       for (const name in item.needs) {
         const service = item.needs[name];
         needs[name] = isConnectable(service)
-          ? accounts!.at(service, acting, context)
+          ? accounts!.at(service, acting)
           : upstream!.at(service, acting);
       }
       Object.assign(context, { needs });
@@ -324,11 +323,7 @@ class CallAccounts {
   }
 
   /** Makes the account at a service. */
-  at(
-    service: ConnectableService,
-    acting: Acting,
-    context: Context,
-  ): Account {
+  at(service: ConnectableService, acting: Acting): Account {
     const open = async () => {
       const all = this.#all();
       const found = this.#pick(
@@ -347,36 +342,26 @@ class CallAccounts {
       this.#vault.noteUse(found, { client: clientName, tool: name });
       return { found, key };
     };
-    const send = () =>
-      service.kind === "account"
-        ? tokenFetch(
-          service,
-          open,
-          (used) => this.#keys.renew(service, used, this.context.signal),
-          async ({ found }, { status }) => {
-            if (await this.#keys.endUnseen(service, found)) {
-              this.#refusals.note(found, status);
-            }
-          },
-        )
-        : keyFetch(service, open, this.#refusals);
-    const account = new CallAccount(
+    const fetch = () =>
+      acting.fetch(
+        service.kind === "account"
+          ? tokenFetch(
+            service,
+            open,
+            (used) => this.#keys.renew(service, used, this.context.signal),
+            async ({ found }, { status }) => {
+              if (await this.#keys.endUnseen(service, found)) {
+                this.#refusals.note(found, status);
+              }
+            },
+          )
+          : keyFetch(service, open, this.#refusals),
+      );
+    return new CallAccount(
       () => this.#labels.get(service),
-      () => acting.fetch(send()),
+      fetch,
       () => acting.do(async () => (await open()).key),
     );
-    if (!service.isMcp) return account;
-    const { server } = this.server;
-    return accountOfKind(account, {
-      service,
-      context,
-      acting,
-      send: (path, init) => send()(path, init),
-      async connection() {
-        const { key, value: { createdAt } } = (await open()).found;
-        return JSON.stringify([key, createdAt]);
-      },
-    }, server);
   }
 
   /**

@@ -73,7 +73,8 @@ export class ServerAccounts {
   /** Our clients at those services where an application of ours is set. */
   async clients(): Promise<ReadonlyMap<string, AccountClient>> {
     const { accountClients } = await import("./account_clients.ts");
-    return this.#clients ??= accountClients(this.server);
+    const { services, config } = this.server;
+    return this.#clients ??= accountClients(services, config.own);
   }
 
   /** Loads the access to services that issue tokens; a failure is no result. */

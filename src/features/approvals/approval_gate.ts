@@ -34,7 +34,6 @@ import {
   type CallApprovals,
   callApprovals,
 } from "./approval_store.ts";
-import { receiptSeconds, receiptStore } from "./receipts.ts";
 import { verifiedAddresses } from "../../core/oauth/allowed_users.ts";
 import { personName } from "../../core/oauth/person.ts";
 import { type ApprovalState, bytesOf } from "../questions/wait_record.ts";
@@ -59,12 +58,9 @@ type Verdict =
 
 /** Makes the gate. */
 export function approvalGate(
-  { config, database, log, version }: ApproveParts,
+  { database, log, version }: ApproveParts,
 ): ApproveRun {
-  const approvals = callApprovals(
-    database,
-    receiptStore(database, receiptSeconds(config)),
-  );
+  const approvals = callApprovals(database);
   /** The parts of a tool's definition that an approval is for. */
   const definitions = new WeakMap<CompiledTool, string>();
 
@@ -184,30 +180,22 @@ export function approvalGate(
       });
     }
     // A result that no one gets is kept for the same call.
-    const end = async (
-      outcome: ApprovalState["outcome"],
-      result?: CallToolResult,
-    ) => {
-      const hasLeft = context.signal.aborted || toolRun.call.hasLeft?.();
-      await visit.end(outcome, hasLeft ? result : undefined);
-      log.audit("A run with an approval has ended", {
-        reference: work.requestId,
-        tool: name,
-        subject: work.caller.subject,
-        outcome,
-      });
-    };
+    const hasLeft = () =>
+      context.signal.aborted || toolRun.call.hasLeft?.() === true;
     try {
       const result = await run();
-      await end(result.isError ? "tool_error" : "ok", result);
+      await visit.end(
+        result.isError ? "tool_error" : "ok",
+        hasLeft() ? result : undefined,
+      );
       return result;
     } catch (error) {
       // An interrupted run was put back, or its end is not known.
       if (work.authorCode?.reason === undefined) {
         const isSaid = error instanceof ToolError;
-        await end(
+        await visit.end(
           isSaid ? "tool_error" : "failed",
-          isSaid ? errorResult(error.message) : undefined,
+          isSaid && hasLeft() ? errorResult(error.message) : undefined,
         );
       }
       throw error;
@@ -300,9 +288,7 @@ class ApprovalVisit implements PagesOf<Verdict> {
   async isBeginning(): Promise<boolean> {
     const approval = this.#approval;
     // The steps of durable work say how far it is; this is for the page alone.
-    if (approval) {
-      await tidy(() => this.approvals.begin(approval, this.work.requestId));
-    }
+    if (approval) await tidy(() => this.approvals.begin(approval));
     return approval !== undefined || this.#begun !== undefined;
   }
 
@@ -327,7 +313,7 @@ class ApprovalVisit implements PagesOf<Verdict> {
       const result = hasResult && await approvals.collect(approval);
       if (result) return { action: "collected", result };
       // A commit that was given up is no beginning.
-      const again = await approvals.begin(approval, work.requestId);
+      const again = await approvals.begin(approval);
       if (!again) return { action: "unknown", begunAt: begunAt! };
       this.#begun = again;
     }
@@ -336,9 +322,7 @@ class ApprovalVisit implements PagesOf<Verdict> {
       return { action: "decline", reason: answer.reason };
     }
     if (work.keepAnswer === undefined) {
-      this.#begun ??= await this.#do(() =>
-        approvals.begin(approval, work.requestId)
-      );
+      this.#begun ??= await this.#do(() => approvals.begin(approval));
       if (!this.#begun) return undefined;
       work.putBack = () => this.#begun!.release();
     } else {

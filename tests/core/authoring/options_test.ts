@@ -88,11 +88,11 @@ const OF_TOOLS: [members: Anything, fault: string][] = [
   ],
   [
     { needs: ["x"] },
-    "needs must be an object of services from account(), personalKey() or mcpServer(), not a list",
+    "needs must be an object of services from account() or personalKey(), not a list",
   ],
   [
     { needs: { x: good } },
-    "needs.x must be from account(), personalKey() or mcpServer(), not a tool",
+    "needs.x must be from account() or personalKey(), not a tool",
   ],
   [
     { task: true },
