@@ -12,6 +12,7 @@ import {
   OAUTH_ACCOUNT,
   UPSTREAM_ACCOUNT,
 } from "../src/authoring/oauth_account.ts";
+import { MCP_SERVER } from "../src/authoring/mcp_server.ts";
 import { PERSONAL_KEY } from "../src/authoring/personal_key.ts";
 import { PROMPT } from "../src/authoring/prompt.ts";
 import { ANNOTATIONS, RESOURCE } from "../src/authoring/resource.ts";
@@ -67,6 +68,7 @@ const TABLES: Readonly<Record<string, [OptionTable, ...types: string[]]>> = {
     "UpstreamAccountOptions",
   ],
   "`personalKey()`": [without(PERSONAL_KEY, ACCOUNT), "PersonalKeyOptions"],
+  "`mcpServer()`": [MCP_SERVER, "McpServerOptions", "PersonalKeyOptions"],
   "`ask()` of a context": [QUESTION],
   "`sample()` of a context": [SAMPLE],
   "`step()` of a context": [STEP, "StepOptions"],
@@ -186,7 +188,7 @@ export async function optionsPage(): Promise<string> {
 const INTRODUCTION =
   "For authors: every option, the value that it must have (bold if required) " +
   "and its meaning. The server checks them at its start, or where a call takes " +
-  "them: an unknown option and a wrong value are faults, reported all at once; " +
+  "them: an unknown option and a wrong value are faults, reported all at once, with those of settings; " +
   "undefined counts as absent. [Authoring](authoring.md) says what they are " +
   "for. `deno\u00a0task\u00a0options` writes this page.";
 

@@ -12,6 +12,7 @@ import { idJagFeature } from "./features/id_jag/feature.ts";
 import { ledgerFeature } from "./features/ledger/feature.ts";
 import { landingFeature } from "./features/landing/feature.ts";
 import { developmentFeature } from "../packages/dev/feature.ts";
+import { mcpServersFeature } from "./features/mcp_servers/feature.ts";
 import { questionsFeature } from "./features/questions/feature.ts";
 import { skillsFeature } from "./features/skills/feature.ts";
 import { approvalsFeature } from "./features/approvals/feature.ts";
@@ -26,9 +27,9 @@ export const FEATURES: readonly Feature[] = [
   skillsFeature,
   idJagFeature,
   workFeature,
-  approvalsFeature,
   accountPageFeature([
     () => import("./features/accounts/on_account_page.ts"),
+    () => import("./features/mcp_servers/on_account_page.ts"),
     () => import("./features/ledger/on_account_page.ts"),
     () => import("./features/work/on_account_page.ts"),
     () => import("./features/questions/on_account_page.ts"),
@@ -37,6 +38,9 @@ export const FEATURES: readonly Feature[] = [
   ]),
   // After the account page: who is signed out connects nothing any more.
   accountsFeature,
+  mcpServersFeature,
   questionsFeature,
+  // After questions: what is erased with these writes no receipt any more.
+  approvalsFeature,
   ledgerFeature,
 ];

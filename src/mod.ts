@@ -113,6 +113,10 @@ export type {
   AccountFetch,
   AccountIdentity,
   AccountNeeds,
+  McpAccount,
+  McpCallOptions,
+  McpServer,
+  McpServerOptions,
   NeededAccounts,
   OAuthAccount,
   OAuthAccountOptions,
@@ -123,6 +127,7 @@ export type {
 } from "./authoring/account.ts";
 export type { AccountPreset } from "./authoring/account_presets.ts";
 export { account } from "./authoring/oauth_account.ts";
+export { mcpServer } from "./authoring/mcp_server.ts";
 export { personalKey } from "./authoring/personal_key.ts";
 export {
   secret,

@@ -10,9 +10,9 @@ import { filesBelow } from "./mutation/workplace.ts";
 /** The most lines below each folder, and in all of them with the rest. */
 const LIMITS: Record<string, number> = {
   "src/core/": 26_900,
-  "src/features/": 15_700,
-  "packages/": 14_100,
-  "": 58_900,
+  "src/features/": 17_000,
+  "packages/": 11_200,
+  "": 57_200,
 };
 
 const COUNTED = ["src", "packages", "main.ts", "server.ts", "health.ts"];

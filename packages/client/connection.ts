@@ -71,6 +71,8 @@ export interface ClientOptions {
   revision?: Revision;
   /** The ID of a session that is open already; one is opened by default. */
   sessionId?: string;
+  /** Gives the ids of requests, for a session that others use too. */
+  nextId?: () => number;
   /** Sends a request; the global `fetch` by default. */
   fetch?: (request: Request) => Response | Promise<Response>;
   /** Headers of every request, such as `authorization`. */

@@ -41,7 +41,7 @@ export class Session extends Connection {
    * the session first, unless the request is `initialize`.
    */
   async encode(method: string, params: Json = {}): Promise<EncodedRequest> {
-    const id = ++this.#lastId;
+    const id = this.options.nextId?.() ?? ++this.#lastId;
     const { clientInfo = Session.#INFO, capabilities = {}, logLevel } =
       this.options;
     // Only with a token does the server send progress.

@@ -10,11 +10,38 @@ import { dirname } from "node:path";
 const USAGE = "Usage: deno task ts backup data/tools.db backups/tools.db";
 
 /**
+ * Keeps what a command makes under a name from others of its kind, until it is
+ * disposed of. A process that dies lets go, as its locks do.
+ *
+ * @throws {Error} when another process makes it
+ */
+export async function reserve(path: string): Promise<AsyncDisposable> {
+  const name = `${path}.lock`;
+  const file = await Deno.open(name, { write: true, create: true, mode: 0o600 })
+    .catch(explain(`There is no folder ${dirname(path)}`));
+  // Who had it before may have removed the file between these two lines.
+  const isTaken = !await file.tryLock(true) ||
+    (await Deno.stat(name).catch(() => undefined))?.ino !==
+      (await file.stat()).ino;
+  if (isTaken) {
+    file.close();
+    throw new Error(`Another command is making ${path}`);
+  }
+  return {
+    async [Symbol.asyncDispose]() {
+      await Deno.remove(name).catch(() => {});
+      file.close();
+    },
+  };
+}
+
+/**
  * Copies a database of Deno KV, or of denokv. All writes that were acknowledged
  * before it begins are in the copy. No one else may read the copy, and it is
  * compact, which the database itself never is.
  *
- * @throws {Error} when the database cannot be read, or the copy already exists
+ * @throws {Error} when the database cannot be read, the copy already exists, or
+ * another command makes it
  */
 export async function backUp(path: string, copy: string): Promise<void> {
   // Opening a missing database would make an empty one.
@@ -22,6 +49,7 @@ export async function backUp(path: string, copy: string): Promise<void> {
     throw new Error("A database in Postgres is copied by pg_dump");
   }
   await Deno.stat(path).catch(explain(`There is no database at ${path}`));
+  await using _reserved = await reserve(copy);
   const taken = () => new Error(`${copy} is there already: use another name`);
   if (await Deno.lstat(copy).then(() => true, () => false)) throw taken();
   const partial = `${copy}.partial`;
@@ -34,8 +62,7 @@ export async function backUp(path: string, copy: string): Promise<void> {
   // A killed backup leaves a journal, which would be taken for this copy's.
   await clean();
   // SQLite may write into an empty file, which was never readable for others.
-  await Deno.writeFile(partial, new Uint8Array(), { mode: 0o600 })
-    .catch(explain(`There is no folder ${dirname(copy)}`));
+  await Deno.writeFile(partial, new Uint8Array(), { mode: 0o600 });
   try {
     // Opened for reading only, SQLite would leave its files next to it.
     using database = new DatabaseSync(path);
@@ -70,11 +97,11 @@ function explain(words: string) {
   };
 }
 
-/** Runs a command that takes two files, and returns the exit code. */
+/** Runs a command that takes two files and gives words, and returns the exit code. */
 export async function runOnFiles(
   args: readonly string[],
   usage: string,
-  act: (from: string, to: string) => Promise<void>,
+  act: (from: string, to: string) => Promise<string>,
 ): Promise<number> {
   const [from, to] = args;
   if (from === "--help" || from === "-h") {
@@ -86,7 +113,7 @@ export async function runOnFiles(
     return 2;
   }
   try {
-    await act(from, to);
+    console.log(await act(from, to));
     return 0;
   } catch (error) {
     console.error((error as Error).message);
@@ -96,7 +123,10 @@ export async function runOnFiles(
 
 /** Runs a command line, and returns the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
-  return await runOnFiles(args, USAGE, backUp);
+  return await runOnFiles(args, USAGE, async (path, copy) => {
+    await backUp(path, copy);
+    return `${copy} is a copy of ${path}`;
+  });
 }
 
 if (import.meta.main) Deno.exit(await main(Deno.args));

@@ -7,7 +7,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { dirname } from "node:path";
 import { deserialize } from "node:v8";
-import { backUp, runOnFiles } from "./backup.ts";
+import { backUp, reserve, runOnFiles } from "./backup.ts";
 
 const USAGE = "Usage: deno task ts restore backups/tools.db data/tools.db";
 
@@ -74,10 +74,15 @@ function checkpoint(path: string): void {
  * or, if there was none, of the folder.
  *
  * @throws {Error} when the copy is damaged or of another layout, the database
- * is open somewhere, or the file that an earlier restore replaced is still
- * there
+ * is open somewhere, the file that an earlier restore replaced is still there,
+ * or another restore is at work
+ * @returns the file with what was there before, if there was any
  */
-export async function restore(copy: string, path: string): Promise<void> {
+export async function restore(
+  copy: string,
+  path: string,
+): Promise<string | undefined> {
+  await using _reserved = await reserve(path);
   const restored = `${path}.restored`;
   const clean = () => Deno.remove(restored).catch(() => {});
   await using _cleaning = { [Symbol.asyncDispose]: clean };
@@ -88,9 +93,9 @@ export async function restore(copy: string, path: string): Promise<void> {
   const isReplacing = await isThere(path);
   const { uid, gid } = await Deno.stat(isReplacing ? path : dirname(path));
   if (uid !== null) await Deno.chown(restored, uid, gid);
+  const replaced = `${path}.replaced`;
   if (isReplacing) {
     checkpoint(path);
-    const replaced = `${path}.replaced`;
     await Deno.link(path, replaced).catch((error) => {
       if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
       throw new Error(
@@ -102,12 +107,20 @@ export async function restore(copy: string, path: string): Promise<void> {
       if (await isThere(path + end)) await Deno.remove(path + end);
     }
   }
-  await Deno.rename(restored, path);
+  await Deno.rename(restored, path).catch(async (error) => {
+    if (isReplacing) await Deno.remove(replaced).catch(() => {});
+    throw error;
+  });
+  return isReplacing ? replaced : undefined;
 }
 
 /** Runs a command line, and returns the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
-  return await runOnFiles(args, USAGE, restore);
+  return await runOnFiles(args, USAGE, async (copy, path) => {
+    const replaced = await restore(copy, path);
+    const before = replaced ? `; what was there is ${replaced}` : "";
+    return `${path} is ${copy}${before}`;
+  });
 }
 
 if (import.meta.main) Deno.exit(await main(Deno.args));

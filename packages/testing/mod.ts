@@ -39,7 +39,7 @@ export type {
   ServiceApis,
 } from "./provider_api.ts";
 export { RefusedError } from "./failures.ts";
-export { serveApi, type Served, type ServedApi, serveTest } from "./served.ts";
+export { type Served, serveTest } from "./served.ts";
 export { type TestFile, testFile } from "./test_file.ts";
 export type {
   CallArguments,

@@ -4,6 +4,12 @@
  * @module
  */
 
+import type {
+  CallToolResult,
+  CreateMessageRequestParams,
+  CreateMessageResult,
+  Root,
+} from "@modelcontextprotocol/server";
 import type { BoundedRequest } from "../core/caller.ts";
 
 /**
@@ -36,6 +42,39 @@ export interface Account {
    * @throws {import("./tool.ts").ToolError} as `fetch`
    */
   reveal(): Promise<string>;
+}
+
+/** The options of one call at an MCP server. */
+export interface McpCallOptions {
+  /** Cancels the call there; the end of our own call cancels it too. */
+  signal?: AbortSignal;
+  /** The most seconds until the result is there; 600 by default. */
+  seconds?: number;
+  /** The most bytes of all answers together; 10 MiB by default. */
+  maxBytes?: number;
+  /** Gives completions to the server, such as `context.sample`; else refused. */
+  sample?(
+    request: CreateMessageRequestParams,
+  ): CreateMessageResult | Promise<CreateMessageResult>;
+  /** Gives root directories to the server, such as `context.roots`; else refused. */
+  roots?(): Root[] | Promise<Root[]>;
+}
+
+/** The caller's account at an MCP server, in the context of a call. */
+export interface McpAccount extends Account {
+  /**
+   * Calls a tool there as the person. Its progress goes to our caller, and its
+   * questions are asked there, in the name of the server.
+   *
+   * @throws {import("./tool.ts").ToolError} with the server's words, if the
+   * tool fails there; also if the server does not answer, answers nonsense or
+   * too much, or asks for what the options do not give
+   */
+  call(
+    tool: string,
+    input?: Readonly<Record<string, unknown>>,
+    options?: McpCallOptions,
+  ): Promise<CallToolResult>;
 }
 
 /** An account, as the check of its service knows it. */
@@ -87,6 +126,8 @@ export interface PersonalKeyOptions {
 export interface PersonalKey extends PersonalKeyOptions {
   /** Tells it from other definitions. */
   readonly kind: "personalKey";
+  /** True for an MCP server. */
+  readonly isMcp?: true;
   /** Names it in addresses and in the log. */
   readonly name: string;
 }
@@ -114,9 +155,25 @@ export interface OAuthAccountOptions
 export interface OAuthAccount extends OAuthAccountOptions {
   /** Tells it from other definitions. */
   readonly kind: "account";
+  /** True for an MCP server, which says by itself where people sign in. */
+  readonly isMcp?: true;
   /** Names it in addresses, in settings and in the log. */
   readonly name: string;
 }
+
+/** The options of another MCP server. */
+export interface McpServerOptions
+  extends Pick<PersonalKeyOptions, "title" | "several"> {
+  /** The address of its MCP endpoint: https, or http on this machine. */
+  url: string;
+  /** The scopes that the tools need there; by default those that it asks for. */
+  scopes?: readonly string[];
+  /** The form of a key that people paste, where it has no sign-in. */
+  key?: Pick<PersonalKeyOptions, "help" | "shape" | "header" | "scheme">;
+}
+
+/** Another MCP server, from `mcpServer()`. */
+export type McpServer = (OAuthAccount | PersonalKey) & { readonly isMcp: true };
 
 /** The options of a service behind the sign-in provider. */
 export interface UpstreamAccountOptions
@@ -169,5 +226,7 @@ export type AccountNeeds = Readonly<
 
 /** The caller's account at each of {@linkcode AccountNeeds}. */
 export type NeededAccounts<N extends AccountNeeds> = {
-  readonly [Name in keyof N]: Account;
+  readonly [Name in keyof N]: N[Name] extends { readonly isMcp: true }
+    ? McpAccount
+    : Account;
 };

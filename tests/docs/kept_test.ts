@@ -28,6 +28,7 @@ const NOT_OF_A_PERSON = [
   "layout",
   "long-tool",
   "reachability",
+  "mcp-client",
   "moving",
   "probe",
   "secret",
@@ -84,5 +85,6 @@ Deno.test("keptAbout() leaves out what the settings keep nothing of", () => {
   const gone = all.filter(([what]) => !fewer.some(([it]) => it === what));
   assert.deepEqual(gone.map(([, until]) => until), [
     "24 hours, or until their connection ends",
+    "24 hours",
   ]);
 });

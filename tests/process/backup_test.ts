@@ -141,7 +141,7 @@ Deno.test({
       const shell = 'trap "" XFSZ; ulimit -f 1000; exec "$@"';
       await using full = new Process(
         ["-c", shell, "sh", Deno.execPath(), "run", "--allow-all"]
-          .concat(`scripts/${task}.ts`, paths),
+          .concat(`packages/operate/${task}.ts`, paths),
         { command: "sh" },
       );
       assert.equal(await full.end(), 1, full.output);
@@ -150,6 +150,51 @@ Deno.test({
     using kv = await Deno.openKv(path);
     assert(await kv.get([99]));
   },
+});
+
+Deno.test("of two commands that make one file one is refused, and none waits for one that died", async () => {
+  await using directory = new TemporaryDirectory();
+  const path = `${directory.path}/tools.db`;
+  const copy = `${directory.path}/copy.db`;
+  await open(path, 1);
+  await open(copy, 2);
+  const before = await fileNames(directory.path);
+  for (
+    const { run, from, to } of [
+      { run: backUp, from: path, to: `${directory.path}/new.db` },
+      { run: restore, from: copy, to: path },
+    ]
+  ) {
+    {
+      using other = await Deno.open(`${to}.lock`, {
+        create: true,
+        write: true,
+      });
+      await other.lock(true);
+      await using refused = run(from, to);
+      assert.equal(await refused.end(), 1, refused.output);
+      assert.equal(
+        refused.output.trim(),
+        `Another command is making ${to}`,
+      );
+    }
+    assert.deepEqual(
+      await fileNames(directory.path),
+      [...before, `${to.split("/").at(-1)}.lock`].sort(),
+    );
+    await Deno.writeTextFile(`${to}.partial`, "half");
+    await Deno.writeTextFile(`${to}.restored.partial-journal`, "half");
+    await using made = run(from, to);
+    assert.equal(await made.end(), 0, made.output);
+    await Deno.remove(`${directory.path}/new.db`).catch(() => {});
+    await Deno.remove(`${to}.partial`).catch(() => {});
+    await Deno.remove(`${to}.restored.partial-journal`).catch(() => {});
+  }
+  assert.deepEqual(
+    await fileNames(directory.path),
+    [...before, "tools.db.replaced"].sort(),
+  );
+  assert.equal(await open(path), 2);
 });
 
 /** Writes a value into a database, or reads the present one. */

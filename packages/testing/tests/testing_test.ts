@@ -5,7 +5,6 @@ Deno.test("packages/testing/mod.ts exports these values and nothing else", async
   assert.deepEqual(values.toSorted(), [
     "RefusedError",
     "eachRevision",
-    "serveApi",
     "serveTest",
     "testFile",
     "testServer",

@@ -128,6 +128,11 @@ export const listedWaitKey = listedIn("wait");
 /** The key of {@linkcode waitsOfKey} that lists a wait. */
 export const listingWaitKey = (subject: string, [, wait]: Deno.KvKey) =>
   waitsOfKey(subject, String(wait));
+/** Receipt of what was approved or refused · `OAUTH_LEDGER_DAYS`. */
+export const receiptKey = plain("receipt");
+/** Receipts of who called, of who pressed, and of everyone · as long as the receipt. */
+export const receiptsOfKey = ownedBy("receipt-of");
+export const listedReceiptKey = listedIn("receipt");
 /** The wait of one asker: a question of one call, or of one task · as long as the wait. */
 export const waitOfAskerKey = hashed("wait-of-asker");
 
@@ -226,6 +231,8 @@ export function madeTokenKey(sessionId: string, grantId: string): Deno.KvKey {
 }
 /** A person's account elsewhere, its key sealed · `ACCOUNT_IDLE_DAYS`. */
 export const accountKey = ownedBy("account");
+/** Our registration at another authorization server, sealed · 365 days. */
+export const mcpClientKey = hashed("mcp-client");
 /** Tokens to revoke, by the time at which that is due, and an id · 3 days. */
 export const revocationKey = (...at: Deno.KvKey) => ["revocation", ...at];
 

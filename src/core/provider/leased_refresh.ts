@@ -183,7 +183,7 @@ export function leasedRefresh<F extends StoredTokens>(
   ): Promise<Refreshed | undefined> {
     let refreshed: UpstreamTokens;
     try {
-      refreshed = await issuer.refresh(refreshToken);
+      refreshed = await issuer.refresh(refreshToken, parseTokens(leased));
     } catch (error) {
       if (isFinal(error)) {
         if (await isReplaced(leased)) return undefined;

@@ -31,7 +31,10 @@ export interface TokenStore<F extends StoredTokens> {
 /** The server that issued some tokens, and the errors of their refresh. */
 export interface TokenIssuer {
   /** @throws {UpstreamError} */
-  refresh(refreshToken: string): Promise<UpstreamTokens>;
+  refresh(
+    refreshToken: string,
+    tokens: UpstreamTokens,
+  ): Promise<UpstreamTokens>;
   /** Notes that the tokens are dead, and makes the error that says so. */
   end(cause?: unknown): Promise<Error>;
   /**

@@ -65,6 +65,7 @@ export interface Announcement {
 
 /** The parts of a server with which approvals are made. */
 export interface ApproveParts {
+  config: Config;
   database: Database;
   log: Logger;
   /** The version of the server: approvals are for one alone. */

@@ -160,17 +160,19 @@ export function openCore(
 
 /** Makes the step before the runs of tools with `approval`, loaded when used. */
 function approver(
-  { features, options: { version } }: Plan,
-  parts: Omit<ApproveParts, "version">,
+  { features, config, options: { version } }: Plan,
+  parts: Omit<ApproveParts, "config" | "version">,
 ): Engine["approve"] {
   const feature = features.find(({ approve }) => approve);
   let loading: Promise<ApproveRun> | undefined;
   return feature && (async (...run) => {
-    loading ??= feature.approve!({ ...parts, version }).catch((error) => {
-      // The next call tries again.
-      loading = undefined;
-      throw error;
-    });
+    loading ??= feature.approve!({ ...parts, config, version }).catch(
+      (error) => {
+        // The next call tries again.
+        loading = undefined;
+        throw error;
+      },
+    );
     return await (await loading)(...run);
   });
 }

@@ -55,11 +55,13 @@ export const PEOPLE = settingsOf({
   },
   OAUTH_LEDGER_DAYS: {
     words: "For how many days `/account` shows the latest tool calls of a " +
-      "connection: tool, time and outcome, never arguments; `0` keeps none.",
+      "connection: tool, time and outcome, never arguments; and what was " +
+      "approved, sealed. `0` keeps none.",
     shape: wholeNumber("days", 365),
     default: 30,
   },
   SECRETS_KEYS: {
+    guards: true,
     words: "Keys that seal what people entrust to the server, such as their " +
       "keys of other services: 32 random bytes each (`openssl rand -base64 " +
       "32`). The first one seals, all of them open. See docs/sealing.md.",

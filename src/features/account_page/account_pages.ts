@@ -8,6 +8,7 @@
 import type { Context, Hono, MiddlewareHandler } from "@hono/hono";
 import type { Child } from "@hono/hono/jsx";
 import { HttpError } from "../../core/errors.ts";
+import type { Outcome } from "../../core/log/request.ts";
 import { personName } from "../../core/oauth/person.ts";
 import { AccountPage, type PartLink, SignInPage } from "./account_page.tsx";
 import type { FormPage } from "../../core/pages/layout.tsx";
@@ -124,6 +125,15 @@ export type AccountServices = AuthServices & {
   additions: readonly AccountAddition[];
 };
 
+/** A search in what has happened. */
+export interface CallFilter {
+  /** Beginnings of words of a person's name. */
+  person?: string;
+  /** Part of a client's name. */
+  client?: string;
+  outcome?: Outcome;
+}
+
 /** The addition of another feature to the account page. */
 export interface AccountAddition {
   /** Makes its parts, in the order of the navigation. */
@@ -148,6 +158,12 @@ export interface AccountAddition {
   ): Promise<readonly { service: string; createdAt: number }[]>;
   /** Names the services at which a person's keys and tokens stay good. */
   unrevokedOf?(subject: string, services: AuthServices): Promise<string[]>;
+  /** Makes a section below the latest calls. */
+  amongCalls?(
+    visit: AccountVisit,
+    filter: CallFilter,
+    services: AccountServices,
+  ): Promise<Child>;
   /** Makes the address of a person's calls through a client, if it lists them. */
   callsHref?(
     visit: AccountVisit,

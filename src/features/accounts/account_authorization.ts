@@ -45,6 +45,8 @@ interface Departure {
   handle: string;
   /** The wait of a call. */
   w?: string;
+  /** The authorization server, where it may change meanwhile. */
+  at?: string;
   expiresAt: number;
 }
 
@@ -120,10 +122,12 @@ export function accountAuthorization(
       const { codeVerifier, nonce } = secretsOf(person, handle);
       const { key, context } = sealOf(visit, person);
       const expiresAt = now(clock) + AWAY_SECONDS;
-      const departure: Departure = { handle, w: wait?.id, expiresAt };
+      const at = await ask(visit, async () => await client!.findIssuer?.());
+      const departure: Departure = { handle, w: wait?.id, at, expiresAt };
       const state = await seal(key, JSON.stringify(departure), context);
       const url = await ask(visit, () =>
         client!.authorizationUrl({
+          at,
           state,
           nonce,
           codeChallenge: codeChallenge(codeVerifier),
@@ -176,9 +180,9 @@ export function accountAuthorization(
     ): Promise<Response> {
       const { code, error, iss: issuer } = c.req.query();
       const { person, service } = visit;
-      const { handle } = departure;
+      const { handle, at } = departure;
       if (error !== undefined || !code) {
-        const other = await refusalOf(() => client.checkIssuer(issuer));
+        const other = await refusalOf(() => client.checkIssuer(issuer, at));
         await ask(visit, async () => {
           throw other ?? await refusalIn(
             Response.json({ error }, { status: 400 }),
@@ -194,6 +198,7 @@ export function accountAuthorization(
       }
       const { tokens, findAccount } = await ask(visit, () =>
         client.redeem({
+          at,
           code,
           ...secretsOf(person, handle),
           redirectUri,

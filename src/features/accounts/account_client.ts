@@ -36,22 +36,32 @@ export interface RedeemedAccount {
   findAccount(): Promise<{ id?: string; label?: string }>;
 }
 
+/** The authorization server to which a person was sent, where it may change. */
+interface At {
+  at?: string;
+}
+
 /** A client of one service. Every method throws {@linkcode UpstreamError}. */
 export interface AccountClient {
   /** Names application and service: tokens of others are not used. */
   readonly id: string;
   /** True if {@linkcode revoke} tells the service of the end of tokens. */
   canRevoke(): Promise<boolean>;
-  authorizationUrl(request: UpstreamRequest): Promise<URL>;
+  /** Names the authorization server of now, where that may change. */
+  findIssuer?(): Promise<string>;
+  authorizationUrl(request: UpstreamRequest & At): Promise<URL>;
   /** Checks the `iss` of an answer, where the service has one. */
-  checkIssuer(issuer: string | undefined): Promise<void>;
-  redeem(response: UpstreamResponse): Promise<RedeemedAccount>;
-  refresh(refreshToken: string): Promise<UpstreamTokens>;
+  checkIssuer(issuer: string | undefined, at?: string): Promise<void>;
+  redeem(response: UpstreamResponse & At): Promise<RedeemedAccount>;
+  refresh(
+    refreshToken: string,
+    tokens: UpstreamTokens,
+  ): Promise<UpstreamTokens>;
   revoke(tokens: UpstreamTokens): Promise<void>;
 }
 
 /** Finds the name in claims by which a person knows an account of theirs. */
-function nameIn(
+export function nameIn(
   { preferred_username, email, name }: Record<string, unknown>,
 ): string | undefined {
   return [preferred_username, email, name]

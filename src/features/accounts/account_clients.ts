@@ -3,15 +3,18 @@
  *
  * @module
  */
-import type { AccountService, OAuthAccount } from "../../authoring/account.ts";
+import type { OAuthAccount } from "../../authoring/account.ts";
 import { accountSetting } from "../../authoring/oauth_account.ts";
 import type { AccountTokenStore, FoundAccount } from "./account_tokens.ts";
 import { type AccountClient, accountClient } from "./account_client.ts";
+import type { AccountApplication } from "./account_quirks.ts";
 import {
   leasedRefresh,
   type LeasedRefreshOptions,
 } from "../../core/provider/leased_refresh.ts";
 import { UpstreamError } from "../../core/provider/provider.ts";
+import type { OpenedServer } from "../../core/store/opened_server.ts";
+import { clientOfKind } from "./service_kind.ts";
 
 /**
  * The least time between a refresh that failed and the next: the tool of a call
@@ -21,23 +24,28 @@ const PAUSE_SECONDS = 5;
 
 /** Makes our clients at those services where an application of ours is set. */
 export function accountClients(
-  services: Iterable<AccountService>,
-  settings: Readonly<Record<string, unknown>>,
+  server: OpenedServer,
 ): ReadonlyMap<string, AccountClient> {
   const clients = new Map<string, AccountClient>();
-  for (const service of services) {
+  for (const service of server.services) {
     if (service.kind !== "account") continue;
-    const read = (what: Parameters<typeof accountSetting>[1]) =>
-      settings[accountSetting(service, what)] as string | undefined;
-    const clientId = read("CLIENT_ID");
-    if (clientId === undefined) continue;
-    const clientSecret = read("CLIENT_SECRET");
-    clients.set(
-      service.name,
-      accountClient(service, { clientId, clientSecret }),
-    );
+    const application = applicationAt(service, server);
+    const client = service.isMcp
+      ? clientOfKind(service, server)
+      : application && accountClient(service, application);
+    if (client) clients.set(service.name, client);
   }
   return clients;
+}
+
+/** Reads our application at a service from the settings. */
+export function applicationAt(
+  service: OAuthAccount,
+  { config: { own } }: Pick<OpenedServer, "config">,
+): AccountApplication | undefined {
+  const [clientId, clientSecret] = (["CLIENT_ID", "CLIENT_SECRET"] as const)
+    .map((what) => own[accountSetting(service, what)] as string | undefined);
+  return clientId === undefined ? undefined : { clientId, clientSecret };
 }
 
 /**
@@ -64,7 +72,7 @@ export function accountRefresh(
       });
     const { tokens } = await valid(
       {
-        refresh: (refreshToken) => client.refresh(refreshToken),
+        refresh: (...held) => client.refresh(...held),
         async end(cause) {
           await store.end(found);
           return dead(cause);

@@ -42,6 +42,7 @@ import {
 } from "./connect_question.ts";
 import { KeyRefusals } from "./key_refusals.ts";
 import type { ServerAccounts } from "./server_accounts.ts";
+import { accountOfKind } from "./service_kind.ts";
 import { UpstreamAccounts } from "./upstream_accounts.ts";
 
 /** The member of a result's `_meta` that says as whom the tool has acted. */
@@ -109,7 +110,7 @@ export async function findAccounts(
       for (const name in item.needs) {
         const service = item.needs[name];
         needs[name] = isConnectable(service)
-          ? accounts!.at(service, acting)
+          ? accounts!.at(service, acting, context)
           : upstream!.at(service, acting);
       }
       Object.assign(context, { needs });
@@ -323,7 +324,11 @@ class CallAccounts {
   }
 
   /** Makes the account at a service. */
-  at(service: ConnectableService, acting: Acting): Account {
+  at(
+    service: ConnectableService,
+    acting: Acting,
+    context: Context,
+  ): Account {
     const open = async () => {
       const all = this.#all();
       const found = this.#pick(
@@ -342,26 +347,36 @@ class CallAccounts {
       this.#vault.noteUse(found, { client: clientName, tool: name });
       return { found, key };
     };
-    const fetch = () =>
-      acting.fetch(
-        service.kind === "account"
-          ? tokenFetch(
-            service,
-            open,
-            (used) => this.#keys.renew(service, used, this.context.signal),
-            async ({ found }, { status }) => {
-              if (await this.#keys.endUnseen(service, found)) {
-                this.#refusals.note(found, status);
-              }
-            },
-          )
-          : keyFetch(service, open, this.#refusals),
-      );
-    return new CallAccount(
+    const send = () =>
+      service.kind === "account"
+        ? tokenFetch(
+          service,
+          open,
+          (used) => this.#keys.renew(service, used, this.context.signal),
+          async ({ found }, { status }) => {
+            if (await this.#keys.endUnseen(service, found)) {
+              this.#refusals.note(found, status);
+            }
+          },
+        )
+        : keyFetch(service, open, this.#refusals);
+    const account = new CallAccount(
       () => this.#labels.get(service),
-      fetch,
+      () => acting.fetch(send()),
       () => acting.do(async () => (await open()).key),
     );
+    if (!service.isMcp) return account;
+    const { server } = this.server;
+    return accountOfKind(account, {
+      service,
+      context,
+      acting,
+      send: (path, init) => send()(path, init),
+      async connection() {
+        const { key, value: { createdAt } } = (await open()).found;
+        return JSON.stringify([key, createdAt]);
+      },
+    }, server);
   }
 
   /**

@@ -19,7 +19,9 @@ export function missingAccountSettings(
 ): string[] {
   const connectable = services.filter(isConnectable);
   const applications = connectable.flatMap((service) =>
-    service.kind === "account" ? [accountSetting(service, "CLIENT_ID")] : []
+    service.kind === "account" && !service.isMcp
+      ? [accountSetting(service, "CLIENT_ID")]
+      : []
   ).filter((name) => own[name] === undefined);
   return [
     ...seals || connectable.length === 0 ? [] : ["SECRETS_KEYS"],

@@ -68,7 +68,7 @@ function withAccounts<S extends AuthServices>(services: S) {
     accounts: store,
     vault,
     accountServices,
-    accountClients: accountClients(server.services, server.config.own),
+    accountClients: accountClients(server),
   };
 }
 

@@ -73,8 +73,7 @@ export class ServerAccounts {
   /** Our clients at those services where an application of ours is set. */
   async clients(): Promise<ReadonlyMap<string, AccountClient>> {
     const { accountClients } = await import("./account_clients.ts");
-    const { services, config } = this.server;
-    return this.#clients ??= accountClients(services, config.own);
+    return this.#clients ??= accountClients(this.server);
   }
 
   /** Loads the access to services that issue tokens; a failure is no result. */

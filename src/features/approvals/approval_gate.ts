@@ -34,6 +34,7 @@ import {
   type CallApprovals,
   callApprovals,
 } from "./approval_store.ts";
+import { receiptSeconds, receiptStore } from "./receipts.ts";
 import { verifiedAddresses } from "../../core/oauth/allowed_users.ts";
 import { personName } from "../../core/oauth/person.ts";
 import { type ApprovalState, bytesOf } from "../questions/wait_record.ts";
@@ -58,9 +59,12 @@ type Verdict =
 
 /** Makes the gate. */
 export function approvalGate(
-  { database, log, version }: ApproveParts,
+  { config, database, log, version }: ApproveParts,
 ): ApproveRun {
-  const approvals = callApprovals(database);
+  const approvals = callApprovals(
+    database,
+    receiptStore(database, receiptSeconds(config)),
+  );
   /** The parts of a tool's definition that an approval is for. */
   const definitions = new WeakMap<CompiledTool, string>();
 
@@ -180,22 +184,30 @@ export function approvalGate(
       });
     }
     // A result that no one gets is kept for the same call.
-    const hasLeft = () =>
-      context.signal.aborted || toolRun.call.hasLeft?.() === true;
+    const end = async (
+      outcome: ApprovalState["outcome"],
+      result?: CallToolResult,
+    ) => {
+      const hasLeft = context.signal.aborted || toolRun.call.hasLeft?.();
+      await visit.end(outcome, hasLeft ? result : undefined);
+      log.audit("A run with an approval has ended", {
+        reference: work.requestId,
+        tool: name,
+        subject: work.caller.subject,
+        outcome,
+      });
+    };
     try {
       const result = await run();
-      await visit.end(
-        result.isError ? "tool_error" : "ok",
-        hasLeft() ? result : undefined,
-      );
+      await end(result.isError ? "tool_error" : "ok", result);
       return result;
     } catch (error) {
       // An interrupted run was put back, or its end is not known.
       if (work.authorCode?.reason === undefined) {
         const isSaid = error instanceof ToolError;
-        await visit.end(
+        await end(
           isSaid ? "tool_error" : "failed",
-          isSaid && hasLeft() ? errorResult(error.message) : undefined,
+          isSaid ? errorResult(error.message) : undefined,
         );
       }
       throw error;
@@ -288,7 +300,9 @@ class ApprovalVisit implements PagesOf<Verdict> {
   async isBeginning(): Promise<boolean> {
     const approval = this.#approval;
     // The steps of durable work say how far it is; this is for the page alone.
-    if (approval) await tidy(() => this.approvals.begin(approval));
+    if (approval) {
+      await tidy(() => this.approvals.begin(approval, this.work.requestId));
+    }
     return approval !== undefined || this.#begun !== undefined;
   }
 
@@ -313,7 +327,7 @@ class ApprovalVisit implements PagesOf<Verdict> {
       const result = hasResult && await approvals.collect(approval);
       if (result) return { action: "collected", result };
       // A commit that was given up is no beginning.
-      const again = await approvals.begin(approval);
+      const again = await approvals.begin(approval, work.requestId);
       if (!again) return { action: "unknown", begunAt: begunAt! };
       this.#begun = again;
     }
@@ -322,7 +336,9 @@ class ApprovalVisit implements PagesOf<Verdict> {
       return { action: "decline", reason: answer.reason };
     }
     if (work.keepAnswer === undefined) {
-      this.#begun ??= await this.#do(() => approvals.begin(approval));
+      this.#begun ??= await this.#do(() =>
+        approvals.begin(approval, work.requestId)
+      );
       if (!this.#begun) return undefined;
       work.putBack = () => this.#begun!.release();
     } else {

@@ -39,7 +39,7 @@ interface ApprovalProps extends PageProps, ToolInWords {
 }
 
 /** Makes a text that may repeat a stranger's words one harmless line. */
-function line(text: string): string {
+export function line(text: string): string {
   return withoutHidden(text.toWellFormed());
 }
 

@@ -27,6 +27,8 @@ import {
   type Pressed,
 } from "./approval_store.ts";
 
+import { receiptsOf } from "./receipts.ts";
+
 /** The events in the log, by the button that was pressed. */
 const EVENTS = {
   approve: "A call was approved",
@@ -36,7 +38,7 @@ const EVENTS = {
 
 export function approvalEndpoints(services: AccountServices) {
   const { baseUrl, clock, database, frame, signedIn } = services;
-  const approvals = callApprovals(database);
+  const approvals = callApprovals(database, receiptsOf(services.server));
 
   function approverOf(session: AccountVisit["session"]): Approver {
     const { subject, identity } = session;

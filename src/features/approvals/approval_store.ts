@@ -9,6 +9,7 @@ import type { JsonObject } from "../../core/json.ts";
 import type { Database, Entry } from "../../core/kv/database.ts";
 import { verifiedAddresses } from "../../core/oauth/allowed_users.ts";
 import type { Identity } from "../../core/caller.ts";
+import { personName } from "../../core/oauth/person.ts";
 import { grantKey, waitKey } from "../../core/kv/keys.ts";
 import type { Transaction, Write } from "../../core/kv/transaction.ts";
 import type { Grant } from "../../core/oauth/grant.ts";
@@ -24,6 +25,12 @@ import {
   waitSeals,
 } from "../questions/wait_record.ts";
 import { type Wait, type Waiting, waitStore } from "../questions/waits.ts";
+import {
+  receiptIdOf,
+  type Receipts,
+  receiptStore,
+  type ReceiptWords,
+} from "./receipts.ts";
 
 /** The time for which durable work finds an approval that no one gave. */
 const CLOSED_SECONDS = 7 * 24 * 60 * 60;
@@ -49,8 +56,13 @@ export interface ApprovalPayload {
 
 /** The answer of a person. */
 export type Pressed =
-  | { action: "accept"; by: string; at: number }
-  | { action: "decline"; by: string; at: number; reason: string };
+  & {
+    by: string;
+    at: number;
+    /** The name of the passkey that it was given with. */
+    passkey?: string;
+  }
+  & ({ action: "accept" } | { action: "decline"; reason: string });
 
 /** An approval as it was read. */
 export interface CallApproval extends Omit<Wait, "payload" | "answer"> {
@@ -100,9 +112,34 @@ export function mayPress(
     !addresses.some((address) => caller.addresses.includes(address));
 }
 
+/** Names the receipt of an approval. */
+function receiptOf({ key, createdAt }: Pick<Wait, "key" | "createdAt">) {
+  return receiptIdOf(createdAt, String(key[1]));
+}
+
+/** Gives the words of a receipt. */
+function wordsOf(
+  { payload: { title, facts, caller } }: CallApproval,
+  pressed: Pressed,
+  { subject, identity }: Approver,
+): ReceiptWords {
+  const { passkey } = pressed;
+  return {
+    title,
+    facts,
+    caller: caller.name,
+    approver: identity ? personName({ subject, identity }) : subject,
+    passkey,
+    ...pressed.action === "decline" && { reason: pressed.reason },
+  };
+}
+
 export type CallApprovals = ReturnType<typeof callApprovals>;
 
-export function callApprovals(database: Database) {
+export function callApprovals(
+  database: Database,
+  receipts: Receipts = receiptStore(database, 0),
+) {
   const waits = waitStore(database);
   const { sealPart, openPart } = waitSeals(database);
 
@@ -142,14 +179,17 @@ export function callApprovals(database: Database) {
   /** Changes a run that has begun. */
   async function changeBegun(
     { key }: Pick<Wait, "key">,
-    change: (record: WaitRecord) => Promise<WaitRecord | undefined>,
+    change: (
+      record: WaitRecord,
+      transaction: Transaction,
+    ) => Promise<WaitRecord | undefined>,
   ): Promise<boolean> {
     return await database.change(
       key,
       async (transaction: Transaction, entry: Entry<WaitRecord>) => {
         const { value } = entry;
         if (value?.state !== "used" || !value.approval) return false;
-        const changed = await change(value);
+        const changed = await change(value, transaction);
         if (changed) putWait(transaction, key, changed);
         return changed !== undefined;
       },
@@ -262,11 +302,26 @@ export function callApprovals(database: Database) {
       const approval = await findToPress(id, person);
       if (!approval) return undefined;
       const { subject } = approval;
+      const writeReceipt = await receipts.writing(
+        receiptOf(approval),
+        {
+          subject,
+          by: pressed.by,
+          tool: approval.tool,
+          clientName: approval.clientName ?? approval.clientId,
+          at: pressed.at,
+          ...pressed.action === "decline" && { isRefused: true },
+        },
+        wordsOf(approval, pressed, person),
+      );
       const accepted = await waits.accept(
         id,
         (record) => record.kind === "approval" && record.subject === subject,
         { ...pressed },
-        extraWrites,
+        (transaction) => {
+          extraWrites(transaction);
+          writeReceipt(transaction);
+        },
       );
       return accepted && approvalOf(await waits.read(accepted.record));
     },
@@ -290,9 +345,15 @@ export function callApprovals(database: Database) {
      * Begins the run of an approval, once. Returns undefined if another call
      * was faster.
      */
-    async begin({ key }: Pick<Wait, "key">): Promise<BegunRun | undefined> {
+    async begin(
+      approval: Pick<Wait, "key" | "createdAt">,
+      reference: string,
+    ): Promise<BegunRun | undefined> {
+      const { key } = approval;
+      const begunAt = database.now();
+      const receipt = receiptOf(approval);
+      const progress = { begunAt, reference };
       const taken = await waits.take({ key }, (record) => {
-        const begunAt = database.now();
         const { seconds, scope } = record.approval!;
         return {
           ...record,
@@ -300,10 +361,15 @@ export function callApprovals(database: Database) {
           approval: { seconds, scope, begunAt },
           expiresAt: begunAt + BEGUN_SECONDS,
         };
-      });
+      }, await receipts.progressing(receipt, progress));
       return taken && {
         end: (outcome, result) => endRun({ key }, outcome, result),
-        release: taken.release,
+        async release() {
+          const isBack = await taken.release();
+          const none = { begunAt: undefined, reference: undefined };
+          if (isBack) await receipts.progress(receipt, none);
+          return isBack;
+        },
       };
     },
 
@@ -338,9 +404,13 @@ export function callApprovals(database: Database) {
     outcome: ApprovalState["outcome"],
     result?: CallToolResult,
   ): Promise<void> {
-    await changeBegun({ key }, async (record) => {
+    await changeBegun({ key }, async (record, transaction) => {
       if (record.approval!.endedAt !== undefined) return undefined;
-      const ended = { ...record.approval!, endedAt: database.now(), outcome };
+      const end = { endedAt: database.now(), outcome };
+      const ended = { ...record.approval!, ...end };
+      const { createdAt } = record;
+      const receipt = receiptOf({ key, createdAt });
+      (await receipts.progressing(receipt, end))(transaction);
       if (!result) return { ...record, approval: ended };
       const answer = await openPart({ key, value: record }, "answer");
       const whole = { ...answer, result };

@@ -26,6 +26,12 @@ function addition(): CatalogueAddition {
 
 export const approvalsFeature: Feature = {
   name: "approvals",
+  open: (server) => ({
+    async records() {
+      const { receiptsOf } = await import("./receipts.ts");
+      return receiptsOf(server).records;
+    },
+  }),
   catalogue: addition,
   async approve(core) {
     const { approvalGate } = await import("./approval_gate.ts");

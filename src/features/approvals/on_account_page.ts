@@ -5,7 +5,9 @@
  * @module
  */
 import type { AccountAddition } from "../account_page/account_pages.ts";
+import { printDuration } from "../../core/pages/times.tsx";
 import { approvalEndpoints } from "./approval_pages.ts";
+import { receiptsSection } from "./receipts_section.tsx";
 
 const addition: AccountAddition = {
   routes(app, services, rated) {
@@ -13,6 +15,18 @@ const addition: AccountAddition = {
     app.get("/approve/:id", rated, approval.show);
     app.post("/approve/:id", rated, approval.answer);
   },
+  amongCalls: receiptsSection,
+  kept: [
+    {
+      what:
+        "Approvals: what you or an app of yours asked for, who decided, and " +
+        "what came of it, sealed",
+      keys: ["receipt", "receipt-of"],
+      until: ({ ledgerDays }) =>
+        ledgerDays > 0 ? printDuration(ledgerDays * 86_400) : undefined,
+      member: "receipts",
+    },
+  ],
   waiting: (session, services) => approvalEndpoints(services).waiting(session),
 };
 

@@ -4,12 +4,7 @@
  *
  * @module
  */
-import {
-  type CallFilter,
-  type CallInWords,
-  CallsSection,
-  outcomeOf,
-} from "./calls_section.tsx";
+import { type CallInWords, CallsSection, outcomeOf } from "./calls_section.tsx";
 import { failuresFirst } from "./call_list.ts";
 import type { LedgerStore } from "./ledger.ts";
 import { clientName } from "../../core/oauth/client.ts";
@@ -20,6 +15,7 @@ import { machineSubject } from "../../core/oauth/subject.ts";
 import type {
   AccountPart,
   AccountServices,
+  CallFilter,
 } from "../account_page/account_pages.ts";
 import { clientNameOf } from "../account_page/client_words.ts";
 import { ownGrants } from "../account_page/connections_part.ts";
@@ -38,9 +34,9 @@ export function callsPart(
     title: "Latest calls",
     query: ["person", "client", "outcome"],
 
-    async show(
-      { session: { subject }, isOperator, query, form: { base }, now },
-    ) {
+    async show(visit) {
+      const { session: { subject }, isOperator, query, form: { base }, now } =
+        visit;
       const { person, client, outcome } = query;
       const filter: CallFilter = {
         person,
@@ -56,8 +52,12 @@ export function callsPart(
         filter,
         isOperator,
       );
+      const below = services.additions.map(({ amongCalls }) =>
+        amongCalls?.(visit, filter, services)
+      );
       return CallsSection({
         base,
+        below: await Promise.all(below),
         calls,
         filter,
         isForOperators: isOperator,

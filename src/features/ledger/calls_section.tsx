@@ -5,6 +5,7 @@
  *
  * @module
  */
+import type { Child } from "@hono/hono/jsx";
 import type { Outcome } from "../../core/log/request.ts";
 import type { NotedCall } from "./call_list.ts";
 import {
@@ -15,6 +16,7 @@ import {
 } from "../../core/pages/names.tsx";
 import type { FormPage } from "../../core/pages/layout.tsx";
 import { Table } from "../../core/pages/table.tsx";
+import type { CallFilter } from "../account_page/account_pages.ts";
 import { Moment } from "../../core/pages/times.tsx";
 
 /** Calls of one tool within an hour that ended the same way. */
@@ -22,14 +24,6 @@ export interface CallInWords extends Omit<NotedCall, "firstAt">, ToolInWords {
   /** The person's name at the provider. */
   person: string;
   client: string;
-}
-
-export interface CallFilter {
-  /** Beginnings of words of a person's name. */
-  person?: string;
-  /** Part of a client's name. */
-  client?: string;
-  outcome?: Outcome;
 }
 
 interface CallsProps extends Pick<FormPage, "base"> {
@@ -40,6 +34,8 @@ interface CallsProps extends Pick<FormPage, "base"> {
   isForOperators?: boolean;
   /** True if there are more people than those whose calls were read. */
   hasMore?: boolean;
+  /** Sections of what else has happened. */
+  below?: Child;
   now: number;
 }
 
@@ -66,79 +62,82 @@ export function outcomeOf(text = ""): Outcome | undefined {
 const OUTCOMES = Object.keys(OUTCOME_WORDS) as Outcome[];
 
 export function CallsSection(
-  { base = "", calls, filter, isForOperators, hasMore, now }: CallsProps,
+  { base = "", calls, filter, isForOperators, hasMore, below, now }: CallsProps,
 ) {
   const { person, client, outcome } = filter;
   const isFiltered = Boolean(person || client || outcome);
   return (
-    <Table
-      label="Latest calls"
-      empty={isFiltered
-        ? "No call is like this. Shorten the names, or choose any outcome."
-        : "No tool was called lately."}
-      isCompact
-      columns={[
-        "Outcome",
-        "When",
-        "Tool",
-        ...isForOperators ? ["Person"] : [],
-        "Client",
-      ]}
-      rows={calls.slice(0, MAX_ROWS).map((call) => [
-        <>
-          <OutcomeBadge outcome={call.outcome} />
-          {call.count > 1 && (
-            <>
-              {" "}
-              <span class="unbroken">{call.count} times</span>
-            </>
-          )}
-        </>,
-        <Moment at={call.at} now={now} />,
-        <ToolTitle {...call} hasName={isForOperators} />,
-        ...isForOperators ? [<bdi>{displayName(call.person)}</bdi>] : [],
-        <ClientName name={call.client} />,
-      ])}
-    >
-      <form class="filter" method="get" action={`${base}/account/calls`}>
-        {Object.entries({ ...isForOperators && { person }, client }).map((
-          [name, value],
-        ) => (
+    <>
+      <Table
+        label="Latest calls"
+        empty={isFiltered
+          ? "No call is like this. Shorten the names, or choose any outcome."
+          : "No tool was called lately."}
+        isCompact
+        columns={[
+          "Outcome",
+          "When",
+          "Tool",
+          ...isForOperators ? ["Person"] : [],
+          "Client",
+        ]}
+        rows={calls.slice(0, MAX_ROWS).map((call) => [
+          <>
+            <OutcomeBadge outcome={call.outcome} />
+            {call.count > 1 && (
+              <>
+                {" "}
+                <span class="unbroken">{call.count} times</span>
+              </>
+            )}
+          </>,
+          <Moment at={call.at} now={now} />,
+          <ToolTitle {...call} hasName={isForOperators} />,
+          ...isForOperators ? [<bdi>{displayName(call.person)}</bdi>] : [],
+          <ClientName name={call.client} />,
+        ])}
+      >
+        <form class="filter" method="get" action={`${base}/account/calls`}>
+          {Object.entries({ ...isForOperators && { person }, client }).map((
+            [name, value],
+          ) => (
+            <label>
+              {name === "person" ? "Person" : "Client"}
+              <input
+                type="text"
+                name={name}
+                value={value ?? ""}
+                autocomplete="off"
+              />
+            </label>
+          ))}
           <label>
-            {name === "person" ? "Person" : "Client"}
-            <input
-              type="text"
-              name={name}
-              value={value ?? ""}
-              autocomplete="off"
-            />
+            Outcome
+            <select name="outcome">
+              <option value="">Any</option>
+              {OUTCOMES.map((value) => (
+                <option value={value} selected={value === outcome}>
+                  {OUTCOME_WORDS[value][0]}
+                </option>
+              ))}
+            </select>
           </label>
-        ))}
-        <label>
-          Outcome
-          <select name="outcome">
-            <option value="">Any</option>
-            {OUTCOMES.map((value) => (
-              <option value={value} selected={value === outcome}>
-                {OUTCOME_WORDS[value][0]}
-              </option>
-            ))}
-          </select>
-        </label>
-        <button type="submit">Show</button>
-      </form>
-      {hasMore && (
-        <p class="small soft">
-          Calls of machines and of the first people of the list, who are not
-          all: search for a person.
-        </p>
-      )}
-      {calls.length > MAX_ROWS && (
-        <p class="small soft">
-          The first {MAX_ROWS} of {calls.length}, failures first.
-        </p>
-      )}
-    </Table>
+          <button type="submit">Show</button>
+        </form>
+        {hasMore && (
+          <p class="small soft">
+            Calls of machines and of the first people of the list, who are not
+            all: search for a person.
+          </p>
+        )}
+        {calls.length > MAX_ROWS && (
+          <p class="small soft">
+            The first {MAX_ROWS} of {calls.length}, failures first.
+          </p>
+        )}
+      </Table>
+      {below}
+    </>
   );
 }
 

@@ -150,6 +150,7 @@ export function waitAnswers(
         state: "used",
         expiresAt: database.now() + USED_SECONDS,
       }),
+      extraWrites: Write = () => {},
     ): Promise<TakenWait | undefined> {
       const found = await database.find<WaitRecord>(key);
       const answer = found && await openPart(found, "answer");
@@ -159,7 +160,7 @@ export function waitAnswers(
       const taken = await database.replace(
         found,
         used,
-        (transaction) => putWait(transaction, key, used),
+        (transaction) => extraWrites(putWait(transaction, key, used)),
       );
       if (!taken) return undefined;
       return {

@@ -69,8 +69,11 @@ export async function waitForWebhook(
       ),
   );
   const until = await run.repeatableStep(opening, async () => {
-    const { id, state, expiresAt } = opened!;
-    if (state === "open") await open(id!);
+    const { id, state, createdAt, expiresAt } = opened!;
+    // An answer that came before this was kept stays for longer than the task
+    // may sleep: there is nothing left to wait for.
+    if (state !== "open") return createdAt;
+    await open(id!);
     return expiresAt;
   });
   const end = `wait ${id}: end`;

@@ -8,6 +8,7 @@ import { Database } from "../../../src/core/kv/database.ts";
 import { replyStore } from "../../../src/core/store/replies.ts";
 import { sessionStore } from "../../../src/core/store/sessions.ts";
 import { taskStore } from "../../../src/features/work/tasks.ts";
+import { receiptStore } from "../../../src/features/approvals/receipts.ts";
 import { waitStore } from "../../../src/features/questions/waits.ts";
 import { resultOf, statusOf } from "../../kit/answer.ts";
 import { accountVault } from "../../../src/features/accounts/account_vault.ts";
@@ -233,6 +234,14 @@ test.onDatabases("POST /account/erase ends everything of a person, and leaves no
     question: "a question",
     tool: "read",
   }, { message: "private", url: "https://pay.example.com" });
+  const receipts = receiptStore(new Database(other), 1000);
+  const receipt = await receipts.writing("1-a", {
+    subject: "github:42",
+    by: "github:42",
+    tool: "read",
+    at: Math.floor(Date.now() / 1000),
+  }, { title: "private", facts: {}, caller: "Jo" });
+  await new Database(other).commit(receipt);
   await accountVault(new Database(other), {
     sealing: keyRing([SECRETS_KEY]),
     idleSeconds: 1000,

@@ -31,6 +31,8 @@ class KeptSteps {
   /** The step in which the process dies once it has done its work. */
   diesIn?: string;
   deaths = 0;
+  /** The ends of the sleeps that were asked for, in epoch milliseconds. */
+  readonly ends: number[] = [];
   /** The sleeps that have not ended. */
   asleep = 0;
   /** Ends the sleeps of this process. */
@@ -54,6 +56,7 @@ class KeptSteps {
       hasKept: (id) => this.kept.has(id),
       sleep: (_id, until, { enough } = {}) =>
         new Promise((resolve) => {
+          this.ends.push(Number(until));
           if (Number(until) <= Date.now() || enough?.aborted) return resolve();
           this.asleep++;
           this.wake = () => {
@@ -287,6 +290,9 @@ test.inMemory("wait() does not open again what was answered before its process d
   steps.diesIn = undefined;
   assert.equal(await run(), 1);
   assert.equal(tokens.length, 1);
+  // Its answer stays for 90 days: a sleep until then would outlast the task.
+  const [end] = steps.ends;
+  assert(end <= Date.now(), `it sleeps until ${new Date(end).toISOString()}`);
 });
 
 test.inMemory("wait() keeps two waits of a task, and two tasks, apart", async ({ kv }) => {

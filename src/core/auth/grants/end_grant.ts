@@ -84,6 +84,8 @@ export interface PersonRecords {
   listOf(subject: string): Promise<readonly object[]>;
   /** Deletes those of a person. Returns their number, if it is known. */
   endAllOf(subject: string): Promise<number | void>;
+  /** Deletes those that stay until the person is erased. */
+  forgetAllOf?(subject: string): Promise<void>;
 }
 
 /** The stores in which something of a subject may be open. */

@@ -167,6 +167,7 @@ export function personData(stores: PersonStores) {
       await tasks?.forgetAllOf(binding);
       await sessions.forgetAllOf(binding);
     }
+    for (const kept of records) await kept.forgetAllOf?.(subject);
     await connections.forget(subject);
     await accessTokens.forget(subject);
     await grants.unlist([{ subject }]);

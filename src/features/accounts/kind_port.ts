@@ -1,0 +1,43 @@
+/**
+ * The port for services that another feature knows: MCP servers, which say by
+ * themselves where people sign in, and which tools call in a way of their own.
+ *
+ * @module
+ */
+import type {
+  AccountFetch,
+  ConnectableService,
+  McpAccount,
+  OAuthAccount,
+} from "../../authoring/account.ts";
+import type { Context } from "../../authoring/context.ts";
+import { ofServer, type OpenedServer } from "../../core/store/opened_server.ts";
+import type { Acting } from "../../core/mcp/exchange/author_code.ts";
+import type { AccountClient } from "./account_client.ts";
+
+/** An account of one call, for what calls a service in its own way. */
+export interface AccountInCall {
+  service: ConnectableService;
+  context: Context;
+  /** Bounds what the call does by the call. */
+  acting: Acting;
+  /** Sends a request, also after the end of the call. */
+  send: AccountFetch;
+  /** Names the connection of the account: another account has another. */
+  connection(): Promise<string>;
+}
+
+/** The services of one kind in one server. */
+export interface ServiceKind {
+  /** Makes our client of a service. Nothing is fetched yet. */
+  client(service: OAuthAccount): Promise<Omit<Required<AccountClient>, "id">>;
+  call(
+    account: AccountInCall,
+    ...call: Parameters<McpAccount["call"]>
+  ): ReturnType<McpAccount["call"]>;
+}
+
+/** The kind of MCP servers, loaded when it is needed. */
+export const mcpKindOf = ofServer((
+  _server: OpenedServer,
+): { load?: () => Promise<ServiceKind> } => ({}));

@@ -1,0 +1,60 @@
+/**
+ * Services of another kind, which is loaded when it is first used.
+ *
+ * @module
+ */
+import type {
+  Account,
+  McpAccount,
+  OAuthAccount,
+} from "../../authoring/account.ts";
+import { fingerprint } from "../../core/crypto/crypto.ts";
+import type { OpenedServer } from "../../core/store/opened_server.ts";
+import type { AccountClient } from "./account_client.ts";
+import {
+  type AccountInCall,
+  mcpKindOf,
+  type ServiceKind,
+} from "./kind_port.ts";
+
+async function load(server: OpenedServer): Promise<ServiceKind> {
+  const { load } = mcpKindOf(server);
+  if (load) return await load();
+  throw new Error("This server is built without the feature mcp_servers");
+}
+
+/** Makes our client of a service of another kind. */
+export function clientOfKind(
+  service: OAuthAccount,
+  server: OpenedServer,
+): AccountClient {
+  let making: ReturnType<ServiceKind["client"]> | undefined;
+  const client = () =>
+    making ??= load(server).then((kind) => kind.client(service));
+  return {
+    id: fingerprint(JSON.stringify(["mcp", service.name, service.api])),
+    canRevoke: async () => await (await client()).canRevoke(),
+    findIssuer: async () => await (await client()).findIssuer(),
+    authorizationUrl: async (it) => await (await client()).authorizationUrl(it),
+    checkIssuer: async (...it) => await (await client()).checkIssuer(...it),
+    redeem: async (it) => await (await client()).redeem(it),
+    refresh: async (...it) => await (await client()).refresh(...it),
+    revoke: async (it) => await (await client()).revoke(it),
+  };
+}
+
+/** Adds to an account how tools call the service. */
+export function accountOfKind(
+  account: Account,
+  parts: AccountInCall,
+  server: OpenedServer,
+): McpAccount {
+  return {
+    get label() {
+      return account.label;
+    },
+    fetch: (...it) => account.fetch(...it),
+    reveal: () => account.reveal(),
+    call: async (...it) => await (await load(server)).call(parts, ...it),
+  };
+}

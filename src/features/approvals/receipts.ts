@@ -1,0 +1,249 @@
+/**
+ * Receipts: what was approved or refused, by whom, and what came of it, for the
+ * caller, for who pressed, and for operators. They stay when a connection ends,
+ * as long as the ledger of calls does.
+ *
+ * @module
+ */
+import { seal, unseal } from "../../core/crypto/seal.ts";
+import {
+  type Database,
+  type Entry,
+  type Expiring,
+  type Found,
+  isFound,
+} from "../../core/kv/database.ts";
+import {
+  listedReceiptKey,
+  receiptKey,
+  receiptsOfKey,
+} from "../../core/kv/keys.ts";
+import { OwnerList } from "../../core/kv/owner_list.ts";
+import type { Transaction, Write } from "../../core/kv/transaction.ts";
+import type { PersonRecords } from "../../core/auth/grants/end_grant.ts";
+import type { Outcome } from "../../core/log/request.ts";
+import { ofServer } from "../../core/store/opened_server.ts";
+import { secretStore } from "../../core/store/secrets.ts";
+import type { Config } from "../../core/settings/config.ts";
+import type { ApprovalState } from "../questions/wait_record.ts";
+
+/** The words of a receipt, which are sealed. */
+export interface ReceiptWords {
+  title: string;
+  facts: Readonly<Record<string, string>>;
+  /** The name of the person whose call it was. */
+  caller: string;
+  /** The name of the person who pressed, until they erase what is theirs. */
+  approver?: string;
+  /** The name of the passkey that the press was made with. */
+  passkey?: string;
+  /** The reason of a refusal. */
+  reason?: string;
+  /** The author's words under which it ran without a press of its own. */
+  remembered?: string;
+}
+
+/** The progress of what was approved. Times are epoch seconds. */
+type Progress =
+  & Pick<ApprovalState, "begunAt" | "endedAt" | "outcome">
+  & {
+    /** The reference of the run in the log. */
+    reference?: string;
+  };
+
+/** The facts about a press. Times are epoch seconds. */
+interface Press {
+  /** The subject of the caller. */
+  subject: string;
+  /** The subject of who pressed, until they erase what is theirs. */
+  by?: string;
+  tool: string;
+  clientName?: string;
+  /** The time of the press; of a run without one of its own that of its beginning. */
+  at: number;
+  isRefused?: true;
+}
+
+interface ReceiptRecord extends Expiring, Press, Progress {
+  sealed: string;
+}
+
+export type Receipt = Press & Progress & ReceiptWords & { id: string };
+
+/** The most receipts that a page reads. */
+export const MAX_RECEIPTS = 200;
+
+/** The list of everyone's receipts, which no subject is named like. */
+const EVERYONE = JSON.stringify(["everyone"]);
+
+/** Larger than each epoch second, so that lists begin with the newest. */
+const LAST_SECOND = 99_999_999_999;
+
+/** Names a receipt by its time, and by a text that no other has. */
+export function receiptIdOf(at: number, unique: string): string {
+  return `${LAST_SECOND - at}-${unique}`;
+}
+
+/** Tells the end of what was approved in the words of calls. */
+export function outcomeOfReceipt(
+  { isRefused, begunAt, outcome }: Receipt,
+): Outcome {
+  if (isRefused) return "refused";
+  if (begunAt === undefined) return "cancelled";
+  if (outcome === undefined || outcome === "unknown") return "stopped";
+  return outcome === "failed" ? "internal_error" : outcome;
+}
+
+export type Receipts = ReturnType<typeof receiptStore>;
+
+/** @param keepSeconds the time for which a receipt is stored; 0: none is */
+export function receiptStore(database: Database, keepSeconds: number) {
+  const secrets = secretStore(database);
+  const lists = new OwnerList<ReceiptRecord>(
+    database,
+    receiptsOfKey,
+    listedReceiptKey,
+  );
+
+  const contextOf = (id: string, subject: string) =>
+    JSON.stringify(["receipt", id, subject]);
+
+  async function sealWords(
+    id: string,
+    subject: string,
+    words: ReceiptWords,
+  ): Promise<string> {
+    const secret = await secrets.find("receipt");
+    return await seal(secret, JSON.stringify(words), contextOf(id, subject));
+  }
+
+  async function openWords(
+    id: string,
+    { sealed, subject }: ReceiptRecord,
+  ): Promise<ReceiptWords> {
+    const secret = await secrets.find("receipt");
+    return JSON.parse(await unseal(secret, sealed, contextOf(id, subject)));
+  }
+
+  async function open(
+    { key, value }: Found<ReceiptRecord>,
+  ): Promise<Receipt> {
+    const id = String(key[1]);
+    const { sealed: _, expiresAt: __, ...press } = value;
+    return { id, ...press, ...await openWords(id, value) };
+  }
+
+  function ownersOf({ subject, by = subject }: Press): string[] {
+    return [...new Set([subject, by, EVERYONE])];
+  }
+
+  return {
+    isKept: keepSeconds > 0,
+
+    /** Makes the write of a new receipt. */
+    async writing(
+      id: string,
+      press: Press & Progress,
+      words: ReceiptWords,
+    ): Promise<Write> {
+      if (keepSeconds === 0) return () => {};
+      const expiresAt = press.at + keepSeconds;
+      const sealed = await sealWords(id, press.subject, words);
+      return (transaction) => {
+        transaction.set<ReceiptRecord>(receiptKey(id), {
+          ...press,
+          sealed,
+          expiresAt,
+        });
+        for (const owner of ownersOf(press)) {
+          transaction.set(receiptsOfKey(owner, id), { expiresAt });
+        }
+      };
+    },
+
+    /** Makes the write of the progress of a receipt, if it is still there. */
+    async progressing(id: string, progress: Progress): Promise<Write> {
+      const found = keepSeconds > 0 &&
+        await database.find<ReceiptRecord>(receiptKey(id));
+      return (transaction) => {
+        if (!found) return;
+        const changed = { ...found.value, ...progress };
+        transaction.check(found).set(found.key, changed);
+      };
+    },
+
+    /** Notes the progress of a receipt, if it is still there. */
+    async progress(id: string, progress: Progress): Promise<void> {
+      await database.change(
+        receiptKey(id),
+        (transaction, { key, value }: Entry<ReceiptRecord>) => {
+          if (value) transaction.set(key, { ...value, ...progress });
+        },
+      );
+    },
+
+    /** Lists the newest receipts of a person, by default of everyone. */
+    async list(subject: string = EVERYONE): Promise<Receipt[]> {
+      const listed = await database.list(receiptsOfKey(subject), {
+        limit: MAX_RECEIPTS,
+      });
+      const keys = listed.map(({ key }) => listedReceiptKey(key));
+      const found = await database.getMany<ReceiptRecord[]>(keys);
+      return await Promise.all(found.filter(isFound).map(open));
+    },
+
+    /** The receipts of people, which stay when their connections end. */
+    records: {
+      name: "receipts",
+      async listOf(subject) {
+        const all: Receipt[] = [];
+        for await (const some of lists.records(subject)) {
+          all.push(...await Promise.all(some.map(open)));
+        }
+        return all.map(({ id: _, ...receipt }) => receipt);
+      },
+      endAllOf: () => Promise.resolve(),
+      async forgetAllOf(subject) {
+        for await (const some of lists.records(subject)) {
+          for (const found of some) await forget(found, subject);
+        }
+      },
+    } satisfies PersonRecords as PersonRecords,
+  };
+
+  /** Deletes a receipt of a caller, or the name of who pressed from it. */
+  async function forget(
+    found: Found<ReceiptRecord>,
+    subject: string,
+  ): Promise<void> {
+    const id = String(found.key[1]);
+    const change = async (
+      transaction: Transaction,
+      { key, value }: Entry<ReceiptRecord>,
+    ) => {
+      if (!value) return;
+      if (value.subject === subject) {
+        transaction.expire(key);
+        for (const owner of ownersOf(value)) {
+          transaction.delete(receiptsOfKey(owner, id));
+        }
+        return;
+      }
+      const { approver: _, passkey: __, ...words } = await openWords(id, value);
+      const sealed = await sealWords(id, value.subject, words);
+      transaction.set(key, { ...value, by: undefined, sealed })
+        .delete(receiptsOfKey(subject, id));
+    };
+    await database.change(found.key, change, found);
+  }
+}
+
+/** Gives the seconds for which a server keeps receipts. */
+export function receiptSeconds({ auth: { oauth } }: Config): number {
+  return (oauth?.ledgerDays ?? 0) * 86_400;
+}
+
+/** The receipts of a server. */
+export const receiptsOf = ofServer(({ config, database }) =>
+  receiptStore(database, receiptSeconds(config))
+);

@@ -1,0 +1,151 @@
+/** @jsxImportSource @hono/hono/jsx */
+/**
+ * The receipts of approvals, below the latest calls and by the same filter.
+ *
+ * @module
+ */
+import type { Child } from "@hono/hono/jsx";
+import type { Outcome } from "../../core/log/request.ts";
+import {
+  ClientName,
+  displayName,
+  shownMessage,
+  ToolTitle,
+} from "../../core/pages/names.tsx";
+import { Table } from "../../core/pages/table.tsx";
+import { Moment } from "../../core/pages/times.tsx";
+import type {
+  AccountServices,
+  AccountVisit,
+  CallFilter,
+} from "../account_page/account_pages.ts";
+import { line } from "./approval_page.tsx";
+import {
+  MAX_RECEIPTS,
+  outcomeOfReceipt,
+  type Receipt,
+  receiptsOf,
+} from "./receipts.ts";
+
+/** The outcomes that a receipt can have, as its badge. */
+const OUTCOME_WORDS: Readonly<
+  Partial<Record<Outcome, readonly [words: string, tone: string]>>
+> = {
+  ok: ["Done", "good"],
+  tool_error: ["Failed", "bad"],
+  internal_error: ["Failed in the server", "bad"],
+  refused: ["Refused", ""],
+  cancelled: ["Not begun", ""],
+  stopped: ["End not known", "warn"],
+};
+
+/** Makes the section of a visitor: what they asked for, and what they decided. */
+export async function receiptsSection(
+  { session: { subject }, isOperator, now }: AccountVisit,
+  { person, client, outcome }: CallFilter,
+  { server, titleOf }: AccountServices,
+): Promise<Child> {
+  const receipts = await receiptsOf(server).list(
+    isOperator ? undefined : subject,
+  );
+  if (receipts.length === 0) return null;
+  const wanted = receipts.filter((it) =>
+    holds(`${it.caller}\n${it.approver ?? ""}`, person) &&
+    holds(it.clientName ?? "", client) &&
+    (outcome === undefined || outcomeOfReceipt(it) === outcome)
+  );
+  return (
+    <Table
+      title="Approvals"
+      empty="No approval is like this. Shorten the names, or choose any outcome."
+      columns={["Outcome", "When", "What", "Client", "Decided by"]}
+      rows={wanted.map((receipt) => [
+        <OutcomeBadge outcome={outcomeOfReceipt(receipt)} />,
+        <Moment at={receipt.at} now={now} />,
+        <What
+          {...receipt}
+          toolTitle={titleOf(receipt.tool)}
+          isForOperators={isOperator}
+        />,
+        <>
+          <ClientName name={receipt.clientName ?? ""} />
+          {(isOperator || receipt.subject !== subject) && (
+            <>
+              {" "}for <bdi>{displayName(receipt.caller)}</bdi>
+            </>
+          )}
+        </>,
+        <DecidedBy {...receipt} isOwn={receipt.by === subject} />,
+      ])}
+    >
+      {receipts.length === MAX_RECEIPTS && (
+        <p class="small soft">Among the latest {MAX_RECEIPTS} approvals.</p>
+      )}
+    </Table>
+  );
+}
+
+function holds(name: string, part = ""): boolean {
+  return name.toLowerCase().includes(part.trim().toLowerCase());
+}
+
+function OutcomeBadge({ outcome }: { outcome: Outcome }) {
+  const [words, tone] = OUTCOME_WORDS[outcome]!;
+  return <span class={`badge ${tone}`}>{words}</span>;
+}
+
+function What(
+  { title, facts, tool, toolTitle, reference, reason, isForOperators }:
+    & Receipt
+    & { toolTitle?: string; isForOperators: boolean },
+) {
+  return (
+    <>
+      <bdi>{line(title)}</bdi>
+      <div class="small soft">
+        <ToolTitle tool={tool} toolTitle={toolTitle} hasName />
+        {Object.entries(facts).map(([name, fact]) => (
+          <>
+            {" · "}
+            <bdi>{line(`${name}: ${fact}`)}</bdi>
+          </>
+        ))}
+        {isForOperators && reference && (
+          <>
+            {" · "}
+            <code>{reference}</code>
+          </>
+        )}
+      </div>
+      {reason && (
+        <div class="small">
+          <bdi>{shownMessage(reason)}</bdi>
+        </div>
+      )}
+    </>
+  );
+}
+
+function DecidedBy(
+  { by, approver, passkey, remembered, isOwn }: Receipt & { isOwn: boolean },
+) {
+  return (
+    <>
+      {isOwn
+        ? "You"
+        : by === undefined
+        ? "Someone who has erased their data"
+        : <bdi>{displayName(approver ?? by)}</bdi>}
+      {passkey && (
+        <>
+          , with the passkey <bdi>{displayName(passkey)}</bdi>
+        </>
+      )}
+      {remembered && (
+        <>
+          , before, for: <bdi>{line(remembered)}</bdi>
+        </>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,126 @@
+/**
+ * The generations that MCP servers speak, and the sessions of 2025 that are open
+ * there: one for each account, which no other account ever uses. Another process
+ * opens its own.
+ *
+ * @module
+ */
+import type {
+  Json,
+  Revision,
+  ServerError,
+} from "../../../packages/client/mod.ts";
+import { Client } from "../../../packages/client/mod.ts";
+import type { ClientOptions } from "../../../packages/client/mod.ts";
+import { LatestMap } from "../../core/latest_map.ts";
+
+/** The time after which a server is asked again which generation it speaks. */
+const KNOWN_MILLISECONDS = 3_600_000;
+
+/** The time without use after which a session is opened anew. */
+const IDLE_MILLISECONDS = 600_000;
+
+/** The most sessions that are kept open at a time. */
+const MAX_SESSIONS = 1000;
+
+const NEW: Revision = "2026-07-28";
+const OLD: Revision = "2025-11-25";
+const REVISIONS: readonly string[] = [OLD, "2025-06-18", "2025-03-26"];
+
+/** The way in which requests of one account go: a client's options. */
+export type Way = Pick<ClientOptions, "revision" | "sessionId" | "nextId">;
+
+export class Connections {
+  readonly #speaks = new LatestMap<Promise<Revision>>(1000);
+  readonly #sessions = new LatestMap<Promise<Way>>(MAX_SESSIONS);
+
+  /**
+   * Finds the way of requests, which may ask the server for it.
+   *
+   * @param service names the server
+   * @param connection names the account, and what its client can do
+   */
+  async find(
+    service: string,
+    connection: string,
+    options: ClientOptions,
+  ): Promise<Way> {
+    const revision = await this.#once(
+      this.#speaks,
+      service,
+      KNOWN_MILLISECONDS,
+      () => generationOf(options),
+    );
+    if (revision === NEW) return { revision };
+    return await this.#once(
+      this.#sessions,
+      connection,
+      IDLE_MILLISECONDS,
+      () => openSession(options),
+    ).catch((error) => {
+      // It may speak another generation by now.
+      this.#speaks.delete(service);
+      throw error;
+    });
+  }
+
+  /** Forgets a session that the server knows no more. */
+  forget(service: string, connection: string): void {
+    this.#sessions.delete(connection);
+    this.#speaks.delete(service);
+  }
+
+  /** Finds what is known, or asks for it once for all who need it now. */
+  async #once<T>(
+    map: LatestMap<Promise<T>>,
+    name: string,
+    milliseconds: number,
+    ask: () => Promise<T>,
+  ): Promise<T> {
+    const known = map.get(name);
+    const asked = known ?? ask();
+    map.set(name, asked, milliseconds);
+    try {
+      return await asked;
+    } catch (error) {
+      if (map.get(name) === asked) map.delete(name);
+      // Whoever asked first may have left.
+      if (known === undefined) throw error;
+      return await this.#once(map, name, milliseconds, ask);
+    }
+  }
+}
+
+/** Asks a server which generation it speaks. */
+async function generationOf(options: ClientOptions): Promise<Revision> {
+  const client = new Client({ ...options, revision: NEW });
+  try {
+    const { supportedVersions } = await client.discover();
+    return Array.isArray(supportedVersions) && supportedVersions.includes(NEW)
+      ? NEW
+      : OLD;
+  } catch (error) {
+    const { response, status = response?.status } = error as
+      & Partial<ServerError>
+      & { status?: number };
+    // A server of 2025 refuses the method, or a request without a session.
+    if (status === undefined || status >= 500 || [403, 429].includes(status)) {
+      throw error;
+    }
+    return OLD;
+  }
+}
+
+/** Opens a session of 2025. */
+async function openSession(options: ClientOptions): Promise<Way> {
+  let last = 0;
+  const nextId = () => ++last;
+  const client = new Client({ ...options, revision: OLD, nextId });
+  const { protocolVersion }: Json = await client.discover();
+  if (!REVISIONS.includes(`${protocolVersion}`)) {
+    throw new Error("The answer is of a revision that is not known");
+  }
+  const revision = protocolVersion as Revision;
+  // A server without sessions gives no id.
+  return { revision, nextId, sessionId: await client.sessionId() ?? "" };
+}

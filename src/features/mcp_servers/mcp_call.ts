@@ -1,0 +1,276 @@
+/**
+ * One call of a tool at another MCP server, as a person: its progress and its
+ * questions go to our caller, and everything that it answers is bounded.
+ *
+ * @module
+ */
+import {
+  Client,
+  type ClientOptions,
+  type Json,
+  type Question,
+  type ServerError,
+} from "../../../packages/client/mod.ts";
+import {
+  type ConnectableService,
+  type McpCallOptions,
+  titleOf,
+} from "../../authoring/account.ts";
+import type {
+  Context,
+  Question as OwnQuestion,
+} from "../../authoring/context.ts";
+import { type CallToolResult, ToolError } from "../../authoring/tool.ts";
+import { MAX_TOOL_ANSWER_BYTES } from "../../core/net/bounded_answer.ts";
+import type { AccountInCall } from "../accounts/kind_port.ts";
+import type { Connections } from "./connections.ts";
+import { inPlainText, parseResult } from "./mcp_result.ts";
+
+/** The most questions of one call, and rounds of a 2026 server. */
+const MAX_QUESTIONS = 20;
+
+/** The most characters of one question. */
+const MAX_QUESTION_CHARACTERS = 32_000;
+
+const SECONDS = 600;
+
+/** The time for what ends a call there that was cancelled here. */
+const CANCEL_MILLISECONDS = 3000;
+
+/** A server, and the account there. */
+interface There extends AccountInCall {
+  connections: Connections;
+}
+
+/** A call as its author wants it. */
+interface Asked {
+  tool: string;
+  input: Json;
+  options: McpCallOptions;
+}
+
+/** Calls a tool. @throws {ToolError} in words for the model */
+export async function callThere(
+  there: There,
+  asked: Asked,
+): Promise<CallToolResult> {
+  const { service, acting } = there;
+  const { options, tool } = asked;
+  if (typeof tool !== "string" || !/^[^\p{C}]{1,256}$/u.test(tool)) {
+    throw new TypeError(`needs.${service.name}.call: this is no tool's name`);
+  }
+  const { seconds = SECONDS, signal: own } = options;
+  return await acting.do(async ({ overSignal }) => {
+    const late = AbortSignal.timeout(seconds * 1000);
+    const ends = [overSignal, late, ...own ? [own] : []];
+    const signal = AbortSignal.any(ends);
+    try {
+      return await new Call(there, asked, signal).result();
+    } catch (error) {
+      if (late.aborted && !overSignal.aborted && !own?.aborted) {
+        throw new ToolError(
+          `${titleOf(service)} gave no result within ${seconds} seconds.`,
+        );
+      }
+      signal.throwIfAborted();
+      throw inWords(error, service);
+    }
+  });
+}
+
+class Call {
+  readonly #title: string;
+  #questions = 0;
+  #left: number;
+
+  constructor(
+    private readonly there: There,
+    private readonly asked: Asked,
+    private readonly signal: AbortSignal,
+  ) {
+    this.#title = titleOf(there.service);
+    this.#left = asked.options.maxBytes ?? MAX_TOOL_ANSWER_BYTES;
+  }
+
+  async result(): Promise<CallToolResult> {
+    const { service, connections } = this.there;
+    const { tool, input } = this.asked;
+    const options = this.#options();
+    const connection = JSON.stringify([
+      await this.there.connection(),
+      options.capabilities,
+    ]);
+    for (let isAgain = false;; isAgain = true) {
+      const way = await connections.find(service.name, connection, options);
+      const client = new Client({ ...options, ...way });
+      try {
+        const result = await client.request(
+          "tools/call",
+          { name: tool, arguments: input },
+          { signal: this.signal },
+        );
+        return parseResult(result, this.#title);
+      } catch (error) {
+        // The session has ended there: nothing was done in it.
+        if (statusOf(error) !== 404 || isAgain || !way.sessionId) throw error;
+        connections.forget(service.name, connection);
+      }
+    }
+  }
+
+  #options(): ClientOptions {
+    const { service, context } = this.there;
+    const { sample, roots } = this.asked.options;
+    return {
+      url: service.api,
+      clientInfo: { name: "tool-server", version: "1" },
+      capabilities: {
+        elicitation: { form: {}, url: {} },
+        ...sample && { sampling: {} },
+        ...roots && { roots: {} },
+        extensions: { "io.modelcontextprotocol/tasks": {} },
+      },
+      fetch: (request) => this.#fetch(request),
+      onQuestion: (question) => this.#answer(question),
+      onRound: () => this.#count(),
+      onNotification: (method, params) => {
+        if (method === "notifications/progress") report(context, params);
+      },
+    };
+  }
+
+  /** Sends a request as the person, whose token only goes to the service. */
+  async #fetch(request: Request): Promise<Response> {
+    const { send } = this.there;
+    const { method, headers } = request;
+    // A text can be sent again with another token, a stream could not.
+    const body = method === "POST" ? await request.text() : undefined;
+    // What ends the call there is sent once it has ended here.
+    const signal = this.signal.aborted
+      ? AbortSignal.timeout(CANCEL_MILLISECONDS)
+      : AbortSignal.any([this.signal, request.signal]);
+    const response = await send(request.url, {
+      method,
+      headers,
+      body,
+      signal,
+      maxBytes: Math.max(1, this.#left),
+    });
+    if (response.status === 401) {
+      await response.body?.cancel();
+      throw new ToolError(
+        `${this.#title} does not take the person's account any more: call ` +
+          "the tool again, and they can connect it again.",
+      );
+    }
+    return this.#counted(response);
+  }
+
+  /** Counts the bytes of all answers of the call together. */
+  #counted(response: Response): Response {
+    const { body, status, headers } = response;
+    if (!body) return response;
+    const counted = body.pipeThrough(
+      new TransformStream<Uint8Array, Uint8Array>({
+        transform: (chunk, controller) => {
+          this.#left -= chunk.byteLength;
+          if (this.#left < 0) throw this.#refusal("answered too much");
+          controller.enqueue(chunk);
+        },
+      }),
+    );
+    return new Response(counted, { status, headers });
+  }
+
+  #count(): void {
+    if (++this.#questions <= MAX_QUESTIONS) return;
+    throw this.#refusal(`asks more than ${MAX_QUESTIONS} times in one call`);
+  }
+
+  #refusal(what: string): ToolError {
+    return new ToolError(`${this.#title} ${what}: the call was ended.`);
+  }
+
+  /** Answers a question of the server, in the name of no one but the person. */
+  async #answer({ method, params }: Question): Promise<Json> {
+    this.#count();
+    const { sample, roots } = this.asked.options;
+    const isLong =
+      JSON.stringify(params ?? {}).length > MAX_QUESTION_CHARACTERS;
+    if (isLong && method !== "sampling/createMessage") {
+      throw this.#refusal("asks too long a question");
+    }
+    switch (method) {
+      case "elicitation/create":
+        return await this.#ask(params);
+      case "sampling/createMessage":
+        if (sample) return { ...await sample(params as never) };
+        break;
+      case "roots/list":
+        if (roots) return { roots: await roots() };
+    }
+    throw this.#refusal(
+      `asks for ${inPlainText(method, 60)}, which is not given`,
+    );
+  }
+
+  async #ask(
+    { mode, message, url, requestedSchema }: Json,
+  ): Promise<Json> {
+    // No words of another server may seem to be ours.
+    const words = `${this.#title} asks: ${inPlainText(message, 4000)}`;
+    const question: OwnQuestion = mode === "url"
+      ? { message: words, url: pageOf(url, this.#title) }
+      : { message: words, requestedSchema: requestedSchema as Json };
+    return { ...await this.there.context.ask(question) };
+  }
+}
+
+/** Checks the address of a page, which only the person opens. */
+function pageOf(url: unknown, title: string): string {
+  const page = URL.parse(`${url}`);
+  if (page?.protocol === "https:" || page?.protocol === "http:") {
+    return page.href;
+  }
+  throw new ToolError(`${title} names a page that is no web address.`);
+}
+
+/** Tells our caller how far the work there is. */
+function report(
+  context: Context,
+  { progress, total, message }: Json,
+): void {
+  if (typeof progress !== "number" || !Number.isFinite(progress)) return;
+  const all = typeof total === "number" && Number.isFinite(total)
+    ? total
+    : undefined;
+  const words = message === undefined ? undefined : inPlainText(message, 500);
+  context.progress(progress, all, words).catch(() => {});
+}
+
+function statusOf(error: unknown): number | undefined {
+  const { response, status = response?.status } = error as
+    & Partial<ServerError>
+    & { status?: number };
+  return status;
+}
+
+/** Says in words what went wrong, without what could be anything. */
+function inWords(error: unknown, service: ConnectableService): unknown {
+  if (error instanceof ToolError) return error;
+  const title = titleOf(service);
+  const { code, message } = error as Partial<ServerError>;
+  if (typeof code === "number" && error instanceof Error) {
+    return new ToolError(
+      `${title} refused the call (${code}): ${inPlainText(message, 1000)}`,
+    );
+  }
+  const status = statusOf(error);
+  if (status === 403) return new ToolError(`${title} does not allow this.`);
+  return new ToolError(
+    status === 429 || status !== undefined && status >= 500
+      ? `${title} answered ${status}: try again later.`
+      : `${title} gave an answer that is of no use.`,
+    { cause: new Error(inPlainText(message ?? error, 300)) },
+  );
+}

@@ -1,0 +1,267 @@
+/**
+ * This server as a client of the authorization servers of other MCP servers.
+ *
+ * @see MCP 2026-07-28, Authorization; RFC 8707, RFC 9207
+ * @module
+ */
+import type { OAuthAccount } from "../../authoring/account.ts";
+import { accountSetting } from "../../authoring/oauth_account.ts";
+import { LatestMap } from "../../core/latest_map.ts";
+import { documentUrl } from "../../core/oauth/client_id.ts";
+import { buildAuthorizationUrl } from "../../core/provider/authorization_url.ts";
+import {
+  discovery,
+  type Metadata,
+  PLAIN_ENDPOINTS,
+} from "../../core/provider/discovery.ts";
+import { oauthClient } from "../../core/provider/oauth_client.ts";
+import {
+  misbehaved,
+  UpstreamError,
+  type UpstreamRequest,
+  type UpstreamResponse,
+  type UpstreamTokens,
+} from "../../core/provider/provider.ts";
+import { isTooLong } from "../../core/provider/token_answer.ts";
+import { upstreamFetch } from "../../core/provider/upstream_fetch.ts";
+import { ofServer, type OpenedServer } from "../../core/store/opened_server.ts";
+import {
+  type AccountClient,
+  nameIn,
+  type RedeemedAccount,
+} from "../accounts/account_client.ts";
+import { applicationAt } from "../accounts/account_clients.ts";
+import type { AccountApplication } from "../accounts/account_quirks.ts";
+import { guardedFetch } from "./guarded_fetch.ts";
+import { findSignIn, type McpResource } from "./mcp_resource.ts";
+import { type Place, registrations } from "./registrations.ts";
+
+/** The time for which the metadata of a resource is not read again. */
+const FRESH_MILLISECONDS = 600_000;
+
+/** The authorization servers that are remembered of one service. */
+const MAX_ISSUERS = 20;
+
+/** The issuer of tokens, and whom they are for: they go nowhere else. */
+interface Issuance extends Place {
+  clientId: string;
+  resource: string;
+}
+
+interface IssuedTokens extends UpstreamTokens {
+  by: Issuance;
+}
+
+const registrationsOf = ofServer(registrations);
+
+export class McpAccountClient implements Omit<AccountClient, "id"> {
+  readonly #fetch;
+  readonly #registrations;
+  readonly #found = new LatestMap<Promise<McpResource>>(1);
+  readonly #servers = new LatestMap<() => Promise<Metadata>>(MAX_ISSUERS);
+
+  constructor(
+    private readonly service: OAuthAccount,
+    private readonly server: OpenedServer,
+    send: typeof fetch = fetch,
+  ) {
+    this.#fetch = upstreamFetch(guardedFetch(service, send));
+    this.#registrations = registrationsOf(server);
+  }
+
+  async findIssuer(): Promise<string> {
+    return (await this.#resource()).issuer;
+  }
+
+  async canRevoke(): Promise<boolean> {
+    const { revocation_endpoint } = await this.#at(await this.findIssuer());
+    return revocation_endpoint !== undefined;
+  }
+
+  async authorizationUrl(
+    { at, ...request }: UpstreamRequest & { at?: string },
+  ): Promise<URL> {
+    const { resource, issuer, scopes } = await this.#resource();
+    const server = await this.#at(at ?? issuer);
+    const { redirectUri } = request;
+    const { clientId } = await this.#application(server, redirectUri);
+    const asked = this.service.scopes ?? scopes;
+    const isOffline = server.scopes_supported.includes("offline_access");
+    const extra = isOffline ? ["offline_access"] : [];
+    return buildAuthorizationUrl({
+      endpoint: server.authorization_endpoint,
+      clientId,
+      scopes: [...new Set([...asked, ...extra])],
+      extra: { resource },
+      // OpenID Connect §11: offline_access is ignored without it.
+      prompt: isOffline ? "consent" : undefined,
+    }, request);
+  }
+
+  async checkIssuer(answered: string | undefined, at?: string): Promise<void> {
+    const server = await this.#at(at ?? await this.findIssuer());
+    // No secret is needed to compare names.
+    await oauthClient(this.#fetch, { clientId: "" }).checkIssuer(
+      server,
+      answered,
+    );
+  }
+
+  async redeem(
+    { at, ...response }: UpstreamResponse & { at?: string },
+  ): Promise<RedeemedAccount> {
+    const { resource, issuer } = await this.#resource();
+    const server = await this.#at(at ?? issuer);
+    const { redirectUri } = response;
+    const application = await this.#application(server, redirectUri);
+    const client = this.#client(application, resource);
+    const by = {
+      issuer: server.issuer,
+      redirectUri,
+      clientId: application.clientId,
+      resource,
+    };
+    const { tokens, idToken } = await this.#forgetting(
+      by,
+      () => client.redeem(server, response),
+    );
+    return {
+      tokens: this.#issued(tokens, by),
+      async findAccount() {
+        if (idToken === undefined || !server.jwks_uri) return {};
+        const claims = await client.verify(server, idToken, {
+          nonce: response.nonce,
+          isIssuer: (named) => named === server.issuer,
+        });
+        return { id: claims.sub, label: nameIn(claims) ?? claims.sub };
+      },
+    };
+  }
+
+  async refresh(
+    refreshToken: string,
+    held: UpstreamTokens,
+  ): Promise<UpstreamTokens> {
+    const { by } = held as IssuedTokens;
+    const { server, client } = await this.#issuer(by);
+    const { tokens } = await this.#forgetting(
+      by,
+      () => client.refresh(server, refreshToken),
+    );
+    const issued = this.#issued(tokens, by);
+    if (!isTooLong(JSON.stringify(issued))) return issued;
+    throw misbehaved(`${this.service.name} gave a token that is too long`);
+  }
+
+  async revoke(tokens: UpstreamTokens): Promise<void> {
+    const { server, client } = await this.#issuer((tokens as IssuedTokens).by);
+    await client.revoke(server, tokens);
+  }
+
+  #issued(tokens: UpstreamTokens, by: Issuance): IssuedTokens {
+    return { ...tokens, by };
+  }
+
+  /** Finds what is to be known of the server, which may change. */
+  #resource(): Promise<McpResource> {
+    const { api } = this.service;
+    const known = this.#found.get(api);
+    if (known) return known;
+    const found = findSignIn(this.#fetch, api);
+    this.#found.set(api, found, FRESH_MILLISECONDS);
+    found.catch(() => this.#found.delete(api));
+    return found;
+  }
+
+  /** Reads the metadata of an authorization server. */
+  async #at(issuer: string): Promise<Metadata> {
+    let read = this.#servers.get(issuer);
+    if (!read) {
+      // A slash more or less is the same address.
+      const isSame = (named: string) =>
+        URL.parse(named)?.href === new URL(issuer).href;
+      read = discovery(this.#fetch, issuer, isSame, PLAIN_ENDPOINTS);
+      this.#servers.set(issuer, read);
+    }
+    const server = await read();
+    if (server.code_challenge_methods_supported?.includes("S256")) {
+      return server;
+    }
+    throw misbehaved(`${issuer} does not offer PKCE with S256`);
+  }
+
+  /** Finds who issued tokens, and our client there. */
+  async #issuer(by: Issuance | undefined) {
+    if (!by) throw this.#dead();
+    const server = await this.#at(by.issuer);
+    const application = await this.#applicationBy(by);
+    if (!application) throw this.#dead();
+    return { server, client: this.#client(application, by.resource) };
+  }
+
+  #dead(): UpstreamError {
+    return new UpstreamError(
+      "dead",
+      `${this.service.name} knows this server by another name now`,
+    );
+  }
+
+  /** Makes our client, which names the resource in each request (RFC 8707). */
+  #client(application: AccountApplication, resource: string) {
+    return oauthClient((url, init = {}) => {
+      const form = new URLSearchParams(String(init.body ?? ""));
+      if (!form.has("grant_type")) return this.#fetch(url, init);
+      form.set("resource", resource);
+      return this.#fetch(url, { ...init, body: form });
+    }, application);
+  }
+
+  /** Finds our application, or makes one. */
+  async #application(
+    server: Metadata,
+    redirectUri: string,
+  ): Promise<AccountApplication> {
+    const own = applicationAt(this.service, this.server);
+    if (own) return own;
+    const document = documentOf(redirectUri);
+    if (server.client_id_metadata_document_supported === true && document) {
+      return { clientId: document };
+    }
+    const place = { issuer: server.issuer, redirectUri };
+    return await this.#registrations.find(place, () => {
+      if (server.registration_endpoint) return { server, fetch: this.#fetch };
+      const setting = accountSetting(this.service, "CLIENT_ID");
+      throw misbehaved(
+        `${server.issuer} registers no clients: set ${setting}`,
+      );
+    });
+  }
+
+  /** Finds the application to which tokens were issued; undefined if it is gone. */
+  async #applicationBy(by: Issuance): Promise<AccountApplication | undefined> {
+    const { clientId } = by;
+    const own = applicationAt(this.service, this.server);
+    if (own?.clientId === clientId) return own;
+    if (clientId === documentOf(by.redirectUri)) return { clientId };
+    const kept = await this.#registrations.kept(by);
+    return kept?.clientId === clientId ? kept : undefined;
+  }
+
+  /** Does something, and forgets a registration that is not known there. */
+  async #forgetting<T>(by: Issuance, act: () => Promise<T>): Promise<T> {
+    try {
+      return await act();
+    } catch (error) {
+      const isUnknown = error instanceof UpstreamError &&
+        error.code === "invalid_client";
+      if (!isUnknown || applicationAt(this.service, this.server)) throw error;
+      await this.#registrations.forget(by);
+      throw this.#dead();
+    }
+  }
+}
+
+/** Gives the address of our client ID metadata document, if it is public. */
+export function documentOf(redirectUri: string): string | undefined {
+  return documentUrl(new URL("client.json", redirectUri).href)?.href;
+}

@@ -1,0 +1,115 @@
+/**
+ * The metadata of an MCP server as a protected resource: where people sign in.
+ *
+ * @see RFC 9728, RFC 6750 §3
+ * @module
+ */
+import { SCOPE_TOKEN } from "../../authoring/scope.ts";
+import { misbehaved, UpstreamError } from "../../core/provider/provider.ts";
+import {
+  readObject,
+  type UpstreamFetch,
+} from "../../core/provider/upstream_fetch.ts";
+
+/** The most scopes that a server may ask for by itself. */
+const MAX_SCOPES = 50;
+
+export interface McpResource {
+  /** The name of the server in requests for tokens (RFC 8707). */
+  resource: string;
+  issuer: string;
+  /** The scopes that it wants. */
+  scopes: string[];
+}
+
+/** Finds where people sign in. @throws {UpstreamError} */
+export async function findSignIn(
+  fetchUpstream: UpstreamFetch,
+  url: string,
+): Promise<McpResource> {
+  const challenge = await challengeOf(fetchUpstream, url);
+  const { origin, pathname } = new URL(url);
+  const name = `${origin}/.well-known/oauth-protected-resource`;
+  const places = challenge.metadata
+    ? [challenge.metadata]
+    : [`${name}${pathname.replace(/\/$/, "")}`, name];
+  for (const place of new Set(places)) {
+    const document = await read(fetchUpstream, place);
+    if (document) return parse(document, url, challenge.scopes);
+  }
+  // The revision of March 2025 knows no such metadata.
+  return { resource: url, issuer: origin, scopes: challenge.scopes };
+}
+
+/** Reads a document; undefined if there is none. */
+async function read(fetchUpstream: UpstreamFetch, place: string) {
+  const response = await fetchUpstream(place);
+  return response.ok
+    ? await readObject(response, new URL(place).host)
+    : undefined;
+}
+
+/** Asks without a token, to be told what is needed. */
+async function challengeOf(
+  fetchUpstream: UpstreamFetch,
+  url: string,
+): Promise<{ metadata?: string; scopes: string[] }> {
+  const response = await fetchUpstream(url, {
+    method: "POST",
+    headers: {
+      accept: "application/json, text/event-stream",
+      "content-type": "application/json",
+    },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" }),
+  }).catch((error) => {
+    // A redirect, or an answer that is too long: it may be told elsewhere.
+    if (error instanceof UpstreamError && error.kind === "misbehaved") {
+      return undefined;
+    }
+    throw error;
+  });
+  const header = response?.headers.get("www-authenticate") ?? "";
+  const parameter = (name: string) =>
+    new RegExp(`(?:^|[\\s,])${name}\\s*=\\s*(?:"([^"\\\\]*)"|([^\\s,"]+))`, "i")
+      .exec(header)?.slice(1).find((it) => it !== undefined);
+  return {
+    metadata: parameter("resource_metadata"),
+    scopes: scopesIn(parameter("scope")?.split(" ")),
+  };
+}
+
+function scopesIn(value: unknown): string[] {
+  return Array.isArray(value)
+    ? value.filter((it) => typeof it === "string" && SCOPE_TOKEN.test(it))
+      .slice(0, MAX_SCOPES)
+    : [];
+}
+
+function parse(
+  document: Readonly<Record<string, unknown>>,
+  url: string,
+  asked: string[],
+): McpResource {
+  const { resource, authorization_servers: servers } = document;
+  const issuer = Array.isArray(servers) ? servers[0] : undefined;
+  if (typeof resource !== "string" || !isAbove(resource, url)) {
+    throw misbehaved(`${url} says that it is another resource`);
+  }
+  if (typeof issuer !== "string" || !URL.canParse(issuer)) {
+    throw misbehaved(`${url} does not say where people sign in`);
+  }
+  const scopes = asked.length > 0 ? asked : scopesIn(document.scopes_supported);
+  return { resource, issuer, scopes };
+}
+
+/**
+ * True if a resource is an address, or one above it at the same origin: tokens
+ * for it go to no other host (RFC 9728 §3.3).
+ */
+function isAbove(resource: string, url: string): boolean {
+  const above = URL.parse(resource);
+  const { origin, pathname } = new URL(url);
+  const path = (it: string) => it.replace(/\/?$/, "/");
+  return above !== null && above.origin === origin && above.search === "" &&
+    path(pathname).startsWith(path(above.pathname));
+}

@@ -1,0 +1,94 @@
+/**
+ * The result of a tool at another MCP server, as our own tools may give it: known
+ * kinds of content alone, and nothing that names what is there.
+ *
+ * @module
+ */
+import { type CallToolResult, ToolError } from "../../authoring/tool.ts";
+import { isObject } from "../../core/json.ts";
+
+type Block = CallToolResult["content"][number];
+
+/** The most blocks of content of a result. */
+const MAX_BLOCKS = 1000;
+
+/** The most characters of an error's words. */
+const MAX_ERROR_CHARACTERS = 10_000;
+
+/** The members of each kind of content, and those that must be texts. */
+const KINDS: Readonly<
+  Record<string, { texts: readonly string[]; more?: readonly string[] }>
+> = {
+  text: { texts: ["text"] },
+  image: { texts: ["data", "mimeType"] },
+  audio: { texts: ["data", "mimeType"] },
+  resource_link: {
+    texts: ["uri", "name"],
+    more: ["title", "description", "mimeType", "size"],
+  },
+};
+
+/** Gives a text without control characters, in at most so many characters. */
+export function inPlainText(text: unknown, most: number): string {
+  return `${text ?? ""}`.replaceAll(/[^\P{C}\n]/gu, "").slice(0, most);
+}
+
+/** Parses a result. @throws {ToolError} if the tool failed, with its words */
+export function parseResult(
+  result: Readonly<Record<string, unknown>>,
+  title: string,
+): CallToolResult {
+  const { content = [], structuredContent, isError } = result;
+  const isKnown = Array.isArray(content) && content.length <= MAX_BLOCKS;
+  if (
+    !isKnown || structuredContent !== undefined && !isObject(structuredContent)
+  ) {
+    throw new ToolError(`${title} gave a result that is of no use.`);
+  }
+  const blocks = content.flatMap((it) => parseBlock(it) ?? []);
+  if (isError === true) {
+    const words = blocks.map((it) => it.type === "text" ? it.text : "")
+      .join("\n").trim();
+    throw new ToolError(
+      `${title}: ${inPlainText(words, MAX_ERROR_CHARACTERS) || "it failed"}`,
+    );
+  }
+  return {
+    content: blocks,
+    ...structuredContent !== undefined && { structuredContent },
+  };
+}
+
+/** Takes what is known of a block; undefined for a block of another kind. */
+function parseBlock(block: unknown): Block | undefined {
+  if (!isObject(block)) return undefined;
+  const { type, annotations } = block;
+  const noted = isObject(annotations) && { annotations };
+  if (type === "resource") {
+    const resource = parseContents(block.resource);
+    return resource && { type, resource, ...noted } as Block;
+  }
+  if (typeof type !== "string" || !Object.hasOwn(KINDS, type)) return undefined;
+  const { texts, more = [] } = KINDS[type];
+  if (!texts.every((name) => typeof block[name] === "string")) return undefined;
+  return { type, ...taken(block, [...texts, ...more]), ...noted } as Block;
+}
+
+/** Takes the contents of a resource. */
+function parseContents(value: unknown) {
+  if (!isObject(value) || typeof value.uri !== "string") return undefined;
+  const name = typeof value.text === "string" ? "text" : "blob";
+  return typeof value[name] === "string"
+    ? taken(value, ["uri", "mimeType", name])
+    : undefined;
+}
+
+function taken(
+  object: Readonly<Record<string, unknown>>,
+  names: readonly string[],
+): Record<string, unknown> {
+  return Object.fromEntries(
+    names.filter((name) => object[name] !== undefined)
+      .map((name) => [name, object[name]]),
+  );
+}

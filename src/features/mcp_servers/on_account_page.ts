@@ -1,0 +1,26 @@
+/**
+ * The document by which other authorization servers know this server as a
+ * client, one for each MCP server: its way back is for that one alone.
+ *
+ * @see draft-ietf-oauth-client-id-metadata-document
+ * @module
+ */
+import type { AccountAddition } from "../account_page/account_pages.ts";
+import { clientMetadata } from "./registrations.ts";
+import { documentOf } from "./mcp_client.ts";
+
+const addition: AccountAddition = {
+  routes(app, { server, baseUrl }) {
+    for (const { name, ...service } of server.services) {
+      if (service.kind !== "account" || !service.isMcp) continue;
+      const redirectUri = `${baseUrl}/connect/${name}/callback`;
+      const client_id = documentOf(redirectUri);
+      if (client_id === undefined) continue;
+      const { title } = server.config;
+      const document = { client_id, ...clientMetadata(redirectUri, title) };
+      app.get(`/connect/${name}/client.json`, (c) => c.json(document));
+    }
+  },
+};
+
+export default addition;

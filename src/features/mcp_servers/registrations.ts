@@ -1,0 +1,173 @@
+/**
+ * The registrations of this server at authorization servers of other MCP
+ * servers: made once for all processes, and kept sealed.
+ *
+ * @see RFC 7591
+ * @module
+ */
+import type { Expiring } from "../../core/kv/database.ts";
+import { isFound } from "../../core/kv/database.ts";
+import { mcpClientKey } from "../../core/kv/keys.ts";
+import type { Metadata } from "../../core/provider/discovery.ts";
+import { misbehaved } from "../../core/provider/provider.ts";
+import {
+  readObject,
+  type UpstreamFetch,
+} from "../../core/provider/upstream_fetch.ts";
+import type { OpenedServer } from "../../core/store/opened_server.ts";
+import type { Sealed } from "../../core/crypto/sealing.ts";
+import type { AccountApplication } from "../accounts/account_quirks.ts";
+import { accountsOf } from "../accounts/server_accounts.ts";
+
+/** The time for which a registration is kept, in seconds. */
+const KEPT_SECONDS = 365 * 86_400;
+
+/** The time before the end of a secret at which it counts as over. */
+const MARGIN_SECONDS = 86_400;
+
+const MAX_CHARACTERS = 4000;
+
+/** An authorization server, and the way back from there. */
+export interface Place {
+  issuer: string;
+  redirectUri: string;
+}
+
+interface RegistrationRecord extends Expiring, Sealed {}
+
+/** A server at which to register, and the way there. */
+interface Registry {
+  server: Metadata;
+  fetch: UpstreamFetch;
+}
+
+export function registrations(server: OpenedServer) {
+  const { database, config } = server;
+  const making = new Map<string, Promise<AccountApplication>>();
+  const nameOf = ({ issuer, redirectUri }: Place) =>
+    JSON.stringify(["mcp client", issuer, redirectUri]);
+
+  async function kept(place: Place): Promise<AccountApplication | undefined> {
+    const { sealing } = accountsOf(server);
+    const name = nameOf(place);
+    const entry = await database.get<RegistrationRecord>(mcpClientKey(name));
+    if (!isFound(entry)) return undefined;
+    const { sealed, keyId } = entry.value;
+    const text = await sealing!.unseal({ sealed, keyId });
+    // A record that was moved to another place opens nothing.
+    return text?.startsWith(`${name}\n`)
+      ? JSON.parse(text.slice(name.length + 1))
+      : undefined;
+  }
+
+  async function make(
+    place: Place,
+    { server: metadata, fetch }: Registry,
+  ): Promise<AccountApplication> {
+    const name = nameOf(place);
+    const key = mcpClientKey(name);
+    const before = await database.get<RegistrationRecord>(key);
+    const { registration_endpoint: endpoint = "" } = metadata;
+    const { host } = new URL(endpoint);
+    const [method = "none"] = metadata.token_endpoint_auth_methods_supported ??
+      [];
+    const response = await fetch(endpoint, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(
+        clientMetadata(place.redirectUri, config.title, method),
+      ),
+    });
+    if (!response.ok) {
+      throw misbehaved(`${host} answered ${response.status} to a registration`);
+    }
+    const answer = await readObject(response, host);
+    const { application, expiresAt } = parse(answer, host, database.now());
+    const text = `${name}\n${JSON.stringify(application)}`;
+    const sealed = await accountsOf(server).sealing!.seal(text);
+    const isFirst = await database.commit((transaction) =>
+      transaction.check(before).set(key, { ...sealed, expiresAt })
+    );
+    // Another process was faster: all of them use one.
+    return (isFirst ? undefined : await kept(place)) ?? application;
+  }
+
+  return {
+    /** Finds a registration; undefined if there is none. */
+    kept,
+
+    /** Finds a registration, or makes it, once. @throws {UpstreamError} */
+    async find(
+      place: Place,
+      registryOf: () => Registry,
+    ): Promise<AccountApplication> {
+      const found = await kept(place);
+      if (found) return found;
+      const name = nameOf(place);
+      let made = making.get(name);
+      if (!made) {
+        made = make(place, registryOf()).finally(() => making.delete(name));
+        making.set(name, made);
+      }
+      return await made;
+    },
+
+    /** Forgets a registration that is not known there any more. */
+    async forget(place: Place & { clientId: string }): Promise<void> {
+      const key = mcpClientKey(nameOf(place));
+      const entry = await database.get<RegistrationRecord>(key);
+      const found = await kept(place);
+      if (found?.clientId !== place.clientId) return;
+      await database.commit((transaction) =>
+        transaction.check(entry).expire(key)
+      );
+    },
+  };
+}
+
+/** Describes this server as a client. */
+export function clientMetadata(
+  redirectUri: string,
+  title: string,
+  method = "none",
+) {
+  return {
+    client_name: title,
+    client_uri: new URL("/", redirectUri).href,
+    redirect_uris: [redirectUri],
+    grant_types: ["authorization_code", "refresh_token"],
+    response_types: ["code"],
+    token_endpoint_auth_method: method,
+  };
+}
+
+/** Parses the answer to a registration (RFC 7591 §3.2.1). */
+function parse(
+  answer: Readonly<Record<string, unknown>>,
+  host: string,
+  now: number,
+): { application: AccountApplication; expiresAt: number } {
+  const {
+    client_id: clientId,
+    client_secret: clientSecret,
+    client_secret_expires_at: endsAt,
+  } = answer;
+  const isText = (it: unknown) =>
+    typeof it === "string" && it !== "" && it.length <= MAX_CHARACTERS;
+  const isRight = isText(clientId) &&
+    (clientSecret === undefined || isText(clientSecret));
+  if (!isRight) {
+    throw misbehaved(`${host} registered this server under no name`);
+  }
+  const ends = typeof endsAt === "number" && endsAt > 0 &&
+      clientSecret !== undefined
+    ? endsAt - MARGIN_SECONDS
+    : Infinity;
+  return {
+    application: {
+      clientId: clientId as string,
+      ...clientSecret !== undefined && { clientSecret: clientSecret as string },
+    },
+    expiresAt: Math.min(now + KEPT_SECONDS, Math.max(now + 3600, ends)),
+  };
+}

@@ -1,0 +1,172 @@
+/**
+ * Another MCP server on loopback, whose people sign in at the strict service that
+ * it extends. It registers clients, and speaks one generation of the protocol.
+ *
+ * @module
+ */
+import { mcpServer } from "../../src/mod.ts";
+import type { McpServerOptions } from "../../src/mod.ts";
+import type { Json } from "./message.ts";
+import { TokenService } from "./token_service.ts";
+
+/** A request of a tool, and the account as which it came. */
+export interface ToolRequest {
+  account: string;
+  /** The parameters of `tools/call`. */
+  params: Json;
+  id: unknown;
+  request: Request;
+}
+
+type Tool = (call: ToolRequest) => Json | Response | Promise<Json | Response>;
+
+/** Prints messages as the events of a stream. */
+export function events(...messages: Json[]): Response {
+  const text = messages.map((it) =>
+    `data: ${JSON.stringify({ jsonrpc: "2.0", ...it })}\n\n`
+  );
+  return new Response(text.join(""), {
+    headers: { "content-type": "text/event-stream" },
+  });
+}
+
+export class McpService extends TokenService {
+  /** Its tools; one answers who it is called by. */
+  tools: Record<string, Tool> = {
+    who: ({ account }) => ({ content: [{ type: "text", text: account }] }),
+  };
+  /** Members of its metadata as a resource, and as an authorization server. */
+  resource: Json = {};
+  metadata: Json = {};
+  /** The messages that came, but for those without a token. */
+  readonly messages: Json[] = [];
+  /** The forms of its endpoints for tokens. */
+  readonly forms: URLSearchParams[] = [];
+  /** The clients that it has registered. */
+  readonly registered: Json[] = [];
+  /** The accounts of its sessions, by their ids. */
+  readonly sessions = new Map<string, string>();
+  #ids = 0;
+
+  constructor(
+    readonly generation: "2025" | "2026" = "2026",
+    name?: string,
+  ) {
+    super(name);
+  }
+
+  get url(): string {
+    return `${this.origin}/mcp`;
+  }
+
+  /** Declares it as a service of tools. */
+  server(options: Partial<Omit<McpServerOptions, "key">> = {}) {
+    return mcpServer(this.name, { url: this.url, title: "Other", ...options });
+  }
+
+  override async serve(request: Request): Promise<Response> {
+    const { pathname } = new URL(request.url);
+    const own = await this.answer?.(request, pathname);
+    if (own) return own;
+    const { origin } = this;
+    switch (pathname) {
+      case "/.well-known/oauth-protected-resource/mcp":
+        return Response.json({
+          resource: this.url,
+          authorization_servers: [origin],
+          scopes_supported: ["read"],
+          ...this.resource,
+        });
+      case "/.well-known/oauth-authorization-server":
+        return Response.json({
+          issuer: origin,
+          authorization_endpoint: `${origin}/authorize`,
+          token_endpoint: `${origin}/token`,
+          revocation_endpoint: `${origin}/revoke`,
+          registration_endpoint: `${origin}/register`,
+          code_challenge_methods_supported: ["S256"],
+          ...this.metadata,
+        });
+      case "/register": {
+        const client = await request.json();
+        this.registered.push(client);
+        return Response.json({
+          ...client,
+          client_id: this.clientId,
+          client_secret: "our-secret",
+        }, { status: 201 });
+      }
+      case "/mcp":
+        return await this.#serveMcp(request);
+    }
+    if (pathname.startsWith("/.well-known/")) {
+      await request.body?.cancel();
+      return new Response(null, { status: 404 });
+    }
+    if (request.method === "POST") {
+      const text = await request.clone().text();
+      this.forms.push(new URLSearchParams(text));
+    }
+    return await super.serve(request);
+  }
+
+  async #serveMcp(request: Request): Promise<Response> {
+    const token = request.headers.get("authorization")?.slice(7) ?? "";
+    const { account } = this.grants.find(({ access }) => access.has(token)) ??
+      {};
+    if (account === undefined) {
+      await request.body?.cancel();
+      const metadata =
+        `${this.origin}/.well-known/oauth-protected-resource/mcp`;
+      return new Response("sign in", {
+        status: 401,
+        headers: {
+          "www-authenticate": `Bearer resource_metadata="${metadata}"`,
+        },
+      });
+    }
+    const session = request.headers.get("mcp-session-id") ?? "";
+    if (request.method === "DELETE") {
+      this.sessions.delete(session);
+      return new Response();
+    }
+    const message = await request.json();
+    this.messages.push(message);
+    const { id, method, params } = message;
+    if (id === undefined || method === undefined) {
+      return new Response(null, { status: 202 });
+    }
+    const answer = (result: Json, headers?: HeadersInit) =>
+      Response.json({ jsonrpc: "2.0", id, result }, { headers });
+    const refuse = (code: number, words: string, status = 400) =>
+      Response.json({ jsonrpc: "2.0", id, error: { code, message: words } }, {
+        status,
+      });
+    if (this.generation === "2025") {
+      if (method === "initialize") {
+        const sessionId = `session-${++this.#ids}`;
+        this.sessions.set(sessionId, account);
+        return answer({
+          protocolVersion: "2025-11-25",
+          capabilities: { tools: {} },
+          serverInfo: { name: "other", version: "1" },
+        }, { "mcp-session-id": sessionId });
+      }
+      if (session === "") return refuse(-32000, "No session");
+      const isKnown = this.sessions.get(session) === account;
+      if (!isKnown) return refuse(-32001, "No such session", 404);
+    } else if (method === "server/discover") {
+      return answer({
+        supportedVersions: ["2026-07-28"],
+        capabilities: { tools: {} },
+        serverInfo: { name: "other", version: "1" },
+      });
+    }
+    const tool = this.tools[params?.name];
+    if (method !== "tools/call" || !tool) {
+      return refuse(-32602, `Unknown tool: ${params?.name}`);
+    }
+    const made = await tool({ account, params, id, request });
+    return made instanceof Response ? made : answer(made);
+  }
+}
