@@ -138,7 +138,6 @@ const LAYERS: readonly (readonly string[])[] = [
   ["src/core/mcp/"],
   ["src/core/server/server_options.ts"],
   ["src/core/server/feature.ts"],
-  ["src/core/server/start_faults.ts"],
   ["src/core/server/plan.ts"],
   ["src/core/server/server_core.ts"],
   [

@@ -68,7 +68,9 @@ export class Exchange extends Session {
         method: "notifications/cancelled",
         params: { requestId },
       }).finally(() => abort.abort());
-    signal?.addEventListener("abort", cancel, { once: true });
+    // A question that is never answered would let no one see a failure.
+    const onAbort = () => void cancel().catch(() => {});
+    signal?.addEventListener("abort", onAbort, { once: true });
     try {
       return await this.read(
         await this.send(request, abort.signal),
@@ -84,7 +86,7 @@ export class Exchange extends Session {
       if (!(error instanceof Error && "response" in error)) await cancel();
       throw error;
     } finally {
-      signal?.removeEventListener("abort", cancel);
+      signal?.removeEventListener("abort", onAbort);
       await cancelling;
     }
   }

@@ -45,10 +45,7 @@ export class TestProcess implements AsyncDisposable {
         return log.write?.(event);
       },
     };
-    const env = options.env ?? {};
-    this.plan = new Plan(FEATURES, { ...options, log: own }, env, {}, [
-      "testServer",
-    ]);
+    this.plan = new Plan(FEATURES, { ...options, log: own }, options.env ?? {});
     this.server = new ServerInstance(this.plan, {
       ...options,
       kv: this.database.kv,

@@ -6,17 +6,15 @@
 import type { Around } from "../../src/authoring/around.ts";
 import type { Context, Question } from "../../src/authoring/context.ts";
 import { durableOf } from "../../src/authoring/durable.ts";
-import { faultsIn, type Members, TEXT } from "../../src/authoring/options.ts";
+import { type Members, TEXT } from "../../src/authoring/options.ts";
 import type { Services } from "../../src/authoring/service.ts";
 import type { SettingSchemas } from "../../src/authoring/setting.ts";
 import {
+  checkServerOptions,
   CREATE_SERVER_OPTIONS,
   type CreateServerOptions,
   PARTS,
-  type ServerOptions,
 } from "../../src/core/server/server_options.ts";
-import { Plan } from "../../src/core/server/plan.ts";
-import { FEATURES } from "../../src/features.ts";
 import type { ConnectionInfo } from "../../src/core/http/client_address.ts";
 import { knowsTasks } from "../../src/features/work/task_answer.ts";
 import { ExceptionLog } from "./failures.ts";
@@ -50,15 +48,6 @@ export const TEST_SERVER_OPTIONS = {
   revision: REVISION,
 } satisfies Members<TestServerOptions>;
 
-/** @throws {CatalogueError} with all faults, if options have any */
-function checkTestOptions(given: TestServerOptions): void {
-  const table = TEST_SERVER_OPTIONS;
-  const call = "testServer";
-  if (faultsIn(table, given).length === 0) return;
-  const env = table.env.is(given?.env) ? given.env : {};
-  new Plan(FEATURES, given as ServerOptions, env!, {}, [call, table]);
-}
-
 /**
  * A server in memory, and a client of it: an anonymous caller with every
  * scope. `await using` ends it.
@@ -78,7 +67,7 @@ export class TestServer extends TestClient implements AsyncDisposable {
     given: TestServerOptions,
     origin = "http://localhost",
   ): Promise<TestServer> {
-    checkTestOptions(given);
+    checkServerOptions(TEST_SERVER_OPTIONS, given);
     const { name = "test", version = "0.0.0", env = {}, kv, ...more } = given;
     const { revision, ...options } = more;
     const exceptions = new ExceptionLog(options.log);

@@ -35,6 +35,8 @@ export class McpService extends TokenService {
   tools: Record<string, Tool> = {
     who: ({ account }) => ({ content: [{ type: "text", text: account }] }),
   };
+  /** The accounts of pasted keys. */
+  keys: Record<string, string> = {};
   /** Members of its metadata as a resource, and as an authorization server. */
   resource: Json = {};
   metadata: Json = {};
@@ -112,8 +114,8 @@ export class McpService extends TokenService {
 
   async #serveMcp(request: Request): Promise<Response> {
     const token = request.headers.get("authorization")?.slice(7) ?? "";
-    const { account } = this.grants.find(({ access }) => access.has(token)) ??
-      {};
+    const { account = this.keys[token] } =
+      this.grants.find(({ access }) => access.has(token)) ?? {};
     if (account === undefined) {
       await request.body?.cancel();
       const metadata =

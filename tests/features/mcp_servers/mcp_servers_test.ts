@@ -2,63 +2,28 @@
  * Tools that act at another MCP server as their caller.
  */
 import assert from "node:assert/strict";
-import { tool, z } from "../../../src/mod.ts";
-import type { McpServer } from "../../../src/mod.ts";
-import { AccountVisitor } from "../../kit/account_visitor.ts";
+import { mcpServer } from "../../../src/mod.ts";
 import { resultOf, textOf } from "../../kit/answer.ts";
-import { clientOf, linkOf, startConnected } from "../../kit/connected.ts";
+import {
+  clientOf,
+  connect,
+  linkOf,
+  openConnect,
+  startConnected,
+} from "../../kit/connected.ts";
 import { McpService } from "../../kit/mcp_service.ts";
-import type { Json } from "../../kit/message.ts";
-import { BASE_URL } from "../../kit/server.ts";
-import type { OAuthServer } from "../../kit/sign_in.ts";
-
-const PATH = "/connect/crm";
-
-/** Makes a tool that calls one of another server. */
-function through(other: McpServer) {
-  return tool({
-    name: "through",
-    input: z.object({ tool: z.string(), input: z.json().optional() }),
-    needs: { other },
-    run: async ({ tool, input }, { needs }) =>
-      await needs.other.call(tool, input as Json),
-  });
-}
-
-function start(
-  service: McpService,
-  options: Parameters<typeof startConnected>[1] = {},
-): Promise<OAuthServer> {
-  const other = service.server();
-  return startConnected(other, { tools: [through(other)], ...options });
-}
-
-/** Connects a person's account at the other server. */
-async function connect(
-  server: OAuthServer,
-  service: McpService,
-  { as = "42", account = "ada@acme", link = BASE_URL + PATH } = {},
-): Promise<AccountVisitor> {
-  service.account = account;
-  const issuers = [service.origin];
-  const visitor = await AccountVisitor.signIn(server, { as, issuers });
-  visitor.page = await visitor.browser.open(link);
-  await visitor.press(PATH, { answer: "connect" });
-  await visitor.press(PATH, { answer: "connect" });
-  assert.match(visitor.words, /is connected|Connected/);
-  return visitor;
-}
+import { connectThere, startThrough, through } from "../../kit/mcp_through.ts";
 
 for (const generation of ["2025", "2026"] as const) {
   Deno.test(`a tool calls one of another server of ${generation} as each person`, async () => {
     await using service = new McpService(generation);
-    await using server = await start(service);
+    await using server = await startThrough(service);
     const call = await clientOf(server, "2026");
     const link = linkOf(await resultOf(call("through", { tool: "who" })));
-    await connect(server, service, { link });
+    await connectThere(server, service, { link });
     assert.equal(await textOf(call("through", { tool: "who" })), "ada@acme");
     const other = await clientOf(server, "2025", { as: "43" });
-    await connect(server, service, { as: "43", account: "bob@acme" });
+    await connectThere(server, service, { as: "43", account: "bob@acme" });
     assert.equal(await textOf(other("through", { tool: "who" })), "bob@acme");
     assert.equal(await textOf(call("through", { tool: "who" })), "ada@acme");
     const before = service.messages.length;
@@ -72,5 +37,52 @@ for (const generation of ["2025", "2026"] as const) {
     const [request] = service.requests;
     assert.equal(request.get("resource"), service.url);
     assert.equal(request.get("scope"), "read");
+  });
+}
+
+Deno.test("an MCP server without sign-in is called with each person's key", async () => {
+  await using service = new McpService();
+  service.keys = { key_ada: "ada@acme", key_bob: "bob@acme" };
+  const other = mcpServer("crm", {
+    url: service.url,
+    title: "Other",
+    key: { shape: /^key_/ },
+  });
+  await using server = await startConnected(other, { tools: [through(other)] });
+  for (const [as, key] of [["42", "key_ada"], ["43", "key_bob"]]) {
+    const call = await clientOf(server, "2026", { as });
+    const link = linkOf(await resultOf(call("through", { tool: "who" })));
+    await connect(await openConnect(server, { link, as }), key);
+    const name = service.keys[key];
+    assert.equal(await textOf(call("through", { tool: "who" })), name);
+  }
+});
+
+for (
+  const [what, name, options] of [
+    ["a name with spaces", "a b", { url: "https://a.example/mcp" }],
+    ["an http address", "a", { url: "http://a.example/mcp" }],
+    ["a query", "a", { url: "https://a.example/mcp?key=1" }],
+    ["a scope with a space", "a", {
+      url: "https://a.example/mcp",
+      scopes: ["a b"],
+    }],
+    ["scopes besides a key", "a", {
+      url: "https://a.example/mcp",
+      key: {},
+      scopes: ["a"],
+    }],
+    ["an unknown option", "a", { url: "https://a.example/mcp", token: "x" }],
+    ["a header that is none", "a", {
+      url: "https://a.example/mcp",
+      key: { header: "a b" },
+    }],
+  ] as const
+) {
+  Deno.test(`mcpServer() refuses ${what}`, () => {
+    assert.throws(
+      () => mcpServer(name, options as unknown as { url: string }),
+      TypeError,
+    );
   });
 }

@@ -1,0 +1,337 @@
+/**
+ * Calls of a tool at another MCP server: all that passes through them.
+ */
+import assert from "node:assert/strict";
+import type { ClientOptions } from "../../../packages/client/mod.ts";
+import { events, McpService } from "../../kit/mcp_service.ts";
+import {
+  callThrough,
+  connectThere,
+  hearing,
+  startThrough,
+} from "../../kit/mcp_through.ts";
+import type { Json } from "../../kit/message.ts";
+import type { OAuthServer } from "../../kit/sign_in.ts";
+import { until } from "../../kit/wait.ts";
+
+const GENERATIONS = ["2025", "2026"] as const;
+const TEXT = (text: string) => ({ content: [{ type: "text", text }] });
+
+/** Starts a server with a connected account, and a client that hears. */
+async function started(
+  service: McpService,
+  options: Partial<ClientOptions> = {},
+  more: Parameters<typeof startThrough>[1] = {},
+) {
+  const server: OAuthServer = await startThrough(service, more);
+  await connectThere(server, service);
+  return { server, client: await hearing(server, options) };
+}
+
+/** Makes a tool that asks once, in the way of its generation. */
+function asking(service: McpService, method: string, asked: Json) {
+  const answers: Json[] = [];
+  service.tools.asks = ({ params, id, request: _ }) => {
+    if (service.generation === "2026") {
+      const { inputResponses } = params;
+      if (inputResponses) {
+        answers.push(inputResponses.one);
+        return TEXT("done");
+      }
+      return {
+        resultType: "input_required",
+        inputRequests: { one: { method, params: asked } },
+        requestState: "state",
+      };
+    }
+    const { readable, writable } = new TransformStream<Uint8Array>();
+    const writer = writable.getWriter();
+    let isGone = false;
+    writer.closed.catch(() => isGone = true);
+    const send = (message: Json) =>
+      writer.write(new TextEncoder().encode(
+        `data: ${JSON.stringify({ jsonrpc: "2.0", ...message })}\n\n`,
+      ));
+    (async () => {
+      await send({ id: "ask", method, params: asked });
+      const find = () =>
+        service.messages.find((it) => it.id === "ask" && !it.method);
+      await until(() => isGone || find() !== undefined);
+      if (isGone) return;
+      answers.push(find()!.result);
+      await send({ id, result: TEXT("done") });
+      await writer.close();
+    })().catch(() => {});
+    return new Response(readable, {
+      headers: { "content-type": "text/event-stream" },
+    });
+  };
+  return answers;
+}
+
+for (const generation of GENERATIONS) {
+  Deno.test(`progress of a server of ${generation} goes to our caller, and to no other call`, async () => {
+    await using service = new McpService(generation);
+    service.tools.slow = ({ params, id }) =>
+      events(
+        ...[1, 2].map((progress) => ({
+          method: "notifications/progress",
+          params: {
+            progressToken: params._meta.progressToken,
+            progress,
+            total: 2,
+            message: "half\u0007way",
+          },
+        })),
+        { id, result: TEXT("done") },
+      );
+    const heard: Json[] = [];
+    const { server, client } = await started(service, {
+      onNotification: (_, params) => void heard.push(params),
+    });
+    await using _ = server;
+    assert.equal(await callThrough(client, "slow"), "done");
+    assert.deepEqual(
+      heard.map(({ progress, total, message }) => [progress, total, message]),
+      [[1, 2, "halfway"], [2, 2, "halfway"]],
+    );
+  });
+
+  Deno.test(`a form of a server of ${generation} is asked of our caller, in the server's name`, async () => {
+    await using service = new McpService(generation);
+    const requestedSchema = {
+      type: "object",
+      properties: { sure: { type: "boolean" } },
+      required: ["sure"],
+    };
+    const answers = asking(service, "elicitation/create", {
+      message: "Really?",
+      requestedSchema,
+    });
+    const asked: Json[] = [];
+    const { server, client } = await started(service, {
+      onQuestion(question) {
+        asked.push(question.params);
+        return { action: "accept", content: { sure: true } };
+      },
+    });
+    await using _ = server;
+    assert.equal(await callThrough(client, "asks"), "done");
+    assert.equal(asked[0].message, "Other asks: Really?");
+    assert.deepEqual(answers.at(-1), {
+      action: "accept",
+      content: { sure: true },
+    });
+  });
+
+  Deno.test(`a page of a server of ${generation} is a link to our caller, and opened by no one here`, async () => {
+    await using service = new McpService(generation);
+    const url = `${service.origin}/page`;
+    asking(service, "elicitation/create", {
+      mode: "url",
+      message: "Pay",
+      elicitationId: "1",
+      url,
+    });
+    const asked: Json[] = [];
+    const { server, client } = await started(service, {
+      onQuestion(question) {
+        asked.push(question.params);
+        return { action: "accept" };
+      },
+    });
+    await using _ = server;
+    assert.equal(await callThrough(client, "asks"), "done");
+    assert.equal(asked[0].url, url);
+    assert.equal(service.asked.includes("/page"), false);
+  });
+
+  for (
+    const [method, given] of [
+      ["sampling/createMessage", {
+        sample: () => ({
+          model: "own",
+          role: "assistant" as const,
+          content: { type: "text" as const, text: "tea" },
+        }),
+      }],
+      ["roots/list", { roots: () => [{ uri: "file:///a" }] }],
+    ] as const
+  ) {
+    Deno.test(`${method} of a server of ${generation} is refused, unless the author gives it`, async () => {
+      await using service = new McpService(generation);
+      const answers = asking(service, method, {});
+      const { server, client } = await started(service);
+      await using _ = server;
+      assert.match(
+        await callThrough(client, "asks"),
+        new RegExp(`Other asks for ${method}, which is not given`),
+      );
+      assert.deepEqual(answers, []);
+      await using giving = new McpService(generation);
+      const got = asking(giving, method, {});
+      const its = await started(giving, {}, { call: given });
+      await using __ = its.server;
+      assert.equal(await callThrough(its.client, "asks"), "done");
+      assert.match(JSON.stringify(got), /tea|file:\/\/\/a/);
+    });
+  }
+
+  Deno.test(`a call that our caller cancels is cancelled at a server of ${generation}`, async () => {
+    await using service = new McpService(generation);
+    let ended = false;
+    const began = Promise.withResolvers<void>();
+    service.tools.slow = () => {
+      began.resolve();
+      return new Response(
+        new ReadableStream({
+          start: (it) => it.enqueue(new TextEncoder().encode(": wait\n\n")),
+          cancel: () => void (ended = true),
+        }),
+        { headers: { "content-type": "text/event-stream" } },
+      );
+    };
+    const { server, client } = await started(service);
+    await using _ = server;
+    const abort = new AbortController();
+    const call = callThrough(client, "slow", undefined, abort.signal);
+    call.catch(() => {});
+    await began.promise;
+    abort.abort();
+    await assert.rejects(call);
+    await until(() => ended);
+    if (generation === "2026") return;
+    await until(() =>
+      service.messages.some(({ method }) =>
+        method === "notifications/cancelled"
+      )
+    );
+  });
+}
+
+Deno.test("a session of 2025 that has ended there is opened again, once", async () => {
+  await using service = new McpService("2025");
+  const { server, client } = await started(service);
+  await using _ = server;
+  assert.equal(await callThrough(client, "who"), "ada@acme");
+  service.sessions.clear();
+  assert.equal(await callThrough(client, "who"), "ada@acme");
+  assert.equal(service.sessions.size, 1);
+  service.answer = (request, path) =>
+    path === "/mcp" && request.method === "POST" &&
+      request.headers.has("mcp-session-id")
+      ? Response.json({
+        jsonrpc: "2.0",
+        id: 1,
+        error: { code: -32001, message: "No such session" },
+      }, { status: 404 })
+      : undefined;
+  const before = service.sessions.size;
+  assert.match(await callThrough(client, "who"), /No such session|no use/);
+  assert.ok(service.sessions.size <= before + 1);
+});
+
+Deno.test("a task of a 2026 server is followed to its end", async () => {
+  await using service = new McpService();
+  service.tools.long = () => ({
+    resultType: "task",
+    taskId: "t1",
+    status: "working",
+    createdAt: new Date().toISOString(),
+    ttlMs: null,
+    pollIntervalMs: 100,
+  });
+  service.answer = async (request, path) => {
+    if (path !== "/mcp" || request.method !== "POST") return undefined;
+    const { id, method } = await request.clone().json();
+    if (method === "subscriptions/listen") {
+      return events({ id, error: { code: -32601, message: "none" } });
+    }
+    return method === "tasks/get"
+      ? Response.json({
+        jsonrpc: "2.0",
+        id,
+        result: { taskId: "t1", status: "completed", result: TEXT("at last") },
+      })
+      : undefined;
+  };
+  const { server, client } = await started(service);
+  await using _ = server;
+  assert.equal(await callThrough(client, "long"), "at last");
+});
+
+Deno.test("known kinds of content come back, without _meta and other blocks", async () => {
+  await using service = new McpService();
+  const content = [
+    { type: "text", text: "one", annotations: { priority: 1 } },
+    { type: "image", data: "aGk=", mimeType: "image/png" },
+    { type: "resource", resource: { uri: "a://b", text: "c" } },
+    { type: "resource_link", uri: "https://other.example/x", name: "x" },
+  ];
+  service.tools.all = () => ({
+    content: [
+      { ...content[0], _meta: { a: 1 } },
+      ...content.slice(1),
+      { type: "script", code: "x" },
+      { type: "image", data: 1 },
+    ],
+    structuredContent: { a: [1] },
+    _meta: { "io.modelcontextprotocol/related-task": { taskId: "theirs" } },
+  });
+  const { server, client } = await started(service);
+  await using _ = server;
+  const result = await client.request("tools/call", {
+    name: "through",
+    arguments: { tool: "all" },
+  });
+  assert.deepEqual(result.content, content);
+  assert.deepEqual(result.structuredContent, { a: [1] });
+  assert.doesNotMatch(JSON.stringify(result._meta ?? {}), /theirs/);
+});
+
+Deno.test("a tool that fails there fails here, with its words", async () => {
+  await using service = new McpService();
+  service.tools.fails = () => ({ ...TEXT("No such issue"), isError: true });
+  const { server, client } = await started(service);
+  await using _ = server;
+  const { isError, content } = await client.request("tools/call", {
+    name: "through",
+    arguments: { tool: "fails" },
+  });
+  assert.equal(isError, true);
+  assert.equal((content as Json[])[0].text, "Other: No such issue");
+  assert.match(
+    await callThrough(client, "none"),
+    /Other refused the call \(-32602\): Unknown tool: none/,
+  );
+});
+
+Deno.test("a token that is over is replaced", async () => {
+  await using service = new McpService();
+  const { server, client } = await started(service);
+  await using _ = server;
+  for (const grant of service.grants) grant.access.clear();
+  assert.equal(await callThrough(client, "who"), "ada@acme");
+  const refresh = service.forms.at(-1)!;
+  assert.equal(refresh.get("grant_type"), "refresh_token");
+  assert.equal(refresh.get("resource"), service.url);
+});
+
+Deno.test("an account that the server takes no more is asked for again", async () => {
+  await using service = new McpService();
+  const asked: Json[] = [];
+  const { server, client } = await started(service, {
+    onQuestion(question) {
+      asked.push(question.params);
+      return { action: "decline" };
+    },
+  });
+  await using _ = server;
+  for (const grant of service.grants) {
+    grant.isEnded = true;
+    grant.access.clear();
+  }
+  assert.match(await callThrough(client, "who"), /connect it again/);
+  assert.match(await callThrough(client, "who"), /has not connected Other/);
+  assert.match(asked[0].url, /\/connect\/crm/);
+});
