@@ -1,0 +1,361 @@
+/**
+ * The sign-in of people at other MCP servers: where it leads, and what is
+ * refused.
+ */
+import assert from "node:assert/strict";
+import type { OAuthAccount } from "../../../src/mod.ts";
+import { keyRing } from "../../../src/core/crypto/key_ring.ts";
+import { Database } from "../../../src/core/kv/database.ts";
+import { mcpClientKey } from "../../../src/core/kv/keys.ts";
+import type { OpenedServer } from "../../../src/core/store/opened_server.ts";
+import { McpAccountClient } from "../../../src/features/mcp_servers/mcp_client.ts";
+import { guardedFetch } from "../../../src/features/mcp_servers/guarded_fetch.ts";
+import { registrations } from "../../../src/features/mcp_servers/registrations.ts";
+import { resultOf, textOf } from "../../kit/answer.ts";
+import { AccountVisitor } from "../../kit/account_visitor.ts";
+import { clientOf, linkOf } from "../../kit/connected.ts";
+import { openTestKv } from "../../kit/databases.ts";
+import { SECRETS_KEY } from "../../kit/key_service.ts";
+import { recordLog } from "../../kit/log.ts";
+import type { Json } from "../../kit/message.ts";
+import { McpService } from "../../kit/mcp_service.ts";
+import {
+  callThrough,
+  connectThere,
+  hearing,
+  startThrough,
+} from "../../kit/mcp_through.ts";
+import { BASE_URL } from "../../kit/server.ts";
+import type { OAuthServer } from "../../kit/sign_in.ts";
+import { until } from "../../kit/wait.ts";
+
+const PATH = "/connect/crm";
+
+/** Makes a server as features see it: one process on a database. */
+function processOn(kv: Deno.Kv): OpenedServer {
+  return {
+    config: { title: "Ours", own: {}, auth: { oauth: { secretsKeys: [] } } },
+    log: { logger: () => ({}) },
+    database: new Database(kv),
+    sealing: keyRing([SECRETS_KEY]),
+    seals: true,
+    services: [],
+  } as unknown as OpenedServer;
+}
+
+/** Lists the words of the errors in a log. */
+function errorsIn({ events }: ReturnType<typeof recordLog>): string {
+  return events.map(({ properties: { error } = {} }: Json) => error?.message)
+    .join("\n");
+}
+
+/** Opens the page of the service, and presses on it. */
+async function tried(server: OAuthServer, service: McpService) {
+  const visitor = await AccountVisitor.signIn(server, {
+    issuers: [service.origin],
+  });
+  visitor.page = await visitor.browser.open(BASE_URL + PATH);
+  await visitor.press(PATH, { answer: "connect" });
+  return visitor;
+}
+
+Deno.test("the metadata that a 401 names is read, with its scopes", async () => {
+  await using service = new McpService();
+  service.answer = (request, path) => {
+    const isOpen = !request.headers.has("authorization");
+    if (path === "/mcp" && isOpen) {
+      return new Response(null, {
+        status: 401,
+        headers: {
+          "www-authenticate":
+            `Bearer scope="issues:write", resource_metadata="${service.origin}/meta"`,
+        },
+      });
+    }
+    return path === "/meta"
+      ? Response.json({
+        resource: service.url,
+        authorization_servers: [service.origin],
+      })
+      : undefined;
+  };
+  await using server = await startThrough(service);
+  await connectThere(server, service);
+  assert.equal(service.requests[0].get("scope"), "issues:write");
+  assert.ok(service.asked.every((path) => !path.includes("/oauth-protected")));
+});
+
+Deno.test("a server of the first revision is its own authorization server", async () => {
+  await using service = new McpService("2025");
+  service.answer = (_, path) =>
+    path.startsWith("/.well-known/oauth-protected-resource")
+      ? new Response(null, { status: 404 })
+      : undefined;
+  await using server = await startThrough(service);
+  await connectThere(server, service);
+  assert.equal(service.requests[0].get("resource"), service.url);
+});
+
+Deno.test("a client ID metadata document is used where both sides can", async () => {
+  await using service = new McpService();
+  service.metadata = { client_id_metadata_document_supported: true };
+  const declared = service.server();
+  await using kv = await openTestKv();
+  const client = new McpAccountClient(declared as OAuthAccount, processOn(kv));
+  const url = await client.authorizationUrl({
+    state: "s",
+    nonce: "n",
+    codeChallenge: "c",
+    redirectUri: "https://tools.example/connect/crm/callback",
+  });
+  assert.equal(
+    url.searchParams.get("client_id"),
+    "https://tools.example/connect/crm/client.json",
+  );
+  assert.deepEqual(service.registered, []);
+  // An address on this machine means nothing to another server.
+  const local = await client.authorizationUrl({
+    state: "s",
+    nonce: "n",
+    codeChallenge: "c",
+    redirectUri: `${BASE_URL}/connect/crm/callback`,
+  });
+  assert.equal(local.searchParams.get("client_id"), service.clientId);
+  assert.equal(service.registered.length, 1);
+});
+
+Deno.test("our document at a public address names the one way back of its service", async () => {
+  await using service = new McpService();
+  await using server = await startThrough(service, {
+    environment: { BASE_URL: "https://tools.example" },
+  });
+  const response = await server.app.fetch(
+    new Request("https://tools.example/connect/crm/client.json"),
+  );
+  const document = await response.json();
+  assert.deepEqual([document.client_id, document.redirect_uris], [
+    "https://tools.example/connect/crm/client.json",
+    ["https://tools.example/connect/crm/callback"],
+  ]);
+  assert.equal(document.token_endpoint_auth_method, "none");
+});
+
+Deno.test("an application of the settings is used in place of a registration", async () => {
+  await using service = new McpService();
+  await using server = await startThrough(service, {
+    environment: service.environment,
+  });
+  await connectThere(server, service);
+  assert.deepEqual(service.registered, []);
+});
+
+Deno.test("a server that registers no one needs a setting, which the log names", async () => {
+  await using service = new McpService();
+  service.metadata = { registration_endpoint: undefined };
+  const log = recordLog();
+  await using server = await startThrough(service, log);
+  const { words } = await tried(server, service);
+  assert.match(words, /gave an answer that is of no use/);
+  assert.match(errorsIn(log), /set ACCOUNT_CRM_CLIENT_ID/);
+});
+
+/** The metadata that is refused, and the log's words. */
+const REFUSED: Record<string, [Partial<McpService>, RegExp]> = {
+  "another host's resource": [
+    { resource: { resource: "https://other.example/mcp" } },
+    /is another resource/,
+  ],
+  "a resource beside its address": [
+    { resource: { resource: "http://127.0.0.1:1/mcp" } },
+    /is another resource/,
+  ],
+  "no authorization server": [
+    { resource: { authorization_servers: [] } },
+    /does not say where people sign in/,
+  ],
+  "an authorization server over http": [
+    { resource: { authorization_servers: ["http://id.example"] } },
+    /named without https/,
+  ],
+  "no PKCE": [
+    { metadata: { code_challenge_methods_supported: ["plain"] } },
+    /does not offer PKCE with S256/,
+  ],
+  "another issuer": [
+    { metadata: { issuer: "https://evil.example" } },
+    /names another issuer/,
+  ],
+  "a token endpoint over http": [
+    { metadata: { token_endpoint: "http://id.example/token" } },
+    /must be an https URL/,
+  ],
+  "a registration endpoint over http": [
+    { metadata: { registration_endpoint: "http://id.example/register" } },
+    /named without https/,
+  ],
+};
+
+for (const [what, [changed, words]] of Object.entries(REFUSED)) {
+  Deno.test(`a server with ${what} is refused before anyone is sent there`, async () => {
+    await using service = new McpService();
+    const log = recordLog();
+    await using server = await startThrough(service, log);
+    Object.assign(service, changed);
+    const visitor = await tried(server, service);
+    assert.match(visitor.words, /gave an answer that is of no use/);
+    assert.match(errorsIn(log), words);
+    assert.deepEqual(service.requests, []);
+  });
+}
+
+Deno.test("the code goes to the authorization server to which the person was sent", async () => {
+  await using service = new McpService();
+  await using thief = new McpService("2026", "crm");
+  await using server = await startThrough(service);
+  // While the person is there, the server names another.
+  service.answer = (request, path) => {
+    if (path !== "/authorize") return undefined;
+    service.resource = { authorization_servers: [thief.origin] };
+    void request;
+    return undefined;
+  };
+  await connectThere(server, service);
+  assert.deepEqual(thief.asked, []);
+  // So does a refresh, also in a process that learns of the server now.
+  for (const grant of service.grants) grant.access.clear();
+  const client = await hearing(server);
+  assert.equal(await callThrough(client, "who"), "ada@acme");
+  assert.deepEqual(thief.forms, []);
+});
+
+Deno.test("an answer of another issuer is refused (RFC 9207)", async () => {
+  await using service = new McpService();
+  service.extra = { iss: "https://evil.example" };
+  await using server = await startThrough(service);
+  const { words } = await tried(server, service);
+  assert.match(words, /gave an answer that is of no use/);
+  assert.deepEqual(service.forms, []);
+});
+
+Deno.test("an answer without iss is refused where the server promises one", async () => {
+  await using service = new McpService();
+  service.metadata = { authorization_response_iss_parameter_supported: true };
+  await using server = await startThrough(service);
+  const { words } = await tried(server, service);
+  assert.match(words, /gave an answer that is of no use/);
+  assert.deepEqual(service.forms, []);
+});
+
+Deno.test("a registration that is not known there any more is made anew", async () => {
+  await using service = new McpService();
+  await using server = await startThrough(service);
+  await connectThere(server, service);
+  const call = await clientOf(server, "2026");
+  service.clientId = "another";
+  for (const grant of service.grants) grant.access.clear();
+  assert.match(
+    await textOf(call("through", { tool: "who" })),
+    /connect it again/,
+  );
+  const link = linkOf(await resultOf(call("through", { tool: "who" })));
+  await connectThere(server, service, { link });
+  assert.equal(service.registered.length, 2);
+  assert.equal(await textOf(call("through", { tool: "who" })), "ada@acme");
+});
+
+Deno.test("an account that is disconnected is revoked at its authorization server", async () => {
+  await using service = new McpService();
+  await using server = await startThrough(service);
+  const visitor = await connectThere(server, service);
+  await visitor.look("/accounts");
+  await visitor.press("/account/accounts/disconnect");
+  await until(() => service.revoked.length > 0);
+  assert.match(service.revoked[0], /^crm-refresh/);
+});
+
+Deno.test("two processes register once, and the loser uses the winner's", async () => {
+  await using service = new McpService();
+  await using kv = await openTestKv();
+  const made = [registrations(processOn(kv)), registrations(processOn(kv))];
+  let count = 0;
+  const place = { issuer: service.origin, redirectUri: `${BASE_URL}/c` };
+  const both = Promise.withResolvers<void>();
+  const registry = () => ({
+    server: {
+      issuer: service.origin,
+      registration_endpoint: `${service.origin}/register`,
+    } as never,
+    async fetch() {
+      const client_id = `client-${++count}`;
+      if (count === 2) both.resolve();
+      await both.promise;
+      return Response.json({ client_id, client_secret: "s" }, { status: 201 });
+    },
+  });
+  const found = await Promise.all(made.map((it) => it.find(place, registry)));
+  assert.deepEqual(found[0], found[1]);
+  assert.deepEqual(await made[0].find(place, registry), found[0]);
+  assert.equal(count, 2);
+  // Sealed, and to its place.
+  const all = await Array.fromAsync(kv.list({ prefix: ["mcp-client"] }));
+  assert.equal(all.length, 1);
+  assert.doesNotMatch(JSON.stringify(all[0].value), /client-|127\.0\.0\.1/);
+  const other = { ...place, issuer: "https://evil.example" };
+  const name = JSON.stringify(["mcp client", other.issuer, other.redirectUri]);
+  await kv.set(mcpClientKey(name), all[0].value);
+  assert.equal(await made[0].kept(other), undefined);
+});
+
+const addresses = (named: Record<string, string[]>) => (host: string) =>
+  Promise.resolve(named[host] ?? [host]);
+
+for (
+  const [url, isSent] of [
+    ["https://mcp.example/a", true],
+    ["https://id.example/a", true],
+    ["http://id.example/a", false],
+    ["https://user@id.example/a", false],
+    ["https://inside.example/a", false],
+    ["https://mixed.example/a", false],
+    ["https://169.254.169.254/latest", false],
+    ["https://[::1]/a", false],
+    ["http://127.0.0.1:8080/a", false],
+    ["https://localhost/a", false],
+  ] as const
+) {
+  Deno.test(`a public server ${isSent ? "may" : "may not"} name ${url}`, async () => {
+    const sent: string[] = [];
+    const send = (input: string | URL | Request) => {
+      sent.push(`${input}`);
+      return Promise.resolve(new Response());
+    };
+    const guarded = guardedFetch(
+      { api: "https://mcp.example/mcp" },
+      send as typeof fetch,
+      addresses({
+        "mcp.example": ["93.184.216.34"],
+        "id.example": ["93.184.216.35"],
+        "inside.example": ["10.0.0.1"],
+        "mixed.example": ["93.184.216.35", "127.0.0.1"],
+        "localhost": ["127.0.0.1"],
+      }),
+    );
+    await guarded(url).catch(({ name }) => assert.equal(name, "UpstreamError"));
+    assert.deepEqual(sent, isSent ? [url] : []);
+  });
+}
+
+Deno.test("a server within a network may name others there", async () => {
+  const guarded = guardedFetch(
+    { api: "https://mcp.inside.example/mcp" },
+    () => Promise.resolve(new Response("ok")),
+    addresses({
+      "mcp.inside.example": ["10.0.0.1"],
+      "id.inside.example": ["10.0.0.2"],
+    }),
+  );
+  assert.equal(
+    await (await guarded("https://id.inside.example/a")).text(),
+    "ok",
+  );
+});
