@@ -38,6 +38,11 @@ export type {
   ProviderApi,
   ServiceApis,
 } from "./provider_api.ts";
+export {
+  type McpAnswer,
+  type McpTools,
+  testMcpServer,
+} from "./test_mcp_server.ts";
 export { RefusedError } from "./failures.ts";
 export { type Served, serveTest } from "./served.ts";
 export { type TestFile, testFile } from "./test_file.ts";

@@ -7,8 +7,10 @@ import {
   type Account,
   type AccountNeeds,
   type AccountService,
+  type McpAccount,
   titleOf,
 } from "../../src/authoring/account.ts";
+import type { Context } from "../../src/authoring/context.ts";
 import { ToolError } from "../../src/authoring/tool.ts";
 import type { Caller } from "../../src/core/caller.ts";
 import { accountFetch } from "../../src/features/accounts/account_fetch.ts";
@@ -17,6 +19,8 @@ import { givenTo } from "../../src/core/mcp/exchange/given_keys.ts";
 import type { FindNeeds } from "../../src/core/mcp/exchange/needs.ts";
 import type { JsonObject } from "../../src/core/json.ts";
 import { takeAccount } from "../../src/features/accounts/account_needs.ts";
+import { Connections } from "../../src/features/mcp_servers/connections.ts";
+import { callThere } from "../../src/features/mcp_servers/mcp_call.ts";
 import { type ServiceApis, TestApi } from "./provider_api.ts";
 
 /** The key that tools are given in a test. */
@@ -34,19 +38,30 @@ export class TestAccounts {
     service: AccountService,
     tool: string,
     label: string | undefined,
+    contextOf: () => Context,
   ): Account {
     if (!Object.hasOwn(this.services, name)) throw missing(name, tool);
     const address = service.api.replace(/\/$/, "");
     const api = new TestApi(this.services[name] ?? {}, service.name, address);
     this.#apis.push(api);
     const reveal = () => this.#reveal(name, service);
+    const fetch = accountFetch(service, reveal, {
+      send: (request) => api.answer(request),
+    });
+    const account = { label, fetch, reveal };
+    if (service.kind === "upstreamAccount" || !service.isMcp) return account;
+    const connections = new Connections();
+    const connection = () => Promise.resolve(name);
     return {
-      label,
-      fetch: accountFetch(service, reveal, {
-        send: (request) => api.answer(request),
-      }),
-      reveal,
-    };
+      ...account,
+      call(tool, input = {}, options = {}) {
+        const context = contextOf();
+        const acting = CallContext.actingOf(context);
+        const there = { service, context, acting, send: fetch, connection };
+        const call = { tool, input, options };
+        return callThere({ ...there, connections }, call);
+      },
+    } satisfies McpAccount as Account;
   }
 
   /** Checks that all accounts are connected. @throws {ToolError} */
@@ -97,14 +112,16 @@ export function findTestAccounts(
     const label = begun ? begun[ACCOUNT].label : account;
     const accounts = accountsOf(context.caller);
     const declared = Object.entries(item.needs);
+    let bound = context;
     const needs = Object.fromEntries(declared.map(([name, service]) => {
       if (!accounts) throw missing(name, item.name);
-      return [name, accounts.at(name, service, item.name, label)];
+      return [name, accounts.at(name, service, item.name, label, () => bound)];
     }));
     if (typeof finding !== "object") accounts?.check(item.needs);
     return Promise.resolve({
       begun: { [ACCOUNT]: { label, at: 0 } },
       bind(context) {
+        bound = context;
         Object.assign(context, { needs });
         const code = CallContext.codeOf(context);
         // Hidden in results and errors, as a person's own key is.
