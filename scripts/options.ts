@@ -188,7 +188,7 @@ export async function optionsPage(): Promise<string> {
 const INTRODUCTION =
   "For authors: every option, the value that it must have (bold if required) " +
   "and its meaning. The server checks them at its start, or where a call takes " +
-  "them: an unknown option and a wrong value are faults, reported all at once; " +
+  "them: an unknown option and a wrong value are faults, reported all at once, with those of settings; " +
   "undefined counts as absent. [Authoring](authoring.md) says what they are " +
   "for. `deno\u00a0task\u00a0options` writes this page.";
 

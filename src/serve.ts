@@ -3,32 +3,23 @@
  *
  * @module
  */
-import { ConfigError, StartError } from "./core/settings/complaint.ts";
+import { StartError } from "./core/settings/complaint.ts";
 import { isLocal } from "./core/settings/config.ts";
-import { ServiceError } from "./core/server/lifecycle.ts";
-import { Log, type Logger } from "./core/log/log.ts";
+import type { Log, Logger } from "./core/log/log.ts";
 import type { Members } from "./authoring/options.ts";
 import type { Services } from "./authoring/service.ts";
 import type { SettingSchemas } from "./authoring/setting.ts";
-import { CatalogueError } from "./core/catalogue/compiled_definitions.ts";
 import { ServerInstance } from "./core/server/server_instance.ts";
 import { Plan } from "./core/server/plan.ts";
 import {
-  checkServerOptions,
   type CreateServerOptions,
   PARTS,
   type Server,
   SERVER_OPTIONS,
   type ServerOptions,
 } from "./core/server/server_options.ts";
-import { standardOutput } from "./core/log/standard_output.ts";
-import { startTelemetry } from "./core/telemetry/current.ts";
-import {
-  checkExport,
-  checkPropagators,
-  processSettings,
-  warnOfCollecting,
-} from "./core/process/environment.ts";
+import { isCollected, startTelemetry } from "./core/telemetry/current.ts";
+import { processSettings } from "./core/process/environment.ts";
 import { FEATURES } from "./features.ts";
 import { announce, warnOfSettings } from "./core/process/announcement.ts";
 import { checkDatabase, openKv } from "./core/process/kv.ts";
@@ -114,11 +105,9 @@ export async function serve<
   await startTelemetry();
   let log: Log | undefined;
   try {
-    checkServerOptions(SERVE_OPTIONS, options);
-    const plan = new Plan(FEATURES, options, environment, {
-      ...rest,
-      ...file,
-    });
+    const reading = { ...rest, ...file };
+    const checked: [string, typeof SERVE_OPTIONS] = ["serve", SERVE_OPTIONS];
+    const plan = new Plan(FEATURES, options, environment, reading, checked);
     if (options.kv === undefined && drains()) {
       checkDatabase(plan.config, {
         systemdPid: environment.SYSTEMD_EXEC_PID,
@@ -127,25 +116,17 @@ export async function serve<
       });
     }
     log = plan.log;
-    checkPropagators(plan.config);
-    checkExport(plan.config, environment);
-    warnOfCollecting(plan.config, environment, log.logger("main"));
+    if (isCollected()) {
+      const collecting = await import("./core/process/collecting.ts");
+      const main = log.logger("main");
+      collecting.checkCollecting(plan.config, environment, main);
+    }
     await start(plan, options);
     logStrayErrors(plan.log.logger("main"));
   } catch (error) {
     await log?.flush();
-    const isMistake = error instanceof ConfigError ||
-      error instanceof CatalogueError || error instanceof ServiceError;
-    if (!isMistake && !(error instanceof StartError)) throw error;
-    if (isMistake && environment.DENO_DEPLOYMENT_ID) {
-      serveMisconfigured(error);
-    } else {
-      const { withAddress } = await import(
-        "./core/process/address_complaint.ts"
-      );
-      console.error(withAddress(error, environment).message);
-      Deno.exit(1);
-    }
+    const { endStart } = await import("./core/process/failed_start.ts");
+    endStart(error, environment);
   }
 }
 
@@ -212,17 +193,11 @@ async function listen(
 ): Promise<Socket> {
   const { host, port, reusePort } = config;
   const main = log.logger("main");
-  // Without this, Deno would end the process and name no setting.
-  if (reusePort && !("listenDatagram" in Deno)) {
-    throw new StartError({
-      variable: "REUSE_PORT",
-      got: "true",
-      wants: "Deno's --unstable-net",
-      fix: "Use deno task ts cores, or add --unstable-net to deno run",
-    });
-  }
+  const address = { host, port, reusePort };
   try {
-    return new Socket({ host, port, reusePort, log: main }, handler, {
+    // Deno would end the process and name no setting.
+    if (reusePort && !("listenDatagram" in Deno)) throw new TypeError();
+    return new Socket({ ...address, log: main }, handler, {
       async onLost(error) {
         main.error("Connections cannot be accepted any more", { error });
         await log.flush();
@@ -231,9 +206,9 @@ async function listen(
     });
   } catch (error) {
     const { addressComplaint } = await import(
-      "./core/process/address_complaint.ts"
+      "./core/process/failed_start.ts"
     );
-    throw new StartError(addressComplaint(error, { host, port }));
+    throw new StartError(addressComplaint(error, address));
   }
 }
 
@@ -242,18 +217,6 @@ function localOrigin({ hostname, port }: Deno.NetAddr): string {
   const isEverywhere = hostname === "0.0.0.0" || hostname === "::";
   const host = isEverywhere ? "localhost" : hostname;
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
-}
-
-/** Answers every request with 500: on Deno Deploy, in place of exiting. */
-function serveMisconfigured({ message }: Error): void {
-  const body = { error: "server_misconfigured" };
-  const headers = { "access-control-allow-origin": "*" };
-  Deno.serve(
-    { onListen() {} },
-    () => Response.json(body, { status: 500, headers }),
-  );
-  new Log({ level: "info" }, standardOutput(true)).logger("main")
-    .error("Misconfigured", { details: message });
 }
 
 /** Logs errors that nothing catches: those of a tool must not end the server. */

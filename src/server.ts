@@ -9,7 +9,6 @@ import type { SettingSchemas } from "./authoring/setting.ts";
 import { FEATURES } from "./features.ts";
 import { Plan } from "./core/server/plan.ts";
 import {
-  checkServerOptions,
   CREATE_SERVER_OPTIONS,
   type CreateServerOptions,
   type Server,
@@ -65,16 +64,20 @@ export function defineServer<
  * const response = await server.fetch(new Request("http://localhost/health"));
  * ```
  * @throws {import("./core/settings/complaint.ts").ConfigError} with every complaint
- * about the settings
- * @throws {import("./core/catalogue/compiled_definitions.ts").CatalogueError} with every complaint about the definitions
+ * if only settings are wrong
+ * @throws {import("./core/catalogue/compiled_definitions.ts").CatalogueError} with every complaint, those about settings too
  */
 export function createServer<
   S extends SettingSchemas = Record<never, never>,
   V extends Services = Record<never, never>,
 >(options: CreateServerOptions<S, V>): Server {
-  checkServerOptions(CREATE_SERVER_OPTIONS, options);
+  const { env } = Object(options);
+  const table = CREATE_SERVER_OPTIONS;
   return new ServerInstance(
-    new Plan(FEATURES, options, options.env ?? {}),
+    new Plan(FEATURES, options, table.env.is(env) ? env : {}, {}, [
+      "createServer",
+      table,
+    ]),
     options,
   );
 }

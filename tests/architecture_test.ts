@@ -42,8 +42,8 @@ function withoutComments(text: string): string {
 
 async function readImports(path: string): Promise<Import[]> {
   let text = withoutComments(await readText(path));
-  // Templates of files for a new project are not code of ours.
-  if (path.startsWith("packages/create/")) {
+  // Templates of files for a project are not code of ours.
+  if (/^packages\/(create|import)\//.test(path)) {
     text = text.replaceAll(/`(?:\\.|[^`\\])*`/g, "");
   }
   return [...text.matchAll(IMPORT)].map(
@@ -79,10 +79,10 @@ const imports = (await Promise.all(files.map(readImports))).flat();
 
 /** The socket, the process, and the command line tools. */
 const MAY_TOUCH_DENO =
-  /^main\.ts$|^src\/(serve\.ts$|core\/process\/|core\/log\/standard_output\.ts$)|^packages\/(testing\/(served|test_file)\.ts$|create\/|call\/|cli\/|operate\/(mod|move|backup|restore)\.ts$|doctor\/mod\.ts$)/;
+  /^main\.ts$|^src\/(serve\.ts$|core\/process\/|core\/log\/standard_output\.ts$)|^packages\/(testing\/(served|test_file)\.ts$|create\/|call\/|cli\/|operate\/(mod|move|backup|restore)\.ts$|doctor\/mod\.ts$|import\/(mod|project|document|tool_code)\.ts$)/;
 
 /** The files that people with a clone write themselves. */
-const AUTHORED = /^src\/(tools|resources|prompts)\/|^health\.ts$/;
+const AUTHORED = /^src\/(tools|resources|prompts|services)\/|^health\.ts$/;
 
 /**
  * The features, each a folder of `src/features/` that imports the core, and
@@ -138,6 +138,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["src/core/mcp/"],
   ["src/core/server/server_options.ts"],
   ["src/core/server/feature.ts"],
+  ["src/core/server/start_faults.ts"],
   ["src/core/server/plan.ts"],
   ["src/core/server/server_core.ts"],
   [
@@ -161,11 +162,14 @@ const LAYERS: readonly (readonly string[])[] = [
     "src/mod.ts",
     "src/view.ts",
     "src/skill.ts",
+    "src/api.ts",
     "packages/create/",
+    "packages/import/",
     "packages/operate/",
     "packages/testing/",
   ],
   ["packages/cli/"],
+  ["src/services/"],
   ["src/tools/", "src/resources/", "src/prompts/"],
   ["health.ts"],
   ["server.ts"],
@@ -311,6 +315,8 @@ Deno.test("what runs depends on seven packages", () => {
       .filter((to) => !/^(src|packages)\/|^node:|^[a-z]+\.ts$/.test(to))
       // Of the doctor alone.
       .filter((to) => !to.startsWith("npm:redos-detector@"))
+      // Of the import of Swagger 2.0 alone.
+      .filter((to) => !to.startsWith("npm:@scalar/openapi-upgrader@"))
       .map((to) => /^(@[^/]+\/)?[^/]+/.exec(to)![0]),
   );
   assert.deepEqual([...packages].sort(), [
@@ -338,10 +344,20 @@ Deno.test("packages/postgres depends on pg alone, and no start loads it", () => 
   assert.deepEqual(loading.map(print), []);
 });
 
+Deno.test("only the command loads the import, and no start what it writes with", () => {
+  const outside = arrows.filter(({ from, to }) =>
+    to.startsWith("packages/import/") && !from.startsWith("packages/import/")
+  );
+  assert.deepEqual(outside.map(print), [
+    "packages/cli/mod.ts -> packages/import/mod.ts",
+  ]);
+  assert.equal(loadedWith("main.ts").has("src/api.ts"), false);
+});
+
 Deno.test("the samples need the front door only", () => {
   const others = imports.filter(({ from, to }) =>
     AUTHORED.test(from) && to.startsWith("src/") && !AUTHORED.test(to) &&
-    to !== "src/mod.ts"
+    to !== "src/mod.ts" && to !== "src/api.ts"
   );
   assert.deepEqual(others.map(print), []);
 });

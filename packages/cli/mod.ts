@@ -93,6 +93,10 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   tool: ["NAME  add a tool and its test", create("tool")],
   resource: ["NAME  add a resource and its test", create("resource")],
   prompt: ["NAME  add a prompt and its test", create("prompt")],
+  import: [
+    "SOURCE  make tools of an API's OpenAPI document",
+    async () => (await import("../import/mod.ts")).main,
+  ],
   settings: [
     "[--check|--all]  write what was declared, or print all settings",
     create("settings"),

@@ -124,13 +124,18 @@ export function wrap(words: string, prefix = ""): string {
   return lines.map((line) => `${line.replaceAll("\u00a0", " ")}\n`).join("");
 }
 
+/** The settings whose misspelt name ends the start. */
+const GUARDS = Object.values(TABLE).flat().filter(({ guards }) => guards)
+  .map(({ name }) => `\`${name}\``);
+
 const INTRODUCTION = "Variables of the environment, or of a file `.env`. An " +
   "empty one is unset; several values are separated by commas. Every mistake, " +
   "a broken line of `.env` too, " +
   "is reported when the server starts, all at once, with its fix. A name that " +
-  "is misspelt in a letter is told, and ends the start where a server is more " +
-  "open without it, such as AUTH_STRATAGY. This page " +
-  "and `.env.example` are written by `deno task ts settings`.";
+  "is misspelt in a letter is told. It ends the start, as AUTH_STRATAGY does, " +
+  "where a server is more open or seals nothing without the right one: " +
+  `${GUARDS.slice(0, -1).join(", ")} and ${GUARDS.at(-1)}. ` +
+  "This page and `.env.example` are written by `deno\u00a0task\u00a0ts\u00a0settings`.";
 
 /** Prints a page that explains every setting, in Markdown. */
 export function settingsPage(settings: DeclaredSettings): string {
@@ -247,7 +252,7 @@ export async function updateSettings(
 ) {
   const server = await readServer();
   const table = { ...CREATE_SERVER_OPTIONS, kv: PARTS.kv };
-  const faults = faultsIn(table, server);
+  const faults = faultsIn(table, server, "serve: ");
   if (faults.length > 0) throw new CreateError(faults.join("\n"));
   const { settings, complaints } = needsOf(needing(server));
   if (complaints.length > 0) throw new CreateError(complaints.join("\n"));

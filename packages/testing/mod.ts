@@ -44,7 +44,7 @@ export {
   testMcpServer,
 } from "./test_mcp_server.ts";
 export { RefusedError } from "./failures.ts";
-export { type Served, serveTest } from "./served.ts";
+export { serveApi, type Served, type ServedApi, serveTest } from "./served.ts";
 export { type TestFile, testFile } from "./test_file.ts";
 export type {
   CallArguments,

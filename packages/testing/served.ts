@@ -5,6 +5,8 @@
  */
 import type { Services } from "../../src/authoring/service.ts";
 import type { SettingSchemas } from "../../src/authoring/setting.ts";
+import { messageOf } from "../../src/core/thrown.ts";
+import { type ProviderApi, TestApi } from "./provider_api.ts";
 import { TestServer, type TestServerOptions } from "./test_server.ts";
 
 /** A server that listens on a loopback address. `await using` ends it. */
@@ -56,4 +58,42 @@ export async function serveTest<
     await http.shutdown();
     throw error;
   }
+}
+
+/** An API that listens on a loopback address. `await using` ends it. */
+export interface ServedApi extends AsyncDisposable {
+  /** The address of the API: `http://127.0.0.1:49152`. */
+  readonly url: string;
+}
+
+/**
+ * Starts an API on a port that the system picks, for tools whose service has
+ * its address from a setting. At its end it reports requests without a route.
+ *
+ * @example
+ * ```ts ignore
+ * await using api = serveApi({ "GET /rates": { EUR: 1 } });
+ * await using server = await testServer({
+ *   tools: [rates],
+ *   env: { RATES_URL: api.url },
+ * });
+ * ```
+ */
+export function serveApi(routes: ProviderApi): ServedApi {
+  const http: Deno.HttpServer<Deno.NetAddr> = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    (request): Promise<Response> =>
+      api.answer(request).catch((error) =>
+        new Response(messageOf(error), { status: 500 })
+      ),
+  );
+  const url = `http://127.0.0.1:${http.addr.port}`;
+  const api: TestApi = new TestApi(routes, "the API", url);
+  return {
+    url,
+    async [Symbol.asyncDispose]() {
+      await http.shutdown();
+      api.checkRoutes();
+    },
+  };
 }

@@ -45,7 +45,10 @@ export class TestProcess implements AsyncDisposable {
         return log.write?.(event);
       },
     };
-    this.plan = new Plan(FEATURES, { ...options, log: own }, options.env ?? {});
+    const env = options.env ?? {};
+    this.plan = new Plan(FEATURES, { ...options, log: own }, env, {}, [
+      "testServer",
+    ]);
     this.server = new ServerInstance(this.plan, {
       ...options,
       kv: this.database.kv,

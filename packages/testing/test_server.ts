@@ -6,15 +6,17 @@
 import type { Around } from "../../src/authoring/around.ts";
 import type { Context, Question } from "../../src/authoring/context.ts";
 import { durableOf } from "../../src/authoring/durable.ts";
-import { type Members, TEXT } from "../../src/authoring/options.ts";
+import { faultsIn, type Members, TEXT } from "../../src/authoring/options.ts";
 import type { Services } from "../../src/authoring/service.ts";
 import type { SettingSchemas } from "../../src/authoring/setting.ts";
 import {
-  checkServerOptions,
   CREATE_SERVER_OPTIONS,
   type CreateServerOptions,
   PARTS,
+  type ServerOptions,
 } from "../../src/core/server/server_options.ts";
+import { Plan } from "../../src/core/server/plan.ts";
+import { FEATURES } from "../../src/features.ts";
 import type { ConnectionInfo } from "../../src/core/http/client_address.ts";
 import { knowsTasks } from "../../src/features/work/task_answer.ts";
 import { ExceptionLog } from "./failures.ts";
@@ -48,6 +50,15 @@ export const TEST_SERVER_OPTIONS = {
   revision: REVISION,
 } satisfies Members<TestServerOptions>;
 
+/** @throws {CatalogueError} with all faults, if options have any */
+function checkTestOptions(given: TestServerOptions): void {
+  const table = TEST_SERVER_OPTIONS;
+  const call = "testServer";
+  if (faultsIn(table, given).length === 0) return;
+  const env = table.env.is(given?.env) ? given.env : {};
+  new Plan(FEATURES, given as ServerOptions, env!, {}, [call, table]);
+}
+
 /**
  * A server in memory, and a client of it: an anonymous caller with every
  * scope. `await using` ends it.
@@ -67,7 +78,7 @@ export class TestServer extends TestClient implements AsyncDisposable {
     given: TestServerOptions,
     origin = "http://localhost",
   ): Promise<TestServer> {
-    checkServerOptions(TEST_SERVER_OPTIONS, given);
+    checkTestOptions(given);
     const { name = "test", version = "0.0.0", env = {}, kv, ...more } = given;
     const { revision, ...options } = more;
     const exceptions = new ExceptionLog(options.log);

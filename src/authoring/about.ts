@@ -42,42 +42,8 @@ const PAGES = [
   ["Support", "supportUrl"],
 ] as const;
 
-/** Finds the faults, one complaint each. */
-export function aboutComplaints(about: OperatorInfo): string[] {
-  const { description, registryName } = about;
-  const complaints: string[] = [];
-  if (description !== undefined && !/^.{1,100}$/u.test(description)) {
-    complaints.push("description: wants one line of 1 to 100 characters");
-  }
-  if (registryName !== undefined && !REGISTRY_NAME.test(registryName)) {
-    complaints.push(
-      `registryName: got ${JSON.stringify(registryName)}, wants reverse DNS ` +
-        "with one slash, such as com.example/mail",
-    );
-  }
-  return [...complaints, ...addressComplaints(about)];
-}
-
 /** A name in the registry, by SEP-2127 and the registry's schema. */
 export const REGISTRY_NAME = /^(?=.{3,200}$)[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/;
-
-function addressComplaints(about: OperatorInfo): string[] {
-  return PAGES.flatMap(([, name]) => {
-    const address = about[name];
-    if (address === undefined || isAddress(name, address)) return [];
-    const wants = name === "supportUrl"
-      ? "an https address, or mailto:"
-      : "an https address";
-    return `${name}: got ${JSON.stringify(address)}, wants ${wants}`;
-  });
-}
-
-function isAddress(name: string, address: string): boolean {
-  const url = URL.parse(address);
-  if (url?.protocol === "mailto:") return name === "supportUrl";
-  return url !== null && (url.protocol === "https:" ||
-    url.protocol === "http:" && isLoopback(url));
-}
 
 /** Lists the pages that the operator has, with their labels. */
 export function aboutLinks(
@@ -89,13 +55,28 @@ export function aboutLinks(
   });
 }
 
+const ADDRESS = kinds.like<string>(
+  "an https address",
+  (it) => {
+    const url = URL.parse(String(it));
+    return url?.protocol === "https:" ||
+      url?.protocol === "http:" && isLoopback(url);
+  },
+);
+
 /** The options of {@linkcode OperatorInfo}. */
 export const ABOUT = {
-  description: kinds.TEXT,
-  registryName: kinds.TEXT,
+  description: kinds.textLike("one line of 1 to 100 characters", /^.{1,100}$/u),
+  registryName: kinds.textLike(
+    "reverse DNS with one slash, such as com.example/mail",
+    REGISTRY_NAME,
+  ),
   operator: kinds.TEXT,
-  websiteUrl: kinds.TEXT,
-  privacyUrl: kinds.TEXT,
-  termsUrl: kinds.TEXT,
-  supportUrl: kinds.TEXT,
+  websiteUrl: ADDRESS,
+  privacyUrl: ADDRESS,
+  termsUrl: ADDRESS,
+  supportUrl: kinds.either(
+    ADDRESS,
+    kinds.textLike("mailto: with an address", /^mailto:/),
+  ),
 } satisfies kinds.Members<OperatorInfo>;

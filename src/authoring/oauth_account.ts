@@ -14,7 +14,7 @@ import type {
 import { ACCOUNT_PRESETS, type AccountPreset } from "./account_presets.ts";
 import * as kinds from "./options.ts";
 import { ACCOUNT, isAddress, PERSONAL_KEY } from "./personal_key.ts";
-import { SCOPE_TOKEN, SCOPES } from "./scope.ts";
+import { SCOPES } from "./scope.ts";
 import { secret, type SettingSchemas } from "./setting.ts";
 
 /**
@@ -43,7 +43,6 @@ import { secret, type SettingSchemas } from "./setting.ts";
  * @param name `github`, `google`, `linear`, `microsoft`, `notion` or `slack`,
  * whose addresses are known
  * @param options add scopes, and replace what is known
- * @throws {TypeError} for a wrong address
  */
 export function account(
   name: AccountPreset,
@@ -63,7 +62,6 @@ export function account(
  *   scopes: ["https://graph.microsoft.com/Mail.Read"],
  * });
  * ```
- * @throws {TypeError} for a wrong name, address or option
  */
 export function account(
   name: string,
@@ -73,7 +71,6 @@ export function account(
  * Declares any other service: with its `issuer`, or with `authorize` and `token`.
  *
  * @param name names it in addresses and settings: `a` to `z`, digits and `-`
- * @throws {TypeError} for a wrong name or address
  */
 export function account(
   name: string,
@@ -88,10 +85,11 @@ export function account(
     Object.hasOwn(ACCOUNT_PRESETS, name)
       ? ACCOUNT_PRESETS[name as AccountPreset]
       : {};
-  kinds.checkOptions(callOf(name), OAUTH_ACCOUNT, {
-    api: preset.api,
-    ...options,
-  });
+  const given = { api: preset.api, ...options };
+  const faults = kinds.faultsIn(OAUTH_ACCOUNT, given, `${callOf(name)}: `);
+  if (faults.length > 0) {
+    return kinds.withFaults({ kind: "account", name, api: "" }, faults);
+  }
   const scopes = new Set([...preset.scopes ?? [], ...options.scopes ?? []]);
   const params = { ...preset.params, ...options.params };
   const merged = { ...preset, ...options, scopes: [...scopes], params };
@@ -99,42 +97,47 @@ export function account(
   const isServer = issuer !== undefined ||
     authorize !== undefined && token !== undefined;
   const isWhole = api !== undefined && isServer;
-  check(isWhole, name, [api, issuer, authorize, token, revoke], scopes);
-  return { kind: "account", name, ...merged, api: api! };
+  const addresses = [api, issuer, authorize, token, revoke];
+  return kinds.withFaults(
+    { kind: "account", name, ...merged, api: api! },
+    wrongIn(isWhole, name, addresses),
+  );
 }
 
 function upstreamAccount(
   name: string,
   options: UpstreamAccountOptions,
 ): UpstreamAccount {
-  kinds.checkOptions(callOf(name), UPSTREAM_ACCOUNT, options);
+  const service = { ...options, kind: "upstreamAccount", name } as const;
+  const faults = kinds.faultsIn(UPSTREAM_ACCOUNT, options, `${callOf(name)}: `);
+  if (faults.length > 0) return kinds.withFaults(service, faults);
   const { api, scopes = [] } = options;
-  check(true, name, [api], scopes);
-  return { kind: "upstreamAccount", name, ...options, scopes };
+  return kinds.withFaults(
+    { ...service, scopes },
+    wrongIn(true, name, [api]),
+  );
 }
 
 function callOf(name: string): string {
   return `account(${JSON.stringify(name)})`;
 }
 
-/** @throws {TypeError} unless everything is right */
-function check(
+/** Finds a fault in a name or addresses. */
+function wrongIn(
   isWhole: boolean,
   name: string,
   addresses: readonly (string | undefined)[],
-  scopes: Iterable<string>,
-): void {
+): string[] {
   if (
     isWhole && /^[a-z0-9][a-z0-9-]{0,39}$/.test(name) &&
-    addresses.every((it) => it === undefined || isAddress(it)) &&
-    [...scopes].every((scope) => SCOPE_TOKEN.test(scope))
-  ) return;
-  throw new TypeError(
+    addresses.every((it) => it === undefined || isAddress(it))
+  ) return [];
+  return [
     `${callOf(name)} must have a name of at most 40 letters ` +
-      "a to z, digits and -, the https address of an API, and an issuer, or " +
-      "the https addresses to authorize and for a token, or from upstream " +
-      "none of these; a scope has no space",
-  );
+    "a to z, digits and -, the https address of an API, and an issuer, or " +
+    "the https addresses to authorize and for a token, or from upstream " +
+    "none of these",
+  ];
 }
 
 /** Names a setting of the application at a service. */

@@ -66,20 +66,43 @@ export function faultsIn(
   return found.faults;
 }
 
+/** Copies the members of an option object that have no faults. */
+export function soundMembers(table: OptionTable, options: unknown): JsonObject {
+  const members = isObject(options) ? Object.entries(options) : [];
+  return Object.fromEntries(
+    members.filter(([name, value]) =>
+      Object.hasOwn(table, name) &&
+      faultsIn({ [name]: table[name] }, { [name]: value }).length === 0
+    ),
+  );
+}
+
 /** Checks the options of a call. @throws {TypeError} with all faults */
 export function checkOptions(
   call: string,
   table: OptionTable,
   options: unknown,
 ) {
-  const faults = faultsIn(table, options);
-  if (faults.length === 0) return;
-  throw new TypeError(faults.map((fault) => `${call}: ${fault}`).join("\n"));
+  const faults = faultsIn(table, options, `${call}: `);
+  if (faults.length > 0) throw new TypeError(faults.join("\n"));
+}
+
+/** The faults of definitions that were found when they were made. */
+const FAULTS_OF = new WeakMap<object, readonly string[]>();
+
+/** Keeps the faults of a definition for the start, which reports all at once. */
+export function withFaults<T extends object>(
+  definition: T,
+  faults: readonly string[],
+): T {
+  if (faults.length > 0) FAULTS_OF.set(definition, faults);
+  return definition;
 }
 
 function inspectAs(kind: Kind, value: unknown, at: string, found: Found): void {
   if (kind.is(value)) return kind.inspect?.(value as never, at, found);
-  found.faults.push(`${at || "it"} must be ${kind.wants}, not ${seen(value)}`);
+  const what = at === "" || at.endsWith(": ") ? `${at}it` : at;
+  found.faults.push(`${what} must be ${kind.wants}, not ${seen(value)}`);
 }
 
 function inspectMembers(
@@ -89,13 +112,11 @@ function inspectMembers(
   found: Found,
 ): void {
   const prefix = at && !at.endsWith(": ") ? `${at}.` : at;
-  const meant = new Set<string>();
   for (const name of Object.keys(options)) {
     if (options[name] === undefined || Object.hasOwn(table, name)) continue;
     const near = nearest(name, table, options);
     // An instance of an author's class may have members of its own.
     if (near === undefined && !isPlain(options)) continue;
-    if (near !== undefined) meant.add(near);
     const hint = near === undefined
       ? `there is ${Object.keys(table).join(", ")}`
       : `is ${near} meant?`;
@@ -104,7 +125,7 @@ function inspectMembers(
   for (const [name, kind] of Object.entries(table)) {
     const value = options[name];
     if (value !== undefined) inspectAs(kind, value, prefix + name, found);
-    else if (kind.isRequired && !meant.has(name)) {
+    else if (kind.isRequired) {
       found.faults.push(
         `${prefix}${name} is missing: it must be ${kind.wants}`,
       );
@@ -254,6 +275,7 @@ export function list<T>(kind: Kind<T>, what: string) {
 export function recordOf<T>(
   kind: Kind<T>,
   wants: string,
+  names?: Kind<string>,
 ): Kind<Readonly<Record<string, T>>> {
   return {
     wants,
@@ -261,6 +283,7 @@ export function recordOf<T>(
     inspect(record: JsonObject, at: string, found: Found) {
       for (const [name, value] of Object.entries(record)) {
         if (value === undefined) continue;
+        if (names) inspectAs(names, name, `a name in ${at}`, found);
         inspectAs(kind, value, `${at}.${named(name)}`, found);
       }
     },
@@ -295,6 +318,8 @@ export function definition<T = any>(
     inspect(value: JsonObject, at: string, found: Found) {
       if (found.seen.has(value)) return;
       found.seen.add(value);
+      const own = FAULTS_OF.get(value);
+      if (own) return void found.faults.push(...own);
       const { kind, ...members } = value;
       const name = nameOf(value);
       const where = name === undefined ? `${at}: ` : `${kind} ${name}: `;
@@ -303,8 +328,8 @@ export function definition<T = any>(
   };
 }
 
-/** Returns the name of a definition, if it has one. */
-function nameOf(definition: unknown): string | undefined {
+/** Returns the name of a definition, if it has one; of a resource, its URI. */
+export function nameOf(definition: unknown): string | undefined {
   if (!isObject(definition)) return undefined;
   const { kind, uri, name } = definition;
   const own = kind === "resource" ? uri : name;

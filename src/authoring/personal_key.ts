@@ -31,24 +31,30 @@ import * as kinds from "./options.ts";
  * });
  * ```
  * @param name names it in addresses: `a` to `z`, digits, `-` and `_`
- * @throws {TypeError} for a wrong name, address, header or scheme
  */
 export function personalKey(
   name: string,
   options: PersonalKeyOptions,
 ): PersonalKey {
   const call = `personalKey(${JSON.stringify(name)})`;
-  kinds.checkOptions(call, PERSONAL_KEY, options);
+  const faults = kinds.faultsIn(PERSONAL_KEY, options, `${call}: `);
+  if (faults.length > 0) {
+    return kinds.withFaults({ kind: "personalKey", name, api: "" }, faults);
+  }
   if (!/^[a-z0-9][a-z0-9_-]{0,39}$/.test(name) || !isAddress(options.api)) {
-    throw new TypeError(
+    faults.push(
       `${call} must have a name of at most 40 ` +
         "letters a to z, digits, - and _, and the https address of an API",
     );
   }
   const { header = "authorization", scheme = "" } = options;
-  // Else every call would fail, with an error that quotes the key.
-  new Headers({ [header]: `${scheme} key` });
-  return { kind: "personalKey", name, ...options };
+  try {
+    // Else every call would fail, with an error that quotes the key.
+    new Headers({ [header]: `${scheme} key` });
+  } catch {
+    faults.push(`${call} must have the name of a header, and a word before it`);
+  }
+  return kinds.withFaults({ kind: "personalKey", name, ...options }, faults);
 }
 
 /** True for an address to which keys and tokens may go. */

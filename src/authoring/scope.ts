@@ -92,13 +92,5 @@ export const SCOPE_DEFINITIONS: kinds.Kind<ScopeDefinitions> = kinds.recordOf(
     ),
   ),
   "an object with a description for each scope",
+  SCOPE,
 );
-
-/** Finds the faults in definitions of scopes. */
-export function scopeComplaints(definitions: ScopeDefinitions = {}): string[] {
-  return Object.keys(definitions).filter((scope) => !SCOPE_TOKEN.test(scope))
-    .map(
-      (scope) =>
-        `scope ${scope}: must be visible ASCII without quotes and backslashes`,
-    );
-}

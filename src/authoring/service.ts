@@ -118,6 +118,7 @@ export const SERVICE = {
 
 /** A definition that may need settings and services. */
 export interface Needing {
+  kind?: string;
   name: string;
   settings?: SettingSchemas;
   services?: Services;
@@ -143,17 +144,19 @@ export function needsOf(items: readonly Needing[]): Needs {
   const services = new Set<Service<unknown>>();
   const complaints: string[] = [];
 
-  function addSettings({ name, settings: declared = {} }: Needing): void {
+  function addSettings(item: Needing): void {
+    const { kind, name, settings: declared = {} } = item;
+    const of = kind ? `${kind} ${kinds.nameOf(item)}` : name;
     for (const [variable, schema] of Object.entries(declared)) {
       const known = settings.get(variable);
       if (!VARIABLE.test(variable)) {
         complaints.push(
-          `${name}: the setting ${variable} must be named in letters, digits ` +
+          `${of}: the setting ${variable} must be named in letters, digits ` +
             "and _",
         );
       } else if (known !== undefined && known !== schema) {
         complaints.push(
-          `${name}: the setting ${variable} is declared twice. Declare it ` +
+          `${of}: the setting ${variable} is declared twice. Declare it ` +
             "once, in a file that both import",
         );
       } else settings.set(variable, schema);
@@ -185,8 +188,7 @@ export function needsOf(items: readonly Needing[]): Needs {
   }
   for (const service of accounts) {
     if (service.kind !== "account") continue;
-    const { name } = service;
-    addSettings({ name, settings: accountSettings(service) });
+    addSettings({ ...service, settings: accountSettings(service) });
   }
   return { settings, services: [...services], complaints };
 }

@@ -204,6 +204,7 @@ Deno.test("the examples in the documentation compile", async () => {
     ...["check", "--doc", "src/mod.ts", "src/serve.ts", "src/server.ts"],
     "packages/testing/mod.ts",
     "packages/testing/kv/mod.ts",
+    "src/api.ts",
     "src/skill.ts",
     "src/view.ts",
     ...[

@@ -5,6 +5,7 @@ Deno.test("packages/testing/mod.ts exports these values and nothing else", async
   assert.deepEqual(values.toSorted(), [
     "RefusedError",
     "eachRevision",
+    "serveApi",
     "serveTest",
     "testFile",
     "testServer",

@@ -13,6 +13,7 @@ import type { Skill } from "../../authoring/skill.ts";
 import { TOOL, type Tool } from "../../authoring/tool.ts";
 import type { JsonObject } from "../json.ts";
 import { messageOf } from "../thrown.ts";
+import type { ConfigError } from "../settings/complaint.ts";
 import { checkArguments } from "../protocol/json_schema.ts";
 import {
   type CompiledTool,
@@ -144,10 +145,40 @@ export type CatalogueFeature<Part = unknown> = () => CatalogueAddition<Part>;
 export class CatalogueError extends Error {
   /** The name of the class. */
   override name = "CatalogueError";
-  /** Makes the message from the complaints, one on each line. */
-  constructor(readonly complaints: readonly string[]) {
-    super(["These definitions need fixing:", ...complaints].join("\n  "));
+  /**
+   * Makes the message from the complaints, one on each line.
+   *
+   * @param settings the complaints about settings, if some are wrong too
+   */
+  constructor(
+    readonly complaints: readonly string[],
+    readonly settings?: ConfigError,
+  ) {
+    const own = ["These definitions need fixing:", ...complaints].join("\n  ");
+    super(settings ? `${own}\n${settings.message}` : own);
   }
+}
+
+function subjectOf(item: Tool | Resource | Prompt): string {
+  return `${item.kind} ${kinds.nameOf(item)}`;
+}
+
+/** Sorts complaints by the order of the definitions that they are about. */
+export function inOrder(
+  definitions: ServerDefinitions,
+  complaints: readonly string[],
+): string[] {
+  const { tools = [], resources = [], prompts = [] } = definitions;
+  const subjects = [...tools, ...resources, ...prompts].map(subjectOf);
+  // A complaint about nothing of these stays with the one before.
+  let at = -1;
+  return complaints.map((text) => {
+    const found = subjects.findIndex((subject) =>
+      text.startsWith(`${subject}: `)
+    );
+    if (found >= 0) at = found;
+    return { text, at };
+  }).sort((a, b) => a.at - b.at).map(({ text }) => text);
 }
 
 /**
@@ -165,16 +196,18 @@ export function compileDefinitions(
   const { tools = [], resources = [], prompts = [] } = definitions;
   const additions = new Map(features.map((begin) => [begin, begin()]));
   const compilation = new Compilation(defaults, additions);
-  compilation.checkUnique("tool", tools);
-  compilation.checkUnique("prompt", prompts);
-  compilation.checkUnique("resource", resources, ({ uri }) => uri);
+  compilation.checkUnique(
+    [...tools, ...prompts, ...resources].map(subjectOf),
+  );
   for (const tool of tools) compilation.addTool(tool);
   compilation.checkTaskTools();
   for (const resource of resources) compilation.addResource(resource);
   for (const prompt of prompts) compilation.addPrompt(prompt);
   compilation.addAdditions(definitions);
   const { complaints } = compilation;
-  if (complaints.length > 0) throw new CatalogueError(complaints);
+  if (complaints.length > 0) {
+    throw new CatalogueError(inOrder(definitions, complaints));
+  }
   return compilation;
 }
 
@@ -196,18 +229,12 @@ export class Complaints {
     }
   }
 
-  checkUnique<T extends CommonDefinition>(
-    kind: string,
-    items: readonly T[],
-    nameOf: (item: T) => string = ({ name }) => name,
-  ): void {
+  /** @param subjects kinds with names */
+  checkUnique(subjects: readonly string[]): void {
     const seen = new Set<string>();
-    for (const item of items) {
-      const name = nameOf(item);
-      if (seen.has(name)) {
-        this.add(`${kind} ${name}: duplicate name`);
-      }
-      seen.add(name);
+    for (const subject of subjects) {
+      if (seen.has(subject)) this.add(`${subject}: duplicate name`);
+      seen.add(subject);
     }
   }
 }

@@ -16,7 +16,7 @@
 import { Log } from "../log/log.ts";
 import { jsonLine } from "../log/log_line.ts";
 import { StartError } from "../settings/complaint.ts";
-import { addressComplaint } from "./address_complaint.ts";
+import { addressComplaint } from "./failed_start.ts";
 import { Cores, stderr, stdout } from "./core_processes.ts";
 import { watchParent, WITH_PARENT } from "./signals.ts";
 

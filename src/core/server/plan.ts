@@ -5,27 +5,23 @@
  */
 import type { AccountService } from "../../authoring/account.ts";
 import type { Tool } from "../../authoring/tool.ts";
-import { aboutComplaints } from "../../authoring/about.ts";
+import * as kinds from "../../authoring/options.ts";
 import { type Needing, needsOf } from "../../authoring/service.ts";
-import {
-  scopeComplaints,
-  type Scopes,
-  scopesOf,
-} from "../../authoring/scope.ts";
+import { type Scopes, scopesOf } from "../../authoring/scope.ts";
 import {
   type ApprovalRule,
   parseApprovals,
   tightened,
 } from "../settings/approvals.ts";
-import { ConfigError } from "../settings/complaint.ts";
+import type { SettingComplaint } from "../settings/complaint.ts";
 import { type Config, parseConfig } from "../settings/config.ts";
 import type { Environment, SettingsOptions } from "../settings/setting.ts";
 import { Lifecycle, provideNeeds } from "./lifecycle.ts";
 import { Log, type LogEvent, type LogOptions } from "../log/log.ts";
 import { type Permissions, permissionsOf } from "../oauth/permissions.ts";
 import { type Catalogue, compileCatalogue } from "../catalogue/catalogue.ts";
-import { CatalogueError } from "../catalogue/compiled_definitions.ts";
 import type { Feature } from "./feature.ts";
+import { StartFaults } from "./start_faults.ts";
 import type { ServerOptions } from "./server_options.ts";
 import { standardOutput } from "../log/standard_output.ts";
 import { isCollected } from "../telemetry/current.ts";
@@ -45,32 +41,27 @@ const READ_BY: Readonly<
   id_jag: { settings: ["OAUTH_ASSERTION_ISSUERS"] },
 };
 
-/**
- * Checks that nothing is given to a feature that `src/features.ts` leaves out.
- *
- * @throws {CatalogueError} for an option
- * @throws {ConfigError} for a setting
- */
-export function checkFeatures(
+/** Finds what is given to a feature that `src/features.ts` leaves out. */
+export function featureFaults(
   features: readonly Pick<Feature, "name">[],
   options: ServerOptions,
   env: Environment,
-): void {
+  call?: string,
+): { complaints: string[]; settings: SettingComplaint[] } {
   const absent = Object.entries(READ_BY)
     .filter(([name]) => !features.some((it) => it.name === name));
   const without = (feature: string) =>
     `the feature ${feature}, which this server is built without`;
   const complaints = absent.flatMap(([feature, { options: read = [] }]) =>
-    needing(options).flatMap((item) =>
+    needing(options, call).flatMap((item) =>
       read.filter((option) => Object(item)[option] !== undefined)
         .map((option) => {
-          const { kind, name } = item as Partial<Tool>;
-          const of = kind ? `${kind} ${name}: ` : "";
-          return `${of}${option} is an option of ${without(feature)}`;
+          const { kind } = item as Partial<Tool>;
+          const of = kind ? `${kind} ${kinds.nameOf(item)}` : item.name;
+          return `${of}: ${option} is an option of ${without(feature)}`;
         })
     )
   );
-  if (complaints.length > 0) throw new CatalogueError(complaints);
   const settings = absent.flatMap(([feature, { settings = [] }]) =>
     settings.filter((name) => env[name]?.trim()).map((variable) => ({
       variable,
@@ -79,7 +70,7 @@ export function checkFeatures(
       fix: "Unset it",
     }))
   );
-  if (settings.length > 0) throw new ConfigError(settings);
+  return { complaints, settings };
 }
 
 export class Plan {
@@ -97,55 +88,56 @@ export class Plan {
   /** True if its probable mistakes were reported, at the first start. */
   isReported = false;
 
-  /** Checks options and settings. @throws as `createServer` */
+  /**
+   * Checks options and settings.
+   *
+   * @param checked the call that the options were given to, and its table if
+   * they are to be checked by it
+   * @throws as `createServer`
+   */
   constructor(
     readonly features: readonly Feature[],
     readonly options: ServerOptions,
     env: Environment,
     reading?: SettingsOptions,
+    [call, table]: [call: string, table?: kinds.OptionTable] = ["serve"],
   ) {
-    const { name, title = name, instructions } = options;
-    checkFeatures(features, options, env);
-    const needs = needsOf(needing(options));
-    const complaints = [
-      ...needs.complaints,
-      ...aboutComplaints(options),
-      ...scopeComplaints(options.scopes),
-    ];
-    if (complaints.length > 0) throw new CatalogueError(complaints);
-    this.scopes = scopesOf(neededScopes(options), options.scopes);
+    const faults = new StartFaults(options, call, table);
+    const { sound } = faults;
+    const { tools = [], name, title = name, instructions, log } = sound;
+    const { complaints, settings } = featureFaults(features, sound, env, call);
+    faults.settings.push(...settings);
+    const needs = needsOf(needing(sound, call));
+    faults.found.push(...complaints, ...needs.complaints);
+    this.scopes = scopesOf(neededScopes(sound), sound.scopes);
     // No client asks for the scopes of those who approve.
-    const { tools = [] } = options;
-    this.approvals = parseApprovals(env.APPROVALS, tools);
+    this.approvals =
+      faults.attempt(() => parseApprovals(env.APPROVALS, tools)) ?? [];
     const approving = tools.flatMap((tool) => {
       const { by } = tightened(tool, this.approvals).approval ?? {};
       return typeof by === "object" ? by.scope : [];
     });
     const supported = [...new Set([...this.scopes.supported, ...approving])];
-    const config = this.config = parseConfig(env, {
-      ...reading,
-      title,
-      instructions,
-      log: options.log,
-      settings: needs.settings,
-      scopes: supported,
-    });
-    const { oauth } = config.auth;
+    const config = faults.attempt(() =>
+      parseConfig(env, {
+        ...reading,
+        title,
+        instructions,
+        log,
+        settings: needs.settings,
+        scopes: supported,
+      })
+    );
+    const oauth = config?.auth.oauth;
     // Only one of the two would be used.
     if (options.sealing && oauth?.secretsKeys.length) {
-      throw new ConfigError([{
+      faults.settings.push({
         variable: "SECRETS_KEYS",
         got: "keys",
         wants: "nothing besides `sealing`",
         fix: "Unset it, or leave `sealing` out",
-      }]);
+      });
     }
-    this.seals = !!(options.sealing || env.SECRETS_KEYS?.trim());
-    this.permissions = oauth && permissionsOf({
-      rules: oauth.permissions,
-      decide: options.permissions,
-      supported,
-    });
     const orphan = approving.find((scope) =>
       oauth && !options.permissions &&
       !oauth.permissions?.some(({ scopes }) =>
@@ -153,19 +145,27 @@ export class Plan {
       )
     );
     if (orphan) {
-      throw new ConfigError([{
+      faults.settings.push({
         variable: "OAUTH_PERMISSIONS",
         got: env.OAUTH_PERMISSIONS?.trim() || "nothing",
         wants: `people who may approve, by the scope ${orphan}`,
         fix: `Name them: jo@example.com=${orphan}`,
-      }]);
+      });
     }
+    faults.throwAll(features);
+    this.config = config!;
+    this.seals = !!(options.sealing || env.SECRETS_KEYS?.trim());
+    this.permissions = oauth && permissionsOf({
+      rules: oauth.permissions,
+      decide: options.permissions,
+      supported,
+    });
     // A captured console needs one call for each event.
-    const captured = config.deployed ||
+    const captured = this.config.deployed ||
       isCollected() && env.OTEL_DENO_CONSOLE !== "ignore";
-    this.log = openLog(config.log, captured, options.log);
+    this.log = openLog(this.config.log, captured, log);
     const start = this.log.logger("start");
-    this.lifecycle = new Lifecycle(needs.services, config.own, start);
+    this.lifecycle = new Lifecycle(needs.services, this.config.own, start);
   }
 
   /** The catalogue, compiled when it is first used. */
@@ -191,10 +191,14 @@ function openLog(
   return new Log(what, own, standard);
 }
 
-/** Lists everything that may declare settings and services. */
-export function needing(options: ServerOptions): Needing[] {
+/**
+ * Lists everything that may declare settings and services.
+ *
+ * @param call the call that the options were given to
+ */
+export function needing(options: ServerOptions, call = "serve"): Needing[] {
   const { tools = [], resources = [], prompts = [] } = options;
-  return [...tools, ...resources, ...prompts, options];
+  return [...tools, ...resources, ...prompts, { ...options, name: call }];
 }
 
 /** Lists the scopes that something needs, in the order of the definitions. */

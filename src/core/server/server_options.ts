@@ -31,7 +31,6 @@ import { LOG_LEVELS, type LogOptions } from "../log/log.ts";
 import type { ConnectionInfo } from "../http/client_address.ts";
 import type { DecidePermissions } from "../oauth/permissions.ts";
 import {
-  CatalogueError,
   DEFINITIONS,
   type ServerDefinitions,
 } from "../catalogue/compiled_definitions.ts";
@@ -215,15 +214,6 @@ export const CREATE_SERVER_OPTIONS = {
       ),
   ),
 } satisfies kinds.Members<CreateServerOptions>;
-
-/** @throws {CatalogueError} with all faults of a server's options */
-export function checkServerOptions(
-  table: kinds.OptionTable,
-  options: Partial<ServerOptions>,
-): void {
-  const faults = kinds.faultsIn(table, options);
-  if (faults.length > 0) throw new CatalogueError(faults);
-}
 
 /** A server without its socket. */
 export interface Server extends AsyncDisposable {

@@ -221,7 +221,8 @@ function complainOfTelltales(settings: Settings): void {
   // Its misspelt name is told already.
   if (settings.complaints.some((it) => it.variable === variable)) return;
   const telltale = TELLTALES.find(([it]) => settings.text(it) !== undefined);
-  if (telltale === undefined) return;
+  // Each is read, so that its misspelt name is told.
+  if (!telltale) return TELLTALES.forEach(([it]) => settings.read(it));
   const [{ name }, strategy] = telltale;
   settings.complain(AUTH.AUTH_STRATEGY, {
     wants: `${strategy}, because ${name} is set`,

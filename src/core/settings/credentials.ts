@@ -24,6 +24,7 @@ const SECRET = {
   default: [],
   fix: "Make one with: openssl rand -base64 32",
   secret: true,
+  guards: true,
 } as const;
 
 export const CREDENTIALS = settingsOf({
@@ -87,6 +88,7 @@ const USUAL_TYPES = ["", "jwt", "at+jwt"];
 
 export const JWT = settingsOf({
   JWT_ISSUER: {
+    guards: true,
     words: "The authorization servers whose tokens are taken: their issuers, " +
       "such as `https://login.example.com`.",
     shape: listOf("https URLs without ?", ISSUER_URL.parse),

@@ -61,6 +61,7 @@ export const PEOPLE = settingsOf({
     default: 30,
   },
   SECRETS_KEYS: {
+    guards: true,
     words: "Keys that seal what people entrust to the server, such as their " +
       "keys of other services: 32 random bytes each (`openssl rand -base64 " +
       "32`). The first one seals, all of them open. See docs/sealing.md.",

@@ -30,6 +30,7 @@ const LISTED_NAME = /^[a-z][a-z0-9]{0,19}$/;
 
 export const PROVIDER = settingsOf({
   OAUTH_PROVIDER: {
+    guards: true,
     words: "`github`, `google`, `microsoft`, `gitlab`, `oidc` (any OpenID " +
       "provider, with `OAUTH_ISSUER`), `custom` (with the addresses below), " +
       "or `dev`: a built-in one for trying it out, on loopback only. Or " +
@@ -56,6 +57,7 @@ export const PROVIDER = settingsOf({
     example: "Example ID",
   },
   OAUTH_CLIENT_ID: {
+    guards: true,
     words: "Your application at the provider. Its callback address there is " +
       "exactly `BASE_URL/oauth/provider-callback`; of one of several it has " +
       "the provider's name at its end.",

@@ -22,8 +22,8 @@ export interface Setting {
   /** Advice for a wrong value; absent: the default or the example. */
   fix?: string;
   /**
-   * True if a server is more open when the variable is unset. Then a misspelt
-   * name of it ends the start.
+   * True if a server is more open when the variable is unset, or seals nothing.
+   * Then a misspelt name of it ends the start.
    */
   guards?: boolean;
   /** True if the value is secret. */
@@ -149,8 +149,9 @@ export class Settings {
 
   /** {@linkcode read}, with a complaint when the variable is unset. */
   require<S extends NamedSetting>(setting: S): ValueOf<S> {
-    if (this.text(setting) === undefined) this.complain(setting);
-    return this.read(setting);
+    if (this.text(setting) !== undefined) return this.read(setting);
+    this.complain(setting);
+    return setting.default as ValueOf<S>;
   }
 
   /** Adds a complaint, by default with the setting's own words. */

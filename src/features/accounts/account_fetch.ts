@@ -36,11 +36,11 @@ function placingOf(
 /**
  * Makes the bound `fetch` of a service.
  *
- * @param reveal gives the key, at every call
+ * @param reveal gives the key, at every call; undefined where none is sent
  */
 export function accountFetch(
   service: AccountService,
-  reveal: () => Promise<string>,
+  reveal: () => Promise<string | undefined>,
   { send = fetch, onStatus }: {
     /** Sends a request, in place of `fetch`. */
     send?: (request: Request) => Promise<Response>;
@@ -89,7 +89,10 @@ export function accountFetch(
     }
     let url = addressAt(service, input);
     const key = await reveal();
-    headers.set(header, scheme === "" ? key : `${scheme} ${key}`);
+    if (key !== undefined) {
+      const sent = scheme === "Basic" ? basicOf(key) : key;
+      headers.set(header, scheme === "" ? sent : `${scheme} ${sent}`);
+    }
     let request: RequestInit = { ...init, headers };
     for (let followed = 0;; followed++) {
       const response = await sendInTime(url, request);
@@ -123,6 +126,11 @@ export function accountFetch(
     telemetry
       ? telemetry.accountCall(name, () => call(input, init))
       : call(input, init);
+}
+
+/** Encodes `name:password` (RFC 7617 §2), unless a person has done so. */
+function basicOf(key: string): string {
+  return key.includes(":") ? new TextEncoder().encode(key).toBase64() : key;
 }
 
 /** Makes the request after a redirect, as browsers do (Fetch, HTTP-redirect). */

@@ -45,7 +45,7 @@ export const catalogueSkills: CatalogueFeature<Skills> = () => {
           compiled.push(compileSkill(skill));
         });
       }
-      complaints.checkUnique("skill", compiled);
+      complaints.checkUnique(compiled.map(({ name }) => `skill ${name}`));
       for (const { uri } of this.resources) {
         if (resources.some((resource) => resource.uri === uri)) {
           complaints.add(`resource ${uri}: is a file of a skill`);

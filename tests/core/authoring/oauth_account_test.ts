@@ -1,8 +1,11 @@
 /** `account()`. */
 import assert from "node:assert/strict";
+import type { OAuthAccountOptions } from "../../../src/authoring/account.ts";
+import { faultsIn } from "../../../src/authoring/options.ts";
 import {
   account,
   accountSetting,
+  NEEDS,
 } from "../../../src/authoring/oauth_account.ts";
 
 const api = "https://api.example";
@@ -38,11 +41,16 @@ Deno.test("account() refuses a wrong name, an address without TLS, and a service
       ["crm", { api, issuer, scopes: ["two words"] }],
     ] as const
   ) {
-    assert.throws(
-      () => account(name, options),
-      TypeError,
+    const service = account(name, options as OAuthAccountOptions);
+    const [fault, ...more] = faultsIn({ needs: NEEDS }, { needs: { service } });
+    assert.match(
+      fault,
+      /must have a name|: scopes\[0\] must be a scope/,
       JSON.stringify(options),
     );
+    assert.deepEqual(more, []);
   }
-  assert.equal(account("crm", { api, ...server }).kind, "account");
+  const service = account("crm", { api, ...server });
+  assert.equal(service.kind, "account");
+  assert.deepEqual(faultsIn({ needs: NEEDS }, { needs: { service } }), []);
 });

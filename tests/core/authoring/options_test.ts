@@ -42,7 +42,7 @@ function faultsOfTool(members: Anything): string[] {
   return faultsOf({ tools: [tool({ name: "pay", run, ...members })] });
 }
 
-const OF_TOOLS: [members: Anything, fault: string][] = [
+const OF_TOOLS: [members: Anything, ...faults: string[]][] = [
   [{ scope: ["pay"] }, "scope is no option: is scopes meant?"],
   [{ singleuse: true }, "singleuse is no option: is singleUse meant?"],
   [
@@ -120,7 +120,16 @@ const OF_TOOLS: [members: Anything, fault: string][] = [
   [{ description: null }, "description must be text, not null"],
   [{ run: undefined }, "run is missing: it must be a function"],
   [{ run: 5 }, "run must be a function, not 5"],
-  [{ run: undefined, execute: run }, "execute is no option: is run meant?"],
+  [
+    { run: undefined, rum: run },
+    "rum is no option: is run meant?",
+    "run is missing: it must be a function",
+  ],
+  [
+    { run: undefined, execute: run },
+    "execute is no option: is run meant?",
+    "run is missing: it must be a function",
+  ],
   [
     { handOver: Infinity },
     "handOver must be a number of seconds, or 0 for never, not Infinity",
@@ -161,7 +170,11 @@ const OF_TOOLS: [members: Anything, fault: string][] = [
     { services: { a: { start: run } } },
     "services.a must be from service(), not an object",
   ],
-  [{ icons: [{ url: "x" }] }, "icons[0].url is no option: is src meant?"],
+  [
+    { icons: [{ url: "x" }] },
+    "icons[0].url is no option: is src meant?",
+    "icons[0].src is missing: it must be text",
+  ],
   [
     { _meta: { big: 1n } },
     "_meta must be an object of JSON values, not an object",
@@ -173,12 +186,14 @@ const OF_TOOLS: [members: Anything, fault: string][] = [
   [
     { samples: { one: { inputs: {} } } },
     "samples.one.inputs is no option: is input meant?",
+    "samples.one.input is missing: it must be an object of JSON values",
   ],
 ];
 
-for (const [members, fault] of OF_TOOLS) {
-  Deno.test(`a tool's fault is named at the start: ${fault}`, () => {
-    assert.deepEqual(faultsOfTool(members), [`tool pay: ${fault}`]);
+for (const [members, ...faults] of OF_TOOLS) {
+  Deno.test(`a tool's fault is named at the start: ${faults[0]}`, () => {
+    const of = faults.map((fault) => `tool pay: ${fault}`);
+    assert.deepEqual(faultsOfTool(members), of);
   });
 }
 
@@ -197,14 +212,17 @@ const OF_SERVERS: [options: Anything, ...faults: string[]][] = [
   [
     { tools: [tool({ nam: "pay", title: "Pay", run } as Anything)] },
     'tools[0] ("Pay"): nam is no option: is name meant?',
+    'tools[0] ("Pay"): name is missing: it must be text',
   ],
   [
     { tools: [good, tool({ nam: "pay", run } as Anything)] },
     "tools[1] (after good): nam is no option: is name meant?",
+    "tools[1] (after good): name is missing: it must be text",
   ],
   [
     { tools: [tool({ nam: "pay", run } as Anything), good] },
     "tools[0] (before good): nam is no option: is name meant?",
+    "tools[0] (before good): name is missing: it must be text",
   ],
   [
     { settings: { A: "x" } },
@@ -226,6 +244,7 @@ const OF_SERVERS: [options: Anything, ...faults: string[]][] = [
   [
     { scopes: { pay: { words: "Pay" } } },
     "scopes.pay.words is no option: is description meant?",
+    "scopes.pay.description is missing: it must be text",
   ],
   [
     { env: { PORT: 8000 } },
@@ -268,16 +287,23 @@ const OF_SERVERS: [options: Anything, ...faults: string[]][] = [
   [
     { skills: [skill({ file: {} } as Anything)] },
     "skills[0]: file is no option: is files meant?",
+    "skills[0]: files is missing: it must be an object of files by their paths",
   ],
   [
     { services: { a: service({ name: "a", run } as Anything) } },
     "service a: run is no option: is start meant?",
+    "service a: start is missing: it must be a function",
   ],
 ];
 
 for (const [options, ...faults] of OF_SERVERS) {
   Deno.test(`a server's fault is named at the start: ${faults[0]}`, () => {
-    assert.deepEqual(faultsOf(options), faults);
+    const own = faults.map((fault) =>
+      /^(?:resource|prompt|service) /.test(fault)
+        ? fault
+        : `createServer: ${fault}`
+    );
+    assert.deepEqual(faultsOf(options), own);
   });
 }
 
@@ -287,8 +313,8 @@ Deno.test("all faults are named at once, those of a shared service once", () => 
     tool({ name, scope: [], services: { shared }, run } as Anything)
   );
   assert.deepEqual(faultsOf({ tools, toolz: 1, name: 5 }), [
-    "toolz is no option: is tools meant?",
-    "name must be text, not 5",
+    "createServer: toolz is no option: is tools meant?",
+    "createServer: name must be text, not 5",
     "tool a: scope is no option: is scopes meant?",
     "service shared: end is no option: there is name, settings, services, start, stop",
     "tool b: scope is no option: is scopes meant?",
@@ -303,7 +329,7 @@ Deno.test("names of the prototype are unknown members, and no crash", () => {
     faultsOf({ tools: [tool({ run, ...members })], hasOwnProperty: 1 })
       .map((fault) => fault.replace(/ there is .*/, "")),
     [
-      "hasOwnProperty is no option:",
+      "createServer: hasOwnProperty is no option:",
       ...["constructor", "__proto__", "toString"].map((it) =>
         `tool a: ${it} is no option:`
       ),
@@ -344,45 +370,100 @@ Deno.test("what is legitimately open stays open", async () => {
   assert.deepEqual(listed[3]._meta, meta);
 });
 
-Deno.test("account() and personalKey() name their faults", () => {
+Deno.test("account() and personalKey() name their faults at the start, with all others", () => {
   const api = "https://api.example.com";
-  const faults: [() => unknown, RegExp][] = [
+  const of = { scopes: "repo", scop: 1 } as Anything;
+  const needs = {
+    github: account("github", of),
+    a: account("a", { api, token: api, authorise: api } as Anything),
+    b: account("b", { from: "upstream", api, several: true } as Anything),
+    c: personalKey("c", { api, shape: "x" as Anything }),
+    d: personalKey("d", { url: api } as Anything),
+    e: personalKey("e", undefined as Anything),
+    f: account("F", { api: "http://a.example", issuer: "x" }),
+    g: personalKey("g", { api, header: "a b" }),
+  };
+  assert.deepEqual(
+    faultsOfTool({ needs, descrption: "" })
+      .map((fault) =>
+        fault.replace(/(no option: there|have a name|from) .*/, "$1")
+      ),
     [
-      () =>
-        account("github", { scopes: "repo" as Anything, scop: 1 } as Anything),
-      /^account\("github"\): scop is no option: is scopes meant\?\naccount\("github"\): scopes must be a list of scopes, not "repo"$/,
+      "tool pay: descrption is no option: is description meant?",
+      'account("github"): scop is no option: is scopes meant?',
+      'account("github"): scopes must be a list of scopes, not "repo"',
+      'account("a"): authorise is no option: is authorize meant?',
+      'account("b"): several is no option: there',
+      'personalKey("c"): shape must be a regular expression, not "x"',
+      'personalKey("d"): url is no option: is api meant?',
+      'personalKey("d"): api is missing: it must be text',
+      'personalKey("e"): it must be an object, not undefined',
+      'account("F") must have a name',
+      'personalKey("g") must have the name of a header, and a word before it',
     ],
-    [
-      () => account("a", { api, token: api, authorise: api } as Anything),
-      /^account\("a"\): authorise is no option: is authorize meant\?$/,
+  );
+  assert.throws(() => result({}, { contents: "x" } as Anything), {
+    name: "TypeError",
+    message: "result: contents is no option: is content meant?",
+  });
+});
+
+Deno.test("faults of options, settings, names and addresses are one list, in the order of the definitions", () => {
+  const read = run;
+  const options: Anything = {
+    name: "s",
+    version: "1",
+    kv: { atomic() {} },
+    operater: "x",
+    websiteUrl: "ftp://a.example",
+    tools: [
+      tool({ name: "a", run, settings: { lower: z.string() } }),
+      tool({ name: "sp ace", run, title: 5 } as Anything),
+      tool({ name: "a", run, descrption: "" } as Anything),
+      tool({ name: "b", rum: run, scope: ["pay"] } as Anything),
     ],
-    [
-      () => account("a", { from: "upstream", api, several: true } as Anything),
-      /^account\("a"\): several is no option/,
-    ],
-    [
-      () => personalKey("a", { api, shape: "x" as Anything }),
-      /^personalKey\("a"\): shape must be a regular expression, not "x"$/,
-    ],
-    [
-      () => personalKey("a", { url: api } as Anything),
-      /^personalKey\("a"\): url is no option: is api meant\?$/,
-    ],
-    [
-      () => result({}, { contents: "x" } as Anything),
-      /^result: contents is no option: is content meant\?$/,
-    ],
-  ];
-  for (const [declare, message] of faults) {
-    assert.throws(declare, { name: "TypeError", message });
-  }
+    resources: [resource({ name: "r", uri: "x://{a", read })],
+    prompts: [prompt({ name: "p", get: run, arg: {} } as Anything)],
+    env: {
+      PORT: "x",
+      AUTH_STRATEGY: "oauth",
+      OAUTH_PROVIDER: "dev",
+      OAUTH_PERMISSIONS: "jo@example.com=pay",
+    },
+  };
+  assert.throws(() => createServer(options), (error: Error) => {
+    assert.ok(error instanceof CatalogueError);
+    assert.deepEqual(
+      error.message.split("\n").map((line) =>
+        line.replace(/: there is .*/, "")
+      ),
+      [
+        "These definitions need fixing:",
+        "  createServer: operater is no option: is operator meant?",
+        '  createServer: websiteUrl must be an https address, not "ftp://a.example"',
+        "  tool a: descrption is no option: is description meant?",
+        "  tool a: duplicate name",
+        "  tool sp ace: title must be text, not 5",
+        "  tool sp ace: a name must have 1 to 128 characters of A-Z, a-z, 0-9, _, - and .",
+        "  tool b: rum is no option: is run meant?",
+        "  tool b: scope is no option: is scopes meant?",
+        "  tool b: run is missing: it must be a function",
+        '  resource x://{a: unbalanced brace in "x://{a"',
+        "  prompt p: arg is no option: is args meant?",
+        "These settings need fixing:",
+        '  PORT: got "x", wants a port from 0 to 65535. Fix: Use PORT=3000, or leave it unset.',
+        "  lower: got nothing, wants a value that its schema accepts. Fix: Set it in .env or in the environment.",
+      ],
+    );
+    return true;
+  });
 });
 
 Deno.test("the calls of a context name their faults", async () => {
   const calls: Record<string, [(context: Anything) => unknown, RegExp]> = {
     ask: [
       (it) => it.ask({ mesage: "?", schema: z.object({}) }),
-      /^ask: mesage is no option: is message meant\?$/,
+      /^ask: mesage is no option: is message meant\?\n.*message is missing: it must be text$/,
     ],
     two_forms: [
       (it) =>
@@ -400,7 +481,7 @@ Deno.test("the calls of a context name their faults", async () => {
     ],
     sample: [
       (it) => it.sample({ messages: [], maxToken: 5 }),
-      /^sample: maxToken is no option: is maxTokens meant\?$/,
+      /^sample: maxToken is no option: is maxTokens meant\?\n.*maxTokens is missing: it must be a whole number above 0$/,
     ],
     step: [
       (it) => it.step("a", run, { retry: 3 }),
@@ -408,7 +489,7 @@ Deno.test("the calls of a context name their faults", async () => {
     ],
     wait: [
       (it) => it.wait("a", { message: "", open: run, timeout: 5 }),
-      /^wait: timeout is no option: is seconds meant\?$/,
+      /^wait: timeout is no option: is seconds meant\?\n.*seconds is missing: it must be a number of seconds$/,
     ],
     log: [
       (it) => it.log("warn", "hot"),

@@ -1,13 +1,21 @@
 /** Services whose keys people paste, and the tools that need them. */
 import assert from "node:assert/strict";
+import type { AccountService } from "../../../src/authoring/account.ts";
+import { faultsIn } from "../../../src/authoring/options.ts";
+import { DEFINITIONS } from "../../../src/core/catalogue/compiled_definitions.ts";
 import { personalKey, prompt, resource, tool, z } from "../../../src/mod.ts";
 import { testServer } from "../../../packages/testing/mod.ts";
 
 const api = "https://notes.example";
 
+const needing = (service: AccountService) =>
+  faultsIn(DEFINITIONS, {
+    tools: [tool({ name: "a", needs: { service }, run: () => "" })],
+  });
+
 Deno.test("personalKey() takes a short name and the https address of an API", () => {
   for (const name of ["", "A", "a b", "../x", "-a", "a".repeat(41)]) {
-    assert.throws(() => personalKey(name, { api }), TypeError, name);
+    assert.equal(needing(personalKey(name, { api })).length, 1, name);
   }
   const addresses = [
     "notes.example",
@@ -17,12 +25,13 @@ Deno.test("personalKey() takes a short name and the https address of an API", ()
     "https://notes.example/#a",
   ];
   for (const wrong of addresses) {
-    assert.throws(() => personalKey("a", { api: wrong }), TypeError, wrong);
+    assert.equal(needing(personalKey("a", { api: wrong })).length, 1, wrong);
   }
   for (const wrong of [{ header: "x key" }, { scheme: "a\nb" }]) {
-    assert.throws(() => personalKey("a", { api, ...wrong }), TypeError);
+    assert.equal(needing(personalKey("a", { api, ...wrong })).length, 1);
   }
-  assert.equal(personalKey("a", { api: "http://localhost:1" }).name, "a");
+  const right = personalKey("a", { api: "http://localhost:1" });
+  assert.deepEqual([right.name, ...needing(right)], ["a"]);
 });
 
 Deno.test("faults of needs are told at the start", async () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { checkFeatures } from "../../../src/core/server/plan.ts";
+import { featureFaults, Plan } from "../../../src/core/server/plan.ts";
 import { skill } from "../../../src/skill.ts";
 import {
   personalKey,
@@ -9,6 +9,8 @@ import {
   tool,
 } from "../../../src/mod.ts";
 import { FEATURES } from "../../../src/features.ts";
+
+const NONE = { complaints: [], settings: [] };
 
 const crm = personalKey("crm", { api: "https://crm.example" });
 
@@ -22,7 +24,7 @@ const OPTIONS: [feature: string, options: Partial<ServerOptions>, RegExp][] = [
         resource({ name: "it", uri: "a://b", needs: { crm }, read: () => "" }),
       ],
     },
-    /tool who: needs is.*feature accounts.*\n.*resource it: needs.*\n.*prompt me/,
+    /tool who: needs is.*feature accounts.*\n.*resource a:\/\/b: needs.*\n.*prompt me/,
   ],
   [
     "approvals",
@@ -41,15 +43,20 @@ const OPTIONS: [feature: string, options: Partial<ServerOptions>, RegExp][] = [
 ];
 
 for (const [feature, given, message] of OPTIONS) {
-  Deno.test(`checkFeatures() refuses the options of ${feature} where that is left out`, () => {
+  Deno.test(`featureFaults() refuses the options of ${feature} where that is left out`, () => {
     const options = { name: "n", version: "1", ...given };
     const left = FEATURES.filter(({ name }) => name !== feature);
-    assert.throws(() => checkFeatures(left, options, {}), {
+    assert.match(
+      featureFaults(left, options, {}).complaints.join("\n"),
+      message,
+    );
+    assert.deepEqual(featureFaults(FEATURES, options, {}), NONE);
+    const plain = { name: "n", version: "1" };
+    assert.deepEqual(featureFaults(left, plain, {}), NONE);
+    assert.throws(() => new Plan(left, options, {}), {
       name: "CatalogueError",
       message,
     });
-    checkFeatures(FEATURES, options, {});
-    checkFeatures(left, { name: "n", version: "1" }, {});
   });
 }
 
@@ -61,17 +68,18 @@ for (
     ["id_jag", "OAUTH_ASSERTION_ISSUERS"],
   ]
 ) {
-  Deno.test(`checkFeatures() refuses ${variable} where ${feature} is left out, and does not repeat it`, () => {
+  Deno.test(`featureFaults() refuses ${variable} where ${feature} is left out, and does not repeat it`, () => {
     const options = { name: "n", version: "1" };
     const left = FEATURES.filter(({ name }) => name !== feature);
     const env = { [variable]: "secret" };
-    assert.throws(() => checkFeatures(left, options, env), (error: Error) => {
+    assert.throws(() => new Plan(left, options, env), (error: Error) => {
       assert.equal(error.name, "ConfigError");
       assert.match(error.message, new RegExp(`${variable}.*${feature}`));
       assert.doesNotMatch(error.message, /secret/);
       return true;
     });
-    checkFeatures(FEATURES, options, env);
-    checkFeatures(left, options, { [variable]: " " });
+    assert.deepEqual(featureFaults(FEATURES, options, env), NONE);
+    const blank = { [variable]: " " };
+    assert.deepEqual(featureFaults(left, options, blank), NONE);
   });
 }

@@ -137,7 +137,13 @@ Deno.test("a misspelt name of a setting without which a server is more open ends
   for (const { name } of guards) {
     const rest = name.startsWith("JWT_") ? jwt : oauth;
     const { AUTH_STRATEGY: _, ...open } = rest;
-    const environment = name === "AUTH_STRATEGY" ? open : rest;
+    // A server whose strategy is not set is open without these.
+    const environment = name === "AUTH_STRATEGY"
+      ? open
+      : /^(BEARER_TOKEN|API_KEY|JWT_ISSUER|OAUTH_PROVIDER|OAUTH_CLIENT_ID)$/
+          .test(name)
+      ? {}
+      : rest;
     const misspelt = name.replace(/.(?=.$)/, "Q");
     const ways: [Record<string, string>, { namesInFile?: string[] }][] = [
       [{ [misspelt]: "hunter2" }, {}],
@@ -157,6 +163,17 @@ Deno.test("a misspelt name of a setting without which a server is more open ends
     }
   }
   assert.throws(() => parseConfig({ AUTH_STRATAGY: "oauth" }), /rename it/);
+  // Not open, or by the operator's own word.
+  for (const strategy of ["none", "bearer"]) {
+    const chosen = { AUTH_STRATEGY: strategy, BEARER_TOKEN: "x".repeat(16) };
+    assert.deepEqual(parseConfig({ ...chosen, API_KEYS: "hunter2" }).notes, [
+      "API_KEYS is not read: is API_KEY meant?",
+    ]);
+  }
+  assert.throws(
+    () => parseConfig({ AUTH_STRATEGY: "api_key", API_KEYS: "hunter2" }),
+    ({ message }: Error) => message.split("API_KEY: got").length === 2,
+  );
 });
 
 Deno.test("a name that begins like a setting and is none is reported, with the setting whose end it is near to", () => {

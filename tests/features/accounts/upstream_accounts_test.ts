@@ -3,6 +3,8 @@
  * token of the sign-in: as RFC 8693 has it, and as Microsoft.
  */
 import assert from "node:assert/strict";
+import { NEEDS } from "../../../src/authoring/oauth_account.ts";
+import { faultsIn } from "../../../src/authoring/options.ts";
 import { account, tool } from "../../../src/mod.ts";
 import type { UpstreamAccount } from "../../../src/mod.ts";
 import { UpstreamError } from "../../../src/core/provider/provider.ts";
@@ -372,12 +374,13 @@ Deno.test("a service from upstream is no service of durable work, and has no sev
       { api: "http://api.example.com" },
     ]
   ) {
-    assert.throws(
-      // @ts-expect-error: no such option, or a wrong one.
-      () => account("mail", { from: "upstream", api, ...options }),
-      TypeError,
-    );
+    // @ts-expect-error: no such option, or a wrong one.
+    const mail = account("mail", { from: "upstream", api, ...options });
+    assert.equal(faultsIn({ needs: NEEDS }, { needs: { mail } }).length, 1);
   }
   // @ts-expect-error: nothing says where its API is.
-  assert.throws(() => account("mail", { from: "upstream" }), TypeError);
+  const nowhere = account("mail", { from: "upstream" });
+  assert.deepEqual(faultsIn({ needs: NEEDS }, { needs: { nowhere } }), [
+    'account("mail"): api is missing: it must be text',
+  ]);
 });

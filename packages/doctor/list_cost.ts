@@ -1,0 +1,62 @@
+/**
+ * The tokens that a list of tools costs in each conversation: an estimate, as
+ * every model counts in its own way.
+ *
+ * @module
+ */
+
+/**
+ * Estimates the tokens of a text. Words of up to seven letters are one, longer
+ * ones two or more, digits go by threes, and signs that often stand together,
+ * as in JSON, by twos.
+ */
+export function estimateTokens(text: string): number {
+  let tokens = 0;
+  for (
+    const [part] of text.matchAll(
+      /[A-Z]?[a-z]+|[A-Z]+|\d+|[^\sA-Za-z\d]+|\s{2,}/g,
+    )
+  ) {
+    const first = part.charCodeAt(0);
+    if (first > 127) tokens += Math.ceil(part.length / 1.5);
+    else if (/\d/.test(part)) tokens += Math.ceil(part.length / 3);
+    else if (/[A-Za-z]/.test(part)) tokens += Math.ceil(part.length / 9);
+    else tokens += Math.ceil(part.length / 3);
+  }
+  return tokens;
+}
+
+/** A tool as a client is sent it. */
+interface CostlyTool {
+  readonly name: string;
+  readonly title?: unknown;
+  readonly description?: unknown;
+  readonly inputSchema?: unknown;
+}
+
+/** Estimates the tokens of one tool: what clients pass on to their model. */
+export function tokensOfTool(tool: CostlyTool): number {
+  const { name, description, inputSchema } = tool;
+  return estimateTokens(
+    JSON.stringify({ name, description, input_schema: inputSchema }),
+  );
+}
+
+/** Says what a list costs, and its dearest tool. */
+export function costWords(tools: readonly CostlyTool[]): string {
+  const costs = tools.map((tool) => ({
+    name: tool.name,
+    tokens: tokensOfTool(tool),
+  })).sort((a, b) => b.tokens - a.tokens);
+  const sum = costs.reduce((all, { tokens }) => all + tokens, 0);
+  const [dearest] = costs;
+  return dearest === undefined
+    ? "your list is empty"
+    : `your list costs ${printCount(sum)} tokens, ${dearest.name} ` +
+      `${printCount(dearest.tokens)} of them`;
+}
+
+/** Prints 3120 as `3,120`. */
+export function printCount(count: number): string {
+  return `${count}`.replaceAll(/\B(?=(\d{3})+$)/g, ",");
+}

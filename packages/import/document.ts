@@ -1,0 +1,249 @@
+/**
+ * OpenAPI documents as they are read: from a file or an address, bounded, with
+ * references looked up one at a time.
+ *
+ * @module
+ */
+import * as yaml from "js-yaml";
+import { isObject, type JsonObject } from "../../src/core/json.ts";
+import { isLoopback } from "../../src/core/net/url.ts";
+import { messageOf } from "../../src/core/thrown.ts";
+import { CreateError } from "../create/files.ts";
+
+/** The reason for which a source, or a part of it, does not become tools. */
+export class ImportError extends CreateError {
+  /** The name of the class. */
+  override name = "ImportError";
+}
+
+/** The most bytes of a document. */
+const MAX_BYTES = 64 * 1024 * 1024;
+
+/** The most values in a document; one that YAML repeats counts each time. */
+const MAX_VALUES = 5_000_000;
+
+/** The deepest level of a document. */
+const MAX_DEPTH = 200;
+
+/** The milliseconds in which a document comes from an address. */
+const TIMEOUT_MILLISECONDS = 60_000;
+
+/** A document, with its references unresolved. */
+export interface ApiDocument {
+  /** The whole document: OpenAPI 3, or a JSON Schema with definitions. */
+  root: JsonObject;
+  /** The address it came from, against which relative servers are resolved. */
+  address?: URL;
+}
+
+/**
+ * Reads the text of a file or of an address.
+ *
+ * @throws {ImportError} unless it is there, https or on this machine, and short
+ * enough
+ */
+export async function readSource(
+  source: string,
+): Promise<{ text: string; address?: URL }> {
+  const address = /^https?:\/\//i.test(source) ? URL.parse(source) : null;
+  const bytes = address === null
+    ? await readFile(source)
+    : await readAddress(address);
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return { text, ...address && { address } };
+  } catch {
+    throw new ImportError(`${source} is not text in UTF-8.`);
+  }
+}
+
+async function readFile(path: string): Promise<Uint8Array> {
+  try {
+    const { size, isFile } = await Deno.stat(path);
+    if (!isFile) throw new ImportError(`${path} is no file.`);
+    if (size > MAX_BYTES) throw tooLong(path);
+    return await Deno.readFile(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    throw new ImportError(`There is no file ${path}.`);
+  }
+}
+
+function tooLong(source: string): ImportError {
+  return new ImportError(`${source} is longer than ${MAX_BYTES} bytes.`);
+}
+
+/** Reads what is at an address. @throws {ImportError} */
+async function readAddress(address: URL): Promise<Uint8Array> {
+  checkAddress(address);
+  const parts: Uint8Array[] = [];
+  try {
+    const response = await fetch(address, {
+      signal: AbortSignal.timeout(TIMEOUT_MILLISECONDS),
+      headers: { accept: "application/json, application/yaml, */*;q=0.5" },
+    });
+    checkAddress(new URL(response.url));
+    if (!response.ok) {
+      await response.body?.cancel();
+      throw new ImportError(`${address} answered ${response.status}.`);
+    }
+    let left = MAX_BYTES;
+    for await (const part of response.body ?? []) {
+      left -= part.byteLength;
+      if (left < 0) throw tooLong(address.href);
+      parts.push(part);
+    }
+  } catch (error) {
+    if (error instanceof ImportError) throw error;
+    throw new ImportError(`${address} did not answer: ${messageOf(error)}`);
+  }
+  return new Uint8Array(await new Blob(parts as BlobPart[]).arrayBuffer());
+}
+
+function checkAddress(address: URL): void {
+  if (address.protocol === "https:" || isLoopback(address)) return;
+  throw new ImportError(
+    `${address.origin} must be https: what comes by http may have been changed.`,
+  );
+}
+
+/**
+ * Parses a document.
+ *
+ * @param source names it in errors
+ * @throws {ImportError} unless it is an OpenAPI document that can be read
+ */
+export async function parseDocument(
+  text: string,
+  source: string,
+  address?: URL,
+): Promise<ApiDocument> {
+  const parsed = parseText(text, source);
+  checkSize(parsed, source);
+  const root = await upgraded(parsed, source);
+  if (!isObject(root.paths) && !isObject(root.webhooks)) {
+    throw new ImportError(
+      `${source} has no paths: there is nothing to import.`,
+    );
+  }
+  return { root, ...address && { address } };
+}
+
+function parseText(text: string, source: string): JsonObject {
+  let parsed: unknown;
+  try {
+    parsed = /^\s*[{[]/.test(text)
+      ? JSON.parse(text.replace(/^\uFEFF/, ""))
+      : yaml.load(text, { schema: yaml.JSON_SCHEMA });
+  } catch (error) {
+    const reason = messageOf(error).split("\n")[0].slice(0, 200);
+    throw new ImportError(`${source} is neither JSON nor YAML: ${reason}`);
+  }
+  if (isObject(parsed)) return parsed;
+  throw new ImportError(`${source} is no OpenAPI document.`);
+}
+
+/** Counts what is in a document. @throws {ImportError} */
+function checkSize(root: JsonObject, source: string): void {
+  let left = MAX_VALUES;
+  const visit = (value: unknown, depth: number): void => {
+    if (depth > MAX_DEPTH) {
+      throw new ImportError(`${source} is nested deeper than ${MAX_DEPTH}.`);
+    }
+    if (left-- === 0) {
+      throw new ImportError(`${source} has more than ${MAX_VALUES} values.`);
+    }
+    if (typeof value !== "object" || value === null) return;
+    for (const member of Object.values(value)) visit(member, depth + 1);
+  };
+  visit(root, 0);
+}
+
+/** Gives a document of OpenAPI 3. @throws {ImportError} for another kind */
+async function upgraded(
+  root: JsonObject,
+  source: string,
+): Promise<JsonObject> {
+  if (/^3\.[012](\.|$)/.test(`${root.openapi}`)) return root;
+  if (`${root.swagger}` !== "2.0") {
+    throw new ImportError(
+      `${source} must be an OpenAPI document of 3.0, 3.1, 3.2 or Swagger 2.0.`,
+    );
+  }
+  // Only here: no one who runs a server loads it.
+  const { upgradeFromTwoToThree } = await import(
+    // deno-lint-ignore no-import-prefix
+    "npm:@scalar/openapi-upgrader@^0.1.11/2.0-to-3.0"
+  );
+  try {
+    return upgradeFromTwoToThree(root) as unknown as JsonObject;
+  } catch (error) {
+    throw new ImportError(
+      `${source} cannot be read as Swagger 2.0: ${messageOf(error)}`,
+    );
+  }
+}
+
+/** The most references that lead to each other. */
+const MAX_HOPS = 20;
+
+/**
+ * Follows a value to what it refers to, if it is a reference.
+ *
+ * @throws {ImportError} for one that leads nowhere, in a circle, or elsewhere
+ */
+export function resolve(
+  document: Pick<ApiDocument, "root">,
+  value: unknown,
+): unknown {
+  let found = value;
+  for (
+    let hops = 0;
+    isObject(found) && typeof found.$ref === "string";
+    hops++
+  ) {
+    if (hops === MAX_HOPS) {
+      throw new ImportError(`${shown(found.$ref)} refers to itself.`);
+    }
+    found = at(document, found.$ref);
+  }
+  return found;
+}
+
+/** Finds what a reference within the document names. @throws {ImportError} */
+export function at({ root }: Pick<ApiDocument, "root">, ref: string): unknown {
+  if (!ref.startsWith("#")) {
+    throw new ImportError(
+      `It refers to another document, ${shown(ref)}: join them into one first.`,
+    );
+  }
+  let found: unknown = root;
+  for (const part of ref.slice(1).split("/").slice(1)) {
+    const name = unescaped(part);
+    if (typeof found !== "object" || found === null) found = undefined;
+    else if (!Object.hasOwn(found, name)) found = undefined;
+    else found = (found as JsonObject)[name];
+  }
+  if (found !== undefined && (ref === "#" || ref.startsWith("#/"))) {
+    return found;
+  }
+  throw new ImportError(`It refers to ${shown(ref)}, which is not there.`);
+}
+
+/** Reads a part of a JSON Pointer in an address (RFC 6901 §6). */
+export function unescaped(part: string): string {
+  let text = part;
+  try {
+    text = decodeURIComponent(part);
+  } catch {
+    // It is meant as it is.
+  }
+  return text.replaceAll("~1", "/").replaceAll("~0", "~");
+}
+
+/** Prints a stranger's text on one short line. */
+export function shown(text: unknown, most = 200): string {
+  const line = `${text}`.slice(0, 4 * most)
+    .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ").trim();
+  return line.length > most ? `${line.slice(0, most - 1)}…` : line;
+}

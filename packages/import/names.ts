@@ -1,0 +1,109 @@
+/**
+ * Names in written files, made of a document's: only letters, digits and _ of
+ * it become code, and nothing that JavaScript or a written file means otherwise.
+ *
+ * @module
+ */
+
+/** The longest name of a tool. */
+const MAX_NAME = 64;
+
+/** Names that a written file has, or that JavaScript keeps for itself. */
+const TAKEN: ReadonlySet<string> = new Set(
+  ("break case catch class const continue debugger default delete do else " +
+    "enum export extends false finally for function if import in instanceof " +
+    "new null return super switch this throw true try typeof var void while " +
+    "with yield let static implements interface package private protected " +
+    "public await async eval arguments undefined NaN Infinity Object Array " +
+    "String Number Boolean Symbol Promise JSON Deno constructor prototype " +
+    "assert testServer serveApi server answer env tool tools mod z callApi " +
+    "styled service services settings secret personalKey account httpApi " +
+    "needs signal api greet").split(" "),
+);
+
+/** Splits a text into words of letters and digits. */
+function wordsOf(text: string): string[] {
+  return text.normalize("NFKD").replaceAll(/\p{M}/gu, "")
+    .replaceAll(/([a-z0-9])([A-Z])/g, "$1 $2")
+    .replaceAll(/([A-Z]+)([A-Z][a-z])/g, "$1 $2")
+    .toLowerCase().split(/[^a-z0-9]+/).filter(Boolean);
+}
+
+/** Prints a text as `search_mail`; empty if it has no letter. */
+export function snakeCase(text: string, most = MAX_NAME): string {
+  let words = wordsOf(text);
+  while (words.length > 0 && /^\d/.test(words[0])) words = words.slice(1);
+  const name = words.join("_");
+  if (name.length <= most) return name;
+  const cut = name.slice(0, most);
+  return cut.slice(0, Math.max(cut.lastIndexOf("_"), most / 2)).replace(
+    /_+$/,
+    "",
+  );
+}
+
+/** Prints a text as `searchMail`, a name of JavaScript. */
+export function camelCase(text: string, otherwise = "value"): string {
+  const name = snakeCase(text).replaceAll(
+    /_+([a-z0-9])/g,
+    (_, letter) => letter.toUpperCase(),
+  );
+  if (name === "") return otherwise;
+  return TAKEN.has(name) ? `${name}${capital(otherwise)}` : name;
+}
+
+/** Prints a text with a capital letter first. */
+export function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** Gives a name that is not among others, and adds it to them. */
+export function unique(name: string, among: Set<string>, mark = ""): string {
+  let found = name;
+  for (let count = 2; among.has(found); count++) {
+    const end = `${mark}${count}`;
+    found = name.slice(0, MAX_NAME - end.length) + end;
+  }
+  among.add(found);
+  return found;
+}
+
+/** True if the variable of a tool's file would be a name that is taken. */
+export function isTaken(name: string): boolean {
+  return TAKEN.has(name);
+}
+
+/** Prints a value as code: text of a document ends no string and no comment. */
+export function literal(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(literal).join(", ")}]`;
+  if (typeof value === "object" && value !== null) {
+    return objectCode(
+      Object.entries(value).map(([name, member]) => [name, literal(member)]),
+    );
+  }
+  return JSON.stringify(value ?? null).replaceAll(
+    /[\u007f-\u009f\u2028\u2029]|\p{Cf}/gu,
+    (it) =>
+      Array.from(
+        { length: it.length },
+        (_, at) => `\\u${it.charCodeAt(at).toString(16).padStart(4, "0")}`,
+      ).join(""),
+  );
+}
+
+/** Prints the name of a member: bare where that can be. */
+export function memberName(name: string): string {
+  return /^[A-Za-z_$][\w$]*$/.test(name) && name !== "__proto__"
+    ? name
+    : name === "__proto__"
+    ? '["__proto__"]'
+    : literal(name);
+}
+
+/** Prints an object of code by names: `{ a, "b-c": d }`. */
+export function objectCode(members: Iterable<[string, string]>): string {
+  const printed = [...members].map(([name, code]) =>
+    name === code ? name : `${memberName(name)}: ${code}`
+  );
+  return printed.length === 0 ? "{}" : `{ ${printed.join(", ")} }`;
+}

@@ -1,0 +1,168 @@
+/**
+ * OpenAPI documents as a source of tools.
+ *
+ * @module
+ */
+import type { JsonObject } from "../../src/core/json.ts";
+import { estimateTokens } from "../doctor/list_cost.ts";
+import { type ApiDocument, ImportError, shown } from "./document.ts";
+import { snakeCase } from "./names.ts";
+import {
+  type Details,
+  detailsOf,
+  listOperations,
+  type Operation,
+} from "./operations.ts";
+import type { Components, Plain } from "./schema.ts";
+import { securityOf } from "./security.ts";
+import { serverOf } from "./servers.ts";
+import { serviceCode } from "./service_code.ts";
+import type { ImportItem, ImportSource } from "./source.ts";
+import { argumentsOf, BODY, toolCode } from "./tool_code.ts";
+
+/** An operation that can become a tool. */
+export interface ApiItem extends ImportItem {
+  operation: Operation;
+}
+
+/**
+ * Makes a source of a document.
+ *
+ * @param url the address of the API, in place of the document's own
+ */
+export function openApiSource(
+  document: ApiDocument,
+  { url }: { url?: string } = {},
+): ImportSource<ApiItem> {
+  const { root } = document;
+  const info = Object(root.info);
+  const title = shown(info.title ?? "API", 60);
+  const { operations, left } = listOperations(document);
+  const details = (operation: Operation, variable: string) =>
+    detailsOf(document, operation, new Set([BODY, variable]));
+  const items = operations.map((operation) => ({
+    id: operation.id,
+    aliases: operation.operationId ? [operation.operationId] : [],
+    name: operation.name,
+    group: operation.group,
+    title: operation.title,
+    isDeprecated: operation.isDeprecated,
+    tokens: () => tokensOf(operation, details(operation, "")),
+    operation,
+  }));
+  return {
+    title: `${title} ${shown(info.version ?? "", 20)}`.trim(),
+    name: nameOf(title),
+    items,
+    left,
+    write(names, picked) {
+      const chosen = picked.map(({ operation }) => operation);
+      const address = serverOf(document, root.servers, url);
+      const security = securityOf(document, chosen);
+      const service = serviceCode(names, title, security, address);
+      const others = security.others.size > 0
+        ? [
+          `${security.others.size} of them want another way to sign in than ` +
+          `most: ${[...security.others].slice(0, 5).join(", ")}.`,
+        ]
+        : [];
+      return {
+        service: service.text,
+        notes: [...service.notes, ...others],
+        tool({ operation }, name) {
+          checkServer(document, operation, address.api, url);
+          const own = details(operation, names.variable);
+          return toolCode(operation, own, name, names, service);
+        },
+      };
+    },
+  };
+}
+
+/** Makes a name of a title, without words that every title has. */
+function nameOf(title: string): string {
+  const name = snakeCase(title, 40).split("_")
+    .filter((word) =>
+      !/^(the|api|apis|openapi|swagger|v\d+|rest|http|spec|specification)$/
+        .test(word)
+    )
+    .join("_");
+  return name || "api";
+}
+
+/** @throws {ImportError} for an operation that is at another server */
+function checkServer(
+  document: ApiDocument,
+  { raw, item }: Operation,
+  api: string,
+  url: string | undefined,
+): void {
+  const servers = raw.servers ?? item.servers;
+  if (url !== undefined || !Array.isArray(servers) || servers.length === 0) {
+    return;
+  }
+  const own = serverOf(document, servers);
+  if (own.api === api) return;
+  throw new ImportError(
+    `It is at another server: import it --as another service, with --url ${
+      shown(own.api)
+    }.`,
+  );
+}
+
+/** Estimates the tokens of a tool, from the JSON Schema that Zod will print. */
+function tokensOf(operation: Operation, details: Details): number {
+  const { components } = details.schemas;
+  const members = [...argumentsOf(details)];
+  const properties = members.map(([name, { schema }]) => [
+    name,
+    schemaJson(schema, components, new Set()),
+  ]);
+  return estimateTokens(JSON.stringify({
+    name: operation.name,
+    description: operation.description,
+    input_schema: {
+      $schema: "https://json-schema.org/draft/2020-12/schema",
+      type: "object",
+      properties: Object.fromEntries(properties),
+      required: members.filter(([, it]) => !it.isOptional).map(([name]) =>
+        name
+      ),
+    },
+  }));
+}
+
+/** Prints a schema as Zod will, as far as its length goes. */
+function schemaJson(
+  schema: Plain,
+  components: Components,
+  open: ReadonlySet<string>,
+): JsonObject {
+  const { ref, values, type, union, all, items, others } = schema;
+  const words = schema.description ? { description: schema.description } : {};
+  if (ref !== undefined) {
+    if (open.has(ref)) return { $ref: "#/$defs/__schema0", ...words };
+    const target = components.get(ref) ?? {};
+    const within = new Set(open).add(ref);
+    return { ...schemaJson(target, components, within), ...words };
+  }
+  const inside = (part: Plain) => schemaJson(part, components, open);
+  const own: JsonObject = { ...words };
+  if (values !== undefined) own.enum = values;
+  if (union !== undefined) own.anyOf = union.map(inside);
+  if (all !== undefined) own.allOf = all.map(inside);
+  if (type !== undefined) own.type = type;
+  if (items !== undefined) own.items = inside(items);
+  if (type === "integer") own.minimum = Number.MIN_SAFE_INTEGER;
+  if (type === "integer") own.maximum = Number.MAX_SAFE_INTEGER;
+  if (schema.properties !== undefined && schema.properties.size > 0) {
+    own.properties = Object.fromEntries(
+      [...schema.properties].map(([name, part]) => [name, inside(part)]),
+    );
+    own.required = [...schema.required ?? []];
+  }
+  if (others !== undefined) {
+    own.additionalProperties = others === true ? {} : inside(others);
+  }
+  return own;
+}

@@ -1,0 +1,410 @@
+/**
+ * The operations of an OpenAPI document: which there are, and what one of them
+ * takes and gives.
+ *
+ * @module
+ */
+import { isObject, type JsonObject } from "../../src/core/json.ts";
+import type { ParameterStyle, StyleOptions } from "../../src/api.ts";
+import { type ApiDocument, ImportError, resolve, shown } from "./document.ts";
+import { camelCase, capital, snakeCase, unique } from "./names.ts";
+import { type Plain, Schemas, sentence } from "./schema.ts";
+
+/** The methods of operations that tools can call. */
+const METHODS = ["get", "post", "put", "patch", "delete", "head", "query"];
+
+/** One operation, as it is listed. */
+export interface Operation {
+  /** The method and the path: `GET /pets/{petId}`. */
+  id: string;
+  method: string;
+  path: string;
+  /** The name of its tool. */
+  name: string;
+  operationId?: string;
+  /** The first of its tags. */
+  group: string;
+  title: string;
+  description: string;
+  isDeprecated: boolean;
+  /** The document's own object. */
+  raw: JsonObject;
+  /** The path's own object. */
+  item: JsonObject;
+}
+
+/** The places of parameters. */
+export type Place = "path" | "query" | "header" | "cookie";
+
+/** One parameter of an operation. */
+export interface Parameter {
+  name: string;
+  place: Place;
+  /** The name of the tool's argument. */
+  argument: string;
+  schema: Plain;
+  required: boolean;
+  /** True if the value is sent as JSON. */
+  isJson: boolean;
+  /** The style, where it is not the usual one of its place. */
+  style?: ParameterStyle;
+  options: StyleOptions;
+}
+
+/** The body of an operation. */
+export interface Body {
+  kind: "json" | "form" | "multipart" | "text";
+  /** The media type, where it is not the usual one of its kind. */
+  type?: string;
+  schema: Plain;
+  required: boolean;
+  /** The styles of a form's members. */
+  styles: Map<string, Pick<Parameter, "style" | "options">>;
+}
+
+/** Everything that a tool for an operation needs to know. */
+export interface Details {
+  parameters: Parameter[];
+  body?: Body;
+  schemas: Schemas;
+  /** An answer of the document's, as JSON. */
+  answer: unknown;
+}
+
+/** Lists the operations of a document, and what no tool could call. */
+export function listOperations(
+  document: ApiDocument,
+): { operations: Operation[]; left: string[] } {
+  const names = new Set<string>();
+  const operations: Operation[] = [];
+  const left: string[] = [];
+  for (const [path, given] of Object.entries(Object(document.root.paths))) {
+    const item = found(document, given);
+    if (!item || !path.startsWith("/") || path !== shown(path, 1000)) {
+      if (!path.startsWith("x-")) left.push(shown(path));
+      continue;
+    }
+    for (const method of METHODS) {
+      const raw = found(document, item[method]);
+      if (raw) operations.push(operationOf(path, method, item, raw, names));
+    }
+  }
+  return { operations, left };
+}
+
+/** Follows a reference; undefined if it leads to no object. */
+function found(
+  document: ApiDocument,
+  value: unknown,
+): JsonObject | undefined {
+  try {
+    const target = resolve(document, value);
+    return isObject(target) ? target : undefined;
+  } catch (error) {
+    if (error instanceof ImportError) return undefined;
+    throw error;
+  }
+}
+
+function operationOf(
+  path: string,
+  method: string,
+  item: JsonObject,
+  raw: JsonObject,
+  names: Set<string>,
+): Operation {
+  const operationId = typeof raw.operationId === "string"
+    ? shown(raw.operationId)
+    : undefined;
+  const own = snakeCase(operationId ?? "");
+  const name = own || snakeCase(
+    `${method} ${path.replaceAll(/\{([^}]*)\}/g, "by $1")}`,
+  );
+  const summary = typeof raw.summary === "string" ? raw.summary : "";
+  const words = typeof raw.description === "string" ? raw.description : "";
+  const [tag] = Array.isArray(raw.tags) ? raw.tags : [];
+  return {
+    id: `${method.toUpperCase()} ${path}`,
+    method: method.toUpperCase(),
+    path,
+    name: unique(name, names, "_"),
+    ...operationId && { operationId },
+    group: typeof tag === "string" ? shown(tag, 60) : "",
+    title: titleOf(summary, name),
+    description: descriptionOf(summary, words) ||
+      capital(name.replaceAll("_", " ")) + ".",
+    isDeprecated: raw.deprecated === true,
+    raw,
+    item,
+  };
+}
+
+function titleOf(summary: string, name: string): string {
+  const title = shown(summary, 60).replace(/\.$/, "");
+  return title || capital(name.replaceAll("_", " "));
+}
+
+/** Joins the words of an operation for a model. */
+function descriptionOf(summary: string, words: string): string {
+  const [first, rest] = [sentence(summary, 300), sentence(words, 700)];
+  if (rest === "" || rest.startsWith(first.replace(/\.$/, ""))) {
+    return rest || ended(first);
+  }
+  return first === "" ? rest : `${ended(first)} ${rest}`;
+}
+
+function ended(text: string): string {
+  return text === "" || /[.!?…:]$/.test(text) ? text : `${text}.`;
+}
+
+/** Reads everything of an operation. @throws {ImportError} if no tool can call it */
+export function detailsOf(
+  document: ApiDocument,
+  operation: Operation,
+  taken: ReadonlySet<string>,
+): Details {
+  const schemas = new Schemas(document);
+  const names = new Set(taken);
+  const parameters = parametersOf(document, operation, schemas, names);
+  const body = bodyOf(document, operation, schemas);
+  return {
+    parameters,
+    ...body && { body },
+    schemas,
+    answer: answerOf(document, operation),
+  };
+}
+
+function parametersOf(
+  document: ApiDocument,
+  { raw, item, path }: Operation,
+  schemas: Schemas,
+  names: Set<string>,
+): Parameter[] {
+  const given = new Map<string, JsonObject>();
+  for (const list of [item.parameters, raw.parameters]) {
+    for (const entry of Array.isArray(list) ? list : []) {
+      const one = resolve(document, entry);
+      if (isObject(one)) given.set(`${one.in} ${one.name}`, one);
+    }
+  }
+  const inPath = new Set(
+    [...path.matchAll(/\{([^{}]+)\}/g)].map(([, name]) => name),
+  );
+  const parameters: Parameter[] = [];
+  for (const one of given.values()) {
+    const parameter = parameterOf(document, one, schemas, names);
+    const isKnown = parameter?.place !== "path" ||
+      inPath.delete(parameter.name);
+    if (parameter && isKnown) parameters.push(parameter);
+  }
+  // Of some documents' paths the parameters were forgotten.
+  for (const name of inPath) {
+    parameters.push({
+      name,
+      place: "path",
+      argument: unique(camelCase(name), names),
+      schema: { type: "string" },
+      required: true,
+      isJson: false,
+      options: {},
+    });
+  }
+  return parameters.sort((a, b) => Number(b.required) - Number(a.required));
+}
+
+/** Headers that are no parameters (OpenAPI, Parameter Object). */
+const OTHERS_HEADERS = ["accept", "content-type", "authorization", "cookie"];
+
+const STYLES = [
+  "matrix",
+  "label",
+  "simple",
+  "form",
+  "spaceDelimited",
+  "pipeDelimited",
+  "deepObject",
+];
+
+function parameterOf(
+  document: ApiDocument,
+  one: JsonObject,
+  schemas: Schemas,
+  names: Set<string>,
+): Parameter | undefined {
+  const { name, in: place, content } = one;
+  const required = one.required === true || place === "path";
+  if (
+    typeof name !== "string" || name === "" || name === "__proto__" ||
+    !["path", "query", "header", "cookie"].includes(`${place}`)
+  ) {
+    if (!required) return undefined;
+    throw new ImportError(
+      `It needs a parameter in ${shown(place)}, which tools cannot send.`,
+    );
+  }
+  if (place === "header" && OTHERS_HEADERS.includes(name.toLowerCase())) {
+    return undefined;
+  }
+  if (place === "header" && !/^[\w!#$%&'*+.^`|~-]+$/.test(name)) {
+    throw new ImportError(`${shown(name)} cannot be the name of a header.`);
+  }
+  if (one.deprecated === true && !required) return undefined;
+  const [type, media] = isObject(content)
+    ? Object.entries(content)[0] ?? []
+    : [];
+  const schema = schemas.plain(
+    type === undefined ? one.schema : Object(resolve(document, media)).schema,
+  );
+  const words = typeof one.description === "string"
+    ? sentence(one.description, 300)
+    : "";
+  const example = one.example ?? firstExample(document, one.examples);
+  const usual = place === "query" || place === "cookie" ? "form" : "simple";
+  const style = STYLES.includes(`${one.style}`) ? one.style : usual;
+  const explode = one.explode === undefined || schema.type === "string"
+    ? undefined
+    : one.explode === true;
+  const isExploded = style === "form" || style === "deepObject";
+  return {
+    name,
+    place: place as Place,
+    argument: argumentOf(name, `${place}`, names),
+    schema: {
+      ...schema,
+      ...words && { description: words },
+      ...example !== undefined && { example },
+    },
+    required,
+    isJson: type !== undefined && /json/.test(type),
+    ...style !== usual && { style: style as ParameterStyle },
+    options: {
+      ...explode !== undefined && explode !== isExploded && { explode },
+      ...one.allowReserved === true && { allowReserved: true },
+    },
+  };
+}
+
+/** Names the argument of a parameter; the second of a name has its place. */
+function argumentOf(name: string, place: string, names: Set<string>): string {
+  const own = camelCase(name);
+  return unique(names.has(own) ? `${place}${capital(own)}` : own, names);
+}
+
+function firstExample(document: ApiDocument, examples: unknown): unknown {
+  if (!isObject(examples)) return undefined;
+  const first = found(document, Object.values(examples)[0]);
+  return first?.value;
+}
+
+/** The bodies that tools can send, from the one they like best. */
+const KINDS: readonly [RegExp, Body["kind"], string][] = [
+  [/^application\/json\b/i, "json", "application/json"],
+  [/^application\/([\w.+-]+\+)?json\b|^\*\/\*$/i, "json", "application/json"],
+  [
+    /^application\/x-www-form-urlencoded/i,
+    "form",
+    "application/x-www-form-urlencoded",
+  ],
+  [/^multipart\/form-data/i, "multipart", "multipart/form-data"],
+  [/^text\//i, "text", "text/plain"],
+];
+
+function bodyOf(
+  document: ApiDocument,
+  { raw, method }: Operation,
+  schemas: Schemas,
+): Body | undefined {
+  const given = found(document, raw.requestBody);
+  if (given === undefined || method === "GET" || method === "HEAD") {
+    return undefined;
+  }
+  const content = Object.entries(Object(given.content));
+  const required = given.required === true;
+  for (const [form, kind, usual] of KINDS) {
+    const [type, media] = content.find(([type]) => form.test(type)) ?? [];
+    if (type === undefined) continue;
+    const entry = found(document, media) ?? {};
+    const schema = withoutFiles(entry, schemas);
+    const example = entry.example ?? firstExample(document, entry.examples);
+    const words = typeof given.description === "string"
+      ? sentence(given.description, 300)
+      : "";
+    return {
+      kind,
+      ...type !== usual && type !== "*/*" && { type: shown(type, 100) },
+      schema: {
+        ...kind === "text" ? { ...schema, type: "string" } : schema,
+        ...words && { description: words },
+        ...example !== undefined && { example },
+      },
+      required: required || (schemas.target(schema).required?.size ?? 0) > 0,
+      styles: stylesOf(entry),
+    };
+  }
+  if (!required || content.length === 0) return undefined;
+  const types = content.map(([type]) => shown(type, 60)).join(", ");
+  throw new ImportError(
+    `It needs a body of ${types}: tools send JSON, forms and text, and no files.`,
+  );
+}
+
+/** Takes files out of a body. @throws {ImportError} if it needs one */
+function withoutFiles(entry: JsonObject, schemas: Schemas): Plain {
+  const schema = schemas.plain(entry.schema);
+  const target = schemas.target(schema);
+  const isFile = (part: Plain): boolean => {
+    const { format, items } = schemas.target(part);
+    return format === "binary" || items !== undefined && isFile(items);
+  };
+  if (isFile(target)) {
+    throw new ImportError("Its body is a file, which tools cannot send.");
+  }
+  const files = [...target.properties ?? []].filter(([, it]) => isFile(it));
+  if (files.length === 0) return schema;
+  const names = files.map(([name]) => name);
+  const needed = names.find((name) => target.required?.has(name));
+  if (needed !== undefined) {
+    throw new ImportError(
+      `It needs a file, ${shown(needed)}, which tools cannot send.`,
+    );
+  }
+  const properties = new Map(
+    [...target.properties!].filter(([name]) => !names.includes(name)),
+  );
+  if (properties.size > 0) return { ...target, properties };
+  throw new ImportError("Its body is a file, which tools cannot send.");
+}
+
+function stylesOf({ encoding }: JsonObject): Body["styles"] {
+  const styles: Body["styles"] = new Map();
+  for (const [name, given] of Object.entries(Object(encoding))) {
+    if (!isObject(given)) continue;
+    const { style, explode, allowReserved } = given;
+    const options = {
+      ...typeof explode === "boolean" && { explode },
+      ...allowReserved === true && { allowReserved },
+    };
+    const isStyled = STYLES.includes(`${style}`);
+    if (!isStyled && Object.keys(options).length === 0) continue;
+    const own = (isStyled ? style : "form") as ParameterStyle;
+    styles.set(name, { style: own, options });
+  }
+  return styles;
+}
+
+/** Finds an example of a good answer; an object that says so if there is none. */
+function answerOf(document: ApiDocument, { raw }: Operation): unknown {
+  for (const [status, given] of Object.entries(Object(raw.responses))) {
+    if (!/^2/.test(status)) continue;
+    const content = Object(found(document, given)?.content);
+    const json = Object.entries(content).find(([type]) => /json/.test(type));
+    const media = found(document, json?.[1]);
+    const example = media?.example ?? firstExample(document, media?.examples) ??
+      found(document, media?.schema)?.example;
+    const isShort = typeof example === "object" && example !== null &&
+      JSON.stringify(example).length <= 400;
+    if (isShort) return example;
+  }
+  return { ok: true };
+}

@@ -1,0 +1,137 @@
+/**
+ * The choice of what to import: patterns of a command line, and a list to tick
+ * in a terminal.
+ *
+ * @module
+ */
+import { printCount } from "../doctor/list_cost.ts";
+import { ImportError } from "./document.ts";
+import type { ImportItem, ImportSource } from "./source.ts";
+
+/** The most items that are taken without a choice. */
+export const MOST_AT_ONCE = 40;
+
+/**
+ * Finds the items that patterns name: an id, a name of the source or of the
+ * tool, or any of them with `*`.
+ *
+ * @throws {ImportError} for a pattern that names nothing
+ */
+export function pick<I extends ImportItem>(
+  items: readonly I[],
+  patterns: readonly string[],
+): I[] {
+  const found = new Set<I>();
+  for (const pattern of patterns) {
+    const isExact = !pattern.includes("*");
+    const form = new RegExp(
+      `^${pattern.split("*").map((it) => RegExp.escape(it)).join(".*")}$`,
+      "i",
+    );
+    const named = items.filter((item) =>
+      (isExact || !item.isDeprecated) &&
+      [item.id, item.name, ...item.aliases].some((it) => form.test(it))
+    );
+    if (named.length === 0) {
+      throw new ImportError(
+        `--pick ${JSON.stringify(pattern)} names nothing: --list shows what ` +
+          "there is.",
+      );
+    }
+    for (const item of named) found.add(item);
+  }
+  return items.filter((item) => found.has(item));
+}
+
+/** Estimates the tokens of an item; undefined for one that no tool can do. */
+export function tokensOf(item: ImportItem): number | undefined {
+  try {
+    return item.tokens();
+  } catch (error) {
+    if (error instanceof ImportError) return undefined;
+    throw error;
+  }
+}
+
+/** Says what a source has: how many, in which groups, and what a list costs. */
+export function summary({ title, items, left }: ImportSource): string {
+  const groups = Map.groupBy(items, ({ group }) => group || "(no group)");
+  const lines = [...groups].map(([name, members]) => {
+    const tokens = members.reduce((sum, it) => sum + (tokensOf(it) ?? 0), 0);
+    return `  ${name}: ${members.length}, about ${printCount(tokens)} tokens`;
+  });
+  const all = items.reduce((sum, it) => sum + (tokensOf(it) ?? 0), 0);
+  const deprecated = items.filter(({ isDeprecated }) => isDeprecated).length;
+  return [
+    `${title}: ${printCount(items.length)} operations` +
+    `${
+      deprecated > 0 ? `, ${deprecated} of them deprecated` : ""
+    }. A list of ` +
+    `all would cost about ${printCount(all)} tokens in each conversation.`,
+    ...lines.slice(0, 60),
+    ...lines.length > 60 ? [`  and ${lines.length - 60} more groups`] : [],
+    ...left.length > 0
+      ? [`Left out, as their paths are none: ${left.slice(0, 5).join(", ")}`]
+      : [],
+  ].join("\n");
+}
+
+/** Prints items with their numbers and what each costs. */
+export function printItems(
+  items: readonly ImportItem[],
+  ticked?: ReadonlySet<ImportItem>,
+): string {
+  const width = `${items.length}`.length;
+  let group = "";
+  return items.flatMap((item, index) => {
+    const head = item.group === group ? [] : [item.group];
+    group = item.group;
+    const tokens = tokensOf(item);
+    const cost = tokens === undefined ? "cannot be one" : `${tokens} tokens`;
+    const box = ticked ? ticked.has(item) ? "[x] " : "[ ] " : "";
+    const number = ticked ? `${`${index + 1}`.padStart(width)} ` : "";
+    const old = item.isDeprecated ? ", deprecated" : "";
+    return [
+      ...head,
+      `  ${box}${number}${item.id}  ${item.name}, ${cost}${old}`,
+    ];
+  }).join("\n");
+}
+
+/**
+ * Ticks what an answer names, or takes its tick away: numbers and ranges such
+ * as `1-3 7`, or a pattern. Returns words about what was not understood.
+ */
+export function tick<I extends ImportItem>(
+  items: readonly I[],
+  ticked: Set<I>,
+  answer: string,
+): string | undefined {
+  const named: I[] = [];
+  if (/^[\d\s,-]+$/.test(answer)) {
+    for (const part of answer.split(/[\s,]+/).filter(Boolean)) {
+      const [, from, to = from] = /^(\d+)(?:-(\d+))?$/.exec(part) ?? [];
+      const [first, last] = [Number(from), Number(to)];
+      if (!(first >= 1 && last >= first && last <= items.length)) {
+        return `There are numbers from 1 to ${items.length}: got ${part}.`;
+      }
+      named.push(...items.slice(first - 1, last));
+    }
+  } else {
+    const inGroup = items.filter(({ group }) =>
+      group.toLowerCase() === answer.toLowerCase()
+    );
+    try {
+      named.push(...inGroup.length > 0 ? inGroup : pick(items, [answer]));
+    } catch (error) {
+      if (!(error instanceof ImportError)) throw error;
+      return `Nothing is named ${JSON.stringify(answer)}.`;
+    }
+  }
+  const isTicked = named.every((item) => ticked.has(item));
+  for (const item of named) {
+    if (isTicked) ticked.delete(item);
+    else ticked.add(item);
+  }
+  return undefined;
+}

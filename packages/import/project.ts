@@ -1,0 +1,131 @@
+/**
+ * The project, or the clone, into which tools are imported.
+ *
+ * @module
+ */
+import { emptyList, listDefinition } from "../create/definition_files.ts";
+import { CreateError, exists } from "../create/files.ts";
+import { isClone } from "../create/package_files.ts";
+import {
+  fingerprintOf,
+  type ImportedFile,
+  inClone,
+  parseImported,
+  printImported,
+} from "./imported_file.ts";
+
+/** A file that is to be written, formatted. */
+export type NewFile = Omit<ImportedFile, "isChanged">;
+
+/** The folders and the imported files of a project. */
+export class ImportProject {
+  private constructor(
+    private readonly root: string,
+    private readonly isClone: boolean,
+    /** The imported files, by `service id`. */
+    readonly files: ReadonlyMap<string, ImportedFile>,
+  ) {}
+
+  /** Reads a project. @throws {CreateError} if there is none */
+  static async open(root = "."): Promise<ImportProject> {
+    if (!await exists(`${root}/server.ts`)) {
+      throw new CreateError(
+        "There is no server.ts here. Run this in the folder of a project, or of a clone.",
+      );
+    }
+    const clone = await isClone(root);
+    const files = new Map<string, ImportedFile>();
+    for (const folder of ["tools", "services"]) {
+      const path = clone ? `src/${folder}` : folder;
+      if (!await exists(`${root}/${path}`)) continue;
+      for await (const { name, isFile } of Deno.readDir(`${root}/${path}`)) {
+        if (!isFile || !name.endsWith(".ts")) continue;
+        const text = await Deno.readTextFile(`${root}/${path}/${name}`);
+        const file = await parseImported(`${path}/${name}`, text);
+        if (file) files.set(`${file.service} ${file.id}`, file);
+      }
+    }
+    return new ImportProject(root, clone, files);
+  }
+
+  /** Gives the path of a file in one of the folders. */
+  path(folder: "tools" | "services", name: string): string {
+    return `${this.isClone ? "src/" : ""}${folder}/${name}`;
+  }
+
+  /** True if there is a file. */
+  has(path: string): Promise<boolean> {
+    return exists(`${this.root}/${path}`);
+  }
+
+  /** Formats files as the project does, all at once. */
+  async formatted(
+    files: readonly Omit<NewFile, "fingerprint">[],
+  ): Promise<NewFile[]> {
+    const folder = await Deno.makeTempDir({ prefix: "import-" });
+    try {
+      for (const [index, { text }] of files.entries()) {
+        await Deno.writeTextFile(
+          `${folder}/${index}.ts`,
+          this.isClone ? inClone(text) : text,
+        );
+      }
+      await this.#format(files.map((_, index) => `${folder}/${index}.ts`));
+      return await Promise.all(files.map(async (file, index) => {
+        const text = await Deno.readTextFile(`${folder}/${index}.ts`);
+        return { ...file, text, fingerprint: await fingerprintOf(text) };
+      }));
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  }
+
+  async #format(paths: readonly string[]): Promise<void> {
+    if (paths.length === 0) return;
+    const { success, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: ["fmt", "--quiet", "--config", "deno.json", ...paths],
+      cwd: this.root,
+      stdout: "null",
+    }).output();
+    if (success) return;
+    const words = new TextDecoder().decode(stderr).slice(0, 500);
+    throw new CreateError(`The files cannot be formatted: ${words}`);
+  }
+
+  /** Writes a file in one step: a stop leaves the old one or the new one. */
+  async write(file: NewFile): Promise<void> {
+    await this.#replace(file.path, printImported(file));
+  }
+
+  async #replace(path: string, text: string): Promise<void> {
+    const full = `${this.root}/${path}`;
+    await Deno.mkdir(full.replace(/[^/]*$/, ""), { recursive: true });
+    await Deno.writeTextFile(`${full}.new`, text);
+    await Deno.rename(`${full}.new`, full);
+  }
+
+  /**
+   * Adds tools to the list of tools; false if it has another form than the one
+   * that `create` makes.
+   */
+  async list(names: readonly string[]): Promise<boolean> {
+    const path = this.path("tools", "mod.ts");
+    const isThere = await this.has(path);
+    let list = isThere
+      ? await Deno.readTextFile(`${this.root}/${path}`)
+      : inCloneIf(this.isClone, emptyList("tool"));
+    for (const name of names) {
+      if (list.includes(`"./${name}.ts"`)) continue;
+      const listed = listDefinition("tool", list, name);
+      if (listed === undefined) return false;
+      list = listed;
+    }
+    await this.#replace(path, list);
+    await this.#format([path]);
+    return true;
+  }
+}
+
+function inCloneIf(isClone: boolean, text: string): string {
+  return isClone ? inClone(text) : text;
+}

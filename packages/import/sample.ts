@@ -1,0 +1,300 @@
+/**
+ * Values that a schema takes, for the tests of imported tools.
+ *
+ * @module
+ */
+import { isObject, type JsonObject } from "../../src/core/json.ts";
+import type { Components, Plain } from "./schema.ts";
+
+/** The choices for a sample. */
+export interface SampleOptions {
+  components: Components;
+  /** True for members that need not be there, too. */
+  all?: boolean;
+}
+
+/** The deepest level of optional members in a sample. */
+const MAX_DEPTH = 4;
+
+/** Makes a value that a schema takes. */
+export function sampleOf(
+  schema: Plain,
+  options: SampleOptions,
+  depth = 0,
+): unknown {
+  const { components } = options;
+  const { example, defaultValue, values, union, all, type, ref } = schema;
+  if (ref !== undefined) {
+    return sampleOf(components.get(ref) ?? {}, options, depth + 1);
+  }
+  const isUsable = (value: unknown) =>
+    value !== undefined && value !== null && fits(value, schema, components) &&
+    JSON.stringify(value).length < 1000;
+  if (isUsable(example)) return example;
+  if (values !== undefined) return values[0];
+  if (isUsable(defaultValue)) return defaultValue;
+  if (union !== undefined) {
+    const first = union.find((it) =>
+      fits(sampleOf(it, options, depth + 1), it, components)
+    );
+    return sampleOf(first ?? union[0], options, depth + 1);
+  }
+  if (all !== undefined) {
+    const parts = all.map((it) => sampleOf(it, options, depth + 1));
+    return parts.every(isObject) ? Object.assign({}, ...parts) : parts[0];
+  }
+  switch (type) {
+    case "string":
+      return textSample(schema);
+    case "integer":
+    case "number":
+      return numberSample(schema);
+    case "boolean":
+      return true;
+    case "array":
+      return arraySample(schema, options, depth);
+    case "object":
+      return objectSample(schema, options, depth);
+    default:
+      return "value";
+  }
+}
+
+function arraySample(
+  { items = {}, minItems = 0 }: Plain,
+  options: SampleOptions,
+  depth: number,
+): unknown[] {
+  const count = depth > 12
+    ? minItems && 1
+    : Math.max(minItems, depth > MAX_DEPTH ? 0 : 1);
+  return Array.from(
+    { length: Math.min(count, 20) },
+    () => sampleOf(items, options, depth + 1),
+  );
+}
+
+function objectSample(
+  { properties = new Map(), required, others }: Plain,
+  options: SampleOptions,
+  depth: number,
+): JsonObject {
+  const made: JsonObject = {};
+  for (const [name, property] of properties) {
+    const isWanted = required?.has(name) && depth < 40 ||
+      options.all && depth < MAX_DEPTH;
+    if (isWanted) made[name] = sampleOf(property, options, depth + 1);
+  }
+  if (properties.size === 0 && typeof others === "object" && options.all) {
+    made.name = sampleOf(others, options, depth + 1);
+  }
+  return made;
+}
+
+/** Texts for the formats of OpenAPI and JSON Schema. */
+const FORMATS: Readonly<Record<string, string>> = {
+  "date-time": "2026-01-31T12:00:00Z",
+  date: "2026-01-31",
+  time: "12:00:00Z",
+  duration: "P1D",
+  email: "ada@example.com",
+  uri: "https://example.com/",
+  url: "https://example.com/",
+  uuid: "3f0e8c0a-6d5b-4c1e-9a57-0d2f4b6a8c11",
+  ipv4: "192.0.2.1",
+  ipv6: "2001:db8::1",
+  hostname: "example.com",
+  byte: "dGVh",
+};
+
+function textSample(
+  { format = "", pattern, minLength = 0, maxLength = Infinity }: Plain,
+): string {
+  if (Object.hasOwn(FORMATS, format)) return FORMATS[format];
+  const text = "tea".padEnd(Math.min(minLength, 10_000), "a")
+    .slice(0, maxLength);
+  return pattern === undefined ? text : matching(pattern, text, minLength);
+}
+
+/** Looks for a text that a pattern takes, among a few short ones. */
+function matching(pattern: string, text: string, least: number): string {
+  const tried = parsePattern(pattern);
+  const candidates = [
+    text,
+    ...["A", "a", "1", "0", "f", "a1", "A1", "1.0", "/", "a/b", "#a0b1c2"],
+    ...["USD", "US", "en", "en-US", "1d", "12:00", "2026-01-31", "+15550100"],
+    ...["a".repeat(8), "1".repeat(8), "A".repeat(8), "a@b.co", "a.b", "a-b"],
+    ...tried === undefined ? [] : [tried],
+    "a".repeat(Math.min(least, 20)),
+  ];
+  return candidates.find((it) => it.length >= least && matches(pattern, it)) ??
+    tried ?? text;
+}
+
+/** Follows a simple pattern: classes, groups, alternatives and counts. */
+function parsePattern(pattern: string): string | undefined {
+  let at = 0;
+  let steps = 0;
+  const next = () => pattern[at++];
+  const alternatives = (): string => {
+    let found: string | undefined;
+    let text = "";
+    while (at < pattern.length && pattern[at] !== ")") {
+      if (steps++ > 1000) throw new RangeError();
+      if (pattern[at] === "|") {
+        at++;
+        found ??= text;
+        text = "";
+      } else text += repeated(atom());
+    }
+    return found ?? text;
+  };
+  const repeated = (text: string): string => {
+    const [whole, few] = /^(?:[*+?]|\{(\d{1,3})(?:,\d*)?\})\??/
+      .exec(pattern.slice(at)) ?? [""];
+    at += whole.length;
+    const count = few === undefined
+      ? whole === "*" || whole === "?" ? 0 : 1
+      : Number(few);
+    return text.repeat(count);
+  };
+  const atom = (): string => {
+    const character = next();
+    if (character === "^" || character === "$") return "";
+    if (character === ".") return "a";
+    if (character === "\\") return escaped(next());
+    if (character === "[") return classOf();
+    if (character === "(") {
+      const head = /^\?(?::|<\w+>|[=!]|<[=!])/.exec(pattern.slice(at))?.[0];
+      at += head?.length ?? 0;
+      const text = alternatives();
+      at++;
+      return head !== undefined && /[=!]$/.test(head) ? "" : text;
+    }
+    return character;
+  };
+  const classOf = (): string => {
+    const [body] = /^(?:\\.|[^\]\\])*/.exec(pattern.slice(at))!;
+    at += body.length + 1;
+    if (body.startsWith("^")) {
+      return ["a", "1", "-"].find((it) => !body.includes(it)) ?? "b";
+    }
+    return body.startsWith("\\") ? escaped(body[1]) : body[0] ?? "";
+  };
+  try {
+    return alternatives();
+  } catch {
+    return undefined;
+  }
+}
+
+function escaped(letter = ""): string {
+  return {
+    d: "1",
+    w: "a",
+    s: " ",
+    D: "a",
+    W: "-",
+    S: "a",
+    b: "",
+    B: "",
+  }[letter] ??
+    letter;
+}
+
+/** Tries a pattern on a short text: no pattern takes long for one. */
+function matches(pattern: string, text: string): boolean {
+  try {
+    return text.length <= 20 && new RegExp(pattern, "u").test(text);
+  } catch {
+    return false;
+  }
+}
+
+function numberSample(
+  { type, minimum, maximum, above, below, multipleOf }: Plain,
+): number {
+  const step = multipleOf ?? (type === "integer" ? 1 : 0.5);
+  const least = minimum ?? (above === undefined ? undefined : above + step);
+  const most = maximum ?? (below === undefined ? undefined : below - step);
+  const wanted = Math.max(least ?? -Infinity, Math.min(most ?? Infinity, 1));
+  return multipleOf === undefined
+    ? type === "integer" ? Math.ceil(wanted) : wanted
+    : Math.ceil(wanted / multipleOf) * multipleOf;
+}
+
+/** True if a schema takes a value, as far as samples need it. */
+export function fits(
+  value: unknown,
+  schema: Plain,
+  components: Components,
+  depth = 0,
+): boolean {
+  if (depth > 50) return true;
+  const inside = (part: Plain, of: unknown) =>
+    fits(of, part, components, depth + 1);
+  const { ref, values, union, all, type, nullable } = schema;
+  if (value === null) return nullable === true;
+  if (ref !== undefined) return inside(components.get(ref) ?? {}, value);
+  if (values !== undefined) return values.includes(value as string);
+  if (union !== undefined) return union.some((it) => inside(it, value));
+  if (all !== undefined) return all.every((it) => inside(it, value));
+  switch (type) {
+    case "string":
+      return typeof value === "string" && fitsText(value, schema);
+    case "integer":
+    case "number": {
+      const { minimum, maximum, above, below, multipleOf } = schema;
+      return typeof value === "number" &&
+        (type === "number" || Number.isSafeInteger(value)) &&
+        value >= (minimum ?? -Infinity) && value <= (maximum ?? Infinity) &&
+        value > (above ?? -Infinity) && value < (below ?? Infinity) &&
+        (multipleOf === undefined || value % multipleOf === 0);
+    }
+    case "boolean":
+      return typeof value === "boolean";
+    case "array": {
+      const { minItems = 0, maxItems = Infinity, items = {} } = schema;
+      return Array.isArray(value) && value.length >= minItems &&
+        value.length <= maxItems && value.every((it) => inside(items, it));
+    }
+    case "object": {
+      if (!isObject(value)) return false;
+      const { properties = new Map<string, Plain>(), required, others } =
+        schema;
+      return [...required ?? []].every((name) => Object.hasOwn(value, name)) &&
+        Object.entries(value).every(([name, member]) => {
+          const property = properties.get(name);
+          if (property) return inside(property, member);
+          return others === true ||
+            others !== undefined && inside(others, member);
+        });
+    }
+    default:
+      return true;
+  }
+}
+
+/** The forms that Zod and validators of requests want. */
+const SHAPES: Readonly<Record<string, RegExp>> = {
+  "date-time":
+    /^\d{4}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-5]\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/,
+  date: /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$/,
+  time: /^[0-2]\d:[0-5]\d:[0-5]\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/,
+  email: /^[\w.+-]+@[\w-]+(\.[\w-]+)+$/,
+  uri: /^https?:\/\/[\w.-]+(:\d+)?(\/[\w./-]*)?$/,
+  url: /^https?:\/\/[\w.-]+(:\d+)?(\/[\w./-]*)?$/,
+  uuid: /^[\da-f]{8}-[\da-f]{4}-[1-8][\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/i,
+  ipv4: /^\d{1,3}(\.\d{1,3}){3}$/,
+  byte: /^([\w+/]{4})*([\w+/]{2}==|[\w+/]{3}=)?$/,
+};
+
+function fitsText(
+  text: string,
+  { format = "", pattern, minLength = 0, maxLength = Infinity }: Plain,
+): boolean {
+  if (text.length < minLength || text.length > maxLength) return false;
+  if (Object.hasOwn(SHAPES, format)) return SHAPES[format].test(text);
+  // A longer text is not tried: the document's own example may be trusted.
+  return pattern === undefined || text.length > 20 || matches(pattern, text);
+}

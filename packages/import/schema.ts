@@ -1,0 +1,376 @@
+/**
+ * Schemas of a document, made plain: one type each, references by name, and
+ * only what can be sent. Schemas of tools, samples of tests and estimates are
+ * made of these.
+ *
+ * @module
+ */
+import { isObject, type JsonObject } from "../../src/core/json.ts";
+import { type ApiDocument, at, ImportError, shown } from "./document.ts";
+
+/** A schema of one type; a type of its own for what none says. */
+export interface Plain {
+  /** The pointer of a component, which is in {@linkcode Components}. */
+  ref?: string;
+  type?: "string" | "integer" | "number" | "boolean" | "array" | "object";
+  description?: string;
+  nullable?: boolean;
+  /** The only values. */
+  values?: readonly (string | number | boolean)[];
+  format?: string;
+  /** Only for samples: a stranger's pattern checks nothing of our callers'. */
+  pattern?: string;
+  minimum?: number;
+  maximum?: number;
+  above?: number;
+  below?: number;
+  multipleOf?: number;
+  minLength?: number;
+  maxLength?: number;
+  minItems?: number;
+  maxItems?: number;
+  items?: Plain;
+  properties?: ReadonlyMap<string, Plain>;
+  required?: ReadonlySet<string>;
+  /** The schema of members without a name; true for any. */
+  others?: Plain | true;
+  /** One of these. */
+  union?: readonly Plain[];
+  /** All of these. */
+  all?: readonly Plain[];
+  defaultValue?: unknown;
+  example?: unknown;
+}
+
+/** Components by their pointers, in the order of their first use. */
+export type Components = Map<string, Plain>;
+
+/** The most schemas that one tool has, written out. */
+const MAX_SCHEMAS = 5_000;
+
+/** The deepest level of one schema without a reference. */
+const MAX_DEPTH = 60;
+
+/** The most characters that are taken of a description. */
+const MAX_DESCRIPTION = 300;
+
+/** Makes the schemas of one tool plain. */
+export class Schemas {
+  /** The components that were met. */
+  readonly components: Components = new Map();
+  readonly #open = new Set<string>();
+  #left = MAX_SCHEMAS;
+
+  constructor(private readonly document: Pick<ApiDocument, "root">) {}
+
+  /** Makes a schema plain. @throws {ImportError} if it cannot be read */
+  plain(schema: unknown, depth = 0): Plain {
+    if (!isObject(schema)) return {};
+    if (depth > MAX_DEPTH) {
+      throw new ImportError("A schema is nested too deep.");
+    }
+    if (this.#left-- === 0) {
+      throw new ImportError(
+        `Its schemas have more than ${MAX_SCHEMAS} parts, too many for a model.`,
+      );
+    }
+    const description = typeof schema.description === "string"
+      ? sentence(schema.description, MAX_DESCRIPTION)
+      : undefined;
+    const found = typeof schema.$ref === "string"
+      ? this.#component(schema.$ref, depth)
+      : this.#own(schema, depth);
+    return {
+      ...found,
+      ...description && { description },
+      ...schema.nullable === true && { nullable: true },
+    };
+  }
+
+  /** Gives what a component is; the schema itself if it is none. */
+  target(schema: Plain): Plain {
+    const target = schema.ref && this.components.get(schema.ref);
+    return target ? this.target(target) : schema;
+  }
+
+  #component(ref: string, depth: number): Plain {
+    if (!this.components.has(ref) && !this.#open.has(ref)) {
+      this.#open.add(ref);
+      const target = at(this.document, ref);
+      // The order of first use, before what is within.
+      this.components.set(ref, {});
+      this.components.set(ref, this.plain(target, depth + 1));
+      this.#open.delete(ref);
+    }
+    return { ref };
+  }
+
+  #own(schema: JsonObject, depth: number): Plain {
+    const parts: Plain[] = [];
+    if (Array.isArray(schema.allOf)) {
+      for (const member of schema.allOf) {
+        // A component that is being read is the parent of its own variant.
+        if (isObject(member) && this.#open.has(`${member.$ref}`)) continue;
+        const part = this.target(this.plain(member, depth + 1));
+        parts.push(...part.all ?? [part]);
+      }
+    }
+    const own = this.#typed(schema, depth);
+    const isEmpty = Object.keys(own).length === 0;
+    for (const word of ["oneOf", "anyOf"] as const) {
+      const union = this.#union(schema[word], depth);
+      if (union) parts.push(union);
+    }
+    if (parts.length === 0) return own;
+    return merged(isEmpty ? parts : [...parts, own]);
+  }
+
+  #union(variants: unknown, depth: number): Plain | undefined {
+    if (!Array.isArray(variants)) return undefined;
+    let nullable = false;
+    const found: Plain[] = [];
+    for (const variant of variants.slice(0, 200)) {
+      if (isObject(variant) && variant.type === "null") nullable = true;
+      else if (!isObject(variant) || !isOnlyRequired(variant)) {
+        found.push(this.plain(variant, depth + 1));
+      }
+    }
+    if (found.length === 0) return undefined;
+    const nulls = nullable ? { nullable } : {};
+    if (found.length === 1) return { ...found[0], ...nulls };
+    return { union: found, ...nulls };
+  }
+
+  #typed(schema: JsonObject, depth: number): Plain {
+    const types = [schema.type].flat().filter((it) => it !== undefined);
+    const nullable = types.includes("null") ||
+      Array.isArray(schema.enum) && schema.enum.includes(null);
+    const nulls = nullable ? { nullable } : {};
+    const kinds = types.filter((type) => type !== "null");
+    if (kinds.length > 1) {
+      const union = kinds.map((type) =>
+        this.#typed({ ...schema, type, enum: undefined }, depth)
+      );
+      return { union, ...nulls };
+    }
+    const type = (kinds[0] ?? typeOf(schema)) as Plain["type"];
+    const plain: Plain = {
+      ...nulls,
+      ...schema.default !== undefined && { defaultValue: schema.default },
+      ...exampleOf(schema),
+    };
+    const given = "const" in schema ? [schema.const] : schema.enum;
+    const values = Array.isArray(given)
+      ? given.filter((it) =>
+        ["string", "number", "boolean"].includes(typeof it)
+      )
+      : [];
+    if (values.length > 0) {
+      return { ...plain, type, values: [...new Set(values)] };
+    }
+    switch (type) {
+      case "string":
+        return {
+          ...plain,
+          type,
+          ...text("format", schema.format),
+          ...text("pattern", schema.pattern),
+          ...count("minLength", schema.minLength),
+          ...count("maxLength", schema.maxLength),
+        };
+      case "integer":
+      case "number":
+        return { ...plain, type, ...boundsOf(schema) };
+      case "boolean":
+        return { ...plain, type };
+      case "array":
+        return {
+          ...plain,
+          type,
+          items: this.plain(schema.items, depth + 1),
+          ...count("minItems", schema.minItems),
+          ...count("maxItems", schema.maxItems),
+        };
+      case "object":
+        return { ...plain, type, ...this.#members(schema, depth) };
+      default:
+        return plain;
+    }
+  }
+
+  #members(schema: JsonObject, depth: number): Partial<Plain> {
+    const required = new Set(
+      Array.isArray(schema.required) ? schema.required.map(String) : [],
+    );
+    const properties = new Map<string, Plain>();
+    for (const [name, given] of Object.entries(Object(schema.properties))) {
+      const property = isObject(given) && typeof given.$ref === "string"
+        ? { ...Object(at(this.document, given.$ref)), ...given }
+        : given;
+      const isLeft = name === "__proto__" || isObject(property) &&
+          (property.readOnly === true ||
+            property.deprecated === true && !required.has(name));
+      if (isLeft) required.delete(name);
+      else properties.set(name, this.plain(given, depth + 1));
+    }
+    const { additionalProperties: others } = schema;
+    return {
+      properties,
+      required: required.intersection(new Set(properties.keys())),
+      ...isObject(others) && Object.keys(others).length > 0
+        ? { others: this.plain(others, depth + 1) }
+        : others === true || isObject(others) || properties.size === 0
+        ? { others: true }
+        : {},
+    };
+  }
+}
+
+/** True for a variant that only says which members there must be. */
+function isOnlyRequired(variant: JsonObject): boolean {
+  const words = Object.keys(variant);
+  return words.every((word) =>
+    ["required", "title", "description", "not"].includes(word)
+  );
+}
+
+function typeOf(schema: JsonObject): string | undefined {
+  if (isObject(schema.properties) || isObject(schema.additionalProperties)) {
+    return "object";
+  }
+  if (isObject(schema.items)) return "array";
+  const given = "const" in schema ? [schema.const] : schema.enum;
+  if (Array.isArray(given)) {
+    const kinds = new Set(given.map((it) => typeof it));
+    return kinds.has("string")
+      ? "string"
+      : kinds.has("number")
+      ? "number"
+      : undefined;
+  }
+  return typeof schema.format === "string" || typeof schema.pattern === "string"
+    ? "string"
+    : undefined;
+}
+
+function text<N extends string>(name: N, value: unknown) {
+  return typeof value === "string" && value !== ""
+    ? { [name]: value } as Record<N, string>
+    : {};
+}
+
+function count<N extends string>(name: N, value: unknown) {
+  return Number.isSafeInteger(value) && (value as number) > 0
+    ? { [name]: value } as Record<N, number>
+    : {};
+}
+
+/** Reads bounds, of 3.0 (a flag) and of 3.1 (a number). */
+function boundsOf(schema: JsonObject): Partial<Plain> {
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema;
+  const number = (value: unknown) =>
+    typeof value === "number" && Number.isFinite(value) &&
+      Math.abs(value) <= Number.MAX_SAFE_INTEGER
+      ? value
+      : undefined;
+  const bounds: Partial<Plain> = {
+    above: number(exclusiveMinimum === true ? minimum : exclusiveMinimum),
+    below: number(exclusiveMaximum === true ? maximum : exclusiveMaximum),
+    minimum: exclusiveMinimum === true ? undefined : number(minimum),
+    maximum: exclusiveMaximum === true ? undefined : number(maximum),
+    multipleOf: number(schema.multipleOf),
+  };
+  const given = Object.entries(bounds).filter(([name, value]) =>
+    value !== undefined && (name !== "multipleOf" || value as number > 0)
+  );
+  return Object.fromEntries(given);
+}
+
+function exampleOf({ example, examples }: JsonObject): Partial<Plain> {
+  if (example !== undefined) return { example };
+  return Array.isArray(examples) && examples.length > 0
+    ? { example: examples[0] }
+    : {};
+}
+
+/** Joins schemas of which a value has to meet each. */
+function merged(parts: readonly Plain[]): Plain {
+  if (parts.length === 1) return parts[0];
+  const isJoinable = (part: Plain) =>
+    !part.union && !part.all && !part.ref &&
+    (part.type === undefined || part.type === "object");
+  const joinable = parts.filter(isJoinable);
+  const rest = parts.filter((part) => !isJoinable(part));
+  const joined = joinable.length === 0 ? undefined : joinable.reduce(joinTwo);
+  if (rest.length === 0) return joined!;
+  const isNothing = joined === undefined || joined.type === undefined;
+  // A primitive with words beside it, as 3.0 writes a described reference.
+  if (isNothing && rest.length === 1) return { ...joined, ...rest[0] };
+  const all = isNothing ? rest : [joined, ...rest];
+  const isAlike = all.every(({ type }) => type && type !== "object");
+  return isAlike
+    ? all.reduce((a, b) => ({ ...a, ...b }))
+    : { all: all.map((part) => ({ ...part, nullable: undefined })) };
+}
+
+function joinTwo(a: Plain, b: Plain): Plain {
+  const properties = new Map([...a.properties ?? [], ...b.properties ?? []]);
+  const required = new Set([...a.required ?? [], ...b.required ?? []]);
+  const others = properties.size > 0 && (a.others === true || b.others === true)
+    ? [a.others, b.others].find((it) => it !== true)
+    : a.others ?? b.others;
+  const joined = { ...a, ...b, properties, required, others };
+  return joined.type === "object" ? joined : { ...a, ...b };
+}
+
+/** Cuts a text at the end of a sentence, without control characters. */
+export function sentence(text: string, most: number): string {
+  const line = shown(text, 4 * most);
+  if (line.length <= most) return line;
+  const cut = line.slice(0, most);
+  const end = Math.max(cut.lastIndexOf(". "), cut.lastIndexOf("! "));
+  return end > most / 3 ? cut.slice(0, end + 1) : `${cut.slice(0, -1).trim()}…`;
+}
+
+/**
+ * Counts the parts of a schema as they are when every component is written out
+ * at each of its uses, which is what a client is sent.
+ *
+ * @throws {ImportError} for more than a model could use
+ */
+export function checkWrittenOut(
+  schemas: readonly Plain[],
+  components: Components,
+): void {
+  const sizes = new Map<string, number>();
+  const size = (schema: Plain): number => {
+    if (schema.ref !== undefined) {
+      const known = sizes.get(schema.ref);
+      if (known !== undefined) return known;
+      // One that is within itself is referred to, and not written again.
+      sizes.set(schema.ref, 1);
+      const own = size(components.get(schema.ref) ?? {});
+      sizes.set(schema.ref, own);
+      return own;
+    }
+    return partsOf(schema).reduce((sum, part) => sum + size(part), 1);
+  };
+  const whole = schemas.reduce((sum, schema) => sum + size(schema), 0);
+  if (whole <= MAX_SCHEMAS) return;
+  throw new ImportError(
+    `Its schemas have more than ${MAX_SCHEMAS} parts, too many for a model.`,
+  );
+}
+
+/** Lists the schemas within a schema. */
+export function partsOf(
+  { items, properties, others, union = [], all = [] }: Plain,
+): Plain[] {
+  return [
+    ...items ? [items] : [],
+    ...properties?.values() ?? [],
+    ...typeof others === "object" ? [others] : [],
+    ...union,
+    ...all,
+  ];
+}

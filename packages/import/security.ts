@@ -1,0 +1,201 @@
+/**
+ * The security schemes of a document, and which of them a service uses.
+ *
+ * @module
+ */
+import { isObject, type JsonObject } from "../../src/core/json.ts";
+import { isAddress } from "../../src/authoring/personal_key.ts";
+import { SCOPE_TOKEN } from "../../src/authoring/scope.ts";
+import { type ApiDocument, resolve, shown } from "./document.ts";
+import type { Operation } from "./operations.ts";
+
+/** One way to say who is calling. */
+export type Scheme =
+  | { kind: "code"; name: string; options: [string, unknown][] }
+  | {
+    kind: "key";
+    name: string;
+    header?: string;
+    scheme?: string;
+    help: string;
+  }
+  | { kind: "query" | "cookie"; name: string; parameter: string }
+  | { kind: "client"; name: string; token: string };
+
+/** The schemes that requests of a service carry, and the scopes of its tools. */
+export interface Security {
+  /** None if the API is open to all. */
+  schemes: readonly Scheme[];
+  scopes: readonly string[];
+  /** Operations that want other schemes than these, by their names. */
+  others: ReadonlySet<string>;
+}
+
+/** The kinds of schemes from the one that suits people best. */
+const PREFERRED = ["code", "key", "client", "query", "cookie"];
+
+/** Chooses the schemes that serve most of the picked operations. */
+export function securityOf(
+  document: ApiDocument,
+  operations: readonly Operation[],
+): Security {
+  const known = schemesOf(document);
+  const sets = new Map<string, { schemes: Scheme[]; serves: number }>();
+  const wants = operations.map(({ raw }) => {
+    const given = raw.security ?? document.root.security;
+    const alternatives = Array.isArray(given) ? given.filter(isObject) : [];
+    return alternatives.map((it) => Object.keys(it).sort());
+  });
+  for (const alternatives of wants) {
+    for (const names of alternatives) {
+      const schemes = names.map((name) => known.get(name));
+      if (names.length === 0 || schemes.includes(undefined)) continue;
+      const key = JSON.stringify(names);
+      const set = sets.get(key) ?? { schemes: schemes as Scheme[], serves: 0 };
+      set.serves++;
+      sets.set(key, set);
+    }
+  }
+  const rank = (schemes: readonly Scheme[]) =>
+    schemes.length * 10 +
+    Math.min(...schemes.map(({ kind }) => PREFERRED.indexOf(kind)));
+  const [best] = [...sets.values()].sort((a, b) =>
+    b.serves - a.serves || rank(a.schemes) - rank(b.schemes)
+  );
+  const schemes = best?.schemes ?? [];
+  const used = new Set(schemes.map(({ name }) => name));
+  const others = operations.filter((_, index) => {
+    const alternatives = wants[index];
+    return alternatives.length > 0 &&
+      !alternatives.some((names) => names.every((name) => used.has(name)));
+  });
+  return {
+    schemes: schemes.toSorted((a, b) =>
+      PREFERRED.indexOf(a.kind) - PREFERRED.indexOf(b.kind)
+    ),
+    scopes: scopesOf(document, operations, used),
+    others: new Set(others.map(({ id }) => id)),
+  };
+}
+
+/** Collects the scopes that operations want of the schemes in use. */
+function scopesOf(
+  document: ApiDocument,
+  operations: readonly Operation[],
+  used: ReadonlySet<string>,
+): string[] {
+  const scopes = new Set<string>();
+  for (const { raw } of operations) {
+    const given = raw.security ?? document.root.security;
+    for (const alternative of Array.isArray(given) ? given : []) {
+      for (const [name, wanted] of Object.entries(Object(alternative))) {
+        if (!used.has(name) || !Array.isArray(wanted)) continue;
+        for (const scope of wanted) {
+          if (SCOPE_TOKEN.test(`${scope}`)) scopes.add(`${scope}`);
+        }
+      }
+    }
+  }
+  return [...scopes].sort();
+}
+
+function schemesOf(document: ApiDocument): Map<string, Scheme> {
+  const known = new Map<string, Scheme>();
+  const { securitySchemes } = Object(document.root.components);
+  for (const [name, entry] of Object.entries(Object(securitySchemes))) {
+    const given = resolve(document, entry);
+    const scheme = isObject(given)
+      ? schemeOf(document, name, given)
+      : undefined;
+    if (scheme) known.set(name, scheme);
+  }
+  return known;
+}
+
+const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
+
+function schemeOf(
+  document: ApiDocument,
+  name: string,
+  given: JsonObject,
+): Scheme | undefined {
+  const help = typeof given.description === "string"
+    ? shown(given.description, 160)
+    : "";
+  switch (given.type) {
+    case "http": {
+      const scheme = `${given.scheme}`.toLowerCase();
+      if (scheme === "bearer") return { kind: "key", name, help };
+      return scheme === "basic"
+        ? { kind: "key", name, scheme: "Basic", help: "name:password" }
+        : undefined;
+    }
+    case "apiKey": {
+      const parameter = `${given.name}`;
+      if (given.in === "query" || given.in === "cookie") {
+        return { kind: given.in, name, parameter };
+      }
+      if (given.in !== "header" || !TOKEN.test(parameter)) return undefined;
+      const header = parameter.toLowerCase() === "authorization"
+        ? { scheme: "" }
+        : { header: parameter };
+      return { kind: "key", name, ...header, help };
+    }
+    case "oauth2":
+      return flowOf(document, name, Object(given.flows));
+    case "openIdConnect": {
+      const issuer = addressOf(document, given.openIdConnectUrl)
+        ?.replace(/\/\.well-known\/openid-configuration$/, "");
+      return issuer === undefined
+        ? undefined
+        : { kind: "code", name, options: [["issuer", issuer]] };
+    }
+    default:
+      return undefined;
+  }
+}
+
+function flowOf(
+  document: ApiDocument,
+  name: string,
+  flows: JsonObject,
+): Scheme | undefined {
+  const { authorizationCode, clientCredentials, implicit, password } = flows;
+  if (isObject(authorizationCode)) {
+    const { authorizationUrl, tokenUrl } = authorizationCode;
+    const page = URL.parse(`${authorizationUrl}`, document.address);
+    const params = Object.fromEntries(page?.searchParams ?? []);
+    if (page) page.search = "";
+    const authorize = addressOf(document, page?.href);
+    const token = addressOf(document, tokenUrl);
+    if (authorize !== undefined && token !== undefined) {
+      const hasParams = Object.keys(params).length > 0;
+      return {
+        kind: "code",
+        name,
+        options: [
+          ["authorize", authorize],
+          ["token", token],
+          ...hasParams ? [["params", params] as [string, unknown]] : [],
+        ],
+      };
+    }
+  }
+  if (isObject(clientCredentials)) {
+    const token = addressOf(document, clientCredentials.tokenUrl);
+    if (token !== undefined) return { kind: "client", name, token };
+  }
+  const isPasted = isObject(implicit) || isObject(password) ||
+    isObject(authorizationCode);
+  return isPasted ? { kind: "key", name, help: "an access token" } : undefined;
+}
+
+/** Gives an address to which keys may go; undefined for any other. */
+function addressOf(document: ApiDocument, given: unknown): string | undefined {
+  if (typeof given !== "string") return undefined;
+  const url = URL.parse(given, document.address);
+  if (url?.protocol === "http:" && !isAddress(url.href)) {
+    url.protocol = "https:";
+  }
+  return url !== null && isAddress(url.href) ? url.href : undefined;
+}

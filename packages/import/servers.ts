@@ -1,0 +1,106 @@
+/**
+ * The address of a document's API.
+ *
+ * @module
+ */
+import { isObject, type JsonObject } from "../../src/core/json.ts";
+import { isLoopback } from "../../src/core/net/url.ts";
+import { type ApiDocument, ImportError, shown } from "./document.ts";
+
+/** A part of an address that its operator chooses. */
+export interface ServerVariable {
+  name: string;
+  value: string;
+  choices: readonly string[];
+}
+
+/** The address of an API. */
+export interface ServerAddress {
+  /** The address with `{name}` in it. */
+  template: string;
+  /** The address with the usual value of each. */
+  api: string;
+  variables: readonly ServerVariable[];
+  notes: readonly string[];
+}
+
+/** Characters of an address, and of a variable's value. */
+const PLAIN = /^https?:\/\/[\w.:{}/~%@+,-]+$/i;
+const VALUE = /^[\w.~:/-]+$/;
+
+/**
+ * Finds the address of an API.
+ *
+ * @param given replaces the document's own
+ * @throws {ImportError} if there is none, or one to which no key may go
+ */
+export function serverOf(
+  document: ApiDocument,
+  servers: unknown,
+  given?: string,
+): ServerAddress {
+  const list = Array.isArray(servers) ? servers.filter(isObject) : [];
+  const server: JsonObject = given === undefined
+    ? list[0] ?? { url: "/" }
+    : { url: given };
+  const variables = variablesOf(server);
+  const filled = filledOf(`${server.url}`, variables);
+  const isWhole = /^https?:\/\//i.test(filled);
+  const url = URL.parse(filled, document.address);
+  if (url === null || !isWhole && document.address === undefined) {
+    throw new ImportError(
+      "The document does not say where its API is: add --url https://….",
+    );
+  }
+  const notes: string[] = [];
+  const isInsecure = url.protocol === "http:" && !isLoopback(url);
+  if (isInsecure) {
+    url.protocol = "https:";
+    notes.push(`The document says http: ${url.origin} is used, with https.`);
+  }
+  if (!/^https?:$/.test(url.protocol) || url.username || url.password) {
+    throw new ImportError(
+      `${
+        shown(url.href)
+      } cannot be the address of an API: add --url https://….`,
+    );
+  }
+  url.search = url.hash = "";
+  const api = url.href.replace(/\/$/, "");
+  const own = `${server.url}`.replace(/\/$/, "").replace(
+    /^http:/i,
+    isInsecure ? "https:" : "http:",
+  );
+  const isTemplate = isWhole && variables.length > 0 && PLAIN.test(own);
+  return {
+    template: isTemplate ? own : api,
+    api,
+    variables: isTemplate ? variables : [],
+    notes,
+  };
+}
+
+function variablesOf(server: JsonObject): ServerVariable[] {
+  return Object.entries(Object(server.variables)).flatMap(([name, given]) => {
+    const isUsed = `${server.url}`.includes(`{${name}}`);
+    const value = `${Object(given).default ?? ""}`;
+    if (!isUsed || !/^[\w-]{1,40}$/.test(name)) return [];
+    const choices = isObject(given) && Array.isArray(given.enum)
+      ? given.enum.map(String).filter((it) => VALUE.test(it))
+      : [];
+    if (VALUE.test(value)) return [{ name, value, choices }];
+    throw new ImportError(
+      `The server's variable ${name} has no usual value: add --url https://….`,
+    );
+  });
+}
+
+function filledOf(
+  template: string,
+  variables: readonly ServerVariable[],
+): string {
+  return variables.reduce(
+    (text, { name, value }) => text.replaceAll(`{${name}}`, value),
+    template,
+  );
+}

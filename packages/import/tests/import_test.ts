@@ -1,0 +1,338 @@
+import assert from "node:assert/strict";
+import { documentOf, KEYED, Trial } from "./kit.ts";
+
+const TEA = documentOf({
+  "/teas/{tea-id}/cups": {
+    parameters: [{
+      name: "tea-id",
+      in: "path",
+      required: true,
+      schema: { type: "string" },
+      description: "The tea.",
+    }],
+    get: {
+      operationId: "listCups",
+      tags: ["cups"],
+      summary: "List cups",
+      description: "Lists the cups of a tea, newest first.",
+      parameters: [
+        {
+          name: "limit",
+          in: "query",
+          schema: { type: "integer", minimum: 1, maximum: 100, default: 20 },
+        },
+        {
+          name: "sizes",
+          in: "query",
+          style: "pipeDelimited",
+          explode: false,
+          schema: { type: "array", items: { enum: ["small", "large"] } },
+        },
+      ],
+      responses: {
+        200: {
+          description: "",
+          content: { "application/json": { example: [{ size: "small" }] } },
+        },
+      },
+    },
+    post: {
+      operationId: "pourCup",
+      tags: ["cups"],
+      summary: "Pour a cup",
+      requestBody: {
+        required: true,
+        content: {
+          "application/json": {
+            schema: {
+              type: "object",
+              required: ["size", "id"],
+              properties: {
+                id: { type: "string", readOnly: true },
+                size: { type: "string", enum: ["small", "large"] },
+                milk: { type: ["boolean", "null"], description: "With milk." },
+              },
+            },
+          },
+        },
+      },
+      responses: {},
+    },
+    delete: { operationId: "deleteCups", tags: ["cups"], responses: {} },
+  },
+}, KEYED);
+
+Deno.test("import writes a service, a tool and its test, as a person would", async () => {
+  await using trial = await Trial.start();
+  const { code, said } = await trial.import(TEA);
+  assert.equal(code, 0);
+  assert.match(said, /^Tea Shop API 2: 3 operations\. .* about \d+ tokens/);
+  assert.match(said, /3 tools of tea_shop, about \d+ tokens/);
+  assert.equal(
+    (await trial.read("services/tea_shop.ts")).replace(/^.*\n/, ""),
+    `import { personalKey } from "@tool-server/tool-server";
+
+export const teaShop = personalKey("tea-shop", {
+  api: "https://api.example.com/v1",
+  title: "Tea Shop API",
+  header: "x-api-key",
+});
+`,
+  );
+  assert.equal(
+    (await trial.read("tools/list_cups.ts")).replace(/^.*\n/, ""),
+    `import { tool, z } from "@tool-server/tool-server";
+import { callApi, styled } from "@tool-server/tool-server/api";
+import { teaShop } from "../services/tea_shop.ts";
+
+export default tool({
+  name: "list_cups",
+  title: "List cups",
+  description: "List cups. Lists the cups of a tea, newest first.",
+  input: z.object({
+    teaId: z.string().describe("The tea."),
+    limit: z.int().min(1).max(100).default(20),
+    sizes: z.array(z.enum(["small", "large"])).optional(),
+  }),
+  needs: { teaShop },
+  annotations: {
+    readOnlyHint: true,
+    destructiveHint: false,
+    idempotentHint: true,
+    openWorldHint: true,
+  },
+  run: ({ teaId, limit, sizes }, { needs, signal }) =>
+    callApi(needs.teaShop, "GET /teas/{tea-id}/cups", {
+      path: { "tea-id": teaId },
+      query: { limit, sizes: styled(sizes, "pipeDelimited") },
+      signal,
+    }),
+});
+`,
+  );
+  assert.equal(
+    (await trial.read("tools/pour_cup_test.ts")).replace(/^.*\n/, ""),
+    `import assert from "node:assert/strict";
+import { testServer } from "@tool-server/tool-server/testing";
+import pourCup from "./pour_cup.ts";
+
+Deno.test("pour_cup asks for POST /teas/{tea-id}/cups", async () => {
+  const answer = { ok: true };
+  const needs = {
+    teaShop: {
+      "POST /teas/tea/cups": async (request: Request) => {
+        assert.deepEqual(await request.json(), { size: "small" });
+        return Response.json(answer);
+      },
+    },
+  };
+  await using server = await testServer({ tools: [pourCup] });
+  const { text } = await server.call(pourCup, {
+    teaId: "tea",
+    body: { size: "small" },
+  }, { needs });
+  assert.deepEqual(JSON.parse(text), answer);
+});
+`,
+  );
+  assert.match(
+    await trial.read("tools/pour_cup.ts"),
+    /milk: z\.boolean\(\)\.nullable\(\)\.optional\(\)\.describe\("With milk\."\)/,
+  );
+  const deleting = await trial.read("tools/delete_cups.ts");
+  assert.match(deleting, /approval: \{\},/);
+  assert.match(deleting, /destructiveHint: true/);
+  const list = await trial.read("tools/mod.ts");
+  assert.match(list, /= \[listCups, pourCup, deleteCups\];/);
+});
+
+Deno.test("import again changes nothing, and says so with --check", async () => {
+  await using trial = await Trial.start();
+  await trial.import(TEA);
+  const before = await trial.read("tools/list_cups.ts");
+  const again = await trial.import(TEA);
+  assert.equal(again.code, 0);
+  assert.doesNotMatch(again.said, /Made|Changed/);
+  assert.equal(await trial.read("tools/list_cups.ts"), before);
+  const checked = await trial.import(TEA, ["--check"]);
+  assert.deepEqual(checked, { code: 0, said: "Nothing has changed." });
+});
+
+/** The document with another description of an operation. */
+function described(description: string) {
+  const changed = structuredClone(TEA);
+  changed.paths["/teas/{tea-id}/cups"].get.description = description;
+  return changed;
+}
+
+Deno.test("import rewrites what its author has left alone", async () => {
+  await using trial = await Trial.start();
+  await trial.import(TEA);
+  const changed = described("Lists the cups of a tea.");
+  const checked = await trial.import(changed, ["--check"]);
+  assert.equal(checked.code, 1);
+  assert.match(checked.said, /tools\/list_cups\.ts: the document has changed/);
+  assert.match(checked.said, /\n- .*newest first.*\n\+ .*of a tea\."/);
+  const { said } = await trial.import(changed);
+  assert.match(said, /Changed tools\/list_cups\.ts/);
+  assert.doesNotMatch(said, /pour_cup/);
+  assert.match(await trial.read("tools/list_cups.ts"), /cups of a tea\.",/);
+  assert.equal((await trial.import(changed, ["--check"])).code, 0);
+});
+
+Deno.test("import leaves alone what its author has changed, unless the document changes too", async () => {
+  await using trial = await Trial.start();
+  await trial.import(TEA);
+  await trial.edit("tools/list_cups.ts", '"List cups"', '"Show cups"');
+  assert.equal((await trial.import(TEA)).code, 0);
+  assert.match(await trial.read("tools/list_cups.ts"), /"Show cups"/);
+  const changed = described("Lists.");
+  const open = await trial.import(changed);
+  assert.equal(open.code, 1);
+  assert.match(open.said, /you and the document have changed it\n/);
+  assert.match(open.said, /\n- .*Show cups.*\n[^]*\+ .*List cups/);
+  assert.match(await trial.read("tools/list_cups.ts"), /"Show cups"/);
+  // What was kept is not asked again.
+  assert.equal((await trial.import(changed, ["--keep"])).code, 0);
+  assert.match(await trial.read("tools/list_cups.ts"), /"Show cups"/);
+  assert.equal((await trial.import(changed, ["--check"])).code, 0);
+  const newer = described("Lists all.");
+  assert.equal((await trial.import(newer, [], ["y"])).code, 0);
+  assert.match(await trial.read("tools/list_cups.ts"), /Lists all\./);
+});
+
+Deno.test("import finds a tool that its author has renamed, and writes no test that is gone", async () => {
+  await using trial = await Trial.start();
+  await trial.import(TEA);
+  await Deno.rename(
+    `${trial.root}/tools/list_cups.ts`,
+    `${trial.root}/tools/cups.ts`,
+  );
+  await trial.remove("tools/list_cups_test.ts");
+  await trial.import(TEA);
+  const files = await trial.files("tools");
+  assert.deepEqual(files.filter((it) => it.includes("cups")), [
+    "cups.ts",
+    "delete_cups.ts",
+    "delete_cups_test.ts",
+  ]);
+});
+
+Deno.test("import never deletes what the document has no more", async () => {
+  await using trial = await Trial.start();
+  await trial.import(TEA);
+  const { get, post, parameters } = TEA.paths["/teas/{tea-id}/cups"];
+  const less = documentOf({
+    "/teas/{tea-id}/cups": { get, post, parameters },
+  }, KEYED);
+  for (const args of [["--check"], []]) {
+    const { code, said } = await trial.import(less, args);
+    assert.match(said, /delete_cups\.ts: DELETE .* is not in the document/);
+    assert.equal(code, args.length);
+  }
+  assert((await trial.files("tools")).includes("delete_cups.ts"));
+});
+
+Deno.test("import takes more of a document that was imported before", async () => {
+  await using trial = await Trial.start();
+  await trial.import(TEA, ["--pick", "listCups"]);
+  const { said } = await trial.import(TEA, ["--pick", "POST *"]);
+  assert.match(said, /Made tools\/pour_cup\.ts/);
+  assert.match(said, /2 tools of tea_shop/);
+  assert.match(await trial.read("tools/mod.ts"), /\[listCups, pourCup\]/);
+});
+
+Deno.test("import refuses a pick that names nothing, and writes nothing then", async () => {
+  await using trial = await Trial.start();
+  await assert.rejects(trial.import(TEA, ["--pick", "GET /nothing"]), {
+    message: /--pick "GET \/nothing" names nothing/,
+  });
+  await assert.rejects(trial.files("tools"));
+});
+
+Deno.test("import writes over no file that is not its own", async () => {
+  await using trial = await Trial.start();
+  await Deno.mkdir(`${trial.root}/tools`);
+  await Deno.writeTextFile(`${trial.root}/tools/list_cups.ts`, "// mine\n");
+  await trial.import(TEA);
+  assert.equal(await trial.read("tools/list_cups.ts"), "// mine\n");
+  assert.match(
+    await trial.read("tools/list_cups_tea_shop.ts"),
+    /name: "list_cups_tea_shop"/,
+  );
+  await using other = await Trial.start();
+  await Deno.mkdir(`${other.root}/services`);
+  await Deno.writeTextFile(`${other.root}/services/tea_shop.ts`, "// mine\n");
+  await assert.rejects(other.import(TEA), {
+    message: /services\/tea_shop\.ts is there already: add --as NAME/,
+  });
+  assert.equal((await other.import(TEA, ["--as", "cups"])).code, 0);
+});
+
+/** A document of many operations. */
+function many(count: number) {
+  return documentOf(Object.fromEntries(
+    Array.from({ length: count }, (_, at) => [
+      `/a${at}`,
+      { get: { operationId: `get${at}`, tags: [at < 2 ? "few" : "many"] } },
+    ]),
+  ));
+}
+
+Deno.test("import wants a choice above 40 operations", async () => {
+  await using trial = await Trial.start();
+  await assert.rejects(trial.import(many(41)), {
+    message: /41 tools are more than a model chooses from well/,
+  });
+  const picked = await trial.import(many(41), ["--pick", "GET /a4*"]);
+  assert.match(picked.said, /2 tools of tea_shop/);
+});
+
+Deno.test("import lets a person tick in a terminal", async () => {
+  await using trial = await Trial.start();
+  const { said } = await trial.import(many(41), [], [
+    "3-4 9",
+    "4",
+    "99",
+    "few",
+    "nonsense",
+    "",
+  ]);
+  assert.match(said, /\[ \] {2}3 GET \/a2 {2}get2, \d+ tokens/);
+  assert.match(said, /There are numbers from 1 to 41: got 99\./);
+  assert.match(said, /Nothing is named "nonsense"\./);
+  const list = await trial.read("tools/mod.ts");
+  assert.match(list, /\[get0, get1, get2, get8\]/);
+});
+
+Deno.test("import leaves deprecated operations out, unless they are named", async () => {
+  const document = documentOf({
+    "/a": {
+      get: { operationId: "getA", deprecated: true },
+      put: { operationId: "putA" },
+    },
+  });
+  await using trial = await Trial.start();
+  await trial.import(document, ["--pick", "*A"]);
+  assert.match(await trial.read("tools/mod.ts"), /\[putA\]/);
+  await trial.import(document, ["--pick", "getA"]);
+  assert.match(await trial.read("tools/mod.ts"), /\[putA, getA\]/);
+});
+
+Deno.test("import --list says what is there, and writes nothing", async () => {
+  await using trial = await Trial.start();
+  const { said } = await trial.import(TEA, ["--list"]);
+  assert.match(said, /cups: 3, about \d+ tokens/);
+  assert.match(said, /GET \/teas\/\{tea-id\}\/cups {2}list_cups, \d+ tokens/);
+  await assert.rejects(trial.files("tools"));
+});
+
+Deno.test("import says that a list was changed by hand", async () => {
+  await using trial = await Trial.start();
+  await Deno.mkdir(`${trial.root}/tools`);
+  const list = "export const tools = load();\n";
+  await Deno.writeTextFile(`${trial.root}/tools/mod.ts`, list);
+  const { said } = await trial.import(TEA, ["--pick", "listCups"]);
+  assert.match(said, /List list_cups in tools\/mod\.ts: its list was changed/);
+  assert.equal(await trial.read("tools/mod.ts"), list);
+});

@@ -1,0 +1,287 @@
+/**
+ * A tool for an operation, and its test, in code.
+ *
+ * @module
+ */
+import {
+  type ApiRequest,
+  callApi,
+  type ParameterValues,
+  styled,
+} from "../../src/api.ts";
+import { isObject, type JsonObject } from "../../src/core/json.ts";
+import { PACKAGE } from "../create/source.ts";
+import { camelCase, literal, memberName, objectCode } from "./names.ts";
+import type { Body, Details, Operation, Parameter } from "./operations.ts";
+import { sampleOf } from "./sample.ts";
+import { checkWrittenOut, type Plain } from "./schema.ts";
+import type { ServiceCode } from "./service_code.ts";
+import type { ServiceNames, ToolFiles } from "./source.ts";
+import { ZodCode } from "./zod_code.ts";
+
+/** The argument that is a request's body. */
+export const BODY = "body";
+
+/** Prints a tool and its test. */
+export function toolCode(
+  operation: Operation,
+  details: Details,
+  name: string,
+  { name: file, variable }: ServiceNames,
+  service: ServiceCode,
+): ToolFiles {
+  const isSafe = ["GET", "HEAD", "QUERY"].includes(operation.method);
+  const schemas = argumentsOf(details);
+  const names = new Set([variable, camelCase(name, "tool"), ...schemas.keys()]);
+  checkWrittenOut(
+    [...schemas.values()].map(({ schema }) => schema),
+    details.schemas.components,
+  );
+  const zod = new ZodCode(
+    details.schemas.components,
+    [...schemas.values()].map(({ schema }) => schema),
+    names,
+  );
+  const members = [...schemas].map(([argument, { schema, ...how }]) =>
+    `${memberName(argument)}: ${zod.print(schema, how)},\n`
+  );
+  const input = members.length > 0
+    ? `input: z.object({\n${members.join("")}}),\n`
+    : "";
+  const request = requestCode(details, service);
+  const given = service.isPersonal ? "needs" : "services";
+  const context = [given, ...service.keys ? ["settings"] : [], "signal"];
+  const taken = members.length > 0
+    ? `{ ${[...schemas.keys()].join(", ")} }`
+    : "_input";
+  const isStyled = request.includes("styled(");
+  const used = [variable, ...service.keys ? [service.keys] : []].join(", ");
+  return {
+    tool:
+      `import { tool${members.length > 0 ? ", z" : ""} } from "${PACKAGE}";\n` +
+      `import { callApi${
+        isStyled ? ", styled" : ""
+      } } from "${PACKAGE}/api";\n` +
+      `import { ${used} } from "../services/${file}.ts";\n\n${zod.consts}` +
+      `export default tool({\nname: "${name}",\n` +
+      `title: ${literal(operation.title)},\n` +
+      `description: ${literal(operation.description)},\n${input}` +
+      `${given}: { ${variable} },\n` +
+      (service.keys ? `settings: ${service.keys},\n` : "") +
+      (operation.method === "DELETE"
+        ? "// A person approves each call: take this out if they need not.\napproval: {},\n"
+        : "") +
+      `annotations: {\nreadOnlyHint: ${isSafe},\n` +
+      `destructiveHint: ${operation.method === "DELETE"},\n` +
+      `idempotentHint: ${
+        isSafe || /^(PUT|DELETE)$/.test(operation.method)
+      },\n` +
+      `openWorldHint: true,\n},\n` +
+      `run: (${taken}, { ${context.join(", ")} }) =>\n` +
+      `callApi(${given}.${variable}, ${
+        literal(operation.id)
+      }, ${request}),\n});\n`,
+    test: testCode(operation, details, name, variable, service),
+  };
+}
+
+/** Lists the arguments of a tool by their names. */
+export function argumentsOf(
+  { parameters, body }: Details,
+): Map<string, { schema: Plain; isOptional: boolean; withDefault: boolean }> {
+  const found = new Map(
+    parameters.map(({ argument, schema, required }) => [
+      argument,
+      { schema, isOptional: !required, withDefault: true },
+    ]),
+  );
+  if (body) {
+    const { schema, required } = body;
+    found.set(BODY, { schema, isOptional: !required, withDefault: false });
+  }
+  return found;
+}
+
+/** The members of a request by the places of parameters. */
+const PLACES = {
+  path: "path",
+  query: "query",
+  header: "headers",
+  cookie: "cookies",
+} as const;
+
+/** Prints the request of a tool. */
+function requestCode(details: Details, { along }: ServiceCode): string {
+  const { parameters, body } = details;
+  const members: [string, string][] = [];
+  for (const [place, member] of Object.entries(PLACES)) {
+    const values = parameters.filter((it) => it.place === place)
+      .map((it): [string, string] => [it.name, valueCode(it)]);
+    for (const key of along.filter((it) => it.place === member)) {
+      values.push([key.name, `settings.${key.setting}`]);
+    }
+    if (values.length > 0) members.push([member, objectCode(values)]);
+  }
+  if (body) {
+    members.push([body.kind, bodyCode(body, details)]);
+    if (body.type) members.push(["contentType", literal(body.type)]);
+  }
+  return objectCode([...members, ["signal", "signal"]]);
+}
+
+function valueCode({ argument, isJson, style, options, place }: Parameter) {
+  if (isJson) return `JSON.stringify(${argument})`;
+  const usual = place === "query" || place === "cookie" ? "form" : "simple";
+  return styledCode(argument, style ?? usual, options, style !== undefined);
+}
+
+function styledCode(
+  code: string,
+  style: string,
+  options: Parameter["options"],
+  isOther: boolean,
+): string {
+  const hasOptions = Object.keys(options).length > 0;
+  if (!isOther && !hasOptions) return code;
+  const more = hasOptions
+    ? `, ${objectCode(Object.entries(options).map(([k, v]) => [k, `${v}`]))}`
+    : "";
+  return `styled(${code}, "${style}"${more})`;
+}
+
+/** The styles of a form that its schema has members for. */
+function stylesOf({ styles, schema }: Body, { schemas }: Details) {
+  const { properties } = schemas.target(schema);
+  return [...styles].filter(([name]) => properties?.has(name));
+}
+
+function bodyCode(body: Body, details: Details): string {
+  const styles = body.kind === "form" ? stylesOf(body, details) : [];
+  if (styles.length === 0) return BODY;
+  const mark = body.required ? "" : "?.";
+  const members = styles.map(([name, { style, options }]) => {
+    const isBare = memberName(name) === name;
+    const member = isBare
+      ? `${BODY}${mark || "."}${name}`
+      : `${BODY}${mark}[${literal(name)}]`;
+    return `${memberName(name)}: ${styledCode(member, style!, options, true)}`;
+  });
+  return `{ ...${BODY}, ${members.join(", ")} }`;
+}
+
+/** Makes the arguments of a call that the document takes. */
+export function sampleInput(
+  details: Details,
+  { all = false }: { all?: boolean } = {},
+): JsonObject {
+  const { components } = details.schemas;
+  const input: JsonObject = {};
+  for (const [name, { schema, isOptional }] of argumentsOf(details)) {
+    if (all || !isOptional) input[name] = sampleOf(schema, { components, all });
+  }
+  return input;
+}
+
+/** Makes the request that a tool would make of its arguments. */
+export function requestOf(details: Details, input: JsonObject): ApiRequest {
+  const { parameters, body } = details;
+  const request: JsonObject = {};
+  for (const { name, place, argument, isJson, style, options } of parameters) {
+    const value = input[argument];
+    const usual = place === "query" || place === "cookie" ? "form" : "simple";
+    const own = value === undefined
+      ? undefined
+      : isJson
+      ? JSON.stringify(value)
+      : styled(value, style ?? usual, options);
+    (request[PLACES[place]] ??= {} as JsonObject) as JsonObject;
+    (request[PLACES[place]] as JsonObject)[name] = own;
+  }
+  if (body && input[BODY] !== undefined) {
+    const value = input[BODY];
+    const styles = body.kind === "form" ? stylesOf(body, details) : [];
+    const members = styles.map(([name, { style, options }]) => [
+      name,
+      styled(Object(value)[name], style!, options),
+    ]);
+    request[body.kind] = isObject(value) && members.length > 0
+      ? { ...value, ...Object.fromEntries(members) as ParameterValues }
+      : value;
+  }
+  return request;
+}
+
+/** Finds the route that a request takes, for the routes of a test. */
+function routeOf(operation: Operation, details: Details): string {
+  let route = "";
+  const request = requestOf(details, sampleInput(details));
+  // Everything until the first await of the call happens at once.
+  callApi(
+    {
+      fetch(path) {
+        const { pathname, search } = new URL(`https://a.test${path}`);
+        route = `${operation.method} ${pathname}${search}`;
+        return Promise.resolve(new Response("{}"));
+      },
+    },
+    operation.id,
+    request,
+  ).catch(() => {});
+  return route || operation.id;
+}
+
+function testCode(
+  operation: Operation,
+  details: Details,
+  name: string,
+  variable: string,
+  { isPersonal, env, along }: ServiceCode,
+): string {
+  const tool = camelCase(name, "tool");
+  const input = sampleInput(details);
+  const route = routeOf(operation, details);
+  const answer = literal(details.answer);
+  const isChecked = details.body?.kind === "json" && BODY in input;
+  const answering = isChecked
+    ? `async (request: Request) => {\n` +
+      `assert.deepEqual(await request.json(), ${literal(input[BODY])});\n` +
+      `return Response.json(answer);\n}`
+    : "answer";
+  // Keys in the address are the server's own, and no part of the call.
+  const inQuery = along.some(({ place }) => place === "query");
+  const shownRoute = inQuery ? route.replace(/\?.*$/, "") : route;
+  const routes = `{ ${literal(shownRoute)}: ${answering} }`;
+  const settings = env.map(([key, code]) => `${key}: ${code}`).join(", ");
+  const isApproved = operation.method === "DELETE";
+  const given = Object.keys(input).length > 0 ? literal(input) : "{}";
+  const options = [
+    ...isPersonal ? ["needs"] : [],
+    ...isApproved ? ['approval: "approve"'] : [],
+  ];
+  const client = isApproved ? 'server.as({ subject: "ada" })' : "server";
+  const called = options.length > 0
+    ? `${tool}, ${given}, { ${options.join(", ")} }`
+    : given === "{}"
+    ? tool
+    : `${tool}, ${given}`;
+  const isTokened = env.some(([, code]) => code.includes("/token"));
+  const token = '"POST /token": { access_token: "a-token", expires_in: 60 }';
+  const served = isTokened ? `{ ${token}, ${routes.slice(2)}` : routes;
+  return `import assert from "node:assert/strict";\n` +
+    `import { ${
+      isPersonal ? "" : "serveApi, "
+    }testServer } from "${PACKAGE}/testing";\n` +
+    `import ${tool} from "./${name}.ts";\n\n` +
+    `Deno.test(${
+      literal(`${name} asks for ${operation.id}`)
+    }, async () => {\n` +
+    `const answer = ${answer};\n` +
+    (isPersonal
+      ? `const needs = { ${variable}: ${routes} };\n`
+      : `await using api = serveApi(${served});\n`) +
+    (settings ? `const env = { ${settings} };\n` : "") +
+    `await using server = await testServer({ tools: [${tool}]` +
+    `${settings ? ", env" : ""} });\n` +
+    `const { text } = await ${client}.call(${called});\n` +
+    `assert.deepEqual(JSON.parse(text), answer);\n});\n`;
+}

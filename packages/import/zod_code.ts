@@ -1,0 +1,205 @@
+/**
+ * Schemas as Zod, the way a person writes them: components that are used twice
+ * have names.
+ *
+ * @module
+ */
+import { camelCase, literal, objectCode, unique } from "./names.ts";
+import { type Components, partsOf, type Plain } from "./schema.ts";
+
+/** The formats for which Zod has a schema, and those it would read otherwise. */
+const FORMATS: Readonly<Record<string, string>> = {
+  "date-time": "z.iso.datetime({ offset: true })",
+  date: "z.iso.date()",
+  email: "z.email()",
+  uri: "z.url()",
+  url: "z.url()",
+  uuid: "z.guid()",
+};
+
+/** Prints the schemas of one file. */
+export class ZodCode {
+  readonly #names = new Map<string, string>();
+  readonly #uses = new Map<string, number>();
+  readonly #recursive = new Set<string>();
+  readonly #consts: string[] = [];
+  readonly #written = new Set<string>();
+
+  /**
+   * @param roots the schemas that will be printed
+   * @param taken the names that the file has already
+   */
+  constructor(
+    private readonly components: Components,
+    roots: readonly Plain[],
+    private readonly taken: Set<string>,
+  ) {
+    for (const root of roots) this.#count(root, []);
+  }
+
+  /** The lines before the tool: schemas that have names. */
+  get consts(): string {
+    return this.#consts.map((line) => `${line}\n\n`).join("");
+  }
+
+  #count(schema: Plain, trail: readonly string[]): void {
+    const { ref } = schema;
+    if (ref === undefined) {
+      for (const part of partsOf(schema)) this.#count(part, trail);
+      return;
+    }
+    if (trail.includes(ref)) {
+      for (const within of trail.slice(trail.indexOf(ref))) {
+        this.#recursive.add(within);
+      }
+      return;
+    }
+    const uses = (this.#uses.get(ref) ?? 0) + 1;
+    this.#uses.set(ref, uses);
+    if (uses === 1) {
+      this.#count(this.components.get(ref) ?? {}, [...trail, ref]);
+    }
+  }
+
+  /** Prints a schema with its description. */
+  print(schema: Plain, { isOptional = false, withDefault = false } = {}) {
+    const code = this.#base(schema, false);
+    const nullable = schema.nullable ? ".nullable()" : "";
+    const description = this.#descriptionOf(schema, withDefault);
+    const described = description === undefined
+      ? ""
+      : `.describe(${literal(description)})`;
+    const value = withDefault && isOptional && isDefault(schema)
+      ? `.default(${literal(schema.defaultValue)})`
+      : isOptional
+      ? ".optional()"
+      : "";
+    return `${code}${nullable}${value}${described}`;
+  }
+
+  #descriptionOf(schema: Plain, withDefault: boolean): string | undefined {
+    const { description, defaultValue } = schema;
+    if (withDefault || !isDefault(schema)) return description;
+    const words = `By default ${JSON.stringify(defaultValue)}.`;
+    return description === undefined ? words : `${description} ${words}`;
+  }
+
+  /** @param isVariant true where what is not named must stay for others */
+  #base(schema: Plain, isVariant: boolean): string {
+    const { ref, values, type, union, all } = schema;
+    if (ref !== undefined) return this.#component(ref, isVariant);
+    if (values !== undefined) return valuesCode(values);
+    if (union !== undefined) {
+      const codes = new Set(union.map((it) => this.#variant(it)));
+      return codes.size === 1
+        ? [...codes][0]
+        : `z.union([${[...codes].join(", ")}])`;
+    }
+    if (all !== undefined) {
+      return all.map((it) => this.#variant(it))
+        .reduce((a, b) => `z.intersection(${a}, ${b})`);
+    }
+    switch (type) {
+      case "string":
+        return stringCode(schema);
+      case "integer":
+      case "number":
+        return numberCode(schema);
+      case "boolean":
+        return "z.boolean()";
+      case "array": {
+        const { items = {}, minItems, maxItems } = schema;
+        return `z.array(${this.print(items)})${limit("min", minItems)}` +
+          limit("max", maxItems);
+      }
+      case "object":
+        return this.#object(schema, isVariant);
+      default:
+        return "z.unknown()";
+    }
+  }
+
+  #variant(schema: Plain): string {
+    return this.#base(schema, true) + (schema.nullable ? ".nullable()" : "");
+  }
+
+  #object(
+    { properties = new Map(), required, others }: Plain,
+    isVariant: boolean,
+  ): string {
+    const rest = typeof others === "object" ? this.print(others) : undefined;
+    if (properties.size === 0) {
+      return `z.record(z.string(), ${rest ?? "z.unknown()"})`;
+    }
+    const members = [...properties].map((
+      [name, property],
+    ): [string, string] => [
+      name,
+      this.print(property, { isOptional: !required?.has(name) }),
+    ]);
+    const kind = others === true || isVariant ? "looseObject" : "object";
+    const catchall = rest === undefined ? "" : `.catchall(${rest})`;
+    return `z.${kind}(${objectCode(members)})${catchall}`;
+  }
+
+  #component(ref: string, isVariant: boolean): string {
+    const schema = this.components.get(ref) ?? {};
+    const isRecursive = this.#recursive.has(ref);
+    const isShort = schema.type !== "object" && schema.values === undefined &&
+      schema.union === undefined && schema.all === undefined;
+    if (!isRecursive && (this.#uses.get(ref) === 1 || isShort)) {
+      const code = this.#base(schema, isVariant);
+      return schema.nullable ? `${code}.nullable()` : code;
+    }
+    // What the variants of a union do not name must stay for others.
+    const key = isVariant ? `${ref} loose` : ref;
+    let name = this.#names.get(key);
+    if (name === undefined) {
+      const own = camelCase(ref.split("/").at(-1)!, "schema");
+      name = unique(own, this.taken);
+      this.#names.set(key, name);
+      const code = this.#base(schema, isVariant) +
+        (schema.nullable ? ".nullable()" : "");
+      this.#consts.push(
+        isRecursive
+          ? `const ${name}: z.ZodType = z.lazy(() => ${code});`
+          : `const ${name} = ${code};`,
+      );
+    }
+    return name;
+  }
+}
+
+/** True if a schema has a default that it takes itself. */
+function isDefault({ type, values, defaultValue, nullable }: Plain): boolean {
+  if (defaultValue === undefined || defaultValue === null || nullable) {
+    return false;
+  }
+  if (values !== undefined) return values.includes(defaultValue as string);
+  const own: string = typeof defaultValue;
+  return type === "integer" ? Number.isSafeInteger(defaultValue) : type === own;
+}
+
+function valuesCode(values: NonNullable<Plain["values"]>): string {
+  const codes = values.map(literal);
+  if (values.length === 1) return `z.literal(${codes[0]})`;
+  return values.every((it) => typeof it === "string")
+    ? `z.enum([${codes.join(", ")}])`
+    : `z.literal([${codes.join(", ")}])`;
+}
+
+function stringCode({ format = "", minLength, maxLength }: Plain): string {
+  if (Object.hasOwn(FORMATS, format)) return FORMATS[format];
+  return `z.string()${limit("min", minLength)}${limit("max", maxLength)}`;
+}
+
+function numberCode(schema: Plain): string {
+  const { type, minimum, maximum, above, below, multipleOf } = schema;
+  return (type === "integer" ? "z.int()" : "z.number()") +
+    limit("min", minimum) + limit("max", maximum) + limit("gt", above) +
+    limit("lt", below) + limit("multipleOf", multipleOf);
+}
+
+function limit(method: string, value: number | undefined): string {
+  return value === undefined ? "" : `.${method}(${value})`;
+}

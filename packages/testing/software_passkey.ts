@@ -1,0 +1,187 @@
+/**
+ * A passkey in software: it answers as an authenticator does, with real
+ * signatures (WebAuthn Level 3 §6), and no one has to touch anything.
+ *
+ * @module
+ */
+import {
+  base64url,
+  digest,
+  fromBase64url,
+} from "../../src/core/crypto/crypto.ts";
+
+/** The request of a page to an authenticator, and what the test makes of it. */
+export interface PasskeyRequest {
+  /** In base64url. */
+  challenge: string;
+  /** The origin of the page, such as `https://tools.example.com`. */
+  origin: string;
+  /** The host that the passkey is for. */
+  rpId: string;
+  /** False for an authenticator that did not ask who is there. */
+  userVerified?: boolean;
+}
+
+/** The flags of authenticator data (§6.1). */
+const USER_PRESENT = 0x01;
+const USER_VERIFIED = 0x04;
+const HAS_CREDENTIAL = 0x40;
+
+const P256 = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
+
+type Cbor =
+  | number
+  | string
+  | Uint8Array<ArrayBuffer>
+  | readonly (readonly [Cbor, Cbor])[];
+
+export class SoftwarePasskey {
+  private constructor(
+    /** The credential ID, in base64url. */
+    readonly id: string,
+    private readonly keys: CryptoKeyPair,
+    /** The number of signatures; 0 if they are not counted. */
+    public counter: number,
+  ) {}
+
+  /**
+   * Makes a passkey that no server knows yet.
+   *
+   * @param counter the count before its first signature; by default it never
+   * counts, as most passkeys do
+   */
+  static async make(counter = 0): Promise<SoftwarePasskey> {
+    const keys = await crypto.subtle.generateKey(P256, false, ["sign"]);
+    const id = base64url(crypto.getRandomValues(new Uint8Array(16)));
+    return new SoftwarePasskey(id, keys as CryptoKeyPair, counter);
+  }
+
+  /** Answers `navigator.credentials.create()`, as JSON (§5.1). */
+  async register(request: PasskeyRequest): Promise<string> {
+    const point = await crypto.subtle.exportKey("raw", this.keys.publicKey);
+    const [x, y] = [point.slice(1, 33), point.slice(33)];
+    // An elliptic curve key, ES256, P-256 (RFC 9053 §2.1 and §7.1.1).
+    const key = cborOf([
+      [1, 2],
+      [3, -7],
+      [-1, 1],
+      [-2, new Uint8Array(x)],
+      [-3, new Uint8Array(y)],
+    ]);
+    const id = fromBase64url(this.id);
+    const data = this.#data(
+      request,
+      HAS_CREDENTIAL,
+      new Uint8Array(16),
+      bigEndian(id.length, 2),
+      id,
+      key,
+    );
+    const object = cborOf([["fmt", "none"], ["attStmt", []], [
+      "authData",
+      data,
+    ]]);
+    return this.#print({
+      clientDataJSON: clientData("webauthn.create", request),
+      attestationObject: base64url(object),
+    });
+  }
+
+  /** Answers `navigator.credentials.get()`, as JSON. */
+  async sign(request: PasskeyRequest): Promise<string> {
+    if (this.counter > 0) this.counter++;
+    const data = this.#data(request, 0);
+    const client = clientData("webauthn.get", request);
+    const signed = joined(data, new Uint8Array(digest(textOf(client))));
+    const { privateKey } = this.keys;
+    const raw = await crypto.subtle.sign(P256, privateKey, signed);
+    return this.#print({
+      clientDataJSON: client,
+      authenticatorData: base64url(data),
+      signature: base64url(derOf(new Uint8Array(raw))),
+    });
+  }
+
+  /** Makes authenticator data (§6.1). */
+  #data(
+    { rpId, userVerified = true }: PasskeyRequest,
+    flags: number,
+    ...credential: Uint8Array[]
+  ): Uint8Array<ArrayBuffer> {
+    const all = flags | USER_PRESENT | (userVerified ? USER_VERIFIED : 0);
+    return joined(
+      digest(rpId),
+      Uint8Array.of(all),
+      bigEndian(this.counter, 4),
+      ...credential,
+    );
+  }
+
+  #print(response: Record<string, string>): string {
+    const { id } = this;
+    return JSON.stringify({
+      id,
+      rawId: id,
+      type: "public-key",
+      response,
+      clientExtensionResults: {},
+    });
+  }
+}
+
+/** Prints the client data of a page (§5.8.1). */
+function clientData(
+  type: string,
+  { challenge, origin }: PasskeyRequest,
+): string {
+  const text = JSON.stringify({ type, challenge, origin, crossOrigin: false });
+  return base64url(new TextEncoder().encode(text));
+}
+
+function textOf(base64: string): string {
+  return new TextDecoder().decode(fromBase64url(base64));
+}
+
+function joined(...parts: Uint8Array[]): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(parts.flatMap((part) => [...part]));
+}
+
+function bigEndian(value: number, bytes: number): Uint8Array {
+  return Uint8Array.from(
+    { length: bytes },
+    (_, at) => value >>> 8 * (bytes - 1 - at) & 0xff,
+  );
+}
+
+/** Encodes a value as CBOR (RFC 8949 §3.1); the longest has 65,535 bytes. */
+function cborOf(value: Cbor): Uint8Array<ArrayBuffer> {
+  const headOf = (type: number, count: number) =>
+    count < 24
+      ? Uint8Array.of(type << 5 | count)
+      : count < 256
+      ? Uint8Array.of(type << 5 | 24, count)
+      : joined(Uint8Array.of(type << 5 | 25), bigEndian(count, 2));
+  if (typeof value === "number") {
+    return joined(value < 0 ? headOf(1, -1 - value) : headOf(0, value));
+  }
+  if (typeof value === "string") {
+    const bytes = new TextEncoder().encode(value);
+    return joined(headOf(3, bytes.length), bytes);
+  }
+  if (value instanceof Uint8Array) {
+    return joined(headOf(2, value.length), value);
+  }
+  return joined(headOf(5, value.length), ...value.flat().map(cborOf));
+}
+
+/** Turns a signature of WebCrypto into that of WebAuthn (RFC 3279 §2.2.3). */
+function derOf(raw: Uint8Array): Uint8Array {
+  const numbers = [raw.slice(0, 32), raw.slice(32)].map((bytes) => {
+    const from = bytes.findIndex((byte) => byte !== 0);
+    const least = bytes.slice(from);
+    const value = least[0] > 0x7f ? joined(Uint8Array.of(0), least) : least;
+    return joined(Uint8Array.of(0x02, value.length), value);
+  });
+  const body = joined(...numbers);
+  return joined(Uint8Array.of(0x30, body.length), body);
+}

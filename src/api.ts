@@ -1,0 +1,454 @@
+/**
+ * Calls of an HTTP API: parameters and bodies as OpenAPI has them, and answers
+ * as tools give them to a model. What `deno task ts import` writes is made of
+ * these, and reads like what you would write yourself.
+ *
+ * @example
+ * ```ts
+ * import { personalKey, tool, z } from "@tool-server/tool-server";
+ * import { callApi, styled } from "@tool-server/tool-server/api";
+ *
+ * const tickets = personalKey("tickets", { api: "https://api.example.com/v2" });
+ *
+ * tool({
+ *   name: "find_tickets",
+ *   input: z.object({ project: z.string(), tags: z.array(z.string()) }),
+ *   needs: { tickets },
+ *   run: ({ project, tags }, { needs, signal }) =>
+ *     callApi(needs.tickets, "GET /projects/{project}/tickets", {
+ *       path: { project },
+ *       query: { tags: styled(tags, "pipeDelimited") },
+ *       signal,
+ *     }),
+ * });
+ * ```
+ *
+ * @module
+ */
+import type { AccountFetch } from "./authoring/account.ts";
+import {
+  type ParameterValues,
+  plain,
+  printPairs,
+  printValue,
+  Styled,
+  styleOf,
+} from "./authoring/parameter_style.ts";
+import { isAddress } from "./authoring/personal_key.ts";
+import { ToolError } from "./authoring/tool.ts";
+import { isObject } from "./core/json.ts";
+import { accountFetch } from "./features/accounts/account_fetch.ts";
+
+export {
+  type ParameterStyle,
+  type ParameterValues,
+  Styled,
+  styled,
+  type StyleOptions,
+} from "./authoring/parameter_style.ts";
+
+/** A request to an API: everything but its method and its path. */
+export interface ApiRequest {
+  /** The values of `{name}` in the path; `simple` by default. */
+  path?: ParameterValues;
+  /** The query; `form` by default. */
+  query?: ParameterValues;
+  /** Headers; `simple` by default. */
+  headers?: ParameterValues;
+  /** Cookies; `form` by default. */
+  cookies?: ParameterValues;
+  /** A body sent as JSON. */
+  json?: unknown;
+  /** The members of a body sent as a form is (`x-www-form-urlencoded`). */
+  form?: unknown;
+  /** The members of a body sent in parts (`multipart/form-data`). */
+  multipart?: unknown;
+  /** A body that is text. */
+  text?: string;
+  /** The media type of the body, where it is not the usual one. */
+  contentType?: string;
+  /** Ends the request when the call ends. */
+  signal?: AbortSignal;
+}
+
+/** An API that calls go to: an account of `needs`, or of {@linkcode httpApi}. */
+export interface Api {
+  /** Sends a request within the API. */
+  fetch: AccountFetch;
+  /** The name for models and people, in errors. */
+  title?: string;
+}
+
+/** The most characters of an answer that a tool gives to a model. */
+const MAX_ANSWER = 50_000;
+
+/** The most characters of the service's own words in an error. */
+const MAX_WORDS = 500;
+
+/** The methods of OpenAPI, and a path that begins with a slash. */
+const ROUTE = /^([A-Za-z]+) (\/.*)$/;
+
+/**
+ * Calls an API, and gives its answer as text: JSON as it came, at most 50,000
+ * characters, and the query of the next page where its `Link` header has one.
+ *
+ * @param route the method and the path: `GET /tickets/{id}`
+ * @throws {ToolError} with the service's own words when it refuses
+ */
+export async function callApi(
+  api: Api,
+  route: string,
+  request: ApiRequest = {},
+): Promise<string> {
+  const [, method, template] = ROUTE.exec(route) ?? [];
+  if (template === undefined) {
+    throw new TypeError(`callApi: ${route} must be a method and a path`);
+  }
+  const { title = "The service" } = api;
+  const { body, type } = bodyOf(request);
+  const response = await api.fetch(addressOf(template, request), {
+    method: method.toUpperCase(),
+    headers: headersOf(request, type),
+    body,
+    signal: request.signal,
+  });
+  if (!response.ok) throw await refusalOf(title, response);
+  return bounded(await response.text(), response);
+}
+
+/** Writes the path and the query of a request. @throws {ToolError} */
+function addressOf(
+  template: string,
+  { path = {}, query = {} }: ApiRequest,
+): string {
+  const filled = template.replaceAll(/\{([^{}]+)\}/g, (_, name) => {
+    const { value, style, options } = styleOf(path[name], "simple");
+    const text = printValue(name, value, style, options);
+    if (text !== "") return text;
+    throw new ToolError(`${name} must not be empty.`);
+  });
+  // Addresses resolve these: the request would go elsewhere (RFC 3986 §5.2.4).
+  if (filled.split("/").some((part) => part === "." || part === "..")) {
+    throw new ToolError("A part of the path must be neither . nor ..");
+  }
+  const search = printPairs(query);
+  const mark = filled.includes("?") ? "&" : "?";
+  return search === "" ? filled : `${filled}${mark}${search}`;
+}
+
+/** Makes the headers of a request. @throws {ToolError} for a wrong value */
+function headersOf(
+  { headers: given = {}, cookies = {}, contentType }: ApiRequest,
+  type: string | undefined,
+): Headers {
+  const headers = new Headers({ accept: "application/json, */*;q=0.5" });
+  if (type !== undefined) headers.set("content-type", contentType ?? type);
+  for (const [name, value] of Object.entries(given)) {
+    const { value: own, options } = styleOf(value, "simple");
+    if (own === undefined || own === null) continue;
+    const text = headerText(own, options.explode === true);
+    try {
+      headers.set(name, text);
+    } catch {
+      throw new ToolError(`${name} must be one line of Latin characters.`);
+    }
+  }
+  const cookie = printPairs(cookies).replaceAll("&", "; ");
+  if (cookie !== "") headers.set("cookie", cookie);
+  return headers;
+}
+
+/** Prints a header's value: it is `simple`, and not encoded (RFC 9110 §5.5). */
+function headerText(value: unknown, explode: boolean): string {
+  if (Array.isArray(value)) return value.map(plain).join(",");
+  if (!isObject(value)) return plain(value);
+  return Object.entries(value).map(([key, part]) =>
+    `${key}${explode ? "=" : ","}${plain(part)}`
+  ).join(",");
+}
+
+/** Makes the body of a request, and its media type. */
+function bodyOf(
+  { json, form, multipart, text }: ApiRequest,
+): { body?: string | FormData; type?: string } {
+  if (json !== undefined) {
+    return { body: JSON.stringify(json), type: "application/json" };
+  }
+  if (form !== undefined) {
+    return {
+      body: printPairs(asForm(form)),
+      type: "application/x-www-form-urlencoded",
+    };
+  }
+  if (text !== undefined) return { body: text, type: "text/plain" };
+  if (multipart === undefined) return {};
+  const body = new FormData();
+  for (const [name, value] of Object.entries(Object(multipart))) {
+    for (const part of Array.isArray(value) ? value : [value]) {
+      if (part === undefined || part === null) continue;
+      // An object is JSON by default (OpenAPI, Encoding Object).
+      if (!isObject(part)) body.append(name, plain(part));
+      else {
+        const type = "application/json";
+        body.append(name, new Blob([JSON.stringify(part)], { type }));
+      }
+    }
+  }
+  // The sender writes the boundary into the type.
+  return { body };
+}
+
+/** Prints objects in a form as JSON, unless they have a style. */
+function asForm(form: unknown): ParameterValues {
+  const members = Object.entries(Object(form)).map(([name, value]) => [
+    name,
+    isObject(value) && !(value instanceof Styled)
+      ? JSON.stringify(value)
+      : value,
+  ]);
+  return Object.fromEntries(members);
+}
+
+/** Bounds the text of an answer, and adds the way to the next page. */
+function bounded(text: string, response: Response): string {
+  const next = nextOf(response);
+  const left = text.length - MAX_ANSWER;
+  const shown = left > 0
+    ? `${text.slice(0, MAX_ANSWER)}\n\n(${left} more characters were left ` +
+      "out: ask for less.)"
+    : text || `Done: ${response.status}, without a body.`;
+  return next === undefined ? shown : `${shown}\n\nThe next page: ${next}`;
+}
+
+/** Finds the query of the next page (RFC 8288 §3), of the same origin. */
+function nextOf(response: Response): string | undefined {
+  const links = response.headers.get("link") ?? "";
+  const [, target] =
+    /<([^<>]{1,2000})>(?:\s*;[^,<>]*)?;\s*rel="?next"?(?:[\s;,]|$)/i
+      .exec(links.slice(0, 10_000)) ?? [];
+  const base = URL.parse(response.url);
+  const url = target === undefined
+    ? null
+    : URL.parse(target, response.url || "https://unknown.invalid");
+  if (url === null || base && url.origin !== base.origin) return undefined;
+  return url.search.slice(1) || url.pathname;
+}
+
+/** Makes the refusal of a service into an error for the model. */
+async function refusalOf(
+  title: string,
+  response: Response,
+): Promise<ToolError> {
+  const { status, headers } = response;
+  const words = wordsOf(await response.text().catch(() => ""));
+  const after = headers.get("retry-after") ?? "";
+  const again = /^\d{1,9}$/.test(after)
+    ? ` Try again in ${after} seconds.`
+    : Number.isNaN(Date.parse(after))
+    ? ""
+    : ` Try again after ${new Date(after).toUTCString()}.`;
+  const said = words === "" ? "." : `: ${words}`;
+  return new ToolError(`${title} answered ${status}${said}${again}`);
+}
+
+/** The members of an error in which services have their words. */
+const WORDS = [
+  "detail",
+  "message",
+  "error_description",
+  "description",
+  "error",
+  "errors",
+  "title",
+  "reason",
+];
+
+/** Finds the words of a service's error: at most 500 characters, on one line. */
+function wordsOf(text: string): string {
+  if (/^\s*</.test(text)) return "";
+  let found: unknown = text;
+  try {
+    found = sayingOf(JSON.parse(text), 0) ?? text;
+  } catch {
+    // It is no JSON: the text itself.
+  }
+  return `${found}`.slice(0, MAX_WORDS).replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, " ")
+    .trim();
+}
+
+function sayingOf(value: unknown, depth: number): string | undefined {
+  if (typeof value === "string") return value;
+  if (depth > 4 || typeof value !== "object" || value === null) {
+    return undefined;
+  }
+  const parts = Array.isArray(value)
+    ? value.slice(0, 3)
+    : WORDS.map((name) => Object.hasOwn(value, name) && value[name as never]);
+  const said = parts.map((part) => sayingOf(part, depth + 1))
+    .filter((it) => it !== undefined && it !== "");
+  return Array.isArray(value) ? said.join("; ") || undefined : said[0];
+}
+
+/** The options of {@linkcode httpApi}. */
+export interface HttpApiOptions {
+  /** Names it in spans, and in errors where it has no `title`. */
+  name: string;
+  /** The name for models and people. */
+  title?: string;
+  /** The address of the API: https, or http on this machine. */
+  api: string;
+  /** The key or token of the server, for the header. */
+  key?: string;
+  /** The header that carries the key; `authorization` by default. */
+  header?: string;
+  /** The word before the key; `Bearer` in `authorization`, else none. */
+  scheme?: string;
+  /** More headers of each request: a second key. */
+  headers?: Readonly<Record<string, string>>;
+  /** Query parameters of each request: a key that has no other place. */
+  query?: Readonly<Record<string, string>>;
+  /** Cookies of each request: a key that has no other place. */
+  cookies?: Readonly<Record<string, string>>;
+  /** The application whose tokens are used, in place of a `key`. */
+  client?: ApiClient;
+}
+
+/** An application that gets tokens of its own (RFC 6749 §4.4). */
+export interface ApiClient {
+  /** The address of the token endpoint. */
+  token: string;
+  /** The application's id. */
+  id: string;
+  /** The application's secret. */
+  secret: string;
+  /** The scopes that it asks for. */
+  scopes?: readonly string[];
+}
+
+/**
+ * Makes an API that all callers use with the server's own key, for `start` of a
+ * `service()`. Requests go to its address alone, and to no other after a
+ * redirect.
+ *
+ * @example
+ * ```ts
+ * import { secret, service, z } from "@tool-server/tool-server";
+ * import { httpApi } from "@tool-server/tool-server/api";
+ *
+ * export const weather = service({
+ *   name: "weather",
+ *   settings: { WEATHER_KEY: secret(z.string().describe("Key of the API.")) },
+ *   start: ({ settings }) =>
+ *     httpApi({
+ *       name: "weather",
+ *       api: "https://api.example.com/v1",
+ *       query: { appid: settings.WEATHER_KEY },
+ *     }),
+ * });
+ * ```
+ * @throws {TypeError} for an address to which no key may go
+ */
+export function httpApi(options: HttpApiOptions): Api {
+  const { name, title = name, api, key, client, header, scheme } = options;
+  if (!isAddress(api) || client && !isAddress(client.token)) {
+    throw new TypeError(
+      `httpApi(${JSON.stringify(name)}) must have the https address of an API`,
+    );
+  }
+  const tokens = client && clientTokens(title, client);
+  const own = {
+    kind: "personalKey",
+    name,
+    title,
+    api,
+    header,
+    scheme,
+  } as const;
+  const send = accountFetch(own, () => tokens?.() ?? Promise.resolve(key));
+  const { query = {}, headers = {}, cookies = {} } = options;
+  const search = printPairs(query);
+  const cookie = printPairs(cookies).replaceAll("&", "; ");
+  const secrets = [...[query, headers, cookies].flatMap(Object.values), key];
+  return {
+    title,
+    async fetch(path, init = {}) {
+      const all = new Headers(init.headers);
+      for (const [name, value] of Object.entries(headers)) all.set(name, value);
+      if (cookie !== "") {
+        const given = all.get("cookie");
+        all.set("cookie", given ? `${given}; ${cookie}` : cookie);
+      }
+      const mark = `${path}`.includes("?") ? "&" : "?";
+      const at = search === "" ? path : `${path}${mark}${search}`;
+      const response = await send(at, { ...init, headers: all });
+      if (response.status === 401) tokens?.(true);
+      return response.ok ? response : await withoutSecrets(response, secrets);
+    },
+  };
+}
+
+/** Takes the server's own keys out of a refusal: services repeat them. */
+async function withoutSecrets(
+  response: Response,
+  secrets: readonly (string | undefined)[],
+): Promise<Response> {
+  const { status, headers } = response;
+  let text = await response.text().catch(() => "");
+  for (const secret of secrets) {
+    if (secret !== undefined && secret.length >= 6) {
+      text = text.replaceAll(secret, "…");
+    }
+  }
+  const hasBody = status !== 204 && status !== 205 && status !== 304;
+  return new Response(hasBody ? text : null, { status, headers });
+}
+
+/** Seconds before its end at which a token is not used any more. */
+const SPARE_SECONDS = 30;
+
+/** Gives tokens of an application, one for all calls until it ends. */
+function clientTokens(
+  title: string,
+  { token, id, secret, scopes = [] }: ApiClient,
+): (forget?: boolean) => Promise<string> {
+  let current: Promise<string> | undefined;
+  let endsAt = 0;
+  const fetchToken = accountFetch(
+    { kind: "personalKey", name: title, title, api: token, scheme: "Basic" },
+    // Each part is encoded as in a form (RFC 6749 §2.3.1).
+    () => Promise.resolve(btoa([id, secret].map(formEncoded).join(":"))),
+  );
+  async function exchange(): Promise<string> {
+    const body = new URLSearchParams({ grant_type: "client_credentials" });
+    if (scopes.length > 0) body.set("scope", scopes.join(" "));
+    const response = await fetchToken(token, { method: "POST", body });
+    const answer: unknown = await response.json().catch(() => undefined);
+    if (
+      response.ok && isObject(answer) &&
+      typeof answer.access_token === "string"
+    ) {
+      const seconds = Number(answer.expires_in ?? 300);
+      endsAt = performance.now() + (seconds - SPARE_SECONDS) * 1000;
+      return answer.access_token;
+    }
+    throw new ToolError(
+      `${title} gave this server no token: it answered ${response.status}.`,
+    );
+  }
+  return (forget = false) => {
+    if (forget || performance.now() >= endsAt) current = undefined;
+    if (forget) return Promise.resolve("");
+    if (current !== undefined) return current;
+    // While it is asked for, all wait for the same one.
+    endsAt = Infinity;
+    const asked = exchange().catch((error) => {
+      if (current === asked) current = undefined;
+      throw error;
+    });
+    return current = asked;
+  };
+}
+
+function formEncoded(text: string): string {
+  return new URLSearchParams({ "": text }).toString().slice(1);
+}

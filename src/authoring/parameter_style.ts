@@ -1,0 +1,153 @@
+/**
+ * Values of parameters as OpenAPI has them in addresses: its styles, which are
+ * those of RFC 6570 and three more.
+ *
+ * @module
+ */
+import { isObject } from "../core/json.ts";
+import { ToolError } from "./tool.ts";
+
+/** The form of a parameter's value, by the name that OpenAPI gives it. */
+export type ParameterStyle =
+  | "matrix"
+  | "label"
+  | "simple"
+  | "form"
+  | "spaceDelimited"
+  | "pipeDelimited"
+  | "deepObject";
+
+/** The details of a {@linkcode ParameterStyle}. */
+export interface StyleOptions {
+  /**
+   * True if each item or member is a parameter of its own; by default only with
+   * `form` and `deepObject`.
+   */
+  explode?: boolean;
+  /** True if characters such as `/` and `:` stay as they are in a query. */
+  allowReserved?: boolean;
+}
+
+/** A value with the style in which it is sent, from {@linkcode styled}. */
+export class Styled {
+  /** Keeps what {@linkcode styled} was given. */
+  constructor(
+    readonly value: unknown,
+    readonly style: ParameterStyle,
+    readonly options: StyleOptions = {},
+  ) {}
+}
+
+/** Gives a value another style than the usual one of its place. */
+export function styled(
+  value: unknown,
+  style: ParameterStyle,
+  options?: StyleOptions,
+): Styled {
+  return new Styled(value, style, options);
+}
+
+/** The values of parameters by their names; undefined ones are left out. */
+export type ParameterValues = Readonly<Record<string, unknown>>;
+
+/** Prints a query, or a body of the same form. */
+export function printPairs(values: ParameterValues): string {
+  return Object.entries(values).map(([name, given]) => {
+    const { value, style, options } = styleOf(given, "form");
+    return printValue(name, value, style, options);
+  }).filter((text) => text !== "").join("&");
+}
+
+/** Finds the style of a value. */
+export function styleOf(given: unknown, usual: ParameterStyle): Styled {
+  return given instanceof Styled ? given : new Styled(given, usual);
+}
+
+/** The names and separators of styles (RFC 6570, and OpenAPI beyond it). */
+const STYLES: Readonly<
+  Record<ParameterStyle, [prefix: string, exploded: string, joined: string]>
+> = {
+  simple: ["", ",", ","],
+  label: [".", ".", ","],
+  matrix: [";", ";", ","],
+  form: ["", "&", ","],
+  spaceDelimited: ["", "&", "%20"],
+  pipeDelimited: ["", "&", "%7C"],
+  deepObject: ["", "&", ","],
+};
+
+/** Prints a value in its style; empty if there is none. */
+export function printValue(
+  name: string,
+  value: unknown,
+  style: ParameterStyle,
+  options: StyleOptions,
+): string {
+  if (value === undefined || value === null) return "";
+  const isPaired = style !== "simple" && style !== "label";
+  const { explode = style === "form" || style === "deepObject" } = options;
+  const encode = (part: unknown) => encoded(part, options);
+  const [prefix, exploded, joined] = STYLES[style];
+  const own = encode(name);
+  const named = (text: string) => {
+    // Only matrix leaves out the sign of an empty value (RFC 6570 §3.2.7).
+    if (style === "matrix" && text === "") return own;
+    return isPaired ? `${own}=${text}` : text;
+  };
+  if (style === "deepObject" && isObject(value)) {
+    return deepPairs(name, value).map(([key, part]) =>
+      `${encode(key)}=${encode(part)}`
+    ).join("&");
+  }
+  if (Array.isArray(value)) {
+    const items = value.map(encode);
+    // An empty list cannot be told from none (RFC 6570 §2.3).
+    if (items.length === 0) return "";
+    return prefix +
+      (explode ? items.map(named).join(exploded) : named(items.join(joined)));
+  }
+  if (isObject(value)) {
+    const members = Object.entries(value)
+      .filter(([, part]) => part !== undefined && part !== null)
+      .map(([key, part]) => [encode(key), encode(part)]);
+    if (members.length === 0) return "";
+    return prefix +
+      (explode
+        ? members.map((pair) => pair.join("=")).join(exploded)
+        : named(members.flat().join(joined)));
+  }
+  return prefix + named(encode(value));
+}
+
+/** Lists the members of `name[key][key]=value`. */
+function deepPairs(name: string, value: unknown): [string, unknown][] {
+  if (value === undefined || value === null) return [];
+  if (Array.isArray(value)) return value.map((item) => [name, item]);
+  if (!isObject(value)) return [[name, value]];
+  return Object.entries(value)
+    .flatMap(([key, part]) => deepPairs(`${name}[${key}]`, part));
+}
+
+/** Prints one value without its style: what is within it, as JSON. */
+export function plain(value: unknown): string {
+  return typeof value === "object" ? JSON.stringify(value) : `${value}`;
+}
+
+/** Encodes one value of an address (RFC 3986 §2). @throws {ToolError} */
+function encoded(value: unknown, { allowReserved }: StyleOptions): string {
+  try {
+    const text = encodeURIComponent(plain(value))
+      .replaceAll(
+        /[!'()*]/g,
+        (it) => `%${it.charCodeAt(0).toString(16).toUpperCase()}`,
+      );
+    if (!allowReserved) return text;
+    // The reserved ones that end no value.
+    return text.replaceAll(
+      /%(?:3A|2F|3F|40|21|24|27|28|29|2A|2C|3B)/g,
+      decodeURIComponent,
+    );
+  } catch {
+    throw new ToolError("A text has half a character, which cannot be sent.");
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * The end of a start that failed, and the complaints about `HOST` and `PORT` of
+ * which the system alone knows.
+ *
+ * @module
+ */
+import { CatalogueError } from "../catalogue/compiled_definitions.ts";
+import { Log } from "../log/log.ts";
+import { standardOutput } from "../log/standard_output.ts";
+import { ServiceError } from "../server/lifecycle.ts";
+import {
+  ConfigError,
+  type SettingComplaint,
+  StartError,
+} from "../settings/complaint.ts";
+import type { Environment } from "../settings/setting.ts";
+
+/** Makes the complaint about an address at which no one can listen. */
+export function addressComplaint(
+  error: unknown,
+  { host, port, reusePort = false }: {
+    host: string;
+    port: number;
+    reusePort?: boolean;
+  },
+): SettingComplaint {
+  if (reusePort && !("listenDatagram" in Deno)) {
+    return {
+      variable: "REUSE_PORT",
+      got: "true",
+      wants: "Deno's --unstable-net",
+      fix: "Use deno task ts cores, or add --unstable-net to deno run",
+    };
+  }
+  if (error instanceof Deno.errors.AddrInUse) {
+    return {
+      variable: "PORT",
+      got: `${port}`,
+      wants: `a port that is free on ${host}`,
+      fix: "Stop the other program, or use another port",
+    };
+  }
+  const { message } = error as Error;
+  return {
+    variable: "HOST",
+    got: host,
+    wants: `an address of this machine: ${message}`,
+    fix: "Use 127.0.0.1 for this machine only, or 0.0.0.0 for every network",
+  };
+}
+
+/**
+ * Adds to the complaints of a start that ends before it listens the one that
+ * the system has about `HOST`, so that all of them are seen at once.
+ */
+export function withAddress(error: Error, { HOST }: Environment): Error {
+  const host = HOST?.trim();
+  if (error instanceof CatalogueError && error.settings) {
+    const settings = withAddress(error.settings, { HOST }) as ConfigError;
+    return new CatalogueError(error.complaints, settings);
+  }
+  if (!host || !(error instanceof ConfigError)) return error;
+  const { complaints } = error;
+  if (complaints.some(({ variable }) => variable === "HOST")) return error;
+  try {
+    Deno.listen({ hostname: host, port: 0 }).close();
+    return error;
+  } catch (refusal) {
+    const own = addressComplaint(refusal, { host, port: 0 });
+    return new ConfigError([own, ...complaints]);
+  }
+}
+
+/**
+ * Ends the process with the mistakes that its start has found. On Deno Deploy it
+ * goes on, and answers every request with 500.
+ *
+ * @throws {unknown} what is no mistake of settings or definitions
+ */
+export function endStart(error: unknown, environment: Environment): void {
+  const isMistake = error instanceof ConfigError ||
+    error instanceof CatalogueError || error instanceof ServiceError;
+  if (!isMistake && !(error instanceof StartError)) throw error;
+  if (isMistake && environment.DENO_DEPLOYMENT_ID) {
+    return serveMisconfigured(error);
+  }
+  console.error(withAddress(error, environment).message);
+  Deno.exit(1);
+}
+
+function serveMisconfigured({ message }: Error): void {
+  const body = { error: "server_misconfigured" };
+  const headers = { "access-control-allow-origin": "*" };
+  Deno.serve(
+    { onListen() {} },
+    () => Response.json(body, { status: 500, headers }),
+  );
+  new Log({ level: "info" }, standardOutput(true)).logger("main")
+    .error("Misconfigured", { details: message });
+}

@@ -1,0 +1,85 @@
+/**
+ * All faults of a server's options, definitions and settings, in one list.
+ *
+ * @module
+ */
+import * as kinds from "../../authoring/options.ts";
+import { TOOL } from "../../authoring/tool.ts";
+import { ConfigError, type SettingComplaint } from "../settings/complaint.ts";
+import {
+  CatalogueError,
+  compileDefinitions,
+  DEFINITIONS,
+  inOrder,
+} from "../catalogue/compiled_definitions.ts";
+import type { Feature } from "./feature.ts";
+import { SERVER_OPTIONS, type ServerOptions } from "./server_options.ts";
+
+/** Settings that name tools and scopes, which faulty options may lack. */
+const NAMING = ["APPROVALS", "OAUTH_PERMISSIONS"];
+
+export class StartFaults {
+  /** The options without those that have faults. */
+  readonly sound: ServerOptions;
+  readonly found: string[];
+  readonly settings: SettingComplaint[] = [];
+
+  constructor(options: ServerOptions, call: string, table?: kinds.OptionTable) {
+    this.found = table ? kinds.faultsIn(table, options, `${call}: `) : [];
+    this.sound = this.found.length > 0 ? soundOf(options) : options;
+  }
+
+  /** Runs one check; undefined if it throws its faults. */
+  attempt<T>(check: () => T): T | undefined {
+    try {
+      return check();
+    } catch (error) {
+      if (error instanceof ConfigError) this.settings.push(...error.complaints);
+      else if (!(error instanceof CatalogueError)) throw error;
+      else this.found.push(...error.complaints);
+    }
+  }
+
+  /**
+   * Throws all faults if there are any, with those that only the compilation
+   * of the definitions finds.
+   *
+   * @throws {CatalogueError} if options are wrong, and maybe settings too
+   * @throws {ConfigError} if only settings are wrong
+   */
+  throwAll(features: readonly Feature[]): void {
+    const { found, sound } = this;
+    const wrong = this.settings
+      .filter(({ variable }) => !found.length || !NAMING.includes(variable));
+    if (found.length + wrong.length === 0) return;
+    const catalogues = features.flatMap(({ catalogue }) => catalogue ?? []);
+    const defaults = { anonymous: false, handOver: sound.handOver };
+    this.attempt(() => compileDefinitions(sound, defaults, catalogues));
+    const settings = wrong.length > 0 ? new ConfigError(wrong) : undefined;
+    if (found.length === 0) throw settings;
+    throw new CatalogueError(inOrder(sound, found), settings);
+  }
+}
+
+function soundOf(options: unknown): ServerOptions {
+  const sound = kinds.soundMembers(SERVER_OPTIONS, options);
+  for (const name of Object.keys(DEFINITIONS)) {
+    const items = Object(options)[name];
+    if (!Array.isArray(items)) continue;
+    const kind = SERVER_OPTIONS[name as keyof typeof DEFINITIONS];
+    sound[name] = items.flatMap((item) =>
+      kinds.faultsIn({ [name]: kind }, { [name]: [item] }).length === 0
+        ? item
+        : namesake(item)
+    );
+  }
+  return { name: "", version: "", ...sound };
+}
+
+/** Makes a stand-in for a faulty definition that has a name, for its place. */
+function namesake(item: unknown): unknown[] {
+  if (kinds.nameOf(item) === undefined) return [];
+  const { kind, name = "", uri } = item as Record<string, unknown>;
+  const { settings, services, needs, scopes } = kinds.soundMembers(TOOL, item);
+  return [{ kind, name, uri, settings, services, needs, scopes }];
+}

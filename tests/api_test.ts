@@ -1,0 +1,395 @@
+import assert from "node:assert/strict";
+import {
+  type Api,
+  type ApiRequest,
+  callApi,
+  httpApi,
+  type ParameterStyle,
+  styled,
+} from "../src/api.ts";
+import { ToolError } from "../src/authoring/tool.ts";
+import { serveApi } from "../packages/testing/mod.ts";
+
+/** Calls with an API that keeps its request, and gives an answer. */
+async function sent(
+  route: string,
+  request: ApiRequest,
+  answer: Response = Response.json({}),
+): Promise<{ request: Request; path: string; text: string }> {
+  let given: [string, RequestInit] | undefined;
+  const api: Api = {
+    title: "Tickets",
+    fetch(path, init) {
+      given = [`${path}`, init!];
+      return Promise.resolve(answer);
+    },
+  };
+  const text = await callApi(api, route, request);
+  const [path, init] = given!;
+  return { request: new Request(`https://a.test${path}`, init), path, text };
+}
+
+const ARRAY = ["blue", "black", "brown"];
+const OBJECT = { R: 100, G: 200, B: 150 };
+
+/**
+ * The style examples of the specification (3.1.1 and 3.2.0, Parameter Object):
+ * the style, `explode`, and the text of an empty value, a text, a list and an
+ * object; undefined where it says n/a.
+ */
+const EXAMPLES: [
+  ParameterStyle,
+  boolean,
+  string | undefined,
+  string | undefined,
+  string | undefined,
+  string | undefined,
+][] = [
+  [
+    "matrix",
+    false,
+    ";color",
+    ";color=blue",
+    ";color=blue,black,brown",
+    ";color=R,100,G,200,B,150",
+  ],
+  [
+    "matrix",
+    true,
+    ";color",
+    ";color=blue",
+    ";color=blue;color=black;color=brown",
+    ";R=100;G=200;B=150",
+  ],
+  [
+    "label",
+    false,
+    ".",
+    ".blue",
+    ".blue,black,brown",
+    ".R,100,G,200,B,150",
+  ],
+  ["label", true, ".", ".blue", ".blue.black.brown", ".R=100.G=200.B=150"],
+  [
+    "simple",
+    false,
+    undefined,
+    "blue",
+    "blue,black,brown",
+    "R,100,G,200,B,150",
+  ],
+  ["simple", true, undefined, "blue", "blue,black,brown", "R=100,G=200,B=150"],
+  [
+    "form",
+    false,
+    "color=",
+    "color=blue",
+    "color=blue,black,brown",
+    "color=R,100,G,200,B,150",
+  ],
+  [
+    "form",
+    true,
+    "color=",
+    "color=blue",
+    "color=blue&color=black&color=brown",
+    "R=100&G=200&B=150",
+  ],
+  [
+    "spaceDelimited",
+    false,
+    undefined,
+    undefined,
+    "color=blue%20black%20brown",
+    "color=R%20100%20G%20200%20B%20150",
+  ],
+  [
+    "pipeDelimited",
+    false,
+    undefined,
+    undefined,
+    "color=blue%7Cblack%7Cbrown",
+    "color=R%7C100%7CG%7C200%7CB%7C150",
+  ],
+  [
+    "deepObject",
+    true,
+    undefined,
+    undefined,
+    undefined,
+    "color%5BR%5D=100&color%5BG%5D=200&color%5BB%5D=150",
+  ],
+];
+
+const IN_PATH = ["matrix", "label", "simple"];
+const IN_COOKIE = ["form"];
+
+for (const [style, explode, ...texts] of EXAMPLES) {
+  for (const [at, value] of ["", "blue", ARRAY, OBJECT].entries()) {
+    const wanted = texts[at];
+    if (wanted === undefined) continue;
+    const words = `${style}, explode ${explode}, ${JSON.stringify(value)}`;
+    Deno.test(`styled() writes ${words} as the specification does`, async () => {
+      const color = styled(value, style, { explode });
+      if (IN_PATH.includes(style)) {
+        const { path } = await sent("GET /a{color}", { path: { color } });
+        return assert.equal(path, `/a${wanted}`);
+      }
+      const { path } = await sent("GET /a", { query: { color } });
+      assert.equal(path, `/a?${wanted}`);
+      if (!IN_COOKIE.includes(style)) return;
+      const { request } = await sent("GET /a", { cookies: { color } });
+      const cookie = request.headers.get("cookie");
+      assert.equal(cookie, wanted.replaceAll("&", "; "));
+    });
+  }
+}
+
+Deno.test("styled() writes headers as the specification does", async () => {
+  const headers = {
+    "x-text": "blue",
+    "x-list": ARRAY,
+    "x-object": OBJECT,
+    "x-pairs": styled(OBJECT, "simple", { explode: true }),
+    "x-none": undefined,
+  };
+  const { request } = await sent("GET /a", { headers });
+  assert.equal(request.headers.get("x-text"), "blue");
+  assert.equal(request.headers.get("x-list"), "blue,black,brown");
+  assert.equal(request.headers.get("x-object"), "R,100,G,200,B,150");
+  assert.equal(request.headers.get("x-pairs"), "R=100,G=200,B=150");
+  assert.equal(request.headers.has("x-none"), false);
+});
+
+Deno.test("callApi() encodes what would end a value, and leaves out what is not there", async () => {
+  const query = {
+    a: "x&y=z #ü'",
+    "b[c]": 1,
+    none: undefined,
+    empty: [],
+    nothing: null,
+    open: styled("a/b:c?d&e", "form", { allowReserved: true }),
+  };
+  const { path } = await sent("GET /a", { query });
+  assert.equal(
+    path,
+    "/a?a=x%26y%3Dz%20%23%C3%BC%27&b%5Bc%5D=1&open=a/b:c?d%26e",
+  );
+});
+
+Deno.test("callApi() takes an argument of the path to no other path", async () => {
+  const { path } = await sent("GET /a/{id}", { path: { id: "../b/c?d" } });
+  assert.equal(path, "/a/..%2Fb%2Fc%3Fd");
+  for (const id of [".", "..", "", undefined]) {
+    await assert.rejects(sent("GET /a/{id}/b", { path: { id } }), ToolError);
+  }
+  const both = { a: ".", b: "." };
+  await assert.rejects(sent("GET /a/{a}{b}/c", { path: both }), ToolError);
+});
+
+Deno.test("callApi() refuses half a character and a header of two lines in words", async () => {
+  await assert.rejects(sent("GET /a", { query: { a: "\ud800" } }), {
+    name: "ToolError",
+    message: /half a character/,
+  });
+  await assert.rejects(sent("GET /a", { headers: { "x-a": "b\r\nc: d" } }), {
+    name: "ToolError",
+    message: /x-a must be one line/,
+  });
+});
+
+Deno.test("callApi() sends JSON, forms, parts and text", async () => {
+  const json = await sent("POST /a", {
+    json: { a: [1] },
+    contentType: "application/merge-patch+json",
+  });
+  assert.equal(
+    json.request.headers.get("content-type"),
+    "application/merge-patch+json",
+  );
+  assert.deepEqual(await json.request.json(), { a: [1] });
+  const form = await sent("POST /a", {
+    form: {
+      a: "b c",
+      d: [1, 2],
+      e: { f: 1 },
+      g: styled({ h: 2 }, "deepObject"),
+    },
+  });
+  assert.equal(
+    await form.request.text(),
+    "a=b%20c&d=1&d=2&e=%7B%22f%22%3A1%7D&g%5Bh%5D=2",
+  );
+  const parts = await sent("POST /a", {
+    multipart: { a: "b", d: [1, 2], e: { f: 1 }, none: undefined },
+  });
+  const data = await parts.request.formData();
+  assert.deepEqual([data.get("a"), data.getAll("d")], ["b", ["1", "2"]]);
+  const part = data.get("e") as File;
+  assert.equal(part.type, "application/json");
+  assert.equal(await part.text(), '{"f":1}');
+  const text = await sent("PUT /a", { text: "b" });
+  assert.equal(await text.request.text(), "b");
+  const none = await sent("POST /a", { json: undefined });
+  assert.equal(none.request.body, null);
+});
+
+Deno.test("callApi() bounds an answer, and names the next page of its own origin", async () => {
+  const long = await sent("GET /a", {}, new Response("a".repeat(50_007)));
+  assert.equal(long.text.indexOf("\n"), 50_000);
+  assert.match(long.text, /\(7 more characters were left out/);
+  const empty = await sent("GET /a", {}, new Response(null, { status: 204 }));
+  assert.equal(empty.text, "Done: 204, without a body.");
+  const headers = {
+    link: '</a?page=1>; rel="prev", </a?page=3&per_page=9>; rel="next"',
+  };
+  const paged = await sent("GET /a", {}, Response.json([], { headers }));
+  assert.equal(paged.text, "[]\n\nThe next page: page=3&per_page=9");
+  const answer = Response.json([], {
+    headers: { link: '<https://b.test/a?page=3>; rel="next"' },
+  });
+  Object.defineProperty(answer, "url", { value: "https://a.test/a" });
+  assert.equal((await sent("GET /a", {}, answer)).text, "[]");
+});
+
+for (
+  const [words, body, said] of [
+    ["RFC 9457", { title: "No", detail: "It is closed" }, "It is closed"],
+    ["OAuth", { error: "x", error_description: "It ended" }, "It ended"],
+    ["a nested error", { error: { message: "Too old" } }, "Too old"],
+    [
+      "several errors",
+      { errors: [{ message: "a" }, { message: "b" }] },
+      "a; b",
+    ],
+    ["a list", [{ detail: "c" }], "c"],
+    ["a page", "<html>secret</html>", ""],
+    ["plain text with a line", "one\n\u001b[2Jtwo", "one [2Jtwo"],
+    ["a long text", "x".repeat(10_000), "x".repeat(500)],
+  ] as const
+) {
+  Deno.test(`callApi() tells the service's own words: ${words}`, async () => {
+    const text = typeof body === "string" ? body : JSON.stringify(body);
+    await assert.rejects(
+      sent("GET /a", {}, new Response(text, { status: 422 })),
+      {
+        name: "ToolError",
+        message: `Tickets answered 422${said === "" ? "." : `: ${said}`}`,
+      },
+    );
+  });
+}
+
+Deno.test("callApi() tells when to try again", async () => {
+  const after = (value: string) =>
+    sent(
+      "GET /a",
+      {},
+      new Response("", {
+        status: 429,
+        headers: { "retry-after": value },
+      }),
+    );
+  await assert.rejects(after("12"), {
+    message: "Tickets answered 429. Try again in 12 seconds.",
+  });
+  await assert.rejects(after("Wed, 21 Oct 2026 07:28:00 GMT"), {
+    message:
+      "Tickets answered 429. Try again after Wed, 21 Oct 2026 07:28:00 GMT.",
+  });
+  await assert.rejects(after("soon"), { message: "Tickets answered 429." });
+});
+
+Deno.test("httpApi() sends its key in each place, and takes it out of refusals", async () => {
+  const seen: { url: string; headers: Headers }[] = [];
+  await using api = serveApi((request) => {
+    seen.push({ url: request.url, headers: new Headers(request.headers) });
+    return request.url.includes("/bad")
+      ? new Response("key a-long-key is over", { status: 403 })
+      : Response.json({});
+  });
+  const tickets = httpApi({
+    name: "tickets",
+    title: "Tickets",
+    api: `${api.url}/v2`,
+    key: "a-token",
+    headers: { "x-app": "an-app" },
+    query: { key: "a-long-key" },
+    cookies: { session: "a b" },
+  });
+  await callApi(tickets, "GET /list", {
+    query: { a: 1 },
+    cookies: { own: "c" },
+  });
+  const [{ url, headers }] = seen;
+  assert.equal(url, `${api.url}/v2/list?a=1&key=a-long-key`);
+  assert.equal(headers.get("authorization"), "Bearer a-token");
+  assert.equal(headers.get("x-app"), "an-app");
+  assert.equal(headers.get("cookie"), "own=c; session=a%20b");
+  await assert.rejects(callApi(tickets, "GET /bad"), {
+    message: "Tickets answered 403: key … is over",
+  });
+});
+
+Deno.test("httpApi() goes to its own address alone, also after a redirect", async () => {
+  await using other = serveApi(() => Response.json({ stolen: true }));
+  await using api = serveApi(() => Response.redirect(`${other.url}/v2/a`));
+  const tickets = httpApi({ name: "tickets", api: `${api.url}/v2`, key: "k" });
+  await assert.rejects(callApi(tickets, "GET /a"), {
+    name: "ToolError",
+    message: /where its key does not go/,
+  });
+  await assert.rejects(tickets.fetch(`${other.url}/v2/a`), TypeError);
+  assert.throws(
+    () => httpApi({ name: "tickets", api: "http://example.com" }),
+    /https address/,
+  );
+});
+
+Deno.test("httpApi() gets one token for all calls of an application, and a new one after a 401", async () => {
+  let tokens = 0;
+  const used: (string | null)[] = [];
+  await using api = serveApi(async (request) => {
+    const { pathname } = new URL(request.url);
+    if (pathname !== "/token") {
+      used.push(request.headers.get("authorization"));
+      return Response.json({}, { status: pathname === "/over" ? 401 : 200 });
+    }
+    const basic = btoa("an+id:a%3Asecret");
+    assert.equal(request.headers.get("authorization"), `Basic ${basic}`);
+    assert.equal(
+      await request.text(),
+      "grant_type=client_credentials&scope=read+write",
+    );
+    return Response.json({ access_token: `t${++tokens}`, expires_in: 3600 });
+  });
+  const client = {
+    token: `${api.url}/token`,
+    id: "an id",
+    secret: "a:secret",
+    scopes: ["read", "write"],
+  };
+  const tickets = httpApi({ name: "tickets", api: api.url, client });
+  await Promise.all([1, 2, 3].map(() => callApi(tickets, "GET /a")));
+  assert.deepEqual(used, ["Bearer t1", "Bearer t1", "Bearer t1"]);
+  await assert.rejects(callApi(tickets, "GET /over"), ToolError);
+  await callApi(tickets, "GET /a");
+  assert.equal(used.at(-1), "Bearer t2");
+});
+
+Deno.test("httpApi() tells that a service gave no token, and asks again", async () => {
+  let asked = 0;
+  await using api = serveApi((request) =>
+    request.url.endsWith("/token") && ++asked === 1
+      ? new Response("a-secret", { status: 400 })
+      : Response.json({ access_token: "t" })
+  );
+  const client = { token: `${api.url}/token`, id: "i", secret: "a-secret" };
+  const tickets = httpApi({ name: "tickets", api: api.url, client });
+  await assert.rejects(callApi(tickets, "GET /a"), {
+    name: "ToolError",
+    message: "tickets gave this server no token: it answered 400.",
+  });
+  await callApi(tickets, "GET /a");
+  assert.equal(asked, 2);
+});
