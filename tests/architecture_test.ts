@@ -309,7 +309,7 @@ Deno.test("no file is longer than 500 lines", async () => {
   assert.deepEqual(long, []);
 });
 
-Deno.test("what runs depends on seven packages", () => {
+Deno.test("what runs depends on eight packages", () => {
   const packages = new Set(
     packageArrows.map(({ to }) => to)
       .filter((to) => !/^(src|packages)\/|^node:|^[a-z]+\.ts$/.test(to))
@@ -323,6 +323,7 @@ Deno.test("what runs depends on seven packages", () => {
     "@hono/hono",
     "@noble/hashes",
     "@opentelemetry/api",
+    "@simplewebauthn/server",
     "jose",
     "js-yaml",
     "oauth4webapi",
@@ -430,7 +431,7 @@ const STARTED = [
 const MAX_STARTED_MODULES = 230;
 
 /** The most characters of their code: comments are not counted. */
-const MAX_STARTED_CHARACTERS = 809_500;
+const MAX_STARTED_CHARACTERS = 810_000;
 
 /** The comments of a source that have lines of their own. */
 const COMMENTS = /^[ \t]*(?:\/\*\*[\s\S]*?\*\/|\/\/.*)\n/gm;
@@ -472,6 +473,7 @@ const FEATURE_STORES: ReadonlySet<string> = new Set([
   "src/features/accounts/account_vault.ts",
   "src/features/accounts/accounts.ts",
   "src/features/approvals/approval_store.ts",
+  "src/features/approvals/passkey_store.ts",
   "src/features/approvals/receipts.ts",
   "src/features/accounts/revocation_queue.ts",
   "src/features/accounts/revocation_record.ts",

@@ -9,10 +9,10 @@ import { filesBelow } from "./mutation/workplace.ts";
 
 /** The most lines below each folder, and in all of them with the rest. */
 const LIMITS: Record<string, number> = {
-  "src/core/": 26_900,
-  "src/features/": 17_000,
+  "src/core/": 26_950,
+  "src/features/": 17_700,
   "packages/": 14_200,
-  "": 60_600,
+  "": 61_400,
 };
 
 const COUNTED = ["src", "packages", "main.ts", "server.ts", "health.ts"];

@@ -61,6 +61,12 @@ export interface ToolApproval<I = any> {
    */
   by?: "caller" | ApprovalScope;
   /**
+   * The gesture with which the person approves: with a passkey (WebAuthn Level 3,
+   * user verification), which a program in their browser cannot make. `required`:
+   * there is no other way; `wanted`: those who have no passkey press a button.
+   */
+  passkey?: "wanted" | "required";
+  /**
    * The seconds for which a call waits for its person, and an approval for its
    * call; 15 minutes by default, at most 7 days.
    */
@@ -80,6 +86,7 @@ export const TOOL_APPROVAL = {
     ),
     wants: '"caller" or { scope: "…" }',
   },
+  passkey: kinds.choice("wanted", "required"),
   expiresIn: kinds.numberFrom(
     `60 to ${MAX_APPROVAL_SECONDS} seconds`,
     60,

@@ -83,6 +83,8 @@ export type Situation =
   | "blocked"
   | "sign in again"
   | "sign in to erase"
+  | "passkey refused"
+  | "sign in for passkeys"
   | "not asked again"
   | "account sign-in expired"
   | "provider refused"

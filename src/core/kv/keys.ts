@@ -133,6 +133,8 @@ export const receiptKey = plain("receipt");
 /** Receipts of who called, of who pressed, and of everyone · as long as the receipt. */
 export const receiptsOfKey = ownedBy("receipt-of");
 export const listedReceiptKey = listedIn("receipt");
+/** The passkeys of a person, in one record · 366 days after their last use. */
+export const passkeysKey = hashed("passkeys");
 /** The wait of one asker: a question of one call, or of one task · as long as the wait. */
 export const waitOfAskerKey = hashed("wait-of-asker");
 

@@ -188,6 +188,9 @@ export function AccountForm(
       fields?: Readonly<Record<string, string>>;
       class?: string;
       autocomplete?: "off";
+      /** The options of the scripts of the form. */
+      "data-get"?: string;
+      "data-create"?: string;
       /** The id of the text that names the form, if there are several forms. */
       labelledBy?: string;
       children: Child;

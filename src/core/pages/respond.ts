@@ -19,14 +19,17 @@ export interface PageOptions {
    * submission, and consent ends at `cursor://` or a loopback address.
    */
   forms?: "none" | "self" | "any";
+  /** A script of this page alone, besides those of `scripts.ts`. */
+  script?: string;
 }
+
+const SCRIPTS = [COPY_SCRIPT, CALLBACK_SCRIPT, TICK_SCRIPT].map(cspSource)
+  .join(" ");
 
 const POLICY = [
   "default-src 'none'",
   `style-src ${cspSource(STYLE)}`,
-  `script-src ${
-    [COPY_SCRIPT, CALLBACK_SCRIPT, TICK_SCRIPT].map(cspSource).join(" ")
-  }`,
+  `script-src ${SCRIPTS}`,
   "img-src data:",
   "base-uri 'none'",
   "frame-ancestors 'none'",
@@ -48,11 +51,14 @@ export function cspSource(text: string): string {
 export function page(
   c: Context,
   content: JSX.Element,
-  { status = 200, forms = "none" }: PageOptions = {},
+  { status = 200, forms = "none", script }: PageOptions = {},
 ): Response {
+  const policy = script === undefined
+    ? POLICY
+    : POLICY.replace(SCRIPTS, `${SCRIPTS} ${cspSource(script)}`);
   c.header(
     "Content-Security-Policy",
-    forms === "any" ? POLICY : `${POLICY}; form-action '${forms}'`,
+    forms === "any" ? policy : `${policy}; form-action '${forms}'`,
   );
   // With "no-referrer" a browser sends our own forms with `Origin: null`.
   const referrer = forms === "none" ? "no-referrer" : "same-origin";

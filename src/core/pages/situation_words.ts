@@ -132,13 +132,33 @@ export function situationWords(
       move: "Press Sign in again there, then erase.",
       button: { label: "Open your data", href: `${base}/account/data` },
     },
+    "sign in for passkeys": {
+      title: "Sign in again first",
+      happened: "Only a sign-in of the last " +
+        `${printDuration(RECENT_SIGN_IN_SECONDS)} may change passkeys. ` +
+        "Nothing was changed.",
+      move: "Press Sign in again there.",
+      button: { label: "Your passkeys", href: `${base}/account/passkeys` },
+    },
+    "passkey refused": {
+      title: sentence(message, ""),
+      happened: "It was made for another page or by another passkey, it does " +
+        "not count yet, or it was used before. Nothing was changed.",
+      move:
+        "Go back, load the page again, and use a passkey that you have here.",
+      button: {
+        label: "Your passkeys",
+        href: `${base}/account/passkeys`,
+      },
+    },
     "not asked again": {
       title: sentence(message, ""),
       happened:
         "It knew you from before. Only a sign-in at which it asks who " +
-        "you are may erase everything. Nothing was changed.",
-      move: "Sign out there, then press Sign in again on your data's page.",
-      button: { label: "Open your data", href: `${base}/account/data` },
+        "you are may do this. Nothing was changed.",
+      move:
+        "Sign out there, then press Sign in again on the page you came from.",
+      button: account("Your account"),
     },
     "account sign-in expired": {
       title: "This sign-in has expired",

@@ -13,11 +13,14 @@ export interface ApprovalRule {
   /** Matches the names of tools. */
   pattern: RegExp;
   by: "caller" | { scope: string };
+  /** True if whoever approves needs a passkey. */
+  needsPasskey: boolean;
 }
 
 /**
  * Parses entries between semicolons or line ends, each `pattern=caller` or
- * `pattern=scope`; `*` in a pattern stands for any letters.
+ * `pattern=scope`, with `+passkey` behind it where a passkey is required; `*` in a
+ * pattern stands for any letters.
  *
  * @throws {ConfigError} for an entry that is none, or that matches no tool
  */
@@ -29,12 +32,17 @@ export function parseApprovals(
   const complaints = [];
   for (const entry of text.split(/[;\n]/).map((it) => it.trim())) {
     if (entry === "") continue;
-    const [, name = "", by = ""] = /^([\w.*-]+)\s*=\s*(\S+)$/.exec(entry) ?? [];
+    const [, name = "", by = "", passkey] =
+      /^([\w.*-]+)\s*=\s*(\S+?)(\+passkey)?$/.exec(entry) ?? [];
     const source = name.replaceAll(".", "\\.").replaceAll("*", ".*");
     const pattern = new RegExp(`^${source}$`);
     const isRule = name !== "" && SCOPE_TOKEN.test(by);
     if (isRule && tools.some(({ name }) => pattern.test(name))) {
-      rules.push({ pattern, by: by === "caller" ? by : { scope: by } });
+      rules.push({
+        pattern,
+        by: by === "caller" ? by : { scope: by },
+        needsPasskey: passkey !== undefined,
+      });
       continue;
     }
     complaints.push({
@@ -42,7 +50,8 @@ export function parseApprovals(
       got: entry,
       wants: isRule
         ? "a tool of this server before the ="
-        : "tool=caller or tool=scope, such as delete_*=caller",
+        : "tool=caller or tool=scope, such as delete_*=caller, with +passkey " +
+          "behind it where a passkey is required",
       fix: `The tools are ${tools.map(({ name }) => name).join(", ")}`,
     });
   }
@@ -63,9 +72,12 @@ export function tightened<T extends Tool & { author?: Tool }>(
   const { when: _, ...approval } = tool.approval ?? {};
   const by = [approval.by, ...own.map(({ by }) => by)]
     .find((by) => typeof by === "object") ?? "caller";
+  const passkey = own.some(({ needsPasskey }) => needsPasskey)
+    ? "required"
+    : approval.passkey;
   return {
     ...tool,
     author: tool.author ?? tool,
-    approval: { ...approval, by },
+    approval: { ...approval, by, ...passkey && { passkey } },
   };
 }

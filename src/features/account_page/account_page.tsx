@@ -43,6 +43,8 @@ export interface AccountProps extends PageProps {
   csrf: string;
   /** The change that was made just now. */
   notice?: Notice;
+  /** The scripts of the part alone. */
+  scripts?: readonly string[];
   /** The contents of the part. */
   children?: Child;
 }
@@ -56,7 +58,7 @@ export function AccountPage(props: AccountProps) {
       // All parts that one person sees are equally wide, so that the navigation
       // stays in place.
       width={parts.some((it) => it.isForOperators) ? "full" : "wide"}
-      scripts={[COPY_SCRIPT, TICK_SCRIPT]}
+      scripts={[COPY_SCRIPT, TICK_SCRIPT, ...props.scripts ?? []]}
     >
       <section class="row-head" aria-label="Signed in">
         <p class="small soft">

@@ -112,6 +112,8 @@ export interface AccountPart extends PartLink {
   query?: readonly string[];
   /** True if a form of the part may lead to the provider. */
   leadsAway?: true;
+  /** A script of the part alone. */
+  script?: string;
   /** Reads the data of the part, and renders it. */
   show(visit: AccountVisit): Promise<Child>;
 }
@@ -223,8 +225,9 @@ export function accountPages(
         csrf,
         notice: await readNotice(id, query),
         children,
+        scripts: part.script ? [part.script] : [],
       }),
-      { forms: part.leadsAway ? "any" : "self" },
+      { forms: part.leadsAway ? "any" : "self", script: part.script },
     );
   }
 

@@ -23,12 +23,30 @@ interface DataProps extends FormPage {
   unrevoked?: readonly string[];
 }
 
+/** The form for a sign-in at which the provider asks who the person is. */
+export function FreshSignIn(
+  { base = "", back, providerKey }:
+    & Pick<FormPage, "base" | "back">
+    & Pick<DataProps, "providerKey">,
+) {
+  return (
+    <form method="post" action={`${base}/account/sign-in`}>
+      <HiddenFields
+        of={[["back", back], ["provider", providerKey], ["fresh", "on"]]}
+      />
+      <p>Sign in again first, so that no one else can do it.</p>
+      <div class="actions">
+        <button type="submit">Sign in again</button>
+      </div>
+    </form>
+  );
+}
+
 /** The data of a person, with the forms to download and to erase it. */
 export function DataSection(
   { providerKey, providerName, mayErase, kept, unrevoked = [], ...form }:
     DataProps,
 ) {
-  const { base = "" } = form;
   const staying = kept.filter(([, , stays]) => stays !== undefined);
   return (
     <>
@@ -94,19 +112,11 @@ export function DataSection(
               </AccountForm>
             )
             : (
-              <form method="post" action={`${base}/account/sign-in`}>
-                <HiddenFields
-                  of={[
-                    ["back", form.back ?? "data"],
-                    ["provider", providerKey],
-                    ["fresh", "on"],
-                  ]}
-                />
-                <p>Sign in again first, so that no one else can do it.</p>
-                <div class="actions">
-                  <button type="submit">Sign in again</button>
-                </div>
-              </form>
+              <FreshSignIn
+                base={form.base}
+                back={form.back ?? "data"}
+                providerKey={providerKey}
+              />
             )}
         </div>
       </section>

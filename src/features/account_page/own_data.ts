@@ -14,8 +14,7 @@ import { refuseFor } from "../../core/http/rate_limit.ts";
 import { keptAbout, keptData } from "./kept_data.ts";
 import { DataSection } from "./data_section.tsx";
 import type { AccountPart, AccountServices } from "./account_pages.ts";
-import { isRecent } from "./signed_in.ts";
-import type { AccountSession } from "./account_sessions.ts";
+import { isFreshNow } from "./signed_in.ts";
 import { RECENT_SIGN_IN_SECONDS } from "../../core/oauth/lifetimes.ts";
 import { printDuration } from "../../core/pages/times.tsx";
 
@@ -33,7 +32,7 @@ export function dataPart(services: AccountServices): AccountPart {
         ...form,
         providerKey,
         providerName,
-        mayErase: mayErase(session, now),
+        mayErase: isFreshNow(session, now),
         kept: keptAbout(keptData(additions), {
           accountIdleDays,
           lifetimes,
@@ -47,11 +46,6 @@ export function dataPart(services: AccountServices): AccountPart {
       });
     },
   };
-}
-
-/** True if the provider asked a person in the last minutes who they are. */
-function mayErase(session: AccountSession, now: number): boolean {
-  return session.isFresh === true && isRecent(session, now);
 }
 
 /** The rate of one person's downloads: each reads all of their data. */
@@ -84,7 +78,7 @@ export function ownDataEndpoints(
     /** Erases everything that is kept about the person, and signs them out. */
     async erase(c: Context): Promise<Response> {
       const { session, form } = await signedIn.findForm(c);
-      if (!mayErase(session, now(clock))) {
+      if (!isFreshNow(session, now(clock))) {
         throw new HttpError(
           403,
           `Erasing needs a sign-in of the last ${

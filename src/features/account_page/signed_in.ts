@@ -128,6 +128,11 @@ export function isRecent(
   return now < expiresAt - ACCOUNT_SESSION_SECONDS + RECENT_SIGN_IN_SECONDS;
 }
 
+/** True if the provider asked a person in the last minutes who they are. */
+export function isFreshNow(session: AccountSession, now: number): boolean {
+  return session.isFresh === true && isRecent(session, now);
+}
+
 /** Makes the refusal of a form whose sender is not signed in. */
 export function signedOut(): HttpError {
   return new HttpError(

@@ -92,7 +92,7 @@ export function approvalGate(
     const { tool, input, account, call: { engine } } = toolRun;
     const waitPages = engine.waitPages as WaitPages | undefined;
     const { caller } = work;
-    const by = tool.approval!.by;
+    const { by, passkey } = tool.approval!;
     const scope = typeof by === "object" ? by.scope : undefined;
     // Callers without a connection may be many people.
     const mayAsk = scope === undefined
@@ -114,7 +114,7 @@ export function approvalGate(
       waiting: await waitingOf(toolRun, work, {
         arguments_,
         definition: definitionOf(tool),
-        state: { seconds, scope },
+        state: { seconds, scope, passkey },
         pages: waitPages,
       }),
       payload: async () => ({
@@ -409,7 +409,12 @@ async function waitingOf(
       ]),
     ),
     question: await fingerprintOfLong(
-      canonicalJson([definition, arguments_, state.scope ?? null]),
+      canonicalJson([
+        definition,
+        arguments_,
+        state.scope ?? null,
+        state.passkey ?? null,
+      ]),
     ),
     approval: state,
   };

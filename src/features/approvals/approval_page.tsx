@@ -23,6 +23,8 @@ import {
 import { Moment, Upcoming } from "../../core/pages/times.tsx";
 import { SignedInLine } from "../questions/wait_page.tsx";
 import type { CallApproval } from "./approval_store.ts";
+import { PASSKEY_SCRIPT } from "./passkey_script.ts";
+import type { AskedPasskey } from "./passkeys.ts";
 
 /** The most characters of a reason. */
 export const MAX_REASON_CHARACTERS = 500;
@@ -36,6 +38,8 @@ interface ApprovalProps extends PageProps, ToolInWords {
   now: number;
   /** False for the caller of a call that someone else approves. */
   mayPress: boolean;
+  /** The passkey that the press needs; undefined if a button is enough. */
+  passkey?: AskedPasskey;
 }
 
 /** Makes a text that may repeat a stranger's words one harmless line. */
@@ -57,13 +61,15 @@ export function printArguments(input: unknown): string {
 
 /** The approval that waits. Send it with `forms: "self"`. */
 export function ApprovalPage(props: ApprovalProps) {
-  const { base, approval, client, csrf, now } = props;
+  const { base, approval, client, csrf, now, passkey } = props;
   const { payload: { title, facts, input, account, before, caller } } =
     approval;
+  const mayApprove = !passkey || passkey.get !== undefined;
   return (
     <CardPage
       {...props}
       title="Approve"
+      scripts={passkey && [PASSKEY_SCRIPT]}
       heading={
         <>
           <ClientName name={client.name} /> wants to: <bdi>{line(title)}</bdi>
@@ -124,8 +130,14 @@ export function ApprovalPage(props: ApprovalProps) {
           <code>{approval.approval.scope}</code>.
         </p>
       )}
+      {props.mayPress && <PasskeyNote {...props} />}
       {props.mayPress && (
-        <AccountForm base={base} csrf={csrf} action={`/approve/${approval.id}`}>
+        <AccountForm
+          base={base}
+          csrf={csrf}
+          action={`/approve/${approval.id}`}
+          data-get={passkey?.get && JSON.stringify(passkey.get)}
+        >
           <label>
             Why not{" "}
             <span class="small soft">(if you refuse; the app reads it)</span>
@@ -136,20 +148,53 @@ export function ApprovalPage(props: ApprovalProps) {
               autocomplete="off"
             />
           </label>
+          <p class="note" role="status" hidden></p>
           <div class="actions">
-            <button
-              class="primary"
-              type="submit"
-              name="answer"
-              value="approve"
-            >
-              Approve
-            </button>
+            {mayApprove && (
+              <button
+                class="primary"
+                type="submit"
+                name="answer"
+                value="approve"
+                data-passkey={passkey && "get"}
+              >
+                {passkey ? "Approve with a passkey" : "Approve"}
+              </button>
+            )}
             <button type="submit" name="answer" value="refuse">Refuse</button>
           </div>
         </AccountForm>
       )}
     </CardPage>
+  );
+}
+
+/** Tells which passkey an approval wants, and where to make one. */
+function PasskeyNote(
+  { base = "", approval, passkey, now }: ApprovalProps,
+) {
+  const asks = approval.approval.passkey;
+  if (asks === undefined || passkey?.get) return null;
+  const own = <a href={`${base}/account/passkeys`}>passkey</a>;
+  return (
+    <p class="note">
+      {passkey?.from !== undefined
+        ? (
+          <>
+            It wants a {own}, and yours counts from{" "}
+            <Upcoming at={passkey.from} now={now} />.
+          </>
+        )
+        : passkey
+        ? <>It wants a {own}: make one, then load this page again.</>
+        : (
+          <>
+            Without a{" "}
+            {own}, a program that runs in your browser could press this button
+            too.
+          </>
+        )}
+    </p>
   );
 }
 

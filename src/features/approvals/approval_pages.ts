@@ -7,6 +7,8 @@
 import type { Context } from "@hono/hono";
 import type { AccountServices } from "../account_page/account_pages.ts";
 import { now } from "../../core/clock.ts";
+import { fingerprint } from "../../core/crypto/crypto.ts";
+import { canonicalJson } from "../../core/json.ts";
 import { HttpError } from "../../core/errors.ts";
 import { mintCsrf, redirect } from "../../core/http/browser.ts";
 import { personName } from "../../core/oauth/person.ts";
@@ -22,11 +24,14 @@ import {
 } from "./approval_page.tsx";
 import {
   type Approver,
+  type CallApproval,
   callApprovals,
   mayPress,
   type Pressed,
 } from "./approval_store.ts";
 
+import { type AskedPasskey, passkeysOf } from "./passkeys.ts";
+import { PASSKEY_SCRIPT } from "./passkey_script.ts";
 import { receiptsOf } from "./receipts.ts";
 
 /** The events in the log, by the button that was pressed. */
@@ -39,11 +44,36 @@ const EVENTS = {
 export function approvalEndpoints(services: AccountServices) {
   const { baseUrl, clock, database, frame, signedIn } = services;
   const approvals = callApprovals(database, receiptsOf(services.server));
+  const passkeys = passkeysOf(services);
+
+  /** Gives what a press needs; undefined where a button is enough. */
+  async function passkeyFor(
+    approval: CallApproval,
+    subject: string,
+  ): Promise<AskedPasskey | undefined> {
+    const { passkey } = approval.approval;
+    if (passkey === undefined || approval.state !== "open") return undefined;
+    const asked = await passkeys.ask(subject, challengeOf(approval, subject));
+    return asked.hasAny || passkey === "required" ? asked : undefined;
+  }
 
   function approverOf(session: AccountVisit["session"]): Approver {
     const { subject, identity } = session;
     const scopes = services.permissions?.ceiling(session) ?? [];
     return { subject, identity, scopes };
+  }
+
+  /**
+   * Checks the passkey of a press, where one is needed.
+   *
+   * @throws {HttpError} 403
+   */
+  async function useFor(id: string, approver: Approver, response?: string) {
+    const approval = await approvals.findPage(id, approver);
+    const { subject } = approver;
+    if (!approval || !await passkeyFor(approval, subject)) return undefined;
+    const challenge = challengeOf(approval, subject);
+    return await passkeys.use(subject, response, challenge);
   }
 
   return {
@@ -81,13 +111,14 @@ export function approvalEndpoints(services: AccountServices) {
         toolTitle: services.titleOf(tool),
         now: now(clock),
         mayPress: mayPress(approval, approver),
+        passkey: await passkeyFor(approval, session.subject),
       };
       return page(
         c,
         approval.state === "open"
           ? ApprovalPage(props)
           : ApprovalAnsweredPage(props),
-        { forms: "self" },
+        { forms: "self", script: props.passkey && PASSKEY_SCRIPT },
       );
     },
 
@@ -110,12 +141,18 @@ export function approvalEndpoints(services: AccountServices) {
       const approver = approverOf(person.session);
       const stays = await signedIn.staysAllowed(person);
       const by = { by: subject, at: now(clock) };
+      const used = said === "approve"
+        ? await useFor(id, approver, form.get("get"))
+        : undefined;
       const pressed: Pressed = said === "approve"
-        ? { action: "accept", ...by }
+        ? { action: "accept", ...by, passkey: used?.name }
         : { action: "decline", ...by, reason };
       const approval = said === "looked"
         ? await approvals.look(id, approver)
-        : await approvals.press(id, pressed, approver, stays);
+        : await approvals.press(id, pressed, approver, (transaction) => {
+          stays(transaction);
+          used?.write(transaction);
+        });
       // A later press does not change the first.
       if (approval && (said === "looked" || isFirst(approval, pressed))) {
         services.log.audit(EVENTS[said], {
@@ -129,6 +166,24 @@ export function approvalEndpoints(services: AccountServices) {
       return redirect(c, `${baseUrl}/approve/${encodeURIComponent(id)}`);
     },
   };
+}
+
+/** Makes the challenge of a press: the hash of what its page shows, and to whom. */
+function challengeOf(
+  { id, tool, clientId, clientName, payload }: CallApproval,
+  subject: string,
+): string {
+  return fingerprint(
+    canonicalJson([
+      "approve",
+      id,
+      subject,
+      tool,
+      clientId ?? null,
+      clientName ?? null,
+      { ...payload },
+    ]),
+  );
 }
 
 function isAnswer(text: string): text is keyof typeof EVENTS {

@@ -302,6 +302,9 @@ export function callApprovals(
       const approval = await findToPress(id, person);
       if (!approval) return undefined;
       const { subject } = approval;
+      const isBare = pressed.action === "accept" &&
+        pressed.passkey === undefined;
+      if (isBare && approval.approval.passkey === "required") return undefined;
       const writeReceipt = await receipts.writing(
         receiptOf(approval),
         {

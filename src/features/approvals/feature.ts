@@ -5,6 +5,7 @@
  */
 import type { CatalogueAddition } from "../../core/catalogue/compiled_definitions.ts";
 import type { Feature } from "../../core/server/feature.ts";
+import type { OpenedServer } from "../../core/store/opened_server.ts";
 
 /** The member of a tool's `_meta` that says if its calls wait for approval. */
 const APPROVAL = "tool-server/approval";
@@ -24,14 +25,26 @@ function addition(): CatalogueAddition {
   };
 }
 
+/** The servers with a tool that asks for a passkey. */
+const asking = new WeakSet<OpenedServer>();
+
+/** True if a tool of a server asks for a passkey. */
+export function wantsPasskeys(server: OpenedServer): boolean {
+  return asking.has(server);
+}
+
 export const approvalsFeature: Feature = {
   name: "approvals",
-  open: (server) => ({
-    async records() {
-      const { receiptsOf } = await import("./receipts.ts");
-      return receiptsOf(server).records;
-    },
-  }),
+  open(server, { catalogue }) {
+    const tools = catalogue.tools.values();
+    if (tools.some(({ approval }) => approval?.passkey)) asking.add(server);
+    return {
+      async records() {
+        const { receiptsOf } = await import("./receipts.ts");
+        return receiptsOf(server).records;
+      },
+    };
+  },
   catalogue: addition,
   async approve(core) {
     const { approvalGate } = await import("./approval_gate.ts");

@@ -7,10 +7,20 @@
 import type { AccountAddition } from "../account_page/account_pages.ts";
 import { printDuration } from "../../core/pages/times.tsx";
 import { approvalEndpoints } from "./approval_pages.ts";
+import { wantsPasskeys } from "./feature.ts";
+import { PASSKEYS_SECONDS } from "./passkey_store.ts";
+import { passkeyEndpoints, passkeysPart } from "./passkeys_part.tsx";
 import { receiptsSection } from "./receipts_section.tsx";
 
 const addition: AccountAddition = {
+  parts: (services) =>
+    wantsPasskeys(services.server) ? [passkeysPart(services)] : [],
   routes(app, services, rated) {
+    if (wantsPasskeys(services.server)) {
+      const passkeys = passkeyEndpoints(services);
+      app.post("/account/passkeys", rated, passkeys.make);
+      app.post("/account/passkeys/remove", rated, passkeys.remove);
+    }
     const approval = approvalEndpoints(services);
     app.get("/approve/:id", rated, approval.show);
     app.post("/approve/:id", rated, approval.answer);
@@ -25,6 +35,13 @@ const addition: AccountAddition = {
       until: ({ ledgerDays }) =>
         ledgerDays > 0 ? printDuration(ledgerDays * 86_400) : undefined,
       member: "receipts",
+    },
+    {
+      what:
+        "Your passkeys: their names, their public keys and when you used them",
+      keys: ["passkeys"],
+      until: () => `${printDuration(PASSKEYS_SECONDS)} after their last use`,
+      member: "passkeys",
     },
   ],
   waiting: (session, services) => approvalEndpoints(services).waiting(session),

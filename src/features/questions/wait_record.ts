@@ -70,6 +70,8 @@ export interface Waiting {
 export interface ApprovalState {
   /** The scope of those who approve; undefined if the caller does. */
   scope?: string;
+  /** The passkey that its press needs. */
+  passkey?: "wanted" | "required";
   /** The seconds for which its answer stays until the run begins. */
   seconds: number;
   /**

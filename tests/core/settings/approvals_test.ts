@@ -34,6 +34,21 @@ Deno.test("tightened() adds approvals, drops when, and keeps an author's scope",
   assert.throws(() => parseApprovals("r.fund=caller", TOOLS), /APPROVALS/);
 });
 
+Deno.test("tightened() requires a passkey where a rule does, and never lets one go", () => {
+  const wanted = tool({ name: "send", approval: { passkey: "required" }, run });
+  const rules = parseApprovals(
+    "delete_all=caller+passkey; delete_one=pay:approve+passkey; send=caller",
+    [...TOOLS, wanted],
+  );
+  const passkeys = [wipe, guarded, wanted, small].map((it) =>
+    tightened(it, rules).approval?.passkey
+  );
+  assert.deepEqual(passkeys, ["required", "required", "required", undefined]);
+  assert.deepEqual(tightened(guarded, rules).approval?.by, {
+    scope: "author",
+  });
+});
+
 Deno.test("parseApprovals() names each entry that is none, or matches no tool", () => {
   for (
     const [entry, wants] of [

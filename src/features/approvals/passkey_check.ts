@@ -1,0 +1,100 @@
+/**
+ * The check of what a browser sends of a passkey (WebAuthn Level 3 §7). This file
+ * alone loads `@simplewebauthn/server`, once someone makes or uses a passkey.
+ *
+ * @module
+ */
+import {
+  type AuthenticationResponseJSON,
+  type RegistrationResponseJSON,
+  verifyAuthenticationResponse,
+  verifyRegistrationResponse,
+} from "@simplewebauthn/server";
+import { base64url, fromBase64url } from "../../core/crypto/crypto.ts";
+import { HttpError } from "../../core/errors.ts";
+import { isObject } from "../../core/json.ts";
+import { ALGORITHMS, type Passkey } from "./passkey_store.ts";
+
+/** The most characters of a response: one with a long certificate has 10,000. */
+const MAX_CHARACTERS = 20_000;
+
+/** The server, as a browser names it. */
+interface Site {
+  origin: string;
+  rpId: string;
+}
+
+export function refused(cause?: unknown): HttpError {
+  return new HttpError(403, "The passkey was not accepted", {
+    cause,
+    situation: "passkey refused",
+  });
+}
+
+function parse(text: string): { id: string } {
+  try {
+    const value = text.length <= MAX_CHARACTERS && JSON.parse(text);
+    if (isObject(value) && typeof value.id === "string") {
+      return value as { id: string };
+    }
+  } catch (error) {
+    throw refused(error);
+  }
+  throw refused();
+}
+
+/**
+ * Checks the response of a new passkey (§7.1).
+ *
+ * @throws {HttpError} 403
+ */
+export async function checkMade(
+  response: string,
+  challenge: string,
+  { origin, rpId }: Site,
+): Promise<Pick<Passkey, "id" | "publicKey" | "counter">> {
+  const made = parse(response);
+  const { verified, registrationInfo } = await verifyRegistrationResponse({
+    response: made as RegistrationResponseJSON,
+    expectedChallenge: challenge,
+    expectedOrigin: origin,
+    expectedRPID: rpId,
+    requireUserVerification: true,
+    supportedAlgorithmIDs: ALGORITHMS,
+  }).catch((error) => {
+    throw refused(error);
+  });
+  if (!verified) throw refused();
+  const { id, publicKey, counter } = registrationInfo.credential;
+  return { id, publicKey: base64url(publicKey), counter };
+}
+
+/**
+ * Checks the signature of a passkey under a challenge (§7.2).
+ *
+ * @returns its ID, and the number of its signatures
+ * @throws {HttpError} 403
+ */
+export async function checkUsed(
+  response: string,
+  challenge: string,
+  { origin, rpId }: Site,
+  passkeys: readonly Passkey[],
+): Promise<{ id: string; counter: number; name: string }> {
+  const used = parse(response);
+  const passkey = passkeys.find(({ id }) => id === used.id);
+  if (!passkey) throw refused();
+  const { id, publicKey, counter, name } = passkey;
+  const { verified, authenticationInfo } = await verifyAuthenticationResponse({
+    response: used as AuthenticationResponseJSON,
+    expectedChallenge: challenge,
+    expectedOrigin: origin,
+    expectedRPID: rpId,
+    requireUserVerification: true,
+    credential: { id, publicKey: fromBase64url(publicKey), counter },
+  }).catch((error) => {
+    throw refused(error);
+  });
+  if (!verified) throw refused();
+  return { id, counter: authenticationInfo.newCounter, name };
+}

@@ -1,0 +1,146 @@
+/**
+ * The passkeys of people at one server: what a browser is asked for, and what it
+ * sends (WebAuthn Level 3 §5).
+ *
+ * @module
+ */
+import type { AccountServices } from "../account_page/account_pages.ts";
+import { fingerprint } from "../../core/crypto/crypto.ts";
+import { HttpError } from "../../core/errors.ts";
+import type { Write } from "../../core/kv/transaction.ts";
+import { ofServer } from "../../core/store/opened_server.ts";
+import { ALGORITHMS, type Passkey, passkeyStore } from "./passkey_store.ts";
+
+/** The time that a person has for a gesture. */
+const GESTURE_MILLISECONDS = 5 * 60 * 1000;
+
+/** The passkeys that a page can ask for. */
+export interface AskedPasskey {
+  /** True while the person has any, also one that does not count yet. */
+  hasAny: boolean;
+  /** The options of `navigator.credentials.get`; undefined if none counts. */
+  get?: object;
+  /** The time from which the first of them counts, in epoch seconds. */
+  from?: number;
+}
+
+/** The store of a server, which has one. */
+export const passkeyStoreOf = ofServer(({ database }) =>
+  passkeyStore(database)
+);
+
+export type Passkeys = ReturnType<typeof passkeysOf>;
+
+export function passkeysOf(
+  { baseUrl, frame, server }: Pick<
+    AccountServices,
+    "baseUrl" | "frame" | "server"
+  >,
+) {
+  const store = passkeyStoreOf(server);
+  const { origin, hostname: rpId } = new URL(baseUrl);
+  const site = { origin, rpId };
+  const check = () => import("./passkey_check.ts");
+
+  function requestOf(challenge: string, passkeys: readonly Passkey[]): object {
+    return {
+      challenge,
+      rpId,
+      timeout: GESTURE_MILLISECONDS,
+      userVerification: "required",
+      allowCredentials: passkeys.map(({ id }) => ({ id, type: "public-key" })),
+    };
+  }
+
+  return {
+    store,
+
+    /** Makes what a page needs to ask a person for a passkey. */
+    async ask(subject: string, challenge: string): Promise<AskedPasskey> {
+      const { hasAny, usable, from } = await store.usable(subject);
+      const get = usable.length > 0 ? requestOf(challenge, usable) : undefined;
+      return { hasAny, get, from };
+    },
+
+    /**
+     * Checks the response of a passkey that counts now.
+     *
+     * @returns its name, and the write that uses it
+     * @throws {HttpError} 403
+     */
+    async use(
+      subject: string,
+      response: string | undefined,
+      challenge: string,
+    ): Promise<{ id: string; counter: number; name: string; write: Write }> {
+      const { checkUsed, refused } = await check();
+      const { usable } = await store.usable(subject);
+      const used = await checkUsed(response ?? "", challenge, site, usable);
+      const write = await store.use(subject, used);
+      if (!write) throw refused();
+      return { ...used, write };
+    },
+
+    /** Makes the options of `navigator.credentials.create`. */
+    async creation(
+      { subject, name, challenge }: {
+        subject: string;
+        /** The person in words, for the list of their authenticator. */
+        name: string;
+        challenge: string;
+      },
+    ): Promise<object> {
+      const own = await store.listOf(subject);
+      return {
+        challenge,
+        rp: { id: rpId, name: frame.serverTitle },
+        user: { id: fingerprint(subject), name, displayName: name },
+        pubKeyCredParams: ALGORITHMS.map((alg) => ({
+          alg,
+          type: "public-key",
+        })),
+        timeout: GESTURE_MILLISECONDS,
+        attestation: "none",
+        authenticatorSelection: {
+          residentKey: "preferred",
+          userVerification: "required",
+        },
+        excludeCredentials: own.map(({ id }) => ({ id, type: "public-key" })),
+      };
+    },
+
+    /**
+     * Keeps a new passkey, with the response of one that counts, if there is one.
+     *
+     * @throws {HttpError} 403 for a response that is not good, 409 if it is
+     * there, or there are too many
+     */
+    async make(
+      subject: string,
+      { name, response, challenge, voucher }: {
+        name: string;
+        response: string;
+        challenge: string;
+        voucher?: { response: string; challenge: string };
+      },
+      extraWrites: Write,
+    ): Promise<Passkey> {
+      const { checkMade, checkUsed } = await check();
+      const made = await checkMade(response, challenge, site);
+      const { usable } = await store.usable(subject);
+      const vouching = voucher &&
+        await checkUsed(voucher.response, voucher.challenge, site, usable);
+      const passkey = await store.add(
+        subject,
+        { ...made, name },
+        extraWrites,
+        vouching,
+      );
+      if (passkey) return passkey;
+      throw new HttpError(
+        409,
+        "It was not kept: it is there already, or there are too many passkeys",
+      );
+    },
+  };
+}

@@ -1,0 +1,239 @@
+/** @jsxImportSource @hono/hono/jsx */
+/**
+ * `/account/passkeys`: the passkeys with which a person approves calls, and the
+ * forms that make and remove them. Both want a sign-in of the last minutes.
+ *
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import type {
+  AccountPart,
+  AccountServices,
+  AccountVisit,
+} from "../account_page/account_pages.ts";
+import { FreshSignIn } from "../account_page/data_section.tsx";
+import { isFreshNow, type SignedIn } from "../account_page/signed_in.ts";
+import { now } from "../../core/clock.ts";
+import { fingerprint } from "../../core/crypto/crypto.ts";
+import { HttpError } from "../../core/errors.ts";
+import { redirect } from "../../core/http/browser.ts";
+import { personName } from "../../core/oauth/person.ts";
+import { AccountForm } from "../../core/pages/layout.tsx";
+import { displayName } from "../../core/pages/names.tsx";
+import { Moment, Upcoming } from "../../core/pages/times.tsx";
+import { PASSKEY_SCRIPT } from "./passkey_script.ts";
+import type { Passkey } from "./passkey_store.ts";
+import { type AskedPasskey, passkeysOf } from "./passkeys.ts";
+
+const NAME = /^\P{Cc}{1,80}$/u;
+
+/** Makes the challenges of a session: they are good for no other. */
+function challengesOf({ id, session: { subject } }: SignedIn) {
+  const of = (step: string) => fingerprint(JSON.stringify([step, id, subject]));
+  return { create: of("make a passkey"), get: of("vouch for a passkey") };
+}
+
+export function passkeysPart(services: AccountServices): AccountPart {
+  const passkeys = passkeysOf(services);
+  return {
+    name: "passkeys",
+    label: "Passkeys",
+    title: "Your passkeys",
+    leadsAway: true,
+    script: PASSKEY_SCRIPT,
+    async show(visit) {
+      const { session, providerKey, form, now } = visit;
+      const { subject } = session;
+      const { create, get } = challengesOf(visit);
+      const isFresh = isFreshNow(session, now);
+      const own = await passkeys.store.listOf(subject);
+      const asked = await passkeys.ask(subject, get);
+      const creation = isFresh && await passkeys.creation({
+        subject,
+        name: personName(session),
+        challenge: create,
+      });
+      return (
+        <section>
+          <div class="card">
+            <p class="soft">
+              Some calls of your apps want a passkey before they begin: your
+              finger, your face or a PIN, which no program in your browser can
+              give.
+            </p>
+            {own.length > 0 && (
+              <ul class="rows">
+                {own.map((passkey) => (
+                  <PasskeyRow {...{ passkey, form, now, isFresh }} />
+                ))}
+              </ul>
+            )}
+            {creation
+              ? <PasskeyForm {...{ form, creation, asked }} />
+              : (
+                <FreshSignIn
+                  base={form.base}
+                  back={form.back}
+                  providerKey={providerKey}
+                />
+              )}
+          </div>
+        </section>
+      );
+    },
+  };
+}
+
+function PasskeyRow({ passkey, form, now, isFresh }: {
+  passkey: Passkey;
+  form: AccountVisit["form"];
+  now: number;
+  isFresh: boolean;
+}) {
+  const { id, name, createdAt, countsFrom, usedAt } = passkey;
+  return (
+    <li>
+      <div>
+        <strong>
+          <bdi>{displayName(name)}</bdi>
+        </strong>
+        <p class="small soft">
+          Made <Moment at={createdAt} now={now} />. {countsFrom > now
+            ? (
+              <>
+                It counts from <Upcoming at={countsFrom} now={now} />.
+              </>
+            )
+            : usedAt === undefined
+            ? "Never used."
+            : (
+              <>
+                Used last <Moment at={usedAt} now={now} />.
+              </>
+            )}
+        </p>
+      </div>
+      {isFresh && (
+        <AccountForm
+          {...form}
+          action="/account/passkeys/remove"
+          fields={{ id }}
+        >
+          <button type="submit">Remove</button>
+        </AccountForm>
+      )}
+    </li>
+  );
+}
+
+function PasskeyForm({ form, creation, asked: { hasAny, get } }: {
+  form: AccountVisit["form"];
+  creation: object;
+  asked: AskedPasskey;
+}) {
+  return (
+    <AccountForm
+      {...form}
+      action="/account/passkeys"
+      data-create={JSON.stringify(creation)}
+      data-get={get && JSON.stringify(get)}
+    >
+      <label>
+        Name
+        <input
+          type="text"
+          name="name"
+          required
+          maxlength={80}
+          autocomplete="off"
+          placeholder="Where it is: my phone"
+        />
+      </label>
+      <p class="small soft">
+        {!hasAny
+          ? "Your first passkey counts at once."
+          : get
+          ? "Made with one that you have, it counts at once; without, from tomorrow on."
+          : "It counts from tomorrow on."}{" "}
+        A passkey that you remove opens nothing any more, and the first one
+        after it counts from the next day on. So no one who has your browser for
+        a moment can take your place.
+      </p>
+      <p class="note" role="status" hidden></p>
+      <div class="actions">
+        {get && (
+          <button class="primary" type="submit" data-passkey="get create">
+            Make it with one I have
+          </button>
+        )}
+        <button
+          class={get ? undefined : "primary"}
+          type="submit"
+          data-passkey="create"
+        >
+          Make a passkey
+        </button>
+      </div>
+    </AccountForm>
+  );
+}
+
+/** Makes the endpoints of the forms. */
+export function passkeyEndpoints(services: AccountServices) {
+  const { baseUrl, clock, log, signedIn } = services;
+  const passkeys = passkeysOf(services);
+
+  /** Finds the sender of a form who has just signed in. @throws {HttpError} */
+  async function findFresh(c: Context) {
+    const { form, ...person } = await signedIn.findForm(c, MAX_FORM_BYTES);
+    if (!isFreshNow(person.session, now(clock))) {
+      throw new HttpError(403, "Passkeys need a sign-in of the last minutes", {
+        situation: "sign in for passkeys",
+      });
+    }
+    return { form, person, stays: await signedIn.staysAllowed(person) };
+  }
+
+  function audit(c: Context, event: string, { session }: SignedIn): void {
+    const { subject } = session;
+    log.audit(event, { reference: c.get("reference"), subject });
+  }
+
+  const back = (c: Context) => redirect(c, `${baseUrl}/account/passkeys`);
+
+  return {
+    /** Answers `POST /account/passkeys`. */
+    async make(c: Context): Promise<Response> {
+      const { form, person, stays } = await findFresh(c);
+      const name = form.get("name")?.trim() ?? "";
+      if (!NAME.test(name)) {
+        throw new HttpError(400, "name must be 1 to 80 characters");
+      }
+      const { create, get } = challengesOf(person);
+      const voucher = form.get("get");
+      await passkeys.make(person.session.subject, {
+        name,
+        response: form.get("create") ?? "",
+        challenge: create,
+        voucher: voucher === undefined
+          ? undefined
+          : { response: voucher, challenge: get },
+      }, stays);
+      audit(c, "Passkey made", person);
+      return back(c);
+    },
+
+    /** Answers `POST /account/passkeys/remove`. */
+    async remove(c: Context): Promise<Response> {
+      const { form, person, stays } = await findFresh(c);
+      const { subject } = person.session;
+      const id = form.get("id") ?? "";
+      const removed = await passkeys.store.remove(subject, id, stays);
+      if (removed) audit(c, "Passkey removed", person);
+      return back(c);
+    },
+  };
+}
+
+/** The longest form: a name and two responses. */
+const MAX_FORM_BYTES = 64 * 1024;

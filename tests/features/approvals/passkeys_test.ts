@@ -1,0 +1,278 @@
+/**
+ * Approvals with a passkey: without its signature under what the page shows no
+ * press counts, and who has a browser for a moment cannot take over.
+ */
+import assert from "node:assert/strict";
+import { SoftwarePasskey } from "../../../packages/testing/software_passkey.ts";
+import { tool, z } from "../../../src/mod.ts";
+import { AccountVisitor, formOf } from "../../kit/account_visitor.ts";
+import { resultOf, textOf } from "../../kit/answer.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
+import { recordLog } from "../../kit/log.ts";
+import {
+  type OAuthServer,
+  type OAuthServerOptions,
+  startOAuthServer,
+} from "../../kit/sign_in.ts";
+import { BASE_URL } from "../../kit/server.ts";
+import { clientOf, linkOf, open, press } from "./approving.ts";
+
+const SITE = { origin: BASE_URL, rpId: new URL(BASE_URL).hostname };
+const DAY_SECONDS = 24 * 60 * 60;
+
+let ran = 0;
+
+const pay = tool({
+  name: "pay",
+  input: z.object({ cents: z.int() }),
+  approval: {
+    passkey: "required",
+    show: ({ cents }) => ({ title: `Pay ${cents}` }),
+  },
+  run: () => `paid ${++ran}`,
+});
+
+const wipe = tool({
+  name: "wipe",
+  approval: { passkey: "wanted" },
+  run: () => `wiped ${++ran}`,
+});
+
+function start(options: OAuthServerOptions = {}): Promise<OAuthServer> {
+  ran = 0;
+  return startOAuthServer({ tools: [pay, wipe], ...options });
+}
+
+/** Reads the options in a form of the page. */
+function optionsIn(
+  visitor: AccountVisitor,
+  action: string,
+  kind: "get" | "create",
+): { challenge: string; allowCredentials: { id: string }[] } {
+  const { text } = formOf(visitor.page, action);
+  const [, found] = new RegExp(`data-${kind}="([^"]*)"`).exec(text) ?? [];
+  assert.ok(found, `no data-${kind} in ${text}`);
+  return JSON.parse(found.replaceAll("&quot;", '"').replaceAll("&amp;", "&"));
+}
+
+/** Signs in again on the page of passkeys, as making one wants it. */
+async function openPasskeys(visitor: AccountVisitor): Promise<void> {
+  await visitor.look("/passkeys");
+  if (visitor.page.text.includes("data-create=")) return;
+  await visitor.press("/account/sign-in");
+}
+
+async function make(
+  visitor: AccountVisitor,
+  passkey: SoftwarePasskey,
+  voucher?: SoftwarePasskey,
+): Promise<void> {
+  const { challenge } = optionsIn(visitor, "/account/passkeys", "create");
+  const create = await passkey.register({ ...SITE, challenge });
+  const get = voucher && await voucher.sign({
+    ...SITE,
+    challenge: optionsIn(visitor, "/account/passkeys", "get").challenge,
+  });
+  await visitor.press("/account/passkeys", {
+    name: "Phone",
+    create,
+    ...get && { get },
+  });
+}
+
+/** A person with a passkey. */
+async function withPasskey(server: OAuthServer) {
+  const visitor = await AccountVisitor.signIn(server);
+  await openPasskeys(visitor);
+  const passkey = await SoftwarePasskey.make(1);
+  await make(visitor, passkey);
+  return { visitor, passkey };
+}
+
+function pathOf(link: string): string {
+  return new URL(link).pathname;
+}
+
+async function sign(
+  visitor: AccountVisitor,
+  link: string,
+  passkey: SoftwarePasskey,
+  other: Partial<Parameters<SoftwarePasskey["sign"]>[0]> = {},
+): Promise<string> {
+  visitor.page = await visitor.browser.open(link);
+  const { challenge } = optionsIn(visitor, pathOf(link), "get");
+  return await passkey.sign({ ...SITE, challenge, ...other });
+}
+
+function send(visitor: AccountVisitor, link: string, get: string) {
+  return visitor.press(pathOf(link), { answer: "approve", get });
+}
+
+Deno.test("a call that requires a passkey begins with its signature, and with nothing else", async () => {
+  const recorded = recordLog();
+  await using server = await start({ ...recorded });
+  const call = await clientOf(server, "2026");
+  const link = linkOf(await resultOf(call("pay", { cents: 1 })));
+  const bare = await open(server, link);
+  assert.match(bare.words, /It wants a passkey : make one/);
+  assert.doesNotMatch(bare.page.text, /value="approve"/);
+  assert.equal((await press(bare, "approve")).status, 403);
+  const { visitor, passkey } = await withPasskey(server);
+  assert.match(visitor.words, /Phone Made just now \. Never used\./);
+  const signed = await sign(visitor, link, passkey);
+  assert.match(visitor.words, /Approve with a passkey/);
+  assert.match(
+    visitor.page.headers.get("content-security-policy")!,
+    /script-src( 'sha256-[^']+'){4};/,
+  );
+  await press(visitor, "approve");
+  assert.match(visitor.words, /The passkey was not accepted/);
+  assert.equal((await resultOf(call("pay", { cents: 1 }))).isError, true);
+  visitor.page = await visitor.browser.open(link);
+  await send(visitor, link, signed);
+  assert.match(visitor.words, /Approved\. It begins/);
+  assert.equal(await textOf(call("pay", { cents: 1 })), "paid 1");
+  assert.match(await visitor.look("/passkeys"), /Used last just now/);
+  const text = JSON.stringify(recorded.events);
+  assert.match(text, /Passkey made/);
+  assert.doesNotMatch(text, new RegExp(passkey.id));
+});
+
+Deno.test("a signature of another approval, site, page, person, or without a gesture is refused", async () => {
+  await using server = await start();
+  const call = await clientOf(server, "2026");
+  const link = linkOf(await resultOf(call("pay", { cents: 1 })));
+  const other = linkOf(await resultOf(call("pay", { cents: 2 })));
+  const { visitor, passkey } = await withPasskey(server);
+  const stranger = await SoftwarePasskey.make();
+  const ofOther = await sign(visitor, other, passkey);
+  for (
+    const refused of [
+      ofOther,
+      await sign(visitor, link, passkey, { origin: "https://evil.example" }),
+      await sign(visitor, link, passkey, { rpId: "evil.example" }),
+      await sign(visitor, link, passkey, { userVerified: false }),
+      await sign(visitor, link, stranger),
+      "",
+      "{",
+      '{"id":1}',
+      "[".repeat(3000),
+    ]
+  ) {
+    visitor.page = await visitor.browser.open(link);
+    await send(visitor, link, refused);
+    assert.match(visitor.words, /The passkey was not accepted/, refused);
+  }
+  assert.equal(ran, 0);
+  // A signature is good once: its counter does not go back.
+  await send(
+    Object.assign(visitor, { page: await visitor.browser.open(other) }),
+    other,
+    await sign(visitor, other, passkey),
+  );
+  assert.match(visitor.words, /Approved\./);
+  passkey.counter = 1;
+  const old = await sign(visitor, link, passkey);
+  visitor.page = await visitor.browser.open(link);
+  await send(visitor, link, old);
+  assert.match(visitor.words, /The passkey was not accepted/);
+});
+
+Deno.test("a further passkey counts after a day, or at once if it is made with one that counts", async () => {
+  using time = new FakeTime();
+  await using server = await start();
+  const call = await clientOf(server, "2026");
+  const { visitor, passkey } = await withPasskey(server);
+  await openPasskeys(visitor);
+  const [second, third] = [
+    await SoftwarePasskey.make(),
+    await SoftwarePasskey.make(),
+  ];
+  await make(visitor, second);
+  assert.match(visitor.words, /It counts from \d{4}-/);
+  await make(visitor, third, passkey);
+  const link = linkOf(await resultOf(call("pay", { cents: 1 })));
+  visitor.page = await visitor.browser.open(link);
+  const { allowCredentials } = optionsIn(visitor, pathOf(link), "get");
+  assert.deepEqual(
+    allowCredentials.map(({ id }) => id).sort(),
+    [passkey.id, third.id].sort(),
+  );
+  const early = await sign(visitor, link, second);
+  await send(visitor, link, early);
+  assert.match(visitor.words, /The passkey was not accepted/);
+  time.tick(DAY_SECONDS);
+  const later = await AccountVisitor.signIn(server);
+  const again = linkOf(
+    await resultOf((await clientOf(server, "2026"))("pay", { cents: 3 })),
+  );
+  const signed = await sign(later, again, second);
+  await send(later, again, signed);
+  assert.match(later.words, /Approved\./);
+});
+
+Deno.test("a removed passkey opens nothing, and whoever removes it cannot take its place for a day", async () => {
+  using _time = new FakeTime();
+  await using server = await start();
+  const call = await clientOf(server, "2026");
+  const wanted = linkOf(await resultOf(call("wipe")));
+  const bare = await open(server, wanted);
+  assert.match(bare.words, /Without a passkey , a program .* could press/);
+  const { visitor, passkey } = await withPasskey(server);
+  // It is wanted: who has one uses it.
+  await press(bare, "approve");
+  assert.match(bare.words, /The passkey was not accepted/);
+  const signed = await sign(visitor, wanted, passkey);
+  await openPasskeys(visitor);
+  await visitor.press("/account/passkeys/remove");
+  assert.doesNotMatch(visitor.words, /Phone/);
+  visitor.page = await visitor.browser.open(wanted);
+  assert.match(visitor.words, /It wants a passkey/);
+  await send(visitor, wanted, signed);
+  assert.match(visitor.words, /The passkey was not accepted/);
+  await openPasskeys(visitor);
+  await make(visitor, await SoftwarePasskey.make());
+  visitor.page = await visitor.browser.open(wanted);
+  assert.match(
+    visitor.words,
+    /It wants a passkey , and yours counts from \d{4}-/,
+  );
+  assert.equal(ran, 0);
+});
+
+Deno.test("passkeys want a sign-in of the last minutes, a name, and are each there once", async () => {
+  await using server = await start();
+  const { visitor, passkey } = await withPasskey(server);
+  await openPasskeys(visitor);
+  const before = { ...visitor.page };
+  await make(visitor, passkey);
+  assert.equal(visitor.page.status, 409);
+  visitor.page = before;
+  const nameless = await visitor.press("/account/passkeys", { name: " " });
+  assert.equal(nameless.status, 400);
+  const usual = await AccountVisitor.signIn(server, { at: "/passkeys" });
+  assert.doesNotMatch(usual.page.text, /data-create="|passkeys\/remove/);
+  assert.match(usual.words, /Sign in again first/);
+  // The form of a page that was open before.
+  usual.page = {
+    ...before,
+    text: before.text.replaceAll(
+      /name="csrf" value="[^"]*"/g,
+      /name="csrf" value="[^"]*"/.exec(usual.page.text)![0],
+    ),
+  };
+  for (const action of ["/account/passkeys", "/account/passkeys/remove"]) {
+    const page = { ...usual.page };
+    await usual.press(action, { name: "x" });
+    assert.match(usual.words, /Only a sign-in of the last 5 minutes/);
+    usual.page = page;
+  }
+});
+
+Deno.test("a server without such a tool has no page of passkeys", async () => {
+  const plain = tool({ name: "plain", approval: {}, run: () => "done" });
+  await using server = await startOAuthServer({ tools: [plain] });
+  const visitor = await AccountVisitor.signIn(server);
+  await visitor.look("/passkeys");
+  assert.equal(visitor.page.status, 404);
+});
