@@ -120,6 +120,7 @@ export type {
   NeededAccounts,
   OAuthAccount,
   OAuthAccountOptions,
+  OpenMcpServer,
   PersonalKey,
   PersonalKeyOptions,
   UpstreamAccount,

@@ -168,12 +168,29 @@ export interface McpServerOptions
   url: string;
   /** The scopes that the tools need there; by default those that it asks for. */
   scopes?: readonly string[];
+  /** True for a server that asks no one who they are. */
+  open?: boolean;
   /** The form of a key that people paste, where it has no sign-in. */
   key?: Pick<PersonalKeyOptions, "help" | "shape" | "header" | "scheme">;
 }
 
+/** An MCP server that asks no one who they are, from `mcpServer()`. */
+export interface OpenMcpServer
+  extends Pick<PersonalKeyOptions, "api" | "title"> {
+  /** Tells it from other definitions. */
+  readonly kind: "openMcpServer";
+  /** Names it in the log. */
+  readonly name: string;
+  /** True for an MCP server. */
+  readonly isMcp: true;
+  /** There are no accounts. */
+  several?: never;
+}
+
 /** Another MCP server, from `mcpServer()`. */
-export type McpServer = (OAuthAccount | PersonalKey) & { readonly isMcp: true };
+export type McpServer =
+  | (OAuthAccount | PersonalKey) & { readonly isMcp: true }
+  | OpenMcpServer;
 
 /** The options of a service behind the sign-in provider. */
 export interface UpstreamAccountOptions
@@ -212,16 +229,21 @@ export interface UpstreamAccount extends UpstreamAccountOptions {
 export type ConnectableService = PersonalKey | OAuthAccount;
 
 /** A service at which people have accounts that tools use. */
-export type AccountService = ConnectableService | UpstreamAccount;
+export type AccountService =
+  | ConnectableService
+  | UpstreamAccount
+  | OpenMcpServer;
 
 /** Gives the name of a service for people. */
-export function titleOf({ name, title = name }: AccountService): string {
+export function titleOf(
+  { name, title = name }: Pick<AccountService, "name" | "title">,
+): string {
   return title;
 }
 
 /** The services that a tool needs the caller's accounts at. */
 export type AccountNeeds = Readonly<
-  Record<string, PersonalKey | OAuthAccount | UpstreamAccount>
+  Record<string, PersonalKey | OAuthAccount | UpstreamAccount | OpenMcpServer>
 >;
 
 /** The caller's account at each of {@linkcode AccountNeeds}. */

@@ -7,11 +7,12 @@ import type {
   McpServer,
   McpServerOptions,
   OAuthAccount,
+  OpenMcpServer,
   PersonalKey,
 } from "./account.ts";
 import * as kinds from "./options.ts";
-import { isAddress, PERSONAL_KEY } from "./personal_key.ts";
-import { SCOPE_TOKEN, SCOPES } from "./scope.ts";
+import { isAddress, PERSONAL_KEY, personalKey } from "./personal_key.ts";
+import { SCOPES } from "./scope.ts";
 
 /**
  * Declares another MCP server, at which tools act as their caller. It says by
@@ -33,40 +34,52 @@ import { SCOPE_TOKEN, SCOPES } from "./scope.ts";
  * });
  * ```
  * @param name names it in addresses and settings: `a` to `z`, digits and `-`
- * @throws {TypeError} for a wrong name, address or option
  */
 export function mcpServer(
   name: string,
   options: McpServerOptions & { key: object },
 ): PersonalKey & { readonly isMcp: true };
 /**
- * Declares another MCP server that people sign in to.
- *
- * @throws {TypeError} for a wrong name, address or option
+ * Declares another MCP server that asks no one who they are.
  */
 export function mcpServer(
   name: string,
-  options: McpServerOptions & { key?: undefined },
+  options: McpServerOptions & { open: true },
+): OpenMcpServer;
+/**
+ * Declares another MCP server that people sign in to.
+ */
+export function mcpServer(
+  name: string,
+  options: McpServerOptions & { key?: undefined; open?: undefined },
 ): OAuthAccount & { readonly isMcp: true };
 export function mcpServer(name: string, options: McpServerOptions): McpServer {
   const call = `mcpServer(${JSON.stringify(name)})`;
-  kinds.checkOptions(call, MCP_SERVER, options);
-  const { url, key, scopes, title, several } = options;
-  const isRight = /^[a-z0-9][a-z0-9-]{0,39}$/.test(name) && isAddress(url) &&
-    (scopes ?? []).every((scope) => SCOPE_TOKEN.test(scope));
-  if (!isRight || key && scopes) {
-    throw new TypeError(
+  const faults = kinds.faultsIn(MCP_SERVER, options, `${call}: `);
+  const { url, key, scopes, title, several, open } = Object(options);
+  const server = { name, api: url, title, isMcp: true } as const;
+  const account = { kind: "account", ...server, several, scopes } as const;
+  if (faults.length > 0) return kinds.withFaults(account, faults);
+  if (!/^[a-z0-9][a-z0-9-]{0,39}$/.test(name) || !isAddress(url)) {
+    faults.push(
       `${call} must have a name of at most 40 letters a to z, digits and -, ` +
-        "and the https address of an MCP endpoint; a scope has no space, and " +
-        "there are none with a key",
+        "and the https address of an MCP endpoint",
     );
   }
-  const service = { name, api: url, title, several, isMcp: true } as const;
-  if (!key) return { kind: "account", ...service, scopes };
-  const { header = "authorization", scheme = "" } = key;
-  // Else every call would fail, with an error that quotes the key.
-  new Headers({ [header]: `${scheme} key` });
-  return { kind: "personalKey", ...service, ...key };
+  if (key && scopes || open && (key ?? scopes ?? several)) {
+    faults.push(
+      `${call} has no scopes with a key, and nothing of people where it is open`,
+    );
+  }
+  if (open) {
+    return kinds.withFaults({ kind: "openMcpServer", ...server }, faults);
+  }
+  if (!key) return kinds.withFaults(account, faults);
+  const pasted = personalKey(name, { api: url, title, several, ...key });
+  return kinds.withFaults(
+    Object.assign(pasted, { isMcp: true } as const),
+    faults,
+  );
 }
 
 const { help, shape, header, scheme, title, several } = PERSONAL_KEY;
@@ -76,6 +89,7 @@ export const MCP_SERVER = {
   url: kinds.required(kinds.TEXT),
   title,
   several,
+  open: kinds.FLAG,
   scopes: SCOPES,
   key: kinds.object({ help, shape, header, scheme }),
 } satisfies kinds.Members<McpServerOptions>;

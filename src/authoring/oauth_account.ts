@@ -196,6 +196,7 @@ export const NEEDS: kinds.Kind<AccountNeeds> = kinds.recordOf(
   kinds.definition({
     personalKey: () => ({ ...CONNECTED, ...PERSONAL_KEY }),
     account: () => ({ ...CONNECTED, ...OAUTH_ACCOUNT }),
+    openMcpServer: () => ({ ...CONNECTED, ...ACCOUNT }),
     upstreamAccount: () => ({ ...NAMED, ...UPSTREAM_ACCOUNT }),
   }, "from account(), personalKey() or mcpServer()"),
   "an object of services from account(), personalKey() or mcpServer()",

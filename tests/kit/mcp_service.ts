@@ -62,7 +62,7 @@ export class McpService extends TokenService {
   }
 
   /** Declares it as a service of tools. */
-  server(options: Partial<Omit<McpServerOptions, "key">> = {}) {
+  server(options: Partial<Omit<McpServerOptions, "key" | "open">> = {}) {
     return mcpServer(this.name, { url: this.url, title: "Other", ...options });
   }
 

@@ -104,6 +104,7 @@ const TYPES = [
   "NeededAccounts",
   "OAuthAccount",
   "OAuthAccountOptions",
+  "OpenMcpServer",
   "OperatorInfo",
   "OutputReturn",
   "Person",

@@ -30,7 +30,12 @@ import type {
 } from "../../core/mcp/exchange/needs.ts";
 import { isMachineSubject } from "../../core/oauth/subject.ts";
 import { AccountKeys, inWords } from "./account_keys.ts";
-import { hasSeveral, isConnectable, takeAccount } from "./account_needs.ts";
+import {
+  hasSeveral,
+  isConnectable,
+  isUpstream,
+  takeAccount,
+} from "./account_needs.ts";
 import { keyFetch, tokenFetch } from "./account_request.ts";
 import type { AccountVault } from "./account_vault.ts";
 import { accountName, type AccountRecord } from "./accounts.ts";
@@ -42,7 +47,7 @@ import {
 } from "./connect_question.ts";
 import { KeyRefusals } from "./key_refusals.ts";
 import type { ServerAccounts } from "./server_accounts.ts";
-import { accountOfKind } from "./service_kind.ts";
+import { accountOfKind, openAccount } from "./service_kind.ts";
 import { UpstreamAccounts } from "./upstream_accounts.ts";
 
 /** The member of a result's `_meta` that says as whom the tool has acted. */
@@ -78,9 +83,9 @@ export async function findAccounts(
     isDurable ? persist(look, context) : look();
   const services = Object.values(item.needs);
   // First, because no one need connect anything if these are refused.
-  const upstream = services.every(isConnectable) ? undefined : await sturdy(
-    () => UpstreamAccounts.find(context, item.needs, server),
-  );
+  const upstream = services.some(isUpstream)
+    ? await sturdy(() => UpstreamAccounts.find(context, item.needs, server))
+    : undefined;
   const connectable = services.filter(isConnectable);
   const { account } = takeAccount(item.needs, input);
   const accounts = connectable.length > 0
@@ -111,7 +116,9 @@ export async function findAccounts(
         const service = item.needs[name];
         needs[name] = isConnectable(service)
           ? accounts!.at(service, acting, context)
-          : upstream!.at(service, acting);
+          : isUpstream(service)
+          ? upstream!.at(service, acting)
+          : openAccount(service, { acting, context }, server.server);
       }
       Object.assign(context, { needs });
       accounts?.bind(context);
@@ -366,17 +373,15 @@ class CallAccounts {
       () => acting.do(async () => (await open()).key),
     );
     if (!service.isMcp) return account;
-    const { server } = this.server;
-    return accountOfKind(account, {
-      service,
-      context,
-      acting,
-      send: (path, init) => send()(path, init),
-      async connection() {
-        const { key, value: { createdAt } } = (await open()).found;
-        return JSON.stringify([key, createdAt]);
-      },
-    }, server);
+    const connection = async () => {
+      const { key, value: { createdAt } } = (await open()).found;
+      return JSON.stringify([key, createdAt]);
+    };
+    return accountOfKind(
+      account,
+      { service, context, acting, send: send(), connection },
+      this.server.server,
+    );
   }
 
   /**

@@ -9,6 +9,7 @@ import type {
   AccountNeeds,
   AccountService,
   ConnectableService,
+  UpstreamAccount,
 } from "../../authoring/account.ts";
 import { durableOf } from "../../authoring/durable.ts";
 import type { Prompt } from "../../authoring/prompt.ts";
@@ -28,7 +29,14 @@ const SERVICES = "tool-server/services";
 export function isConnectable(
   service: AccountService,
 ): service is ConnectableService {
-  return service.kind !== "upstreamAccount";
+  return service.kind === "account" || service.kind === "personalKey";
+}
+
+/** True for a service behind the sign-in provider. */
+export function isUpstream(
+  service: AccountService,
+): service is UpstreamAccount {
+  return service.kind === "upstreamAccount";
 }
 
 /**
@@ -38,7 +46,7 @@ export function isConnectable(
  * @throws {Error} for one behind the sign-in provider
  */
 function checkDurableNeeds(needs: AccountNeeds): void {
-  const service = Object.values(needs).find((it) => !isConnectable(it));
+  const service = Object.values(needs).find(isUpstream);
   if (!service) return;
   throw new Error(
     `durable work outlasts the sign-in that opens ${service.name}: declare ` +

@@ -6,7 +6,7 @@
  */
 import type { AccountService } from "../../authoring/account.ts";
 import { accountSetting } from "../../authoring/oauth_account.ts";
-import { isConnectable } from "./account_needs.ts";
+import { isConnectable, isUpstream } from "./account_needs.ts";
 import { missingForExchange } from "../../core/settings/token_exchange.ts";
 import type { OpenedServer } from "../../core/store/opened_server.ts";
 import type { Logger } from "../../core/log/log.ts";
@@ -28,7 +28,7 @@ export function missingAccountSettings(
     ...oauth || connectable.length === 0 ? [] : ["AUTH_STRATEGY"],
     ...applications,
     ...missingForExchange(
-      services.filter((it) => !isConnectable(it)),
+      services.filter(isUpstream),
       oauth?.providers,
     ),
   ];

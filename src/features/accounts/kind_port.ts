@@ -6,7 +6,7 @@
  */
 import type {
   AccountFetch,
-  ConnectableService,
+  AccountService,
   McpAccount,
   OAuthAccount,
 } from "../../authoring/account.ts";
@@ -17,7 +17,7 @@ import type { AccountClient } from "./account_client.ts";
 
 /** An account of one call, for what calls a service in its own way. */
 export interface AccountInCall {
-  service: ConnectableService;
+  service: AccountService;
   context: Context;
   /** Bounds what the call does by the call. */
   acting: Acting;

@@ -7,9 +7,11 @@ import type {
   Account,
   McpAccount,
   OAuthAccount,
+  OpenMcpServer,
 } from "../../authoring/account.ts";
 import { fingerprint } from "../../core/crypto/crypto.ts";
 import type { OpenedServer } from "../../core/store/opened_server.ts";
+import { accountFetch } from "./account_fetch.ts";
 import type { AccountClient } from "./account_client.ts";
 import {
   type AccountInCall,
@@ -57,4 +59,20 @@ export function accountOfKind(
     reveal: () => account.reveal(),
     call: async (...it) => await (await load(server)).call(parts, ...it),
   };
+}
+
+/** Makes what a tool has at a server that asks no one who they are. */
+export function openAccount(
+  service: OpenMcpServer,
+  call: Pick<AccountInCall, "acting" | "context">,
+  server: OpenedServer,
+): McpAccount {
+  const send = accountFetch(service, () => Promise.resolve(undefined));
+  const reveal = () => Promise.resolve("");
+  const connection = () => Promise.resolve(call.context.caller.binding);
+  return accountOfKind(
+    { fetch: call.acting.fetch(send), reveal },
+    { ...call, service, send, connection },
+    server,
+  );
 }

@@ -15,7 +15,7 @@ import { ToolError } from "../../authoring/tool.ts";
 import { UpstreamError } from "../../core/provider/provider.ts";
 import type { Caller } from "../../core/caller.ts";
 import type { ServiceTokens } from "../../core/token_exchange.ts";
-import { isConnectable } from "./account_needs.ts";
+import { isUpstream } from "./account_needs.ts";
 import { HttpError } from "../../core/errors.ts";
 import { type Logger, logRepeated } from "../../core/log/log.ts";
 import { isMachineSubject, parseJwtBinding } from "../../core/oauth/subject.ts";
@@ -48,7 +48,7 @@ export class UpstreamAccounts {
     needs: AccountNeeds,
     { log, providers }: Pick<ServerAccounts, "log" | "providers">,
   ): Promise<UpstreamAccounts> {
-    const services = Object.values(needs).filter((it) => !isConnectable(it));
+    const services = Object.values(needs).filter(isUpstream);
     const { authenticated } = CallContext.askingOf(context).work;
     const exchange = authenticated?.exchange;
     for (const service of services) {

@@ -12,7 +12,7 @@ import {
   type ServerError,
 } from "../../../packages/client/mod.ts";
 import {
-  type ConnectableService,
+  type AccountService,
   type McpCallOptions,
   titleOf,
 } from "../../authoring/account.ts";
@@ -256,7 +256,7 @@ function statusOf(error: unknown): number | undefined {
 }
 
 /** Says in words what went wrong, without what could be anything. */
-function inWords(error: unknown, service: ConnectableService): unknown {
+function inWords(error: unknown, service: AccountService): unknown {
   if (error instanceof ToolError) return error;
   const title = titleOf(service);
   const { code, message } = error as Partial<ServerError>;

@@ -2,6 +2,8 @@
  * Tools that act at another MCP server as their caller.
  */
 import assert from "node:assert/strict";
+import { faultsIn } from "../../../src/authoring/options.ts";
+import { DEFINITIONS } from "../../../src/core/catalogue/compiled_definitions.ts";
 import { mcpServer } from "../../../src/mod.ts";
 import { resultOf, textOf } from "../../kit/answer.ts";
 import {
@@ -58,6 +60,30 @@ Deno.test("an MCP server without sign-in is called with each person's key", asyn
   }
 });
 
+for (const generation of ["2025", "2026"] as const) {
+  Deno.test(`an open MCP server of ${generation} is called without a page, a key or a sign-in`, async () => {
+    await using service = new McpService(generation);
+    service.keys = { "": "anyone" };
+    const other = mcpServer("crm", { url: service.url, open: true });
+    await using server = await startConnected(other, {
+      tools: [through(other)],
+      environment: { SECRETS_KEYS: undefined },
+    });
+    const { missing } = await (await server.fetch("/ready")).json();
+    assert.equal(missing, undefined);
+    const sessions = [];
+    for (const as of ["42", "43"]) {
+      const call = await clientOf(server, "2026", { as });
+      assert.equal(await textOf(call("through", { tool: "who" })), "anyone");
+      sessions.push(service.sessions.size);
+    }
+    // A session is for one person.
+    assert.deepEqual(sessions, generation === "2025" ? [1, 2] : [0, 0]);
+    const page = await server.fetch("/connect/crm");
+    assert.equal(page.status, 404);
+  });
+}
+
 for (
   const [what, name, options] of [
     ["a name with spaces", "a b", { url: "https://a.example/mcp" }],
@@ -72,6 +98,16 @@ for (
       key: {},
       scopes: ["a"],
     }],
+    ["a key of an open server", "a", {
+      url: "https://a.example/mcp",
+      open: true,
+      key: {},
+    }],
+    ["accounts at an open server", "a", {
+      url: "https://a.example/mcp",
+      open: true,
+      several: true,
+    }],
     ["an unknown option", "a", { url: "https://a.example/mcp", token: "x" }],
     ["a header that is none", "a", {
       url: "https://a.example/mcp",
@@ -80,9 +116,8 @@ for (
   ] as const
 ) {
   Deno.test(`mcpServer() refuses ${what}`, () => {
-    assert.throws(
-      () => mcpServer(name, options as unknown as { url: string }),
-      TypeError,
-    );
+    const other = mcpServer(name, options as unknown as { url: string });
+    const faults = faultsIn(DEFINITIONS, { tools: [through(other)] });
+    assert.match(faults.join(), /(mcpServer|personalKey)\("a/);
   });
 }

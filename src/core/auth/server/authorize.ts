@@ -197,7 +197,8 @@ export function authorizeEndpoint(
 
     // The consent page.
     const handle = await requests.save(browser, pending);
-    const reached = services.servicesWithin(scopes);
+    const reached = services.servicesWithin(scopes)
+      .filter(({ kind }) => kind !== "openMcpServer");
     const own = session && reached.length > 0
       ? await pages!.accountsOf(session.subject)
       : [];
