@@ -116,7 +116,7 @@ testBudgets("the account page", walkAccount, {
   connections: ["3 (7)", "3 (7)"],
   tokens: ["3 (3)", "3 (3)"],
   "tokens, with a new one": ["3 (4)", "3 (4)"],
-  calls: ["4 (4)", "4 (4)"],
+  calls: ["4 (5)", "4 (5)"],
   data: ["2 (2)", "2 (2)"],
   people: ["5 (6)", "5 (5)"],
   clients: ["1 (1)", "1 (1)"],

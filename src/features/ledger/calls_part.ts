@@ -43,6 +43,13 @@ export function callsPart(
         client,
         outcome: outcomeOf(outcome),
       };
+      const below = Promise.all(
+        services.additions.map(({ amongCalls }) =>
+          amongCalls?.(visit, filter, services)
+        ),
+      );
+      // It is awaited below.
+      below.catch(() => {});
       const { grants, hasMore } = isOperator
         ? await grantsOfPeople(services, filter)
         : { grants: (await ownGrants(subject, services)).own, hasMore: false };
@@ -52,12 +59,9 @@ export function callsPart(
         filter,
         isOperator,
       );
-      const below = services.additions.map(({ amongCalls }) =>
-        amongCalls?.(visit, filter, services)
-      );
       return CallsSection({
         base,
-        below: await Promise.all(below),
+        below: await below,
         calls,
         filter,
         isForOperators: isOperator,
