@@ -40,6 +40,8 @@ export interface JournalEntry {
   question?: AskedQuestion;
   /** The step as an earlier run stored it. */
   known?: Step;
+  /** Its beginning in the first run that stored it, in epoch seconds. */
+  startedAt: number;
   /** The place in the author's code, as the stack of an error. */
   where: Error;
 }
@@ -118,7 +120,8 @@ export class Journal {
     const isAlone = this.#open.size === 0;
     const number = this.#entries.size + 1;
     const known = this.#known.get(id);
-    const entry = { id, number, isAlone, question, known, where };
+    const startedAt = known?.startedAt ?? this.run.now();
+    const entry = { id, number, isAlone, startedAt, question, known, where };
     this.#entries.set(id, entry);
     this.#open.add(entry);
     while (this.#missing && this.#entries.has(this.#missing.id)) this.#next++;
@@ -223,11 +226,10 @@ export class Journal {
 
   /** Makes the record of an entry. */
   stepOf(
-    { id, number, isAlone, known }: JournalEntry,
+    { id, number, isAlone, startedAt }: JournalEntry,
     state: StepState,
   ): Step {
-    const { version, run: { now } } = this;
-    const startedAt = known?.startedAt ?? now();
+    const { version } = this;
     return { id, number, version, isAlone, startedAt, ...state };
   }
 

@@ -157,6 +157,18 @@ Deno.test("step() that may be repeated is one commit", async () => {
   assert.deepEqual(task.states, ["step:a kept"]);
 });
 
+Deno.test("a step has the time of its beginning, also where its end is its only commit", async () => {
+  for (const retries of [0, 1]) {
+    const task = new Task();
+    const begun = task.now;
+    await task.run((run) =>
+      run.step("a", () => void (task.now += 8), { retries })
+    );
+    const { startedAt, endedAt } = task.steps.get("step:a")!;
+    assert.deepEqual([startedAt, endedAt], [begun, begun + 8]);
+  }
+});
+
 Deno.test("step() throws again what it has thrown, and may be caught", async () => {
   const task = new Task();
   const code = (run: TestedSteps) =>
