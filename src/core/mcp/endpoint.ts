@@ -49,15 +49,9 @@ export interface McpEndpoint {
 
 /** Serves `/mcp`. It never rejects: a refusal is an answer too. */
 export function mcpEndpoint(engine: GenerationEngine): McpEndpoint {
-  // Read now: Deno no longer knows the address after the client has left.
-  const incoming = (request: Request, info?: ConnectionInfo): Incoming => ({
-    request,
-    peer: info?.remoteAddr?.hostname,
-    info,
-  });
   return {
-    post: (request, info) => post(engine, incoming(request, info)),
-    delete: (request, info) => end(engine, incoming(request, info)),
+    post: (request, info) => post(engine, { request, info }),
+    delete: (request, info) => end(engine, { request, info }),
   };
 }
 

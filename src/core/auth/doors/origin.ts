@@ -13,8 +13,15 @@ import type { Logger } from "../../log/log.ts";
 import { seenText } from "../../log/log_line.ts";
 import { isLoopback } from "../../net/url.ts";
 
-/** @throws {HttpError} 403, which names what was seen and what is wanted */
-export type CheckOrigin = (request: Pick<Request, "headers" | "url">) => void;
+/**
+ * Checks a request. Returns true if it has an `Origin`, as every request of a
+ * page to another origin does.
+ *
+ * @throws {HttpError} 403, which names what was seen and what is wanted
+ */
+export type CheckOrigin = (
+  request: Pick<Request, "headers" | "url">,
+) => boolean;
 
 /** The time after which the same refusal is logged again. */
 const QUIET_MILLISECONDS = 60_000;
@@ -67,7 +74,7 @@ function refusals(
 export function hostCheck(
   { host, baseUrl }: Pick<Config, "host" | "baseUrl">,
   log?: Logger,
-): CheckOrigin {
+): (...of: Parameters<CheckOrigin>) => void {
   if (!isLoopback({ hostname: host })) return () => {};
   const ownHost = baseUrl && new URL(baseUrl).host;
   const refuse = refusals(baseUrl, log);
@@ -120,6 +127,7 @@ export function originCheck(
     const origin = request.headers.get("origin");
     if (origin !== null && !isAllowedOrigin(origin)) refuse("Origin", origin);
     checkHost(request);
+    return origin !== null;
   };
 }
 

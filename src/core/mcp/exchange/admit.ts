@@ -24,31 +24,32 @@ const MAX_PREFETCHED_BYTES = 16_384;
  */
 export function admit(
   engine: Engine,
-  incoming: Pick<AdmittedRequest, "request" | "peer" | "info">,
+  incoming: Pick<AdmittedRequest, "request" | "info">,
 ): MaybePromise<AdmittedRequest> {
   const { request } = incoming;
-  engine.checkOrigin(request);
+  const hasOrigin = engine.checkOrigin(request);
   if (request.method === "POST") engine.readAhead?.();
   const authenticating = engine.gate.authenticate(request.headers);
   if (!(authenticating instanceof Promise)) {
-    return admitAs(engine, incoming, authenticating);
+    return admitAs(engine, incoming, hasOrigin, authenticating);
   }
   const prefetched = prefetch(engine, request);
   return authenticating.then((authenticated) =>
-    admitAs(engine, incoming, authenticated, prefetched)
+    admitAs(engine, incoming, hasOrigin, authenticated, prefetched)
   );
 }
 
 function admitAs(
   { catalogue }: Engine,
-  { request, peer, info }: Pick<AdmittedRequest, "request" | "peer" | "info">,
+  { request, info }: Pick<AdmittedRequest, "request" | "info">,
+  hasOrigin: boolean,
   authenticated: Authenticated,
   prefetched?: Prefetched,
 ): AdmittedRequest {
   return {
     request,
-    peer,
     info,
+    hasOrigin,
     version: request.headers.get("mcp-protocol-version"),
     authenticated,
     catalogue: catalogue.within(authenticated.caller.ceiling),

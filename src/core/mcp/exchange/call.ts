@@ -75,6 +75,9 @@ export abstract class Call implements AskingCall, Running {
     const { admitted, engine: { trustedProxies } } = this;
     return this.#limitKey ??= limitKeyOf(admitted, trustedProxies);
   }
+  get hasOrigin(): boolean {
+    return this.admitted.hasOrigin;
+  }
   get messageBytes(): number {
     return this.admitted.messageBytes;
   }

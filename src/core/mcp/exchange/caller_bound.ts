@@ -13,7 +13,11 @@ import {
   isStranger,
 } from "../../caller.ts";
 import { fingerprint } from "../../crypto/crypto.ts";
-import { clientAddress, networkName } from "../../http/client_address.ts";
+import {
+  clientAddress,
+  type ConnectionInfo,
+  networkName,
+} from "../../http/client_address.ts";
 import { isLoopback } from "../../net/url.ts";
 
 /** The identity by which limits count a caller. */
@@ -52,10 +56,10 @@ const people = new WeakMap<Caller, LimitKey>();
  * @param trusted proxies whose headers are trusted
  */
 export function limitKeyOf(
-  { request, peer, authenticated: { caller } }: {
+  { request, info, authenticated: { caller } }: {
     request: Pick<Request, "headers">;
-    /** The address of the request's connection. */
-    peer?: string;
+    /** The connection of the request, if it is known. */
+    info?: ConnectionInfo;
     authenticated: Authenticated;
   },
   trusted: readonly Network[],
@@ -70,6 +74,7 @@ export function limitKeyOf(
     }
     return person;
   }
+  const peer = info?.remoteAddr?.hostname;
   if (peer !== undefined && trusted.length === 0 && isNobody) {
     // A quick way for a server that only this machine uses.
     if (isLoopback({ hostname: peer })) return UNKNOWN;

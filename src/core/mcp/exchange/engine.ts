@@ -101,10 +101,10 @@ export interface Engine {
 /** An HTTP request that has passed the gate. */
 export interface AdmittedRequest {
   request: Request;
-  /** The address of the request's connection. */
-  peer?: string;
   /** The connection, if it is known. */
   info?: ConnectionInfo;
+  /** True if it has an `Origin`: a page reads its answer only with CORS. */
+  hasOrigin: boolean;
   /** `MCP-Protocol-Version`. */
   version: string | null;
   authenticated: Authenticated;

@@ -48,7 +48,7 @@ export class PendingResponse {
    */
   constructor(
     private readonly isShared = false,
-    private readonly call?: { readonly sending: Sending },
+    private readonly call?: { readonly sending: Sending; hasOrigin?: boolean },
   ) {
     this.response = new Promise((resolve) => this.#resolve = resolve);
   }

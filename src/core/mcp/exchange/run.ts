@@ -157,7 +157,7 @@ function errorEnding(
 
 /** An HTTP request before its message is a call. */
 export interface Incoming
-  extends Pick<AdmittedRequest, "request" | "peer" | "info" | "operation"> {
+  extends Pick<AdmittedRequest, "request" | "info" | "operation"> {
   /** True in a batch, where the HTTP status is sent before. */
   readonly inBand?: boolean;
   id?: RequestId;
@@ -181,7 +181,7 @@ export function refuse(
 function refusalEnding(
   { log, gate, trustedProxies }: Parameters<typeof refuse>[0],
   thrown: unknown,
-  { request, id, peer, inBand = false }: Incoming,
+  { request, id, info, inBand = false }: Incoming,
 ): Ending {
   const { headers, method } = request;
   const reference = newReference();
@@ -198,7 +198,11 @@ function refusalEnding(
     if (id === undefined) ending.status = 500;
   } else if (log.isEnabledFor("debug")) {
     // Every client without a token is refused once, and scanners all the time.
-    const address = clientAddress(peer, headers, trustedProxies);
+    const address = clientAddress(
+      info?.remoteAddr?.hostname,
+      headers,
+      trustedProxies,
+    );
     log.debug("Request", {
       reference,
       address: address && printAddress(address),

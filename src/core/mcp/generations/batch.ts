@@ -125,10 +125,10 @@ async function answer(
   found: SessionRequest,
   response?: PendingResponse,
 ): Promise<Ending | undefined> {
-  const { request, peer } = found;
+  const { request, info } = found;
   const id = salvageId(value);
   const inBand = response !== undefined;
-  const incoming: Incoming = { request, peer, id, inBand };
+  const incoming: Incoming = { request, info, id, inBand };
   try {
     const message = parseMessage(value);
     if (message.kind === "response") {

@@ -112,11 +112,25 @@ Deno.test("OPTIONS is answered everywhere, and reflects the headers asked for", 
   }
 });
 
-Deno.test("every answer carries CORS headers, refusals included", async () => {
+Deno.test("an answer carries CORS headers where a page asks for it, refusals always", async () => {
   await using server = await start();
   const session = await server.openSession();
+  const origin = { origin: "http://localhost:5173" };
+  for (const [sent, expected] of [[origin, "*"], [{}, null]] as const) {
+    for (
+      const answer of [
+        session.post(CALL, sent),
+        server.call("server/discover", {}, { headers: sent }),
+      ]
+    ) {
+      const { headers, body } = await answer;
+      assert.equal(headers.get("access-control-allow-origin"), expected);
+      assert.equal(headers.has("access-control-expose-headers"), !!expected);
+      await body?.cancel();
+    }
+  }
   const answers: Record<string, Promise<Response>> = {
-    "a result": session.post(CALL),
+    "a result": session.post(CALL, origin),
     "a notification": session.notify("notifications/initialized"),
     "no session": server.post(CALL),
     "an unknown session": server.post(CALL, { "mcp-session-id": "unknown" }),
@@ -126,7 +140,7 @@ Deno.test("every answer carries CORS headers, refusals included", async () => {
     "DELETE": session.end(),
     "health": server.fetch("/health"),
     "nothing there": server.fetch("/nowhere"),
-    "2026": server.call("server/discover"),
+    "2026": server.call("server/discover", {}, { headers: origin }),
   };
   for (const [what, answer] of Object.entries(answers)) {
     const { headers, body } = await answer;

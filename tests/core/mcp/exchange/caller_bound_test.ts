@@ -77,7 +77,10 @@ function counted(
   trusted = [PROXY],
 ) {
   const request = new Request("http://localhost/mcp", { headers });
-  return limitKeyOf({ request, peer, authenticated: { caller } }, trusted);
+  const info = peer === undefined ? undefined : {
+    remoteAddr: { hostname: peer },
+  };
+  return limitKeyOf({ request, info, authenticated: { caller } }, trusted);
 }
 
 function name(...parameters: Parameters<typeof counted>) {

@@ -92,7 +92,7 @@ Deno.test("initialize keeps a client's names, cut, and no more capabilities than
       message,
       {
         request: new Request("http://localhost/mcp"),
-        peer: "192.0.2.1",
+        info: { remoteAddr: { hostname: "192.0.2.1" } },
         authenticated: { caller: { ...PERSON, door: "bearer" } },
       } as unknown as AdmittedRequest,
     );
