@@ -8,6 +8,7 @@ Deno.test("packages/testing/mod.ts exports these values and nothing else", async
     "serveApi",
     "serveTest",
     "testFile",
+    "testMcpServer",
     "testServer",
   ]);
 });

@@ -126,7 +126,10 @@ function isEscaped(header: string, index: number): boolean {
   return (index - first) % 2 === 1;
 }
 
-function isTrusted(address: Address, trusted: readonly Network[]): boolean {
+export function isTrusted(
+  address: Address,
+  trusted: readonly Network[],
+): boolean {
   return trusted.some((network) => isWithin(address, network));
 }
 

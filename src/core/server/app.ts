@@ -12,6 +12,7 @@ import type { SignIn } from "../auth/server/authorization_server.ts";
 import { isStranger } from "../caller.ts";
 import { ChallengeError, HttpError } from "../errors.ts";
 import { type AppEnv, clientAddress } from "../http/client_address.ts";
+import { isOfUnnamedProxy } from "../http/unnamed_proxy.ts";
 import { EXPOSED_HEADERS } from "../http/cors.ts";
 import { readiness } from "../http/readiness.ts";
 import { isLoopback } from "../net/url.ts";
@@ -138,9 +139,20 @@ function addMiddleware(
     maxAge: 86_400,
   });
   app.use((c, next) => isAuthors(c) ? next() : shareWithAll(c, next));
+  let isProxyTold = config.deployed;
   app.use((c, next) => {
     const peer = c.env?.remoteAddr?.hostname;
     const { headers } = c.req.raw;
+    if (
+      !isProxyTold && isOfUnnamedProxy(peer, headers, config.trustedProxies)
+    ) {
+      isProxyTold = true;
+      log.warning(
+        "A proxy passes requests on that TRUSTED_PROXIES does not name: all " +
+          "who come through it share one limit",
+        { address: peer },
+      );
+    }
     c.set("address", clientAddress(peer, headers, config.trustedProxies));
     c.set("reference", newReference());
     return next();

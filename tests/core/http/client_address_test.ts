@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { recordLog } from "../../kit/log.ts";
+import { BASE_URL, startServer } from "../../kit/server.ts";
 import { parseAddress, parseNetwork } from "../../../src/core/net/address.ts";
 import {
   clientAddress,
@@ -145,4 +147,32 @@ Deno.test("networkName() is an IPv4 address, mapped or not, and an IPv6 /64", ()
   assert.equal(name("2001:db8::1"), name("2001:db8:0:0:ffff::"));
   assert.notEqual(name("2001:db8::1"), name("2001:db8:0:1::1"));
   assert.notEqual(name("::c000:201"), name("192.0.2.1"));
+});
+
+Deno.test("a proxy that no one has named is told of once, and a stranger's header never", async () => {
+  const { log, events } = recordLog();
+  const told = () =>
+    events.filter(({ message }) => /TRUSTED_PROXIES/.test(String(message)))
+      .map(({ properties }) => properties.address);
+  const through = { "x-forwarded-for": "192.0.2.7" };
+  for (const TRUSTED_PROXIES of [undefined, "10.1.0.0/16"]) {
+    events.length = 0;
+    await using server = await startServer({
+      log,
+      env: TRUSTED_PROXIES ? { TRUSTED_PROXIES } : {},
+    });
+    const ask = (hostname: string, headers: Record<string, string>) =>
+      server.app.fetch(
+        new Request(`${BASE_URL}/llms.txt`, { headers }),
+        { remoteAddr: { hostname } },
+      );
+    await ask("198.51.100.1", through);
+    await ask("127.0.0.1", {});
+    await ask("10.1.2.3", {});
+    if (TRUSTED_PROXIES) await ask("10.1.2.3", through);
+    assert.deepEqual(told(), []);
+    await ask("172.16.0.9", { forwarded: "for=192.0.2.7" });
+    await ask("::1", through);
+    assert.deepEqual(told(), ["172.16.0.9"]);
+  }
 });

@@ -6,6 +6,7 @@ Deno.test("every key begins with a word of its own", () => {
     listedSessionKey,
     // Other keys, or places among them.
     listedAccountSessionKey,
+    listedReceiptKey,
     listedWaitKey,
     listingWaitKey,
     personKey,
@@ -36,6 +37,8 @@ Deno.test("every key begins with a word of its own", () => {
   );
   const listed = ["account-session-of", "ada", "id"];
   assert.deepEqual(listedAccountSessionKey(listed), ["account-session", "id"]);
+  const receipt = keys.receiptsOfKey("ada", "id");
+  assert.deepEqual(listedReceiptKey(receipt), keys.receiptKey("id"));
   const [, wait] = keys.waitKey("id");
   const listing = listingWaitKey("ada", ["wait", wait]);
   assert.equal(listing[0], keys.waitsOfKey("ada")[0]);
