@@ -11,6 +11,7 @@ import { printCount } from "../doctor/list_cost.ts";
 import { ImportError, parseDocument, readSource } from "./document.ts";
 import { diffOf } from "./imported_file.ts";
 import { camelCase, isTaken, snakeCase } from "./names.ts";
+import { mcpSource } from "./mcp.ts";
 import { openApiSource } from "./openapi.ts";
 import {
   MOST_AT_ONCE,
@@ -24,8 +25,8 @@ import { ImportProject, type NewFile } from "./project.ts";
 import type { ImportItem, ImportSource } from "./source.ts";
 
 const USAGE = `Usage: import SOURCE [--pick PATTERN …] [--as NAME]
-SOURCE is a file or an address of an OpenAPI document: 3.0, 3.1, 3.2, or Swagger
-2.0. Writes services/NAME.ts, and a file and a test for each tool; again, what
+SOURCE is a file or an address of an OpenAPI document (3.0, 3.1, 3.2, or Swagger
+2.0), or the address of an MCP server that ends in /mcp. Writes services/NAME.ts, and a file and a test for each tool; again, what
 the document has changed.
 
   --pick PATTERN   what to take: 'GET /invoices*', an operationId, a tool's name
@@ -87,8 +88,33 @@ export async function openSource(
   source: string,
   { url }: { url?: string } = {},
 ): Promise<ImportSource> {
+  const server = URL.parse(source);
+  if (
+    /^https?:$/.test(server?.protocol ?? "") &&
+    server!.pathname.endsWith("/mcp")
+  ) {
+    return await mcpSource(server!.href, await accessTo(server!.href));
+  }
   const { text, address } = await readSource(source);
   return openApiSource(await parseDocument(text, source, address), { url });
+}
+
+/** Makes the way to an MCP server, to which the author signs in if need be. */
+async function accessTo(url: string) {
+  const { Access } = await import("../call/access.ts");
+  const { KeptSignInFile, signInDirectory } = await import(
+    "../call/kept_sign_in.ts"
+  );
+  const directory = signInDirectory((name) => Deno.env.get(name));
+  return new Access({
+    url,
+    headers: {},
+    file: directory === undefined
+      ? undefined
+      : await KeptSignInFile.of(directory, url),
+    show: (address) => console.error(`Sign in here: ${harmless(address)}`),
+    signal: AbortSignal.timeout(600_000),
+  }).fetch;
 }
 
 /**

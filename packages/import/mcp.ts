@@ -1,0 +1,202 @@
+/**
+ * The tools of another MCP server as a source of tools. What it says is in the
+ * author's files, and in a diff, before any model reads it.
+ *
+ * @module
+ */
+import { isObject, type JsonObject } from "../../src/core/json.ts";
+import { Connections } from "../../src/features/mcp_servers/connections.ts";
+import { Client, type ClientOptions } from "../client/mod.ts";
+import { PACKAGE } from "../create/source.ts";
+import { estimateTokens } from "../doctor/list_cost.ts";
+import { ImportError, shown } from "./document.ts";
+import { camelCase, literal, memberName, snakeCase, unique } from "./names.ts";
+import { sampleOf } from "./sample.ts";
+import { checkWrittenOut, Schemas, sentence } from "./schema.ts";
+import type { ImportItem, ImportSource, ServiceNames } from "./source.ts";
+import { ZodCode } from "./zod_code.ts";
+
+/** The most tools, and pages of them, that are read. */
+const MAX_TOOLS = 2000;
+const MAX_PAGES = 40;
+
+const MAX_DESCRIPTION = 1000;
+
+/** A tool as its server lists it. */
+interface McpItem extends ImportItem {
+  listed: JsonObject;
+}
+
+/**
+ * Reads the tools of a server.
+ *
+ * @param send sends a request, and signs in where that is needed
+ * @param ask sends one without any credentials
+ * @throws {ImportError} in words for the author
+ */
+export async function mcpSource(
+  url: string,
+  send: (request: Request) => Promise<Response>,
+  ask: (request: Request) => Promise<Response> = fetch,
+): Promise<ImportSource<McpItem>> {
+  const options: ClientOptions = {
+    url,
+    clientInfo: { name: "tool-server-import", version: "1" },
+    fetch: send,
+  };
+  const { info, tools } = await list(url, options);
+  const isOpen = await isOpenTo(url, ask);
+  const names = new Set<string>();
+  const items = tools.map((listed): McpItem => {
+    const id = listed.name as string;
+    return {
+      id,
+      aliases: [],
+      name: unique(snakeCase(id) || "tool", names, "_"),
+      group: "",
+      title: shown(listed.title ?? listed.description ?? id, 80),
+      isDeprecated: false,
+      tokens: () => {
+        const { name, description, inputSchema } = listed;
+        return estimateTokens(
+          JSON.stringify({ name, description, input_schema: inputSchema }),
+        );
+      },
+      listed,
+    };
+  });
+  const title = shown(info.title ?? info.name ?? new URL(url).host, 60);
+  return {
+    title: `${title} ${shown(info.version ?? "", 20)}, an MCP server`.trim(),
+    name: snakeCase(title, 40) || "server",
+    items,
+    left: [],
+    write: (names) => ({
+      service: serviceCode(names, url, title, isOpen),
+      notes: [],
+      tool: ({ listed, id }, name) => toolCode(listed, id, name, names),
+    }),
+  };
+}
+
+/** True if a server answers who does not say who they are. */
+async function isOpenTo(
+  url: string,
+  ask: (request: Request) => Promise<Response>,
+): Promise<boolean> {
+  const client = new Client({ url });
+  const { headers, body } = await client.encode("server/discover");
+  const response = await ask(
+    new Request(url, { method: "POST", headers, body, redirect: "manual" }),
+  );
+  await response.body?.cancel();
+  return response.status !== 401 && response.status !== 403;
+}
+
+/** Reads who a server is, and what it lists. */
+async function list(url: string, options: ClientOptions) {
+  try {
+    const way = await new Connections().find("", "", options);
+    await new Client({ ...options, ...way }).close();
+    const client = new Client({ ...options, revision: way.revision });
+    const { serverInfo, _meta } = await client.discover();
+    const info = Object(
+      serverInfo ??
+        Object(_meta)["io.modelcontextprotocol/serverInfo"],
+    );
+    const { items, hasMore } = await client
+      .list("tools/list", "tools", MAX_PAGES);
+    await client.close();
+    const tools = items.filter(({ name }) =>
+      typeof name === "string" && /^[^\p{C}]{1,256}$/u.test(name)
+    );
+    if (!hasMore && tools.length <= MAX_TOOLS) return { info, tools };
+  } catch (error) {
+    if (error instanceof ImportError) throw error;
+    throw new ImportError(
+      `${shown(url)} gave no list of tools: ${shown(Object(error).message)}`,
+    );
+  }
+  throw new ImportError(`${shown(url)} has more than ${MAX_TOOLS} tools.`);
+}
+
+function serviceCode(
+  { name, variable }: ServiceNames,
+  url: string,
+  title: string,
+  isOpen: boolean,
+): string {
+  return `import { mcpServer } from "${PACKAGE}";\n\n` +
+    `/** ${title.replaceAll("*/", "* /")}, an MCP server. */\n` +
+    `export const ${variable} = mcpServer(${
+      literal(name.replaceAll("_", "-"))
+    }, {\nurl: ${literal(url)},\ntitle: ${literal(title)},\n` +
+    `${isOpen ? "open: true,\n" : ""}});\n`;
+}
+
+/** Prints a tool and its test. @throws {ImportError} for a schema of no use */
+function toolCode(
+  listed: JsonObject,
+  id: string,
+  name: string,
+  { name: file, variable }: ServiceNames,
+) {
+  const root = isObject(listed.inputSchema) ? listed.inputSchema : {};
+  const required = Array.isArray(root.required) ? root.required : [];
+  const properties = isObject(root.properties) ? root.properties : {};
+  const schemas = new Schemas({ root });
+  const members = Object.entries(properties)
+    .map(([member, schema]) => ({
+      member,
+      schema: schemas.plain(schema),
+      isOptional: !required.includes(member),
+    }));
+  const plain = members.map(({ schema }) => schema);
+  const { components } = schemas;
+  checkWrittenOut(plain, components);
+  const own = camelCase(name, "tool");
+  const zod = new ZodCode(components, plain, new Set([variable, own, "input"]));
+  const printed = members.map(({ member, schema, isOptional }) =>
+    `${memberName(member)}: ${zod.print(schema, { isOptional })},\n`
+  );
+  const hasInput = printed.length > 0;
+  const hints = Object.entries(Object(listed.annotations))
+    .filter(([hint, is]) =>
+      /^(readOnly|destructive|idempotent|openWorld)Hint$/.test(hint) &&
+      typeof is === "boolean"
+    );
+  const sample = Object.fromEntries(
+    members.filter(({ isOptional }) => !isOptional)
+      .map(({ member, schema }) => [member, sampleOf(schema, { components })]),
+  );
+  return {
+    tool: `import { tool${hasInput ? ", z" : ""} } from "${PACKAGE}";\n` +
+      `import { ${variable} } from "../services/${file}.ts";\n\n${zod.consts}` +
+      `export default tool({\nname: "${name}",\n` +
+      `title: ${literal(shown(listed.title ?? id, 80))},\n` +
+      `description: ${
+        literal(sentence(`${listed.description ?? ""}`, MAX_DESCRIPTION))
+      },\n` +
+      (hasInput ? `input: z.object({\n${printed.join("")}}),\n` : "") +
+      `needs: { ${variable} },\n` +
+      (hints.length > 0
+        ? `annotations: {\n${
+          hints.map(([hint, is]) => `${hint}: ${is},\n`).join("")
+        }},\n`
+        : "") +
+      `run: (${hasInput ? "input" : "_input"}, { needs }) =>\n` +
+      `needs.${variable}.call(${literal(id)}${
+        hasInput ? ", input" : ""
+      }),\n});\n`,
+    test: `import assert from "node:assert/strict";\n` +
+      `import { testMcpServer, testServer } from "${PACKAGE}/testing";\n` +
+      `import ${own} from "./${name}.ts";\n\n` +
+      `Deno.test(${literal(`${name} calls ${id}`)}, async () => {\n` +
+      `const ${variable} = testMcpServer({ ${literal(id)}: "done" });\n` +
+      `await using server = await testServer({ tools: [${own}] });\n` +
+      `const needs = { ${variable} };\n` +
+      `const { text } = await server.call(${own}, ${
+        literal(sample)
+      }, { needs });\nassert.equal(text, "done");\n});\n`,
+  };
+}
