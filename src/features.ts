@@ -13,6 +13,7 @@ import { ledgerFeature } from "./features/ledger/feature.ts";
 import { landingFeature } from "./features/landing/feature.ts";
 import { developmentFeature } from "../packages/dev/feature.ts";
 import { mcpServersFeature } from "./features/mcp_servers/feature.ts";
+import { operatorsFeature } from "./features/operators/feature.ts";
 import { questionsFeature } from "./features/questions/feature.ts";
 import { skillsFeature } from "./features/skills/feature.ts";
 import { approvalsFeature } from "./features/approvals/feature.ts";
@@ -26,21 +27,12 @@ export const FEATURES: readonly Feature[] = [
   developmentFeature,
   skillsFeature,
   idJagFeature,
-  workFeature,
-  accountPageFeature([
-    () => import("./features/accounts/on_account_page.ts"),
-    () => import("./features/mcp_servers/on_account_page.ts"),
-    () => import("./features/ledger/on_account_page.ts"),
-    () => import("./features/work/on_account_page.ts"),
-    () => import("./features/questions/on_account_page.ts"),
-    () => import("./features/approvals/on_account_page.ts"),
-    () => import("./features/operators/on_account_page.ts"),
-  ]),
-  // After the account page: who is signed out connects nothing any more.
+  accountPageFeature,
   accountsFeature,
   mcpServersFeature,
-  questionsFeature,
-  // After questions: what is erased with these writes no receipt any more.
-  approvalsFeature,
   ledgerFeature,
+  workFeature,
+  questionsFeature,
+  approvalsFeature,
+  operatorsFeature,
 ];

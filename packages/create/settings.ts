@@ -16,12 +16,10 @@ import {
   type ServerOptions,
 } from "../../src/core/server/server_options.ts";
 import {
-  isGiven,
   type OwnSetting,
-  ownSetting,
-  TABLE,
-  VARIABLES,
+  SettingsTable,
 } from "../../src/core/settings/table.ts";
+import { FEATURES } from "../../src/features.ts";
 import {
   defaultText,
   type NamedSetting,
@@ -36,6 +34,9 @@ type DeclaredSettings = ReadonlyMap<string, z.ZodType>;
 /** A setting of the server, or one that is declared. */
 type Row = NamedSetting & Partial<OwnSetting>;
 
+/** Every setting of the server, those of features included. */
+export const TABLE = new SettingsTable(FEATURES);
+
 const OWN = "Your own settings";
 
 const HEAD = "Copy to .env and remove the # of each setting that you change. " +
@@ -45,11 +46,11 @@ const HEAD = "Copy to .env and remove the # of each setting that you change. " +
 
 /** Lists the groups of settings, the declared ones last. */
 function groupsOf(settings: DeclaredSettings): [string, readonly Row[]][] {
-  const own = [...settings].filter(([name]) => !isGiven(name))
-    .map((entry) => ownSetting(...entry));
+  const own = [...settings].filter(([name]) => !TABLE.has(name))
+    .map((entry) => TABLE.own(...entry));
   return own.length === 0
-    ? Object.entries(TABLE)
-    : [...Object.entries(TABLE), [OWN, own]];
+    ? Object.entries(TABLE.groups)
+    : [...Object.entries(TABLE.groups), [OWN, own]];
 }
 
 /** Prints every setting, as lines of an `.env`. */
@@ -101,7 +102,7 @@ function printSetting({ isRequired, ...setting }: Row): string {
   const value = usual ?? (secret ? "" : example);
   const comment = [
     // A project does not have the documents of this repository.
-    isGiven(name) ? words.replaceAll(/ See docs\/[\w-]+\.md\./g, "") : words,
+    TABLE.has(name) ? words.replaceAll(/ See docs\/[\w-]+\.md\./g, "") : words,
     unset,
     secret && "(secret)",
     isRequired && "(required)",
@@ -195,7 +196,7 @@ export function grantedVariables(
   noLongerDeclared: readonly string[],
 ): string[] {
   const names = granted.filter((name) => !noLongerDeclared.includes(name));
-  for (const name of [...VARIABLES, ...settings.keys()]) {
+  for (const name of [...TABLE.variables, ...settings.keys()]) {
     const isGranted = names.some((it) => isCovered(name, it));
     const pattern = PATTERNS.find((it) => isCovered(name, it));
     if (!isGranted) names.push(pattern ?? name);

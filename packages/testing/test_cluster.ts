@@ -11,7 +11,7 @@ import { Database } from "../../src/core/kv/database.ts";
 import { registryOf } from "../../src/features/work/feature.ts";
 import { endsStep } from "../../src/features/work/steps.ts";
 import { isAsking } from "../../src/features/work/task_record.ts";
-import { type Wake, wakeStore } from "../../src/features/work/wakes.ts";
+import { type Wake, wakeStore } from "../../src/features/work/run_record.ts";
 import { TestApprovals } from "./test_approvals.ts";
 import { type ProcessOptions, TestProcess } from "./test_process.ts";
 

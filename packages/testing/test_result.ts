@@ -5,7 +5,7 @@
  */
 import type { CallToolResult, ContentBlock } from "../../src/authoring/tool.ts";
 import type { JsonObject } from "../../src/core/json.ts";
-import { LACKS_UPSTREAM } from "../../src/features/work/durable_call.ts";
+import { LACKS_UPSTREAM } from "../../src/features/work/task_call.ts";
 import type { AskedQuestion } from "./answers.ts";
 import type { LogMessage, Progress } from "./test_request.ts";
 import type { Conversation } from "./conversation.ts";

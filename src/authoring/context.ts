@@ -79,6 +79,13 @@ export interface McpClient {
 export type ChangingList = "tools" | "prompts" | "resources";
 
 /**
+ * The members of a context that features add. Each declares its own, as
+ * contributing/extending.md shows.
+ */
+// deno-lint-ignore no-empty-interface
+export interface FeatureMembers {}
+
+/**
  * Everything around one call. The members are safe to destructure.
  *
  * The one rule about `ask`, `sample` and `roots`: ask before you act. For some
@@ -96,7 +103,7 @@ export interface Context<
   S extends SettingSchemas = Record<never, never>,
   V extends Services = Record<never, never>,
   N extends AccountNeeds = Record<never, never>,
-> {
+> extends FeatureMembers {
   /** The person or program that the call is for. */
   readonly caller: Caller;
   /**

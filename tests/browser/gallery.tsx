@@ -5,7 +5,7 @@
  * @module
  */
 import { keptAbout } from "../../src/features/account_page/kept_data.ts";
-import { KEPT_DATA } from "../kit/kept.ts";
+import { KEPT_DATA, keptUnder } from "../kit/kept.ts";
 import { clientCalled } from "../kit/records.ts";
 import { ChooserPage } from "../../src/core/pages/provider_buttons.tsx";
 import { Hono } from "@hono/hono";
@@ -77,12 +77,6 @@ import {
   type WorkInWords,
   WorkSection,
 } from "../../src/features/work/work_section.tsx";
-
-const KEPT_UNDER = {
-  accountIdleDays: 90,
-  lifetimes: DEFAULT_LIFETIMES,
-  ledgerDays: 30,
-};
 
 const serverTitle = "Tool Server";
 
@@ -1011,7 +1005,7 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
         csrf="c"
         providerName="GitHub"
         mayErase
-        kept={keptAbout(KEPT_DATA, KEPT_UNDER)}
+        kept={keptAbout(KEPT_DATA, keptUnder({}))}
       />
     </AccountPage>
   ),
@@ -1021,7 +1015,7 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
         csrf="c"
         providerName="GitHub"
         mayErase={false}
-        kept={keptAbout(KEPT_DATA, { ...KEPT_UNDER, ledgerDays: 0 })}
+        kept={keptAbout(KEPT_DATA, keptUnder({ OAUTH_LEDGER_DAYS: "0" }))}
       />
     </AccountPage>
   ),

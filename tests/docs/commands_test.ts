@@ -14,7 +14,7 @@ import { VERBS } from "../../packages/cli/mod.ts";
 import { ADDITIONS } from "../../packages/create/container_files.ts";
 import { projectFiles } from "../../packages/create/project.ts";
 import { groupSettings } from "../../src/core/settings/providers.ts";
-import { isGiven, VARIABLES } from "../../src/core/settings/table.ts";
+import { TABLE } from "../../packages/create/settings.ts";
 import { REPOSITORY } from "../kit/process.ts";
 import {
   type Block,
@@ -164,7 +164,7 @@ async function denoFaults(
 
 /** True for a variable of the server, of an example, or of another program. */
 function isVariable(name: string): boolean {
-  return VARIABLES.includes(name) || isGiven(name) || OTHERS.test(name) ||
+  return TABLE.has(name) || OTHERS.test(name) ||
     declared.has(name) || isOfGroup(name) || isOfPreset(name);
 }
 

@@ -6,8 +6,7 @@
  */
 import assert from "node:assert/strict";
 import { keptAbout } from "../../src/features/account_page/kept_data.ts";
-import { KEPT_DATA } from "../kit/kept.ts";
-import { DEFAULT_LIFETIMES } from "../../src/core/oauth/lifetimes.ts";
+import { KEPT_DATA, keptUnder } from "../kit/kept.ts";
 import { REPOSITORY } from "../kit/process.ts";
 
 /** Keys under which nothing is about one person. */
@@ -59,11 +58,7 @@ Deno.test("KEPT_DATA has every key under which something is kept about a person"
 });
 
 Deno.test("docs/people.md tells what is kept about a person as KEPT_DATA does", async () => {
-  const settings = {
-    accountIdleDays: 90,
-    lifetimes: DEFAULT_LIFETIMES,
-    ledgerDays: 30,
-  };
+  const settings = keptUnder({});
   const rows = KEPT_DATA.map(({ what, keys, until, stays }) => [
     what,
     keys.map((key) => `\`${key}\``).join(", "),
@@ -75,13 +70,8 @@ Deno.test("docs/people.md tells what is kept about a person as KEPT_DATA does", 
 });
 
 Deno.test("keptAbout() leaves out what the settings keep nothing of", () => {
-  const settings = {
-    accountIdleDays: 90,
-    lifetimes: DEFAULT_LIFETIMES,
-    ledgerDays: 0,
-  };
-  const all = keptAbout(KEPT_DATA, { ...settings, ledgerDays: 1 });
-  const fewer = keptAbout(KEPT_DATA, settings);
+  const all = keptAbout(KEPT_DATA, keptUnder({ OAUTH_LEDGER_DAYS: "1" }));
+  const fewer = keptAbout(KEPT_DATA, keptUnder({ OAUTH_LEDGER_DAYS: "0" }));
   const gone = all.filter(([what]) => !fewer.some(([it]) => it === what));
   assert.deepEqual(gone.map(([, until]) => until), [
     "24 hours, or until their connection ends",

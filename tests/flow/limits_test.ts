@@ -12,7 +12,7 @@ import {
 import {
   MAX_TASKS_KEPT,
   MAX_TASKS_PER_CALLER,
-} from "../../src/features/work/task_room.ts";
+} from "../../src/features/work/task_registry.ts";
 import { MANY } from "../../src/core/mcp/exchange/caller_bound.ts";
 import { Database } from "../../src/core/kv/database.ts";
 import { tasksOfKey } from "../../src/core/kv/keys.ts";

@@ -6,7 +6,7 @@
  */
 import assert from "node:assert/strict";
 import { STATELESS_REVISION } from "../../src/core/protocol/revisions.ts";
-import { DIED } from "../../src/features/work/task_end.ts";
+import { DIED } from "../../src/features/work/tasks.ts";
 import { Events, messagesOf, statusOf } from "./answer.ts";
 import { type Arrival, type Browser, browserOf } from "./browser.ts";
 import { Client } from "./client.ts";

@@ -4,7 +4,8 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { VARIABLES } from "../../src/core/settings/table.ts";
+import { SettingsTable } from "../../src/core/settings/table.ts";
+import { FEATURES } from "../../src/features.ts";
 import { type HeadersOf, type Json, rpc } from "./message.ts";
 import { RemoteServer } from "./server.ts";
 
@@ -136,7 +137,7 @@ export class Process implements AsyncDisposable {
  */
 function surroundings(): Record<string, string> {
   const environment = Deno.env.toObject();
-  for (const variable of VARIABLES) {
+  for (const variable of new SettingsTable(FEATURES).variables) {
     if (variable !== "DENO_KV_ACCESS_TOKEN") delete environment[variable];
   }
   return environment;

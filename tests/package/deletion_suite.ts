@@ -5,11 +5,7 @@
  * core.
  */
 import assert from "node:assert/strict";
-
-const ROOT = new URL("../../", import.meta.url);
-
-/** The features that others still import against the order of features. */
-const BOUND = ["work"];
+import { ROOT, SourceCopy, wholeTest } from "./source_copy.ts";
 
 /** The parts outside of a feature's folder that are for this feature alone. */
 const PARTS: Readonly<Record<string, readonly string[]>> = {
@@ -27,70 +23,11 @@ const SUITES = [
   "tests/core/server/server_test.ts",
 ];
 
-/** A copy of the sources in a folder of its own. */
-class Copy implements AsyncDisposable {
-  readonly root = new URL(`file://${Deno.makeTempDirSync()}/`);
-
-  /** Lists the files of a folder, as paths from the root. */
-  async list(folder: string): Promise<string[]> {
-    const paths: string[] = [];
-    for await (const it of Deno.readDir(new URL(folder, ROOT))) {
-      const path = `${folder}${it.name}`;
-      if (it.isDirectory) paths.push(...await this.list(`${path}/`));
-      else if (it.isFile) paths.push(path);
-    }
-    return paths;
-  }
-
-  async write(path: string, text: string): Promise<void> {
-    await Deno.writeTextFile(new URL(path, this.root), text);
-  }
-
-  /** Copies files of the sources. */
-  async take(paths: readonly string[]): Promise<void> {
-    for (const path of paths) {
-      const place = new URL(path, this.root);
-      await Deno.mkdir(new URL("./", place), { recursive: true });
-      await Deno.copyFile(new URL(path, ROOT), place);
-    }
-  }
-
-  /** Runs suites, type-checked with everything that they import. */
-  async test(
-    suites: readonly string[],
-  ): Promise<{ success: boolean; output: string }> {
-    const { success, stdout, stderr } = await new Deno.Command(
-      Deno.execPath(),
-      {
-        args: [
-          ...["test", "--quiet", "--cached-only", "--allow-all"],
-          ...["--config", "tests/deno.json", "tests/whole_test.ts", ...suites],
-        ],
-        cwd: this.root,
-        env: { NO_COLOR: "1" },
-        stdout: "piped",
-        stderr: "piped",
-      },
-    ).output();
-    const decoder = new TextDecoder();
-    const output = decoder.decode(stdout) + decoder.decode(stderr);
-    return { success, output };
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await Deno.remove(this.root, { recursive: true });
-  }
-}
-
 /** Removes a feature's imports and its places in the lists. */
 function withoutFeatures(text: string, folders: readonly string[]): string {
   for (const folder of folders) {
     const before = text;
     const place = folder.replace("src/", "./").replace(/^packages/, "../$&");
-    text = text.replace(
-      `    () => import("${place}on_account_page.ts"),\n`,
-      "",
-    );
     const [line, name] = text.split("\n")
       .map((line) => /^import \{ (\w+) \} from "(.*)feature\.ts";/.exec(line))
       .find((found) => found?.[2] === place) ?? [];
@@ -158,9 +95,8 @@ const features = (await Array.fromAsync(
 
 for (const feature of features) {
   const together = await standingOn(feature);
-  if (together.some((name) => BOUND.includes(name))) continue;
   Deno.test(`the core type-checks and passes its suites without ${feature}`, async () => {
-    await using copy = new Copy();
+    await using copy = new SourceCopy();
     const gone = together.flatMap((name) => [
       `src/features/${name}/`,
       ...PARTS[name] ?? [],
@@ -174,26 +110,11 @@ for (const feature of features) {
       all.flat(),
       (path) => gone.some((it) => path.startsWith(it)),
     );
-    await copy.take([
-      ...sources,
-      ...["deno.json", "deno.lock", "tests/deno.json", "tests/deno.lock"],
-    ]);
+    await copy.take(sources);
     const list = await Deno.readTextFile(new URL("src/features.ts", ROOT));
     const folders = gone.filter((it) => it.endsWith("/"));
     await copy.write("src/features.ts", withoutFeatures(list, folders));
-    // Type-checks what no suite imports, too.
-    const modules = sources.filter((path) =>
-      /^(src\/|packages\/\w+\/mod\.)/.test(path) &&
-      /(?<!_test)\.tsx?$/.test(path)
-    );
-    await copy.write(
-      "tests/whole_test.ts",
-      modules.map((path, at) => `import type * as m${at} from "../${path}";\n`)
-        .join("") +
-        `export type All = [${
-          modules.map((_, at) => `typeof m${at}`).join(", ")
-        }];\n`,
-    );
+    await copy.write("tests/whole_test.ts", wholeTest(sources));
     const { success, output } = await copy.test(
       // Those that start a server by the test kit go with it.
       SUITES.filter((path) => sources.includes(path)),
@@ -201,12 +122,3 @@ for (const feature of features) {
     assert.ok(success, output.slice(-4000));
   });
 }
-
-Deno.test(`others still import ${BOUND.join(", ")}, which cannot be deleted yet`, async () => {
-  const arrows = await Deno.readTextFile(
-    new URL("tests/arrows_up.txt", ROOT),
-  );
-  const bound = arrows.matchAll(/-> src\/features\/(\w+)\//g)
-    .map(([, name]) => name);
-  assert.deepEqual([...new Set(bound)].sort(), BOUND);
-});

@@ -154,7 +154,7 @@ async function warmUp(): Promise<void> {
     import("../../src/core/mcp/exchange/client_page.ts"),
     import("../../src/features/work/repeat.ts"),
     import("../../src/features/accounts/account_clients.ts"),
-    import("../../src/features/accounts/account_revocation.ts"),
+    import("../../src/features/accounts/revocations.ts"),
     import("../../src/core/auth/clients/fetch_document.ts"),
   ]);
 }

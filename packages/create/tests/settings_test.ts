@@ -3,7 +3,6 @@ import { fileURLToPath } from "node:url";
 import * as z from "zod";
 import { needsOf } from "../../../src/authoring/service.ts";
 import { secret } from "../../../src/authoring/setting.ts";
-import { SETTINGS, VARIABLES } from "../../../src/core/settings/table.ts";
 import { projectFiles } from "../project.ts";
 import { ADDITIONS } from "../container_files.ts";
 import {
@@ -12,6 +11,7 @@ import {
   grantedVariables,
   namesIn,
   settingsPage,
+  TABLE,
 } from "../settings.ts";
 import { needing } from "../../../src/core/server/plan.ts";
 import server from "../../../server.ts";
@@ -120,7 +120,7 @@ Deno.test("the files and the complaints of a project point to no page that it do
   assert.deepEqual(example.match(/docs\/.*/g), ["docs/ours.md. (required)"]);
   const { Dockerfile } = await ADDITIONS.docker();
   assert.doesNotMatch(Dockerfile, /docs\//);
-  for (const { fix = "" } of SETTINGS) assert.doesNotMatch(fix, /docs\//);
+  for (const { fix = "" } of TABLE.settings) assert.doesNotMatch(fix, /docs\//);
 });
 
 Deno.test("envExample() wraps what it says at 80 columns", () => {
@@ -153,7 +153,7 @@ Deno.test("grantedVariables() covers every variable of the server", () => {
     granted.some((it) =>
       it === name || it.endsWith("*") && name.startsWith(it.slice(0, -1))
     );
-  assert.deepEqual(VARIABLES.filter((name) => !isCovered(name)), []);
+  assert.deepEqual(TABLE.variables.filter((name) => !isCovered(name)), []);
 });
 
 Deno.test("grantedVariables() adds what is declared, once", () => {

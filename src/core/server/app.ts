@@ -68,7 +68,7 @@ export async function createApp(
     core,
     baseUrl,
     await recordsOf(core),
-    await pages?.(),
+    await pages?.(plan.features),
   );
   const app = new Hono<AppEnv>();
   const owner = { isAuthors: (_: Context<AppEnv>) => false };

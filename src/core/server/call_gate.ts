@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { shared } from "../shared.ts";
 import type { Upstream } from "../caller.ts";
 import type { ServiceTokens } from "../token_exchange.ts";
 import { subjectIds } from "../settings/oauth.ts";
@@ -92,11 +93,6 @@ function lateApi(load: () => Promise<Upstream>): Upstream {
 
 /** Makes an exchange of tokens that is loaded when a tool uses it, once. */
 function lateExchange(load: () => Promise<ServiceTokens>): ServiceTokens {
-  let loaded: Promise<ServiceTokens> | undefined;
-  const loadOnce = () =>
-    loaded ??= load().catch((error) => {
-      loaded = undefined;
-      throw error;
-    });
+  const loadOnce = shared(load);
   return { token: async (...of) => await (await loadOnce()).token(...of) };
 }

@@ -19,6 +19,7 @@ import type { AppEnv } from "../http/client_address.ts";
 import type { Logger } from "../log/log.ts";
 import type { PersonRecords } from "../auth/grants/end_grant.ts";
 import type { PersonTasks } from "../auth/grants/person_data.ts";
+import type { CallContext, MakeMembers } from "../mcp/exchange/call_context.ts";
 import type { CallerBound } from "../mcp/exchange/caller_bound.ts";
 import type { ApproveRun, CallLedger, Engine } from "../mcp/exchange/engine.ts";
 import type { QuestionPages } from "../mcp/exchange/work.ts";
@@ -26,6 +27,7 @@ import type { FollowedKind, LongCalls } from "../mcp/methods/method_engine.ts";
 import type { FindNeeds } from "../mcp/exchange/needs.ts";
 import type { FeatureMethods } from "../mcp/generations/find.ts";
 import type { Config } from "../settings/config.ts";
+import type { FeatureSettings } from "../settings/setting.ts";
 
 /** The facts about one address of a server that its public pages show. */
 export interface PublicSite {
@@ -85,6 +87,8 @@ export interface ServedCalls {
   sites: Sites;
   /** The bound on open questions. */
   questions: CallerBound;
+  /** The class of contexts, where features add members. */
+  Context?: typeof CallContext;
   /** Returns the engine of calls, once the server is made. */
   engine(): Omit<Engine, "gate">;
   /** The options of durable work, for tests. */
@@ -148,6 +152,13 @@ export interface OpenFeature {
 export interface Feature {
   /** The name of its folder. */
   readonly name: string;
+  /** Its rows of the table of settings; `config.features` has the values. */
+  settings?: FeatureSettings;
+  /**
+   * Gives what makes its members of the contexts of calls, which
+   * {@linkcode FeatureMembers} has.
+   */
+  context?(server: OpenedServer): MakeMembers;
   /** Makes its part of a server, which has one for all of its addresses. */
   open?(server: OpenedServer, calls: ServedCalls): OpenFeature;
   /** Compiles its part of a catalogue: resources, metadata, capabilities. */
@@ -162,8 +173,8 @@ export interface Feature {
   ): Promise<Announcement>;
   /** Makes a grant type of the token endpoint. */
   grantType?: MakeGrantType;
-  /** Loads pages behind a sign-in of their own. */
-  signedInPages?(): Promise<MakeSignedInPages>;
+  /** Loads pages behind a sign-in of their own, with what features add. */
+  signedInPages?(features: readonly Feature[]): Promise<MakeSignedInPages>;
   /** Loads the step before the runs of tools with `approval`. */
   approve?(core: ApproveParts): Promise<ApproveRun>;
   /** Methods of MCP besides those of the core. */

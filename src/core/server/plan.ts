@@ -26,19 +26,17 @@ import type { ServerOptions } from "./server_options.ts";
 import { standardOutput } from "../log/standard_output.ts";
 import { isCollected } from "../telemetry/current.ts";
 
-/** The options of definitions, and the settings, that a feature alone reads. */
+/**
+ * The options of definitions, and the settings of the core, that a feature alone
+ * reads. Without a feature its own settings are unknown.
+ */
 const READ_BY: Readonly<
   Record<string, { options?: string[]; settings?: string[] }>
 > = {
-  accounts: {
-    options: ["needs"],
-    settings: ["SECRETS_KEYS", "ACCOUNT_IDLE_DAYS"],
-  },
+  accounts: { options: ["needs"], settings: ["SECRETS_KEYS"] },
   approvals: { options: ["approval"], settings: ["APPROVALS"] },
   views: { options: ["view"] },
   skills: { options: ["skills"] },
-  ledger: { settings: ["OAUTH_LEDGER_DAYS"] },
-  id_jag: { settings: ["OAUTH_ASSERTION_ISSUERS"] },
 };
 
 /** Finds what is given to a feature that `src/features.ts` leaves out. */
@@ -126,6 +124,7 @@ export class Plan {
         log,
         settings: needs.settings,
         scopes: supported,
+        features,
       })
     );
     const oauth = config?.auth.oauth;

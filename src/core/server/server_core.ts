@@ -4,14 +4,16 @@
  *
  * @module
  */
+import { shared } from "../shared.ts";
 import { originCheck } from "../auth/doors/origin.ts";
 import { logRepeated } from "../log/log.ts";
 import type { Gate } from "../auth/doors/gate.ts";
 import { BodyClock } from "../net/body_bytes.ts";
+import { contextWith } from "../mcp/exchange/call_context.ts";
 import { CallerBound } from "../mcp/exchange/caller_bound.ts";
 import { Limits } from "../mcp/exchange/limits.ts";
 import { RunningCalls, Subscriptions } from "../mcp/exchange/running.ts";
-import type { ApproveRun, Engine } from "../mcp/exchange/engine.ts";
+import type { Engine } from "../mcp/exchange/engine.ts";
 import type { ApproveParts } from "./feature.ts";
 import {
   type GenerationEngine,
@@ -84,11 +86,15 @@ export function openCore(
     seals: plan.seals,
     services: plan.accountServices,
   };
+  const Context = contextWith(
+    plan.features.flatMap(({ context }) => context?.(opened) ?? []),
+  );
   const questions = new CallerBound(MAX_QUESTIONS_PER_CALLER, "open questions");
   const calls: ServedCalls = {
     catalogue,
     sites,
     questions,
+    Context,
     engine: () => engine,
     runs: given.runs,
     showsCauses: given.isDevelopment,
@@ -107,6 +113,7 @@ export function openCore(
     }),
     trustedProxies: config.trustedProxies,
     catalogue,
+    Context,
     methods: methodTables(
       plan.features.flatMap(({ methods }) => methods ?? []),
     ),
@@ -164,17 +171,9 @@ function approver(
   parts: Omit<ApproveParts, "config" | "version">,
 ): Engine["approve"] {
   const feature = features.find(({ approve }) => approve);
-  let loading: Promise<ApproveRun> | undefined;
-  return feature && (async (...run) => {
-    loading ??= feature.approve!({ ...parts, config, version }).catch(
-      (error) => {
-        // The next call tries again.
-        loading = undefined;
-        throw error;
-      },
-    );
-    return await (await loading)(...run);
-  });
+  if (!feature) return undefined;
+  const load = shared(() => feature.approve!({ ...parts, config, version }));
+  return async (...run) => await (await load())(...run);
 }
 
 function openDatabase(

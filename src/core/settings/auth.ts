@@ -8,7 +8,6 @@ import { isAddressEntry } from "../oauth/allowed_users.ts";
 import { issuerId, type TrustedIssuer } from "../oauth/subject.ts";
 import type { TokenShape } from "../oauth/credential.ts";
 import { PROVIDER } from "./provider.ts";
-import { CLIENTS } from "./clients.ts";
 import {
   CREDENTIALS,
   JWT,
@@ -16,7 +15,7 @@ import {
   parseBearerTokens,
   parseJwt,
 } from "./credentials.ts";
-import { type OAuthConfig, parseOAuth } from "./oauth.ts";
+import { assertionSetting, type OAuthConfig, parseOAuth } from "./oauth.ts";
 import { renameFor } from "./providers.ts";
 import { type Exposure, SERVER } from "./server.ts";
 import { type NamedSetting, type Settings, settingsOf } from "./setting.ts";
@@ -147,11 +146,11 @@ function complainOfNamesakes(
     if (config.provider !== "custom" || !config.userinfoUrl) continue;
     const place = renameFor(key)(PROVIDER.OAUTH_USERINFO_URL).name;
     const complain = (
-      setting: NamedSetting,
+      setting: NamedSetting | undefined,
       issuers: readonly TrustedIssuer[] = [],
     ) => {
       const namesake = issuers.find((issuer) => issuerId(issuer) === id);
-      if (namesake === undefined) return;
+      if (!setting || !namesake) return;
       settings.complain(setting, {
         got: namesake.issuer,
         wants: `issuers elsewhere than at the host of ${place}, whose people ` +
@@ -160,7 +159,7 @@ function complainOfNamesakes(
           `OAUTH_ISSUER=${namesake.issuer}`,
       });
     };
-    complain(CLIENTS.OAUTH_ASSERTION_ISSUERS, assertionIssuers);
+    complain(assertionSetting(settings), assertionIssuers);
     complain(JWT.JWT_ISSUER, jwt?.issuers);
   }
 }
@@ -203,7 +202,7 @@ function doubtBlockedAddresses(
   if (!blocked.some(isAddressEntry)) return;
   const from = [
     ...jwt ? ["JWT_ISSUER"] : [],
-    ...assertionIssuers.length > 0 ? ["OAUTH_ASSERTION_ISSUERS"] : [],
+    ...assertionIssuers.length > 0 ? [assertionSetting(settings)!.name] : [],
   ];
   if (from.length === 0) return;
   settings.doubts.push(

@@ -5,27 +5,8 @@
  */
 import type { Client } from "../oauth/client.ts";
 import { parseConfiguredClients } from "../oauth/configured_client.ts";
-import { parseIssuer } from "../oauth/subject.ts";
 import { type Settings, settingsOf } from "./setting.ts";
-import {
-  ISSUER_URL,
-  listOf,
-  lowerCase,
-  matching,
-  refuseText,
-  text,
-  TRUE_OR_FALSE,
-} from "./shapes.ts";
-
-const ISSUERS = listOf(
-  "issuers of identity providers: https URLs, each once, with #tenant behind " +
-    "one that serves several",
-  (item) => {
-    const issuer = parseIssuer(item);
-    ISSUER_URL.parse(issuer.issuer);
-    return issuer;
-  },
-);
+import { listOf, lowerCase, matching, text, TRUE_OR_FALSE } from "./shapes.ts";
 
 export const CLIENTS = settingsOf({
   OAUTH_CLIENTS: {
@@ -64,22 +45,6 @@ export const CLIENTS = settingsOf({
     default: [],
     unset: "none",
     example: "intranet,claude.ai",
-  },
-  OAUTH_ASSERTION_ISSUERS: {
-    words: "Identity providers of organizations whose signed assertion " +
-      "(ID-JAG) lets clients in without a page: their issuers, with `#tenant` behind " +
-      "one that serves several organizations. See docs/access.md.",
-    shape: {
-      ...ISSUERS,
-      parse: (text) => {
-        const issuers = ISSUERS.parse(text);
-        const names = new Set(issuers.map(({ issuer }) => issuer));
-        return names.size === issuers.length ? issuers : refuseText();
-      },
-    },
-    default: [],
-    unset: "none",
-    example: "https://acme.okta.com",
   },
   CIMD_ENABLED: {
     guards: true,

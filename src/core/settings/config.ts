@@ -10,10 +10,15 @@ import type { LogLevel } from "../log/log.ts";
 import { isLoopback } from "../net/url.ts";
 import { type AuthConfig, parseAuth } from "./auth.ts";
 import { ConfigError } from "./complaint.ts";
-import { isGiven, ownSetting, SETTINGS } from "./table.ts";
+import { SettingsTable } from "./table.ts";
 import { groupSettings } from "./providers.ts";
 import { isPostgres, isRemote, SERVER } from "./server.ts";
-import { type Environment, Settings, type SettingsOptions } from "./setting.ts";
+import {
+  type Environment,
+  FeatureValues,
+  Settings,
+  type SettingsOptions,
+} from "./setting.ts";
 
 export type { AuthConfig } from "./auth.ts";
 
@@ -51,10 +56,8 @@ export interface Config {
   auth: AuthConfig;
   /** True on Deno Deploy: several isolates, public, no files. */
   deployed: boolean;
-  /** True if a server card describes the server to directories (SEP-2127). */
-  serverCard: boolean;
-  /** The token that OpenAI's directory looks for, to verify the domain. */
-  openaiChallenge?: string;
+  /** The values of the settings of features. */
+  features: FeatureValues;
   /** Parsed values of the settings that authors declared. */
   own: Readonly<Record<string, unknown>>;
   /** Authors' settings that may not be read, and so have their defaults. */
@@ -89,8 +92,13 @@ export function parseConfig(
     ...process
   }: ConfigOptions = {},
 ): Config {
-  const ownSettings = [...declared].map((entry) => ownSetting(...entry));
-  const known = [...SETTINGS, ...groupSettings(environment), ...ownSettings];
+  const table = new SettingsTable(process.features ?? []);
+  const ownSettings = [...declared].map((entry) => table.own(...entry));
+  const known = [
+    ...table.settings,
+    ...groupSettings(environment),
+    ...ownSettings,
+  ];
   const settings = new Settings(environment, { ...process, known });
   const baseUrl = settings.read(SERVER.BASE_URL);
   const deployed = settings.text({ name: "DENO_DEPLOYMENT_ID" }) !== undefined;
@@ -128,17 +136,24 @@ export function parseConfig(
     instructions,
     auth: parseAuth(settings, { deployed, loopback }, scopes),
     deployed,
-    serverCard: settings.read(SERVER.SERVER_CARD),
-    openaiChallenge: settings.read(SERVER.OPENAI_APPS_CHALLENGE),
+    features: new FeatureValues(),
     own: Object.fromEntries(ownSettings.map((own) => [
       own.name,
       own.isRequired ? settings.require(own) : settings.read(own),
     ])),
     unread: ownSettings.map(({ name }) => name).filter((name) =>
-      process.isDenied?.(name) && !isGiven(name)
+      process.isDenied?.(name) && !table.has(name)
     ),
-    notes: settings.notes(),
+    notes: [],
   };
+  for (const { settings: own } of process.features ?? []) {
+    if (!own || own.strategy && !config.auth[own.strategy]) continue;
+    for (const row of Object.values(own.rows)) {
+      // The rules about people have read it.
+      if (row !== own.assertionIssuers) config.features.read(row, settings);
+    }
+  }
+  config.notes = settings.notes();
   settings.complaints.unshift(...process.complaints ?? []);
   if (settings.complaints.length > 0) {
     const address = (fix: string) =>

@@ -15,7 +15,7 @@ import { CLIENTS, parseClients } from "./clients.ts";
 import { parsePeople, type PeopleConfig, readPermissions } from "./people.ts";
 import { type ListedProviders, parseProviders } from "./providers.ts";
 import type { Exposure } from "./server.ts";
-import { type Settings, settingsOf } from "./setting.ts";
+import { type IssuerSetting, type Settings, settingsOf } from "./setting.ts";
 import { wholeNumber } from "./shapes.ts";
 
 export interface OAuthConfig extends PeopleConfig {
@@ -44,6 +44,14 @@ export function subjectIds(
   ];
 }
 
+/** Finds the setting of issuers of assertions, where a feature has it. */
+export function assertionSetting(
+  { options: { features = [] } }: Settings,
+): IssuerSetting | undefined {
+  return features.map(({ settings }) => settings?.assertionIssuers)
+    .find((setting) => setting);
+}
+
 export function parseOAuth(
   settings: Settings,
   exposure: Exposure,
@@ -52,7 +60,8 @@ export function parseOAuth(
   // First, because clients name variables, which are then not misspelt.
   const clients = parseClients(settings);
   const providers = parseProviders(settings, exposure);
-  const assertionIssuers = settings.read(CLIENTS.OAUTH_ASSERTION_ISSUERS);
+  const asserting = assertionSetting(settings);
+  const assertionIssuers = asserting ? settings.read(asserting) : [];
   const known: KnownNames = {
     providers: providers.map(({ id, key, config }) => ({
       id,

@@ -71,12 +71,6 @@ export const PEOPLE = settingsOf({
     fix: "Make one with: openssl rand -base64 32",
     secret: true,
   },
-  ACCOUNT_IDLE_DAYS: {
-    words: "After how many days without use an account that a person " +
-      "connected is disconnected.",
-    shape: wholeNumber("days", 3650, 1),
-    default: 90,
-  },
   APPROVALS: {
     guards: true,
     words: "Tools whose every call waits for a person: `tool=caller; " +
@@ -109,8 +103,6 @@ export interface PeopleConfig {
   ledgerDays: number;
   /** The keys that seal people's secrets, the newest first; none: nothing is. */
   secretsKeys: readonly string[];
-  /** The days after which an unused account of a person is disconnected. */
-  accountIdleDays: number;
 }
 
 export function parsePeople(
@@ -132,7 +124,6 @@ export function parsePeople(
     }),
     ledgerDays: settings.read(PEOPLE.OAUTH_LEDGER_DAYS),
     secretsKeys: settings.read(PEOPLE.SECRETS_KEYS),
-    accountIdleDays: settings.read(PEOPLE.ACCOUNT_IDLE_DAYS),
   };
 }
 

@@ -185,17 +185,4 @@ export const SERVER = settingsOf({
     unset: "the title in `server.ts`",
     example: "Tools (staging)",
   },
-  SERVER_CARD: {
-    words: "Whether directories are told of this server by a card.",
-    shape: TRUE_OR_FALSE,
-    default: true,
-  },
-  OPENAI_APPS_CHALLENGE: {
-    words: "The token by which OpenAI's directory sees whose domain this is.",
-    shape: matching(
-      "the token that OpenAI gave for this domain, without spaces",
-      /^[\x21-\x7E]{1,512}$/,
-    ),
-    fix: "Copy it from the app's page there",
-  },
 });

@@ -6,6 +6,7 @@
 import type { SettingComplaint } from "./complaint.ts";
 import { hideSecrets } from "../net/url.ts";
 import { isNear, lettersOf } from "../../authoring/options.ts";
+import type { TrustedIssuer } from "../oauth/subject.ts";
 import { ShapeError, type TextShape } from "./shapes.ts";
 
 /** A row of the table of settings. */
@@ -44,6 +45,46 @@ export function settingsOf<const R extends Readonly<Record<string, Setting>>>(
   return rows as Named<R>;
 }
 
+/** A setting of issuers whose signed assertions let people in. */
+export type IssuerSetting = NamedSetting & {
+  shape: TextShape<readonly TrustedIssuer[]>;
+  default: readonly TrustedIssuer[];
+};
+
+/** The settings of one feature. */
+export interface FeatureSettings {
+  /** The title of their group: a new one, or one of the core's. */
+  title: string;
+  /** The rows, made by {@linkcode settingsOf}. */
+  rows: Readonly<Record<string, NamedSetting>>;
+  /** The strategy without which they are not read. */
+  strategy?: "oauth";
+  /** The row that the rules about people need, too. */
+  assertionIssuers?: IssuerSetting;
+}
+
+/** A feature as its settings are read. */
+export interface SettingsOwner {
+  settings?: FeatureSettings;
+}
+
+/** The values of the settings of features. */
+export class FeatureValues {
+  #values = new Map<NamedSetting, unknown>();
+
+  /** Gives the value; the default where it was not read. */
+  of<S extends NamedSetting>(setting: S): ValueOf<S>;
+  of(setting: NamedSetting): unknown {
+    return this.#values.has(setting)
+      ? this.#values.get(setting)
+      : setting.default;
+  }
+
+  read(setting: NamedSetting, settings: Settings): void {
+    this.#values.set(setting, settings.read(setting));
+  }
+}
+
 /** The type of a setting's value, or of its default. */
 type ValueOf<S extends Setting> =
   | (S["shape"] extends TextShape<infer T> ? T : never)
@@ -68,6 +109,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** The options of {@linkcode Settings}: what the process knows and may do. */
 export interface SettingsOptions {
   known?: readonly NamedSetting[];
+  /** The features with settings of their own. */
+  features?: readonly SettingsOwner[];
   /** True if the process has no permission to read the variable. */
   isDenied?: (variable: string) => boolean;
   readFile?: (path: string) => string;

@@ -11,14 +11,14 @@ import { CREDENTIALS, JWT } from "./credentials.ts";
 import { LIFETIMES } from "./oauth.ts";
 import { PEOPLE } from "./people.ts";
 import { SERVER } from "./server.ts";
-import type { NamedSetting } from "./setting.ts";
+import type { NamedSetting, SettingsOwner } from "./setting.ts";
 import type * as z from "zod";
 import { describe, isSecret } from "../../authoring/setting.ts";
 import { oneLine } from "./complaint.ts";
 import { ShapeError } from "./shapes.ts";
 
-/** Settings by the title of their group, as operators read them. */
-export const TABLE: Readonly<Record<string, readonly NamedSetting[]>> = {
+/** The settings of the core by the title of their group. */
+const OF_CORE: Readonly<Record<string, readonly NamedSetting[]>> = {
   "The server": Object.values(SERVER),
   "Who may call": Object.values(AUTH),
   "AUTH_STRATEGY=oauth: the provider": Object.values(PROVIDER),
@@ -28,8 +28,6 @@ export const TABLE: Readonly<Record<string, readonly NamedSetting[]>> = {
   "AUTH_STRATEGY=bearer or api_key": Object.values(CREDENTIALS),
   "AUTH_STRATEGY=jwt": Object.values(JWT),
 };
-
-export const SETTINGS: readonly NamedSetting[] = Object.values(TABLE).flat();
 
 /** The variable in which `deno task dev` keeps the address it announced. */
 export const ANNOUNCED = "TOOL_SERVER_ANNOUNCED";
@@ -46,43 +44,59 @@ const PLATFORM = [
   "OTEL_METRIC_EXPORT_INTERVAL",
 ];
 
-export const VARIABLES: readonly string[] = [
-  ...SETTINGS.map(({ name }) => name),
-  ...PLATFORM,
-];
-
-/** True if the table, or the platform, has a variable. */
-export function isGiven(variable: string): boolean {
-  return VARIABLES.includes(variable) || variable.startsWith("DENO_");
-}
-
 export interface OwnSetting extends NamedSetting {
   /** True if it must be set. */
   isRequired: boolean;
 }
 
-export function ownSetting(name: string, schema: z.ZodType): OwnSetting {
-  const secret = isSecret(schema) ||
-    SETTINGS.some((setting) => setting.name === name && setting.secret);
-  const words = describe(schema)?.trim();
-  const parse = (text?: string) => {
-    const { success, data, error } = schema.safeParse(text);
-    if (success) return data;
-    throw new ShapeError(detailOf(error, secret ? text : undefined));
-  };
-  const wants = words
-    ? `a value for "${words.replace(/\.+$/, "")}"`
-    : "a value that its schema accepts";
-  const row = {
-    name,
-    words: words ? oneLine(words) : "",
-    shape: { wants, parse },
-    secret,
-  };
-  try {
-    return { ...row, default: parse(), isRequired: false };
-  } catch {
-    return { ...row, isRequired: true };
+/** The settings of the core and of features. */
+export class SettingsTable {
+  /** Settings by the title of their group, as operators read them. */
+  readonly groups: Readonly<Record<string, readonly NamedSetting[]>>;
+  readonly settings: readonly NamedSetting[];
+  readonly variables: readonly string[];
+
+  constructor(features: readonly SettingsOwner[]) {
+    const groups = { ...OF_CORE };
+    for (const { settings } of features) {
+      if (!settings) continue;
+      const { title, rows } = settings;
+      groups[title] = [...groups[title] ?? [], ...Object.values(rows)];
+    }
+    this.groups = groups;
+    this.settings = Object.values(groups).flat();
+    this.variables = [...this.settings.map(({ name }) => name), ...PLATFORM];
+  }
+
+  /** True if the table, or the platform, has a variable. */
+  has(variable: string): boolean {
+    return this.variables.includes(variable) || variable.startsWith("DENO_");
+  }
+
+  /** Makes the row of a setting that an author declares. */
+  own(name: string, schema: z.ZodType): OwnSetting {
+    const secret = isSecret(schema) ||
+      this.settings.some((setting) => setting.name === name && setting.secret);
+    const words = describe(schema)?.trim();
+    const parse = (text?: string) => {
+      const { success, data, error } = schema.safeParse(text);
+      if (success) return data;
+      throw new ShapeError(detailOf(error, secret ? text : undefined));
+    };
+    const wants = words
+      ? `a value for "${words.replace(/\.+$/, "")}"`
+      : "a value that its schema accepts";
+    const row = {
+      name,
+      words: words ? oneLine(words) : "",
+      shape: { wants, parse },
+      secret,
+    };
+    try {
+      return { ...row, default: parse(), isRequired: false };
+    } catch {
+      return { ...row, isRequired: true };
+    }
   }
 }
 

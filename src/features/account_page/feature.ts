@@ -6,25 +6,28 @@
 import type { Feature } from "../../core/server/feature.ts";
 import type { AccountAddition } from "./account_pages.ts";
 
-/** @param additions loads what other features add, in the order of the page */
-export function accountPageFeature(
-  additions: readonly (() => Promise<{ default: AccountAddition }>)[],
-): Feature {
-  return {
-    name: "account_page",
-    open: (server) => ({
-      async records() {
-        const { accountSessionsOf } = await import("./account_sessions.ts");
-        const { listOf, closeAllOf } = accountSessionsOf(server);
-        return { name: "accountSessions", listOf, endAllOf: closeAllOf };
-      },
-    }),
-    async signedInPages() {
-      const [{ accountPage }, ...added] = await Promise.all([
-        import("./account.ts"),
-        ...additions.map((load) => load()),
-      ]);
-      return accountPage(added.map(({ default: addition }) => addition));
-    },
-  };
+/** A feature that adds to the account page, in the order of the features. */
+export interface OnAccountPage extends Feature {
+  /** Loads its addition. */
+  accountPage(): Promise<{ default: AccountAddition }>;
 }
+
+export const accountPageFeature: Feature = {
+  name: "account_page",
+  open: (server) => ({
+    async records() {
+      const { accountSessionsOf } = await import("./account_sessions.ts");
+      const { listOf, closeAllOf } = accountSessionsOf(server);
+      return { name: "accountSessions", listOf, endAllOf: closeAllOf };
+    },
+  }),
+  async signedInPages(features) {
+    const [{ accountPage }, ...added] = await Promise.all([
+      import("./account.ts"),
+      ...features.flatMap((it: Feature & Partial<OnAccountPage>) =>
+        it.accountPage?.() ?? []
+      ),
+    ]);
+    return accountPage(added.map(({ default: addition }) => addition));
+  },
+};

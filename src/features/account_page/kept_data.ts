@@ -15,12 +15,11 @@ import { CONNECTION_SECONDS } from "../../core/store/connections.ts";
 import { ERASED_SECONDS } from "../../core/store/erased.ts";
 import { LISTED_LONGER_SECONDS } from "../../core/store/listed_people.ts";
 import { printDuration } from "../../core/pages/times.tsx";
+import type { Config } from "../../core/settings/config.ts";
 import { SESSION_SECONDS } from "../../core/store/sessions.ts";
 
 /** The settings on which the table depends. */
-export interface KeptUnder {
-  /** The days after which an unused account is disconnected. */
-  accountIdleDays: number;
+export interface KeptUnder extends Pick<Config, "features"> {
   lifetimes: Lifetimes;
   /** The days for which calls are stored; 0 for none. */
   ledgerDays: number;

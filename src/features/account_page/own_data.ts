@@ -19,8 +19,7 @@ import { RECENT_SIGN_IN_SECONDS } from "../../core/oauth/lifetimes.ts";
 import { printDuration } from "../../core/pages/times.tsx";
 
 export function dataPart(services: AccountServices): AccountPart {
-  const { config: { accountIdleDays, ledgerDays }, lifetimes } = services;
-  const { additions } = services;
+  const { additions, config, lifetimes, server } = services;
 
   return {
     name: "data",
@@ -34,9 +33,9 @@ export function dataPart(services: AccountServices): AccountPart {
         providerName,
         mayErase: isFreshNow(session, now),
         kept: keptAbout(keptData(additions), {
-          accountIdleDays,
           lifetimes,
-          ledgerDays,
+          ledgerDays: config.ledgerDays,
+          features: server.config.features,
         }),
         unrevoked: (await Promise.all(
           additions.map(({ unrevokedOf }) =>

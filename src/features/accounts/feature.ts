@@ -4,12 +4,20 @@
  *
  * @module
  */
-import type { Feature, OpenFeature } from "../../core/server/feature.ts";
+import type { OpenFeature } from "../../core/server/feature.ts";
+import type { OnAccountPage } from "../account_page/feature.ts";
 import { accountNeeds } from "./account_needs.ts";
+import { ACCOUNTS } from "./settings.ts";
 import type { ServerAccounts } from "./server_accounts.ts";
 
-export const accountsFeature: Feature = {
+export const accountsFeature: OnAccountPage = {
   name: "accounts",
+  accountPage: () => import("./on_account_page.ts"),
+  settings: {
+    title: "AUTH_STRATEGY=oauth: people",
+    rows: ACCOUNTS,
+    strategy: "oauth",
+  },
   catalogue: accountNeeds,
   open(server): OpenFeature {
     const { config: { auth: { oauth } }, seals, services } = server;

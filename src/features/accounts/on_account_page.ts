@@ -13,6 +13,7 @@ import { accountsPart, disconnection, isRevocable } from "./accounts_part.ts";
 import { connectEndpoints } from "./connect.ts";
 import { REVOCATION_SECONDS } from "./revocation_record.ts";
 import { accountsOf } from "./server_accounts.ts";
+import { ACCOUNTS } from "./settings.ts";
 
 const addition: AccountAddition = {
   parts: (services) =>
@@ -43,9 +44,12 @@ const addition: AccountAddition = {
     {
       what: "Your accounts at other services, their keys and tokens sealed",
       keys: ["account"],
-      until: ({ accountIdleDays }) =>
-        "until you disconnect them, or " +
-        `${printDuration(accountIdleDays * 86_400)} after their last use`,
+      until: ({ features }) => {
+        const days = features.of(ACCOUNTS.ACCOUNT_IDLE_DAYS);
+        return `until you disconnect them, or ${
+          printDuration(days * 86_400)
+        } after their last use`;
+      },
       member: "accounts",
     },
     {

@@ -4,6 +4,8 @@
  *
  * @module
  */
+import { shared } from "../../core/shared.ts";
+import { ACCOUNTS } from "./settings.ts";
 import {
   type AccountService,
   type ConnectableService,
@@ -45,11 +47,11 @@ export class ServerAccounts {
   readonly store: AccountStore;
   readonly #subjects = new LatestMap<string>();
   #clients?: ReadonlyMap<string, AccountClient>;
-  #access?: Promise<TokenAccess>;
   #revocations?: Promise<Revocations>;
 
   constructor(readonly server: OpenedServer) {
-    const { config: { auth: { oauth } }, services, database } = server;
+    const { config, services, database } = server;
+    const { oauth } = config.auth;
     this.log = server.log.logger("oauth");
     this.services = new Map(
       services.filter(isConnectable).map((it) => [it.name, it]),
@@ -59,7 +61,7 @@ export class ServerAccounts {
       sealingOf(oauth.secretsKeys, server.sealing, this.log);
     this.vault = this.sealing && accountVault(database, {
       sealing: this.sealing,
-      idleSeconds: oauth!.accountIdleDays * 86_400,
+      idleSeconds: config.features.of(ACCOUNTS.ACCOUNT_IDLE_DAYS) * 86_400,
       revokeSoon,
     });
     this.store = accountStore(database, revokeSoon);
@@ -77,14 +79,7 @@ export class ServerAccounts {
   }
 
   /** Loads the access to services that issue tokens; a failure is no result. */
-  access(): Promise<TokenAccess> {
-    return this.#access ??= this.#loadAccess().catch((error) => {
-      this.#access = undefined;
-      throw error;
-    });
-  }
-
-  async #loadAccess(): Promise<TokenAccess> {
+  readonly access = shared(async (): Promise<TokenAccess> => {
     const { accountRefresh } = await import("./account_clients.ts");
     const { database } = this.server;
     const tokens = accountTokenStore(database, this.vault!);
@@ -97,7 +92,7 @@ export class ServerAccounts {
       }),
       renewals: new Renewals(),
     };
-  }
+  });
 
   /** Checks our registration. @throws {ToolError} where it is not set */
   async checkClient(service: AccountService): Promise<void> {

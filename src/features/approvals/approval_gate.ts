@@ -24,7 +24,7 @@ import { errorResult } from "../../core/protocol/tool_result.ts";
 import type { ApproveParts } from "../../core/server/feature.ts";
 import { hasPage, type WaitPages } from "../questions/page_questions.ts";
 import type { OpenPage, PagesOf } from "../../core/mcp/exchange/work.ts";
-import { addressOfWork } from "../work/durable_call.ts";
+import { addressOfWork } from "../work/task_call.ts";
 import type { Waiting } from "../questions/waits.ts";
 import { checkJson, inTime, shownOf } from "./approval_content.ts";
 import {

@@ -4,8 +4,8 @@
  * @module
  */
 import type { CatalogueAddition } from "../../core/catalogue/compiled_definitions.ts";
-import type { Feature } from "../../core/server/feature.ts";
-import type { OpenedServer } from "../../core/store/opened_server.ts";
+import type { OnAccountPage } from "../account_page/feature.ts";
+import { withPasskeys } from "./passkey_servers.ts";
 
 /** The member of a tool's `_meta` that says if its calls wait for approval. */
 const APPROVAL = "tool-server/approval";
@@ -25,19 +25,14 @@ function addition(): CatalogueAddition {
   };
 }
 
-/** The servers with a tool that asks for a passkey. */
-const asking = new WeakSet<OpenedServer>();
-
-/** True if a tool of a server asks for a passkey. */
-export function wantsPasskeys(server: OpenedServer): boolean {
-  return asking.has(server);
-}
-
-export const approvalsFeature: Feature = {
+export const approvalsFeature: OnAccountPage = {
   name: "approvals",
+  accountPage: () => import("./on_account_page.ts"),
   open(server, { catalogue }) {
     const tools = catalogue.tools.values();
-    if (tools.some(({ approval }) => approval?.passkey)) asking.add(server);
+    if (tools.some(({ approval }) => approval?.passkey)) {
+      withPasskeys.add(server);
+    }
     return {
       async records() {
         const { receiptsOf } = await import("./receipts.ts");

@@ -7,7 +7,7 @@
 import type { AccountAddition } from "../account_page/account_pages.ts";
 import { printDuration } from "../../core/pages/times.tsx";
 import { approvalEndpoints } from "./approval_pages.ts";
-import { wantsPasskeys } from "./feature.ts";
+import { wantsPasskeys } from "./passkey_servers.ts";
 import { PASSKEYS_SECONDS } from "./passkey_store.ts";
 import { passkeyEndpoints, passkeysPart } from "./passkeys_part.tsx";
 import { receiptsSection } from "./receipts_section.tsx";

@@ -5,9 +5,11 @@
  * @module
  */
 import type { Feature } from "../../core/server/feature.ts";
+import { DISCOVERY } from "./settings.ts";
 
 export const discoveryFeature: Feature = {
   name: "discovery",
+  settings: { title: "The server", rows: DISCOVERY },
   async routes(app, site) {
     const { discoveryRoutes } = await import("./routes.ts");
     app.route("/", discoveryRoutes(site));

@@ -8,6 +8,7 @@ import { type Context, Hono } from "@hono/hono";
 import { aboutLinks, type OperatorInfo } from "../../authoring/about.ts";
 import type { PublicSite } from "../../core/server/feature.ts";
 import { fingerprint } from "../../core/crypto/crypto.ts";
+import { DISCOVERY } from "./settings.ts";
 import { isForModels } from "../../core/catalogue/compiled_tool.ts";
 import {
   aiCatalog,
@@ -27,7 +28,8 @@ export function discoveryRoutes(
   const { serverInfo } = catalogue;
   const card = serverCard({ serverInfo, about, baseUrl });
   const { operator } = about;
-  if (config.serverCard) {
+  const hasCard = config.features.of(DISCOVERY.SERVER_CARD);
+  if (hasCard) {
     app.get("/mcp/server-card", sendJson(card, CARD_TYPE));
     app.get(
       "/.well-known/ai-catalog.json",
@@ -38,16 +40,16 @@ export function discoveryRoutes(
   app.get(
     "/llms.txt",
     send(
-      llmsText({ card, about, baseUrl, tools, hasCard: config.serverCard }),
+      llmsText({ card, about, baseUrl, tools, hasCard }),
       "text/markdown; charset=utf-8",
     ),
   );
-  const { openaiChallenge } = config;
-  if (openaiChallenge !== undefined) {
+  const challenge = config.features.of(DISCOVERY.OPENAI_APPS_CHALLENGE);
+  if (challenge !== undefined) {
     // The body is the token and nothing else, not even a line end.
     app.get(
       "/.well-known/openai-apps-challenge",
-      send(openaiChallenge, "text/plain; charset=utf-8"),
+      send(challenge, "text/plain; charset=utf-8"),
     );
   }
   return app;

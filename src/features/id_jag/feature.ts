@@ -6,6 +6,7 @@
  */
 import { JWT_BEARER_GRANT_TYPE } from "../../core/oauth/client.ts";
 import type { Feature } from "../../core/server/feature.ts";
+import { ID_JAG } from "./settings.ts";
 import type { assertionGrant } from "./assertion_grant.ts";
 
 /** The value in the metadata that announces such assertions. */
@@ -13,6 +14,12 @@ const ID_JAG_PROFILE = "urn:ietf:params:oauth:grant-profile:id-jag";
 
 export const idJagFeature: Feature = {
   name: "id_jag",
+  settings: {
+    title: "AUTH_STRATEGY=oauth: clients",
+    rows: ID_JAG,
+    strategy: "oauth",
+    assertionIssuers: ID_JAG.OAUTH_ASSERTION_ISSUERS,
+  },
   grantType(services) {
     // The trusted issuers are not published.
     if (services.config.assertionIssuers.length === 0) return undefined;

@@ -4,11 +4,12 @@
  *
  * @module
  */
-import type { Feature } from "../../core/server/feature.ts";
+import type { OnAccountPage } from "../account_page/feature.ts";
 import type { LedgerStore } from "./ledger.ts";
 
-export const ledgerFeature: Feature = {
+export const ledgerFeature: OnAccountPage = {
   name: "ledger",
+  accountPage: () => import("./on_account_page.ts"),
   open(server) {
     if (!server.config.auth.oauth?.ledgerDays) return {};
     let ledger: LedgerStore | undefined;

@@ -186,12 +186,12 @@ export function ledgerStore(
 }
 
 /** Gives the ledger of a server; undefined where `OAUTH_LEDGER_DAYS` is 0. */
-export const ledgerOf = ofServer(
-  ({ config: { auth: { oauth } }, database, log }) => {
-    const { ledgerDays = 0 } = oauth ?? {};
-    return ledgerDays === 0 ? undefined : ledgerStore(database, {
-      keepSeconds: ledgerDays * 86_400,
+export const ledgerOf = ofServer(({ config, database, log }) => {
+  const days = config.auth.oauth?.ledgerDays;
+  return days
+    ? ledgerStore(database, {
+      keepSeconds: days * 86_400,
       log: log.logger("mcp"),
-    });
-  },
-);
+    })
+    : undefined;
+});

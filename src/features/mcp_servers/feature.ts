@@ -4,11 +4,12 @@
  *
  * @module
  */
-import type { Feature } from "../../core/server/feature.ts";
+import type { OnAccountPage } from "../account_page/feature.ts";
 import { mcpKindOf } from "../accounts/kind_port.ts";
 
-export const mcpServersFeature: Feature = {
+export const mcpServersFeature: OnAccountPage = {
   name: "mcp_servers",
+  accountPage: () => import("./on_account_page.ts"),
   open(server) {
     let kind: ReturnType<NonNullable<ReturnType<typeof mcpKindOf>["load"]>>;
     mcpKindOf(server).load = () =>

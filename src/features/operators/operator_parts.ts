@@ -16,7 +16,7 @@ import {
   printCursor,
 } from "../../core/store/people.ts";
 import { workOf } from "../work/work_stores.ts";
-import { workAhead } from "../work/wakes.ts";
+import { workAhead } from "../work/run_record.ts";
 import type { Client } from "../../core/oauth/client.ts";
 import { isMachine } from "../../core/oauth/configured_client.ts";
 import { machineSubject } from "../../core/oauth/subject.ts";

@@ -10,11 +10,8 @@ import { machineSubject } from "../../core/oauth/subject.ts";
 import { visible } from "../../core/log/log_line.ts";
 import { type Attempt, ATTEMPTS_SECONDS } from "../../core/store/attempts.ts";
 import { CLIENT_USE_SECONDS } from "../../core/store/client_uses.ts";
-import {
-  STEP_FAILURES_SECONDS,
-  type StepFailure,
-} from "../work/step_failures.ts";
-import type { WorkAhead } from "../work/wakes.ts";
+import { STEP_FAILURES_SECONDS, type StepFailure } from "../work/steps.ts";
+import type { WorkAhead } from "../work/run_record.ts";
 import {
   ClientCell,
   ClientName,

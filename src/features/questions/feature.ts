@@ -7,12 +7,13 @@
  *
  * @module
  */
-import type { Feature } from "../../core/server/feature.ts";
+import type { OnAccountPage } from "../account_page/feature.ts";
 import { waitPagesOf } from "./page_questions.ts";
 import { waitRecords, waitsOf } from "./waits.ts";
 
-export const questionsFeature: Feature = {
+export const questionsFeature: OnAccountPage = {
   name: "questions",
+  accountPage: () => import("./on_account_page.ts"),
   open(server) {
     const waits = waitsOf(server);
     return {

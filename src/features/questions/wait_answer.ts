@@ -28,7 +28,7 @@ import {
   type WaitRecord,
   type WaitSeals,
 } from "./wait_record.ts";
-import { wakeTwice } from "../work/wakes.ts";
+import { wakeTwice } from "../../core/store/waiting_work.ts";
 
 /** The time for which the page of a used wait still says so, in seconds. */
 const USED_SECONDS = 5 * 60;

@@ -21,7 +21,7 @@ import {
   taskRunKey,
   waitsOfKey,
 } from "../../core/kv/keys.ts";
-import { userOfRun } from "../work/run_record.ts";
+import { userOfRun } from "../../core/store/waiting_work.ts";
 import { secretStore } from "../../core/store/secrets.ts";
 
 /**

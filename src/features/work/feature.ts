@@ -12,28 +12,19 @@
  *
  * @module
  */
-import type {
-  Feature,
-  OpenFeature,
-  ServedCalls,
-} from "../../core/server/feature.ts";
+import type { OpenFeature, ServedCalls } from "../../core/server/feature.ts";
+import type { OnAccountPage } from "../account_page/feature.ts";
 import type { OpenedServer } from "../../core/store/opened_server.ts";
+import type { Answer } from "../../core/mcp/exchange/answer.ts";
 import type { Method } from "../../core/mcp/exchange/run.ts";
 import type { EngineCall } from "../../core/mcp/methods/method_engine.ts";
 import { durableOf } from "../../authoring/durable.ts";
 import { reportRun } from "../../core/mcp/exchange/report.ts";
 import { TASK_CANCEL, TASK_STATUS } from "../../core/protocol/not_yet.ts";
 import { waitsOf } from "../questions/waits.ts";
-import { resumeBy } from "./durable_call.ts";
-import { taskCalls } from "./task_call.ts";
+import { resumeBy, taskCalls } from "./task_call.ts";
 import type { LastingCall, TaskEngine } from "./task_engine.ts";
 import { followedTasks } from "./task_following.ts";
-import {
-  callTaskTool,
-  cancelTask,
-  getTask,
-  updateTask,
-} from "./task_methods.ts";
 import { TaskRegistry } from "./task_registry.ts";
 import { workOf } from "./work_stores.ts";
 
@@ -61,6 +52,7 @@ function open(server: OpenedServer, calls: ServedCalls): OpenFeature {
     log,
     showsCauses: calls.showsCauses,
     questions: calls.questions,
+    Context: calls.Context,
     resume: (...run) =>
       resumeBy(
         calls.engine() as TaskEngine,
@@ -94,25 +86,35 @@ function open(server: OpenedServer, calls: ServedCalls): OpenFeature {
   };
 }
 
+/** The methods of tasks, which are loaded when one is called. */
+const methods = () => import("./task_methods.ts");
+
 /** Makes a method of one whose calls have tasks, as all calls here. */
 function method(
   name: string,
-  own: (call: LastingCall) => ReturnType<Method>,
+  own: (
+    methods: typeof import("./task_methods.ts"),
+    call: LastingCall,
+  ) => Promise<Answer>,
 ): [string, Method<EngineCall>] {
-  return [name, (call) => own(call as LastingCall)];
+  return [
+    name,
+    async (call) => await own(await methods(), call as LastingCall),
+  ];
 }
 
-export const workFeature: Feature = {
+export const workFeature: OnAccountPage = {
   name: "work",
+  accountPage: () => import("./on_account_page.ts"),
   open,
   methods: {
     stateless: [
-      method("tasks/get", getTask),
-      method("tasks/update", updateTask),
-      method("tasks/cancel", cancelTask),
+      method("tasks/get", ({ getTask }, call) => getTask(call)),
+      method("tasks/update", ({ updateTask }, call) => updateTask(call)),
+      method("tasks/cancel", ({ cancelTask }, call) => cancelTask(call)),
     ],
     tools: [TASK_STATUS, TASK_CANCEL].map((name) =>
-      method(name, (call) => callTaskTool(call, name))
+      method(name, ({ callTaskTool }, call) => callTaskTool(call, name))
     ),
   },
 };

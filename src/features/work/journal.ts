@@ -7,16 +7,23 @@
  * @module
  */
 import { pause } from "../../core/clock.ts";
-import type { Step } from "./steps.ts";
-import type { AskedQuestion } from "../../core/protocol/question.ts";
-import type { DurableRun } from "./durable_run.ts";
 import {
   checkName,
   DivergenceError,
   named,
   placeOf,
+  type Step,
   titled,
-} from "./step_name.ts";
+} from "./steps.ts";
+import type { AskedQuestion } from "../../core/protocol/question.ts";
+import { ToolError } from "../../authoring/tool.ts";
+import type { GivenKeys } from "../../core/mcp/exchange/given_keys.ts";
+import { errorNameOf, isError, messageOf } from "../../core/thrown.ts";
+import { CONFIRM_SECONDS } from "../../core/kv/leases.ts";
+import { persist } from "../../core/kv/persist.ts";
+import type { AuthorCode } from "../../core/mcp/exchange/author_code.ts";
+import type { Claim } from "./run_record.ts";
+import { Parked, type Parking } from "./parking.ts";
 
 /**
  * The time for which a step waits for the step that came before it in earlier
@@ -241,4 +248,149 @@ export class Journal {
         `most ${MAX_CHARACTERS} characters together`,
     );
   }
+}
+
+/**
+ * Prints the result of a step as JSON. Undefined stays undefined. The keys of
+ * the person's accounts are not kept: what quotes one is kept without it.
+ *
+ * @throws {TypeError} with the step's name, for a value that JSON cannot
+ * express, or that has such a key as a member
+ */
+export function printKept(
+  name: string,
+  value: unknown,
+  given?: GivenKeys,
+): string | undefined {
+  if (value === undefined) return undefined;
+  const refuse = (what: string, cause?: unknown) => {
+    throw new TypeError(`The result of ${name} cannot be kept: ${what}`, {
+      cause,
+    });
+  };
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value, (key, member) => {
+      const where = key === "" ? "it" : `its member ${key}`;
+      if (typeof member === "function") refuse(`${where} is a function`);
+      if (typeof member === "symbol") refuse(`${where} is a symbol`);
+      if (member instanceof Map || member instanceof Set) {
+        refuse(`${where} is a ${member.constructor.name}`);
+      }
+      if (given?.isKey(member)) {
+        refuse(`${where} is a person's key: reveal it where it is used`);
+      }
+      return member;
+    });
+  } catch (error) {
+    if (error instanceof TypeError && error.message.startsWith("The result")) {
+      throw error;
+    }
+    return refuse("it is no JSON", error);
+  }
+  if (text === undefined) return refuse("it is no JSON");
+  return given?.cleanJson(text) ?? text;
+}
+
+export function parseKept<T>(text: string | undefined): T {
+  return (text === undefined ? undefined : JSON.parse(text)) as T;
+}
+
+/** The most characters of an error's message that are stored. */
+const MAX_MESSAGE_CHARACTERS = 1000;
+
+export function printThrown(thrown: unknown): Step["error"] {
+  if (!isError(thrown)) {
+    return { name: "Error", message: "The step threw what is no error" };
+  }
+  return {
+    name: (errorNameOf(thrown) ?? "Error").slice(0, 100),
+    message: messageOf(thrown).slice(0, MAX_MESSAGE_CHARACTERS).toWellFormed(),
+  };
+}
+
+/** Makes the exception that a step threw in an earlier run. */
+export function thrownAgain({ name, message }: NonNullable<Step["error"]>) {
+  if (name === "ToolError") return new ToolError(message);
+  const error = new Error(message);
+  error.name = name;
+  return error;
+}
+
+/** The interruption of a run whose caller may no longer call. */
+export class Expelled extends Error {
+  override name = "Expelled";
+}
+
+interface RunParts {
+  claim: Claim;
+  parking: Parking;
+  signal: AbortSignal;
+  /** Epoch seconds. */
+  now(): number;
+  /** Stores a step; false if this process has lost its claim. */
+  store(step: Step): Promise<boolean>;
+  /** Renews the claim; false if this process has lost it. */
+  renew(): Promise<boolean>;
+  /** True while the caller is allowed to do this work. */
+  isAllowed(): Promise<boolean>;
+  interrupt(reason: unknown): Promise<never>;
+  /** The author's code, and the keys that it was given. */
+  code(): Pick<AuthorCode, "given" | "clean">;
+}
+
+/** True while no other process can have taken the claim. */
+function isSure({ renewedMilliseconds }: Claim): boolean {
+  return performance.now() - renewedMilliseconds < CONFIRM_SECONDS * 1000;
+}
+
+export type DurableRun = ReturnType<typeof durableRun>;
+
+export function durableRun(parts: RunParts) {
+  const { claim, parking, signal, store, renew, isAllowed, interrupt } = parts;
+  return {
+    ...parts,
+
+    /**
+     * Returns if this process still has the claim and the caller is allowed;
+     * otherwise interrupts the run. Never returns once the run is to leave its
+     * process.
+     */
+    async goOn(): Promise<void> {
+      if (parking.isReleased) return await parking.never();
+      const isStillAllowed = await parking.activity(() =>
+        persist(isAllowed, { signal })
+      );
+      if (!isStillAllowed) await interrupt(new Expelled());
+      await this.holdOn();
+    },
+
+    /**
+     * Returns if this process surely has the claim: one that stood still may
+     * have lost it without a word. Otherwise interrupts the run.
+     */
+    async holdOn(): Promise<void> {
+      // It may stand still again before it is told that the claim is renewed.
+      while (!isSure(claim)) {
+        const isRenewed = await parking.activity(() =>
+          persist(renew, { signal })
+        );
+        if (!isRenewed) await interrupt(new Parked());
+      }
+    },
+
+    /** Stores a step. Tries again as long as the database is away. */
+    async save(step: Step): Promise<void> {
+      const isSaved = await parking.activity(() =>
+        persist(() => store(step), { signal })
+      );
+      if (!isSaved) await interrupt(new Parked());
+      parking.progressAt = parking.now();
+    },
+
+    /** Tries to store a step, once. */
+    async note(step: Step): Promise<void> {
+      await store(step).catch(() => {});
+    },
+  };
 }

@@ -9,7 +9,7 @@ import { printDuration } from "../../core/pages/times.tsx";
 import { TASK_SECONDS } from "./task_record.ts";
 import type { AccountAddition } from "../account_page/account_pages.ts";
 import { workCancellation, workPart } from "./own_work.ts";
-import { askedInWords, taskAnswer } from "./task_question_pages.ts";
+import { askedInWords, taskAnswer } from "./own_tasks.ts";
 
 const addition: AccountAddition = {
   parts: (services) => [workPart(services)],

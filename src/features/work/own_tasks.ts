@@ -8,16 +8,40 @@
  *
  * @module
  */
-import type { AccountServices } from "../account_page/account_pages.ts";
+import type {
+  AccountServices,
+  PlacedServices,
+} from "../account_page/account_pages.ts";
 import { HttpError } from "../../core/errors.ts";
 import { bindingAt } from "../../core/oauth/grant.ts";
 import { jwtBindingOf } from "../../core/oauth/subject.ts";
-import type { ClientInWords, ToolInWords } from "../../core/pages/names.tsx";
+import {
+  type ClientInWords,
+  displayName,
+  type ToolInWords,
+} from "../../core/pages/names.tsx";
 import type { AccountSession } from "../account_page/account_sessions.ts";
 import type { ListedTask } from "./task_list.ts";
 import type { Task } from "./tasks.ts";
 import { workOf } from "./work_stores.ts";
 import { clientInWords, clientNameOf } from "../account_page/client_words.ts";
+import { isTerminal } from "./task_record.ts";
+import { nameOfStep, type Step } from "./steps.ts";
+import type { StepInWords } from "./work_steps.tsx";
+import type { WorkStateInWords } from "./work_section.tsx";
+import type { Context } from "@hono/hono";
+import { redirect } from "../../core/http/browser.ts";
+import type { JsonObject } from "../../core/json.ts";
+import type { Parameters } from "../../core/oauth/parameters.ts";
+import type { QuestionInWords } from "../questions/question_form.tsx";
+import type { WaitInWords } from "../account_page/waiting_section.tsx";
+import {
+  contentOfForm,
+  FormEntryError,
+  parseFormFields,
+} from "../../core/protocol/form_fields.ts";
+import type { InputRequest } from "../../core/protocol/question.ts";
+import { printNotice } from "../account_page/notices.ts";
 
 const MAX_TASKS = 100;
 
@@ -123,5 +147,252 @@ export function ownTasks(services: AccountServices) {
     toolOf({ tool }: Pick<Task, "tool">): Partial<ToolInWords> {
       return tool === undefined ? {} : { tool, toolTitle: titleOf(tool) };
     },
+  };
+}
+
+/** The most characters of a result on its page. */
+const MAX_RESULT_CHARACTERS = 20_000;
+
+/**
+ * Describes the state of a task.
+ *
+ * @param isAsking true if a question of it waits on a page of ours
+ */
+export function stateInWords(
+  { status, isError, sleepsUntil = 0, inputRequests }: Pick<
+    Task,
+    "status" | "isError" | "sleepsUntil" | "inputRequests"
+  >,
+  isAsking: boolean,
+  now: number,
+): WorkStateInWords {
+  switch (status) {
+    case "completed":
+      return { state: isError ? "failed" : "done" };
+    case "failed":
+    case "cancelled":
+      return { state: status };
+  }
+  if (isAsking) return { state: "waiting" };
+  const questions = questionsInWords({ inputRequests });
+  if (questions.length > 0) {
+    const isForPerson = questions.some(({ way }) => way !== "client");
+    return { state: isForPerson ? "waiting" : "asking" };
+  }
+  return sleepsUntil > now
+    ? { state: "sleeping", until: sleepsUntil }
+    : { state: "running" };
+}
+
+/** A step without its result. */
+type OutlinedStep = Omit<Step, "text">;
+
+/** The steps of a wait for a webhook. */
+const WAIT = /^(step|sleep):wait (.*): (open|time|end)$/s;
+
+/**
+ * Describes the steps of a task.
+ *
+ * @param isAsking true if a question of it waits on a page of ours
+ */
+export function stepsInWords(
+  steps: readonly OutlinedStep[],
+  { status, inputRequests = {} }: Pick<Task, "status" | "inputRequests">,
+  isAsking: boolean,
+  now: number,
+): StepInWords[] {
+  const known = new Map(steps.map((step) => [step.id, step]));
+  const isOver = isTerminal(status);
+  return steps.flatMap((step) => {
+    const [, , wait, part] = WAIT.exec(step.id) ?? [];
+    if (wait !== undefined && known.has(`sleep:wait ${wait}: time`)) {
+      const end = known.get(`step:wait ${wait}: end`);
+      return part === "time" ? waitInWords(wait, step, end, isOver, now) : [];
+    }
+    // An answer is stored before the work that waits for it goes on.
+    const isAnswered = step.key !== undefined && !isAsking &&
+      !Object.hasOwn(inputRequests, step.key);
+    return stepInWords(step, { isOver, isAnswered }, now);
+  });
+}
+
+/** Describes a wait for a webhook. */
+function waitInWords(
+  name: string,
+  { until = 0, startedAt }: OutlinedStep,
+  end: OutlinedStep | undefined,
+  isOver: boolean,
+  now: number,
+): StepInWords {
+  if (end) return { name, state: "waited", at: end.startedAt };
+  if (isOver) return { name, state: "left", at: startedAt };
+  return { name, state: "awaiting", at: Math.max(until, now) };
+}
+
+function stepInWords(
+  step: OutlinedStep,
+  { isOver, isAnswered }: { isOver: boolean; isAnswered: boolean },
+  now: number,
+): StepInWords {
+  const { id, state, startedAt, until = now, attempts = 0, most } = step;
+  const colon = id.indexOf(":");
+  const words = { name: nameOfStep(id), most, at: startedAt };
+  switch (id.slice(0, colon)) {
+    case "ask":
+      if (state === "kept") return { ...words, state: "answered" };
+      if (isOver) return { ...words, state: "left" };
+      return { ...words, state: isAnswered ? "answered" : "asking" };
+    case "sleep":
+      if (until <= now) return { ...words, state: "slept", at: until };
+      if (isOver) return { ...words, state: "left" };
+      return { ...words, state: "sleeping", at: until };
+  }
+  // Messages of other errors are only for the log.
+  const said = step.error?.name === "ToolError"
+    ? step.error.message
+    : undefined;
+  const at = step.endedAt ?? startedAt;
+  switch (state) {
+    case "kept":
+      return { ...words, state, at, tries: attempts + 1 };
+    case "failed":
+      return { ...words, state, at, tries: attempts, said };
+    case "waiting":
+      return isOver
+        ? { ...words, state: "failed", tries: attempts, said }
+        : { ...words, state: "tried", at: until, tries: attempts, said };
+    case "begun":
+      return { ...words, state: isOver ? "uncertain" : "running" };
+  }
+}
+
+/** Prints the result of a task for its person; undefined if it has none yet. */
+export function resultInWords(
+  { status, outcome }: Pick<Task, "status" | "outcome">,
+): { text: string; isTruncated: boolean } | undefined {
+  if (outcome === undefined) return undefined;
+  const text = status === "failed" ? textOf(outcome.message) : printed(outcome);
+  return {
+    text: text.slice(0, MAX_RESULT_CHARACTERS).toWellFormed(),
+    isTruncated: text.length > MAX_RESULT_CHARACTERS,
+  };
+}
+
+/** Prints a tool's result: its texts, and the types of its other contents. */
+function printed(
+  { content, structuredContent }: NonNullable<Task["outcome"]>,
+): string {
+  const parts = Array.isArray(content) ? content : [];
+  const texts = parts.map((part) =>
+    part?.type === "text" ? textOf(part.text) : `[${textOf(part?.type)}]`
+  );
+  if (texts.length > 0) return texts.join("\n\n");
+  return structuredContent === undefined
+    ? ""
+    : JSON.stringify(structuredContent, null, 2);
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+/** The largest form: 100,000 characters of most scripts, as a form encodes them. */
+const MAX_BYTES = 1024 * 1024;
+
+/** Describes the open questions of a task. */
+export function questionsInWords(
+  { inputRequests = {} }: Pick<Task, "inputRequests">,
+): QuestionInWords[] {
+  return Object.entries(inputRequests).map(([key, { method, params }]) => {
+    const message = typeof params.message === "string" ? params.message : "";
+    // Other questions are for the client, and have no text for the person.
+    if (method !== "elicitation/create") return { message, way: "client" };
+    if (params.mode === "url") {
+      return { message, way: "address", key, url: String(params.url) };
+    }
+    const fields = parseFormFields(params.requestedSchema);
+    return { message, way: "form", key, fields };
+  });
+}
+
+/** Lists the questions that a person can answer, for their account page. */
+export async function askedInWords(
+  session: AccountSession,
+  services: AccountServices,
+): Promise<WaitInWords[]> {
+  const own = ownTasks(services);
+  const { tasks } = await own.list(session);
+  const asking = tasks.filter(({ inputRequests }) => inputRequests);
+  const clients = await own.clients(session, asking);
+  return asking.flatMap((task) =>
+    questionsInWords(task).filter(({ way }) => way !== "client")
+      .map(({ message }) => ({
+        path: `/account/work?task=${encodeURIComponent(task.taskId)}`,
+        client: clients.get(task.grantId),
+        ...own.toolOf(task),
+        message,
+        createdAt: Math.floor(task.updatedMilliseconds! / 1000),
+      }))
+  );
+}
+
+/** Reads the answer of a form. @throws {HttpError} 400 */
+function answerIn(form: Parameters, { params }: InputRequest): JsonObject {
+  const action = form.get("answer");
+  if (action === "decline") return { action };
+  if (action !== "accept") {
+    throw new HttpError(400, "answer must be accept or decline");
+  }
+  if (params.mode === "url") return { action };
+  const fields = parseFormFields(params.requestedSchema);
+  if (!fields) throw new HttpError(400, "Only the app can show this form");
+  try {
+    return { action, content: contentOfForm(fields, (name) => form.get(name)) };
+  } catch (error) {
+    if (!(error instanceof FormEntryError)) throw error;
+    const { title, message } = error;
+    throw new HttpError(400, `“${displayName(title)}” ${message}`, {
+      situation: "wrong entry",
+    });
+  }
+}
+
+/**
+ * Makes the endpoint. Only the first answer is used, from here or the client.
+ */
+export function taskAnswer(
+  services: PlacedServices,
+): (c: Context) => Promise<Response> {
+  const { places, signedIn, log } = services;
+  const { tasks } = workOf(services.server);
+  const own = ownTasks(services);
+
+  return async (c) => {
+    const { form, ...person } = await signedIn.findForm(c, MAX_BYTES);
+    const { id, session } = person;
+    const task = await own.find(session, form.require("task"));
+    // A key names one question as long as the task is stored.
+    const key = form.require("question");
+    const open = new Map(Object.entries(task.inputRequests ?? {})).get(key);
+    const answer = open?.method === "elicitation/create"
+      ? answerIn(form, open)
+      : undefined;
+    const stays = await signedIn.staysAllowed(person);
+    const { subject } = session;
+    const isTaken = answer !== undefined &&
+      await tasks.answer(task.taskId, { [key]: answer }, stays);
+    if (isTaken) {
+      log.audit("Answered on the page of a task", {
+        reference: c.get("reference"),
+        subject,
+        task: task.taskId,
+        tool: task.tool,
+        answer: answer.action,
+      });
+    }
+    const given = answer?.action === "accept" ? "answered" : "declined";
+    const change = isTaken ? given : "answeredBefore";
+    const message = await printNotice(id, { change });
+    return redirect(c, places.addressOf(form.get("back"), message));
   };
 }

@@ -10,7 +10,13 @@ import type { Notice } from "../account_page/notice.tsx";
 import { printNotice } from "../account_page/notices.ts";
 import type { QuestionInWords } from "../questions/question_form.tsx";
 import { WorkPage } from "./work_page.tsx";
-import { questionsInWords } from "./task_question_pages.ts";
+import {
+  ownTasks,
+  questionsInWords,
+  resultInWords,
+  stateInWords,
+  stepsInWords,
+} from "./own_tasks.ts";
 import { type WorkInWords, WorkSection } from "./work_section.tsx";
 import { isTerminal } from "./task_record.ts";
 import { type Wait, waitsOf } from "../questions/waits.ts";
@@ -21,8 +27,6 @@ import type {
   AccountVisit,
   PlacedServices,
 } from "../account_page/account_pages.ts";
-import { ownTasks } from "./own_tasks.ts";
-import { resultInWords, stateInWords, stepsInWords } from "./work_words.ts";
 
 export function workPart(services: AccountServices): AccountPart {
   const own = ownTasks(services);

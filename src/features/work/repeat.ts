@@ -13,7 +13,7 @@ import { argumentsOf } from "../../core/protocol/messages.ts";
 import { isTerminal } from "./task_record.ts";
 import type { Task } from "./tasks.ts";
 import type { LastingCall } from "./task_engine.ts";
-import { useTask } from "./task_methods.ts";
+import { useTask } from "./task_following.ts";
 import { TaskRelay, waitAsCall } from "./task_wait.ts";
 
 /** The time for which a repeat can pick up the result of an ended task. */

@@ -7,8 +7,7 @@
 import { pause } from "../../core/clock.ts";
 import { logRepeated } from "../../core/log/log.ts";
 import { tidy } from "../../core/kv/persist.ts";
-import type { Claim } from "./run_record.ts";
-import { type Wake, wakeStore } from "./wakes.ts";
+import { type Claim, type Wake, wakeStore } from "./run_record.ts";
 import { outsideTrace } from "../../core/telemetry/current.ts";
 import { CallerBound } from "../../core/mcp/exchange/caller_bound.ts";
 import type { TaskParts } from "./task_work.ts";

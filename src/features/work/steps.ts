@@ -11,7 +11,7 @@ import {
   MAX_CHECKS,
   type Transaction,
 } from "../../core/kv/database.ts";
-import { taskStepKey } from "../../core/kv/keys.ts";
+import { stepFailuresKey, taskStepKey } from "../../core/kv/keys.ts";
 import { tidy } from "../../core/kv/persist.ts";
 import type { Claim, RunSize } from "./run_record.ts";
 import {
@@ -21,6 +21,8 @@ import {
   saveText,
   type TextRef,
 } from "../../core/kv/texts.ts";
+import type { Logger } from "../../core/log/log.ts";
+import { sharedList } from "../../core/store/shared_list.ts";
 
 const MAX_INLINE_CHARACTERS = 28_000;
 /** The most steps that one commit rewrites or deletes. */
@@ -179,4 +181,159 @@ export function stepStore(database: Database) {
       if (result) await deleteText(database, result);
     }
   }
+}
+
+/** The most characters of an ID. */
+const MAX_ID_CHARACTERS = 200;
+
+/** Names a step for its author; a question, by the beginning of its text. */
+export function named(id: string, asks?: string): string {
+  const name = `${KINDS[id.slice(0, id.indexOf(":"))]} "${nameOfStep(id)}"`;
+  return asks === undefined ? name : `${name} (${asks})`;
+}
+
+/** Names a step at the beginning of a sentence. */
+export function titled(id: string, asks?: string): string {
+  const name = named(id, asks);
+  return name[0].toUpperCase() + name.slice(1);
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  step: "the step",
+  sleep: "the sleep",
+  ask: "the question",
+};
+
+/** @throws {TypeError} unless the ID is a text of 1 to 200 characters */
+export function checkName(name: unknown): void {
+  if (
+    typeof name === "string" && name !== "" && name.length <= MAX_ID_CHARACTERS
+  ) {
+    return;
+  }
+  throw new TypeError(
+    `The ID of a step must be a text of 1 to ${MAX_ID_CHARACTERS} characters`,
+  );
+}
+
+/**
+ * Returns the line of the author's code in the stack of an error, with a space
+ * before it. Empty if there is none.
+ */
+export function placeOf({ stack = "" }: Error): string {
+  const line = stack.split("\n").slice(1)
+    .find((line) =>
+      !line.includes("/src/features/work/") &&
+      !line.includes("/src/core/mcp/exchange/")
+    );
+  return line === undefined ? "" : ` ${line.trim()}`;
+}
+
+/** A step, sleep or question that came where earlier runs had another one. */
+interface Interlude {
+  id: string;
+  number: number;
+  question?: { text: string };
+  where: Error;
+}
+
+/** Thrown when the author's code was changed while its work was under way. */
+export class DivergenceError extends Error {
+  override name = "DivergenceError";
+
+  /**
+   * @param before the step that earlier runs asked for
+   * @param instead the step that came instead; absent if the run ended
+   */
+  constructor(before: Step, instead?: Interlude) {
+    const was = named(before.id, before.asks);
+    const found = instead
+      ? `number ${before.number} was ${was}, and ${
+        named(instead.id, instead.question?.text)
+      } is number ${instead.number}${placeOf(instead.where)}`
+      : `${was}, which was number ${before.number}, is not there any more`;
+    super(
+      `The work has changed: ${found}. ` +
+        "Put it back, or raise the version of the tool's task",
+    );
+  }
+}
+
+/** The time for which a step's failures are remembered after the last one. */
+export const STEP_FAILURES_SECONDS = 7 * 24 * 60 * 60;
+/** The most steps that are counted: the rarest go first. */
+export const MAX_STEPS_COUNTED = 100;
+const MAX_NAME_CHARACTERS = 100;
+
+/** The failed tries of a step, in any task of its tool. */
+export interface StepFailure {
+  tool: string;
+  /** The name of the step, a counter in it as `#`. */
+  step: string;
+  count: number;
+  /** The times of the first and the last failed try, in epoch seconds. */
+  since: number;
+  at: number;
+}
+
+export type StepFailureStore = ReturnType<typeof stepFailureStore>;
+
+/** Merges counts, the most frequent first. The rarest are dropped. */
+export function addStepFailures(
+  known: readonly StepFailure[],
+  added: readonly StepFailure[],
+  now: number,
+): StepFailure[] {
+  const all = [...known, ...added]
+    .filter(({ at }) => at > now - STEP_FAILURES_SECONDS);
+  const same = Map.groupBy(
+    all,
+    ({ tool, step }) => JSON.stringify([tool, step]),
+  );
+  return [...same.values()].map((of) => ({
+    tool: of[0].tool,
+    step: of[0].step,
+    count: of.reduce((sum, { count }) => sum + count, 0),
+    since: Math.min(...of.map(({ since }) => since)),
+    at: Math.max(...of.map(({ at }) => at)),
+  })).sort((a, b) => b.count - a.count || b.at - a.at).slice(
+    0,
+    MAX_STEPS_COUNTED,
+  );
+}
+
+/** Cuts a name, and writes its numbers as `#`: the steps of a loop are one. */
+function shortened(name: string): string {
+  return name.replaceAll(/\d+/g, "#").slice(0, MAX_NAME_CHARACTERS)
+    .toWellFormed();
+}
+
+export function stepFailureStore(database: Database, log: Logger) {
+  const failures = sharedList<StepFailure>(database, log, {
+    key: stepFailuresKey(),
+    member: "failures",
+    keepSeconds: STEP_FAILURES_SECONDS,
+    complaint: "Failures of steps could not be counted",
+    add: (known, added) => addStepFailures(known, added, database.now()),
+  });
+  return {
+    /** Counts a failed try, and writes it within a second. */
+    note({ tool, step }: Pick<StepFailure, "tool" | "step">): void {
+      const at = database.now();
+      failures.note({
+        tool: tool.slice(0, MAX_NAME_CHARACTERS),
+        step: shortened(step),
+        count: 1,
+        since: at,
+        at,
+      });
+    },
+
+    /** Lists the steps that failed most, the worst first: one read. */
+    async list(): Promise<readonly StepFailure[]> {
+      return addStepFailures(await failures.read(), [], database.now());
+    },
+
+    close: failures.close,
+  };
 }

@@ -21,12 +21,14 @@ import type {
   PreparedCall,
 } from "../../core/mcp/methods/method_engine.ts";
 import { print } from "../../core/mcp/methods/tool_call.ts";
-import { runAround } from "../../core/mcp/methods/tool_run.ts";
+import {
+  findNeeds,
+  runAround,
+  type ToolRun,
+} from "../../core/mcp/methods/tool_run.ts";
 import { argumentsOf, invalidParams } from "../../core/protocol/messages.ts";
 import { telemetry } from "../../core/telemetry/current.ts";
-import { addressOfWork, durableWorkOf } from "./durable_call.ts";
-import { handOverInTime, isRepeatable } from "./hand_over.ts";
-import type { LastingCall } from "./task_engine.ts";
+import type { LastingCall, TaskEngine } from "./task_engine.ts";
 import {
   checkKnowsTasks,
   goesOn,
@@ -37,6 +39,33 @@ import {
 import { isTerminal, TASK_SECONDS } from "./task_record.ts";
 import { TaskRelay, waitAsCall } from "./task_wait.ts";
 import type { Task } from "./tasks.ts";
+import type { CallToolResult } from "@modelcontextprotocol/server";
+import { LimitError, StorageError } from "../../core/errors.ts";
+import type { CallWatch } from "../../core/mcp/exchange/call_execution.ts";
+import { settle } from "../../core/mcp/exchange/run.ts";
+import { MARKED_BEFORE_MILLISECONDS } from "./call_repeats.ts";
+import {
+  type DurableWork,
+  printProgress,
+  type Resume,
+  type TaskOrigin,
+} from "./task_work.ts";
+import { ToolError } from "../../authoring/tool.ts";
+import {
+  type Authenticated,
+  type Caller,
+  missingScopes,
+} from "../../core/caller.ts";
+import type { JsonObject } from "../../core/json.ts";
+import {
+  type ParsedInput,
+  parseInput,
+} from "../../core/catalogue/parse_input.ts";
+import type { Engine } from "../../core/mcp/exchange/engine.ts";
+import { inputErrorText } from "../../core/protocol/tool_result.ts";
+import type { Claim, RunBeginning, RunRecord } from "./run_record.ts";
+import { reportRun } from "../../core/mcp/exchange/report.ts";
+import type { QuestionPages } from "../../core/mcp/exchange/work.ts";
 
 /** The way of long calls. Its calls have the engine of this feature. */
 export const taskCalls: LongCalls = {
@@ -187,4 +216,255 @@ async function startDurable(
   toolCall.isInTask = true;
   if (leave) done.then(leave);
   return task;
+}
+
+/** The time after which a hand-over that the database failed is tried again. */
+const AGAIN_MILLISECONDS = 5000;
+
+const UNDECLARED =
+  "A call was answered before its tool had ended: give the tool `task` or `handOver`, so that clients are listed tools that ask for its result";
+
+/**
+ * Hands the call of a running tool over once it has lasted for
+ * `handOverMilliseconds`.
+ *
+ * @param result the result of the running tool
+ * @returns a function to call on each beat
+ */
+export function handOverInTime(
+  call: LastingCall,
+  tool: CompiledTool,
+  result: Promise<CallToolResult>,
+): NonNullable<CallWatch["onBeat"]> {
+  const due = call.startedMilliseconds + tool.handOverMilliseconds;
+  let isMarked = !isRepeatable(call, tool);
+  let notBefore = isMarked ? due : due - MARKED_BEFORE_MILLISECONDS;
+
+  /**
+   * Marks the tool as one whose calls go on after their answer. All processes
+   * see the mark before the client can repeat the call.
+   */
+  async function mark(): Promise<void> {
+    await call.engine.tasks.markLong(tool.name);
+    isMarked = true;
+    notBefore = Math.max(due, performance.now() + MARKED_BEFORE_MILLISECONDS);
+  }
+
+  return (nowMilliseconds) => {
+    if (nowMilliseconds < notBefore || !isFree(call, tool)) return;
+    notBefore = Infinity;
+    const step = isMarked
+      ? handOver(call, tool, result).then(() => void (notBefore = -Infinity))
+      : mark();
+    // The call goes on in its request.
+    step.catch((error) => {
+      if (error instanceof StorageError) {
+        notBefore = nowMilliseconds + AGAIN_MILLISECONDS;
+      } else complain(call, error);
+    });
+  };
+}
+
+/** Logs why a call was not handed over. */
+function complain(
+  { engine: { log }, requestId: reference }: LastingCall,
+  error: unknown,
+): void {
+  if (error instanceof LimitError) {
+    log.info("A call was not handed over: its caller has too many tasks", {
+      reference,
+    });
+  } else log.warning("A call could not be handed over", { reference, error });
+}
+
+/** True if a call may be answered with a task now. */
+function isFree(call: LastingCall, tool: CompiledTool): boolean {
+  const { context, execution: { hasEnded, isStopped } } = call;
+  if (hasEnded || isStopped || CallContext.isAsking(context)) return false;
+  // The result may contain the answer of one of many people.
+  return !CallContext.hasAsked(context) || hasOneClient(call, tool);
+}
+
+/** True if only the same call again reaches the result of a long call. */
+export function isRepeatable(call: Call, tool: CompiledTool): boolean {
+  return call.catalogue.taskTools.size === 0 && mayOutlast(tool) &&
+    !hasTasks(call);
+}
+
+/**
+ * True if only this client can get the result of a call. The repeats of many
+ * people, with one credential or in one network, differ by their sessions
+ * alone.
+ */
+function hasOneClient(call: LastingCall, tool: CompiledTool): boolean {
+  const { sessionId, limitKey } = call;
+  return !isRepeatable(call, tool) || sessionId !== undefined ||
+    !limitKey.isMany;
+}
+
+/** Makes the name by which repeats of a call find it. */
+async function nameOf(call: LastingCall): Promise<string> {
+  const { repeatOf } = await import("./repeat.ts");
+  return await repeatOf(call);
+}
+
+async function handOver(
+  call: LastingCall,
+  tool: CompiledTool,
+  result: Promise<CallToolResult>,
+): Promise<void> {
+  const { engine: { taskRegistry, running }, context } = call;
+  await taskRegistry.handOver({
+    repeat: isRepeatable(call, tool) ? await nameOf(call) : undefined,
+    mayAsk: hasOneClient(call, tool),
+    request: call,
+    result,
+    get statusMessage() {
+      const latest = CallContext.progressOf(context);
+      return latest && printProgress(latest);
+    },
+    take(task, work) {
+      if (!isFree(call, tool)) return false;
+      CallContext.speakFor(context, work);
+      running.delete(call);
+      settle(call, goesOn(call, task));
+      if (!tool.isDeclaredLong) call.advise(UNDECLARED);
+      return true;
+    },
+  }, tool);
+}
+
+/** Makes the work of a tool. The tool's present schema parses the input. */
+export function durableWorkOf(
+  tool: CompiledTool,
+  { version = 1 }: DurableTask,
+  { input, prepared, begun }: Pick<
+    RunBeginning,
+    "input" | "prepared" | "begun"
+  >,
+  call: {
+    engine: Pick<
+      Engine,
+      "approve" | "around" | "findNeeds" | "limits" | "waitPages"
+    >;
+    stateless: boolean;
+  },
+): DurableWork {
+  const { name, scopes = [], needs } = tool;
+  return {
+    tool: name,
+    scopes,
+    needsAccounts: needs && true,
+    version,
+    enter: tool.limit?.callsAtOnce === undefined
+      ? undefined
+      : (limitKey) => call.engine.limits.tryEnter(tool, limitKey),
+    async run(context) {
+      const next = async (parsed: ParsedInput) => {
+        if (!parsed.success) {
+          // Not returned: a run that returns must have done its stored steps.
+          throw new ToolError(inputErrorText(parsed.error, parsed.hasMore));
+        }
+        const input = parsed.data as JsonObject;
+        const toolRun: ToolRun = { tool, input, prepared, call };
+        if (tool.needs) await findNeeds(toolRun, context, { begun });
+        return await runAround(toolRun, context);
+      };
+      const run = async () =>
+        await (tool.input
+          ? follow(parseInput(tool.input, input), next)
+          : next({ success: true, data: input }));
+      return await (telemetry ? telemetry.task(name, run) : run());
+    },
+  };
+}
+
+/**
+ * Returns the server address that a caller's work belongs to: people are known
+ * only at the address where they signed in. Empty for callers who are the same
+ * at every address.
+ */
+export function addressOfWork(
+  { door }: Pick<Caller, "door">,
+  pages: QuestionPages | undefined,
+): string {
+  return door === "oauth" || door === "token" ? pages?.baseUrl ?? "" : "";
+}
+
+/** Makes the function that finds the present tool and caller of a run. */
+export function resumeBy(
+  engine: Omit<TaskEngine, "gate">,
+  siteOf: (address: string) => Pick<Engine, "gate" | "waitPages">,
+): Resume {
+  /** Finds the caller by the grant of the call, or the last that used it. */
+  async function findCaller(
+    taskId: string,
+    { caller, address }: Pick<RunRecord, "caller" | "address">,
+  ): Promise<Authenticated | undefined> {
+    const { gate } = siteOf(address);
+    const found = await gate.restore(caller);
+    if (found || caller.grantId === undefined) return found;
+    const grantId = await engine.tasks.userOf(taskId, caller.binding);
+    return grantId === undefined || grantId === caller.grantId
+      ? undefined
+      : await gate.restore({ ...caller, grantId });
+  }
+
+  return async (claim, beginning) => {
+    const { taskId, run } = claim;
+    const tool = engine.catalogue.tools.get(run.tool);
+    const durable = tool && durableOf(tool);
+    const found = await findCaller(taskId, run);
+    const isKnown = found?.caller.binding === run.caller.binding;
+    const authenticated = isKnown ? found : { caller: run.caller };
+    const { caller } = authenticated;
+    const [lacks]: readonly (string | undefined)[] = tool
+      ? await engine.missingFor(tool)
+      : [];
+    const { waitPages } = siteOf(run.address);
+    const here = { ...engine, waitPages };
+    return {
+      lacks,
+      isConfigured: isKnown ||
+        await siteOf(run.address).gate.isConfigured(run.caller),
+      work: durable && lacks === undefined
+        ? durableWorkOf(tool, durable, beginning, {
+          engine: here,
+          stateless: true,
+        })
+        : undefined,
+      origin: restoredOrigin(here, claim, beginning, authenticated),
+      isAllowed: isKnown &&
+        engine.catalogue.within(caller.ceiling).tools.has(run.tool) &&
+        missingScopes(caller, tool?.scopes ?? []).length === 0,
+    };
+  };
+}
+
+/** The reason, for the author, why work taken over has no `upstream`. */
+export const LACKS_UPSTREAM =
+  "The provider's API is out of reach: this work goes on without the request that began it, and so without its sign-in.";
+
+/** Restores from the record what work needs of the call that began it. */
+function restoredOrigin(
+  engine: Omit<Engine, "gate">,
+  { taskId, run }: Claim,
+  { client, meta }: RunBeginning,
+  authenticated: Authenticated,
+): TaskOrigin {
+  const { changes, waitPages } = engine;
+  const { caller } = authenticated;
+  const { tool, limitKey } = run;
+  return {
+    client,
+    meta,
+    changes,
+    limitKey,
+    authenticated,
+    caller,
+    lacksUpstream: LACKS_UPSTREAM,
+    pageQuestions: waitPages?.questionsOfTask({ taskId, caller, tool }),
+    endTask: (taskId, outcome) =>
+      reportRun(engine, taskId, { ...run, caller }, outcome, meta),
+  };
 }

@@ -19,8 +19,13 @@ import type { DurableSteps } from "./durable_steps.ts";
 import type { WaitStore } from "../questions/waits.ts";
 import { shortened } from "../../core/protocol/messages.ts";
 import type { Parking } from "./parking.ts";
-import { printProgress, StatusMessage } from "./task_state.ts";
-import type { OriginCall, TaskOrigin, TaskParts } from "./task_work.ts";
+import {
+  type OriginCall,
+  printProgress,
+  StatusMessage,
+  type TaskOrigin,
+  type TaskParts,
+} from "./task_work.ts";
 import { waitForWebhook } from "./webhook_wait.ts";
 
 /** The most characters of a message that is shown with a link. */

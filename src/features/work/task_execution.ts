@@ -11,27 +11,31 @@ import type { Claim } from "./run_record.ts";
 import { nameOfStep, type Step } from "./steps.ts";
 import { fire } from "../../core/mcp/exchange/author_code.ts";
 import { CallContext } from "../../core/mcp/exchange/call_context.ts";
-import { STOPPING } from "../../core/mcp/exchange/running.ts";
-import { durableRun } from "./durable_run.ts";
+import {
+  LIVE_MILLISECONDS,
+  STOPPING,
+} from "../../core/mcp/exchange/running.ts";
+import { durableRun } from "./journal.ts";
 import { DurableSteps } from "./durable_steps.ts";
 import { Parking } from "./parking.ts";
 import { TaskChannel } from "./task_channel.ts";
 import {
+  type CallInProgress,
+  CANCELLED,
+  type DurableState,
   endingOf,
+  EXPELLED,
   failedEnding,
+  type OriginCall,
   resultEnding,
   type SettledTask,
   STOPPED,
   taskEndOf,
-} from "./task_state.ts";
-import { TaskWatch } from "./task_watch.ts";
-import type {
-  CallInProgress,
-  DurableState,
-  OriginCall,
-  TaskOrigin,
-  TaskParts,
+  type TaskOrigin,
+  type TaskParts,
 } from "./task_work.ts";
+import { logRepeated } from "../../core/log/log.ts";
+import { HEARTBEAT_SECONDS } from "../../core/kv/leases.ts";
 
 /** The time for which a stop waits for the database. */
 const STOP_MILLISECONDS = 5000;
@@ -54,7 +58,6 @@ export class TaskExecution {
   readonly channel: TaskChannel;
   readonly #abort = new AbortController();
   readonly #steps?: DurableSteps;
-  readonly #watch: TaskWatch;
   /** The end if the signal fires; undefined if the work goes on elsewhere. */
   #onAbort?: SettledTask;
 
@@ -62,7 +65,7 @@ export class TaskExecution {
     private readonly parts: TaskParts,
     { taskId, origin, call, mayAsk = true, durable }: TaskStart,
   ) {
-    const { tasks, runs, database, waits } = parts;
+    const { runs, database, waits } = parts;
     const claim = this.claim = durable?.claim;
     const { signal } = this;
     const interrupt = (reason: unknown) =>
@@ -70,12 +73,6 @@ export class TaskExecution {
     this.taskId = taskId;
     this.origin = origin;
     this.#onAbort = claim ? undefined : STOPPED;
-    this.#watch = new TaskWatch(parts, {
-      taskId,
-      origin,
-      renew: () => claim ? runs.renew(claim) : tasks.renewLease(taskId),
-      onLost: this.#onAbort,
-    });
     const parking = this.parking = new Parking({
       signal,
       now() {
@@ -100,7 +97,7 @@ export class TaskExecution {
         interrupt,
         store: (step) => this.#store(durable.claim, step),
         renew: () => runs.renew(durable.claim),
-        isAllowed: () => this.#watch.isAllowed(),
+        isAllowed: () => this.#isAllowed(),
         code: () => this.channel.authorCode,
       }),
       durable.steps,
@@ -136,7 +133,8 @@ export class TaskExecution {
   ): Promise<void> {
     const { taskId, parts: { log } } = this;
     try {
-      await this.#watched(() => work(new CallContext(this.channel)));
+      const { Context = CallContext } = this.parts;
+      await this.#watched(() => work(new Context(this.channel)));
     } catch (error) {
       log.error("A task could not be ended", { reference: taskId, error });
     }
@@ -145,7 +143,7 @@ export class TaskExecution {
   async #watched(work: () => Promise<CallToolResult>): Promise<void> {
     const { signal, taskId, parking } = this;
     const { authorCode, status } = this.channel;
-    this.#watch.start((ending) => {
+    const stopWatching = this.#watch((ending) => {
       if (signal.aborted) return;
       this.#onAbort = ending;
       this.fire("The task has ended");
@@ -166,12 +164,65 @@ export class TaskExecution {
       const statusMessage = await status.end();
       if (ending) await this.end(ending, statusMessage);
     } finally {
-      await this.#watch.stop();
+      await stopWatching();
       // Parallel work of the tool ends too.
       if (this.claim || authorCode.reason !== undefined) {
         this.fire("The run has ended");
       }
     }
+  }
+
+  /** True while the grant of the task, or the last one to use it, is alive. */
+  async #isAllowed(): Promise<boolean> {
+    const { taskId, origin: { authenticated, caller } } = this;
+    // Without the session of a 2025 client: its task outlives it.
+    if (await authenticated.isLive?.() ?? true) return true;
+    const grantId = await this.parts.tasks.userOf(taskId, caller.binding);
+    return await authenticated.isLive?.(grantId) === true;
+  }
+
+  /**
+   * Watches over the lease of the task, the permission of its caller, and its
+   * record, which its client may end at any process. Returns the end of the
+   * watch.
+   *
+   * @param end ends the task in this process, as it is told
+   */
+  #watch(
+    end: (ending: SettledTask | undefined) => void,
+  ): () => Promise<void> {
+    const { claim, taskId, parts: { tasks, runs, log } } = this;
+    const every = (
+      milliseconds: number,
+      complaint: string,
+      check: () => Promise<boolean>,
+      ending: SettledTask | undefined,
+    ) =>
+      setInterval(async () => {
+        try {
+          if (!await check()) end(ending);
+        } catch (error) {
+          logRepeated(log, complaint, { reference: taskId, error });
+        }
+      }, milliseconds);
+    const timers = [
+      every(
+        HEARTBEAT_SECONDS * 1000,
+        UNRENEWED,
+        () => claim ? runs.renew(claim) : tasks.renewLease(taskId),
+        this.#onAbort,
+      ),
+      every(LIVE_MILLISECONDS, UNREAD, () => this.#isAllowed(), EXPELLED),
+    ];
+    const over = new AbortController();
+    // If this fails, the heartbeat notices the end a little later.
+    const watching = tasks.ended(taskId, over.signal)
+      .then(() => end(CANCELLED), () => {});
+    return async () => {
+      for (const timer of timers) clearInterval(timer);
+      over.abort();
+      await watching;
+    };
   }
 
   /** Leaves durable work to other processes. A plain task ends here. */
@@ -251,3 +302,6 @@ async function orAborted<T>(
   signal.addEventListener("abort", () => reject(signal.reason));
   return await Promise.race([work(), aborted]);
 }
+
+const UNRENEWED = "A task's lease could not be renewed";
+const UNREAD = "A task's grant could not be read";

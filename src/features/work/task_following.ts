@@ -1,13 +1,16 @@
 /**
- * The tasks that a subscription follows: it is told every state of them.
+ * The tasks that a caller may find; those that a subscription follows are told
+ * in every state.
  *
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks
  */
+import { ToolError } from "../../authoring/tool.ts";
+import { type Caller, mayUseAccounts } from "../../core/caller.ts";
+import { checkGranted, isWithinReach } from "../../core/mcp/exchange/check.ts";
 import type { FollowedKind } from "../../core/mcp/methods/method_engine.ts";
 import type { LastingCall } from "./task_engine.ts";
 import { checkKnowsTasks, printTask } from "./task_answer.ts";
-import { findTask } from "./task_methods.ts";
 import { isTerminal } from "./task_record.ts";
 import type { Task, TaskStore } from "./tasks.ts";
 
@@ -62,4 +65,42 @@ export async function followTask(
     if (isTerminal(state.status)) return;
     state = await tasks.next(state, binding, signal);
   }
+}
+
+/**
+ * Finds a caller's task, if they could be granted the scopes of its tool.
+ *
+ * @throws {ChallengeError} 403 when the scopes were not granted, but could be
+ * @throws {ToolError} when it acts with accounts, and the caller may not
+ */
+export async function findTask(
+  tasks: Pick<TaskStore, "find">,
+  caller: Caller,
+  taskId: string,
+): Promise<Task | undefined> {
+  const task = await tasks.find(taskId, caller.binding);
+  if (task === undefined || !isWithinReach(caller, task.scopes)) {
+    return undefined;
+  }
+  checkGranted(caller, task.scopes);
+  if (task.needsAccounts && !mayUseAccounts(caller)) {
+    throw new ToolError(
+      "This access token may not act with its person's accounts, as this task does.",
+    );
+  }
+  return task;
+}
+
+/** Finds the caller's task, which goes on under the grant of this call. */
+export async function useTask(
+  { caller, engine: { tasks } }: Pick<LastingCall, "caller" | "engine">,
+  taskId: string,
+): Promise<Task | undefined> {
+  const reading = caller.grantId === undefined
+    ? undefined
+    : tasks.readUse(taskId, caller);
+  reading?.catch(() => {});
+  const task = await findTask(tasks, caller, taskId);
+  if (task && reading) await tasks.use(taskId, caller, reading);
+  return task;
 }

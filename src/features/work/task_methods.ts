@@ -5,12 +5,10 @@
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks
  */
-import { ToolError } from "../../authoring/tool.ts";
-import { type Caller, mayUseAccounts } from "../../core/caller.ts";
-import type { Task, TaskStore } from "./tasks.ts";
+import type { Task } from "./tasks.ts";
+import { useTask } from "./task_following.ts";
 import type { Answer } from "../../core/mcp/exchange/answer.ts";
 import type { LastingCall } from "./task_engine.ts";
-import { checkGranted, isWithinReach } from "../../core/mcp/exchange/check.ts";
 import {
   checkKnowsTasks,
   printTask,
@@ -64,30 +62,6 @@ export async function cancelTask(call: LastingCall): Promise<Answer> {
   return { result: call.printedLists.printer.result({}) };
 }
 
-/**
- * Finds a caller's task, if they could be granted the scopes of its tool.
- *
- * @throws {ChallengeError} 403 when the scopes were not granted, but could be
- * @throws {ToolError} when it acts with accounts, and the caller may not
- */
-export async function findTask(
-  tasks: Pick<TaskStore, "find">,
-  caller: Caller,
-  taskId: string,
-): Promise<Task | undefined> {
-  const task = await tasks.find(taskId, caller.binding);
-  if (task === undefined || !isWithinReach(caller, task.scopes)) {
-    return undefined;
-  }
-  checkGranted(caller, task.scopes);
-  if (task.needsAccounts && !mayUseAccounts(caller)) {
-    throw new ToolError(
-      "This access token may not act with its person's accounts, as this task does.",
-    );
-  }
-  return task;
-}
-
 /** Finds the caller's task that a request names. */
 async function findOwnTask(call: LastingCall): Promise<Task> {
   checkKnowsTasks(call.client);
@@ -99,20 +73,6 @@ async function findOwnTask(call: LastingCall): Promise<Task> {
   if (task === undefined) {
     throw invalidParams(`Unknown task: ${shown(taskId)}`);
   }
-  return task;
-}
-
-/** Finds the caller's task, which goes on under the grant of this call. */
-export async function useTask(
-  { caller, engine: { tasks } }: Pick<LastingCall, "caller" | "engine">,
-  taskId: string,
-): Promise<Task | undefined> {
-  const reading = caller.grantId === undefined
-    ? undefined
-    : tasks.readUse(taskId, caller);
-  reading?.catch(() => {});
-  const task = await findTask(tasks, caller, taskId);
-  if (task && reading) await tasks.use(taskId, caller, reading);
   return task;
 }
 

@@ -8,22 +8,28 @@
 import type { CompiledTool } from "../../core/catalogue/compiled_tool.ts";
 import { within } from "../../core/clock.ts";
 import { randomId } from "../../core/crypto/crypto.ts";
-import { tidy } from "../../core/kv/persist.ts";
+import { persist, tidy } from "../../core/kv/persist.ts";
 import { taskRunStore } from "./task_runs.ts";
-import type { Task } from "./tasks.ts";
-import { RunPoller } from "./run_poller.ts";
-import { takeOver } from "./takeover.ts";
+import type { Task, TaskStore } from "./tasks.ts";
+import { type Poller, RunPoller } from "./run_poller.ts";
 import { TaskExecution } from "./task_execution.ts";
-import { TaskRoom } from "./task_room.ts";
-import type {
-  CallInProgress,
-  DurableStart,
-  DurableState,
-  Resume,
-  TaskOrigin,
-  TaskParts,
-  TaskWork,
+import {
+  type CallInProgress,
+  type DurableStart,
+  type DurableState,
+  EXPELLED,
+  type Resume,
+  type TaskOrigin,
+  type TaskParts,
+  type TaskWork,
 } from "./task_work.ts";
+import { HttpError, LimitError, RpcCode } from "../../core/errors.ts";
+import { CallerBound, MANY } from "../../core/mcp/exchange/caller_bound.ts";
+import {
+  longMessages,
+  type MessageHolder,
+} from "../../core/mcp/exchange/long_messages.ts";
+import type { Claim } from "./run_record.ts";
 
 /** The time for which `wake` waits for the work that it began. */
 const WAKE_MILLISECONDS = 50_000;
@@ -34,18 +40,7 @@ export interface Started {
   done: Promise<void>;
 }
 
-interface RegistryOptions extends
-  Pick<
-    TaskParts,
-    | "database"
-    | "tasks"
-    | "steps"
-    | "failures"
-    | "waits"
-    | "questions"
-    | "log"
-    | "showsCauses"
-  > {
+interface RegistryOptions extends Omit<TaskParts, "runs" | "stopping"> {
   resume: Resume;
   /** Returns the addresses whose durable work this process does. */
   addresses(): readonly string[];
@@ -59,9 +54,11 @@ export class TaskRegistry {
   readonly #stopping = new AbortController();
   readonly #room: TaskRoom;
   readonly #parts: TaskParts;
+  readonly #resume: Resume;
 
   constructor({ resume, addresses, runs, ...given }: RegistryOptions) {
-    const room = this.#room = new TaskRoom(given.tasks);
+    this.#room = new TaskRoom(given.tasks);
+    this.#resume = resume;
     const { database } = given;
     const parts = this.#parts = {
       ...given,
@@ -71,16 +68,7 @@ export class TaskRegistry {
     this.poller = new RunPoller({
       ...parts,
       addresses,
-      takeOver: (claim) =>
-        takeOver(claim, {
-          parts,
-          resume,
-          isClosed: () => room.isClosed,
-          execute: (execution, work) => {
-            room.count(execution.origin.limitKey);
-            return this.#execute(execution, work.run);
-          },
-        }),
+      takeOver: (claim) => this.takeOver(claim),
     });
   }
 
@@ -220,6 +208,51 @@ export class TaskRegistry {
     await this.#parts.failures.close();
   }
 
+  /** Goes on with a claimed run, gives its claim up, or ends its task. */
+  async takeOver(claim: Claim): ReturnType<Poller["takeOver"]> {
+    const parts = this.#parts;
+    const { runs, database, stopping: signal } = parts;
+    const { taskId, run: { deaths, version: firstVersion = 1 } } = claim;
+    const resumed = await persist(async () => {
+      // Read after the claim: until then the process before could store steps.
+      const steps = await parts.steps.list(taskId);
+      // Whoever took the work meanwhile may have ended it, and results go then.
+      if (!await runs.isHeld(claim)) return undefined;
+      const beginning = await runs.beginningOf(claim);
+      return { steps, ...await this.#resume(claim, beginning) };
+    }, { signal, forMilliseconds: CLAIM_MILLISECONDS });
+    if (!resumed) return undefined;
+    const { steps, work, lacks, origin, isAllowed, isConfigured } = resumed;
+    const { version } = work ?? { version: 1 };
+    const durable = { claim, steps, version };
+    const execution = new TaskExecution(parts, { taskId, origin, durable });
+    // Steps of a newer release differ from those of this one, even where their
+    // IDs are the same.
+    const newest = Math.max(
+      firstVersion,
+      ...steps.map(({ version }) => version),
+    );
+    if (!work || version < newest) {
+      const missing = lacks !== undefined
+        ? `The setting ${lacks} for`
+        : work
+        ? `Version ${newest} of the steps of`
+        : "The tool";
+      return await leaveOrFail(parts, claim, execution, missing);
+    }
+    if (this.#room.isClosed) {
+      return void await runs.park(claim, database.now(), [], { deaths });
+    }
+    if (!isAllowed) {
+      if (!isConfigured && await leave(parts, claim)) return "left";
+      return void await execution.end(EXPELLED);
+    }
+    const free = work.enter ? work.enter(origin.limitKey) : () => {};
+    if (!free) return "no room";
+    this.#room.count(origin.limitKey);
+    return { done: this.#execute(execution, work.run).finally(free) };
+  }
+
   /** Creates a task where its caller has room for one. */
   async #create(
     origin: TaskOrigin,
@@ -249,4 +282,102 @@ export class TaskRegistry {
     this.#here.set(execution, done);
     return done;
   }
+}
+
+/** The most tasks that one caller may have running in one process. */
+export const MAX_TASKS_PER_CALLER = 100;
+
+/** The most stored tasks of a person or a list, in any state, for a day. */
+export const MAX_TASKS_KEPT = 1000;
+
+/** The seconds after which to try again: stored tasks expire one by one. */
+const KEPT_RETRY_SECONDS = 600;
+
+/** The tasks that are at work in this process, by their callers. */
+export class TaskRoom extends CallerBound {
+  /** True once the server stops: new tasks are refused. */
+  isClosed = false;
+
+  constructor(private readonly tasks: Pick<TaskStore, "hasMany">) {
+    super(MAX_TASKS_PER_CALLER, "tasks at a time");
+  }
+
+  /**
+   * Takes a place for a new task, and counts the message that it came with.
+   *
+   * @throws {HttpError} 503 when the server stops, 429 when the caller has too
+   * many
+   */
+  enter(origin: MessageHolder): void {
+    if (this.isClosed) {
+      throw new HttpError(503, "The server is stopping");
+    }
+    this.take(origin.limitKey);
+    longMessages.add(origin);
+  }
+
+  /** Frees the place of a task that has ended here. */
+  leave(origin: MessageHolder): void {
+    this.release(origin.limitKey);
+    longMessages.delete(origin);
+  }
+
+  /**
+   * Chooses the list for a new task, which limits stored tasks. A caller that
+   * may be many people has many lists, filled evenly, so that counting one list
+   * costs no more than for a person.
+   *
+   * @throws {LimitError} when that list is full
+   */
+  async chooseList(
+    { caller, limitKey }: Pick<TaskOrigin, "caller" | "limitKey">,
+  ): Promise<string> {
+    const list = limitKey?.isMany
+      ? `${limitKey.name} ${Math.floor(Math.random() * MANY)}`
+      : caller.binding;
+    if (limitKey && await this.tasks.hasMany(list, MAX_TASKS_KEPT)) {
+      throw new LimitError("stored tasks", KEPT_RETRY_SECONDS);
+    }
+    return list;
+  }
+}
+
+/**
+ * The time after which a run is tried again if this process does not know its
+ * tool, its steps, the provider of its caller, or the keys of its accounts.
+ */
+const MISSING_SECONDS = 30;
+/** The time for which such work is left to processes of other releases. */
+const MISSED_SECONDS = 60 * 60;
+/**
+ * The time for which a claim waits for the database. Shorter than the lease,
+ * because a claim that begins no work counts as the death of a process.
+ */
+const CLAIM_MILLISECONDS = 20_000;
+
+/** Leaves a run to processes that may know more; false after an hour. */
+async function leave(
+  { runs, database }: TaskParts,
+  claim: Claim,
+): Promise<boolean> {
+  const now = database.now();
+  const { run: { deaths, missingSince = now } } = claim;
+  if (now - missingSince >= MISSED_SECONDS) return false;
+  const more = { deaths, missingSince };
+  await runs.park(claim, now + MISSING_SECONDS, [], more);
+  return true;
+}
+
+/** Leaves a run without its tool, steps or settings, and at last ends it. */
+async function leaveOrFail(
+  parts: TaskParts,
+  claim: Claim,
+  execution: TaskExecution,
+  missing: string,
+): Promise<"left" | undefined> {
+  if (await leave(parts, claim)) return "left";
+  const message = `${missing} ${claim.run.tool} is not there any more`;
+  const error = { code: RpcCode.internalError, message };
+  await execution.end({ outcome: "refused", error });
+  return undefined;
 }

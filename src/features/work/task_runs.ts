@@ -36,6 +36,7 @@ import {
   type RunBeginning,
   type RunRecord,
   type RunSize,
+  type Wake,
   wakeOf,
 } from "./run_record.ts";
 import {
@@ -46,7 +47,7 @@ import {
 } from "./task_record.ts";
 import { keysOf, readText } from "../../core/kv/texts.ts";
 import type { WaitRecord } from "../questions/wait_record.ts";
-import { setWake, type Wake } from "./wakes.ts";
+import { setWake } from "../../core/store/waiting_work.ts";
 
 /** The claim on a run, or the reason why it was not claimed. */
 export type Taking =

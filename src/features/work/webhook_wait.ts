@@ -7,8 +7,11 @@
 import type { WaitOptions } from "../../authoring/durable.ts";
 import type { Caller } from "../../core/caller.ts";
 import { canonicalJson } from "../../core/json.ts";
-import type { Waiting, WaitStore } from "../questions/waits.ts";
-import { MAX_WAITS_PER_PERSON } from "../questions/wait_room.ts";
+import {
+  MAX_WAITS_PER_PERSON,
+  type Waiting,
+  type WaitStore,
+} from "../questions/waits.ts";
 import { inTurn } from "../../core/mcp/exchange/in_turn.ts";
 import { persist, tidy } from "../../core/kv/persist.ts";
 import { listOfWaits } from "./run_record.ts";

@@ -4,8 +4,7 @@
  * @module
  */
 import { ofServer } from "../../core/store/opened_server.ts";
-import { stepFailureStore } from "./step_failures.ts";
-import { stepStore } from "./steps.ts";
+import { stepFailureStore, stepStore } from "./steps.ts";
 import { type TaskEvents, taskStore } from "./tasks.ts";
 
 export const workOf = ofServer(({ database, log }) => {

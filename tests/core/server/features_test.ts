@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { featureFaults, Plan } from "../../../src/core/server/plan.ts";
+import { parseConfig } from "../../../src/core/settings/config.ts";
 import { skill } from "../../../src/skill.ts";
 import {
   personalKey,
@@ -63,9 +64,6 @@ for (const [feature, given, message] of OPTIONS) {
 for (
   const [feature, variable] of [
     ["accounts", "SECRETS_KEYS"],
-    ["accounts", "ACCOUNT_IDLE_DAYS"],
-    ["ledger", "OAUTH_LEDGER_DAYS"],
-    ["id_jag", "OAUTH_ASSERTION_ISSUERS"],
   ]
 ) {
   Deno.test(`featureFaults() refuses ${variable} where ${feature} is left out, and does not repeat it`, () => {
@@ -83,3 +81,12 @@ for (
     assert.deepEqual(featureFaults(left, options, blank), NONE);
   });
 }
+
+Deno.test("a setting of a feature that is left out is told to be none", () => {
+  const env = { OAUTH_ASSERTION_ISSUERS: "https://id.example.com" };
+  const left = FEATURES.filter(({ name }) => name !== "id_jag");
+  assert.deepEqual(parseConfig(env, { features: FEATURES }).notes, []);
+  assert.deepEqual(parseConfig(env, { features: left }).notes, [
+    "OAUTH_ASSERTION_ISSUERS is not read: there is no such setting",
+  ]);
+});

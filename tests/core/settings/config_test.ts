@@ -4,8 +4,14 @@ import server from "../../../server.ts";
 import { needing } from "../../../src/core/server/plan.ts";
 import { parseConfig } from "../../../src/core/settings/config.ts";
 import { ConfigError } from "../../../src/core/settings/complaint.ts";
-import type { Environment } from "../../../src/core/settings/setting.ts";
-import { VARIABLES } from "../../../src/core/settings/table.ts";
+import {
+  type Environment,
+  FeatureValues,
+} from "../../../src/core/settings/setting.ts";
+import { SettingsTable } from "../../../src/core/settings/table.ts";
+import { FEATURES } from "../../../src/features.ts";
+
+const { variables: VARIABLES } = new SettingsTable(FEATURES);
 
 function configError(environment: Environment): ConfigError {
   try {
@@ -34,8 +40,7 @@ Deno.test("parseConfig() needs nothing", () => {
     instructions: undefined,
     auth: {},
     deployed: false,
-    serverCard: true,
-    openaiChallenge: undefined,
+    features: new FeatureValues(),
     own: {},
     unread: [],
     notes: [],
@@ -100,8 +105,6 @@ const TAKEN: [Environment, Partial<ReturnType<typeof parseConfig>>][] = [
     ],
   }],
   [{ MCP_TITLE: "Mail" }, { title: "Mail" }],
-  [{ SERVER_CARD: "false" }, { serverCard: false }],
-  [{ OPENAI_APPS_CHALLENGE: "t0k-en" }, { openaiChallenge: "t0k-en" }],
   [{ DENO_DEPLOYMENT_ID: "d1" }, { deployed: true }],
 ];
 
@@ -146,8 +149,6 @@ const REFUSED: Environment[] = [
   { CALLS_PER_MINUTE: "many" },
   { AUTH_STRATEGY: "password" },
   { AUTH_ANONYMOUS: "1" },
-  { SERVER_CARD: "perhaps" },
-  { OPENAI_APPS_CHALLENGE: "two words" },
   { KV_PATH: "data/tools.db", DENO_DEPLOYMENT_ID: "d" },
   { KV_PATH: ":memory:", DENO_DEPLOYMENT_ID: "d" },
   { KV_PATH: "file:/var/lib/tools.db" },

@@ -8,10 +8,12 @@ import {
   defaultText,
   type Environment,
 } from "../../../src/core/settings/setting.ts";
-import { SETTINGS, VARIABLES } from "../../../src/core/settings/table.ts";
-import { envExample } from "../../../packages/create/settings.ts";
+import { envExample, TABLE } from "../../../packages/create/settings.ts";
+import { FEATURES } from "../../../src/features.ts";
 import * as z from "zod";
 import { secret } from "../../../src/authoring/setting.ts";
+
+const { settings: SETTINGS, variables: VARIABLES } = TABLE;
 
 /** The lines of `.env.example` that set something when uncommented. */
 const LINES = [...envExample(new Map()).matchAll(/^# ([A-Z_]+)=(.+)$/gm)]
@@ -57,7 +59,9 @@ Deno.test("every line of .env.example is accepted when it is uncommented, alone 
   for (const [name, text] of LINES) {
     for (const environment of NEEDED) {
       const isChoice = name === "AUTH_STRATEGY" && environment !== NEEDED[0];
-      if (!isChoice) parseConfig({ ...environment, [name]: text });
+      if (!isChoice) {
+        parseConfig({ ...environment, [name]: text }, { features: FEATURES });
+      }
     }
   }
 });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { OpenedServer } from "../../../src/core/store/opened_server.ts";
+import { FeatureValues } from "../../../src/core/settings/setting.ts";
 import { Database } from "../../../src/core/kv/database.ts";
 import { memoryKv } from "../../../src/core/kv/memory_kv.ts";
 import { ServerAccounts } from "../../../src/features/accounts/server_accounts.ts";
@@ -7,9 +8,9 @@ import { SECRETS_KEY } from "../../kit/key_service.ts";
 
 function start() {
   const read: string[] = [];
-  const oauth = { secretsKeys: [SECRETS_KEY], accountIdleDays: 1 };
+  const oauth = { secretsKeys: [SECRETS_KEY] };
   const accounts = new ServerAccounts({
-    config: { auth: { oauth } },
+    config: { auth: { oauth }, features: new FeatureValues() },
     log: { logger: () => undefined },
     services: [],
     database: new Database(memoryKv()),

@@ -1,7 +1,7 @@
 /** The queue of tokens that are revoked at their services. */
 import assert from "node:assert/strict";
 import type { AccountClient } from "../../../src/features/accounts/account_client.ts";
-import { accountRevocation } from "../../../src/features/accounts/account_revocation.ts";
+import { accountRevocation } from "../../../src/features/accounts/revocations.ts";
 import { UpstreamError } from "../../../src/core/provider/provider.ts";
 import { keyRing } from "../../../src/core/crypto/key_ring.ts";
 import { accountStore } from "../../../src/features/accounts/accounts.ts";

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { parseConfig } from "../../../src/core/settings/config.ts";
+import { discoveryFeature } from "../../../src/features/discovery/feature.ts";
 import { tool } from "../../../src/authoring/tool.ts";
 import { createServer } from "../../../src/server.ts";
 import type { ServerOptions } from "../../../src/core/server/server_options.ts";
@@ -221,3 +223,18 @@ for (const [what, changes] of REFUSED) {
     assert.match(complaints[0], what);
   });
 }
+
+Deno.test("the settings of discovery refuse what is no switch and no token", () => {
+  for (
+    const env of [
+      { SERVER_CARD: "perhaps" },
+      { OPENAI_APPS_CHALLENGE: "two words" },
+    ]
+  ) {
+    const [name] = Object.keys(env);
+    assert.throws(
+      () => parseConfig(env, { features: [discoveryFeature] }),
+      new RegExp(`${name}: got`),
+    );
+  }
+});

@@ -8,8 +8,10 @@ import {
 import { AskedQuestion } from "../../../src/core/protocol/question.ts";
 import { Database } from "../../../src/core/kv/database.ts";
 import { taskStore } from "../../../src/features/work/tasks.ts";
-import { MAX_WAITS_PER_CLIENT } from "../../../src/features/questions/wait_room.ts";
-import { waitStore } from "../../../src/features/questions/waits.ts";
+import {
+  MAX_WAITS_PER_CLIENT,
+  waitStore,
+} from "../../../src/features/questions/waits.ts";
 import { test } from "../../kit/databases.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 

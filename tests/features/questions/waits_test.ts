@@ -11,13 +11,15 @@ import { setGrant } from "../../../src/core/store/grants.ts";
 import type { Grant } from "../../../src/core/oauth/grant.ts";
 import { taskStore } from "../../../src/features/work/tasks.ts";
 import {
+  MAX_WAITS_PER_CLIENT,
   type Waiting,
   waitStore,
 } from "../../../src/features/questions/waits.ts";
-import { MAX_WAITS_PER_CLIENT } from "../../../src/features/questions/wait_room.ts";
-import { listOfWaits } from "../../../src/features/work/run_record.ts";
+import {
+  listOfWaits,
+  wakeStore,
+} from "../../../src/features/work/run_record.ts";
 import { MAX_WAIT_BYTES } from "../../../src/features/questions/wait_record.ts";
-import { wakeStore } from "../../../src/features/work/wakes.ts";
 import { countedOn, fiftyAtOnce, test } from "../../kit/databases.ts";
 import { CountingKv } from "../../kit/counting_kv.ts";
 import { FakeTime } from "../../kit/fake_time.ts";

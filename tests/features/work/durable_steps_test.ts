@@ -5,17 +5,17 @@ import { StorageError } from "../../../src/core/errors.ts";
 import {
   durableRun,
   Expelled,
-} from "../../../src/features/work/durable_run.ts";
-import { DurableSteps } from "../../../src/features/work/durable_steps.ts";
-import {
   MAX_CHARACTERS,
   MAX_STEPS,
 } from "../../../src/features/work/journal.ts";
+import { DurableSteps } from "../../../src/features/work/durable_steps.ts";
 import { Parked, Parking } from "../../../src/features/work/parking.ts";
-import { DivergenceError } from "../../../src/features/work/step_name.ts";
+import {
+  DivergenceError,
+  type Step,
+} from "../../../src/features/work/steps.ts";
 import { AskedQuestion } from "../../../src/core/protocol/question.ts";
 import type { Claim } from "../../../src/features/work/run_record.ts";
-import type { Step } from "../../../src/features/work/steps.ts";
 import { SteadyTime } from "../../kit/fake_time.ts";
 import { HastyTimers } from "../../kit/timers.ts";
 import { settled, until } from "../../kit/wait.ts";

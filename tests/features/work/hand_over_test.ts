@@ -5,7 +5,7 @@ import type { CompiledTool } from "../../../src/core/catalogue/compiled_tool.ts"
 import { AuthorCode } from "../../../src/core/mcp/exchange/author_code.ts";
 import { CallContext } from "../../../src/core/mcp/exchange/call_context.ts";
 import type { Work } from "../../../src/core/mcp/exchange/work.ts";
-import { handOverInTime } from "../../../src/features/work/hand_over.ts";
+import { handOverInTime } from "../../../src/features/work/task_call.ts";
 import type { LastingCall } from "../../../src/features/work/task_engine.ts";
 import type { CallInProgress } from "../../../src/features/work/task_work.ts";
 import { settled } from "../../kit/wait.ts";

@@ -5,7 +5,7 @@ import { memoryKv } from "../../../src/core/kv/memory_kv.ts";
 import { stepStore } from "../../../src/features/work/steps.ts";
 import { taskRunStore } from "../../../src/features/work/task_runs.ts";
 import { taskStore } from "../../../src/features/work/tasks.ts";
-import { wakeStore } from "../../../src/features/work/wakes.ts";
+import { wakeStore } from "../../../src/features/work/run_record.ts";
 import { FakeTime, SteadyTime } from "../../kit/fake_time.ts";
 import { silentLogger } from "../../kit/log.ts";
 

@@ -6,7 +6,7 @@ import {
   STEP_FAILURES_SECONDS,
   type StepFailure,
   stepFailureStore,
-} from "../../../src/features/work/step_failures.ts";
+} from "../../../src/features/work/steps.ts";
 import { test } from "../../kit/databases.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 import { silentLogger } from "../../kit/log.ts";

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { Database } from "../../../src/core/kv/database.ts";
 import { stepStore } from "../../../src/features/work/steps.ts";
-import { takeOver } from "../../../src/features/work/takeover.ts";
+import { TaskRegistry } from "../../../src/features/work/task_registry.ts";
 import { taskRunStore } from "../../../src/features/work/task_runs.ts";
 import { taskStore } from "../../../src/features/work/tasks.ts";
-import { wakeStore } from "../../../src/features/work/wakes.ts";
+import { wakeStore } from "../../../src/features/work/run_record.ts";
 import { test } from "../../kit/databases.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 
@@ -37,11 +37,13 @@ test.inMemory("takeOver() begins no run of work that another process has ended m
   const outcome = { content: [] };
   await fast.tasks.end("t", { status: "completed", outcome }, taken.claim);
   await fast.database.idle();
-  const over = takeOver(claim, {
-    parts: { ...slow, stopping: new AbortController().signal } as never,
-    resume: () => assert.fail("it goes on"),
-    isClosed: () => false,
-    execute: () => assert.fail("it runs"),
-  });
-  assert.equal(await over, undefined);
+  const registry = new TaskRegistry(
+    {
+      ...slow,
+      resume: () => assert.fail("it goes on"),
+      addresses: () => [],
+      runs: { confirmSeconds: 0 },
+    } as unknown as ConstructorParameters<typeof TaskRegistry>[0],
+  );
+  assert.equal(await registry.takeOver(claim), undefined);
 });

@@ -2,19 +2,21 @@ import assert from "node:assert/strict";
 import { ANONYMOUS } from "../../../src/core/caller.ts";
 import { LimitError, StorageError } from "../../../src/core/errors.ts";
 import { CallerBound } from "../../../src/core/mcp/exchange/caller_bound.ts";
-import { stepStore } from "../../../src/features/work/steps.ts";
-import { stepFailureStore } from "../../../src/features/work/step_failures.ts";
+import {
+  stepFailureStore,
+  stepStore,
+} from "../../../src/features/work/steps.ts";
 import { waitStore } from "../../../src/features/questions/waits.ts";
-import { TaskRegistry } from "../../../src/features/work/task_registry.ts";
+import {
+  MAX_TASKS_KEPT,
+  MAX_TASKS_PER_CALLER,
+  TaskRegistry,
+} from "../../../src/features/work/task_registry.ts";
 import type {
   ClaimedWork,
   DurableWork,
   Resume,
 } from "../../../src/features/work/task_work.ts";
-import {
-  MAX_TASKS_KEPT,
-  MAX_TASKS_PER_CALLER,
-} from "../../../src/features/work/task_room.ts";
 import { Database } from "../../../src/core/kv/database.ts";
 import { taskRunStore } from "../../../src/features/work/task_runs.ts";
 import { taskStore } from "../../../src/features/work/tasks.ts";

@@ -3,8 +3,10 @@ import {
   CallerBound,
   type LimitKey,
 } from "../../../src/core/mcp/exchange/caller_bound.ts";
-import { stepStore } from "../../../src/features/work/steps.ts";
-import { stepFailureStore } from "../../../src/features/work/step_failures.ts";
+import {
+  stepFailureStore,
+  stepStore,
+} from "../../../src/features/work/steps.ts";
 import { waitStore } from "../../../src/features/questions/waits.ts";
 import { TaskRegistry } from "../../../src/features/work/task_registry.ts";
 import type { TaskWork } from "../../../src/features/work/task_work.ts";

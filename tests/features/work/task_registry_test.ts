@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { CallerBound } from "../../../src/core/mcp/exchange/caller_bound.ts";
 import { AuthorCode } from "../../../src/core/mcp/exchange/author_code.ts";
 import { CallContext } from "../../../src/core/mcp/exchange/call_context.ts";
-import { stepStore } from "../../../src/features/work/steps.ts";
-import { stepFailureStore } from "../../../src/features/work/step_failures.ts";
+import {
+  stepFailureStore,
+  stepStore,
+} from "../../../src/features/work/steps.ts";
 import { waitStore } from "../../../src/features/questions/waits.ts";
 import { TaskRegistry } from "../../../src/features/work/task_registry.ts";
 import type {

@@ -1,3 +1,4 @@
+import { setWake } from "../../../src/core/store/waiting_work.ts";
 import assert from "node:assert/strict";
 import { Database } from "../../../src/core/kv/database.ts";
 import { markErased } from "../../../src/core/store/erased.ts";
@@ -8,6 +9,8 @@ import {
   LEASE_WATCH_SECONDS,
   MAX_BEGINNING_CHARACTERS,
   type RunBeginning,
+  type Wake,
+  wakeStore,
 } from "../../../src/features/work/run_record.ts";
 import { LEASE_SECONDS } from "../../../src/core/kv/leases.ts";
 import {
@@ -21,11 +24,6 @@ import {
 } from "../../../src/features/work/task_runs.ts";
 import { taskStore } from "../../../src/features/work/tasks.ts";
 import { waitStore } from "../../../src/features/questions/waits.ts";
-import {
-  setWake,
-  type Wake,
-  wakeStore,
-} from "../../../src/features/work/wakes.ts";
 import { countedOn, fiftyAtOnce, test } from "../../kit/databases.ts";
 import { FakeTime, SteadyTime } from "../../kit/fake_time.ts";
 import { overtaken } from "../../kit/overtaken_kv.ts";

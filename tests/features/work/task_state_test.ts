@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import {
   printProgress,
   StatusMessage,
-} from "../../../src/features/work/task_state.ts";
+} from "../../../src/features/work/task_work.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 import { HastyTimers } from "../../kit/timers.ts";
 import { settled } from "../../kit/wait.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Database } from "../../../src/core/kv/database.ts";
 import { taskRunStore } from "../../../src/features/work/task_runs.ts";
 import { taskStore } from "../../../src/features/work/tasks.ts";
-import { workAhead } from "../../../src/features/work/wakes.ts";
+import { workAhead } from "../../../src/features/work/run_record.ts";
 import { test } from "../../kit/databases.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 

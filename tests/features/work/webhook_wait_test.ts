@@ -13,8 +13,11 @@ import { checkLayout } from "../../../src/core/kv/layout.ts";
 import { taskStore } from "../../../src/features/work/tasks.ts";
 import { MAX_WAIT_BYTES } from "../../../src/features/questions/wait_record.ts";
 import { listOfWaits } from "../../../src/features/work/run_record.ts";
-import { MAX_WAITS_PER_PERSON } from "../../../src/features/questions/wait_room.ts";
-import { type Wait, waitStore } from "../../../src/features/questions/waits.ts";
+import {
+  MAX_WAITS_PER_PERSON,
+  type Wait,
+  waitStore,
+} from "../../../src/features/questions/waits.ts";
 import { MANY } from "../../../src/core/mcp/exchange/caller_bound.ts";
 import { test } from "../../kit/databases.ts";
 import { FakeTime } from "../../kit/fake_time.ts";

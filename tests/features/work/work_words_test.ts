@@ -3,7 +3,7 @@ import {
   resultInWords,
   stateInWords,
   stepsInWords,
-} from "../../../src/features/work/work_words.ts";
+} from "../../../src/features/work/own_tasks.ts";
 import type { Step } from "../../../src/features/work/steps.ts";
 
 const NOW = 1_790_000_000;

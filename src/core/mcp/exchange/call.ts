@@ -100,7 +100,7 @@ export abstract class Call implements AskingCall, Running {
     return progressTokenOf(this.meta);
   }
   get context(): Context {
-    return this.#context ??= new CallContext(this);
+    return this.#context ??= new (this.engine.Context ?? CallContext)(this);
   }
   get authorCode(): AuthorCode {
     return this.#authorCode ??= new AuthorCode((message) =>

@@ -5,7 +5,11 @@
  * @module
  */
 import type { Approved } from "../../../authoring/approval.ts";
-import type { Context, McpClient } from "../../../authoring/context.ts";
+import type {
+  Context,
+  FeatureMembers,
+  McpClient,
+} from "../../../authoring/context.ts";
 import { notDurable, STEP, WAIT } from "../../../authoring/durable.ts";
 import * as kinds from "../../../authoring/options.ts";
 import type { MaybePromise } from "../../../authoring/service.ts";
@@ -23,6 +27,33 @@ const STEP_CALL = {
 };
 
 const LOG_CALL = { level: kinds.required(kinds.choice(...LOGGING_LEVELS)) };
+
+/** Makes members of contexts when they are first read, from the context. */
+export type MakeMembers = {
+  readonly [N in keyof FeatureMembers]?: (
+    context: Context,
+  ) => FeatureMembers[N];
+};
+
+/** Makes the class of contexts with more members; undefined without any. */
+export function contextWith(
+  lists: readonly MakeMembers[],
+): typeof CallContext | undefined {
+  if (lists.length === 0) return undefined;
+  class FeatureContext extends CallContext {}
+  for (const [name, make] of lists.flatMap((it) => Object.entries(it))) {
+    Object.defineProperty(FeatureContext.prototype, name, {
+      get(this: Context) {
+        const value = (make as (context: Context) => unknown)(this);
+        Object.defineProperty(this, name, { value });
+        return value;
+      },
+    });
+  }
+  return FeatureContext;
+}
+
+export interface CallContext extends FeatureMembers {}
 
 /**
  * {@linkcode Context} over {@linkcode Work}. Its methods are arrow functions,

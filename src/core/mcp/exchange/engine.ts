@@ -29,6 +29,7 @@ import type { MessageBody } from "../../protocol/transport.ts";
 import type { Operation } from "../../telemetry/telemetry.ts";
 import type { CallerBound } from "./caller_bound.ts";
 import type { Limits } from "./limits.ts";
+import type { CallContext } from "./call_context.ts";
 import type { FindNeeds } from "./needs.ts";
 import type { RunningCalls, Subscriptions } from "./running.ts";
 import type { QuestionPages } from "./work.ts";
@@ -65,6 +66,8 @@ export interface CallLedger {
 
 export interface Engine {
   catalogue: Catalogue;
+  /** The class of contexts, where features add members. */
+  Context?: typeof CallContext;
   gate: Gate;
   checkOrigin: CheckOrigin;
   log: Logger;

@@ -4,7 +4,10 @@ import { ANONYMOUS } from "../../../../src/core/caller.ts";
 import { RpcError } from "../../../../src/core/errors.ts";
 import { ToolError } from "../../../../src/authoring/tool.ts";
 import { AuthorCode } from "../../../../src/core/mcp/exchange/author_code.ts";
-import { CallContext } from "../../../../src/core/mcp/exchange/call_context.ts";
+import {
+  CallContext,
+  contextWith,
+} from "../../../../src/core/mcp/exchange/call_context.ts";
 import type { Work } from "../../../../src/core/mcp/exchange/work.ts";
 import type { JsonObject } from "../../../../src/core/json.ts";
 import { rejects } from "../../../kit/refuses.ts";
@@ -312,4 +315,22 @@ Deno.test("step(), sleep() and wait() throw at once in a tool that is not durabl
   assert.throws(() => sleep("a", 1), because);
   const moment = { message: "", open: () => {}, seconds: 1 };
   assert.throws(() => wait("a", moment), because);
+});
+
+Deno.test("contextWith() makes members of features once, when they are first read, and leaves other contexts as they are", () => {
+  assert.equal(contextWith([]), undefined);
+  const made: string[] = [];
+  const member = (context: { requestId: string }) => {
+    made.push(context.requestId);
+    return { of: context.requestId };
+  };
+  const Context = contextWith([{ motd: member } as object])!;
+  const context = new Context({ requestId: "r" } as Work);
+  assert.deepEqual(made, []);
+  const { motd } = context as unknown as { motd: unknown };
+  assert.deepEqual(motd, { of: "r" });
+  assert.equal((context as unknown as { motd: unknown }).motd, motd);
+  assert.deepEqual(made, ["r"]);
+  assert.equal(CallContext.hasAsked(context), false);
+  assert.equal("motd" in contextOf().context, false);
 });

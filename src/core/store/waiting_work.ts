@@ -1,0 +1,57 @@
+/**
+ * Durable work that waits, for whoever it waits for: its wakes, and the grant
+ * that uses it. The feature of work has its records.
+ *
+ * @module
+ */
+import type { Caller } from "../caller.ts";
+import type { Database, Expiring, Transaction } from "../kv/database.ts";
+import { taskRunKey, tasksOfKey, wakeKey } from "../kv/keys.ts";
+
+/** The time until the second wake: the waiting process has the answer then. */
+const SECOND_WAKE_SECONDS = 10;
+
+export function setWake(
+  transaction: Transaction,
+  { address, taskId, dueSeconds, expiresAt }: Expiring & {
+    /** The address of the server that does the work. */
+    address: string;
+    taskId: string;
+    dueSeconds: number;
+  },
+): void {
+  const key = wakeKey(address, dueSeconds, taskId);
+  transaction.set<Expiring>(key, { expiresAt });
+}
+
+/**
+ * Wakes durable work that waits, twice. At the first wake a process may still
+ * work on the run, and be about to park it. By the second, the run is parked or
+ * its process has seen what it waits for.
+ */
+export function wakeTwice(
+  transaction: Transaction,
+  { address, taskId, expiresAt }: Omit<
+    Parameters<typeof setWake>[1],
+    "dueSeconds"
+  >,
+  now: number,
+): void {
+  for (const dueSeconds of [now, now + SECOND_WAKE_SECONDS]) {
+    setWake(transaction, { address, taskId, dueSeconds, expiresAt });
+  }
+}
+
+/** Finds the grant that last used the task of a run. */
+export async function userOfRun(
+  database: Database,
+  taskId: string,
+): Promise<string | undefined> {
+  const run = await database.find<Expiring & { caller: Caller }>(
+    taskRunKey(taskId),
+  );
+  const used = run && await database.find<Expiring & { grantId?: string }>(
+    tasksOfKey(run.value.caller.binding, taskId),
+  );
+  return used?.value.grantId;
+}
