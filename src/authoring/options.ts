@@ -383,9 +383,9 @@ export function membersOf<T extends object>(
   return members as T;
 }
 
-/** Gives a name in capitals, without underscores. */
+/** Gives a name in capitals, without underscores; IES is Y, as of one. */
 export function lettersOf(name: string): string {
-  return name.replaceAll("_", "").toUpperCase();
+  return name.replaceAll("_", "").toUpperCase().replace(/IES$/, "Y");
 }
 
 /** True if at most one letter is missing, added, wrong or exchanged. */

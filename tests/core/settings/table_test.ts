@@ -104,6 +104,7 @@ Deno.test("a misspelt name is told with the one that is meant, and never with it
       ["OAUTH_ALLOWED_USER", "OAUTH_ALLOWED_USERS"],
       ["OAUTH_ALOWED_USERS", "OAUTH_ALLOWED_USERS"],
       ["BASEURL", "BASE_URL"],
+      ["TRUSTED_PROXY", "TRUSTED_PROXIES"],
       ["base_url", "BASE_URL"],
       ["BASE_ULR", "BASE_URL"],
       ["LOG_LEVAL", "LOG_LEVEL"],
