@@ -77,6 +77,7 @@ const WALKS = [
 const UNWALKED = [
   "fence",
   "given-up",
+  "mcp-client",
   "moving",
   "probe",
   "reachability",
