@@ -10,9 +10,9 @@ import { filesBelow } from "./mutation/workplace.ts";
 /** The most lines below each folder, and in all of them with the rest. */
 const LIMITS: Record<string, number> = {
   "src/core/": 27_070,
-  "src/features/": 17_700,
-  "packages/": 14_370,
-  "": 61_700,
+  "src/features/": 17_900,
+  "packages/": 14_410,
+  "": 61_800,
 };
 
 const COUNTED = ["src", "packages", "main.ts", "server.ts", "health.ts"];

@@ -7,6 +7,7 @@
 export const USAGE = `deno task ts people list [SEARCH] [--after PLACE]
 deno task ts people show|end|unblock|export|erase WHO
 deno task ts people block WHO [--reason TEXT]
+deno task ts people passkeys WHO [--reset]
 deno task ts people blocked
 deno task ts people reseal
 deno task ts clients list
@@ -36,19 +37,22 @@ export interface CommandLine {
   named: string;
   after?: string;
   reason?: string;
+  /** True to delete the passkeys of a person. */
+  reset?: boolean;
   json: boolean;
 }
 
 /** Parses a command line. @throws {UsageError} */
 export function parseCommandLine(args: readonly string[]): CommandLine {
   const words: string[] = [];
-  const options: Pick<CommandLine, "after" | "reason" | "json"> = {
+  const options: Pick<CommandLine, "after" | "reason" | "reset" | "json"> = {
     json: false,
   };
   const rest = [...args];
   for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
     const [, name, value] = /^--(after|reason)(?:=(.*))?$/s.exec(arg) ?? [];
     if (arg === "--json") options.json = true;
+    else if (arg === "--reset") options.reset = true;
     else if (name !== undefined) {
       const text = value ?? rest.shift();
       if (!text) throw new UsageError(`--${name} needs a value`);

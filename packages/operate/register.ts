@@ -18,6 +18,8 @@ import { clientConnectionStore } from "../../src/core/store/connections.ts";
 import { keyRing } from "../../src/core/crypto/key_ring.ts";
 import { accountStore } from "../../src/features/accounts/accounts.ts";
 import { resealAll } from "../../src/features/accounts/reseal.ts";
+import { approvalRecords } from "../../src/features/approvals/approval_records.ts";
+import { passkeyStore } from "../../src/features/approvals/passkey_store.ts";
 import { accountSessionStore } from "../../src/features/account_page/account_sessions.ts";
 import { blockStore } from "../../src/core/store/blocks.ts";
 import type { Database } from "../../src/core/kv/database.ts";
@@ -64,6 +66,7 @@ export function openRegister(database: Database, log: Logger) {
       endAllOf: accounts.forgetAllOf,
     },
     waitRecords(waitStore(database)),
+    ...approvalRecords(database),
   ];
   const ending = {
     records,
@@ -91,6 +94,7 @@ export function openRegister(database: Database, log: Logger) {
   return {
     list: people.list,
     blocks,
+    passkeys: passkeyStore(database),
     endPerson: (subject: string) => endSubject(subject, ending),
     endClient: (shortId: string) => endClient(shortId, ending),
 

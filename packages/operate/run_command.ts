@@ -58,7 +58,9 @@ function commandOf(line: CommandLine, operator: Operator): Command {
 const MAX_CHARACTERS = 4096;
 
 /** Refuses superfluous options, and texts too long. @throws {UsageError} */
-function checkParts({ noun, verb, named, after, reason }: CommandLine): void {
+function checkParts(
+  { noun, verb, named, after, reason, reset }: CommandLine,
+): void {
   for (const { length } of [named, reason ?? ""]) {
     if (length <= MAX_CHARACTERS) continue;
     throw new UsageError(
@@ -68,6 +70,8 @@ function checkParts({ noun, verb, named, after, reason }: CommandLine): void {
   const isList = noun === "people" && verb === "list";
   if (after !== undefined && !isList) throw notUnderstood("--after");
   if (reason !== undefined && verb !== "block") throw notUnderstood("--reason");
+  const mayReset = noun === "people" && verb === "passkeys";
+  if (reset && !mayReset) throw notUnderstood("--reset");
   const isOfAll = verb === "blocked" || verb === "reseal" ||
     verb === "list" && !isList;
   if (isOfAll && named !== "") throw notUnderstood(named);
@@ -77,7 +81,15 @@ function checkParts({ noun, verb, named, after, reason }: CommandLine): void {
 const PAGE = 100;
 
 /** The verbs that are about one person. */
-const OF_PERSON = ["show", "end", "block", "unblock", "export", "erase"];
+const OF_PERSON = [
+  "show",
+  "end",
+  "block",
+  "unblock",
+  "passkeys",
+  "export",
+  "erase",
+];
 
 /** `deno task ts people …`: what an operator does about people. */
 class PeopleCommand extends Command {
@@ -89,6 +101,7 @@ class PeopleCommand extends Command {
     if (!OF_PERSON.includes(verb)) throw notUnderstood(verb);
     const subject = await this.#personNamed();
     if (verb === "unblock") return await this.unblock(subject);
+    if (verb === "passkeys") return await this.#passkeys(subject);
     const isKnown = await register.isKnown(subject);
     const unknown = `Nothing is known of ${visible(subject)}`;
     switch (verb) {
@@ -175,6 +188,29 @@ class PeopleCommand extends Command {
     );
   }
 
+  /** Lists the passkeys of a person; or deletes them, so that the next counts. */
+  async #passkeys(subject: string): Promise<string> {
+    const { passkeys } = this.operator.register;
+    if (this.line.reset) {
+      const deleted = await passkeys.reset(subject);
+      this.audit("Passkeys deleted", { subject, passkeys: deleted });
+      return this.print(
+        { subject, deleted },
+        `${deleted} deleted: the next passkey of ${
+          visible(subject)
+        } counts at once`,
+      );
+    }
+    const all = await passkeys.listOf(subject);
+    const rows = all.map(({ name, createdAt, countsFrom, usedAt }) => ({
+      name,
+      made: day(createdAt),
+      counts: day(countsFrom),
+      lastUse: usedAt === undefined ? "" : day(usedAt),
+    }));
+    return this.print({ passkeys: rows }, table(rows));
+  }
+
   async #show(subject: string): Promise<string> {
     const kept = await this.operator.register.gather(subject);
     const rows = kept.connections.map((grant) => ({
@@ -185,13 +221,16 @@ class PeopleCommand extends Command {
       lastUse: day(grant.usedAt),
     }));
     const state = kept.block ? "blocked" : "not blocked";
-    const services = (kept as { accounts?: readonly { service: string }[] })
-      .accounts ?? [];
+    const { accounts: services = [], passkeys = [] } = kept as {
+      accounts?: readonly { service: string }[];
+      passkeys?: readonly object[];
+    };
     const accounts = services.map(({ service }) => service).join(", ");
     return this.print(
       kept,
       `${visible(subject)}: ${state}, sessions: ${kept.sessions}, ` +
-        `tasks: ${kept.tasks?.length ?? 0}, accounts: ${accounts || "none"}\n` +
+        `tasks: ${kept.tasks?.length ?? 0}, accounts: ${accounts || "none"}, ` +
+        `passkeys: ${passkeys.length}\n` +
         table(rows),
     );
   }

@@ -6,6 +6,7 @@ import { connectionKey, layoutKey } from "../../../src/core/kv/keys.ts";
 import { LAYOUT } from "../../../src/core/kv/layout.ts";
 import { Log, type LogEvent } from "../../../src/core/log/log.ts";
 import { Database } from "../../../src/core/kv/database.ts";
+import { passkeyStore } from "../../../src/features/approvals/passkey_store.ts";
 import { taskStore } from "../../../src/features/work/tasks.ts";
 import { bindingOf } from "../../../src/core/oauth/grant.ts";
 import { BASE_URL } from "../../../tests/kit/server.ts";
@@ -493,4 +494,29 @@ Deno.test("table() lets one long name widen no other line, and cuts it", () => {
   // Subjects are copied from here.
   const subject = `https://id.example.com/${"a".repeat(60)}#${"b".repeat(255)}`;
   assert(table([{ subject }]).endsWith(`\n${subject}`));
+});
+
+test.onDatabases("people passkeys lists those of a person, and --reset deletes them", async ({ kv, other }) => {
+  await using it = operator(other);
+  const store = passkeyStore(new Database(kv));
+  const made = { publicKey: "", counter: 0 };
+  await store.add("github:42", { ...made, id: "a", name: "Phone" }, () => {});
+  await store.add("github:42", { ...made, id: "b", name: "Key" }, () => {});
+  assert.match(
+    await it.run("people passkeys github:42"),
+    /^name +made +counts +lastUse\nPhone .*\nKey /,
+  );
+  await assert.rejects(
+    it.run("people show github:42 --reset"),
+    is(UsageError, "Not understood: --reset"),
+  );
+  assert.equal(
+    await it.run("people passkeys github:42 --reset"),
+    "2 deleted: the next passkey of github:42 counts at once",
+  );
+  assert.equal(await it.run("people passkeys github:42"), "None.");
+  assert.match(JSON.stringify(it.events), /Passkeys deleted on the command/);
+  const next = { ...made, id: "c", name: "New" };
+  const passkey = await store.add("github:42", next, () => {});
+  assert.equal(passkey?.countsFrom, passkey?.createdAt);
 });

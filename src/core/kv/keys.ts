@@ -135,6 +135,8 @@ export const receiptsOfKey = ownedBy("receipt-of");
 export const listedReceiptKey = listedIn("receipt");
 /** The passkeys of a person, in one record · 366 days after their last use. */
 export const passkeysKey = hashed("passkeys");
+/** Mark that a person's passkeys were erased: the next one waits · 1 day. */
+export const passkeysGoneKey = hashed("passkeys-gone");
 /** The wait of one asker: a question of one call, or of one task · as long as the wait. */
 export const waitOfAskerKey = hashed("wait-of-asker");
 

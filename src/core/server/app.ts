@@ -114,7 +114,7 @@ export async function createApp(
 /** Makes the records of features about people, in the order of the features. */
 async function recordsOf({ features }: ServerCore): Promise<PersonRecords[]> {
   const records = features.flatMap(({ records }) => records?.() ?? []);
-  return await Promise.all(records);
+  return (await Promise.all(records)).flat();
 }
 
 /**

@@ -119,7 +119,7 @@ export interface OpenFeature {
   /** The calls that it keeps for people. */
   ledger?: CallLedger;
   /** Makes the records that it keeps about people. */
-  records?(): Promise<PersonRecords>;
+  records?(): Promise<PersonRecords | PersonRecords[]>;
   /** Warns at the start of what cannot work. */
   warn?(log: Logger): Promise<void>;
   /** Members that methods of the feature find in the engine of calls. */

@@ -46,15 +46,15 @@ export function approvalEndpoints(services: AccountServices) {
   const approvals = callApprovals(database, receiptsOf(services.server));
   const passkeys = passkeysOf(services);
 
-  /** Gives what a press needs; undefined where a button is enough. */
+  /** Gives what a press needs; undefined for a tool that asks for no passkey. */
   async function passkeyFor(
     approval: CallApproval,
     subject: string,
-  ): Promise<AskedPasskey | undefined> {
+  ): Promise<(AskedPasskey & { isNeeded: boolean }) | undefined> {
     const { passkey } = approval.approval;
     if (passkey === undefined || approval.state !== "open") return undefined;
     const asked = await passkeys.ask(subject, challengeOf(approval, subject));
-    return asked.hasAny || passkey === "required" ? asked : undefined;
+    return { ...asked, isNeeded: asked.hasAny || passkey === "required" };
   }
 
   function approverOf(session: AccountVisit["session"]): Approver {
@@ -71,7 +71,10 @@ export function approvalEndpoints(services: AccountServices) {
   async function useFor(id: string, approver: Approver, response?: string) {
     const approval = await approvals.findPage(id, approver);
     const { subject } = approver;
-    if (!approval || !await passkeyFor(approval, subject)) return undefined;
+    const asked = approval && await passkeyFor(approval, subject);
+    if (!asked) return undefined;
+    // A passkey that is made meanwhile is needed.
+    if (!asked.isNeeded) return { name: undefined, write: asked.stays };
     const challenge = challengeOf(approval, subject);
     return await passkeys.use(subject, response, challenge);
   }
@@ -101,6 +104,7 @@ export function approvalEndpoints(services: AccountServices) {
       const approval = await approvals.findPage(id, approver);
       if (!approval) return noWait(c, found, services);
       const { tool } = approval;
+      const passkey = await passkeyFor(approval, session.subject);
       const props = {
         ...frame,
         approval,
@@ -111,7 +115,7 @@ export function approvalEndpoints(services: AccountServices) {
         toolTitle: services.titleOf(tool),
         now: now(clock),
         mayPress: mayPress(approval, approver),
-        passkey: await passkeyFor(approval, session.subject),
+        passkey: passkey?.isNeeded ? passkey : undefined,
       };
       return page(
         c,

@@ -35,8 +35,8 @@ export const approvalsFeature: OnAccountPage = {
     }
     return {
       async records() {
-        const { receiptsOf } = await import("./receipts.ts");
-        return receiptsOf(server).records;
+        const { approvalRecords } = await import("./approval_records.ts");
+        return approvalRecords(server.database);
       },
     };
   },

@@ -19,6 +19,7 @@ const addition: AccountAddition = {
     if (wantsPasskeys(services.server)) {
       const passkeys = passkeyEndpoints(services);
       app.post("/account/passkeys", rated, passkeys.make);
+      app.post("/account/passkeys/confirm", rated, passkeys.confirm);
       app.post("/account/passkeys/remove", rated, passkeys.remove);
     }
     const approval = approvalEndpoints(services);
@@ -42,6 +43,12 @@ const addition: AccountAddition = {
       keys: ["passkeys"],
       until: () => `${printDuration(PASSKEYS_SECONDS)} after their last use`,
       member: "passkeys",
+    },
+    {
+      what: "A mark that you had passkeys, once you erased everything",
+      keys: ["passkeys-gone"],
+      until: () => "1 day",
+      stays: "so that no one else can make one in your place at once",
     },
   ],
   waiting: (session, services) => approvalEndpoints(services).waiting(session),

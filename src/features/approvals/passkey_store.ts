@@ -7,7 +7,7 @@
  */
 import type { PersonRecords } from "../../core/auth/grants/end_grant.ts";
 import type { Database, Expiring } from "../../core/kv/database.ts";
-import { passkeysKey } from "../../core/kv/keys.ts";
+import { passkeysGoneKey, passkeysKey } from "../../core/kv/keys.ts";
 import type { Write } from "../../core/kv/transaction.ts";
 
 /** The seconds after their last use for which passkeys are kept. */
@@ -61,40 +61,51 @@ export function passkeyStore(database: Database) {
     ) ?? [];
   }
 
-  /** Changes the passkeys of a person, if they were not changed meanwhile. */
+  /** Reads the passkeys of a person, and the mark of those that were erased. */
+  async function read(subject: string) {
+    const [own, gone] = await database.getMany<[PasskeysRecord, Expiring]>([
+      passkeysKey(subject),
+      passkeysGoneKey(subject),
+    ]);
+    const all = remaining(own.value ?? undefined);
+    return { own, gone, all, hasAny: all.length > 0 || Boolean(gone.value) };
+  }
+
+  /**
+   * Changes the passkeys of a person. Returns undefined if a check of
+   * `extraWrites` fails.
+   */
   async function change<R>(
     subject: string,
     extraWrites: Write,
-    update: (passkeys: readonly Passkey[]) => {
+    update: (passkeys: readonly Passkey[], hasAny: boolean) => {
       result: R;
       passkeys?: readonly Passkey[];
     },
   ): Promise<R | undefined> {
-    return await database.change<PasskeysRecord, R | undefined>(
-      passkeysKey(subject),
-      (transaction, { key, value, versionstamp }, before) => {
-        // The record is unchanged: a check of `extraWrites` has failed.
-        if (before && versionstamp === before.versionstamp) return undefined;
-        const { result, passkeys } = update(remaining(value));
-        if (passkeys) {
-          const expiresAt = database.now() + PASSKEYS_SECONDS;
-          transaction.set(key, { passkeys, expiresAt });
-          extraWrites(transaction);
-        }
-        return result;
-      },
-    );
-  }
-
-  async function listAll(subject: string): Promise<readonly Passkey[]> {
-    const found = await database.find<PasskeysRecord>(passkeysKey(subject));
-    return remaining(found?.value);
+    let before: string | null | undefined;
+    for (;;) {
+      const { own, gone, all, hasAny } = await read(subject);
+      // The record is unchanged: another check has failed.
+      if (own.versionstamp === before) return undefined;
+      before = own.versionstamp;
+      const { result, passkeys } = update(all, hasAny);
+      if (!passkeys) return result;
+      const expiresAt = database.now() + PASSKEYS_SECONDS;
+      const isDone = await database.commit((transaction) =>
+        extraWrites(
+          transaction.check(own, gone)
+            .set(passkeysKey(subject), { passkeys, expiresAt }),
+        )
+      );
+      if (isDone) return result;
+    }
   }
 
   return {
     /** Lists the passkeys of a person, the newest last. */
     async listOf(subject: string): Promise<Passkey[]> {
-      const all = await listAll(subject);
+      const { all } = await read(subject);
       return all.filter(({ removedAt }) => removedAt === undefined);
     },
 
@@ -102,18 +113,20 @@ export function passkeyStore(database: Database) {
      * Finds what a person can approve with now.
      *
      * @returns `hasAny` is true too while none counts yet, or the last one was
-     * removed within a day
+     * removed or erased within a day; a commit with `stays` fails if that has
+     * changed meanwhile
      */
-    async usable(
-      subject: string,
-    ): Promise<{ hasAny: boolean; usable: Passkey[]; from?: number }> {
-      const all = await listAll(subject);
+    async usable(subject: string): Promise<
+      { hasAny: boolean; usable: Passkey[]; from?: number; stays: Write }
+    > {
+      const { all, hasAny, own, gone } = await read(subject);
       const now = database.now();
       const usable = all.filter((passkey) => counts(passkey, now));
       const coming = all.filter(({ removedAt }) => removedAt === undefined);
       return {
-        hasAny: all.length > 0,
+        hasAny,
         usable,
+        stays: (transaction) => transaction.check(own, gone),
         from: coming.length > 0
           ? Math.min(...coming.map(({ countsFrom }) => countsFrom))
           : undefined,
@@ -122,7 +135,7 @@ export function passkeyStore(database: Database) {
 
     /**
      * Keeps a new passkey. A person's first counts at once, a further one after a
-     * day, unless it was made with one that counts.
+     * day.
      *
      * @returns undefined if it is there already, there is no room, or a check of
      * `extraWrites` failed
@@ -131,22 +144,44 @@ export function passkeyStore(database: Database) {
       subject: string,
       made: Pick<Passkey, "id" | "publicKey" | "counter" | "name">,
       extraWrites: Write,
-      voucher?: { id: string; counter: number },
     ): Promise<Passkey | undefined> {
-      return await change(subject, extraWrites, (all) => {
+      return await change(subject, extraWrites, (all, hasAny) => {
         const now = database.now();
-        const vouching = voucher && used(all, voucher, now);
-        if (voucher && !vouching) return { result: undefined };
         const isFull = all.length >= MAX_PASSKEYS;
         if (isFull || all.some(({ id }) => id === made.id)) {
           return { result: undefined };
         }
-        const waits = all.length > 0 && !vouching;
         const { id, publicKey, counter, name } = made;
-        const countsFrom = waits ? now + DELAY_SECONDS : now;
+        const countsFrom = hasAny ? now + DELAY_SECONDS : now;
         const createdAt = now;
         const passkey = { id, publicKey, counter, name, createdAt, countsFrom };
-        return { result: passkey, passkeys: [...vouching ?? all, passkey] };
+        return { result: passkey, passkeys: [...all, passkey] };
+      });
+    },
+
+    /**
+     * Lets a passkey that waits count at once, with the use of one that counts.
+     *
+     * @returns undefined if there is no such passkey, or a check failed
+     */
+    async confirm(
+      subject: string,
+      id: string,
+      use: { id: string; counter: number },
+      extraWrites: Write,
+    ): Promise<Passkey | undefined> {
+      return await change(subject, extraWrites, (all) => {
+        const now = database.now();
+        const after = used(all, use, now);
+        const waiting = after?.find((it) =>
+          it.id === id && it.removedAt === undefined && it.countsFrom > now
+        );
+        if (!after || !waiting) return { result: undefined };
+        const confirmed = { ...waiting, countsFrom: now };
+        return {
+          result: confirmed,
+          passkeys: after.map((it) => it.id === id ? confirmed : it),
+        };
       });
     },
 
@@ -188,15 +223,34 @@ export function passkeyStore(database: Database) {
         transaction.check(found).set(key, { passkeys, expiresAt });
     },
 
-    /** Deletes all passkeys of a person, as if there had been none. */
-    async forgetAllOf(subject: string): Promise<number> {
-      return await database.change<PasskeysRecord, number>(
-        passkeysKey(subject),
-        (transaction, { key, value }) => {
-          if (value) transaction.expire(key);
-          return value?.passkeys.length ?? 0;
-        },
+    /**
+     * Deletes all passkeys of a person. For a day a mark stays, with which the
+     * next one waits: who erases in their place gains nothing.
+     */
+    async forgetAllOf(subject: string): Promise<void> {
+      const { own, all } = await read(subject);
+      if (!own.value) return;
+      const expiresAt = database.now() + DELAY_SECONDS;
+      await database.commit((transaction) => {
+        if (all.length > 0) {
+          transaction.set(passkeysGoneKey(subject), { expiresAt });
+        }
+        transaction.expire(passkeysKey(subject));
+      });
+    },
+
+    /**
+     * Deletes all passkeys of a person, for an operator: the next counts at once.
+     *
+     * @returns the number of those that were not removed before
+     */
+    async reset(subject: string): Promise<number> {
+      const { all } = await read(subject);
+      await database.commit((transaction) =>
+        transaction.expire(passkeysKey(subject))
+          .expire(passkeysGoneKey(subject))
       );
+      return all.filter(({ removedAt }) => removedAt === undefined).length;
     },
   };
 }
@@ -216,16 +270,19 @@ function used(
   return all.map((it) => it.id === id ? usedNow : it);
 }
 
-/** The passkeys of people, without their keys. */
-export function passkeyRecords(
-  { listOf, forgetAllOf }: Pick<PasskeyStore, "listOf" | "forgetAllOf">,
-): PersonRecords {
+/** Makes the records of people's passkeys, without their keys. */
+export function passkeyRecords(database: Database): PersonRecords {
+  const { listOf, forgetAllOf } = passkeyStore(database);
   return {
     name: "passkeys",
     async listOf(subject) {
       const all = await listOf(subject);
-      return all.map(({ publicKey: _, ...passkey }) => passkey);
+      return all.map(({ id: _, publicKey: __, counter: ___, ...passkey }) =>
+        passkey
+      );
     },
-    endAllOf: async (subject) => void await forgetAllOf(subject),
+    // They open nothing by themselves, and stay until the person is erased.
+    endAllOf: () => Promise.resolve(),
+    forgetAllOf,
   };
 }

@@ -22,6 +22,8 @@ export interface AskedPasskey {
   get?: object;
   /** The time from which the first of them counts, in epoch seconds. */
   from?: number;
+  /** Makes the commit of a press by the button fail if that has changed. */
+  stays: Write;
 }
 
 /** The store of a server, which has one. */
@@ -39,6 +41,8 @@ export function passkeysOf(
 ) {
   const store = passkeyStoreOf(server);
   const { origin, hostname: rpId } = new URL(baseUrl);
+  // An IP address can be no RP ID (WebAuthn Level 3 §5.1.2).
+  const isPossible = !/^\[|^[\d.]+$/.test(rpId);
   const site = { origin, rpId };
   const check = () => import("./passkey_check.ts");
 
@@ -54,12 +58,14 @@ export function passkeysOf(
 
   return {
     store,
+    /** False at an address at which browsers make no passkeys. */
+    isPossible,
 
     /** Makes what a page needs to ask a person for a passkey. */
     async ask(subject: string, challenge: string): Promise<AskedPasskey> {
-      const { hasAny, usable, from } = await store.usable(subject);
+      const { usable, ...asked } = await store.usable(subject);
       const get = usable.length > 0 ? requestOf(challenge, usable) : undefined;
-      return { hasAny, get, from };
+      return { ...asked, get };
     },
 
     /**
@@ -110,37 +116,68 @@ export function passkeysOf(
     },
 
     /**
-     * Keeps a new passkey, with the response of one that counts, if there is one.
+     * Keeps a new passkey.
      *
      * @throws {HttpError} 403 for a response that is not good, 409 if it is
      * there, or there are too many
      */
     async make(
       subject: string,
-      { name, response, challenge, voucher }: {
+      { name, response, challenge }: {
         name: string;
         response: string;
         challenge: string;
-        voucher?: { response: string; challenge: string };
       },
       extraWrites: Write,
     ): Promise<Passkey> {
-      const { checkMade, checkUsed } = await check();
+      const { checkMade } = await check();
       const made = await checkMade(response, challenge, site);
-      const { usable } = await store.usable(subject);
-      const vouching = voucher &&
-        await checkUsed(voucher.response, voucher.challenge, site, usable);
-      const passkey = await store.add(
-        subject,
-        { ...made, name },
-        extraWrites,
-        vouching,
-      );
+      const passkey = await store.add(subject, { ...made, name }, extraWrites);
       if (passkey) return passkey;
       throw new HttpError(
         409,
         "It was not kept: it is there already, or there are too many passkeys",
       );
     },
+
+    /** Makes the request for the signature that lets a passkey count at once. */
+    confirmation(
+      subject: string,
+      waiting: Passkey,
+      usable: readonly Passkey[],
+    ): object {
+      return requestOf(confirmChallenge(subject, waiting), usable);
+    },
+
+    /**
+     * Lets a passkey that waits count, with the response of one that counts.
+     *
+     * @throws {HttpError} 403
+     */
+    async confirm(
+      subject: string,
+      id: string,
+      response: string,
+      extraWrites: Write,
+    ): Promise<void> {
+      const { checkUsed, refused } = await check();
+      const { usable } = await store.usable(subject);
+      const waiting = (await store.listOf(subject)).find((it) => it.id === id);
+      if (!waiting) throw refused();
+      const challenge = confirmChallenge(subject, waiting);
+      const used = await checkUsed(response, challenge, site, usable);
+      const isDone = await store.confirm(subject, id, used, extraWrites);
+      if (!isDone) throw refused();
+    },
   };
+
+  /** Makes a challenge for one passkey alone, so that it is good for no other. */
+  function confirmChallenge(
+    subject: string,
+    { id, publicKey, name }: Passkey,
+  ): string {
+    return fingerprint(
+      JSON.stringify(["confirm", origin, subject, id, publicKey, name]),
+    );
+  }
 }

@@ -23,14 +23,13 @@ import { displayName } from "../../core/pages/names.tsx";
 import { Moment, Upcoming } from "../../core/pages/times.tsx";
 import { PASSKEY_SCRIPT } from "./passkey_script.ts";
 import type { Passkey } from "./passkey_store.ts";
-import { type AskedPasskey, passkeysOf } from "./passkeys.ts";
+import { passkeysOf } from "./passkeys.ts";
 
 const NAME = /^\P{Cc}{1,80}$/u;
 
-/** Makes the challenges of a session: they are good for no other. */
-function challengesOf({ id, session: { subject } }: SignedIn) {
-  const of = (step: string) => fingerprint(JSON.stringify([step, id, subject]));
-  return { create: of("make a passkey"), get: of("vouch for a passkey") };
+/** Makes the challenge of a page on which a passkey is made. */
+function challengeOf({ session: { subject } }: SignedIn, csrf: string): string {
+  return fingerprint(JSON.stringify(["make a passkey", csrf, subject]));
 }
 
 export function passkeysPart(services: AccountServices): AccountPart {
@@ -44,15 +43,15 @@ export function passkeysPart(services: AccountServices): AccountPart {
     async show(visit) {
       const { session, providerKey, form, now } = visit;
       const { subject } = session;
-      const { create, get } = challengesOf(visit);
       const isFresh = isFreshNow(session, now);
       const own = await passkeys.store.listOf(subject);
-      const asked = await passkeys.ask(subject, get);
-      const creation = isFresh && await passkeys.creation({
-        subject,
-        name: personName(session),
-        challenge: create,
-      });
+      const { hasAny, usable } = await passkeys.store.usable(subject);
+      const creation = isFresh &&
+        await passkeys.creation({
+          subject,
+          name: personName(session),
+          challenge: challengeOf(visit, form.csrf),
+        });
       return (
         <section>
           <div class="card">
@@ -61,15 +60,26 @@ export function passkeysPart(services: AccountServices): AccountPart {
               finger, your face or a PIN, which no program in your browser can
               give.
             </p>
+            {!passkeys.isPossible && (
+              <p class="note">
+                Browsers make no passkeys at an IP address: open this server by
+                a host name, on your own machine as localhost.
+              </p>
+            )}
             {own.length > 0 && (
               <ul class="rows">
                 {own.map((passkey) => (
-                  <PasskeyRow {...{ passkey, form, now, isFresh }} />
+                  <PasskeyRow
+                    {...{ passkey, form, now, isFresh }}
+                    confirmation={usable.length > 0 && passkey.countsFrom > now
+                      ? passkeys.confirmation(subject, passkey, usable)
+                      : undefined}
+                  />
                 ))}
               </ul>
             )}
             {creation
-              ? <PasskeyForm {...{ form, creation, asked }} />
+              ? <PasskeyForm {...{ form, creation, hasAny }} />
               : (
                 <FreshSignIn
                   base={form.base}
@@ -84,11 +94,13 @@ export function passkeysPart(services: AccountServices): AccountPart {
   };
 }
 
-function PasskeyRow({ passkey, form, now, isFresh }: {
+function PasskeyRow({ passkey, form, now, isFresh, confirmation }: {
   passkey: Passkey;
   form: AccountVisit["form"];
   now: number;
   isFresh: boolean;
+  /** The request for another passkey that lets this one count at once. */
+  confirmation?: object;
 }) {
   const { id, name, createdAt, countsFrom, usedAt } = passkey;
   return (
@@ -113,6 +125,19 @@ function PasskeyRow({ passkey, form, now, isFresh }: {
             )}
         </p>
       </div>
+      {confirmation && (
+        <AccountForm
+          {...form}
+          action="/account/passkeys/confirm"
+          fields={{ id }}
+          data-get={JSON.stringify(confirmation)}
+        >
+          <p class="note" role="status" hidden></p>
+          <button type="submit" data-passkey="get">
+            Let it count now, with another passkey
+          </button>
+        </AccountForm>
+      )}
       {isFresh && (
         <AccountForm
           {...form}
@@ -126,17 +151,16 @@ function PasskeyRow({ passkey, form, now, isFresh }: {
   );
 }
 
-function PasskeyForm({ form, creation, asked: { hasAny, get } }: {
+function PasskeyForm({ form, creation, hasAny }: {
   form: AccountVisit["form"];
   creation: object;
-  asked: AskedPasskey;
+  hasAny: boolean;
 }) {
   return (
     <AccountForm
       {...form}
       action="/account/passkeys"
       data-create={JSON.stringify(creation)}
-      data-get={get && JSON.stringify(get)}
     >
       <label>
         Name
@@ -150,27 +174,16 @@ function PasskeyForm({ form, creation, asked: { hasAny, get } }: {
         />
       </label>
       <p class="small soft">
-        {!hasAny
-          ? "Your first passkey counts at once."
-          : get
-          ? "Made with one that you have, it counts at once; without, from tomorrow on."
-          : "It counts from tomorrow on."}{" "}
+        {hasAny
+          ? "It counts in a day, or once you confirm it with one that counts."
+          : "Your first passkey counts at once."}{" "}
         A passkey that you remove opens nothing any more, and the first one
         after it counts from the next day on. So no one who has your browser for
         a moment can take your place.
       </p>
       <p class="note" role="status" hidden></p>
       <div class="actions">
-        {get && (
-          <button class="primary" type="submit" data-passkey="get create">
-            Make it with one I have
-          </button>
-        )}
-        <button
-          class={get ? undefined : "primary"}
-          type="submit"
-          data-passkey="create"
-        >
+        <button class="primary" type="submit" data-passkey="create">
           Make a passkey
         </button>
       </div>
@@ -209,17 +222,25 @@ export function passkeyEndpoints(services: AccountServices) {
       if (!NAME.test(name)) {
         throw new HttpError(400, "name must be 1 to 80 characters");
       }
-      const { create, get } = challengesOf(person);
-      const voucher = form.get("get");
       await passkeys.make(person.session.subject, {
         name,
         response: form.get("create") ?? "",
-        challenge: create,
-        voucher: voucher === undefined
-          ? undefined
-          : { response: voucher, challenge: get },
+        challenge: challengeOf(person, form.get("csrf")!),
       }, stays);
       audit(c, "Passkey made", person);
+      return back(c);
+    },
+
+    /** Answers `POST /account/passkeys/confirm`. */
+    async confirm(c: Context): Promise<Response> {
+      const { form, ...person } = await signedIn.findForm(c, MAX_FORM_BYTES);
+      await passkeys.confirm(
+        person.session.subject,
+        form.get("id") ?? "",
+        form.get("get") ?? "",
+        await signedIn.staysAllowed(person),
+      );
+      audit(c, "Passkey confirmed with another", person);
       return back(c);
     },
 

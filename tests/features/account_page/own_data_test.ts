@@ -8,6 +8,7 @@ import { Database } from "../../../src/core/kv/database.ts";
 import { replyStore } from "../../../src/core/store/replies.ts";
 import { sessionStore } from "../../../src/core/store/sessions.ts";
 import { taskStore } from "../../../src/features/work/tasks.ts";
+import { passkeyStore } from "../../../src/features/approvals/passkey_store.ts";
 import { receiptStore } from "../../../src/features/approvals/receipts.ts";
 import { waitStore } from "../../../src/features/questions/waits.ts";
 import { resultOf, statusOf } from "../../kit/answer.ts";
@@ -242,6 +243,8 @@ test.onDatabases("POST /account/erase ends everything of a person, and leaves no
     at: Math.floor(Date.now() / 1000),
   }, { title: "private", facts: {}, caller: "Jo" });
   await new Database(other).commit(receipt);
+  const passkey = { id: "a", publicKey: "private", counter: 0, name: "Phone" };
+  await passkeyStore(new Database(other)).add("github:42", passkey, () => {});
   await accountVault(new Database(other), {
     sealing: keyRing([SECRETS_KEY]),
     idleSeconds: 1000,
@@ -283,6 +286,7 @@ test.onDatabases("POST /account/erase ends everything of a person, and leaves no
     "erased",
     "grant",
     "made-token",
+    "passkeys-gone",
     "wake",
   ]);
   const kept = await keptIn(kv);

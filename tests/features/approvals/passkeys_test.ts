@@ -4,11 +4,13 @@
  */
 import assert from "node:assert/strict";
 import { SoftwarePasskey } from "../../../packages/testing/software_passkey.ts";
+import { openRegister } from "../../../packages/operate/register.ts";
+import { Database } from "../../../src/core/kv/database.ts";
 import { tool, z } from "../../../src/mod.ts";
 import { AccountVisitor, formOf } from "../../kit/account_visitor.ts";
 import { resultOf, textOf } from "../../kit/answer.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
-import { recordLog } from "../../kit/log.ts";
+import { recordLog, silentLogger } from "../../kit/log.ts";
 import {
   type OAuthServer,
   type OAuthServerOptions,
@@ -65,19 +67,10 @@ async function openPasskeys(visitor: AccountVisitor): Promise<void> {
 async function make(
   visitor: AccountVisitor,
   passkey: SoftwarePasskey,
-  voucher?: SoftwarePasskey,
 ): Promise<void> {
   const { challenge } = optionsIn(visitor, "/account/passkeys", "create");
   const create = await passkey.register({ ...SITE, challenge });
-  const get = voucher && await voucher.sign({
-    ...SITE,
-    challenge: optionsIn(visitor, "/account/passkeys", "get").challenge,
-  });
-  await visitor.press("/account/passkeys", {
-    name: "Phone",
-    create,
-    ...get && { get },
-  });
+  await visitor.press("/account/passkeys", { name: "Phone", create });
 }
 
 /** A person with a passkey. */
@@ -178,7 +171,7 @@ Deno.test("a signature of another approval, site, page, person, or without a ges
   assert.match(visitor.words, /The passkey was not accepted/);
 });
 
-Deno.test("a further passkey counts after a day, or at once if it is made with one that counts", async () => {
+Deno.test("a further passkey counts after a day, or at once once it is confirmed with one that counts, for itself alone", async () => {
   using time = new FakeTime();
   await using server = await start();
   const call = await clientOf(server, "2026");
@@ -190,7 +183,32 @@ Deno.test("a further passkey counts after a day, or at once if it is made with o
   ];
   await make(visitor, second);
   assert.match(visitor.words, /It counts from \d{4}-/);
-  await make(visitor, third, passkey);
+  await make(visitor, third);
+  const confirm = "/account/passkeys/confirm";
+  const page = visitor.page;
+  assert.match(visitor.words, /Let it count now, with another passkey/);
+  const [ofSecond, ofThird] = [0, 1].map((nth) =>
+    JSON.parse(
+      /data-get="([^"]*)"/.exec(formOf(page, confirm, nth).text)![1]
+        .replaceAll("&quot;", '"'),
+    ).challenge
+  );
+  for (
+    const get of [
+      // The signature for another one, of one that waits itself, of none.
+      await passkey.sign({ ...SITE, challenge: ofSecond }),
+      await third.sign({ ...SITE, challenge: ofThird }),
+      "",
+    ]
+  ) {
+    visitor.page = page;
+    await visitor.press(confirm, { get }, 1);
+    assert.match(visitor.words, /The passkey was not accepted/);
+  }
+  visitor.page = page;
+  const get = await passkey.sign({ ...SITE, challenge: ofThird });
+  await visitor.press(confirm, { get }, 1);
+  assert.equal(visitor.words.match(/It counts from/g)?.length, 1);
   const link = linkOf(await resultOf(call("pay", { cents: 1 })));
   visitor.page = await visitor.browser.open(link);
   const { allowCredentials } = optionsIn(visitor, pathOf(link), "get");
@@ -267,6 +285,35 @@ Deno.test("passkeys want a sign-in of the last minutes, a name, and are each the
     assert.match(usual.words, /Only a sign-in of the last 5 minutes/);
     usual.page = page;
   }
+});
+
+Deno.test("who erases a person with passkeys cannot make one that counts in their place, and an operator can let them", async () => {
+  using _time = new FakeTime();
+  await using server = await start();
+  await withPasskey(server);
+  const register = openRegister(new Database(server.kv), silentLogger);
+  const kept = await register.gather("github:42");
+  assert.deepEqual(
+    (kept as unknown as { passkeys: { name: string }[] }).passkeys
+      .map(({ name }) => name),
+    ["Phone"],
+  );
+  await register.endPerson("github:42");
+  assert.equal((await register.passkeys.listOf("github:42")).length, 1);
+  const again = await AccountVisitor.signIn(server);
+  await again.signInToErase();
+  await again.press("/account/erase", { erase: "on" });
+  assert.match(again.words, /Erased/);
+  assert.equal(await register.isKnown("github:42"), false);
+  const thief = await AccountVisitor.signIn(server);
+  await openPasskeys(thief);
+  await make(thief, await SoftwarePasskey.make());
+  assert.match(thief.words, /It counts from \d{4}-/);
+  assert.equal(await register.passkeys.reset("github:42"), 1);
+  await openPasskeys(thief);
+  await make(thief, await SoftwarePasskey.make());
+  assert.match(thief.words, /Never used/);
+  await register.close();
 });
 
 Deno.test("a server without such a tool has no page of passkeys", async () => {

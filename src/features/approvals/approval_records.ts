@@ -1,0 +1,13 @@
+/**
+ * The records that approvals keep about people.
+ *
+ * @module
+ */
+import type { PersonRecords } from "../../core/auth/grants/end_grant.ts";
+import type { Database } from "../../core/kv/database.ts";
+import { passkeyRecords } from "./passkey_store.ts";
+import { receiptStore } from "./receipts.ts";
+
+export function approvalRecords(database: Database): PersonRecords[] {
+  return [passkeyRecords(database), receiptStore(database, 0).records];
+}
