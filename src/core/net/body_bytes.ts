@@ -41,9 +41,13 @@ export async function readBytes(
       : await readChunks(request.body, most, sender);
   } catch (cause) {
     if (cause instanceof HttpError) throw cause;
-    // A client that disconnects in the middle of its body is no error of ours.
-    throw new HttpError(400, "The body did not arrive", { cause });
+    throw notArrived(cause);
   }
+}
+
+/** Makes the refusal of a body whose client left in its middle. */
+export function notArrived(cause: unknown): HttpError {
+  return new HttpError(400, "The body did not arrive", { cause });
 }
 
 /** The most bytes of unfinished long bodies in this process, or one of them. */
@@ -125,7 +129,9 @@ async function readChunks(
         throw end > most ? tooLarge(most) : inPieces(MAX_CHUNKS);
       }
       if (end > bytes.length) {
-        bytes = enlarged(bytes, end);
+        const larger = new Uint8Array(Math.max(end, 2 * bytes.length));
+        larger.set(bytes);
+        bytes = larger;
         if (bytes.length > MAX_WHOLE_BYTES) {
           unfinished.hold(giveUp, sender, bytes.length);
         }
@@ -158,13 +164,6 @@ export async function readAtMost(
     read.push(chunk as Uint8Array<ArrayBuffer>);
   }
   return new Blob(read);
-}
-
-/** Enlarges a buffer to `least` bytes, and at least to twice its size. */
-function enlarged(bytes: Uint8Array, least: number): Uint8Array<ArrayBuffer> {
-  const larger = new Uint8Array(Math.max(least, 2 * bytes.length));
-  larger.set(bytes);
-  return larger;
 }
 
 /** Makes the refusal of a body with too many bytes. */
@@ -235,13 +234,7 @@ export class BodyClock {
         giveUp: () => reject(tooLate(BODY_SECONDS)),
       };
       this.begin(body);
-      reading.then((read) => {
-        this.end(body);
-        resolve(read);
-      }, (error) => {
-        this.end(body);
-        reject(error);
-      });
+      reading.then(resolve, reject).then(() => this.end(body));
     });
   }
 

@@ -112,16 +112,30 @@ Deno.test("readBody() reads JSON in UTF-8, with or without a length", async () =
 Deno.test("readBody() refuses what is not JSON", async () => {
   for (const body of ["", "{", "{'a':1}", "NaN"]) {
     await rejects(readBody(request(body)), -32700, 400);
+    const length = { "content-length": `${body.length}` };
+    await rejects(readBody(request(body, length)), -32700, 400);
   }
 });
 
-Deno.test("readBody() refuses what is not UTF-8", async () => {
+Deno.test("readBody() believes no length next to Transfer-Encoding", async () => {
+  const deep = "[".repeat(MAX_BODY_DEPTH + 1) + "]".repeat(MAX_BODY_DEPTH + 1);
+  const chunked = { "content-length": "9", "transfer-encoding": "chunked" };
+  await rejects(readBody(request(deep, chunked)), -32600, 400);
+  const exact = { "content-length": `${2 * MAX_BODY_DEPTH}` };
+  await rejects(readBody(request(deep.slice(0, -2), exact)), -32600, 400);
+});
+
+Deno.test("readBody() refuses what is not UTF-8, and reads U+FFFD in a short body", async () => {
   // Latin-1, and a character of four bytes that is cut after three.
   for (const bytes of [[0xe9], [0xf0, 0x9f, 0x98]]) {
     const body = new Uint8Array([0x22, ...bytes, 0x22]);
-    for (const length of [undefined, { "content-length": `${body.length}` }]) {
-      await rejects(readBody(request(body, length)), -32700, 400);
-    }
+    await rejects(readBody(request(body)), -32700, 400);
+    const long = new Uint8Array(2 * MAX_BODY_DEPTH).fill(0x20);
+    long.set(body);
+    const length = { "content-length": `${long.length}` };
+    await rejects(readBody(request(long, length)), -32700, 400);
+    const short = { "content-length": `${body.length}` };
+    assert.equal((await readBody(request(body, short))).value, "\uFFFD");
   }
 });
 
