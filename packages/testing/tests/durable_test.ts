@@ -117,6 +117,34 @@ Deno.test("crash() in a step fails the task, which may have happened", async () 
   assert.deepEqual(done, ["run", "draft", "run"]);
 });
 
+Deno.test("progress that another process has passed is not sent again", async () => {
+  let tries = 0;
+  const read = tool({
+    name: "read",
+    task: { durable: true },
+    async run(_input, { step, progress, ask }) {
+      await step("read", async () => {
+        tries++;
+        if (tries === 1) await progress(5, 9, "of the first");
+        else await progress(1, 9, "of the second");
+      }, { retries: 1 });
+      await ask({ message: "On?", schema: z.object({}) });
+      await progress(6, 9, "on");
+      return "read";
+    },
+  });
+  await using server = await testServer({ tools: [read] });
+  const task = await server.startTask(read, {}, {
+    answers: [{ action: "accept", content: {} }],
+  });
+  await task.crash({ in: "read" });
+  await until(async () => (await task.status()).status === "input_required");
+  const { statusMessage } = await task.status();
+  assert.match(statusMessage!, /5 of 9: of the first/);
+  const { progress } = await task.result();
+  assert.deepEqual(progress.map(({ progress }) => progress), [5, 6]);
+});
+
 Deno.test("crash() in a step with once repeats it with the same text", async () => {
   const { post, done, onces } = postTool({ usesOnce: true });
   await using server = await testServer({ tools: [post] });

@@ -65,7 +65,6 @@ export class TaskChannel implements Work {
   readonly lacksUpstream?: string;
   readonly keepAnswer?: Work["keepAnswer"];
   readonly parking?: Work["parking"];
-  readonly #origin: TaskOrigin;
   readonly #surroundings: Surroundings;
   /** The keys of the questions of a plain task. */
   readonly #keys = new Set<string>();
@@ -73,7 +72,7 @@ export class TaskChannel implements Work {
 
   constructor(
     readonly requestId: string,
-    origin: TaskOrigin,
+    private readonly origin: TaskOrigin,
     surroundings: Surroundings,
   ) {
     const { tasks, signal, log, call } = surroundings;
@@ -105,7 +104,6 @@ export class TaskChannel implements Work {
         listChanged: (list) => tell(() => changes.listChanged(list)),
       }
       : changes;
-    this.#origin = origin;
     this.#surroundings = surroundings;
     this.signal = signal;
     this.pageQuestions = origin.pageQuestions?.within({
@@ -157,7 +155,7 @@ export class TaskChannel implements Work {
     const { signal, parking, durable } = this.#surroundings;
     const { steps, waits, run: { tool, address } } = durable!;
     const { requestId: taskId, caller } = this;
-    const { limitKey } = this.#origin;
+    const { limitKey } = this.origin;
     try {
       return await waitForWebhook(
         steps,
@@ -181,17 +179,18 @@ export class TaskChannel implements Work {
     // The client got this progress from an earlier run.
     if (this.durable?.isReplay) return;
     await this.#surroundings.parking.activity(async () => {
-      await this.#origin.relayProgress?.(params);
+      await this.origin.relayProgress?.(params);
       const statusMessage = printProgress(params);
       if (statusMessage === undefined) return;
-      await this.status.report({ statusMessage, waitsFor: undefined });
+      const news = { statusMessage, progress: Number(params.progress) };
+      await this.status.report({ ...news, waitsFor: undefined });
     });
   }
 
   async request(question: AskedQuestion): Promise<JsonObject> {
     const { tasks, questions, signal, parking, call, mayAsk } =
       this.#surroundings;
-    const { limitKey } = this.#origin;
+    const { limitKey } = this.origin;
     const known = call?.recall(question);
     if (known) return known;
     const ask = (key: string, keep?: (answer: string) => Promise<void>) =>

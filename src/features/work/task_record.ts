@@ -68,6 +68,8 @@ export interface TaskRecord extends Expiring {
   status: TaskStatus;
   /** The progress of its tool. */
   statusMessage?: string;
+  /** The number of that progress: a later run gives larger ones alone. */
+  progress?: number;
   /** The reason of the wait, for the client: of a parked task, or a page. */
   waitsFor?: string;
   /** The end of the tool's sleep in epoch seconds, while it is parked. */
@@ -95,7 +97,9 @@ export interface TaskRecord extends Expiring {
 }
 
 /** The messages of a task that goes on. */
-export type TaskMessages = Pick<TaskRecord, "statusMessage" | "waitsFor">;
+export type TaskMessages = Pick<TaskRecord, Message>;
+
+type Message = "statusMessage" | "progress" | "waitsFor";
 
 /** A task for its client. */
 export interface Task extends

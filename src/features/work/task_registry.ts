@@ -378,6 +378,5 @@ async function leaveOrFail(
   if (await leave(parts, claim)) return "left";
   const message = `${missing} ${claim.run.tool} is not there any more`;
   const error = { code: RpcCode.internalError, message };
-  await execution.end({ outcome: "refused", error });
-  return undefined;
+  return void await execution.end({ outcome: "refused", error });
 }

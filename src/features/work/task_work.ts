@@ -194,14 +194,7 @@ export function failedEnding(
   taskId: string,
   parts: Told,
 ): SettledTask {
-  const { log, showsCauses } = parts;
-  const failed = {
-    log,
-    showsCauses,
-    reference: taskId,
-    isTool: true,
-    inBand: true,
-  };
+  const failed = { ...parts, reference: taskId, isTool: true, inBand: true };
   return answerFailure(thrown, failed, (failure) => failure);
 }
 

@@ -220,10 +220,17 @@ export function taskStore(
     },
 
     /** Stores the messages of a task; an empty one removes the last. */
-    async setMessages(taskId: string, messages: TaskMessages): Promise<void> {
+    async setMessages(taskId: string, own: TaskMessages): Promise<void> {
+      const { progress, ...messages } = own;
       const short = Object.entries(messages)
         .map(([member, message = ""]) => [member, shortMessage(message)]);
-      await changeTask(database, taskId, () => Object.fromEntries(short));
+      await changeTask(database, taskId, (task) => ({
+        ...Object.fromEntries(short),
+        // An earlier run has come as far, and gave this message.
+        ...progress! <= task.progress!
+          ? { statusMessage: task.statusMessage }
+          : { progress: progress ?? task.progress },
+      }));
     },
 
     /** Resolves when the task has ended, in any process. */
