@@ -1,36 +1,33 @@
 import assert from "node:assert/strict";
-import { resource } from "../../../../src/authoring/resource.ts";
-import type {
-  Answer,
-  Result,
-} from "../../../../src/core/mcp/exchange/answer.ts";
-import type { EngineCall } from "../../../../src/core/mcp/methods/method_engine.ts";
+import { resource } from "../../../src/authoring/resource.ts";
+import type { Answer, Result } from "../../../src/core/mcp/exchange/answer.ts";
+import type { EngineCall } from "../../../src/core/mcp/methods/method_engine.ts";
 import {
   listen,
   notificationOf,
   parseFilter,
   type SubscriptionFilter,
-} from "../../../../src/core/mcp/methods/subscription.ts";
+} from "../../../src/core/mcp/methods/subscription.ts";
 import {
   followedTasks,
   followTask,
-} from "../../../../src/features/work/task_following.ts";
-import type { JsonObject } from "../../../../src/core/json.ts";
-import { compileCatalogue } from "../../../../src/core/catalogue/catalogue.ts";
-import type { Change } from "../../../../src/core/store/changes.ts";
+} from "../../../src/features/work/task_following.ts";
+import type { JsonObject } from "../../../src/core/json.ts";
+import { compileCatalogue } from "../../../src/core/catalogue/catalogue.ts";
+import type { Change } from "../../../src/core/store/changes.ts";
 import {
   type Task,
   type TaskStore,
   taskStore,
-} from "../../../../src/features/work/tasks.ts";
-import { refuses } from "../../../kit/refuses.ts";
-import { settled, until } from "../../../kit/wait.ts";
-import { Database } from "../../../../src/core/kv/database.ts";
-import { taskKey, taskLeaseKey } from "../../../../src/core/kv/keys.ts";
-import type { TaskStatus } from "../../../../src/features/work/task_record.ts";
-import { LEASE_SECONDS } from "../../../../src/core/kv/leases.ts";
-import { test } from "../../../kit/databases.ts";
-import { FakeTime } from "../../../kit/fake_time.ts";
+} from "../../../src/features/work/tasks.ts";
+import { refuses } from "../../kit/refuses.ts";
+import { settled, until } from "../../kit/wait.ts";
+import { Database } from "../../../src/core/kv/database.ts";
+import { taskKey, taskLeaseKey } from "../../../src/core/kv/keys.ts";
+import type { TaskStatus } from "../../../src/features/work/task_record.ts";
+import { LEASE_SECONDS } from "../../../src/core/kv/leases.ts";
+import { test } from "../../kit/databases.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
 
 const ALL = { tools: {}, prompts: {}, resources: {} };
 const ID = "io.modelcontextprotocol/subscriptionId";

@@ -1,19 +1,16 @@
 import assert from "node:assert/strict";
 import * as z from "zod";
-import type { Around } from "../../../../src/authoring/around.ts";
-import { result as resultWith } from "../../../../src/authoring/result.ts";
-import { type Tool, tool } from "../../../../src/authoring/tool.ts";
-import type {
-  Answer,
-  Result,
-} from "../../../../src/core/mcp/exchange/answer.ts";
-import type { LastingCall } from "../../../../src/features/work/task_engine.ts";
-import { AuthorCode } from "../../../../src/core/mcp/exchange/author_code.ts";
-import { callTool } from "../../../../src/core/mcp/methods/tool_call.ts";
-import { taskCalls } from "../../../../src/features/work/task_call.ts";
-import type { TaskWork } from "../../../../src/features/work/task_work.ts";
-import type { JsonObject } from "../../../../src/core/json.ts";
-import { compileCatalogue } from "../../../../src/core/catalogue/catalogue.ts";
+import type { Around } from "../../../src/authoring/around.ts";
+import { result as resultWith } from "../../../src/authoring/result.ts";
+import { type Tool, tool } from "../../../src/authoring/tool.ts";
+import type { Answer, Result } from "../../../src/core/mcp/exchange/answer.ts";
+import type { LastingCall } from "../../../src/features/work/task_engine.ts";
+import { AuthorCode } from "../../../src/core/mcp/exchange/author_code.ts";
+import { callTool } from "../../../src/core/mcp/methods/tool_call.ts";
+import { taskCalls } from "../../../src/features/work/task_call.ts";
+import type { TaskWork } from "../../../src/features/work/task_work.ts";
+import type { JsonObject } from "../../../src/core/json.ts";
+import { compileCatalogue } from "../../../src/core/catalogue/catalogue.ts";
 
 const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };
 
