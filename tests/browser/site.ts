@@ -10,6 +10,7 @@ import { createServer } from "../../src/server.ts";
 import type { Server } from "../../src/core/server/server_options.ts";
 import { IMPLEMENTATION } from "../kit/server.ts";
 import type { Environment } from "../../src/core/settings/setting.ts";
+import type { Tool } from "../../src/authoring/tool.ts";
 import { randomId } from "../../src/core/crypto/crypto.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import { codeChallenge } from "../../src/core/oauth/pkce.ts";
@@ -36,17 +37,24 @@ export class Site implements AsyncDisposable {
     private readonly kv: Deno.Kv,
   ) {}
 
-  static async start(environment: Environment = {}): Promise<Site> {
+  /** @param host the name of this machine in the server's address */
+  static async start(
+    environment: Environment = {},
+    { host = "127.0.0.1", tools = TOOLS }: {
+      host?: string;
+      tools?: readonly Tool[];
+    } = {},
+  ): Promise<Site> {
     const kv = await Deno.openKv(":memory:");
     const server = Deno.serve(
       { hostname: "127.0.0.1", port: 0, onListen() {} },
       (request) => app.fetch(request),
     );
-    const origin = `http://127.0.0.1:${server.addr.port}`;
+    const origin = `http://${host}:${server.addr.port}`;
     const app: Server = createServer({
       log: SILENT,
       ...IMPLEMENTATION,
-      tools: TOOLS,
+      tools,
       kv,
       env: {
         BASE_URL: origin,
@@ -121,8 +129,15 @@ export class Client {
     return access_token;
   }
 
+  whoAmI(accessToken: string): Promise<{ status: number; text: string }> {
+    return this.call(accessToken, "who_am_i");
+  }
+
   /** Calls a tool and gives the status and the text of its answer. */
-  async whoAmI(accessToken: string): Promise<{ status: number; text: string }> {
+  async call(
+    accessToken: string,
+    name: string,
+  ): Promise<{ status: number; text: string }> {
     const response = await fetch(`${this.site.origin}/mcp`, {
       method: "POST",
       headers: {
@@ -131,14 +146,14 @@ export class Client {
         "content-type": "application/json",
         "mcp-protocol-version": "2026-07-28",
         "mcp-method": "tools/call",
-        "mcp-name": "who_am_i",
+        "mcp-name": name,
       },
       body: JSON.stringify({
         jsonrpc: "2.0",
         id: 1,
         method: "tools/call",
         params: {
-          name: "who_am_i",
+          name,
           arguments: {},
           _meta: {
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
