@@ -85,7 +85,7 @@ export async function readBody(
   sender?: string,
 ): Promise<MessageBody> {
   const { headers } = request;
-  // One that is announced as too short to be too deep costs a third less as
+  // One that is announced as too short to be too deep is quicker read as
   // JSON at once: contributing/decisions/21-short-bodies.md says what that lets
   // pass. A length next to Transfer-Encoding says nothing (RFC 9112 §6.3).
   const length = headers.get("content-length") ?? Infinity;
