@@ -42,6 +42,7 @@ export type { ConnectionInfo } from "./core/http/client_address.ts";
 export type { LogEvent, LogOptions } from "./core/log/log.ts";
 
 export type {
+  ApprovalOffer,
   ApprovalScope,
   ApprovalShown,
   Approved,

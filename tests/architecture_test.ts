@@ -433,6 +433,7 @@ const FEATURE_STORES: ReadonlySet<string> = new Set([
   "src/features/approvals/approval_store.ts",
   "src/features/approvals/passkey_store.ts",
   "src/features/approvals/receipts.ts",
+  "src/features/approvals/remembered.ts",
   "src/features/accounts/revocation_queue.ts",
   "src/features/accounts/revocation_record.ts",
   "src/features/ledger/ledger.ts",

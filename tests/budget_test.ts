@@ -10,9 +10,9 @@ import { filesBelow } from "./mutation/workplace.ts";
 /** The most lines below each folder, and in all of them with the rest. */
 const LIMITS: Record<string, number> = {
   "src/core/": 27_070,
-  "src/features/": 17_900,
+  "src/features/": 18_260,
   "packages/": 14_410,
-  "": 61_800,
+  "": 62_160,
 };
 
 const COUNTED = ["src", "packages", "main.ts", "server.ts", "health.ts"];

@@ -25,6 +25,18 @@ export interface Approved {
   readonly by: string;
   /** The time of the press, in epoch seconds. */
   readonly at: number;
+  /** True without a press of its own; see `remember`. */
+  readonly remembered?: true;
+}
+
+/** Calls that need no press for a while. */
+export interface ApprovalOffer {
+  /** The same for all calls that it is for. */
+  key: string;
+  /** The calls in words: `refunds to c1`. */
+  label: string;
+  /** 60 to 86,400. */
+  seconds: number;
 }
 
 /** The words of an approval on its page, as plain text. */
@@ -67,6 +79,12 @@ export interface ToolApproval<I = any> {
    */
   passkey?: "wanted" | "required";
   /**
+   * Offers the person to let calls of the same client with the same `key` run
+   * without a press for a while; undefined for those that always wait. Only
+   * where the caller approves.
+   */
+  remember?(input: I): MaybePromise<ApprovalOffer | undefined>;
+  /**
    * The seconds for which a call waits for its person, and an approval for its
    * call; 15 minutes by default, at most 7 days.
    */
@@ -87,6 +105,7 @@ export const TOOL_APPROVAL = {
     wants: '"caller" or { scope: "…" }',
   },
   passkey: kinds.choice("wanted", "required"),
+  remember: kinds.FUNCTION,
   expiresIn: kinds.numberFrom(
     `60 to ${MAX_APPROVAL_SECONDS} seconds`,
     60,

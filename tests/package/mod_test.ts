@@ -54,6 +54,7 @@ const TYPES = [
   "AccountNeeds",
   "AccountPreset",
   "Annotations",
+  "ApprovalOffer",
   "ApprovalScope",
   "ApprovalShown",
   "Approved",

@@ -137,6 +137,8 @@ export const listedReceiptKey = listedIn("receipt");
 export const passkeysKey = hashed("passkeys");
 /** Mark that a person's passkeys were erased: the next one waits · 1 day. */
 export const passkeysGoneKey = hashed("passkeys-gone");
+/** Calls of a person that run without a press, by what they are · a day at most. */
+export const rememberedKey = ownedBy("remembered");
 /** The wait of one asker: a question of one call, or of one task · as long as the wait. */
 export const waitOfAskerKey = hashed("wait-of-asker");
 

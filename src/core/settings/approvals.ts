@@ -69,7 +69,7 @@ export function tightened<T extends Tool & { author?: Tool }>(
 ): T {
   const own = rules.filter(({ pattern }) => pattern.test(tool.name));
   if (own.length === 0) return tool;
-  const { when: _, ...approval } = tool.approval ?? {};
+  const { when: _, remember: __, ...approval } = tool.approval ?? {};
   const by = [approval.by, ...own.map(({ by }) => by)]
     .find((by) => typeof by === "object") ?? "caller";
   const passkey = own.some(({ needsPasskey }) => needsPasskey)

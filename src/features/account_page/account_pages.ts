@@ -160,6 +160,8 @@ export interface AccountAddition {
   ): Promise<readonly { service: string; createdAt: number }[]>;
   /** Names the services at which a person's keys and tokens stay good. */
   unrevokedOf?(subject: string, services: AuthServices): Promise<string[]>;
+  /** Makes a section of the first part, below what waits. */
+  section?(visit: AccountVisit, services: AccountServices): Promise<Child>;
   /** Makes a section below the latest calls. */
   amongCalls?(
     visit: AccountVisit,

@@ -40,8 +40,11 @@ export function connectionsPart(
       // Sessions are most likely under this binding: they are read at the same
       // time as the grants.
       counts.begin(bindingAt(baseUrl, subject));
-      const [{ own, most }, ...waiting] = await Promise.all([
+      const [{ own, most }, sections, ...waiting] = await Promise.all([
         ownGrants(subject, services),
+        Promise.all(
+          additions.map(({ section }) => section?.(visit, services)),
+        ),
         ...additions.map(({ waiting }) => waiting?.(session, services) ?? []),
       ]);
       const waits = waiting.flat()
@@ -51,6 +54,7 @@ export function connectionsPart(
       return ConnectionsSection({
         ...form,
         waiting: WaitingSection({ base: form.base, waits, now }),
+        sections,
         providerName,
         clients: byClient(connections).map((grants) => ({
           ...clientInWords(grants[0], services),

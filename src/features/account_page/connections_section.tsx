@@ -51,6 +51,8 @@ export interface ConnectionsProps extends FormPage {
   lifetimes: Pick<Lifetimes, "grantSeconds" | "idleSeconds">;
   /** The questions that wait for the person. */
   waiting?: Child;
+  /** The sections of other features. */
+  sections?: Child;
   /**
    * The number of sign-ins and tokens that were read; undefined if it is all.
    */
@@ -59,12 +61,13 @@ export interface ConnectionsProps extends FormPage {
 }
 
 export function ConnectionsSection(
-  { providerName, clients, lifetimes, waiting, most, now, ...form }:
+  { providerName, clients, lifetimes, waiting, sections, most, now, ...form }:
     ConnectionsProps,
 ) {
   return (
     <>
       {waiting}
+      {sections}
       <section>
         {waiting && <h2>Connected</h2>}
         <p class="small soft">

@@ -30,6 +30,7 @@ const CHANGES = {
     "That question was answered before, or is over",
     "The first answer counts.",
   ],
+  asksAgain: ["Ended", "It waits for you again from now on."],
   disconnected: ["Disconnected", "No tool acts with it any more."],
 } as const;
 

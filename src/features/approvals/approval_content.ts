@@ -4,9 +4,10 @@
  *
  * @module
  */
-import type { ApprovalShown } from "../../authoring/approval.ts";
+import type { ApprovalOffer, ApprovalShown } from "../../authoring/approval.ts";
 import * as kinds from "../../authoring/options.ts";
 import type { MaybePromise } from "../../authoring/service.ts";
+import { withoutHidden } from "../../core/pages/names.tsx";
 import type { CompiledTool } from "../../core/catalogue/compiled_tool.ts";
 import { isObject, type JsonObject } from "../../core/json.ts";
 import type { ApprovalPayload } from "./approval_store.ts";
@@ -22,6 +23,13 @@ const APPROVAL_SHOWN = {
     "an object of texts and numbers by their names",
   ),
 } satisfies kinds.Members<ApprovalShown>;
+
+/** The options of {@linkcode ApprovalOffer}. */
+const APPROVAL_OFFER = {
+  key: kinds.required(kinds.TEXT),
+  label: kinds.required(kinds.TEXT),
+  seconds: kinds.required(kinds.numberFrom("60 to 86400 seconds", 60, 86_400)),
+} satisfies kinds.Members<ApprovalOffer>;
 
 /** The longest time that `when` and `show` may take. */
 const AUTHOR_MILLISECONDS = 5_000;
@@ -82,6 +90,24 @@ export async function shownOf(
   };
   if (words.title.trim() !== "") return words;
   throw new TypeError(`tool ${name}: approval.show gave an empty title`);
+}
+
+/** Asks for the offer to remember a call. @throws {TypeError} for a wrong one */
+export async function offerOf(
+  { name, approval }: CompiledTool,
+  input: JsonObject,
+): Promise<ApprovalOffer | undefined> {
+  const { remember } = approval!;
+  const offer = remember &&
+    await inTime(name, "remember", () => remember(input));
+  if (offer === undefined) return undefined;
+  const path = `tool ${name}: approval.remember`;
+  const [fault] = kinds.faultsIn(APPROVAL_OFFER, offer, path);
+  if (fault) throw new TypeError(fault);
+  const label = withoutHidden(offer.label.toWellFormed())
+    .slice(0, MAX_TITLE_CHARACTERS);
+  if (label.trim() === "") throw new TypeError(`${path} gave an empty label`);
+  return { ...offer, label };
 }
 
 /**

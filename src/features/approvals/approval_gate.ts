@@ -10,7 +10,11 @@ import type { Context } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import type { CompiledTool } from "../../core/catalogue/compiled_tool.ts";
 import { listTool } from "../../core/catalogue/descriptions.ts";
-import { fingerprintOfLong, randomId } from "../../core/crypto/crypto.ts";
+import {
+  fingerprint,
+  fingerprintOfLong,
+  randomId,
+} from "../../core/crypto/crypto.ts";
 import { canonicalJson, type JsonObject } from "../../core/json.ts";
 import { persist, tidy } from "../../core/kv/persist.ts";
 import { CallContext } from "../../core/mcp/exchange/call_context.ts";
@@ -26,7 +30,7 @@ import { hasPage, type WaitPages } from "../questions/page_questions.ts";
 import type { OpenPage, PagesOf } from "../../core/mcp/exchange/work.ts";
 import { addressOfWork } from "../work/task_call.ts";
 import type { Waiting } from "../questions/waits.ts";
-import { checkJson, inTime, shownOf } from "./approval_content.ts";
+import { checkJson, inTime, offerOf, shownOf } from "./approval_content.ts";
 import {
   type ApprovalPayload,
   type BegunRun,
@@ -34,6 +38,7 @@ import {
   type CallApprovals,
   callApprovals,
 } from "./approval_store.ts";
+import type { Offer } from "./remembered.ts";
 import { receiptSeconds, receiptStore } from "./receipts.ts";
 import { verifiedAddresses } from "../../core/oauth/allowed_users.ts";
 import { personName } from "../../core/oauth/person.ts";
@@ -50,7 +55,13 @@ const NO_PAGE =
 
 /** The answer that a run gets; durable work keeps it. */
 type Verdict =
-  | { action: "accept"; approved: Approved; input: JsonObject }
+  | {
+    action: "accept";
+    approved: Approved;
+    input: JsonObject;
+    /** The receipt of a run without a press of its own. */
+    receipt?: string;
+  }
   | { action: "decline"; reason?: string }
   | { action: "cancel" }
   /** The run began before, and its client has left. */
@@ -109,14 +120,29 @@ export function approvalGate(
       );
     }
     const { expiresIn: seconds = APPROVAL_SECONDS } = tool.approval!;
+    const definition = definitionOf(tool);
+    const offer = scope === undefined && await offerOf(tool, input);
     const visit = new ApprovalVisit(approvals, work, {
       pages: waitPages,
       waiting: await waitingOf(toolRun, work, {
         arguments_,
-        definition: definitionOf(tool),
+        definition,
         state: { seconds, scope, passkey },
         pages: waitPages,
       }),
+      offer: offer
+        ? {
+          ...offer,
+          name: await fingerprintOfLong(canonicalJson([
+            caller.binding,
+            caller.clientId ?? caller.grantId,
+            tool.name,
+            definition,
+            account ?? null,
+            offer.key,
+          ])),
+        }
+        : undefined,
       payload: async () => ({
         id: randomId(),
         input,
@@ -172,10 +198,10 @@ export function approvalGate(
     const { work } = CallContext.askingOf(context);
     const decision = await decide(toolRun, context, work);
     if (decision.action === "collected") return decision.result;
-    const { approved, visit } = decision;
+    const { approved, visit, receipt } = decision;
     toolRun.input = decision.input;
     (context as CallContext).approval = approved;
-    if (await visit.isBeginning()) {
+    if (receipt !== undefined || await visit.isBeginning()) {
       log.audit("A run has begun with an approval", {
         reference: work.requestId,
         tool: name,
@@ -189,7 +215,9 @@ export function approvalGate(
       result?: CallToolResult,
     ) => {
       const hasLeft = context.signal.aborted || toolRun.call.hasLeft?.();
-      await visit.end(outcome, hasLeft ? result : undefined);
+      if (receipt === undefined) {
+        await visit.end(outcome, hasLeft ? result : undefined);
+      } else await tidy(() => approvals.endRemembered(receipt, outcome));
       log.audit("A run with an approval has ended", {
         reference: work.requestId,
         tool: name,
@@ -219,6 +247,7 @@ export function approvalGate(
 class ApprovalVisit implements PagesOf<Verdict> {
   #begun?: BegunRun;
   #approval?: CallApproval;
+  #made?: Promise<ApprovalPayload>;
 
   constructor(
     private readonly approvals: CallApprovals,
@@ -226,6 +255,7 @@ class ApprovalVisit implements PagesOf<Verdict> {
     private readonly of: {
       pages: WaitPages;
       waiting: Waiting & { approval: ApprovalState };
+      offer?: Offer;
       /** Makes the content of a new approval. */
       payload(): Promise<ApprovalPayload>;
     },
@@ -238,6 +268,13 @@ class ApprovalVisit implements PagesOf<Verdict> {
     const { approvals, of: { pages, waiting } } = this;
     for (;;) {
       const known = await this.#do(() => approvals.find(waiting));
+      if (known?.state !== "used" && !known?.answer) {
+        const remembered = await this.#rememberedRun();
+        if (remembered) {
+          if (known) await tidy(() => approvals.withdraw(known));
+          return { answer: remembered };
+        }
+      }
       const approval = known ?? await this.#openNew();
       if (approval.state === "open" && endOf(approval) <= approvals.now()) {
         if (await this.#do(() => approvals.close(approval))) continue;
@@ -261,12 +298,42 @@ class ApprovalVisit implements PagesOf<Verdict> {
   }
 
   async #openNew(): Promise<CallApproval> {
-    const { approvals, of: { waiting, payload } } = this;
-    const content = await payload();
+    const { approvals, of: { waiting, offer } } = this;
+    const content = await this.#content();
     return await this.#do(async () => {
       const before = await approvals.findEnded(waiting);
-      return await approvals.open(waiting, { ...content, before });
+      return await approvals.open(waiting, { ...content, before, offer });
     });
+  }
+
+  #content(): Promise<ApprovalPayload> {
+    return this.#made ??= this.of.payload();
+  }
+
+  /** Begins a run that its person has allowed before. */
+  async #rememberedRun(): Promise<Verdict | undefined> {
+    const { approvals, work, of: { waiting, offer } } = this;
+    if (!offer) return undefined;
+    const reference = work.requestId;
+    // The same for durable work that begins again before it has kept this.
+    const id = fingerprint(JSON.stringify([offer.name, reference]));
+    const payload = () => this.#content();
+    const run = { unique: id, reference, payload };
+    const begun = await this.#do(() =>
+      approvals.beginRemembered(waiting, offer, run)
+    );
+    if (!begun) return undefined;
+    const { at, receipt } = begun;
+    if (work.keepAnswer === undefined) {
+      work.putBack = () => approvals.releaseRemembered(receipt);
+    }
+    const { input } = await payload();
+    return {
+      action: "accept",
+      approved: { id, by: waiting.subject, at, remembered: true },
+      input,
+      receipt,
+    };
   }
 
   async waitFor(

@@ -20,7 +20,7 @@ import {
   Fact,
   type PageProps,
 } from "../../core/pages/layout.tsx";
-import { Moment, Upcoming } from "../../core/pages/times.tsx";
+import { Moment, printDuration, Upcoming } from "../../core/pages/times.tsx";
 import { SignedInLine } from "../questions/wait_page.tsx";
 import type { CallApproval } from "./approval_store.ts";
 import { PASSKEY_SCRIPT } from "./passkey_script.ts";
@@ -40,6 +40,8 @@ interface ApprovalProps extends PageProps, ToolInWords {
   mayPress: boolean;
   /** The passkey that the press needs; undefined if a button is enough. */
   passkey?: AskedPasskey;
+  /** True if the person may let calls like this run without a press. */
+  mayRemember?: boolean;
 }
 
 /** Makes a text that may repeat a stranger's words one harmless line. */
@@ -62,7 +64,7 @@ export function printArguments(input: unknown): string {
 /** The approval that waits. Send it with `forms: "self"`. */
 export function ApprovalPage(props: ApprovalProps) {
   const { base, approval, client, csrf, now, passkey } = props;
-  const { payload: { title, facts, input, account, before, caller } } =
+  const { payload: { title, facts, input, account, before, caller, offer } } =
     approval;
   const mayApprove = !passkey || passkey.get !== undefined;
   return (
@@ -149,6 +151,13 @@ export function ApprovalPage(props: ApprovalProps) {
             />
           </label>
           <p class="note" role="status" hidden></p>
+          {offer && props.mayRemember && (
+            <label class="tick">
+              <input type="checkbox" name="remember" value="on" />{" "}
+              Without asking me for {printDuration(offer.seconds)}:{" "}
+              <bdi>{line(offer.label)}</bdi>
+            </label>
+          )}
           <div class="actions">
             {mayApprove && (
               <button

@@ -116,6 +116,8 @@ export function approvalEndpoints(services: AccountServices) {
         now: now(clock),
         mayPress: mayPress(approval, approver),
         passkey: passkey?.isNeeded ? passkey : undefined,
+        mayRemember: approval.payload.offer !== undefined &&
+          await approvals.mayOffer(approval.subject),
       };
       return page(
         c,
@@ -149,7 +151,12 @@ export function approvalEndpoints(services: AccountServices) {
         ? await useFor(id, approver, form.get("get"))
         : undefined;
       const pressed: Pressed = said === "approve"
-        ? { action: "accept", ...by, passkey: used?.name }
+        ? {
+          action: "accept",
+          ...by,
+          passkey: used?.name,
+          remembers: form.get("remember") === "on",
+        }
         : { action: "decline", ...by, reason };
       const approval = said === "looked"
         ? await approvals.look(id, approver)

@@ -7,7 +7,12 @@ import type { PersonRecords } from "../../core/auth/grants/end_grant.ts";
 import type { Database } from "../../core/kv/database.ts";
 import { passkeyRecords } from "./passkey_store.ts";
 import { receiptStore } from "./receipts.ts";
+import { rememberedStore } from "./remembered.ts";
 
 export function approvalRecords(database: Database): PersonRecords[] {
-  return [passkeyRecords(database), receiptStore(database, 0).records];
+  return [
+    rememberedStore(database).records,
+    passkeyRecords(database),
+    receiptStore(database, 0).records,
+  ];
 }

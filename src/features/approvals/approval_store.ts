@@ -25,6 +25,7 @@ import {
   waitSeals,
 } from "../questions/wait_record.ts";
 import { type Wait, type Waiting, waitStore } from "../questions/waits.ts";
+import { type Offer, rememberedStore } from "./remembered.ts";
 import {
   receiptIdOf,
   type Receipts,
@@ -48,6 +49,8 @@ export interface ApprovalPayload {
   account?: string;
   title: string;
   facts: Readonly<Record<string, string>>;
+  /** The offer to remember it. */
+  offer?: Offer;
   /** The caller in words, and their verified addresses: they never approve. */
   caller: { name: string; addresses: readonly string[] };
   /** The last run of the same call, which a day is remembered. */
@@ -61,6 +64,8 @@ export type Pressed =
     at: number;
     /** The name of the passkey that it was given with. */
     passkey?: string;
+    /** True if it is to be remembered, as it was offered. */
+    remembers?: boolean;
   }
   & ({ action: "accept" } | { action: "decline"; reason: string });
 
@@ -141,6 +146,7 @@ export function callApprovals(
   receipts: Receipts = receiptStore(database, 0),
 ) {
   const waits = waitStore(database);
+  const remembered = rememberedStore(database);
   const { sealPart, openPart } = waitSeals(database);
 
   function approvalOf(wait: Wait | undefined): CallApproval | undefined {
@@ -237,6 +243,54 @@ export function callApprovals(
       return approvalOf(wait)!;
     },
 
+    /** Tells if an offer may be made to a person. */
+    mayOffer: remembered.hasRoom,
+
+    /**
+     * Begins a run that needs no press, because its person has allowed it
+     * before. Returns undefined if they have not.
+     *
+     * @param run `unique`: the same for a run that is begun again
+     */
+    async beginRemembered(
+      { subject, tool, clientId, grantId }: Waiting,
+      { name }: Offer,
+      { unique, reference, payload }: {
+        unique: string;
+        reference: string;
+        payload(): Promise<ApprovalPayload>;
+      },
+    ): Promise<{ at: number; receipt: string } | undefined> {
+      const begunAt = database.now();
+      const receipt = receiptIdOf(begunAt, unique);
+      const entry = await remembered.use(
+        subject,
+        { name, grantId },
+        async ({ label, clientName = clientId }) => {
+          const { title, facts, caller: { name } } = await payload();
+          const own = { subject, by: subject, tool, clientName };
+          return await receipts.writing(
+            receipt,
+            { ...own, at: begunAt, begunAt, reference },
+            { title, facts, caller: name, approver: name, remembered: label },
+          );
+        },
+      );
+      return entry && { at: entry.at, receipt };
+    },
+
+    /** Notes the end of a run that needed no press. */
+    async endRemembered(
+      receipt: string,
+      outcome: ApprovalState["outcome"],
+    ): Promise<void> {
+      const endedAt = database.now();
+      await receipts.progress(receipt, { endedAt, outcome });
+    },
+
+    /** Forgets a run that needed no press, and is begun again. */
+    releaseRemembered: receipts.drop,
+
     /** Epoch seconds. */
     now: (): number => database.now(),
 
@@ -305,13 +359,19 @@ export function callApprovals(
       const isBare = pressed.action === "accept" &&
         pressed.passkey === undefined;
       if (isBare && approval.approval.passkey === "required") return undefined;
+      const { payload: { offer }, tool, grantId } = approval;
+      const clientName = approval.clientName ?? approval.clientId;
+      const of = { tool, clientName, grantId };
+      const remembers = pressed.action === "accept" && pressed.remembers;
+      const writeEntry = remembers && offer &&
+        await remembered.writing(subject, offer, of);
       const writeReceipt = await receipts.writing(
         receiptOf(approval),
         {
           subject,
           by: pressed.by,
-          tool: approval.tool,
-          clientName: approval.clientName ?? approval.clientId,
+          tool,
+          clientName,
           at: pressed.at,
           ...pressed.action === "decline" && { isRefused: true },
         },
@@ -324,6 +384,7 @@ export function callApprovals(
         (transaction) => {
           extraWrites(transaction);
           writeReceipt(transaction);
+          if (writeEntry) writeEntry(transaction);
         },
       );
       return accepted && approvalOf(await waits.read(accepted.record));

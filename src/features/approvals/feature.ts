@@ -14,6 +14,12 @@ function addition(): CatalogueAddition {
   return {
     addTool({ approval, prepare }) {
       if (!approval) return undefined;
+      const { remember, by, passkey } = approval;
+      if (remember && (typeof by === "object" || passkey)) {
+        throw new Error(
+          "approval.remember is for callers who press a button: leave out by and passkey",
+        );
+      }
       const waits = approval.when ? "sometimes" : "always";
       if (!prepare) return { [APPROVAL]: waits };
       throw new Error(

@@ -10,6 +10,7 @@ import { approvalEndpoints } from "./approval_pages.ts";
 import { wantsPasskeys } from "./passkey_servers.ts";
 import { PASSKEYS_SECONDS } from "./passkey_store.ts";
 import { passkeyEndpoints, passkeysPart } from "./passkeys_part.tsx";
+import { rememberedEnd, rememberedSection } from "./remembered_section.tsx";
 import { receiptsSection } from "./receipts_section.tsx";
 
 const addition: AccountAddition = {
@@ -25,9 +26,17 @@ const addition: AccountAddition = {
     const approval = approvalEndpoints(services);
     app.get("/approve/:id", rated, approval.show);
     app.post("/approve/:id", rated, approval.answer);
+    app.post("/account/remembered", rated, rememberedEnd(services));
   },
+  section: rememberedSection,
   amongCalls: receiptsSection,
   kept: [
+    {
+      what: "Calls that you let run without asking you, sealed",
+      keys: ["remembered"],
+      until: () => "until you end it, 24 hours at most",
+      member: "remembered",
+    },
     {
       what:
         "Approvals: what you or an app of yours asked for, who decided, and " +

@@ -182,6 +182,12 @@ export function receiptStore(database: Database, keepSeconds: number) {
       );
     },
 
+    /** Deletes the receipt of a run that was put back. */
+    async drop(id: string): Promise<void> {
+      const found = await database.find<ReceiptRecord>(receiptKey(id));
+      if (found) await forget(found, found.value.subject);
+    },
+
     /** Lists the newest receipts of a person, by default of everyone. */
     async list(subject: string = EVERYONE): Promise<Receipt[]> {
       const listed = await database.list(receiptsOfKey(subject), {

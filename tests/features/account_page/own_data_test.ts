@@ -10,6 +10,7 @@ import { sessionStore } from "../../../src/core/store/sessions.ts";
 import { taskStore } from "../../../src/features/work/tasks.ts";
 import { passkeyStore } from "../../../src/features/approvals/passkey_store.ts";
 import { receiptStore } from "../../../src/features/approvals/receipts.ts";
+import { rememberedStore } from "../../../src/features/approvals/remembered.ts";
 import { waitStore } from "../../../src/features/questions/waits.ts";
 import { resultOf, statusOf } from "../../kit/answer.ts";
 import { accountVault } from "../../../src/features/accounts/account_vault.ts";
@@ -245,6 +246,12 @@ test.onDatabases("POST /account/erase ends everything of a person, and leaves no
   await new Database(other).commit(receipt);
   const passkey = { id: "a", publicKey: "private", counter: 0, name: "Phone" };
   await passkeyStore(new Database(other)).add("github:42", passkey, () => {});
+  const entry = await rememberedStore(new Database(other)).writing(
+    "github:42",
+    { name: "a", label: "private", seconds: 1000 },
+    { tool: "read" },
+  );
+  await new Database(other).commit(entry);
   await accountVault(new Database(other), {
     sealing: keyRing([SECRETS_KEY]),
     idleSeconds: 1000,

@@ -1,0 +1,180 @@
+/**
+ * Calls that run without a press of their own, because a person has allowed it
+ * for a while, in the author's words, with the press for one like it.
+ *
+ * @module
+ */
+import type { PersonRecords } from "../../core/auth/grants/end_grant.ts";
+import { seal, unseal } from "../../core/crypto/seal.ts";
+import type {
+  Database,
+  Entry,
+  Expiring,
+  Found,
+} from "../../core/kv/database.ts";
+import { grantKey, rememberedKey } from "../../core/kv/keys.ts";
+import type { Write } from "../../core/kv/transaction.ts";
+import type { Grant } from "../../core/oauth/grant.ts";
+import { secretStore } from "../../core/store/secrets.ts";
+
+/** The most entries of one person: more are not offered. */
+const MAX_REMEMBERED = 50;
+
+/** The most runs of one entry: the next call asks again. */
+const MAX_RUNS = 100;
+
+/** The most seconds by which clocks of two processes differ. */
+const CLOCK_SECONDS = 60;
+
+const NAME = /^[\w-]{43}$/;
+
+/** The offer of an author for one call. */
+export interface Offer {
+  /** The name of the entry: of a client, a tool's definition and its key. */
+  name: string;
+  label: string;
+  seconds: number;
+}
+
+interface RememberedRecord extends Expiring {
+  tool: string;
+  clientName?: string;
+  /** The connection that it ends with. */
+  grantId?: string;
+  /** The time of the press, in epoch seconds. */
+  at: number;
+  runs: number;
+  /** The author's label, sealed. */
+  sealed: string;
+}
+
+/** An entry as its person sees it. */
+export type Remembered = Omit<RememberedRecord, "sealed"> & {
+  name: string;
+  label: string;
+};
+
+export type RememberedCalls = ReturnType<typeof rememberedStore>;
+
+export function rememberedStore(database: Database) {
+  const secrets = secretStore(database);
+
+  async function open(
+    subject: string,
+    { key, value: { sealed, ...own } }: Found<RememberedRecord>,
+  ): Promise<Remembered> {
+    const name = String(key[2]);
+    const secret = await secrets.find("remembered");
+    const context = contextOf(subject, name);
+    return { ...own, name, label: await unseal(secret, sealed, context) };
+  }
+
+  function contextOf(subject: string, name: string): string {
+    return JSON.stringify(["remembered", subject, name]);
+  }
+
+  /** Finds the connection of an entry, unless it has ended or is paused. */
+  async function findGrant(
+    grantId: string,
+  ): Promise<Found<Grant> | undefined> {
+    const grant = await database.find<Grant>(grantKey(grantId));
+    const { status, pausedAt } = grant?.value ?? {};
+    return status === "active" && pausedAt === undefined ? grant : undefined;
+  }
+
+  const listAll = (subject: string) =>
+    database.list<RememberedRecord>(rememberedKey(subject));
+
+  return {
+    /** True if a person may have one more entry. */
+    hasRoom: async (subject: string): Promise<boolean> =>
+      (await listAll(subject)).length < MAX_REMEMBERED,
+
+    /** Makes the write of a new entry, as its person presses. */
+    async writing(
+      subject: string,
+      { name, label, seconds }: Offer,
+      of: Pick<RememberedRecord, "tool" | "clientName" | "grantId">,
+    ): Promise<Write> {
+      const at = database.now();
+      const secret = await secrets.find("remembered");
+      const sealed = await seal(secret, label, contextOf(subject, name));
+      return (transaction) =>
+        transaction.set<RememberedRecord>(rememberedKey(subject, name), {
+          ...of,
+          at,
+          runs: 0,
+          sealed,
+          expiresAt: at + seconds,
+        });
+    },
+
+    /**
+     * Uses an entry for one run. Returns undefined if there is none that counts
+     * for a call of this connection now.
+     *
+     * @param receipt makes the write of the run's receipt
+     */
+    async use(
+      subject: string,
+      { name, grantId }: Pick<Offer, "name"> & { grantId?: string },
+      receipt: (entry: Remembered) => Promise<Write>,
+    ): Promise<Remembered | undefined> {
+      return await database.change(
+        rememberedKey(subject, name),
+        async (transaction, entry: Entry<RememberedRecord>) => {
+          const { key, value, versionstamp } = entry;
+          if (!value || value.grantId !== grantId) return undefined;
+          // A clock that was set back makes no entry longer.
+          const isBefore = database.now() < value.at - CLOCK_SECONDS;
+          if (isBefore || value.runs >= MAX_RUNS) return undefined;
+          const grant = grantId && await findGrant(grantId);
+          if (grantId && !grant) return undefined;
+          if (grant) transaction.check(grant);
+          const found = { key, value, versionstamp: versionstamp! };
+          const remembered = await open(subject, found);
+          transaction.set(key, { ...value, runs: value.runs + 1 });
+          (await receipt(remembered))(transaction);
+          return remembered;
+        },
+      );
+    },
+
+    /** Lists the entries of a person whose connections are there. */
+    async list(subject: string): Promise<Remembered[]> {
+      const all = await listAll(subject);
+      const live = await Promise.all(
+        all.map(({ value: { grantId } }) => !grantId || findGrant(grantId)),
+      );
+      const shown = all.filter((_, index) => live[index]);
+      return await Promise.all(shown.map((found) => open(subject, found)));
+    },
+
+    /** Ends an entry of a person. Returns false if there is none. */
+    async end(subject: string, name: string): Promise<boolean> {
+      if (!NAME.test(name)) return false;
+      return await database.change(
+        rememberedKey(subject, name),
+        (transaction, { key, value }: Entry<RememberedRecord>) => {
+          if (value) transaction.expire(key);
+          return value !== undefined;
+        },
+      );
+    },
+
+    records: {
+      name: "remembered",
+      async listOf(subject) {
+        const all = await listAll(subject);
+        const opened = await Promise.all(all.map((it) => open(subject, it)));
+        return opened.map(({ name: _, ...entry }) => entry);
+      },
+      async endAllOf(subject) {
+        const all = await listAll(subject);
+        await database.commit((transaction) => {
+          for (const { key } of all) transaction.expire(key);
+        });
+      },
+    } satisfies PersonRecords,
+  };
+}

@@ -1,0 +1,92 @@
+/** @jsxImportSource @hono/hono/jsx */
+/**
+ * The calls that a person lets run without a press, on the account page, and
+ * their end.
+ *
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import type { Child } from "@hono/hono/jsx";
+import { redirect } from "../../core/http/browser.ts";
+import { AccountForm } from "../../core/pages/layout.tsx";
+import { ClientName, ToolTitle } from "../../core/pages/names.tsx";
+import { Upcoming } from "../../core/pages/times.tsx";
+import type {
+  AccountServices,
+  AccountVisit,
+  PlacedServices,
+} from "../account_page/account_pages.ts";
+import { printNotice } from "../account_page/notices.ts";
+import { line } from "./approval_page.tsx";
+import { rememberedStore } from "./remembered.ts";
+
+const ACTION = "/account/remembered";
+
+/** Makes the section of a visitor; nothing where everything waits for them. */
+export async function rememberedSection(
+  { session: { subject }, form, now }: AccountVisit,
+  { database, titleOf }: AccountServices,
+): Promise<Child> {
+  const all = await rememberedStore(database).list(subject);
+  if (all.length === 0) return null;
+  return (
+    <section>
+      <h2>Without asking you</h2>
+      <div class="card">
+        <ul class="rows">
+          {all.map((
+            { name, label, tool, clientName = "", runs, expiresAt },
+          ) => (
+            <li>
+              <div class="row-head">
+                <h3 class="row-title">
+                  <bdi>{line(label)}</bdi>
+                </h3>
+                <AccountForm
+                  {...form}
+                  action={ACTION}
+                  fields={{ name, label }}
+                >
+                  <button class="quiet" type="submit">
+                    End
+                    <span class="visually-hidden">{` ${line(label)}`}</span>
+                  </button>
+                </AccountForm>
+              </div>
+              <p class="small soft">
+                <ClientName name={clientName} /> may use{" "}
+                <ToolTitle tool={tool} toolTitle={titleOf(tool)} hasName />{" "}
+                for it until <Upcoming at={expiresAt} now={now} />. Used {runs}
+                {" "}
+                times.
+              </p>
+            </li>
+          ))}
+        </ul>
+      </div>
+    </section>
+  );
+}
+
+/** Makes the endpoint that ends an entry. */
+export function rememberedEnd(
+  { signedIn, database, places, log }: PlacedServices,
+): (c: Context) => Promise<Response> {
+  return async (c) => {
+    const { id, session: { subject }, form } = await signedIn.findForm(c);
+    const name = form.require("name");
+    const isEnded = await rememberedStore(database).end(subject, name);
+    if (isEnded) {
+      log.audit("Remembered approval ended on the account page", {
+        reference: c.get("reference"),
+        subject,
+      });
+    }
+    const names = [line(form.get("label") ?? "")];
+    const notice = await printNotice(
+      id,
+      isEnded ? { change: "asksAgain", names } : { change: "over" },
+    );
+    return redirect(c, places.addressOf(form.get("back"), notice));
+  };
+}

@@ -1,0 +1,344 @@
+/**
+ * Calls that run without a press because one for a call like them said so: for
+ * whom, for what, and how long; and a client that wants more of it.
+ */
+import assert from "node:assert/strict";
+import { createServer } from "../../../src/server.ts";
+import { tool, type ToolApproval, z } from "../../../src/mod.ts";
+import { memoryKv } from "../../../src/core/kv/memory_kv.ts";
+import { openRegister } from "../../../packages/operate/register.ts";
+import { Database } from "../../../src/core/kv/database.ts";
+import { AccountVisitor } from "../../kit/account_visitor.ts";
+import { resultOf, textOf } from "../../kit/answer.ts";
+import { openTestKv, test } from "../../kit/databases.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
+import { recordLog, silentLogger } from "../../kit/log.ts";
+import type { Json } from "../../kit/message.ts";
+import { IMPLEMENTATION } from "../../kit/server.ts";
+import {
+  type OAuthServer,
+  type OAuthServerOptions,
+  startOAuthServer,
+} from "../../kit/sign_in.ts";
+import { type Call, clientOf, FORMS, linkOf } from "./approving.ts";
+
+/** The approvals of the runs that began. */
+let ran: Json[] = [];
+
+const INPUT = z.object({
+  buyer: z.string(),
+  cents: z.int().default(100),
+});
+
+type Input = z.infer<typeof INPUT>;
+
+const APPROVAL: ToolApproval<Input> = {
+  show: ({ buyer }) => ({ title: `Refund ${buyer}` }),
+  remember: ({ buyer, cents }) =>
+    cents > 5000
+      ? undefined
+      : { key: buyer, label: `up to €50 for ${buyer}`, seconds: 3600 },
+};
+
+const refund = (name = "refund", more: object = {}) =>
+  tool({
+    name,
+    input: INPUT,
+    approval: APPROVAL,
+    ...more,
+    run({ buyer, cents }, { approval }) {
+      ran.push({ name, buyer, cents, approval });
+      return "refunded";
+    },
+  });
+
+function start(options: OAuthServerOptions = {}): Promise<OAuthServer> {
+  ran = [];
+  return startOAuthServer({ tools: [refund(), refund("credit")], ...options });
+}
+
+/** Approves the call that waits, and lets others like it run. */
+async function remember(
+  visitor: AccountVisitor,
+  call: Call,
+  input: Json = { buyer: "ann" },
+  fields: Record<string, string> = { remember: "on" },
+): Promise<void> {
+  const link = linkOf(await resultOf(call("refund", input)));
+  visitor.page = await visitor.browser.open(link);
+  await visitor.press(new URL(link).pathname, { answer: "approve", ...fields });
+  assert.match(visitor.words, /Approved/);
+  assert.equal(await textOf(call("refund", input)), "refunded");
+}
+
+/** Asserts that a call waits. */
+async function waits(
+  call: Call,
+  name = "refund",
+  input: Json = { buyer: "ann" },
+) {
+  const { length } = ran;
+  linkOf(await resultOf(call(name, input)));
+  assert.equal(ran.length, length);
+}
+
+test.onDatabases("calls like one that its person has let run need no press for a while, in every process, and leave receipts", async ({ kv, other }) => {
+  await using server = await start({ kv });
+  await using second = await start({ kv: other, provider: server.provider });
+  server.provider.subject = "42";
+  const { headers } = await server.person();
+  const at = (one: OAuthServer): Call => (name, input = {}) =>
+    one.call("tools/call", { name, arguments: input }, {
+      headers,
+      capabilities: FORMS,
+    });
+  const call = at(server);
+  const jo = await AccountVisitor.signIn(server);
+  const link = linkOf(await resultOf(call("refund", { buyer: "ann" })));
+  jo.page = await jo.browser.open(link);
+  assert.match(jo.words, /Without asking me for 1 hour: up to €50 for ann/);
+  await remember(jo, call);
+  assert.equal(ran[0].approval.remembered, undefined);
+  for (const [process, cents] of [[server, 100], [second, 4999]] as const) {
+    const input = { buyer: "ann", cents };
+    assert.equal(await textOf(at(process)("refund", input)), "refunded");
+  }
+  const [, one, two] = ran.map(({ approval }) => approval);
+  assert.equal(one.remembered, true);
+  assert.equal(one.by, "github:42");
+  assert.match(one.id, /^[\w-]{43}$/);
+  assert.notEqual(one.id, two.id);
+  // Other keys, tools, clients and people ask.
+  await waits(call, "refund", { buyer: "bob" });
+  await waits(call, "refund", { buyer: "ann", cents: 5001 });
+  await waits(call, "credit");
+  await waits(await clientOf(server, "2026"));
+  await waits(await clientOf(second, "2026", { as: "666" }));
+  await jo.look("/calls");
+  assert.equal(
+    jo.words.match(/You, before, for: up to €50 for ann/g)?.length,
+    2,
+  );
+  // It is shown, and ended, by its person alone.
+  const eve = await AccountVisitor.signIn(server, { as: "666" });
+  assert.doesNotMatch(await eve.look(), /Without asking you/);
+  assert.match(
+    await jo.look(),
+    /Without asking you up to €50 for ann .*“ App ” may use refund for it until .* Used 2 times/,
+  );
+  const { page } = jo;
+  await jo.press("/account/remembered");
+  assert.match(jo.words, /Ended: “ up to €50 for ann ”/);
+  await waits(at(server));
+  await waits(at(second));
+  jo.page = page;
+  await jo.press("/account/remembered");
+  assert.match(jo.words, /had already ended/);
+});
+
+Deno.test("what was not ticked or not offered is not remembered", async () => {
+  await using server = await start();
+  const call = await clientOf(server, "2026");
+  const jo = await AccountVisitor.signIn(server);
+  await remember(jo, call, { buyer: "ann" }, { remember: "" });
+  await waits(call);
+  await remember(jo, call, { buyer: "bob", cents: 6000 });
+  await waits(call, "refund", { buyer: "bob", cents: 6000 });
+  await waits(call, "refund", { buyer: "bob" });
+  // A refusal remembers nothing.
+  const link = linkOf(await resultOf(call("refund", { buyer: "cy" })));
+  jo.page = await jo.browser.open(link);
+  assert.match(jo.words, /Without asking me/);
+  await jo.press(new URL(link).pathname, { answer: "refuse", remember: "on" });
+  await waits(call, "refund", { buyer: "cy", cents: 1 });
+});
+
+Deno.test("a call that waits already runs at once when one like it is remembered, and no approval is left", async () => {
+  await using server = await start();
+  const call = await clientOf(server, "2026");
+  await waits(call, "refund", { buyer: "ann", cents: 7 });
+  const jo = await AccountVisitor.signIn(server);
+  await remember(jo, call);
+  assert.equal(
+    await textOf(call("refund", { buyer: "ann", cents: 7 })),
+    "refunded",
+  );
+  assert.doesNotMatch(await jo.look(), /Waiting for you/);
+});
+
+Deno.test("hostile words in a label are one line that hides nothing; a label of none is the author's fault", async () => {
+  await using server = await start();
+  const call = await clientOf(server, "2026");
+  const buyer = "x\u202e\n\u200b<b>[all](https://evil.example)</b>";
+  const jo = await AccountVisitor.signIn(server);
+  await remember(jo, call, { buyer });
+  jo.page = await jo.browser.open(
+    linkOf(await resultOf(call("refund", { buyer: `${buyer}2` }))),
+  );
+  for (const page of [jo.page.text, (await jo.look(), jo.page.text)]) {
+    assert.match(page, /up to €50 for x &lt;b&gt;\[all\]\(https:/);
+    assert.doesNotMatch(
+      page,
+      /[\u202a-\u202e\u200b]|<b>\[all|href="https:\/\/evil/,
+    );
+  }
+});
+
+Deno.test("it is over when its time is, and when the clock was set back", async () => {
+  using time = new FakeTime();
+  await using server = await start();
+  const call = await clientOf(server, "2026");
+  const jo = await AccountVisitor.signIn(server);
+  await remember(jo, call);
+  time.tick(3599);
+  assert.equal(await textOf(call("refund", { buyer: "ann" })), "refunded");
+  time.tick(1);
+  await waits(await clientOf(server, "2026"));
+
+  await using other = await start();
+  const again = await clientOf(other, "2026");
+  await remember(await AccountVisitor.signIn(other), again);
+  time.set(-120);
+  await waits(again);
+});
+
+Deno.test("it ends with its connection, with everything of its person, and with their data", async () => {
+  await using server = await start();
+  const register = openRegister(new Database(server.kv), silentLogger);
+  const kept = async () => {
+    const { remembered } = await register.gather("github:42") as Json;
+    return remembered as unknown[];
+  };
+  for (const how of ["connection", "everything", "erasure"] as const) {
+    const call = await clientOf(server, "2026");
+    const jo = await AccountVisitor.signIn(server);
+    await remember(jo, call);
+    assert.match(await jo.look(), /Without asking you/);
+    assert.equal((await kept()).length, 1);
+    if (how === "connection") {
+      await jo.press("/account/end");
+      assert.doesNotMatch(await jo.look(), /Without asking you/);
+    } else if (how === "everything") {
+      await register.endPerson("github:42");
+      assert.equal((await kept()).length, 0);
+    } else await register.erase("github:42");
+    const { length } = ran;
+    assert.equal((await call("refund", { buyer: "ann" })).status, 401);
+    await waits(await clientOf(server, "2026"));
+    assert.equal(ran.length, length);
+    if (how === "connection") await register.endPerson("github:42");
+  }
+  assert.deepEqual(await kept(), []);
+});
+
+Deno.test("a release, another definition, and an operator who tightens ask again", async () => {
+  await using kv = await openTestKv();
+  await using server = await start({ kv });
+  const { headers } = await server.person();
+  const at = (one: Pick<OAuthServer, "call">): Call => (name, input = {}) =>
+    one.call("tools/call", { name, arguments: input }, {
+      headers,
+      capabilities: FORMS,
+    });
+  const jo = await AccountVisitor.signIn(server, {
+    as: server.provider.subject,
+  });
+  await remember(jo, at(server));
+  for (
+    const options of [
+      { tools: [refund("refund", { title: "Refund all" })] },
+      { tools: [refund("refund", { scopes: [], description: "More" })] },
+      { environment: { APPROVALS: "ref*=caller" } },
+    ] as OAuthServerOptions[]
+  ) {
+    await using changed = await start({
+      kv,
+      provider: server.provider,
+      ...options,
+    });
+    await waits(at(changed));
+  }
+  assert.equal(
+    await textOf(at(server)("refund", { buyer: "ann" })),
+    "refunded",
+  );
+});
+
+Deno.test("remember that throws, hangs or lies begins nothing, and is in the log", async () => {
+  const { log, events } = recordLog("error");
+  const offer = { key: "a", label: "all", seconds: 60 };
+  const cases: Record<string, NonNullable<ToolApproval["remember"]>> = {
+    throws: () => {
+      throw new Error("no such buyer");
+    },
+    hangs: () => new Promise<never>(() => {}),
+    long: () => ({ ...offer, seconds: 86_401 }),
+    nan: () => ({ ...offer, seconds: NaN }),
+    keyless: () => ({ ...offer, key: 1 }) as never,
+    wordless: () => ({ ...offer, label: "\u200b\u202e " }),
+    text: () => "all" as never,
+  };
+  ran = [];
+  const tools = Object.entries(cases).map(([name, remember]) =>
+    refund(name, { approval: { remember } })
+  );
+  await using server = await startOAuthServer({ tools, log });
+  const call = await clientOf(server, "2026");
+  const results = await Promise.all(
+    tools.map(({ name }) => call(name, { buyer: "a" }).then(resultOf)),
+  );
+  for (const [index, { isError, content: [{ text }] }] of results.entries()) {
+    assert.equal(isError, true, tools[index].name);
+    assert.match(text, /Internal error.*reference/, tools[index].name);
+  }
+  assert.deepEqual(ran, []);
+  const { length } = events.filter(({ properties }) => properties.error);
+  assert.equal(length, tools.length);
+});
+
+Deno.test("one entry is for a hundred runs, and a person has fifty entries", async () => {
+  await using server = await start();
+  const call = await clientOf(server, "2026");
+  const jo = await AccountVisitor.signIn(server);
+  await remember(jo, call);
+  const inputs = Array.from({ length: 120 }, (_, cents) => ({
+    buyer: "ann",
+    cents: cents + 1,
+  }));
+  const texts: string[] = [];
+  for (let start = 0; start < inputs.length; start += 10) {
+    texts.push(
+      ...await Promise.all(
+        inputs.slice(start, start + 10).map((input) =>
+          textOf(call("refund", input))
+        ),
+      ),
+    );
+  }
+  assert.equal(texts.filter((text) => text === "refunded").length, 100);
+  assert.equal(new Set(ran.map(({ approval }) => approval.id)).size, 101);
+  for (let n = 1; n < 50; n++) await remember(jo, call, { buyer: `b${n}` });
+  jo.page = await jo.browser.open(
+    linkOf(await resultOf(call("refund", { buyer: "last" }))),
+  );
+  assert.doesNotMatch(jo.words, /Without asking me/);
+});
+
+Deno.test("only callers remember, by a button: next to a scope or a passkey it is a fault at the start", () => {
+  using kv = memoryKv();
+  for (
+    const more of [{ by: { scope: "pay:approve" } }, { passkey: "wanted" }]
+  ) {
+    const approval = { ...APPROVAL, ...more };
+    assert.throws(
+      () =>
+        createServer({
+          ...IMPLEMENTATION,
+          kv,
+          env: { AUTH_STRATEGY: "none" },
+          tools: [refund("refund", { approval })],
+        }),
+      /tool refund: approval\.remember is for callers who press a button/,
+    );
+  }
+});
