@@ -325,7 +325,9 @@ function bodyOf(
     const [type, media] = content.find(([type]) => form.test(type)) ?? [];
     if (type === undefined) continue;
     const entry = found(document, media) ?? {};
-    const schema = withoutFiles(entry, schemas);
+    const schema = kind === "json"
+      ? schemas.plain(entry.schema)
+      : withoutFiles(entry, schemas);
     const example = entry.example ?? firstExample(document, entry.examples);
     const words = typeof given.description === "string"
       ? sentence(given.description, 300)

@@ -11,7 +11,12 @@ export interface SampleOptions {
   components: Components;
   /** True for members that need not be there, too. */
   all?: boolean;
+  /** The values that may still be made: a schema may need itself, twice. */
+  left?: number;
 }
+
+/** The deepest level of members that must be there. */
+const MAX_RECURSION = 50;
 
 /** The deepest level of optional members in a sample. */
 const MAX_DEPTH = 4;
@@ -23,6 +28,8 @@ export function sampleOf(
   depth = 0,
 ): unknown {
   const { components } = options;
+  options.left = (options.left ?? 10_000) - 1;
+  if (depth > MAX_RECURSION || options.left < 0) return null;
   const { example, defaultValue, values, union, all, type, ref } = schema;
   if (ref !== undefined) {
     return sampleOf(components.get(ref) ?? {}, options, depth + 1);

@@ -14,7 +14,7 @@ import { PACKAGE } from "../create/source.ts";
 import { camelCase, literal, memberName, objectCode } from "./names.ts";
 import type { Body, Details, Operation, Parameter } from "./operations.ts";
 import { sampleOf } from "./sample.ts";
-import { checkWrittenOut, type Plain } from "./schema.ts";
+import { checkWrittenOut, type Components, type Plain } from "./schema.ts";
 import type { ServiceCode } from "./service_code.ts";
 import type { ServiceNames, ToolFiles } from "./source.ts";
 import { ZodCode } from "./zod_code.ts";
@@ -32,37 +32,25 @@ export function toolCode(
 ): ToolFiles {
   const isSafe = ["GET", "HEAD", "QUERY"].includes(operation.method);
   const schemas = argumentsOf(details);
-  const names = new Set([variable, camelCase(name, "tool"), ...schemas.keys()]);
-  checkWrittenOut(
-    [...schemas.values()].map(({ schema }) => schema),
+  const { consts, input } = inputCode(
+    schemas,
     details.schemas.components,
+    [variable, camelCase(name, "tool")],
   );
-  const zod = new ZodCode(
-    details.schemas.components,
-    [...schemas.values()].map(({ schema }) => schema),
-    names,
-  );
-  const members = [...schemas].map(([argument, { schema, ...how }]) =>
-    `${memberName(argument)}: ${zod.print(schema, how)},\n`
-  );
-  const input = members.length > 0
-    ? `input: z.object({\n${members.join("")}}),\n`
-    : "";
   const request = requestCode(details, service);
   const given = service.isPersonal ? "needs" : "services";
   const context = [given, ...service.keys ? ["settings"] : [], "signal"];
-  const taken = members.length > 0
+  const taken = input !== ""
     ? `{ ${[...schemas.keys()].join(", ")} }`
     : "_input";
   const isStyled = request.includes("styled(");
   const used = [variable, ...service.keys ? [service.keys] : []].join(", ");
   return {
-    tool:
-      `import { tool${members.length > 0 ? ", z" : ""} } from "${PACKAGE}";\n` +
+    tool: `import { tool${input !== "" ? ", z" : ""} } from "${PACKAGE}";\n` +
       `import { callApi${
         isStyled ? ", styled" : ""
       } } from "${PACKAGE}/api";\n` +
-      `import { ${used} } from "../services/${file}.ts";\n\n${zod.consts}` +
+      `import { ${used} } from "../services/${file}.ts";\n\n${consts}` +
       `export default tool({\nname: "${name}",\n` +
       `title: ${literal(operation.title)},\n` +
       `description: ${literal(operation.description)},\n${input}` +
@@ -85,19 +73,53 @@ export function toolCode(
   };
 }
 
+/** An argument of a tool. */
+export interface ToolArgument {
+  schema: Plain;
+  isOptional: boolean;
+}
+
+/**
+ * Prints the input of a tool, empty without arguments, and the constants that
+ * stand before it.
+ *
+ * @param taken the names that the file has already
+ * @throws {ImportError} for schemas of which no model can make use
+ */
+export function inputCode(
+  schemas: ReadonlyMap<string, ToolArgument>,
+  components: Components,
+  taken: readonly string[],
+): { consts: string; input: string } {
+  const roots = [...schemas.values()].map(({ schema }) => schema);
+  checkWrittenOut(roots, components);
+  const zod = new ZodCode(
+    components,
+    roots,
+    new Set([...taken, ...schemas.keys()]),
+  );
+  const members = [...schemas].map(([argument, { schema, isOptional }]) =>
+    `${memberName(argument)}: ${zod.print(schema, { isOptional })},\n`
+  );
+  const input = members.length > 0
+    ? `input: z.object({\n${members.join("")}}),\n`
+    : "";
+  return { consts: zod.consts, input };
+}
+
 /** Lists the arguments of a tool by their names. */
 export function argumentsOf(
   { parameters, body }: Details,
-): Map<string, { schema: Plain; isOptional: boolean; withDefault: boolean }> {
+): Map<string, ToolArgument> {
   const found = new Map(
     parameters.map(({ argument, schema, required }) => [
       argument,
-      { schema, isOptional: !required, withDefault: true },
+      { schema, isOptional: !required },
     ]),
   );
   if (body) {
     const { schema, required } = body;
-    found.set(BODY, { schema, isOptional: !required, withDefault: false });
+    found.set(BODY, { schema, isOptional: !required });
   }
   return found;
 }
@@ -176,8 +198,15 @@ export function sampleInput(
 ): JsonObject {
   const { components } = details.schemas;
   const input: JsonObject = {};
+  // An object without members would be an empty part of a path.
+  const inPath = new Set(
+    details.parameters.filter(({ place }) => place === "path")
+      .map(({ argument }) => argument),
+  );
   for (const [name, { schema, isOptional }] of argumentsOf(details)) {
-    if (all || !isOptional) input[name] = sampleOf(schema, { components, all });
+    if (isOptional && !all) continue;
+    const options = { components, all: all || inPath.has(name) };
+    input[name] = sampleOf(schema, options);
   }
   return input;
 }

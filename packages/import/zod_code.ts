@@ -62,26 +62,15 @@ export class ZodCode {
   }
 
   /** Prints a schema with its description. */
-  print(schema: Plain, { isOptional = false, withDefault = false } = {}) {
+  print(schema: Plain, { isOptional = false } = {}) {
     const code = this.#base(schema, false);
     const nullable = schema.nullable ? ".nullable()" : "";
-    const description = this.#descriptionOf(schema, withDefault);
+    const description = descriptionOf(schema);
     const described = description === undefined
       ? ""
       : `.describe(${literal(description)})`;
-    const value = withDefault && isOptional && isDefault(schema)
-      ? `.default(${literal(schema.defaultValue)})`
-      : isOptional
-      ? ".optional()"
-      : "";
+    const value = isOptional ? ".optional()" : "";
     return `${code}${nullable}${value}${described}`;
-  }
-
-  #descriptionOf(schema: Plain, withDefault: boolean): string | undefined {
-    const { description, defaultValue } = schema;
-    if (withDefault || !isDefault(schema)) return description;
-    const words = `By default ${JSON.stringify(defaultValue)}.`;
-    return description === undefined ? words : `${description} ${words}`;
   }
 
   /** @param isVariant true where what is not named must stay for others */
@@ -168,6 +157,14 @@ export class ZodCode {
     }
     return name;
   }
+}
+
+/** Tells a default in words: sent, it could undo what is already so. */
+function descriptionOf(schema: Plain): string | undefined {
+  const { description, defaultValue } = schema;
+  if (!isDefault(schema)) return description;
+  const words = `By default ${JSON.stringify(defaultValue)}.`;
+  return description === undefined ? words : `${description} ${words}`;
 }
 
 /** True if a schema has a default that it takes itself. */

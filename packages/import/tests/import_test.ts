@@ -91,7 +91,7 @@ export default tool({
   description: "List cups. Lists the cups of a tea, newest first.",
   input: z.object({
     teaId: z.string().describe("The tea."),
-    limit: z.int().min(1).max(100).default(20),
+    limit: z.int().min(1).max(100).optional().describe("By default 20."),
     sizes: z.array(z.enum(["small", "large"])).optional(),
   }),
   needs: { teaShop },

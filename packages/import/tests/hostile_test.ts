@@ -1,0 +1,181 @@
+import assert from "node:assert/strict";
+import { parseDocument } from "../document.ts";
+import { openApiSource } from "../openapi.ts";
+import { documentOf, Trial } from "./kit.ts";
+
+/** Breaks out of strings, comments and templates of JavaScript. */
+const CODE = "*/ `${evil()}` '\"); evil(); //\u2028evil()\nevil()\u202e";
+
+Deno.test("import makes code of nothing that a document says", async () => {
+  const schema = {
+    type: "object",
+    required: [CODE],
+    properties: {
+      [CODE]: { type: "string", enum: [CODE], description: CODE },
+      __proto__: { type: "string" },
+    },
+  };
+  const document = documentOf({
+    "/a/{x}": {
+      post: {
+        operationId: CODE,
+        tags: [CODE],
+        summary: CODE,
+        description: CODE,
+        parameters: [
+          {
+            name: CODE,
+            in: "query",
+            required: true,
+            schema: { default: CODE },
+          },
+        ],
+        requestBody: {
+          required: true,
+          content: { "application/json": { schema } },
+        },
+        responses: {
+          200: {
+            content: { "application/json": { example: { [CODE]: CODE } } },
+          },
+        },
+      },
+    },
+    [`/b/${CODE}`]: { get: { operationId: "b" } },
+  }, {
+    info: { title: CODE, version: CODE },
+    components: {
+      securitySchemes: {
+        [CODE]: { type: "apiKey", in: "query", name: CODE },
+      },
+    },
+    security: [{ [CODE]: [] }],
+  });
+  await using trial = await Trial.start();
+  const { said } = await trial.import(document, ["--as", "evil_api"]);
+  assert.match(said, /1 tools of evil_api/);
+  for (const folder of ["tools", "services"]) {
+    for (const name of await trial.files(folder)) {
+      const text = await trial.read(`${folder}/${name}`);
+      assert.doesNotMatch(text, /[\u2028\u202e]/);
+      // Without its strings and its first line, a file has no word of it.
+      const code = text.replace(/^.*\n/, "")
+        .replaceAll(/"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'/g, "")
+        .replaceAll(
+          /evil_?(api|_a)?\w*|\bEVIL_API\w*/gi,
+          (word) => /^evil$/i.test(word) ? word : "",
+        );
+      assert.doesNotMatch(code, /\bevil\b/i, `${name}:\n${text}`);
+    }
+  }
+});
+
+const refusals: [string, string, RegExp][] = [
+  ["no text", "\u0000", /neither JSON nor YAML|no OpenAPI document/],
+  ["a list", "[]", /no OpenAPI document/],
+  ["another kind", '{"asyncapi":"3.0.0"}', /must be an OpenAPI document/],
+  ["no paths", '{"openapi":"3.1.0"}', /has no paths/],
+  ["broken JSON", '{"openapi":', /neither JSON nor YAML/],
+  [
+    "too deep",
+    `{"openapi":"3.1.0","paths":${'{"a":'.repeat(300)}1${"}".repeat(300)}}`,
+    /nested deeper than 200/,
+  ],
+  [
+    "a bomb of aliases",
+    "openapi: 3.1.0\npaths: {}\na0: &a0 [1,1,1,1,1,1,1,1,1,1]\n" +
+    Array.from(
+      { length: 9 },
+      (_, at) => `a${at + 1}: &a${at + 1} [${`*a${at},`.repeat(10)}]\n`,
+    ).join(""),
+    /more than 5000000 values|neither JSON nor YAML/,
+  ],
+];
+
+for (const [words, text, message] of refusals) {
+  Deno.test(`parseDocument() refuses ${words} in words`, async () => {
+    await assert.rejects(parseDocument(text, "a.yaml"), {
+      name: "ImportError",
+      message,
+    });
+  });
+}
+
+/** Imports one operation with a schema, and gives the error or the tool. */
+async function toolOf(
+  schema: unknown,
+  schemas: Record<string, unknown> = {},
+): Promise<string> {
+  const content = { "application/json": { schema } };
+  const document = documentOf({
+    "/a": {
+      post: { operationId: "a", requestBody: { required: true, content } },
+    },
+  }, { components: { schemas } });
+  const parsed = await parseDocument(JSON.stringify(document), "a.json");
+  const source = openApiSource(parsed);
+  const written = source.write({ name: "b", variable: "b" }, source.items);
+  return written.tool(source.items[0], "a").tool;
+}
+
+for (
+  const [ref, message] of [
+    ["../../etc/passwd#/a", /refers to another document/],
+    ["https://evil.example/a.json", /refers to another document/],
+    ["#/components/schemas/none", /which is not there/],
+    ["#/__proto__/constructor", /which is not there/],
+  ] as const
+) {
+  Deno.test(`a tool of a reference to ${ref} is refused in words`, async () => {
+    await assert.rejects(toolOf({ $ref: ref }), {
+      name: "ImportError",
+      message,
+    });
+  });
+}
+
+Deno.test("a schema within itself becomes a lazy one", async () => {
+  const tool = await toolOf({ $ref: "#/components/schemas/Tree" }, {
+    Tree: {
+      type: "object",
+      properties: {
+        leaves: { type: "array", items: { $ref: "#/components/schemas/Tree" } },
+      },
+    },
+  });
+  assert.match(tool, /const tree: z\.ZodType = z\.lazy\(\(\) => z\.object/);
+});
+
+Deno.test("a reference that is nothing but itself ends", async () => {
+  const tool = await toolOf({ $ref: "#/components/schemas/A" }, {
+    A: { $ref: "#/components/schemas/B" },
+    B: { $ref: "#/components/schemas/A" },
+  });
+  assert.match(tool, /z\.lazy/);
+});
+
+Deno.test("a schema that needs itself, twice, has a sample that ends", async () => {
+  const self = { $ref: "#/components/schemas/A" };
+  const tool = await toolOf(self, {
+    A: {
+      type: "object",
+      required: ["a", "b"],
+      properties: { a: self, b: self },
+    },
+  });
+  assert.match(tool, /z\.lazy/);
+});
+
+Deno.test("schemas that double at each level are refused before they are written", async () => {
+  const schemas: Record<string, unknown> = Object.fromEntries(
+    Array.from({ length: 20 }, (_, at) => {
+      const next = { $ref: `#/components/schemas/A${at + 1}` };
+      return [`A${at}`, { type: "object", properties: { a: next, b: next } }];
+    }),
+  );
+  schemas.A20 = { type: "object", properties: {} };
+  await assert.rejects(toolOf({ $ref: "#/components/schemas/A0" }, schemas), {
+    name: "ImportError",
+    message: /more than 5000 parts/,
+  });
+});
