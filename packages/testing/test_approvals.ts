@@ -8,6 +8,9 @@ import type { Identity } from "../../src/core/caller.ts";
 import * as kinds from "../../src/authoring/options.ts";
 import { pause } from "../../src/core/clock.ts";
 import type { Kv } from "../../src/core/kv/kv.ts";
+import { fingerprint } from "../../src/core/crypto/crypto.ts";
+import type { OpenedServer } from "../../src/core/store/opened_server.ts";
+import { SoftwarePasskey } from "./software_passkey.ts";
 import { Database } from "../../src/core/kv/database.ts";
 import type {
   Approver,
@@ -26,28 +29,36 @@ export interface TestApproval {
   input: Readonly<Record<string, unknown>>;
 }
 
-/** The press on the page of an approval: of the one button, or of the other. */
-export type TestPress = "approve" | {
+/**
+ * The press on the page of an approval: of the one button, with a passkey of
+ * the kit, or of the other.
+ */
+export type TestPress = "approve" | "passkey" | {
   /** The reason, which the model reads. */
   refuse: string;
 };
 
 /** The kind of {@linkcode TestPress}. */
 export const TEST_PRESS = kinds.like<TestPress>(
-  '"approve" or { refuse: "why" }',
+  '"approve", "passkey" or { refuse: "why" }',
   (it) =>
-    it === "approve" ||
+    it === "approve" || it === "passkey" ||
     typeof (it as { refuse?: unknown } | null)?.refuse === "string",
 );
 
 /** The path of the pages of approvals. */
 const PAGE = /\/approve\/([\w-]{43})$/;
 
+/** The site for which the passkeys of tests are. */
+const SITE = { origin: "https://tools.example.com", rpId: "tools.example.com" };
+
 const PATIENCE_MILLISECONDS = 2000;
 const CHECK_MILLISECONDS = 5;
 
 export class TestApprovals {
   readonly #database: Database;
+  /** The passkeys of people, by their subjects. */
+  readonly #passkeys = new Map<string, SoftwarePasskey>();
 
   constructor(kv: Kv, clock: () => number) {
     this.#database = new Database(kv, { clock });
@@ -86,12 +97,16 @@ export class TestApprovals {
     const { subject } = person;
     const at = this.#database.now();
     const store = await this.#store();
+    const used = typeof press === "string"
+      ? await this.#use(await store.findPage(id, person), person, press)
+      : undefined;
     const approval = await store.press(
       id,
-      press === "approve"
-        ? { action: "accept", by: subject, at }
+      typeof press === "string"
+        ? { action: "accept", by: subject, at, passkey: used?.name }
         : { action: "decline", by: subject, at, reason: press.refuse },
       person,
+      used?.write,
     );
     if (approval) return shownOf(approval);
     throw new Error(`No approval waits for ${subject} on this page`);
@@ -122,6 +137,42 @@ export class TestApprovals {
       }
       await pause(CHECK_MILLISECONDS);
     }
+  }
+
+  /** Signs for a press with the person's passkey, as the page asks for it. */
+  async #use(
+    approval: CallApproval | undefined,
+    { subject }: Approver,
+    press: "approve" | "passkey",
+  ) {
+    const mode = approval?.approval.passkey;
+    if (!approval || mode === undefined) return undefined;
+    const { challengeOf, passkeysOf } = await import(
+      "../../src/features/approvals/passkeys.ts"
+    );
+    const passkeys = passkeysOf({
+      baseUrl: SITE.origin,
+      frame: { base: "", serverTitle: "Test", about: undefined },
+      server: { database: this.#database } as OpenedServer,
+    });
+    let passkey = this.#passkeys.get(subject);
+    if (press === "approve") {
+      if (mode === "wanted" && !passkey) return undefined;
+      throw new Error(
+        `${approval.tool} needs a passkey of ${subject}: approve it with approval: "passkey", or with approve(tool, { passkey: true })`,
+      );
+    }
+    if (!passkey) {
+      passkey = await SoftwarePasskey.make();
+      const challenge = fingerprint(subject);
+      const response = await passkey.register({ ...SITE, challenge });
+      const made = { name: "Test", response, challenge };
+      await passkeys.make(subject, made, () => {});
+      this.#passkeys.set(subject, passkey);
+    }
+    const challenge = challengeOf(approval, subject);
+    const signed = await passkey.sign({ ...SITE, challenge });
+    return await passkeys.use(subject, signed, challenge);
   }
 
   async #store() {

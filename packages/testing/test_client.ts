@@ -90,8 +90,14 @@ export class TestClient {
    *
    * @throws {Error} if none waits within 2 seconds
    */
-  async approve(tool?: string | Tool): Promise<TestApproval> {
-    return await this.#press(tool, "approve");
+  async approve(
+    tool?: string | Tool,
+    { passkey = false }: {
+      /** True to approve with a passkey, which the kit has in software. */
+      passkey?: boolean;
+    } = {},
+  ): Promise<TestApproval> {
+    return await this.#press(tool, passkey ? "passkey" : "approve");
   }
 
   /** Refuses such a call. The model reads the reason. @throws as `approve` */

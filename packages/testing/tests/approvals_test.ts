@@ -101,3 +101,38 @@ Deno.test("approve() names what no one waits for", async () => {
     /No call of a tool waits for the approval of ann/,
   );
 });
+
+const erase = tool({
+  name: "erase",
+  task: "optional",
+  approval: { passkey: "required" },
+  run: (_input, { approval }) => `erased by ${approval!.by}`,
+});
+
+const rename = tool({
+  name: "rename",
+  approval: { passkey: "wanted" },
+  run: () => "renamed",
+});
+
+Deno.test("a press with a passkey of the kit approves what one without does not", async () => {
+  await using server = await testServer({ tools: [erase, rename] });
+  const ann = server.as({ subject: "ann" });
+  const plain = { capabilities: PLAIN };
+  const bare = await ann.call(rename, {}, { ...plain, approval: "approve" });
+  assert.equal(bare.text, "renamed");
+  await assert.rejects(
+    ann.call(erase, {}, { ...plain, approval: "approve" }),
+    /erase needs a passkey of ann/,
+  );
+  const done = await ann.call(erase, {}, { ...plain, approval: "passkey" });
+  assert.equal(done.text, "erased by ann");
+  // Who has one uses it.
+  await assert.rejects(
+    ann.call(rename, {}, { ...plain, approval: "approve" }),
+    /rename needs a passkey of ann/,
+  );
+  const task = await ann.startTask(erase);
+  await ann.approve(erase, { passkey: true });
+  assert.equal((await task.result()).text, "erased by ann");
+});

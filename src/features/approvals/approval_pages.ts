@@ -7,8 +7,6 @@
 import type { Context } from "@hono/hono";
 import type { AccountServices } from "../account_page/account_pages.ts";
 import { now } from "../../core/clock.ts";
-import { fingerprint } from "../../core/crypto/crypto.ts";
-import { canonicalJson } from "../../core/json.ts";
 import { HttpError } from "../../core/errors.ts";
 import { mintCsrf, redirect } from "../../core/http/browser.ts";
 import { personName } from "../../core/oauth/person.ts";
@@ -30,7 +28,7 @@ import {
   type Pressed,
 } from "./approval_store.ts";
 
-import { type AskedPasskey, passkeysOf } from "./passkeys.ts";
+import { type AskedPasskey, challengeOf, passkeysOf } from "./passkeys.ts";
 import { PASSKEY_SCRIPT } from "./passkey_script.ts";
 import { receiptsOf } from "./receipts.ts";
 
@@ -177,24 +175,6 @@ export function approvalEndpoints(services: AccountServices) {
       return redirect(c, `${baseUrl}/approve/${encodeURIComponent(id)}`);
     },
   };
-}
-
-/** Makes the challenge of a press: the hash of what its page shows, and to whom. */
-function challengeOf(
-  { id, tool, clientId, clientName, payload }: CallApproval,
-  subject: string,
-): string {
-  return fingerprint(
-    canonicalJson([
-      "approve",
-      id,
-      subject,
-      tool,
-      clientId ?? null,
-      clientName ?? null,
-      { ...payload },
-    ]),
-  );
 }
 
 function isAnswer(text: string): text is keyof typeof EVENTS {

@@ -6,6 +6,8 @@
  */
 import type { AccountServices } from "../account_page/account_pages.ts";
 import { fingerprint } from "../../core/crypto/crypto.ts";
+import { canonicalJson } from "../../core/json.ts";
+import type { CallApproval } from "./approval_store.ts";
 import { HttpError } from "../../core/errors.ts";
 import type { Write } from "../../core/kv/transaction.ts";
 import { ofServer } from "../../core/store/opened_server.ts";
@@ -30,6 +32,24 @@ export interface AskedPasskey {
 export const passkeyStoreOf = ofServer(({ database }) =>
   passkeyStore(database)
 );
+
+/** Makes the challenge of a press: the hash of what its page shows, and to whom. */
+export function challengeOf(
+  { id, tool, clientId, clientName, payload }: CallApproval,
+  subject: string,
+): string {
+  return fingerprint(
+    canonicalJson([
+      "approve",
+      id,
+      subject,
+      tool,
+      clientId ?? null,
+      clientName ?? null,
+      { ...payload },
+    ]),
+  );
+}
 
 export type Passkeys = ReturnType<typeof passkeysOf>;
 
