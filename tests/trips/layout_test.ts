@@ -42,6 +42,7 @@ import {
 } from "./walk.ts";
 import { walkAccount } from "./walk_account.ts";
 import { walkAccounts } from "./walk_accounts.ts";
+import { walkApprovals } from "./walk_approvals.ts";
 import { walkAssertions, walkMemberships } from "./walk_proofs.ts";
 import { walkTokens, walkWaits, writeRest } from "./walk_rest.ts";
 import { walkSteps } from "./walk_steps.ts";
@@ -63,6 +64,7 @@ const WALKS = [
   (it: Surroundings) => walkSession("none", it),
   walkAccount,
   walkAccounts,
+  walkApprovals,
   walkAssertions,
   walkMemberships,
   walkSteps,
