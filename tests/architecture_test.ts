@@ -424,6 +424,16 @@ Deno.test("what a call needs loads nothing of Node, nor what comes later", () =>
   assert.deepEqual(early.map(print), []);
 });
 
+Deno.test("what checks passkeys is loaded once someone makes or uses one", () => {
+  const check = "src/features/approvals/passkey_check.ts";
+  const users = imports.filter(({ to }) => to === "@simplewebauthn/server");
+  assert.deepEqual([...new Set(users.map(({ from }) => from))], [check]);
+  const early = imports.filter(({ to, isLate, isType }) =>
+    to === check && !isLate && !isType
+  );
+  assert.deepEqual(early.map(print), []);
+});
+
 /** The stores of features. */
 const FEATURE_STORES: ReadonlySet<string> = new Set([
   "src/features/account_page/account_sessions.ts",

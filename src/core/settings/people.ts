@@ -75,7 +75,8 @@ export const PEOPLE = settingsOf({
     guards: true,
     words: "Tools whose every call waits for a person: `tool=caller; " +
       "tool=scope`. `*` in a name stands for any letters. With a scope someone " +
-      "else approves, whom `OAUTH_PERMISSIONS` gives it. See docs/approvals.md.",
+      "else approves, whom `OAUTH_PERMISSIONS` gives it; `+passkey` behind it " +
+      "requires a passkey. See docs/approvals.md.",
     shape: text("entries tool=caller or tool=scope, separated by semicolons"),
     unset: "tools whose author says so",
     example: "delete_*=caller; refund=pay:approve",
