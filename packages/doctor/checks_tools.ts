@@ -7,6 +7,7 @@
 import type { Json } from "../client/mod.ts";
 import { type Store, type StoreCheck, STORES } from "./check.ts";
 import { Fault, Skipped } from "./finding.ts";
+import { costWords } from "./list_cost.ts";
 
 /** The checked members of a tool; those of another type count as absent. */
 interface ListedTool {
@@ -52,7 +53,10 @@ export const TOOL_CHECKS: readonly StoreCheck[] = [
           "warning",
         );
       }
-      return tools.length === 1 ? "1 is listed" : `${tools.length} are listed`;
+      const verb = tools.length === 1 ? "is" : "are";
+      const found = `${tools.length} ${verb} listed`;
+      // No model is given more; a stranger's list may have any length.
+      return tools.length > 1000 ? found : `${found}: ${costWords(tools)}`;
     },
   },
   eachTool(

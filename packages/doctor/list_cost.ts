@@ -28,8 +28,7 @@ export function estimateTokens(text: string): number {
 
 /** A tool as a client is sent it. */
 interface CostlyTool {
-  readonly name: string;
-  readonly title?: unknown;
+  readonly name?: unknown;
   readonly description?: unknown;
   readonly inputSchema?: unknown;
 }
@@ -45,14 +44,14 @@ export function tokensOfTool(tool: CostlyTool): number {
 /** Says what a list costs, and its dearest tool. */
 export function costWords(tools: readonly CostlyTool[]): string {
   const costs = tools.map((tool) => ({
-    name: tool.name,
+    name: `${tool.name}`,
     tokens: tokensOfTool(tool),
   })).sort((a, b) => b.tokens - a.tokens);
   const sum = costs.reduce((all, { tokens }) => all + tokens, 0);
   const [dearest] = costs;
   return dearest === undefined
     ? "your list is empty"
-    : `your list costs ${printCount(sum)} tokens, ${dearest.name} ` +
+    : `your list costs about ${printCount(sum)} tokens, ${dearest.name} ` +
       `${printCount(dearest.tokens)} of them`;
 }
 

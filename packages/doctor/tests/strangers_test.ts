@@ -271,7 +271,9 @@ Deno.test("examine() goes on where a list holds no objects, or very many", async
     }, asJson));
     assert.equal(
       named(all, "Tools").found,
-      count === 1 ? "1 is listed" : `${count} are listed`,
+      count === 1
+        ? "1 is listed: your list costs about 25 tokens, search 25 of them"
+        : `${count} are listed`,
     );
   }
 });
