@@ -75,7 +75,7 @@ const OBSTACLES: readonly [RegExp, found: string, fix: string][] = [
   [
     /dns error/,
     "is no name that leads anywhere",
-    "Mind the spelling, and the domain's records.",
+    "Mind the spelling, and the domain's records; of *.localhost use localhost.",
   ],
   [
     /invalid HTTP version|InvalidContentType|corrupt message/,

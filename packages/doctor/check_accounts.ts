@@ -17,11 +17,8 @@ export const ACCOUNTS_CHECK: Check = {
     if (status !== 200 || !text.startsWith("{")) {
       throw new Skipped("the server does not tell if tools need them");
     }
-    const { accounts, missing } = parseObject(
-      "/ready",
-      text,
-      "Answer with JSON.",
-    );
+    const ready = parseObject("/ready", text, "Answer with JSON.");
+    const { accounts, missing } = ready;
     if (accounts !== "off") return "no tool needs them, or they are kept";
     const names = Array.isArray(missing) ? missing.map(String) : [];
     if (names.length === 0 || names.includes("SECRETS_KEYS")) {

@@ -37,21 +37,9 @@ export const PAGE_CHECKS: readonly StoreCheck[] = [
       );
     },
   },
-  linkCheck(
-    "Privacy page",
-    STORES,
-    ["resource_policy_uri", "op_policy_uri"],
-    /privacy/i,
-    "privacyUrl",
-  ),
-  linkCheck(
-    "Terms",
-    ["chatgpt"],
-    ["resource_tos_uri", "op_tos_uri"],
-    /terms/i,
-    "termsUrl",
-  ),
-  linkCheck("Support", STORES, [], /support|contact|mailto:/i, "supportUrl"),
+  linkCheck("Privacy page", STORES, "policy", /privacy/i, "privacyUrl"),
+  linkCheck("Terms", ["chatgpt"], "tos", /terms/i, "termsUrl"),
+  linkCheck("Support", STORES, "", /support|contact|mailto:/i, "supportUrl"),
 ];
 
 async function checkCard(site: Site): Promise<string> {
@@ -91,11 +79,14 @@ async function checkCard(site: Site): Promise<string> {
   return `${card.name} ${card.version}`;
 }
 
-/** Makes a check of a link that metadata or the start page may have. */
+/**
+ * Makes a check of a link that the start page may have, or metadata, where its
+ * kind is part of a member's name.
+ */
 function linkCheck(
   name: string,
   stores: readonly Store[],
-  members: readonly string[],
+  kind: string,
   words: RegExp,
   option: string,
 ): StoreCheck {
@@ -107,7 +98,7 @@ function linkCheck(
         documentOf(() => site.resourceMetadata()),
         documentOf(() => site.serverMetadata()),
       ]);
-      for (const member of members) {
+      for (const member of [`resource_${kind}_uri`, `op_${kind}_uri`]) {
         const found = documents.find((it) => typeof it[member] === "string");
         if (found) return `${member} is ${found[member]}`;
       }

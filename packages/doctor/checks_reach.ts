@@ -133,6 +133,43 @@ export const REACH_CHECKS: readonly Check[] = [
   },
   { name: "Requests that do not end (strangers)", run: checkHalfSent },
   {
+    name: "Long bodies (everyone)",
+    async run(site) {
+      const { status } = await site.send(site.mcp, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: "{}".padEnd(4_000_000),
+      }).catch(() => {
+        throw new Skipped("a body of 4 MB was not answered");
+      });
+      // Caddy answers 502 when it has sent on what its bound lets through.
+      if (status !== 413 && status < 500) return "4 MB are not too long";
+      throw new Fault(
+        `answers ${status} to a body of 4 MB, and a Tool Server takes 4 MiB`,
+        "In your proxy let 5 MB pass (Caddyfile: request_body max_size 5MB, " +
+          "and @long; nginx.conf: client_max_body_size 5m).",
+        "warning",
+      );
+    },
+  },
+  {
+    name: "Strict-Transport-Security (browsers)",
+    async run(site) {
+      if (new URL(site.origin).protocol === "http:") {
+        return "https alone has it";
+      }
+      const { headers } = await site.greeting();
+      const age = headers.get("strict-transport-security") ?? "";
+      if (/max-age="?[1-9]/i.test(age)) return "a browser comes by https alone";
+      throw new Fault(
+        "a browser that was here may be led to http",
+        'Let your proxy send Strict-Transport-Security: "max-age=31536000" ' +
+          "(Caddyfile: header; nginx.conf: add_header … always).",
+        "warning",
+      );
+    },
+  },
+  {
     name: "CORS of /mcp (Inspector and other pages)",
     async run(site) {
       await checkPreflight(site, site.mcp, [

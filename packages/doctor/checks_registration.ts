@@ -5,7 +5,7 @@
  * @module
  * @see RFC 7591, RFC 6749 §4.1
  */
-import { type Json, SignIn } from "../client/mod.ts";
+import { SignIn } from "../client/mod.ts";
 import { parseObject } from "./answer.ts";
 import type { Check } from "./check.ts";
 import { Fault, Skipped } from "./finding.ts";
@@ -62,11 +62,7 @@ export const REGISTRATION_CHECKS: readonly Check[] = [
     async run(site) {
       const target = await site.registrationEndpoint();
       for (const uri of REFUSED) {
-        const { status } = await post(
-          site,
-          target,
-          SignIn.clientMetadata("Doctor", [uri]),
-        );
+        const { status } = await post(site, target, [uri]);
         if (status === 400) continue;
         throw new Fault(
           `a client with ${uri} is answered ${status}`,
@@ -142,21 +138,18 @@ export const REGISTRATION_CHECKS: readonly Check[] = [
         throw new Fault(`an unknown code is answered ${status} ${error}`, fix);
       }
       if (!headers.get("cache-control")?.includes("no-store")) {
-        throw new Fault(
-          "its answers may be cached",
-          "Send Cache-Control: no-store.",
-        );
+        throw new Fault("may be cached", "Send Cache-Control: no-store.");
       }
       return "refuses an unknown code as clients expect";
     },
   },
 ];
 
-function post(site: Site, target: string, body: Json) {
+function post(site: Site, target: string, redirectUris: readonly string[]) {
   return site.send(target, {
     method: "POST",
     headers: { "content-type": "application/json" },
-    body: JSON.stringify(body),
+    body: JSON.stringify(SignIn.clientMetadata("Doctor", redirectUris)),
   });
 }
 
@@ -166,11 +159,7 @@ async function register(
   redirectUris: readonly string[],
 ): Promise<string> {
   const target = await site.registrationEndpoint();
-  const { status, text } = await post(
-    site,
-    target,
-    SignIn.clientMetadata("Doctor", redirectUris),
-  );
+  const { status, text } = await post(site, target, redirectUris);
   const fix = "Accept https, loopback and private-use redirect URIs.";
   if (status === 429) {
     throw new Skipped("too many requests from here: try again in a minute");

@@ -74,11 +74,8 @@ async function askForProviders(site: Site): Promise<Record<string, unknown>> {
     const { status, text } = await site.send(`${site.base}/ready`);
     // Another kind of server, or a 503 that the readiness check reports.
     if (status !== 200 || !text.startsWith("{")) return {};
-    const { provider, providers = { "": provider } } = parseObject(
-      "/ready",
-      text,
-      "Answer with JSON.",
-    );
+    const ready = parseObject("/ready", text, "Answer with JSON.");
+    const { provider, providers = { "": provider } } = ready;
     const states = isObject(providers) ? providers : {};
     const isKnown = !Object.values(states).includes("unknown");
     if (isKnown || left === 0) return states;

@@ -72,10 +72,7 @@ async function checkViews(site: Site): Promise<string> {
         "Leave ui.domain out; ChatGPT reads openai/widgetDomain.",
       );
     }
-    const foreign = /<(?:script|img)[^<>]+src="https?:/i.exec(
-      String(content.text ?? ""),
-    );
-    if (foreign) {
+    if (/<(?:script|img)[^<>]+src="https?:/i.test(`${content.text}`)) {
       throw new Fault(
         `${uri} loads something from elsewhere`,
         `Put it into the page: ${new URL(site.origin).host} alone is not ` +
@@ -134,7 +131,6 @@ function checkSize(what: string, bytes: number, most: number): void {
   if (bytes <= most) return;
   throw new Fault(
     `${what} has ${bytes} bytes, of which ChatGPT takes ${most}`,
-    "Move parts of SKILL.md to other files, and leave out parts that no one " +
-      "reads.",
+    "Move parts of SKILL.md to other files, and leave out what no one reads.",
   );
 }

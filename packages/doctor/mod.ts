@@ -101,7 +101,10 @@ export async function main(args: readonly string[]): Promise<number> {
     examine(url, {
       ...options,
       browser,
-      connect: isLoopback(new URL(url)) ? undefined : connect,
+      // The bounds are those of a proxy, which on this machine has https.
+      connect: isLoopback(new URL(url)) && url.startsWith("http:")
+        ? undefined
+        : connect,
     }),
   );
   print(printReport(findings));

@@ -143,7 +143,7 @@ export class Site extends Requests {
    */
   async endsHalfSent(text: string): Promise<boolean> {
     const { connect, halfSentMilliseconds = 15_000 } = this.options;
-    if (!connect) throw new Skipped("only this machine reaches it");
+    if (!connect) throw new Skipped("no proxy is in front");
     const connection = await connect(new URL(this.origin)).catch(() => {
       throw new Skipped("no connection can be opened without a proxy");
     });

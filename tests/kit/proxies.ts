@@ -31,7 +31,7 @@ async function fileOf(name: string): Promise<string> {
  * Replaces the parts that fit only the machine that the file was written for,
  * and times that no test should take.
  */
-function adapt(text: string, changes: [string | RegExp, string][]): string {
+function adapt(text: string, changes: Changes): string {
   for (const [from, to] of changes) {
     assert.notEqual(text.search(from), -1, `${from} is not in the file`);
     text = text.replaceAll(from, to);
@@ -39,7 +39,14 @@ function adapt(text: string, changes: [string | RegExp, string][]): string {
   return text;
 }
 
-async function startNginx(path: string, ports: Ports): Promise<Running> {
+/** Changes of a proxy's file besides those for this machine. */
+type Changes = [string | RegExp, string][];
+
+async function startNginx(
+  path: string,
+  ports: Ports,
+  changes: Changes = [],
+): Promise<Running> {
   const authority = await createAuthority();
   const { cert, key } = await authority.certify("localhost");
   await Deno.writeTextFile(`${path}/cert.pem`, cert);
@@ -57,6 +64,7 @@ async function startNginx(path: string, ports: Ports): Promise<Running> {
     [/127\.0\.0\.1:3000/g, `127.0.0.1:${ports.servers[0]}`],
     ["client_header_timeout 10s", "client_header_timeout 1s"],
     ["client_body_timeout 30s", "client_body_timeout 1s"],
+    ...changes,
   ]);
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
   await Deno.writeTextFile(
@@ -76,7 +84,11 @@ async function startNginx(path: string, ports: Ports): Promise<Running> {
   return { process, ca: authority.ca, log };
 }
 
-export async function startCaddy(path: string, ports: Ports): Promise<Running> {
+export async function startCaddy(
+  path: string,
+  ports: Ports,
+  changes: Changes = [],
+): Promise<Running> {
   const file = adapt(await fileOf("Caddyfile"), [
     [
       /^\{\n/gm,
@@ -88,6 +100,7 @@ export async function startCaddy(path: string, ports: Ports): Promise<Running> {
       `,
     ],
     ["read_header 10s", "read_header 1s"],
+    ...changes,
   ]);
   await Deno.writeTextFile(`${path}/Caddyfile`, file);
   const process = new Process([

@@ -241,6 +241,78 @@ async function halfSent(origin: string, ca?: string): Promise<string> {
   );
 }
 
+const LESS = {
+  nginx: [
+    [[/add_header Strict.*/g, ""], /^Strict-Transport-Security/],
+    [["client_max_body_size 5m", "client_max_body_size 1m"], /^Long bodies/],
+  ],
+  caddy: [
+    [[/header Strict.*/g, ""], /^Strict-Transport-Security/],
+    [["max_size 5MB", "max_size 1MB"], /^Long bodies/],
+  ],
+} satisfies Record<string, [[string | RegExp, string], RegExp][]>;
+
+for (const [program, cases] of Object.entries(LESS)) {
+  Deno.test(
+    needing(
+      program,
+      `the doctor names what is taken from the file of ${program}`,
+    ),
+    async () => {
+      const port = freePort();
+      const https = freePort();
+      const origin = `https://localhost:${https}`;
+      await using server = await startProcess({
+        entry: "tests/process/waiting.ts",
+        env: {
+          BASE_URL: origin,
+          PORT: String(port),
+          TRUSTED_PROXIES: "127.0.0.1",
+        },
+      });
+      await server.prints(/"Listening"/);
+      for (
+        const [change, expected] of [undefined, ...cases].map((it) => it ?? [])
+      ) {
+        await using directory = new TemporaryDirectory();
+        const ports = { http: freePort(), https, servers: [port] };
+        const proxy = await PROXIES[program as keyof typeof PROXIES](
+          directory.path,
+          ports,
+          change && [change],
+        );
+        await using _process = proxy.process;
+        using client = new Client(origin, proxy.ca);
+        await client.isServed();
+        if (!change) {
+          await Deno.writeTextFile(`${directory.path}/ca.pem`, proxy.ca);
+          const { stdout } = await new Deno.Command(Deno.execPath(), {
+            args: ["run", "-qA", "packages/doctor/mod.ts", origin],
+            env: { DENO_CERT: `${directory.path}/ca.pem` },
+          }).output();
+          assert.match(
+            new TextDecoder().decode(stdout),
+            /Well: .*Requests that do not end.*Long bodies.*Strict-Transport/,
+          );
+        }
+        const site = new Site(origin, {
+          fetch: (input, init) =>
+            client.fetch(new URL(String(input)).pathname, init),
+        });
+        const named: string[] = [];
+        for (const { name, run } of REACH_CHECKS) {
+          if (!/^(Long bodies|Strict)/.test(name)) continue;
+          await Promise.resolve(run(site)).catch((fault) =>
+            named.push(`${name}: ${fault.found ?? fault}`)
+          );
+        }
+        assert.equal(named.length, expected ? 1 : 0, named.join("\n"));
+        if (expected) assert.match(named[0], expected);
+      }
+    },
+  );
+}
+
 Deno.test("the doctor names a proxy that passes all on", async () => {
   await using server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen() {} },

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { examine as examineAt } from "../examine.ts";
+import { printFinding } from "../finding.ts";
 import { type Defects, fakeServer } from "./fake_server.ts";
 
 /** Runs the doctor as a person does. */
@@ -108,5 +110,34 @@ Deno.test("doctor exits 2 for what it does not understand", async () => {
     const { code, text } = await runDoctor(...args);
     assert.equal(code, 2);
     assert.match(text, said);
+  }
+});
+
+Deno.test("examine() names a proxy that lets no long body through, or lets browsers go on over http", async () => {
+  const origin = "https://tools.example.com";
+  const complaints = async (defects: Defects, status?: number) => {
+    const inner = fakeServer(origin, defects);
+    const all = await Array.fromAsync(examineAt(origin, {
+      fetch: (input, init) =>
+        status && `${init?.body ?? ""}`.length > 1_000_000
+          ? Promise.resolve(new Response("", { status }))
+          : inner(input, init),
+    }));
+    return all.filter(({ result }) => result === "warning").map(printFinding);
+  };
+  assert.deepEqual(await complaints({}), []);
+  assert.deepEqual(await complaints({}, 401), []);
+  for (const status of [413, 502]) {
+    const [long, ...others] = await complaints({}, status);
+    assert.match(long, new RegExp(`Long bodies .*${status} to .*max_size 5MB`));
+    assert.deepEqual(others, []);
+  }
+  const hsts = "strict-transport-security";
+  for (
+    const defects of [{ swallowed: [hsts] }, { added: { [hsts]: "max-age=0" } }]
+  ) {
+    const [strict, ...others] = await complaints(defects);
+    assert.match(strict, /led to http\. Fix: .*Caddyfile: header/);
+    assert.deepEqual(others, []);
   }
 });

@@ -56,6 +56,7 @@ export function fakeServer(origin: string, defects: Defects = {}) {
   });
   app.use(async (c, next) => {
     await next();
+    c.header("Strict-Transport-Security", "max-age=31536000");
     for (const name of defects.swallowed ?? []) c.res.headers.delete(name);
     for (const [name, value] of Object.entries(defects.added ?? {})) {
       c.res.headers.set(name, value);

@@ -50,8 +50,12 @@ async function findings(
     kv,
     env: { BASE_URL: origin, OPENAI_APPS_CHALLENGE: "t0ken", ...env },
   });
-  const fetcher = (input: URL | string, init?: RequestInit) =>
-    Promise.resolve(server.fetch(new Request(input, init)));
+  const fetcher = async (input: URL | string, init?: RequestInit) => {
+    const response = await server.fetch(new Request(input, init));
+    // A proxy is in front of it.
+    response.headers.set("strict-transport-security", "max-age=31536000");
+    return response;
+  };
   return await Array.fromAsync(examine(origin, {
     fetch: fetcher as typeof fetch,
     stores: STORES,
