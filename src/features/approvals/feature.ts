@@ -5,7 +5,7 @@
  */
 import type { CatalogueAddition } from "../../core/catalogue/compiled_definitions.ts";
 import type { OnAccountPage } from "../account_page/feature.ts";
-import { withPasskeys } from "./passkey_servers.ts";
+import { withOffers, withPasskeys } from "./passkey_servers.ts";
 
 /** The member of a tool's `_meta` that says if its calls wait for approval. */
 const APPROVAL = "tool-server/approval";
@@ -35,7 +35,10 @@ export const approvalsFeature: OnAccountPage = {
   name: "approvals",
   accountPage: () => import("./on_account_page.ts"),
   open(server, { catalogue }) {
-    const tools = catalogue.tools.values();
+    const tools = [...catalogue.tools.values()];
+    if (tools.some(({ approval }) => approval?.remember)) {
+      withOffers.add(server);
+    }
     if (tools.some(({ approval }) => approval?.passkey)) {
       withPasskeys.add(server);
     }

@@ -1,5 +1,6 @@
 /**
- * The servers where people have passkeys: those with a tool that asks for one.
+ * The servers where people have passkeys, and those where they remember
+ * approvals: by what their tools ask for.
  *
  * @module
  */
@@ -12,3 +13,6 @@ export const withPasskeys = new WeakSet<OpenedServer>();
 export function wantsPasskeys(server: OpenedServer): boolean {
   return withPasskeys.has(server);
 }
+
+/** The servers with a tool that offers to remember its approvals. */
+export const withOffers = new WeakSet<OpenedServer>();

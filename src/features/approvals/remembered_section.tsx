@@ -18,6 +18,7 @@ import type {
 } from "../account_page/account_pages.ts";
 import { printNotice } from "../account_page/notices.ts";
 import { line } from "./approval_page.tsx";
+import { withOffers } from "./passkey_servers.ts";
 import { rememberedStore } from "./remembered.ts";
 
 const ACTION = "/account/remembered";
@@ -25,8 +26,9 @@ const ACTION = "/account/remembered";
 /** Makes the section of a visitor; nothing where everything waits for them. */
 export async function rememberedSection(
   { session: { subject }, form, now }: AccountVisit,
-  { database, titleOf }: AccountServices,
+  { server, database, titleOf }: AccountServices,
 ): Promise<Child> {
+  if (!withOffers.has(server)) return null;
   const all = await rememberedStore(database).list(subject);
   if (all.length === 0) return null;
   return (
