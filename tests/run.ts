@@ -23,6 +23,7 @@ const SUITES: Readonly<Record<string, string>> = {
   awaits: `${TEST} tests/faults/durable_work_test.ts --`,
   restarts: `${SANITIZED} tests/process/rolling_restart_test.ts --`,
   package: `${SANITIZED} --parallel tests/package/*_suite.ts`,
+  imports: `${SANITIZED} tests/imports/documents_suite.ts`,
   examples: "deno test --config examples/deno.json --allow-all " +
     "--sanitize-ops --sanitize-resources examples/",
   browser: `${TEST} tests/browser/`,

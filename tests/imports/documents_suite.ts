@@ -1,0 +1,119 @@
+/**
+ * Documents that no one here wrote become tools that type-check, are formatted
+ * and pass their own tests as they are written.
+ *
+ * @module
+ */
+import assert from "node:assert/strict";
+import {
+  importTools,
+  openSource,
+  parseFlags,
+} from "../../packages/import/mod.ts";
+import { REPOSITORY, TemporaryDirectory } from "../kit/process.ts";
+
+const PACKAGES = [
+  "@readme/oas-examples@8.2.2",
+  "@directus/specs@15.2.0",
+  "@blockfrost/openapi@0.1.93",
+];
+
+const README = "@readme/oas-examples";
+
+/** The documents, each with the name of its service. */
+const DOCUMENTS: Readonly<Record<string, string>> = {
+  swagger: `${README}/2.0/json/petstore.json`,
+  expanded: `${README}/2.0/yaml/petstore-expanded.yaml`,
+  linked: `${README}/2.0/json/petstore-with-external-docs.json`,
+  petstore: `${README}/3.0/json/petstore.json`,
+  security: `${README}/3.0/json/security.json`,
+  styles: `${README}/3.0/json/parameters-style.json`,
+  extreme: `${README}/3.0/json/parameters-extreme.json`,
+  common: `${README}/3.0/yaml/parameters-common.yaml`,
+  cookies: `${README}/3.0/json/parameters-cookies.json`,
+  polymorphism: `${README}/3.0/json/polymorphism.json`,
+  discriminators: `${README}/3.0/json/discriminators.json`,
+  circular: `${README}/3.0/json/schema-circular.json`,
+  nesting: `${README}/3.0/json/complex-nesting.json`,
+  forms: `${README}/3.0/json/form-data.json`,
+  trek: `${README}/3.0/yaml/star-trek.yaml`,
+  uspto: `${README}/3.0/yaml/uspto.yaml`,
+  legacy: `${README}/3.0/json/readme-legacy.json`,
+  trains: `${README}/3.1/json/train-travel.json`,
+  readme: `${README}/3.1/json/readme.json`,
+  kinds: `${README}/3.1/json/schema-types.json`,
+  directus: "@directus/specs/dist/openapi.json",
+  blockfrost: "@blockfrost/openapi/openapi.yaml",
+};
+
+/** The address of each API: some documents have none. */
+const API = "https://api.example.com/v1";
+
+/** The most operations that are taken of one document. */
+const MOST = 6;
+
+const SERVER = `import { defineServer } from "@tool-server/tool-server";
+import { tools } from "./tools/mod.ts";
+
+export default defineServer({ name: "imports", version: "0.1.0", tools });
+`;
+
+async function run(
+  command: string,
+  args: readonly string[],
+  cwd: string,
+): Promise<string> {
+  const { success, stdout, stderr } = await new Deno.Command(command, {
+    args: [...args],
+    cwd,
+    env: { NO_COLOR: "1" },
+  }).output();
+  const [out, errors] = [stdout, stderr].map((it) =>
+    new TextDecoder().decode(it)
+  );
+  if (success) return out;
+  throw new Error(
+    `${command} ${args.join(" ")}:\n${out.slice(-6000)}\n${
+      errors.slice(-6000)
+    }`,
+  );
+}
+
+Deno.test("22 documents of others become tools without an edit", async () => {
+  await using modules = new TemporaryDirectory();
+  await using project = new TemporaryDirectory();
+  const install = "install --silent --no-audit --no-fund --prefix";
+  await run("npm", [...install.split(" "), modules.path, ...PACKAGES], ".");
+  const root = project.path;
+  const configuration = {
+    imports: {
+      "@tool-server/tool-server": "jsr:@tool-server/tool-server@0.2.0",
+    },
+    links: [REPOSITORY.pathname.replace(/\/$/, "")],
+    lock: false,
+    unstable: ["kv", "no-legacy-abort"],
+    fmt: { exclude: ["deno.json"] },
+  };
+  await Deno.writeTextFile(`${root}/deno.json`, JSON.stringify(configuration));
+  await Deno.writeTextFile(`${root}/server.ts`, SERVER);
+  for (const [name, path] of Object.entries(DOCUMENTS)) {
+    const file = `${modules.path}/node_modules/${path}`;
+    const { items } = await openSource(file);
+    const picks = items.filter(({ isDeprecated }) => !isDeprecated)
+      .slice(0, MOST).flatMap(({ id }) => ["--pick", id]);
+    const args = [file, ...picks, "--as", name, "--url", API];
+    const code = await importTools(
+      parseFlags(args),
+      { print: () => {} },
+      { root },
+    );
+    assert.equal(code, 0, path);
+  }
+  await run(Deno.execPath(), ["fmt", "--check", "tools", "services"], root);
+  await run(Deno.execPath(), ["lint", "tools", "services"], root);
+  await run(Deno.execPath(), ["check", "server.ts", "tools"], root);
+  const test = ["test", "--no-check", "-A", "-q", "--parallel", "tools"];
+  const printed = await run(Deno.execPath(), test, root);
+  const [, passed] = /ok \| (\d+) passed \| 0 failed/.exec(printed) ?? [];
+  assert(Number(passed) >= 100, printed.slice(-500));
+});
