@@ -103,17 +103,17 @@ const OPENERS: Readonly<Record<string, readonly string[]>> = {
   linux: ["xdg-open"],
 };
 
-/** Opens an address in the person's browser, if there is one. */
+/** Opens an address in the person's browser. Returns false if there is none. */
 export function openBrowser(
   url: string,
   env: (name: string) => string | undefined,
-): void {
+): boolean {
   const { os } = Deno.build;
   const [program, ...args] = OPENERS[os] ?? OPENERS.linux;
   // Without a screen xdg-open may start a browser inside the terminal.
   const hasScreen = os === "darwin" || os === "windows" ||
     env("DISPLAY") || env("WAYLAND_DISPLAY");
-  if (!hasScreen) return;
+  if (!hasScreen) return false;
   try {
     const child = new Deno.Command(program, {
       args: [...args, url],
@@ -123,7 +123,8 @@ export function openBrowser(
     }).spawn();
     child.unref();
     child.status.catch(() => {});
+    return true;
   } catch {
-    // The address has been printed as well.
+    return false;
   }
 }

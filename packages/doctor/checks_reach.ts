@@ -301,7 +301,5 @@ export function checkAllowedOrigin(target: string, headers: Headers): void {
 }
 
 function lower(headers: Headers, name: string): string[] {
-  return (headers.get(name) ?? "").split(",").map((item) =>
-    item.trim().toLowerCase()
-  );
+  return (headers.get(name) ?? "").toLowerCase().split(/\s*,\s*/);
 }

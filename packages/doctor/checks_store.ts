@@ -118,10 +118,8 @@ async function checkSkills(site: Site): Promise<string> {
     checkSize(`${uri}`, new TextEncoder().encode(text).length, MANUAL_BYTES);
     // The files of a skill without a list are not known in advance.
     const files: unknown[] = Array.isArray(resources) ? resources : [];
-    const bytes = files.reduce<number>(
-      (sum, file) => sum + Number(Object(file).size),
-      0,
-    );
+    let bytes = 0;
+    for (const file of files) bytes += Number(Object(file).size);
     checkSize(`the skill of ${uri}`, bytes, SKILL_BYTES);
   }
   return `${skills.length} within what ChatGPT takes`;

@@ -89,7 +89,7 @@ postgresTest(
     assert.equal(again.code, 1);
     assert.match(
       again.output,
-      /has records \(.*\): use an empty one, or empty/,
+      /has records \(.*\): use an empty one, which is another file/,
     );
     const back = await moved([url, last]);
     assert.equal(back.code, 0, back.output);

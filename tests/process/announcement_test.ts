@@ -61,3 +61,19 @@ Deno.test("announce() logs what features say: lines to connect, and pages", () =
   assert.deepEqual(connect, ["one add tools"]);
   assert.equal(views, `${baseUrl}/views`);
 });
+
+Deno.test("announce() says in development once how to connect, and at each start the address", () => {
+  const { logger, events } = recordLog();
+  const url = "http://127.0.0.1:3999";
+  for (let start = 0; start < 2; start++) {
+    announce(parseConfig({ BASE_URL: url }), {
+      log: logger,
+      baseUrl: url,
+      guides: [{ client: "One", how: "Run this", line: "one add tools" }],
+      isDevelopment: true,
+    });
+  }
+  const [first, again] = events.map(({ properties }) => properties);
+  assert.deepEqual(first.connect, ["one add tools"]);
+  assert.deepEqual(again, { url: `${url}/mcp` });
+});

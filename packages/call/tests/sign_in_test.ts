@@ -130,6 +130,14 @@ Deno.test("call signs in once, and keeps the sign-in in a file of its person alo
   }
 });
 
+Deno.test("call ends at once where no browser opens, and no terminal shows the address of a sign-in", async () => {
+  await using home = await Home.open();
+  const { env, server } = home;
+  const { code, err } = await call(["read", "--url", server.url], { env });
+  assert.equal(code, 4, err);
+  assert.match(err, /failed: no browser opens: give --token or --no-browser/);
+});
+
 Deno.test("call asks for one more scope when a tool needs it, and keeps the others", async () => {
   await using home = await Home.open();
   await home.signIn("read");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { CreateError } from "../files.ts";
-import { parseProjectName } from "../project.ts";
+import { parseProjectName, TASKS } from "../project.ts";
 
 Deno.test("parseProjectName() takes the last part of a path", () => {
   assert.equal(parseProjectName("my-tools"), "my-tools");
@@ -23,4 +23,38 @@ Deno.test("create says in one line that a place takes no files", async () => {
   await Deno.remove(file);
   assert.match(new TextDecoder().decode(stderr), /^[^\n]*directory[^\n]*\n$/);
   assert.equal(code, 1);
+});
+
+Deno.test("ci of a project says all that is wrong, and fails", async () => {
+  const directory = await Deno.makeTempDir();
+  const run = async (task: string) => {
+    const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: ["task", "--quiet", task],
+      cwd: directory,
+      env: { NO_COLOR: "1" },
+    }).output();
+    const decoder = new TextDecoder();
+    return { code, text: decoder.decode(stdout) + decoder.decode(stderr) };
+  };
+  const tasks = { ci: TASKS.ci, test: "echo tested", ts: "echo checked" };
+  await Deno.writeTextFile(
+    `${directory}/deno.json`,
+    JSON.stringify({ tasks, fmt: { exclude: ["deno.json"] } }),
+  );
+  await Deno.writeTextFile(`${directory}/main.ts`, "const a: number = '1'\n");
+  const wrong = await run("ci");
+  assert.notEqual(wrong.code, 0);
+  for (
+    const said of [
+      /not formatted/,
+      /no-unused-vars/,
+      /TS2322/,
+      /tested\nchecked.*\nchecked/,
+    ]
+  ) {
+    assert.match(wrong.text, said);
+  }
+  await Deno.writeTextFile(`${directory}/main.ts`, "export const a = 1;\n");
+  assert.equal((await run("ci")).code, 0);
+  await Deno.remove(directory, { recursive: true });
 });

@@ -79,8 +79,8 @@ function refused(got: string, wants = `layout ${LAYOUT}`): StartError {
     variable: "The database",
     got,
     wants: `${wants}; nothing was changed`,
-    fix: "Use the release that it is of, or an empty database: " +
-      "docs/operate.md, Another layout",
+    fix: "Use the release that it is of, or an empty database: another file, " +
+      "server or schema in KV_PATH",
   });
 }
 

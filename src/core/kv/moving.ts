@@ -132,8 +132,7 @@ export async function checkUnused(target: Kv): Promise<KvEntryMaybe> {
     throw new MoveError(
       `The database to move to has records (${
         String(key[0])
-      }): use an empty one, or empty it as docs/operate.md says (Move to ` +
-        "another database)",
+      }): use an empty one, which is another file, server or schema`,
     );
   }
   return mark;

@@ -55,7 +55,9 @@ export function announce(
   const url = `${baseUrl}/mcp`;
   const callbacks = callbacksOf(auth, baseUrl);
   const commands = guides.filter(({ line }) => line?.includes(" "));
+  const isAgain = isDevelopment && wasAnnounced(url);
   if (!Deno.stdout.isTerminal()) {
+    if (isAgain) return log.info("Listening", { url });
     const connect = commands.map(({ line }) => line);
     const database = kvPath === undefined
       ? "Deno's default for this folder"
@@ -69,7 +71,7 @@ export function announce(
       callbacks: exactly.length > 0 ? exactly : undefined,
     });
   }
-  if (isDevelopment && wasAnnounced(url)) {
+  if (isAgain) {
     return console.log(`${title} listens on ${url}`);
   }
   const rows = [
