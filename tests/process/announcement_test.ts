@@ -1,6 +1,9 @@
 /** The messages of a server that has started. */
 import assert from "node:assert/strict";
-import { announce } from "../../src/core/process/announcement.ts";
+import {
+  announce,
+  warnOfSettings,
+} from "../../src/core/process/announcement.ts";
 import { parseConfig } from "../../src/core/settings/config.ts";
 import { recordLog } from "../kit/log.ts";
 
@@ -76,4 +79,16 @@ Deno.test("announce() says in development once how to connect, and at each start
   const [first, again] = events.map(({ properties }) => properties);
   assert.deepEqual(first.connect, ["one add tools"]);
   assert.deepEqual(again, { url: `${url}/mcp` });
+});
+
+Deno.test("warnOfSettings() names the settings that may not be read, one or several", () => {
+  for (const unread of [["A"], ["A", "B"]]) {
+    const { logger, events } = recordLog();
+    warnOfSettings({ ...parseConfig({}), unread }, logger);
+    const [{ message }] = events;
+    assert.match(
+      message,
+      new RegExp(`defaults count: ${unread.join(", ")}\\. `),
+    );
+  }
 });

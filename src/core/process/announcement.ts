@@ -19,8 +19,8 @@ export function warnOfSettings(
 ): void {
   if (unread.length > 0) {
     log.warning(
-      `${unread.join(", ")} may not be read and have their defaults: run ` +
-        "deno task ts settings, or add them to --allow-env",
+      `Not readable, so that defaults count: ${unread.join(", ")}. Run ` +
+        "deno task ts settings, or extend --allow-env",
     );
   }
   const isPublic = baseUrl !== undefined && !isLoopback(new URL(baseUrl));

@@ -48,7 +48,7 @@ export const AUTH = settingsOf({
       "servers); or several of the last four, separated by commas: the form " +
       "of a token decides which of them checks it.",
     shape: {
-      wants: `none alone, or some of ${STRATEGIES.slice(1).join(", ")}`,
+      wants: `none, or one or several of ${STRATEGIES.slice(1).join(", ")}`,
       parse: (text) => {
         const chosen = CHOICE.parse(text);
         const isOnce = new Set(chosen).size === chosen.length;

@@ -223,7 +223,7 @@ Deno.test("a nickname in a list of people is reported with the subject as which 
 Deno.test("AUTH_STRATEGY=none,oauth is refused with what lets strangers try", () => {
   assert.throws(
     () => parseConfig({ ...OAUTH, AUTH_STRATEGY: "none,oauth" }),
-    /wants none alone, or some of oauth, .*AUTH_ANONYMOUS=true lets strangers/,
+    /wants none, or one or several of oauth, .*AUTH_ANONYMOUS=true lets strangers/,
   );
 });
 
