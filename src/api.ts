@@ -37,7 +37,7 @@ import {
 import { isAddress } from "./authoring/personal_key.ts";
 import { ToolError } from "./authoring/tool.ts";
 import { isObject } from "./core/json.ts";
-import { accountFetch } from "./features/accounts/account_fetch.ts";
+import { accountFetch } from "./core/provider/account_fetch.ts";
 
 export {
   type ParameterStyle,

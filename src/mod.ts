@@ -89,6 +89,7 @@ export type {
   CommonDefinition,
   Context,
   ElicitationAnswer,
+  FeatureMembers,
   McpClient,
   Question,
   QuestionAnswer,

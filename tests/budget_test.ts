@@ -9,7 +9,7 @@ import { filesBelow } from "./mutation/workplace.ts";
 
 /** The most lines below each folder, and in all of them with the rest. */
 const LIMITS: Record<string, number> = {
-  "src/core/": 27_070,
+  "src/core/": 27_200,
   "src/features/": 18_260,
   "packages/": 14_480,
   "": 62_230,

@@ -13,7 +13,7 @@ import {
 import type { Context } from "../../src/authoring/context.ts";
 import { ToolError } from "../../src/authoring/tool.ts";
 import type { Caller } from "../../src/core/caller.ts";
-import { accountFetch } from "../../src/features/accounts/account_fetch.ts";
+import { accountFetch } from "../../src/core/provider/account_fetch.ts";
 import { CallContext } from "../../src/core/mcp/exchange/call_context.ts";
 import { givenTo } from "../../src/core/mcp/exchange/given_keys.ts";
 import type { FindNeeds } from "../../src/core/mcp/exchange/needs.ts";

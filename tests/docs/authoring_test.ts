@@ -52,7 +52,7 @@ const PAGES: Readonly<
     "The context of a call": ["Context"],
     "The caller": ["Caller"],
     "The provider's API": ["Upstream"],
-    "A person's account": ["Account"],
+    "A person's account": ["Account", "McpAccount"],
     "Contents of a resource": ["ResourceContents"],
     "Routes of your own": ["RoutesContext"],
     "Around every call": ["ToolCall"],

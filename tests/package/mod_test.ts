@@ -77,6 +77,7 @@ const TYPES = [
   "DecidePermissions",
   "DurableTask",
   "ElicitationAnswer",
+  "FeatureMembers",
   "Environment",
   "FetchDocument",
   "Hono",

@@ -9,7 +9,7 @@ import type {
   ConnectableService,
 } from "../../authoring/account.ts";
 import { pause } from "../../core/clock.ts";
-import { accountFetch } from "./account_fetch.ts";
+import { accountFetch } from "../../core/provider/account_fetch.ts";
 
 /** The time in which a check must be done, in milliseconds. */
 const CHECK_MILLISECONDS = 10_000;

@@ -10,7 +10,7 @@ import type {
   PersonalKey,
   UpstreamAccount,
 } from "../../authoring/account.ts";
-import { accountFetch } from "./account_fetch.ts";
+import { accountFetch } from "../../core/provider/account_fetch.ts";
 import type { OpenedAccount } from "./account_keys.ts";
 import type { KeyRefusals } from "./key_refusals.ts";
 

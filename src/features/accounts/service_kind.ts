@@ -11,7 +11,7 @@ import type {
 } from "../../authoring/account.ts";
 import { fingerprint } from "../../core/crypto/crypto.ts";
 import type { OpenedServer } from "../../core/store/opened_server.ts";
-import { accountFetch } from "./account_fetch.ts";
+import { accountFetch } from "../../core/provider/account_fetch.ts";
 import type { AccountClient } from "./account_client.ts";
 import {
   type AccountInCall,

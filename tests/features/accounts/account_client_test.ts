@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { accountClient } from "../../../src/features/accounts/account_client.ts";
 import { account } from "../../../src/authoring/oauth_account.ts";
-import { accountFetch } from "../../../src/features/accounts/account_fetch.ts";
+import { accountFetch } from "../../../src/core/provider/account_fetch.ts";
 import type { AccountPreset } from "../../../src/authoring/account_presets.ts";
 import { type Answers, serveProvider } from "../../kit/served_provider.ts";
 import { assertRefused } from "../../core/provider/refusal.ts";

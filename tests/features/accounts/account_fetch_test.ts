@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { personalKey } from "../../../src/authoring/personal_key.ts";
 import { HastyTimers } from "../../kit/timers.ts";
-import { accountFetch } from "../../../src/features/accounts/account_fetch.ts";
+import { accountFetch } from "../../../src/core/provider/account_fetch.ts";
 
 /** Binds `fetch` to an API. It notes the addresses that got the key. */
 function bind(

@@ -112,6 +112,7 @@ function callOf({
       catalogue,
       operation,
       messageBytes: 0,
+      hasOrigin: false,
     },
     response,
   );

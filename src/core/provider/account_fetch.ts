@@ -10,15 +10,15 @@ import {
   type PersonalKey,
   titleOf,
 } from "../../authoring/account.ts";
-import type { BoundedRequest } from "../../core/caller.ts";
+import type { BoundedRequest } from "../caller.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import {
   bounded,
   checkBound,
   MAX_TOOL_ANSWER_BYTES,
-} from "../../core/net/bounded_answer.ts";
-import { telemetry } from "../../core/telemetry/current.ts";
-import { headOf, withoutQueries } from "../../core/thrown.ts";
+} from "../net/bounded_answer.ts";
+import { telemetry } from "../telemetry/current.ts";
+import { headOf, withoutQueries } from "../thrown.ts";
 
 /** The most redirects that are followed, all within the service's API. */
 const MAX_REDIRECTS = 5;
