@@ -97,7 +97,9 @@ function causeWords(error: Error, refused: RefusedRequest): ErrorWords {
   if (error instanceof StorageError) {
     return {
       title: "The server's storage does not answer",
-      happened: "Nothing was lost or used up.",
+      happened: refused.method === "POST"
+        ? "What you sent may count all the same: look before you send it again."
+        : "Nothing was lost or used up.",
       ...tryAgain(refused),
     };
   }

@@ -485,7 +485,7 @@ Deno.test("the calls of a context name their faults", async () => {
     ],
     step: [
       (it) => it.step("a", run, { retry: 3 }),
-      /^step: options\.retry is no option: there is retries$/,
+      /^step: options\.retry is no option: is retries meant\?$/,
     ],
     wait: [
       (it) => it.wait("a", { message: "", open: run, timeout: 5 }),

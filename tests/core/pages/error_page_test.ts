@@ -93,6 +93,13 @@ Deno.test("wordsFor() offers to repeat only what a link can repeat", () => {
   assert.equal(button("POST", "/account/end")?.href, "/tools/account");
 });
 
+Deno.test("wordsFor() leaves open whether a form counts whose storage did not answer", () => {
+  const happened = (method: string) =>
+    wordsFor(new StorageError(), { ...REQUEST, status: 503, method }).happened;
+  assert.match(happened("POST"), /may count all the same/);
+  assert.equal(happened("GET"), "Nothing was lost or used up.");
+});
+
 Deno.test("wordsFor() tells nothing of an internal error", () => {
   const words = wordsFor(new Error("secret"), { ...REQUEST, status: 500 });
   assert.doesNotMatch(JSON.stringify(words), /secret/);
