@@ -183,6 +183,27 @@ Deno.test("GET /oauth/provider-callback asks the provider about one code of anot
   );
 });
 
+Deno.test("GET /oauth/provider-callback ends with the first code that is dead because it was spent", async () => {
+  await using flow = await approved();
+  const { server, browser, url } = flow;
+  server.provider.redeem = () =>
+    Promise.reject(new UpstreamError("dead", "spent", { isCodeSpent: true }));
+  const { url: arrival } = await browser.open(url);
+  assert.equal(new URL(arrival).searchParams.get("error"), "server_error");
+});
+
+Deno.test("GET /oauth/provider-callback refuses an answer at the address of another provider", async () => {
+  await using flow = await approved();
+  const { client, browser, url, server } = flow;
+  const other = url.replace("provider-callback?", "provider-callback/other?");
+  assert.notEqual(other, url);
+  const refused = await browser.open(other);
+  assert.equal(refused.status, 400);
+  assert.match(refused.text, /This sign-in has expired/);
+  assert.equal(server.provider.log.includes("redeem"), false);
+  client.codeFrom(await browser.open(url));
+});
+
 Deno.test("GET /oauth/provider-callback passes an error on while the provider is away", async () => {
   await using flow = await approved();
   const { browser, url, server } = flow;
@@ -258,7 +279,8 @@ Deno.test("GET /oauth/provider-callback says to start again when our code cannot
 
 for (const outcome of ["a code", "a refusal"]) {
   Deno.test(`GET /oauth/provider-callback gives no ${outcome} once the person said no meanwhile`, async () => {
-    const server = await startOAuthServer();
+    const { log, events } = recordLog("warning");
+    const server = await startOAuthServer({ log });
     await using _ = server;
     const client = await Client.register(server);
     const { browser, callback } = stoppingBrowser(server);
@@ -274,6 +296,12 @@ for (const outcome of ["a code", "a refusal"]) {
     const arrival = await browser.open(callback());
     assert.equal(arrival.status, 400);
     assert(!arrival.url.startsWith(client.redirectUri), arrival.url);
+    // What the person did is no failure; what the provider says is.
+    assert.deepEqual(
+      events.map(({ message }) => message)
+        .filter((it) => it === "Sign-in failed"),
+      outcome === "a code" ? [] : ["Sign-in failed"],
+    );
   });
 }
 
