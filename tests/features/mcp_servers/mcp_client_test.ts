@@ -17,6 +17,7 @@ import { clientOf, linkOf } from "../../kit/connected.ts";
 import { openTestKv } from "../../kit/databases.ts";
 import { SECRETS_KEY } from "../../kit/key_service.ts";
 import { recordLog } from "../../kit/log.ts";
+import { FeatureValues } from "../../../src/core/settings/setting.ts";
 import type { Json } from "../../kit/message.ts";
 import { McpService } from "../../kit/mcp_service.ts";
 import {
@@ -34,7 +35,12 @@ const PATH = "/connect/crm";
 /** Makes a server as features see it: one process on a database. */
 function processOn(kv: Deno.Kv): OpenedServer {
   return {
-    config: { title: "Ours", own: {}, auth: { oauth: { secretsKeys: [] } } },
+    config: {
+      title: "Ours",
+      own: {},
+      auth: { oauth: { secretsKeys: [] } },
+      features: new FeatureValues(),
+    },
     log: { logger: () => ({}) },
     database: new Database(kv),
     sealing: keyRing([SECRETS_KEY]),
