@@ -107,8 +107,9 @@ async function list(url: string, options: ClientOptions) {
     const { items, hasMore } = await client
       .list("tools/list", "tools", MAX_PAGES);
     await client.close();
+    // The name goes into the line that says what a file was made of.
     const tools = items.filter(({ name }) =>
-      typeof name === "string" && /^[^\p{C}]{1,256}$/u.test(name)
+      typeof name === "string" && name !== "" && name === shown(name, 256)
     );
     if (!hasMore && tools.length <= MAX_TOOLS) return { info, tools };
   } catch (error) {

@@ -70,6 +70,21 @@ Deno.test("an MCP server's tools become files that call it", async () => {
   );
 });
 
+Deno.test("a tool whose name is more than one line is left out: it would end a comment", async () => {
+  await using trial = await Trial.start();
+  const evil = ["\u2028", "\u2029", "\n", "\r", "\u0085", "\u200b"]
+    .map((sign) => ({ ...CREATE, name: `a${sign}Deno.exit(7);//` }));
+  const long = { ...CREATE, name: "a".repeat(257) };
+  const server = serving([...evil, long, CREATE]);
+  const { items } = await mcpSource(URL, server, server);
+  assert.deepEqual(items.map(({ id }) => id), ["create_issue"]);
+  await run(trial, [...evil, CREATE], "--pick", "*");
+  for (const path of await trial.files("tools")) {
+    const text = await trial.read(`tools/${path}`);
+    assert.doesNotMatch(text, /Deno\.exit/);
+  }
+});
+
 Deno.test("--check finds a description or a schema that an MCP server has changed", async () => {
   await using trial = await Trial.start();
   await run(trial, [CREATE, DELETE], "--pick", "*");
