@@ -201,8 +201,8 @@ class PeopleCommand extends Command {
         } counts at once`,
       );
     }
-    const all = await passkeys.listOf(subject);
-    const rows = all.map(({ name, createdAt, countsFrom, usedAt }) => ({
+    const { own } = await passkeys.find(subject);
+    const rows = own.map(({ name, createdAt, countsFrom, usedAt }) => ({
       name,
       made: day(createdAt),
       counts: day(countsFrom),

@@ -172,7 +172,8 @@ export class TestApprovals {
     }
     const challenge = challengeOf(approval, subject);
     const signed = await passkey.sign({ ...SITE, challenge });
-    return await passkeys.use(subject, signed, challenge);
+    const asked = await passkeys.ask(subject, challenge);
+    return await asked.use(signed);
   }
 
   async #store() {

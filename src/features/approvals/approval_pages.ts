@@ -27,7 +27,6 @@ import {
   mayPress,
   type Pressed,
 } from "./approval_store.ts";
-
 import { type AskedPasskey, challengeOf, passkeysOf } from "./passkeys.ts";
 import { PASSKEY_SCRIPT } from "./passkey_script.ts";
 import { receiptsOf } from "./receipts.ts";
@@ -71,10 +70,9 @@ export function approvalEndpoints(services: AccountServices) {
     const { subject } = approver;
     const asked = approval && await passkeyFor(approval, subject);
     if (!asked) return undefined;
+    if (asked.isNeeded) return await asked.use(response);
     // A passkey that is made meanwhile is needed.
-    if (!asked.isNeeded) return { name: undefined, write: asked.stays };
-    const challenge = challengeOf(approval, subject);
-    return await passkeys.use(subject, response, challenge);
+    return { name: undefined, write: asked.stays };
   }
 
   return {

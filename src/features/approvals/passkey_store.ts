@@ -45,9 +45,36 @@ interface PasskeysRecord extends Expiring {
   passkeys: readonly Passkey[];
 }
 
+/** True of a passkey that its person has not removed. */
+function isThere({ removedAt }: Passkey): boolean {
+  return removedAt === undefined;
+}
+
 /** True of a passkey that can approve now. */
-function counts({ removedAt, countsFrom }: Passkey, now: number): boolean {
-  return removedAt === undefined && countsFrom <= now;
+function counts(passkey: Passkey, now: number): boolean {
+  return isThere(passkey) && passkey.countsFrom <= now;
+}
+
+/** The passkeys of a person, as they were read together. */
+export interface OwnPasskeys {
+  /** The passkeys that are there, the newest last. */
+  own: Passkey[];
+  /** The passkeys with which the person can approve now. */
+  usable: Passkey[];
+  /**
+   * True also while none counts yet, or the last one was removed or erased
+   * within a day.
+   */
+  hasAny: boolean;
+  /** The time from which the first of them counts, in epoch seconds. */
+  from?: number;
+  /** Makes a commit fail if they were changed meanwhile. */
+  stays: Write;
+  /**
+   * Makes a write that notes the use of one, and fails its commit likewise;
+   * undefined if it does not count now, or was used with this counter.
+   */
+  noting(use: { id: string; counter: number }): Write | undefined;
 }
 
 export type PasskeyStore = ReturnType<typeof passkeyStore>;
@@ -103,33 +130,26 @@ export function passkeyStore(database: Database) {
   }
 
   return {
-    /** Lists the passkeys of a person, the newest last. */
-    async listOf(subject: string): Promise<Passkey[]> {
-      const { all } = await read(subject);
-      return all.filter(({ removedAt }) => removedAt === undefined);
-    },
-
-    /**
-     * Finds what a person can approve with now.
-     *
-     * @returns `hasAny` is true too while none counts yet, or the last one was
-     * removed or erased within a day; a commit with `stays` fails if that has
-     * changed meanwhile
-     */
-    async usable(subject: string): Promise<
-      { hasAny: boolean; usable: Passkey[]; from?: number; stays: Write }
-    > {
-      const { all, hasAny, own, gone } = await read(subject);
+    /** Reads the passkeys of a person. */
+    async find(subject: string): Promise<OwnPasskeys> {
+      const { all, hasAny, own: record, gone } = await read(subject);
       const now = database.now();
-      const usable = all.filter((passkey) => counts(passkey, now));
-      const coming = all.filter(({ removedAt }) => removedAt === undefined);
+      const own = all.filter(isThere);
       return {
+        own,
+        usable: own.filter((passkey) => counts(passkey, now)),
         hasAny,
-        usable,
-        stays: (transaction) => transaction.check(own, gone),
-        from: coming.length > 0
-          ? Math.min(...coming.map(({ countsFrom }) => countsFrom))
+        from: own.length > 0
+          ? Math.min(...own.map(({ countsFrom }) => countsFrom))
           : undefined,
+        stays: (transaction) => transaction.check(record, gone),
+        noting(use) {
+          const passkeys = used(all, use, database.now());
+          const expiresAt = database.now() + PASSKEYS_SECONDS;
+          return passkeys && ((transaction) =>
+            transaction.check(record)
+              .set(passkeysKey(subject), { passkeys, expiresAt }));
+        },
       };
     },
 
@@ -174,7 +194,7 @@ export function passkeyStore(database: Database) {
         const now = database.now();
         const after = used(all, use, now);
         const waiting = after?.find((it) =>
-          it.id === id && it.removedAt === undefined && it.countsFrom > now
+          it.id === id && isThere(it) && it.countsFrom > now
         );
         if (!after || !waiting) return { result: undefined };
         const confirmed = { ...waiting, countsFrom: now };
@@ -192,9 +212,7 @@ export function passkeyStore(database: Database) {
       extraWrites: Write,
     ): Promise<Passkey | undefined> {
       return await change(subject, extraWrites, (all) => {
-        const found = all.find((it) =>
-          it.id === id && it.removedAt === undefined
-        );
+        const found = all.find((it) => it.id === id && isThere(it));
         if (!found) return { result: undefined };
         const removed = { ...found, removedAt: database.now() };
         return {
@@ -202,25 +220,6 @@ export function passkeyStore(database: Database) {
           passkeys: all.map((it) => it.id === id ? removed : it),
         };
       });
-    },
-
-    /**
-     * Makes a write that notes the use of a passkey. Its commit fails if the
-     * passkeys of the person were changed meanwhile.
-     *
-     * @returns undefined if it does not count now, or was used with this counter
-     */
-    async use(
-      subject: string,
-      use: { id: string; counter: number },
-    ): Promise<Write | undefined> {
-      const key = passkeysKey(subject);
-      const found = await database.find<PasskeysRecord>(key);
-      const passkeys = used(remaining(found?.value), use, database.now());
-      if (!found || !passkeys) return undefined;
-      const expiresAt = database.now() + PASSKEYS_SECONDS;
-      return (transaction) =>
-        transaction.check(found).set(key, { passkeys, expiresAt });
     },
 
     /**
@@ -250,7 +249,7 @@ export function passkeyStore(database: Database) {
         transaction.expire(passkeysKey(subject))
           .expire(passkeysGoneKey(subject))
       );
-      return all.filter(({ removedAt }) => removedAt === undefined).length;
+      return all.filter(isThere).length;
     },
   };
 }
@@ -272,12 +271,12 @@ function used(
 
 /** Makes the records of people's passkeys, without their keys. */
 export function passkeyRecords(database: Database): PersonRecords {
-  const { listOf, forgetAllOf } = passkeyStore(database);
+  const { find, forgetAllOf } = passkeyStore(database);
   return {
     name: "passkeys",
     async listOf(subject) {
-      const all = await listOf(subject);
-      return all.map(({ id: _, publicKey: __, counter: ___, ...passkey }) =>
+      const { own } = await find(subject);
+      return own.map(({ id: _, publicKey: __, counter: ___, ...passkey }) =>
         passkey
       );
     },

@@ -11,21 +11,28 @@ import type { CallApproval } from "./approval_store.ts";
 import { HttpError } from "../../core/errors.ts";
 import type { Write } from "../../core/kv/transaction.ts";
 import { ofServer } from "../../core/store/opened_server.ts";
-import { ALGORITHMS, type Passkey, passkeyStore } from "./passkey_store.ts";
+import {
+  ALGORITHMS,
+  type OwnPasskeys,
+  type Passkey,
+  passkeyStore,
+} from "./passkey_store.ts";
 
 /** The time that a person has for a gesture. */
 const GESTURE_MILLISECONDS = 5 * 60 * 1000;
 
 /** The passkeys that a page can ask for. */
-export interface AskedPasskey {
-  /** True while the person has any, also one that does not count yet. */
-  hasAny: boolean;
+export interface AskedPasskey
+  extends Pick<OwnPasskeys, "hasAny" | "from" | "stays"> {
   /** The options of `navigator.credentials.get`; undefined if none counts. */
   get?: object;
-  /** The time from which the first of them counts, in epoch seconds. */
-  from?: number;
-  /** Makes the commit of a press by the button fail if that has changed. */
-  stays: Write;
+  /**
+   * Checks the response of one that counts now.
+   *
+   * @returns its name, and the write that uses it
+   * @throws {HttpError} 403
+   */
+  use(response: string | undefined): Promise<{ name: string; write: Write }>;
 }
 
 /** The store of a server, which has one. */
@@ -83,40 +90,33 @@ export function passkeysOf(
 
     /** Makes what a page needs to ask a person for a passkey. */
     async ask(subject: string, challenge: string): Promise<AskedPasskey> {
-      const { usable, ...asked } = await store.usable(subject);
-      const get = usable.length > 0 ? requestOf(challenge, usable) : undefined;
-      return { ...asked, get };
-    },
-
-    /**
-     * Checks the response of a passkey that counts now.
-     *
-     * @returns its name, and the write that uses it
-     * @throws {HttpError} 403
-     */
-    async use(
-      subject: string,
-      response: string | undefined,
-      challenge: string,
-    ): Promise<{ id: string; counter: number; name: string; write: Write }> {
-      const { checkUsed, refused } = await check();
-      const { usable } = await store.usable(subject);
-      const used = await checkUsed(response ?? "", challenge, site, usable);
-      const write = await store.use(subject, used);
-      if (!write) throw refused();
-      return { ...used, write };
+      const { usable, hasAny, from, stays, noting } = await store.find(subject);
+      return {
+        hasAny,
+        from,
+        stays,
+        get: usable.length > 0 ? requestOf(challenge, usable) : undefined,
+        async use(response = "") {
+          const { checkUsed, refused } = await check();
+          const used = await checkUsed(response, challenge, site, usable);
+          const write = noting(used);
+          if (!write) throw refused();
+          return { name: used.name, write };
+        },
+      };
     },
 
     /** Makes the options of `navigator.credentials.create`. */
-    async creation(
-      { subject, name, challenge }: {
+    creation(
+      { subject, name, challenge, own }: {
         subject: string;
         /** The person in words, for the list of their authenticator. */
         name: string;
         challenge: string;
+        /** The passkeys that the person has. */
+        own: readonly Passkey[];
       },
-    ): Promise<object> {
-      const own = await store.listOf(subject);
+    ): object {
       return {
         challenge,
         rp: { id: rpId, name: frame.serverTitle },
@@ -181,8 +181,8 @@ export function passkeysOf(
       extraWrites: Write,
     ): Promise<void> {
       const { checkUsed, refused } = await check();
-      const { usable } = await store.usable(subject);
-      const waiting = (await store.listOf(subject)).find((it) => it.id === id);
+      const { own, usable } = await store.find(subject);
+      const waiting = own.find((it) => it.id === id);
       if (!waiting) throw refused();
       const challenge = confirmChallenge(subject, waiting);
       const used = await checkUsed(response, challenge, site, usable);

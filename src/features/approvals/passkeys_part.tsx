@@ -44,14 +44,13 @@ export function passkeysPart(services: AccountServices): AccountPart {
       const { session, providerKey, form, now } = visit;
       const { subject } = session;
       const isFresh = isFreshNow(session, now);
-      const own = await passkeys.store.listOf(subject);
-      const { hasAny, usable } = await passkeys.store.usable(subject);
-      const creation = isFresh &&
-        await passkeys.creation({
-          subject,
-          name: personName(session),
-          challenge: challengeOf(visit, form.csrf),
-        });
+      const { own, usable, hasAny } = await passkeys.store.find(subject);
+      const creation = isFresh && passkeys.creation({
+        subject,
+        name: personName(session),
+        challenge: challengeOf(visit, form.csrf),
+        own,
+      });
       return (
         <section>
           <div class="card">

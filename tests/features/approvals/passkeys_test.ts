@@ -299,7 +299,7 @@ Deno.test("who erases a person with passkeys cannot make one that counts in thei
     ["Phone"],
   );
   await register.endPerson("github:42");
-  assert.equal((await register.passkeys.listOf("github:42")).length, 1);
+  assert.equal((await register.passkeys.find("github:42")).own.length, 1);
   const again = await AccountVisitor.signIn(server);
   await again.signInToErase();
   await again.press("/account/erase", { erase: "on" });
