@@ -13,6 +13,7 @@ import { isAllowed } from "../../core/oauth/allowed_users.ts";
 import { openPersonalGrant } from "../../core/oauth/new_grant.ts";
 import { completed } from "../../core/oauth/person.ts";
 import type { Lifetimes } from "../../core/oauth/lifetimes.ts";
+import type { Parameters } from "../../core/oauth/parameters.ts";
 import { resourceOf } from "../../core/oauth/resource.ts";
 import type { AccountPart, AccountServices } from "./account_pages.ts";
 import { callsHref, ownGrants, toolsOf } from "./connections_part.ts";
@@ -45,6 +46,13 @@ function opensAnything(
 
 const DAY_SECONDS = 24 * 60 * 60;
 const NAME = /^\P{Cc}{1,80}$/u;
+
+/** Reads the name of a thing that a person makes. @throws {HttpError} 400 */
+export function readName(form: Pick<Parameters, "get">): string {
+  const name = form.get("name")?.trim() ?? "";
+  if (NAME.test(name)) return name;
+  throw new HttpError(400, "name must be 1 to 80 characters");
+}
 
 export function tokensPart(services: AccountServices): AccountPart {
   const { scopes, permissions, accountSessions, lifetimes } = services;
@@ -133,10 +141,7 @@ export function personalTokenEndpoint(
   return async function makeToken(c) {
     const { form, ...person } = await signedIn.findForm(c);
     const { id, session: { subject, provider } } = person;
-    const name = form.get("name")?.trim() ?? "";
-    if (!NAME.test(name)) {
-      throw new HttpError(400, "name must be 1 to 80 characters");
-    }
+    const name = readName(form);
     const days = offered.find((days) => String(days) === form.get("days"));
     if (days === undefined) {
       throw new HttpError(400, `days must be one of ${offered.join(", ")}`);

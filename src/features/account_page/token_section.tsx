@@ -102,6 +102,23 @@ export function TokenSection(props: TokenProps) {
   );
 }
 
+/** The field for the name of a thing that a person makes. */
+export function NameField({ placeholder }: { placeholder: string }) {
+  return (
+    <label>
+      Name
+      <input
+        type="text"
+        name="name"
+        required
+        maxlength={80}
+        autocomplete="off"
+        placeholder={placeholder}
+      />
+    </label>
+  );
+}
+
 function TokenForm(
   { base, csrf, scopes, isBare, hasAccounts, days }:
     & FormPage
@@ -109,17 +126,7 @@ function TokenForm(
 ) {
   return (
     <AccountForm base={base} csrf={csrf} action="/account/tokens">
-      <label>
-        Name
-        <input
-          type="text"
-          name="name"
-          required
-          maxlength={80}
-          autocomplete="off"
-          placeholder="What it is for"
-        />
-      </label>
+      <NameField placeholder="What it is for" />
       <label>
         Ends after{" "}
         <select name="days">

@@ -9,10 +9,5 @@ import type { OpenedServer } from "../../core/store/opened_server.ts";
 /** The servers with a tool that asks for a passkey. */
 export const withPasskeys = new WeakSet<OpenedServer>();
 
-/** True if a tool of a server asks for a passkey. */
-export function wantsPasskeys(server: OpenedServer): boolean {
-  return withPasskeys.has(server);
-}
-
 /** The servers with a tool that offers to remember its approvals. */
 export const withOffers = new WeakSet<OpenedServer>();

@@ -12,6 +12,8 @@ import type {
   AccountVisit,
 } from "../account_page/account_pages.ts";
 import { FreshSignIn } from "../account_page/data_section.tsx";
+import { readName } from "../account_page/personal_tokens.ts";
+import { NameField } from "../account_page/token_section.tsx";
 import { isFreshNow, type SignedIn } from "../account_page/signed_in.ts";
 import { now } from "../../core/clock.ts";
 import { fingerprint } from "../../core/crypto/crypto.ts";
@@ -24,8 +26,6 @@ import { Moment, Upcoming } from "../../core/pages/times.tsx";
 import { PASSKEY_SCRIPT } from "./passkey_script.ts";
 import type { Passkey } from "./passkey_store.ts";
 import { passkeysOf } from "./passkeys.ts";
-
-const NAME = /^\P{Cc}{1,80}$/u;
 
 /** Makes the challenge of a page on which a passkey is made. */
 function challengeOf({ session: { subject } }: SignedIn, csrf: string): string {
@@ -161,17 +161,7 @@ function PasskeyForm({ form, creation, hasAny }: {
       action="/account/passkeys"
       data-create={JSON.stringify(creation)}
     >
-      <label>
-        Name
-        <input
-          type="text"
-          name="name"
-          required
-          maxlength={80}
-          autocomplete="off"
-          placeholder="Where it is: my phone"
-        />
-      </label>
+      <NameField placeholder="Where it is: my phone" />
       <p class="small soft">
         {hasAny
           ? "It counts in a day, or once you confirm it with one that counts."
@@ -217,12 +207,8 @@ export function passkeyEndpoints(services: AccountServices) {
     /** Answers `POST /account/passkeys`. */
     async make(c: Context): Promise<Response> {
       const { form, person, stays } = await findFresh(c);
-      const name = form.get("name")?.trim() ?? "";
-      if (!NAME.test(name)) {
-        throw new HttpError(400, "name must be 1 to 80 characters");
-      }
       await passkeys.make(person.session.subject, {
-        name,
+        name: readName(form),
         response: form.get("create") ?? "",
         challenge: challengeOf(person, form.get("csrf")!),
       }, stays);
