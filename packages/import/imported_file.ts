@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { digest } from "../../src/core/crypto/crypto.ts";
 import { PACKAGE } from "../create/source.ts";
 
 /** An imported file, by what it says of itself. */
@@ -23,16 +24,16 @@ export interface ImportedFile {
 const LINE = /^\/\/ Imported: ([a-z][a-z0-9_]*) (\S.*) ([0-9a-f]{12})\n/;
 
 /** Reads what a file says of itself; undefined if it was not imported. */
-export async function parseImported(
+export function parseImported(
   path: string,
   whole: string,
-): Promise<ImportedFile | undefined> {
+): ImportedFile | undefined {
   const [line, service, id, fingerprint] = LINE.exec(
     whole.replaceAll("\r\n", "\n"),
   ) ?? [];
   if (line === undefined) return undefined;
   const text = whole.replaceAll("\r\n", "\n").slice(line.length);
-  const isChanged = await fingerprintOf(text) !== fingerprint;
+  const isChanged = fingerprintOf(text) !== fingerprint;
   return { path, text, service, id, fingerprint, isChanged };
 }
 
@@ -44,10 +45,8 @@ export function printImported(
 }
 
 /** Gives the fingerprint of a text. */
-export async function fingerprintOf(text: string): Promise<string> {
-  const bytes = new TextEncoder().encode(text);
-  const hash = await crypto.subtle.digest("SHA-256", bytes);
-  return new Uint8Array(hash).toHex().slice(0, 12);
+export function fingerprintOf(text: string): string {
+  return digest(text).toHex().slice(0, 12);
 }
 
 /** The imports of a file in a clone, whose own folders are below `src/`. */

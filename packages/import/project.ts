@@ -41,7 +41,7 @@ export class ImportProject {
       for await (const { name, isFile } of Deno.readDir(`${root}/${path}`)) {
         if (!isFile || !name.endsWith(".ts")) continue;
         const text = await Deno.readTextFile(`${root}/${path}/${name}`);
-        const file = await parseImported(`${path}/${name}`, text);
+        const file = parseImported(`${path}/${name}`, text);
         if (file) files.set(`${file.service} ${file.id}`, file);
       }
     }
@@ -73,7 +73,7 @@ export class ImportProject {
       await this.#format(files.map((_, index) => `${folder}/${index}.ts`));
       return await Promise.all(files.map(async (file, index) => {
         const text = await Deno.readTextFile(`${folder}/${index}.ts`);
-        return { ...file, text, fingerprint: await fingerprintOf(text) };
+        return { ...file, text, fingerprint: fingerprintOf(text) };
       }));
     } finally {
       await Deno.remove(folder, { recursive: true });
