@@ -234,7 +234,13 @@ export class BodyClock {
         giveUp: () => reject(tooLate(BODY_SECONDS)),
       };
       this.begin(body);
-      reading.then(resolve, reject).then(() => this.end(body));
+      reading.then((read) => {
+        this.end(body);
+        resolve(read);
+      }, (error) => {
+        this.end(body);
+        reject(error);
+      });
     });
   }
 

@@ -145,7 +145,8 @@ export const MAX_BODY_VALUES = 10_000;
 
 /** The most levels to which objects and arrays may be nested. */
 export const MAX_BODY_DEPTH = 200;
-/** The bytes of the shortest JSON that is nested deeper, less two. */
+
+/** The bytes of {@linkcode MAX_BODY_DEPTH} levels: two brackets each. */
 const MIN_DEEP_BYTES = 2 * MAX_BODY_DEPTH;
 
 const QUOTE = 0x22;
