@@ -133,7 +133,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["src/core/server/server_sites.ts"],
   ["src/core/server/server_instance.ts"],
   ["src/core/process/"],
-  // Each a folder, which names those that it stands on: they make no circle.
+  // Each folder is a feature. Another test holds that they make no circle.
   ["src/features/"],
   ["packages/dev/"],
   ["src/features.ts"],

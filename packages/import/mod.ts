@@ -26,8 +26,8 @@ import type { ImportItem, ImportSource } from "./source.ts";
 
 const USAGE = `Usage: import SOURCE [--pick PATTERN …] [--as NAME]
 SOURCE is a file or an address of an OpenAPI document (3.0, 3.1, 3.2, or Swagger
-2.0), or the address of an MCP server that ends in /mcp. Writes services/NAME.ts, and a file and a test for each tool; again, what
-the document has changed.
+2.0), or the address of an MCP server that ends in /mcp. Writes services/NAME.ts,
+and a file and a test for each tool; again, what the document has changed.
 
   --pick PATTERN   what to take: 'GET /invoices*', an operationId, a tool's name
   --as NAME        the name of the service; by default made of the title
@@ -383,7 +383,7 @@ async function apply(
         ? "take"
         : "keep"));
     if (answer === "take") await project.write(file);
-    // What the author has seen is not shown again.
+    // Written with the new fingerprint, so that the next import does not ask.
     else if (answer === "keep") await project.write({ ...file, text: before! });
     else isOpen = true;
   }

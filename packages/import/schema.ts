@@ -304,7 +304,7 @@ function merged(parts: readonly Plain[]): Plain {
   const joined = joinable.length === 0 ? undefined : joinable.reduce(joinTwo);
   if (rest.length === 0) return joined!;
   const isNothing = joined === undefined || joined.type === undefined;
-  // A primitive with words beside it, as 3.0 writes a described reference.
+  // OpenAPI 3.0 describes a reference by an `allOf` of it alone.
   if (isNothing && rest.length === 1) return { ...joined, ...rest[0] };
   const all = isNothing ? rest : [joined, ...rest];
   const isAlike = all.every(({ type }) => type && type !== "object");

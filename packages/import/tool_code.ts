@@ -132,7 +132,7 @@ const PLACES = {
   cookie: "cookies",
 } as const;
 
-/** Prints the request of a tool. */
+/** Prints the code that makes the request of a tool's call. */
 function requestCode(details: Details, { along }: ServiceCode): string {
   const { parameters, body } = details;
   const members: [string, string][] = [];

@@ -140,7 +140,7 @@ export class ZodCode {
       const code = this.#base(schema, isVariant);
       return schema.nullable ? `${code}.nullable()` : code;
     }
-    // What the variants of a union do not name must stay for others.
+    // A variant of a union lets members through that only another one names.
     const key = isVariant ? `${ref} loose` : ref;
     let name = this.#names.get(key);
     if (name === undefined) {

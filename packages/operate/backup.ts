@@ -19,7 +19,7 @@ export async function reserve(path: string): Promise<AsyncDisposable> {
   const name = `${path}.lock`;
   const file = await Deno.open(name, { write: true, create: true, mode: 0o600 })
     .catch(explain(`There is no folder ${dirname(path)}`));
-  // Who had it before may have removed the file between these two lines.
+  // The command before may have removed the file after it was opened here.
   const isTaken = !await file.tryLock(true) ||
     (await Deno.stat(name).catch(() => undefined))?.ino !==
       (await file.stat()).ino;

@@ -192,7 +192,7 @@ Deno.test("import leaves alone what its author has changed, unless the document 
   assert.match(open.said, /you and the document have changed it\n/);
   assert.match(open.said, /\n- .*Show cups.*\n[^]*\+ .*List cups/);
   assert.match(await trial.read("tools/list_cups.ts"), /"Show cups"/);
-  // What was kept is not asked again.
+  // The author is not asked again about a change they have kept.
   assert.equal((await trial.import(changed, ["--keep"])).code, 0);
   assert.match(await trial.read("tools/list_cups.ts"), /"Show cups"/);
   assert.equal((await trial.import(changed, ["--check"])).code, 0);

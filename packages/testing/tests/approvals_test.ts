@@ -127,7 +127,7 @@ Deno.test("a press with a passkey of the kit approves what one without does not"
   );
   const done = await ann.call(erase, {}, { ...plain, approval: "passkey" });
   assert.equal(done.text, "erased by ann");
-  // Who has one uses it.
+  // Ann has a passkey now, so the button is not enough.
   await assert.rejects(
     ann.call(rename, {}, { ...plain, approval: "approve" }),
     /rename needs a passkey of ann/,

@@ -89,8 +89,8 @@ export class Plan {
   /**
    * Checks options and settings.
    *
-   * @param checked the call that the options were given to, and its table if
-   * they are to be checked by it
+   * @param checked the name of the function that was called with the options,
+   * and the table by which they are checked, if they have not been checked yet
    * @throws as `createServer`
    */
   constructor(
@@ -193,7 +193,7 @@ function openLog(
 /**
  * Lists everything that may declare settings and services.
  *
- * @param call the call that the options were given to
+ * @param call the name of the function that was called with the options
  */
 export function needing(options: ServerOptions, call = "serve"): Needing[] {
   const { tools = [], resources = [], prompts = [] } = options;

@@ -13,14 +13,14 @@ export interface ApprovalRule {
   /** Matches the names of tools. */
   pattern: RegExp;
   by: "caller" | { scope: string };
-  /** True if whoever approves needs a passkey. */
+  /** True if people can approve only with a passkey. */
   needsPasskey: boolean;
 }
 
 /**
  * Parses entries between semicolons or line ends, each `pattern=caller` or
- * `pattern=scope`, with `+passkey` behind it where a passkey is required; `*` in a
- * pattern stands for any letters.
+ * `pattern=scope`. With `+passkey` at its end a passkey is required. `*` in a
+ * pattern matches any letters.
  *
  * @throws {ConfigError} for an entry that is none, or that matches no tool
  */

@@ -73,12 +73,12 @@ export const PEOPLE = settingsOf({
   },
   APPROVALS: {
     guards: true,
-    words: "Tools whose every call waits for a person: `tool=caller; " +
-      "tool=scope`. `*` in a name stands for any letters. With a scope someone " +
-      "else approves, whom `OAUTH_PERMISSIONS` gives it; `+passkey` behind it " +
-      "requires a passkey. See docs/approvals.md.",
+    words: "Tools of which every call waits for a person: `tool=caller; " +
+      "tool=scope`. `*` in a name matches any letters. With a scope someone " +
+      "else approves, to whom `OAUTH_PERMISSIONS` gives it; `+passkey` at the " +
+      "end requires a passkey. See docs/approvals.md.",
     shape: text("entries tool=caller or tool=scope, separated by semicolons"),
-    unset: "tools whose author says so",
+    unset: "only the tools whose authors ask for it",
     example: "delete_*=caller; refund=pay:approve",
   },
   OAUTH_PERMISSIONS: {

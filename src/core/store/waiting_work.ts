@@ -1,6 +1,6 @@
 /**
- * Durable work that waits, for whoever it waits for: its wakes, and the grant
- * that uses it. The feature of work has its records.
+ * Durable work that waits: the wakes that let it go on, and the grant that uses
+ * it. Its records are those of the feature of work.
  *
  * @module
  */

@@ -64,7 +64,7 @@ export type Pressed =
     at: number;
     /** The name of the passkey that it was given with. */
     passkey?: string;
-    /** True if it is to be remembered, as it was offered. */
+    /** True if the person ticked the box of the author's offer to remember. */
     remembers?: boolean;
   }
   & ({ action: "accept" } | { action: "decline"; reason: string });

@@ -84,7 +84,7 @@ export class Connections {
       return await asked;
     } catch (error) {
       if (map.get(name) === asked) map.delete(name);
-      // Whoever asked first may have left.
+      // The caller who asked first may have left; this one asks anew.
       if (known === undefined) throw error;
       return await this.#once(map, name, milliseconds, ask);
     }

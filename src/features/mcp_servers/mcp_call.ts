@@ -145,7 +145,7 @@ class Call {
     const { method, headers } = request;
     // A text can be sent again with another token, a stream could not.
     const body = method === "POST" ? await request.text() : undefined;
-    // What ends the call there is sent once it has ended here.
+    // A cancellation is sent after the call has ended here: it has its own time.
     const signal = this.signal.aborted
       ? AbortSignal.timeout(CANCEL_MILLISECONDS)
       : AbortSignal.any([this.signal, request.signal]);

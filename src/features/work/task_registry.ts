@@ -216,7 +216,7 @@ export class TaskRegistry {
     const resumed = await persist(async () => {
       // Read after the claim: until then the process before could store steps.
       const steps = await parts.steps.list(taskId);
-      // Whoever took the work meanwhile may have ended it, and results go then.
+      // Another process may have taken and ended it, which deletes the steps.
       if (!await runs.isHeld(claim)) return undefined;
       const beginning = await runs.beginningOf(claim);
       return { steps, ...await this.#resume(claim, beginning) };
@@ -368,7 +368,10 @@ async function leave(
   return true;
 }
 
-/** Leaves a run without its tool, steps or settings, and at last ends it. */
+/**
+ * Leaves a run whose tool, steps or settings this process does not have, and
+ * ends it with an error once it was left for too long.
+ */
 async function leaveOrFail(
   parts: TaskParts,
   claim: Claim,

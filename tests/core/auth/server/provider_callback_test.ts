@@ -296,7 +296,7 @@ for (const outcome of ["a code", "a refusal"]) {
     const arrival = await browser.open(callback());
     assert.equal(arrival.status, 400);
     assert(!arrival.url.startsWith(client.redirectUri), arrival.url);
-    // What the person did is no failure; what the provider says is.
+    // A wrong step of the person is no failure; an error of the provider is.
     assert.deepEqual(
       events.map(({ message }) => message)
         .filter((it) => it === "Sign-in failed"),
