@@ -81,7 +81,7 @@ export class Process implements AsyncDisposable {
 
   /** Returns the origin it listens on, once it does. */
   async url(): Promise<string> {
-    return (await this.prints(/(http:\/\/[\w.]+:\d+)\/mcp/))[1];
+    return (await this.prints(/(http:\/\/[\w.]+:\d+)\/mcp(?![\w-])/))[1];
   }
 
   get pid(): number {

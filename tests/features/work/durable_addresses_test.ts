@@ -12,14 +12,20 @@ import { until } from "../../kit/wait.ts";
 
 const ELSEWHERE = "https://elsewhere.example.com";
 
-const nap = tool({
-  name: "nap",
-  task: { durable: true },
-  async run(_input, { sleep }) {
-    await sleep("nap", 60);
-    return "woken";
-  },
-});
+/** A tool that sleeps, and the number of times that it woke. */
+function napping() {
+  const slept = { wakings: 0 };
+  const nap = tool({
+    name: "nap",
+    task: { durable: true },
+    async run(_input, { sleep }) {
+      await sleep("nap", 60);
+      slept.wakings++;
+      return "woken";
+    },
+  });
+  return { nap, slept };
+}
 
 /** A person's call of `nap`, and the ways to follow it. */
 async function begin(server: OAuthServer) {
@@ -39,6 +45,7 @@ async function begin(server: OAuthServer) {
 
 test.inMemory("work of another address is left to it, and goes on when that is back", async ({ kv }) => {
   using time = new MovedTime();
+  const { nap, slept } = napping();
   let task: Awaited<ReturnType<typeof begin>>;
   {
     await using server = await startOAuthServer({ tools: [nap], kv });
@@ -53,11 +60,13 @@ test.inMemory("work of another address is left to it, and goes on when that is b
     });
     time.tick(120);
     for (let n = 0; n < 5; n++) await renamed.app.wake();
+    await until(() => renamed.app.running === 0);
   }
+  assert.equal(slept.wakings, 0);
   await using back = await startOAuthServer({ tools: [nap], kv });
-  assert.equal((await task.read(back)).status, "working");
   await until(async () => {
     await back.app.wake();
     return (await task.read(back)).status === "completed";
   });
+  assert.equal(slept.wakings, 1);
 });
