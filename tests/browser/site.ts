@@ -86,12 +86,16 @@ export class Client {
     readonly redirectUri: string,
   ) {}
 
-  static async register(site: Site, redirectUri: string): Promise<Client> {
+  static async register(
+    site: Site,
+    redirectUri: string,
+    name = "Test client",
+  ): Promise<Client> {
     const response = await fetch(`${site.origin}/register`, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({
-        client_name: "Test client",
+        client_name: name,
         redirect_uris: [redirectUri],
         token_endpoint_auth_method: "none",
       }),
@@ -137,6 +141,7 @@ export class Client {
   async call(
     accessToken: string,
     name: string,
+    input: Record<string, unknown> = {},
   ): Promise<{ status: number; text: string }> {
     const response = await fetch(`${this.site.origin}/mcp`, {
       method: "POST",
@@ -154,7 +159,7 @@ export class Client {
         method: "tools/call",
         params: {
           name,
-          arguments: {},
+          arguments: input,
           _meta: {
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientCapabilities": {},

@@ -90,6 +90,7 @@ code {
   font: 0.875em/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace;
   overflow-wrap: anywhere;
 }
+pre { white-space: pre-wrap; }
 :focus-visible { outline: 0.16rem solid var(--accent); outline-offset: 0.16rem; border-radius: 0.3rem; }
 
 .facts { margin: 1.5rem 0 0; }
