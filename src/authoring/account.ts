@@ -168,6 +168,11 @@ export interface McpServerOptions
   url: string;
   /** The scopes that the tools need there; by default those that it asks for. */
   scopes?: readonly string[];
+  /**
+   * The one authorization server at which people sign in; by default the one that
+   * the server names. `ACCOUNT_…_CLIENT_ID` and its secret go to this one alone.
+   */
+  issuer?: string;
   /** True for a server that asks no one who they are. */
   open?: boolean;
   /** The form of a key that people paste, where it has no sign-in. */

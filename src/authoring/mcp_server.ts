@@ -11,14 +11,15 @@ import type {
   PersonalKey,
 } from "./account.ts";
 import * as kinds from "./options.ts";
-import { isAddress, PERSONAL_KEY, personalKey } from "./personal_key.ts";
+import { faultsOf, PERSONAL_KEY, personalKey } from "./personal_key.ts";
 import { SCOPES } from "./scope.ts";
 
 /**
  * Declares another MCP server, at which tools act as their caller. It says by
  * itself where people sign in, and this server registers there by itself; where
  * it cannot, `ACCOUNT_NAME_CLIENT_ID` and `ACCOUNT_NAME_CLIENT_SECRET` name an
- * application. Its redirect URI there is exactly `BASE_URL/connect/NAME/callback`.
+ * application at the `issuer`. Its redirect URI there is exactly
+ * `BASE_URL/connect/NAME/callback`.
  *
  * @example
  * ```ts
@@ -56,28 +57,26 @@ export function mcpServer(
 export function mcpServer(name: string, options: McpServerOptions): McpServer {
   const call = `mcpServer(${JSON.stringify(name)})`;
   const faults = kinds.faultsIn(MCP_SERVER, options, `${call}: `);
-  const { url, key, scopes, title, several, open } = Object(options);
+  const { url, key, scopes, issuer, title, several, open } = Object(options);
   const server = { name, api: url, title, isMcp: true } as const;
-  const account = { kind: "account", ...server, several, scopes } as const;
+  const people = { several, scopes, issuer };
+  const account = { kind: "account", ...server, ...people } as const;
   if (faults.length > 0) return kinds.withFaults(account, faults);
-  if (!/^[a-z0-9][a-z0-9-]{0,39}$/.test(name) || !isAddress(url)) {
+  const wants = "an MCP endpoint, and of an issuer";
+  faults.push(...faultsOf(call, name, [url, issuer], wants));
+  const signIn = scopes ?? issuer;
+  if (key && signIn || open && (key ?? signIn ?? several)) {
     faults.push(
-      `${call} must have a name of at most 40 letters a to z, digits and -, ` +
-        "and the https address of an MCP endpoint",
+      `${call} has no sign-in with a key, and nothing of people where it is open`,
     );
   }
-  if (key && scopes || open && (key ?? scopes ?? several)) {
-    faults.push(
-      `${call} has no scopes with a key, and nothing of people where it is open`,
+  const pasted = () =>
+    Object.assign(
+      personalKey(name, { api: url, title, several, ...key }),
+      { isMcp: true } as const,
     );
-  }
-  if (open) {
-    return kinds.withFaults({ kind: "openMcpServer", ...server }, faults);
-  }
-  if (!key) return kinds.withFaults(account, faults);
-  const pasted = personalKey(name, { api: url, title, several, ...key });
   return kinds.withFaults(
-    Object.assign(pasted, { isMcp: true } as const),
+    open ? { kind: "openMcpServer", ...server } : key ? pasted() : account,
     faults,
   );
 }
@@ -91,5 +90,6 @@ export const MCP_SERVER = {
   several,
   open: kinds.FLAG,
   scopes: SCOPES,
+  issuer: kinds.TEXT,
   key: kinds.object({ help, shape, header, scheme }),
 } satisfies kinds.Members<McpServerOptions>;

@@ -13,7 +13,7 @@ import type {
 } from "./account.ts";
 import { ACCOUNT_PRESETS, type AccountPreset } from "./account_presets.ts";
 import * as kinds from "./options.ts";
-import { ACCOUNT, isAddress, PERSONAL_KEY } from "./personal_key.ts";
+import { ACCOUNT, faultsOf, PERSONAL_KEY } from "./personal_key.ts";
 import { SCOPES } from "./scope.ts";
 import { secret, type SettingSchemas } from "./setting.ts";
 
@@ -96,11 +96,10 @@ export function account(
   const { api, issuer, authorize, token, revoke } = merged;
   const isServer = issuer !== undefined ||
     authorize !== undefined && token !== undefined;
-  const isWhole = api !== undefined && isServer;
-  const addresses = [api, issuer, authorize, token, revoke];
+  const whole = api !== undefined && isServer ? api : "";
   return kinds.withFaults(
     { kind: "account", name, ...merged, api: api! },
-    wrongIn(isWhole, name, addresses),
+    wrongIn(name, whole, issuer, authorize, token, revoke),
   );
 }
 
@@ -114,7 +113,7 @@ function upstreamAccount(
   const { api, scopes = [] } = options;
   return kinds.withFaults(
     { ...service, scopes },
-    wrongIn(true, name, [api]),
+    wrongIn(name, api),
   );
 }
 
@@ -123,21 +122,14 @@ function callOf(name: string): string {
 }
 
 /** Finds a fault in a name or addresses. */
-function wrongIn(
-  isWhole: boolean,
-  name: string,
-  addresses: readonly (string | undefined)[],
-): string[] {
-  if (
-    isWhole && /^[a-z0-9][a-z0-9-]{0,39}$/.test(name) &&
-    addresses.every((it) => it === undefined || isAddress(it))
-  ) return [];
-  return [
-    `${callOf(name)} must have a name of at most 40 letters ` +
-    "a to z, digits and -, the https address of an API, and an issuer, or " +
-    "the https addresses to authorize and for a token, or from upstream " +
-    "none of these",
-  ];
+function wrongIn(name: string, ...addresses: (string | undefined)[]) {
+  return faultsOf(
+    callOf(name),
+    name,
+    addresses,
+    "an API, and an issuer, or the https addresses to authorize and for a " +
+      "token, or from upstream none of these",
+  );
 }
 
 /** Names a setting of the application at a service. */
@@ -150,9 +142,12 @@ export function accountSetting(
 
 /** Makes the settings of the application at a service. */
 export function accountSettings(service: OAuthAccount): SettingSchemas {
-  const { name, title = name } = service;
+  const { name, title = name, isMcp, issuer } = service;
   // Spaces may be within (RFC 6749, appendices A.1 and A.2), not around it.
-  const text = z.string().regex(/^\S(.*\S)?$/).optional();
+  const text = z.string().regex(/^\S(.*\S)?$/).refine(
+    () => !isMcp || issuer,
+    `mcpServer("${name}") names no issuer to which it may go`,
+  ).optional();
   return {
     [accountSetting(service, "CLIENT_ID")]: text.describe(
       `This server's application at ${title}. Its redirect URI there is ` +

@@ -60,9 +60,24 @@ export function personalKey(
 /** True for an address to which keys and tokens may go. */
 export function isAddress(text: string): boolean {
   const url = URL.parse(text);
-  return url !== null && !url.search && !url.hash && !url.username &&
-    !url.password &&
+  // Neither a user nor a query nor a fragment.
+  return url?.href === `${url?.origin}${url?.pathname}` &&
     (url.protocol === "https:" || url.protocol === "http:" && isLoopback(url));
+}
+
+/** Finds a fault in a service's name, or in those addresses that it has. */
+export function faultsOf(
+  call: string,
+  name: string,
+  addresses: readonly (string | undefined)[],
+  wants: string,
+): string[] {
+  const isRight = /^[a-z0-9][a-z0-9-]{0,39}$/.test(name) &&
+    addresses.every((it) => it === undefined || isAddress(it));
+  return isRight ? [] : [
+    `${call} must have a name of at most 40 letters a to z, digits and -, ` +
+    `and the https address of ${wants}`,
+  ];
 }
 
 /** The options of any service at which people have accounts. */

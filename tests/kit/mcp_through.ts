@@ -29,11 +29,12 @@ export function through(other: McpServer, options: McpCallOptions = {}) {
 /** Starts a server with this tool. */
 export function startThrough(
   service: McpService,
-  { call, ...options }: Parameters<typeof startConnected>[1] & {
+  { call, issuer, ...options }: Parameters<typeof startConnected>[1] & {
     call?: McpCallOptions;
+    issuer?: string;
   } = {},
 ): Promise<OAuthServer> {
-  const other = service.server();
+  const other = service.server({ issuer });
   return startConnected(other, { tools: [through(other, call)], ...options });
 }
 

@@ -220,8 +220,8 @@ export function newAccount(
 }
 
 /** Lists the scopes that are asked for besides, if the service has them. */
-function usualScopes({ issuer, scopes = [] }: OAuthAccount): string[] {
-  return issuer === undefined
+function usualScopes({ issuer, isMcp, scopes = [] }: OAuthAccount): string[] {
+  return issuer === undefined || isMcp
     ? []
     : USUAL_SCOPES.filter((it) => !scopes.includes(it));
 }

@@ -33,7 +33,7 @@ import {
 import { applicationAt } from "../accounts/account_clients.ts";
 import type { AccountApplication } from "../accounts/account_quirks.ts";
 import { guardedFetch } from "./guarded_fetch.ts";
-import { findSignIn, type McpResource } from "./mcp_resource.ts";
+import { findSignIn, isSameIssuer, type McpResource } from "./mcp_resource.ts";
 import { type Place, registrations } from "./registrations.ts";
 
 /** The time for which the metadata of a resource is not read again. */
@@ -167,7 +167,7 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
     const { api } = this.service;
     const known = this.#found.get(api);
     if (known) return known;
-    const found = findSignIn(this.#fetch, api);
+    const found = findSignIn(this.#fetch, this.service);
     this.#found.set(api, found, FRESH_MILLISECONDS);
     found.catch(() => this.#found.delete(api));
     return found;
@@ -177,9 +177,7 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
   async #at(issuer: string): Promise<Metadata> {
     let read = this.#servers.get(issuer);
     if (!read) {
-      // A slash more or less is the same address.
-      const isSame = (named: string) =>
-        URL.parse(named)?.href === new URL(issuer).href;
+      const isSame = (named: string) => isSameIssuer(named, issuer);
       read = discovery(this.#fetch, issuer, isSame, PLAIN_ENDPOINTS);
       this.#servers.set(issuer, read);
     }
@@ -221,7 +219,7 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
     server: Metadata,
     redirectUri: string,
   ): Promise<AccountApplication> {
-    const own = applicationAt(this.service, this.server);
+    const own = this.#ownAt(server);
     if (own) return own;
     const document = documentOf(redirectUri);
     if (server.client_id_metadata_document_supported === true && document) {
@@ -232,15 +230,26 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
       if (server.registration_endpoint) return { server, fetch: this.#fetch };
       const setting = accountSetting(this.service, "CLIENT_ID");
       throw misbehaved(
-        `${server.issuer} registers no clients: set ${setting}`,
+        `${server.issuer} registers no clients: set ${setting}, and the ` +
+          `issuer of mcpServer("${this.service.name}")`,
       );
     });
+  }
+
+  /**
+   * Gives the application of the settings, which is only for the issuer of the
+   * service: the server there may name any other (RFC 9728 §7.6).
+   */
+  #ownAt({ issuer }: Pick<Place, "issuer">): AccountApplication | undefined {
+    return isSameIssuer(issuer, this.service.issuer ?? "")
+      ? applicationAt(this.service, this.server)
+      : undefined;
   }
 
   /** Finds the application to which tokens were issued; undefined if it is gone. */
   async #applicationBy(by: Issuance): Promise<AccountApplication | undefined> {
     const { clientId } = by;
-    const own = applicationAt(this.service, this.server);
+    const own = this.#ownAt(by);
     if (own?.clientId === clientId) return own;
     if (clientId === documentOf(by.redirectUri)) return { clientId };
     const kept = await this.#registrations.kept(by);
@@ -254,7 +263,7 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
     } catch (error) {
       const isUnknown = error instanceof UpstreamError &&
         error.code === "invalid_client";
-      if (!isUnknown || applicationAt(this.service, this.server)) throw error;
+      if (!isUnknown || this.#ownAt(by)) throw error;
       await this.#registrations.forget(by);
       throw this.#dead();
     }

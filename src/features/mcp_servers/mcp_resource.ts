@@ -4,6 +4,7 @@
  * @see RFC 9728, RFC 6750 §3
  * @module
  */
+import type { OAuthAccount } from "../../authoring/account.ts";
 import { SCOPE_TOKEN } from "../../authoring/scope.ts";
 import { misbehaved, UpstreamError } from "../../core/provider/provider.ts";
 import {
@@ -22,10 +23,20 @@ export interface McpResource {
   scopes: string[];
 }
 
-/** Finds where people sign in. @throws {UpstreamError} */
+/** True for two names of one issuer: a slash more or less is the same address. */
+export function isSameIssuer(one: string, other: string): boolean {
+  const url = URL.parse(one);
+  return url !== null && url.href === URL.parse(other)?.href;
+}
+
+/**
+ * Finds where people sign in.
+ *
+ * @throws {UpstreamError} also if that is not the `issuer` of its author
+ */
 export async function findSignIn(
   fetchUpstream: UpstreamFetch,
-  url: string,
+  { api: url, issuer }: Pick<OAuthAccount, "api" | "issuer">,
 ): Promise<McpResource> {
   const challenge = await challengeOf(fetchUpstream, url);
   const { origin, pathname } = new URL(url);
@@ -35,10 +46,14 @@ export async function findSignIn(
     : [`${name}${pathname.replace(/\/$/, "")}`, name];
   for (const place of new Set(places)) {
     const document = await read(fetchUpstream, place);
-    if (document) return parse(document, url, challenge.scopes);
+    if (document) return parse(document, { url, issuer }, challenge.scopes);
   }
   // The revision of March 2025 knows no such metadata.
-  return { resource: url, issuer: origin, scopes: challenge.scopes };
+  return {
+    resource: url,
+    issuer: issuer ?? origin,
+    scopes: challenge.scopes,
+  };
 }
 
 /** Reads a document; undefined if there is none. */
@@ -87,16 +102,24 @@ function scopesIn(value: unknown): string[] {
 
 function parse(
   document: Readonly<Record<string, unknown>>,
-  url: string,
+  { url, issuer: wanted }: { url: string; issuer?: string },
   asked: string[],
 ): McpResource {
   const { resource, authorization_servers: servers } = document;
-  const issuer = Array.isArray(servers) ? servers[0] : undefined;
+  const issuer = Array.isArray(servers)
+    ? servers.find((it) =>
+      wanted === undefined || isSameIssuer(wanted, `${it}`)
+    )
+    : undefined;
   if (typeof resource !== "string" || !isAbove(resource, url)) {
     throw misbehaved(`${url} says that it is another resource`);
   }
   if (typeof issuer !== "string" || !URL.canParse(issuer)) {
-    throw misbehaved(`${url} does not say where people sign in`);
+    throw misbehaved(
+      `${url} does not name ${
+        wanted ?? "an authorization server"
+      } as where people sign in`,
+    );
   }
   const scopes = asked.length > 0 ? asked : scopesIn(document.scopes_supported);
   return { resource, issuer, scopes };

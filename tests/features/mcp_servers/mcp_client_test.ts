@@ -150,9 +150,63 @@ Deno.test("an application of the settings is used in place of a registration", a
   await using service = new McpService();
   await using server = await startThrough(service, {
     environment: service.environment,
+    issuer: service.origin,
   });
   await connectThere(server, service);
   assert.deepEqual(service.registered, []);
+  for (const grant of service.grants) grant.access.clear();
+  assert.equal(await callThrough(await hearing(server), "who"), "ada@acme");
+});
+
+Deno.test("an application of the settings without an issuer ends the start", async () => {
+  await using service = new McpService();
+  await using kv = await openTestKv();
+  await assert.rejects(
+    startThrough(service, { kv, environment: service.environment }),
+    /ACCOUNT_CRM_CLIENT_ID: .* \(mcpServer\("crm"\) names no issuer.*\n.*ACCOUNT_CRM_CLIENT_SECRET: got "\(hidden\)"/,
+  );
+});
+
+Deno.test("another authorization server that the server names gets no application of the settings", async () => {
+  await using service = new McpService();
+  await using thief = new McpService("2026", "crm");
+  const log = recordLog();
+  await using server = await startThrough(service, {
+    ...log,
+    environment: service.environment,
+    issuer: service.origin,
+  });
+  service.resource = { authorization_servers: [thief.origin] };
+  const { words } = await tried(server, service);
+  assert.match(words, /gave an answer that is of no use/);
+  assert.match(errorsIn(log), /does not name http:\S+ as where people sign in/);
+  assert.deepEqual(thief.asked, []);
+  // One of several is taken, wherever it stands.
+  service.resource = { authorization_servers: [thief.origin, service.origin] };
+  await connectThere(server, service);
+  assert.deepEqual(thief.asked, []);
+});
+
+Deno.test("a way that began before the issuer changed takes no secret to the old one", async () => {
+  await using service = new McpService();
+  await using old = new McpService("2026", "crm");
+  await using kv = await openTestKv();
+  const process = processOn(kv);
+  Object.assign(process.config.own, service.environment);
+  const client = new McpAccountClient(
+    service.server({ issuer: service.origin }) as OAuthAccount,
+    process,
+  );
+  const before = await client.authorizationUrl({
+    at: old.origin,
+    state: "s",
+    nonce: "n",
+    codeChallenge: "c",
+    redirectUri: `${BASE_URL}/connect/crm/callback`,
+  });
+  assert.equal(before.origin, old.origin);
+  // The application there is one that was registered there.
+  assert.equal(old.registered.length, 1);
 });
 
 Deno.test("a server that registers no one needs a setting, which the log names", async () => {
@@ -177,7 +231,7 @@ const REFUSED: Record<string, [Partial<McpService>, RegExp]> = {
   ],
   "no authorization server": [
     { resource: { authorization_servers: [] } },
-    /does not say where people sign in/,
+    /does not name an authorization server/,
   ],
   "an authorization server over http": [
     { resource: { authorization_servers: ["http://id.example"] } },

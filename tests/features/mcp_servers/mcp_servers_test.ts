@@ -98,6 +98,15 @@ for (
       key: {},
       scopes: ["a"],
     }],
+    ["an issuer over http", "a", {
+      url: "https://a.example/mcp",
+      issuer: "http://id.example",
+    }],
+    ["an issuer besides a key", "a", {
+      url: "https://a.example/mcp",
+      key: {},
+      issuer: "https://id.example",
+    }],
     ["a key of an open server", "a", {
       url: "https://a.example/mcp",
       open: true,
