@@ -1,25 +1,45 @@
 /**
  * `fetch` towards addresses that another MCP server names: over https alone, and
- * not into a private network from a public server.
+ * into a private network only from a server there, within its domain.
  *
  * @module
  */
-import type { AccountService } from "../../authoring/account.ts";
+import type { OAuthAccount } from "../../authoring/account.ts";
 import { isPublicAddress } from "../../core/auth/clients/fetch_bounds.ts";
-import { isLoopback } from "../../core/net/url.ts";
+import { isLoopback, registeredDomain } from "../../core/net/url.ts";
 import { misbehaved, UpstreamError } from "../../core/provider/provider.ts";
+
+/** An IPv4 address in the form of IPv6, which may be a public one. */
+const MAPPED = /^::ffff:/i;
 
 /** Makes the fetch of what concerns one service. */
 export function guardedFetch(
-  { api }: Pick<AccountService, "api">,
+  { api, issuer }: Pick<OAuthAccount, "api" | "issuer">,
   send: typeof fetch = fetch,
   resolve = resolveAddresses,
 ): typeof fetch {
   const own = new URL(api);
+  const chosen = URL.parse(issuer ?? "");
 
-  async function isPublic({ hostname }: URL): Promise<boolean> {
-    const addresses = await resolve(hostname.replace(/^\[|\]$/g, ""));
-    return addresses.every(isPublicAddress);
+  const addressesOf = ({ host, hostname }: URL) =>
+    resolve(hostname.replace(/^\[|\]$/g, "")).catch((cause) => {
+      throw new UpstreamError("unavailable", `${host} did not answer`, {
+        cause,
+      });
+    });
+
+  /**
+   * True if a host may be in a private network: the author has named it, or it is
+   * of one domain with a server there. The owner of a domain can let its names
+   * lead to any host inside, but that has no certificate for them.
+   */
+  async function mayBeInside(url: URL): Promise<boolean> {
+    if ([own.hostname, chosen?.hostname].includes(url.hostname)) return true;
+    if (registeredDomain(url.hostname) !== registeredDomain(own.hostname)) {
+      return false;
+    }
+    const addresses = await addressesOf(own);
+    return !addresses.some((it) => isPublicAddress(it) || MAPPED.test(it));
   }
 
   return async (input, init) => {
@@ -29,11 +49,9 @@ export function guardedFetch(
       if (url.protocol !== "https:" || url.username || url.password) {
         throw misbehaved(`${url.host} is named without https`);
       }
-      // A server within a network may name others there.
-      const isRefused = url.hostname !== own.hostname &&
-        !await isPublic(url).catch(unresolved(url)) &&
-        await isPublic(own).catch(unresolved(own));
-      if (isRefused) throw misbehaved(`${url.host} is not a public address`);
+      const isAllowed = await mayBeInside(url) ||
+        (await addressesOf(url)).every(isPublicAddress);
+      if (!isAllowed) throw misbehaved(`${url.host} is not a public address`);
     }
     return await send(input, init);
   };
@@ -43,10 +61,4 @@ async function resolveAddresses(hostname: string): Promise<string[]> {
   const { lookup } = await import("node:dns/promises");
   const found = await lookup(hostname, { all: true });
   return found.map(({ address }) => address);
-}
-
-function unresolved({ host }: URL) {
-  return (cause: unknown): never => {
-    throw new UpstreamError("unavailable", `${host} did not answer`, { cause });
-  };
 }

@@ -405,17 +405,44 @@ for (
   });
 }
 
-Deno.test("a server within a network may name others there", async () => {
-  const guarded = guardedFetch(
-    { api: "https://mcp.inside.example/mcp" },
-    () => Promise.resolve(new Response("ok")),
-    addresses({
-      "mcp.inside.example": ["10.0.0.1"],
-      "id.inside.example": ["10.0.0.2"],
-    }),
-  );
-  assert.equal(
-    await (await guarded("https://id.inside.example/a")).text(),
-    "ok",
-  );
-});
+/** The addresses of a server, the host that it names, and if it may. */
+for (
+  const [own, host, isSent] of [
+    [["10.0.0.1"], "id.inside.example", true],
+    [["10.0.0.1", "fd00::1"], "id.inside.example", true],
+    [["10.0.0.1", "93.184.216.34"], "id.inside.example", false],
+    [["::ffff:93.184.216.34"], "id.inside.example", false],
+    [["::FFFF:5db8:d822", "10.0.0.1"], "id.inside.example", false],
+    // Its DNS may say anything: no host of another domain.
+    [["10.0.0.1"], "inside.corp", false],
+    [["10.0.0.1"], "169.254.169.254", false],
+    [["127.0.0.1"], "localhost", false],
+    // The author has named it.
+    [["93.184.216.34"], "sign-in.corp", true],
+  ] as const
+) {
+  Deno.test(`a server at ${own} ${isSent ? "may" : "may not"} name ${host}`, async () => {
+    const sent: string[] = [];
+    const send = (input: string | URL | Request) => {
+      sent.push(`${input}`);
+      return Promise.resolve(new Response());
+    };
+    const guarded = guardedFetch(
+      {
+        api: "https://mcp.inside.example/mcp",
+        issuer: "https://sign-in.corp/tenant",
+      },
+      send as typeof fetch,
+      addresses({
+        "mcp.inside.example": [...own],
+        "id.inside.example": ["10.0.0.2"],
+        "inside.corp": ["10.0.0.2"],
+        "sign-in.corp": ["10.0.0.2"],
+        "localhost": ["127.0.0.1"],
+      }),
+    );
+    const url = `https://${host}/a`;
+    await guarded(url).catch(({ name }) => assert.equal(name, "UpstreamError"));
+    assert.deepEqual(sent, isSent ? [url] : []);
+  });
+}
