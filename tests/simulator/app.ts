@@ -238,7 +238,10 @@ export class App {
   #lose(grant: Grant, words: string): void {
     const { world, person } = this;
     const isDead = world.provider.isLost(person.name);
-    if (!grant.mayEnd && !isDead) world.breaks(`${this.name}: ${words}`);
+    const isReused = world.mayHaveReused(this.#client!);
+    if (!grant.mayEnd && !isDead && !isReused) {
+      world.breaks(`${this.name}: ${words}`);
+    }
     if (this.#grant === grant) this.#end(grant);
   }
 

@@ -65,6 +65,8 @@ export class World implements Disposable {
   #troubledAt = 0;
   #count = 0;
   #release = 1;
+  /** The repeated refreshes that have no answer yet, or were a reuse. */
+  readonly #repeats = new Set<{ clientId: string; at: number }>();
   readonly #fetch = globalThis.fetch;
   readonly #stray = (event: PromiseRejectionEvent) => {
     event.preventDefault();
@@ -153,6 +155,27 @@ export class World implements Disposable {
   }
 
   /**
+   * Follows a repeated refresh. If its process stands still, its client may have
+   * refreshed again meanwhile: the repeat is then a reuse, which ends the grant.
+   */
+  async #follow(repeat: Promise<Answer>, body: string): Promise<void> {
+    const clientId = new URLSearchParams(body).get("client_id")!;
+    const sent = { clientId, at: this.seconds };
+    this.#repeats.add(sent);
+    const answer = await repeat.catch(() => undefined);
+    const isReuse = this.seconds > sent.at + 1 &&
+      /used before/.test(answer?.text ?? "");
+    if (!isReuse) this.#repeats.delete(sent);
+  }
+
+  /** True if a repeated refresh of a client was, or may have been, a reuse. */
+  mayHaveReused(client: { clientId: string }): boolean {
+    return [...this.#repeats].some(({ clientId, at }) =>
+      clientId === client.clientId && this.seconds > at + 1
+    );
+  }
+
+  /**
    * Sends a request to any process.
    *
    * @param onSent is given what settles once a process no longer works on it
@@ -185,7 +208,7 @@ export class World implements Disposable {
       const again = random.pick(open).send(url, init, {
         way: way + random.next() * 50,
       });
-      again.catch(() => {});
+      void this.#follow(again, `${init.body}`);
       onSent(again);
     }
     const late = Promise.withResolvers<never>();
