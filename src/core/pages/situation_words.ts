@@ -153,11 +153,10 @@ export function situationWords(
     },
     "not asked again": {
       title: sentence(message, ""),
-      happened:
-        "It knew you from before. Only a sign-in at which it asks who " +
-        "you are may do this. Nothing was changed.",
+      happened: "It must ask who you are, and say when. Nothing was changed.",
       move:
-        "Sign out there, then press Sign in again on the page you came from.",
+        "Sign out there, then press Sign in again where you came from. If " +
+        "that fails, ask the people who run this server.",
       button: account("Your account"),
     },
     "account sign-in expired": {

@@ -70,6 +70,7 @@ export function openIdProvider(
   fetchUpstream: UpstreamFetch,
 ): Provider {
   const { name, issuer, apiUrl, clientId, memberships = NOTHING } = options;
+  const { freshPrompt = "login" } = options;
   const { isMetadataIssuer = isSame, isTokenIssuer = isSame, exchange: kind } =
     options;
   const discover = discovery(
@@ -149,6 +150,7 @@ export function openIdProvider(
     name,
     issuer,
     apiUrl,
+    tellsTime: freshPrompt === "login",
     async authorizationUrl(request) {
       const metadata = await discover();
       return buildAuthorizationUrl({
@@ -156,7 +158,7 @@ export function openIdProvider(
         clientId,
         extra: options.extraAuthParams,
         hintName: "login_hint",
-        freshPrompt: options.freshPrompt ?? "login",
+        freshPrompt,
         ...scopesToRequest(metadata, options),
       }, request);
     },

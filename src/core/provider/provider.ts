@@ -73,6 +73,11 @@ export interface Provider {
   readonly issuer?: string;
   /** The base address of the provider's API; undefined if it is not known. */
   readonly apiUrl?: string;
+  /**
+   * True if it must say when the person showed who they are, once it was asked
+   * to let them do so (OpenID Core §3.1.2.1, `max_age`).
+   */
+  tellsTime?: boolean;
   /** Makes the address to send the person to. */
   authorizationUrl(request: UpstreamRequest): Promise<URL>;
   /**
@@ -115,7 +120,7 @@ export interface Provider {
    * True if `revoke` leaves the other tokens of the same person valid. Tokens
    * that were needed for a moment only are then revoked.
    */
-  readonly revokesOne?: boolean;
+  revokesOne?: boolean;
 }
 
 /** A failed conversation with the provider. The message holds no secret. */

@@ -70,8 +70,8 @@ export function watchProvider(
       return result;
     } catch (error) {
       // Any other refusal is an answer too.
-      const isAway = kindOf(error) === "unavailable";
-      reachability = isAway ? "unavailable" : "ok";
+      const kind = kindOf(error);
+      reachability = kind === "unavailable" ? kind : "ok";
       throw error;
     }
   }
@@ -82,6 +82,7 @@ export function watchProvider(
     get apiUrl() {
       return watched.apiUrl;
     },
+    tellsTime: watched.tellsTime,
     revokesOne: watched.revokesOne,
     authorizationUrl({ loginHint, ...request }) {
       const isTheirs = loginHint !== undefined &&
@@ -98,8 +99,8 @@ export function watchProvider(
       if (issuer !== undefined && isOfAnother?.(issuer)) {
         throw misbehaved("The provider's answer is that of another one");
       }
-      const redeemed = await noted("redeem", () => watched.redeem(response));
-      return { ...redeemed, identity: vouched(redeemed.identity) };
+      const given = await noted("redeem", () => watched.redeem(response));
+      return { ...given, identity: vouched(given.identity) };
     },
     refresh: (token) => noted("refresh", () => watched.refresh(token)),
     exchange: watched.exchange &&

@@ -36,7 +36,7 @@ import {
   readCookie,
   redirect,
 } from "../../core/http/browser.ts";
-import { isOfNow } from "./signed_in.ts";
+import { checkAskedNow } from "./signed_in.ts";
 import type { PlacedServices } from "./account_pages.ts";
 import { readParameters } from "../../core/http/body.ts";
 import type { Shown } from "../../core/http/rate_limit.ts";
@@ -218,10 +218,8 @@ export function accountSignIn(
       if (isBlocked({ subject, identity, clientId: "" }, services.blocked)) {
         throw refusedByBlock();
       }
-      if (isFresh && !isOfNow(authenticatedAt, now(services.clock))) {
-        throw new HttpError(403, `${provider.name} did not ask you again`, {
-          situation: "not asked again",
-        });
+      if (isFresh) {
+        checkAskedNow(provider, authenticatedAt, now(services.clock));
       }
       const session = {
         subject,

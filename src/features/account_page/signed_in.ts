@@ -13,6 +13,7 @@ import { readParameters } from "../../core/http/body.ts";
 import { checkSameSite, isCsrf, readCookie } from "../../core/http/browser.ts";
 import { isAllowed, isBlocked } from "../../core/oauth/allowed_users.ts";
 import type { PeopleConfig } from "../../core/settings/people.ts";
+import type { Provider } from "../../core/provider/provider.ts";
 import type { SignInProviders } from "../../core/provider/sign_in_providers.ts";
 import type { Parameters } from "../../core/oauth/parameters.ts";
 import {
@@ -109,15 +110,28 @@ export function signedInPeople(
 }
 
 /**
- * Returns false if the provider says that the person authenticated too long ago
- * for a recent sign-in. Returns true if it does not say when: many do not.
+ * Checks that a provider asked the person a moment ago who they are. Our request
+ * for that passes through their browser, where someone could take it out, and
+ * then an OpenID provider need not say when it asked. So one that must say it
+ * and does not was asked something else.
+ *
+ * @throws {HttpError} 403
  */
-export function isOfNow(
+export function checkAskedNow(
+  { name, tellsTime }: Pick<Provider, "name" | "tellsTime">,
   authenticatedAt: number | undefined,
   now: number,
-): boolean {
-  const latest = now - RECENT_SIGN_IN_SECONDS - CLOCK_TOLERANCE_SECONDS;
-  return (authenticatedAt ?? now) >= latest;
+): void {
+  const earliest = now - RECENT_SIGN_IN_SECONDS - CLOCK_TOLERANCE_SECONDS;
+  if (
+    authenticatedAt === undefined ? !tellsTime : authenticatedAt >= earliest
+  ) return;
+  const asked = authenticatedAt === undefined
+    ? "did not say when it asked you"
+    : "did not ask you again";
+  throw new HttpError(403, `${name} ${asked}`, {
+    situation: "not asked again",
+  });
 }
 
 /** Returns true if a person signed in a moment ago. */
