@@ -116,10 +116,10 @@ function inspectMembers(
     if (options[name] === undefined || Object.hasOwn(table, name)) continue;
     const near = nearest(name, table, options);
     // An instance of an author's class may have members of its own.
-    if (near === undefined && !isPlain(options)) continue;
-    const hint = near === undefined
-      ? `there is ${Object.keys(table).join(", ")}`
-      : `is ${near} meant?`;
+    if (!near && !isPlain(options)) continue;
+    const hint = near
+      ? `is ${near} meant?`
+      : `there is ${Object.keys(table).join(", ")}`;
     found.faults.push(`${prefix}${named(name)} is no option: ${hint}`);
   }
   for (const [name, kind] of Object.entries(table)) {
@@ -134,8 +134,9 @@ function inspectMembers(
 }
 
 /**
- * Finds the member that is meant by an unknown name: one whose name is near or
- * longer or shorter, or else the only missing one that may have the value.
+ * Finds the member that is meant by an unknown name: one whose name is near,
+ * longer, shorter, or has more vowels, or else the only missing one that may
+ * have the value.
  */
 function nearest(
   name: string,
@@ -147,7 +148,10 @@ function nearest(
   const by = (test: (letters: string) => boolean) =>
     names.find((it) => test(lettersOf(it)));
   return by((it) => isNear(it, own)) ??
-    by((it) => isBeginning(own, it) || isBeginning(it, own)) ??
+    by((it) =>
+      isBeginning(own, it) || isBeginning(it, own) ||
+      own.length > 2 && own === it.replace(/[AEIOU]/g, "")
+    ) ??
     names.find((it) =>
       table[it].isRequired && options[it] === undefined &&
       table[it].is(options[name])
@@ -393,9 +397,7 @@ export function isNear(a: string, b: string): boolean {
   if (Math.abs(a.length - b.length) > 1) return false;
   let at = 0;
   while (at < a.length && a[at] === b[at]) at++;
-  const [restA, restB] = [a.slice(at), b.slice(at)];
-  return restA.slice(1) === restB.slice(1) || restA.slice(1) === restB ||
-    restA === restB.slice(1) ||
-    restA.slice(2) === restB.slice(2) && restA[0] === restB[1] &&
-      restA[1] === restB[0];
+  const [x, y] = [a.slice(at), b.slice(at)];
+  return x.slice(1) === y.slice(1) || x.slice(1) === y || x === y.slice(1) ||
+    x.slice(2) === y.slice(2) && x[0] === y[1] && x[1] === y[0];
 }

@@ -44,6 +44,7 @@ function faultsOfTool(members: Anything): string[] {
 
 const OF_TOOLS: [members: Anything, ...faults: string[]][] = [
   [{ scope: ["pay"] }, "scope is no option: is scopes meant?"],
+  [{ ttl: "Pay" }, "ttl is no option: is title meant?"],
   [{ singleuse: true }, "singleuse is no option: is singleUse meant?"],
   [
     { limit: { callPerMinute: 5 } },
