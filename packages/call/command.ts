@@ -93,7 +93,7 @@ export class Command {
         : await KeptSignInFile.of(directory, url),
       show(address) {
         terminal.report(`Sign in here: ${address}`);
-        if (!line.browser || openBrowser(address, env) || terminal.isSeen) {
+        if (!line.browser || openBrowser(address, env) || terminal.hasPerson) {
           return;
         }
         throw new Error("no browser opens: give --token or --no-browser");

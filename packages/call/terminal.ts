@@ -22,6 +22,8 @@ export function harmlessLine(text: string): string {
 export class Terminal {
   /** True if standard error is a terminal, where a person sees it. */
   readonly isSeen = Deno.stderr.isTerminal();
+  /** True if a person is there, who may sign in at an address that is shown. */
+  readonly hasPerson = this.isSeen && Deno.stdin.isTerminal();
   readonly #encoder = new TextEncoder();
   #lines?: AsyncGenerator<string, void>;
   /** The line that is being read: a question may end before it is there. */

@@ -4,6 +4,7 @@ import { tool } from "../../../src/authoring/tool.ts";
 import { Browser } from "../../../tests/kit/browser.ts";
 import { freePort } from "../../../tests/kit/port.ts";
 import { until, within } from "../../../tests/kit/wait.ts";
+import { Terminal } from "../terminal.ts";
 import { Access, refusalIn } from "../access.ts";
 import { type KeptSignIn, KeptSignInFile } from "../kept_sign_in.ts";
 import { Receiver } from "../receiver.ts";
@@ -136,6 +137,20 @@ Deno.test("call ends at once where no browser opens, and no terminal shows the a
   const { code, err } = await call(["read", "--url", server.url], { env });
   assert.equal(code, 4, err);
   assert.match(err, /failed: no browser opens: give --token or --no-browser/);
+});
+
+Deno.test("Terminal knows of a person where standard input and standard error are terminals", () => {
+  const { stdin, stderr } = Deno;
+  const real = [stdin.isTerminal, stderr.isTerminal];
+  try {
+    for (const [reads, shows] of [[1, 1], [1, 0], [0, 1], [0, 0]]) {
+      stdin.isTerminal = () => reads === 1;
+      stderr.isTerminal = () => shows === 1;
+      assert.equal(new Terminal().hasPerson, reads + shows === 2);
+    }
+  } finally {
+    [stdin.isTerminal, stderr.isTerminal] = real;
+  }
 });
 
 Deno.test("call asks for one more scope when a tool needs it, and keeps the others", async () => {
