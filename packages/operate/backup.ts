@@ -7,7 +7,9 @@
 import { DatabaseSync } from "node:sqlite";
 import { dirname } from "node:path";
 
-const USAGE = "Usage: deno task ts backup data/tools.db backups/tools.db";
+const USAGE = `Usage: deno task ts backup data/tools.db backups/tools.db
+
+Copies a database file while servers write to it. An older copy is not replaced.`;
 
 /**
  * Keeps what a command makes under a name from others of its kind, until it is
@@ -70,8 +72,7 @@ export async function backUp(path: string, copy: string): Promise<void> {
     database.exec("PRAGMA busy_timeout = 10000");
     database.prepare("VACUUM INTO ?").run(partial);
   } catch (error) {
-    const { message } = error as Error;
-    throw new Error(`${path} cannot be copied: ${message}`);
+    throw new Error(`${path} cannot be copied: ${(error as Error).message}`);
   }
   {
     using copied = new DatabaseSync(partial, { readOnly: true });
@@ -104,13 +105,10 @@ export async function runOnFiles(
   act: (from: string, to: string) => Promise<string>,
 ): Promise<number> {
   const [from, to] = args;
-  if (from === "--help" || from === "-h") {
-    console.log(usage);
-    return 0;
-  }
-  if (args.length !== 2) {
-    console.error(usage);
-    return 2;
+  const isHelp = from === "--help" || from === "-h";
+  if (isHelp || args.length !== 2) {
+    (isHelp ? console.log : console.error)(usage);
+    return isHelp ? 0 : 2;
   }
   try {
     console.log(await act(from, to));

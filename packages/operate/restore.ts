@@ -9,7 +9,10 @@ import { dirname } from "node:path";
 import { deserialize } from "node:v8";
 import { backUp, reserve, runOnFiles } from "./backup.ts";
 
-const USAGE = "Usage: deno task ts restore backups/tools.db data/tools.db";
+const USAGE = `Usage: deno task ts restore backups/tools.db data/tools.db
+
+Puts a copy in the place of a database, whose processes must have been stopped.
+What was there before is kept beside it, as data/tools.db.replaced.`;
 
 /** The layout of the databases of this release, as the server checks it. */
 export const LAYOUT = 3;
@@ -62,9 +65,10 @@ function checkpoint(path: string): void {
     database.exec("PRAGMA journal_mode = DELETE");
   } catch (error) {
     const { message } = error as Error;
-    throw new Error(
-      `${path}: ${message}. Stop every process that has it open, or move away what is damaged.`,
-    );
+    const way = message.includes("locked")
+      ? "Stop every process that has it open. Nothing was changed."
+      : "If it is damaged, move it away, with its -wal and -shm.";
+    throw new Error(`${path}: ${message}. ${way}`);
   }
 }
 

@@ -104,6 +104,9 @@ Deno.test("a backup replaces no other and leaves nothing behind when it fails", 
     assert.equal(copying.output.trim(), words);
   }
   for (const run of [backUp, restore]) {
+    await using helped = run("--help");
+    assert.equal(await helped.end(), 0);
+    assert.match(helped.output, /^Usage: .+\n\n(?:.+\n)+$/);
     // The shell makes several names of backups/*.db.
     for (const names of [[path], [path, `${directory.path}/new.db`, older]]) {
       await using misused = run(...names);
@@ -316,7 +319,10 @@ Deno.test("a restore changes nothing when a server runs, the copy is none or of 
   };
   {
     using _kv = await Deno.openKv(path);
-    await refuse(copy, /^\S+tools\.db: database is locked\. Stop every .+$/);
+    await refuse(
+      copy,
+      /^\S+tools\.db: database is locked\. Stop every \S+ that has it open\. Nothing was changed\.$/,
+    );
   }
   await refuse(
     other,
