@@ -37,6 +37,7 @@ import {
 import { isAddress } from "./authoring/personal_key.ts";
 import { ToolError } from "./authoring/tool.ts";
 import { isObject } from "./core/json.ts";
+import { GivenKeys } from "./core/mcp/exchange/given_keys.ts";
 import { accountFetch } from "./core/provider/account_fetch.ts";
 
 export {
@@ -79,8 +80,19 @@ export interface Api {
   title?: string;
 }
 
+/** An API with keys of the server's own, which nothing may repeat. */
+interface OwnApi extends Api {
+  /** The keys and tokens of now. */
+  given: GivenKeys;
+  /** The parameters of every request. */
+  query: Readonly<Record<string, string>>;
+}
+
 /** The most characters of an answer that a tool gives to a model. */
 const MAX_ANSWER = 50_000;
+
+/** The characters after these in which a key may end that begins before. */
+const MAX_KEY = 5000;
 
 /** The most characters of the service's own words in an error. */
 const MAX_WORDS = 500;
@@ -90,7 +102,7 @@ const ROUTE = /^([A-Za-z]+) (\/.*)$/;
 
 /**
  * Calls an API, and gives its answer as text: JSON as it came, at most 50,000
- * characters, and the query of the next page where its `Link` header has one.
+ * characters, and what the next page's query has besides, by its `Link` header.
  *
  * @param route the method and the path: `GET /tickets/{id}`
  * @throws {ToolError} with the service's own words when it refuses
@@ -104,16 +116,19 @@ export async function callApi(
   if (template === undefined) {
     throw new TypeError(`callApi: ${route} must be a method and a path`);
   }
-  const { title = "The service" } = api;
+  const own: Partial<OwnApi> = api;
+  const { title = "The service" } = own;
   const { body, type } = bodyOf(request);
-  const response = await api.fetch(addressOf(template, request), {
+  const address = addressOf(template, request);
+  const response = await api.fetch(address, {
     method: method.toUpperCase(),
     headers: headersOf(request, type),
     body,
     signal: request.signal,
   });
   if (!response.ok) throw await refusalOf(title, response);
-  return bounded(await response.text(), response);
+  const next = nextOf(response, address, own.query ?? {});
+  return bounded(await response.text(), response.status, next, own.given);
 }
 
 /** Writes the path and the query of a request. @throws {ToolError} */
@@ -210,28 +225,50 @@ function asForm(form: unknown): ParameterValues {
 }
 
 /** Bounds the text of an answer, and adds the way to the next page. */
-function bounded(text: string, response: Response): string {
-  const next = nextOf(response);
-  const left = text.length - MAX_ANSWER;
+function bounded(
+  whole: string,
+  status: number,
+  next: string | undefined,
+  given?: GivenKeys,
+): string {
+  const left = whole.length - MAX_ANSWER;
+  const text = whole.slice(0, MAX_ANSWER + MAX_KEY);
+  const clean = (given?.hide(text) ?? text).slice(0, MAX_ANSWER);
   const shown = left > 0
-    ? `${text.slice(0, MAX_ANSWER)}\n\n(${left} more characters were left ` +
-      "out: ask for less.)"
-    : text || `Done: ${response.status}, without a body.`;
+    ? `${clean}\n\n(${left} more characters were left out: ask for less.)`
+    : clean || `Done: ${status}, without a body.`;
   return next === undefined ? shown : `${shown}\n\nThe next page: ${next}`;
 }
 
-/** Finds the query of the next page (RFC 8288 §3), of the same origin. */
-function nextOf(response: Response): string | undefined {
+/**
+ * Finds what the next page's address has besides that of this one (RFC 8288
+ * §3), within the same origin. A key that was sent in the query is no part of
+ * it.
+ *
+ * @param own the parameters of every request, which no argument changes
+ */
+function nextOf(
+  response: Response,
+  address: string,
+  own: OwnApi["query"],
+): string | undefined {
   const links = response.headers.get("link") ?? "";
   const [, target] =
     /<([^<>]{1,2000})>(?:\s*;[^,<>]*)?;\s*rel="?next"?(?:[\s;,]|$)/i
       .exec(links.slice(0, 10_000)) ?? [];
-  const base = URL.parse(response.url);
-  const url = target === undefined
-    ? null
-    : URL.parse(target, response.url || "https://unknown.invalid");
-  if (url === null || base && url.origin !== base.origin) return undefined;
-  return url.search.slice(1) || url.pathname;
+  if (target === undefined) return undefined;
+  const base = new URL(response.url || address, "https://unknown.invalid");
+  const url = URL.parse(target, base);
+  if (url === null || response.url && url.origin !== base.origin) {
+    return undefined;
+  }
+  const parameters = url.search.slice(1).split("&").filter((parameter) => {
+    const [[name, value] = ["", ""]] = new URLSearchParams(parameter);
+    return name !== "" && !Object.hasOwn(own, name) &&
+      !base.searchParams.has(name, value);
+  });
+  if (parameters.length > 0) return parameters.join("&");
+  return url.pathname === base.pathname ? undefined : url.pathname;
 }
 
 /** Makes the refusal of a service into an error for the model. */
@@ -356,21 +393,27 @@ export function httpApi(options: HttpApiOptions): Api {
     );
   }
   const tokens = client && clientTokens(title, client);
-  const own = {
-    kind: "personalKey",
-    name,
-    title,
-    api,
-    header,
-    scheme,
-  } as const;
-  const send = accountFetch(own, () => tokens?.() ?? Promise.resolve(key));
+  const kind = "personalKey";
+  const own = { kind, name, title, api, header, scheme } as const;
   const { query = {}, headers = {}, cookies = {} } = options;
+  const secrets = [
+    ...[query, headers, cookies].flatMap(Object.values),
+    key,
+    client?.secret,
+  ];
+  const send = accountFetch(own, async () => {
+    const token = await tokens?.();
+    if (token !== undefined) {
+      made.given = new GivenKeys().addSecrets([...secrets, token]);
+    }
+    return token ?? key;
+  });
   const search = printPairs(query);
   const cookie = printPairs(cookies).replaceAll("&", "; ");
-  const secrets = [...[query, headers, cookies].flatMap(Object.values), key];
-  return {
+  const made: OwnApi = {
     title,
+    query,
+    given: new GivenKeys().addSecrets(secrets),
     async fetch(path, init = {}) {
       const all = new Headers(init.headers);
       for (const [name, value] of Object.entries(headers)) all.set(name, value);
@@ -382,23 +425,19 @@ export function httpApi(options: HttpApiOptions): Api {
       const at = search === "" ? path : `${path}${mark}${search}`;
       const response = await send(at, { ...init, headers: all });
       if (response.status === 401) tokens?.(true);
-      return response.ok ? response : await withoutSecrets(response, secrets);
+      return response.ok ? response : await withoutKeys(response, made.given);
     },
   };
+  return made;
 }
 
 /** Takes the server's own keys out of a refusal: services repeat them. */
-async function withoutSecrets(
+async function withoutKeys(
   response: Response,
-  secrets: readonly (string | undefined)[],
+  given: GivenKeys,
 ): Promise<Response> {
   const { status, headers } = response;
-  let text = await response.text().catch(() => "");
-  for (const secret of secrets) {
-    if (secret !== undefined && secret.length >= 6) {
-      text = text.replaceAll(secret, "…");
-    }
-  }
+  const text = given.hide(await response.text().catch(() => ""));
   const hasBody = status !== 204 && status !== 205 && status !== 304;
   return new Response(hasBody ? text : null, { status, headers });
 }

@@ -327,8 +327,64 @@ Deno.test("httpApi() sends its key in each place, and takes it out of refusals",
   assert.equal(headers.get("x-app"), "an-app");
   assert.equal(headers.get("cookie"), "own=c; session=a%20b");
   await assert.rejects(callApi(tickets, "GET /bad"), {
-    message: "Tickets answered 403: key … is over",
+    message: "Tickets answered 403: key (hidden) is over",
   });
+});
+
+Deno.test("callApi() tells what the next page's address has besides this one's, and no key", async () => {
+  const pages: Record<string, string> = {
+    "/v2/a": "?q=x&key=a-long-key&page=2",
+    "/v2/all": "?key=a-long-key&q=x",
+    "/v2/other": "/v2/other/2?key=another-key",
+  };
+  await using api = serveApi((request) => {
+    const { pathname } = new URL(request.url);
+    const headers = { link: `<${pages[pathname]}>; rel="next"` };
+    return Response.json([], { headers });
+  });
+  const query = { key: "a-long-key" };
+  const tickets = httpApi({ name: "tickets", api: `${api.url}/v2`, query });
+  const asked = (path: string) =>
+    callApi(tickets, `GET ${path}`, { query: { q: "x" } });
+  assert.equal(await asked("/a"), "[]\n\nThe next page: page=2");
+  assert.equal(await asked("/all"), "[]");
+  assert.equal(await asked("/other"), "[]\n\nThe next page: /v2/other/2");
+  // A key that the tool itself sends beside the person's.
+  const plain = httpApi({ name: "tickets", api: `${api.url}/v2` });
+  const own = { q: "x", key: "a-long-key" };
+  assert.equal(
+    await callApi(plain, "GET /a", { query: own }),
+    "[]\n\nThe next page: page=2",
+  );
+});
+
+Deno.test("callApi() hides the keys and tokens of httpApi() in answers", async () => {
+  const token = "t0ken-of-the-server";
+  await using api = serveApi((request) => {
+    const { pathname, href } = new URL(request.url);
+    if (pathname === "/token") {
+      return Response.json({ access_token: token, expires_in: 60 });
+    }
+    const sent = request.headers.get("authorization");
+    return pathname === "/long"
+      ? new Response(`${"x".repeat(49_990)}${sent}`)
+      : Response.json({ sent, next: `${href}&page=2`, cookie: "c00kie-key" });
+  });
+  const shown = httpApi({
+    name: "shown",
+    api: api.url,
+    client: { token: `${api.url}/token`, id: "id", secret: "the-s3cret" },
+    query: { key: "k3y/of the server" },
+    cookies: { session: "c00kie-key" },
+  });
+  assert.deepEqual(JSON.parse(await callApi(shown, "GET /a")), {
+    sent: "Bearer (hidden)",
+    next: `${api.url}/a?key=(hidden)&page=2`,
+    cookie: "(hidden)",
+  });
+  // Nor is a key cut in two.
+  const long = await callApi(shown, "GET /long");
+  assert.match(long.slice(-90), /xBearer \(hi\n\n\(\d+ more characters/);
 });
 
 Deno.test("httpApi() goes to its own address alone, also after a redirect", async () => {

@@ -106,12 +106,12 @@ const LAYERS: readonly (readonly string[])[] = [
   ["src/core/store/", "src/core/provider/", "src/core/http/"],
   ["src/core/auth/doors/", "src/core/pages/", "src/core/provider/dev/"],
   ["packages/doctor/", "packages/call/", "packages/postgres/"],
-  ["src/core/server/lifecycle.ts"],
   [
     "src/core/mcp/exchange/",
     "src/core/auth/clients/",
     "src/core/auth/grants/",
   ],
+  ["src/core/server/lifecycle.ts"],
   ["src/core/auth/"],
   ["src/core/mcp/methods/", "src/core/auth/server/"],
   ["src/core/mcp/generations/"],

@@ -21,7 +21,8 @@ export type SettingValues<S extends SettingSchemas> = {
 };
 
 /**
- * Marks a setting as secret: its value never appears in a complaint.
+ * Marks a setting as secret: its value never appears in a complaint, and is
+ * hidden in what the code that it is given to answers or throws.
  *
  * @example
  * ```ts

@@ -20,6 +20,7 @@ import type {
 } from "../../authoring/resource.ts";
 import type { ServerDefinitions } from "../catalogue/compiled_definitions.ts";
 import type { ProvidedTool } from "../catalogue/compiled_tool.ts";
+import type { SecretSettings } from "../mcp/exchange/secret_settings.ts";
 
 /** A service did not start; `cause` is its exception. */
 export class ServiceError extends Error {
@@ -37,7 +38,9 @@ export class ServiceError extends Error {
 export class Lifecycle {
   #values = new Map<Service<unknown>, unknown>();
   #starting?: Promise<void>;
-  #hasStarted: boolean;
+  hasStarted: boolean;
+  /** Hides the secret settings; there once they may be used. */
+  secrets?: SecretSettings;
 
   /**
    * @param services the services, each after those that it needs
@@ -48,11 +51,8 @@ export class Lifecycle {
     private readonly settings: Readonly<Record<string, unknown>>,
     private readonly log: Logger,
   ) {
-    this.#hasStarted = services.length === 0 && !isCollected();
-  }
-
-  get hasStarted(): boolean {
-    return this.#hasStarted;
+    this.hasStarted = !isCollected() &&
+      services.length + Object.keys(settings).length === 0;
   }
 
   /**
@@ -62,27 +62,20 @@ export class Lifecycle {
    * @throws {ServiceError}
    */
   start(): Promise<void> {
-    this.#starting ??= this.#startAll().catch((error) => {
+    return this.#starting ??= this.#startAll().catch((error) => {
       this.#starting = undefined;
       throw error;
     });
-    return this.#starting;
   }
 
   /** Gives the settings and the services of a definition, by their names. */
-  provide({ settings = {}, services = {} }: Needing): {
-    settings: Record<string, unknown>;
-    services: Record<string, unknown>;
-  } {
+  provide({ settings = {}, services = {} }: Needing) {
+    const own = Object.keys(settings).map((it) => [it, this.settings[it]]);
+    const started = Object.entries(services)
+      .map(([name, service]) => [name, this.#values.get(service)]);
     return {
-      settings: Object.fromEntries(
-        Object.keys(settings).map((name) => [name, this.settings[name]]),
-      ),
-      services: Object.fromEntries(
-        Object.entries(services).map((
-          [name, service],
-        ) => [name, this.#values.get(service)]),
-      ),
+      settings: Object.fromEntries(own),
+      services: Object.fromEntries(started),
     };
   }
 
@@ -97,7 +90,7 @@ export class Lifecycle {
       } catch (error) {
         this.log.error("A service did not stop", {
           service: service.name,
-          error,
+          error: this.secrets!.clean(service, error),
         });
       }
     }
@@ -105,19 +98,23 @@ export class Lifecycle {
 
   async #startAll(): Promise<void> {
     await startTelemetry();
+    const it = await import("../mcp/exchange/secret_settings.ts");
+    this.secrets = new it.SecretSettings(this.settings);
     // Detached, because services outlive the request that may have come first.
     await outsideTrace(() => this.#startServices());
-    this.#hasStarted = true;
+    this.hasStarted = true;
   }
 
   async #startServices(): Promise<void> {
     for (const service of this.services) {
       if (this.#values.has(service)) continue;
       try {
-        const value = await service.start(this.provide(service));
-        this.#values.set(service, value);
+        this.#values.set(service, await service.start(this.provide(service)));
       } catch (cause) {
-        throw new ServiceError(service.name, cause);
+        throw new ServiceError(
+          service.name,
+          this.secrets!.clean(service, cause),
+        );
       }
     }
   }
@@ -136,6 +133,7 @@ export function provideNeeds(
   function fill<C extends CompleteContext>(definition: Needing, context: C): C {
     let own = provided.get(definition);
     if (!own) provided.set(definition, own = lifecycle.provide(definition));
+    lifecycle.secrets?.hide(definition, context);
     return Object.assign(context, own);
   }
   function wrap<D extends Needing>(definition: D, own: () => Partial<D>): D {
@@ -143,9 +141,8 @@ export function provideNeeds(
     return settings || services ? { ...definition, ...own() } : definition;
   }
   function completeOf(definition: Resource | Prompt): Resource["complete"] {
-    const { complete = {} } = definition;
     const wrapped: Record<string, Complete> = {};
-    for (const [name, propose] of Object.entries(complete)) {
+    for (const [name, propose] of Object.entries(definition.complete ?? {})) {
       if (!propose) continue;
       wrapped[name] = (value, known, context) =>
         propose(value, known, fill(definition, context));
@@ -153,27 +150,26 @@ export function provideNeeds(
     return wrapped;
   }
   return {
-    tools: tools.map((tool) =>
-      wrap<ProvidedTool>(tool, () => ({
-        author: tool,
-        provide: (context) => fill(tool, context),
-        prepare: tool.prepare &&
-          ((input, context) => tool.prepare!(input, fill(tool, context))),
+    tools: tools.map((it) =>
+      wrap<ProvidedTool>(it, () => ({
+        author: it,
+        provide: (context) => fill(it, context),
+        prepare: it.prepare &&
+          ((input, context) => it.prepare!(input, fill(it, context))),
         run: (input, context, prepared) =>
-          tool.run(input, fill(tool, context), prepared),
+          it.run(input, fill(it, context), prepared),
       }))
     ),
-    resources: resources.map((resource) =>
-      wrap(resource, () => ({
-        complete: completeOf(resource),
-        read: (variables, context) =>
-          resource.read(variables, fill(resource, context)),
+    resources: resources.map((it) =>
+      wrap(it, () => ({
+        complete: completeOf(it),
+        read: (variables, context) => it.read(variables, fill(it, context)),
       }))
     ),
-    prompts: prompts.map((prompt) =>
-      wrap(prompt, () => ({
-        complete: completeOf(prompt),
-        get: (args, context) => prompt.get(args, fill(prompt, context)),
+    prompts: prompts.map((it) =>
+      wrap(it, () => ({
+        complete: completeOf(it),
+        get: (args, context) => it.get(args, fill(it, context)),
       }))
     ),
     skills,

@@ -278,7 +278,7 @@ export function printKept(
         refuse(`${where} is a ${member.constructor.name}`);
       }
       if (given?.isKey(member)) {
-        refuse(`${where} is a person's key: reveal it where it is used`);
+        refuse(`${where} is a secret: read it where it is used`);
       }
       return member;
     });

@@ -185,7 +185,7 @@ function keptWithout(given: GivenKeys | undefined, prepared: unknown): unknown {
   if (!given) return prepared;
   if (!given.isKey(prepared)) return given.cleanData(prepared);
   throw new TypeError(
-    "What `prepare` gave cannot be kept: it is a person's key: reveal it where it is used",
+    "What `prepare` gave cannot be kept: it is a secret: read it where it is used",
   );
 }
 

@@ -18,13 +18,11 @@ import type { GivenKeys } from "./given_keys.ts";
  * if the call was cancelled or refused: then going on is no fault.
  */
 function warningFor(reason: unknown): string | undefined {
-  if (reason instanceof Suspended) {
-    return "A run went on after its question: what it gives is dropped, and what it does is done again with the answer";
-  }
-  if (reason instanceof ChallengeError) {
-    return "A run went on although the sign-in behind it has ended: what it gives is dropped";
-  }
-  return undefined;
+  return reason instanceof Suspended
+    ? "A run went on after its question: what it gives is dropped, and what it does is done again with the answer"
+    : reason instanceof ChallengeError
+    ? "A run went on although the sign-in behind it has ended: what it gives is dropped"
+    : undefined;
 }
 
 /**
@@ -80,12 +78,12 @@ export class AuthorCode {
 
   /** Takes the keys of accounts that the code was given out of a JSON text. */
   cleanJson(text: string): string {
-    return this.given ? this.given.cleanJson(text) : text;
+    return this.given?.cleanJson(text) ?? text;
   }
 
   /** Takes the keys of accounts that the code was given out of its data. */
   cleanData<T>(data: T): T {
-    return this.given ? this.given.cleanData(data) : data;
+    return this.given?.cleanData(data) ?? data;
   }
 
   /**
@@ -120,7 +118,7 @@ export class AuthorCode {
 
   /** Warns, once, that the code goes on although it was interrupted. */
   goesOn(): void {
-    const message = this.#interrupted && warningFor(this.#interrupted.reason);
+    const message = warningFor(this.reason);
     if (message === undefined || this.#hasWarned) return;
     this.#hasWarned = true;
     this.warn(message);
@@ -167,9 +165,7 @@ interface ActingWork {
  */
 export class Acting {
   /** @param work gives the work of now: a call may become a task */
-  constructor(
-    private readonly work: () => ActingWork,
-  ) {}
+  constructor(private readonly work: () => ActingWork) {}
 
   /**
    * Does an act, unless the work is over before or meanwhile.

@@ -1,5 +1,6 @@
 /**
- * The keys and tokens that the author's code of one call was given. Nothing that
+ * The keys and tokens that the author's code of one call was given: those of a
+ * person's accounts, and the server's own secret settings. Nothing that
  * the code throws or returns may carry one further: a service may quote its key,
  * and an error the service. The engine hides every usual form of a key: as it
  * is, encoded for an address, a JSON text or HTML, in base64, and broken into
@@ -28,8 +29,12 @@ const HIDDEN = "(hidden)";
 /** The fewest characters of a key: fewer keep no secret, and are everywhere. */
 const MIN_CHARACTERS = 4;
 
-/** The fewest letters and digits of a key that is hidden in all errors. */
+/** The fewest letters and digits of a key that is hidden from all callers. */
 const MIN_LETTERS = 6;
+
+/** True for a key that may be hidden from all: a shorter one is everywhere. */
+const isLong = (key: string) =>
+  key.replace(/[^A-Za-z0-9]/g, "").length >= MIN_LETTERS;
 
 /** The longest text of a thrown value that is no error and no text. */
 const MAX_TEXT_CHARACTERS = 16_000;
@@ -43,8 +48,6 @@ const MAX_PROBE_CHARACTERS = 32;
 /** A form of a key. */
 interface Form {
   pattern: string;
-  /** Its beginning: a text without that does not have the form. */
-  probe: string;
   /** True if its letters at both ends may have bits of the key, too. */
   isBase64: boolean;
 }
@@ -70,26 +73,14 @@ function formsOf(key: string): Forms {
   const forms = (patterns: string[], isBase64: boolean) =>
     [...new Set(patterns)]
       .filter(({ length }) => length >= MIN_CHARACTERS)
-      .map((pattern): Form => ({
-        pattern,
-        probe: pattern.slice(0, MAX_PROBE_CHARACTERS),
-        isBase64,
-      }));
+      .map((pattern): Form => ({ pattern, isBase64 }));
   const read = readText(key).text;
+  const letters = texts.flatMap(lettersOf);
+  const plain = [read, base64urlOf(read), read.replaceAll(" ", "+")];
+  const inBase64 = [...letters, ...letters.map(base64urlOf)];
   const all: Forms = {
     asItIs: forms([key], false),
-    read: [
-      ...forms(
-        [read, base64urlOf(read), read.replaceAll(" ", "+")],
-        false,
-      ),
-      ...forms(
-        texts.flatMap(lettersOf).flatMap((
-          letters,
-        ) => [letters, base64urlOf(letters)]),
-        true,
-      ),
-    ],
+    read: [...forms(plain, false), ...forms(inBase64, true)],
   };
   if (RECENT.size >= MAX_KEYS) RECENT.delete(RECENT.keys().next().value!);
   RECENT.set(key, all);
@@ -152,12 +143,8 @@ function decode(
   const code = decimal !== undefined
     ? Number(decimal)
     : parseInt(unit ?? byte ?? hexadecimal ?? "0", 16);
-  if (code === 0 || code === 10 || code === 13 || code === 92) return "";
-  return code > 0x10ffff
-    ? ""
-    : code > 0xffff
-    ? String.fromCodePoint(code)
-    : String.fromCharCode(code);
+  const isNothing = [0, 10, 13, 92].includes(code) || code > 0x10ffff;
+  return isNothing ? "" : String.fromCodePoint(code);
 }
 
 /** A text without encodings, and where its characters were. */
@@ -235,15 +222,14 @@ export function occurrences(
 /** Lists the places of a text that have a form of a key. */
 function placesIn(all: string, keys: FormsOfKeys): [number, number][] {
   const places: [number, number][] = [];
-  const asItIs: ReadText = {
-    text: all,
-    place: (index, isEnd) => index + (isEnd ? 1 : 0),
-  };
+  const place: ReadText["place"] = (at, isEnd) => at + (isEnd ? 1 : 0);
+  const asItIs: ReadText = { text: all, place };
   const isPlain = !/[\\\r\n%&]/.test(all);
   const read = isPlain ? asItIs : readText(all);
   const find = (forms: readonly Form[], { text, place }: ReadText) => {
-    for (const { pattern, probe, isBase64 } of forms) {
-      if (!text.includes(probe)) continue;
+    for (const { pattern, isBase64 } of forms) {
+      // A text without its beginning does not have the form.
+      if (!text.includes(pattern.slice(0, MAX_PROBE_CHARACTERS))) continue;
       for (const start of occurrences(text, pattern)) {
         let first = start;
         let last = start + pattern.length - 1;
@@ -312,9 +298,7 @@ function clean(thrown: unknown, keys: FormsOfKeys): unknown {
   const copies = [thrown, ...reasonsOf(thrown)].map((error) => {
     const hidden = hideIn(wholeTextOf(error));
     if (isError(error) && !isWithout(keys, error)) isClean = false;
-    const copy = isInstance(error, ToolError)
-      ? new ToolError(hidden)
-      : new Error(hidden);
+    const copy = new (isInstance(error, ToolError) ? ToolError : Error)(hidden);
     copy.name = hideIn(errorNameOf(error) ?? copy.name);
     copy.stack = `${copy.name}: ${hidden}\n${hideIn(framesOf(error))}`;
     return copy;
@@ -330,9 +314,7 @@ function clean(thrown: unknown, keys: FormsOfKeys): unknown {
  * person could hide the errors of all others.
  */
 export function withoutRecentKeys(thrown: unknown): unknown {
-  const keys = [...RECENT].filter(([key]) =>
-    key.replace(/[^A-Za-z0-9]/g, "").length >= MIN_LETTERS
-  );
+  const keys = [...RECENT].filter(([key]) => isLong(key));
   return clean(thrown, new Map(keys));
 }
 
@@ -343,13 +325,21 @@ export function givenTo(code: { given?: GivenKeys }): GivenKeys {
 
 export class GivenKeys {
   readonly #all = new Map<string, Forms>();
-  readonly #ofAccounts = new Map<string, Forms>();
+  readonly #inData = new Map<string, Forms>();
 
-  /** Notes the key of an account, or an access token there. */
+  /** Notes the key of an account, or an access token there, to be hidden in data. */
   add(key: string): void {
     this.addToken(key);
     const forms = this.#all.get(key);
-    if (forms) this.#ofAccounts.set(key, forms);
+    if (forms) this.#inData.set(key, forms);
+  }
+
+  /** Notes secrets of the server's, but no short word as for a trial. */
+  addSecrets(secrets: readonly unknown[]): this {
+    for (const secret of secrets) {
+      if (typeof secret === "string" && isLong(secret)) this.add(secret);
+    }
+    return this;
   }
 
   /**
@@ -371,17 +361,17 @@ export class GivenKeys {
     return hide(text, this.#all);
   }
 
-  /** True for the key of an account. */
+  /** True for a key that is hidden in data. */
   isKey(value: unknown): boolean {
-    return this.#ofAccounts.has(value as string);
+    return this.#inData.has(value as string);
   }
 
   /**
-   * Hides the keys of accounts in data. Gives it back as it is if it has none, or
+   * Hides keys in data. Gives it back as it is if it has none, or
    * if JSON cannot express it.
    */
   cleanData<T>(value: T): T {
-    if (this.#ofAccounts.size === 0) return value;
+    if (this.#inData.size === 0) return value;
     let text: string | undefined;
     try {
       text = JSON.stringify(value);
@@ -393,10 +383,10 @@ export class GivenKeys {
     return clean === text ? value : JSON.parse(clean);
   }
 
-  /** Hides the keys of accounts in the data of a JSON text. */
+  /** Hides keys in the data of a JSON text. */
   cleanJson(text: string): string {
-    if (placesIn(text, this.#ofAccounts).length === 0) return text;
-    const hidden = (text: string) => hide(text, this.#ofAccounts);
+    if (placesIn(text, this.#inData).length === 0) return text;
+    const hidden = (text: string) => hide(text, this.#inData);
     const data = JSON.parse(text, (_name, member) => {
       if (typeof member === "string") return hidden(member);
       if (typeof member === "number") {

@@ -1,0 +1,44 @@
+/**
+ * The secret settings of a server, hidden in what the author's code that is
+ * given them answers and throws, as people's keys are.
+ *
+ * @module
+ */
+import type { Context } from "../../../authoring/context.ts";
+import type { Needing } from "../../../authoring/service.ts";
+import { isSecret } from "../../../authoring/setting.ts";
+import { CallContext } from "./call_context.ts";
+import { GivenKeys, givenTo } from "./given_keys.ts";
+
+/** The secret settings of a server, which its definitions are given. */
+export class SecretSettings {
+  #known = new WeakMap<Needing, readonly unknown[]>();
+
+  /** @param values the settings by the name of their variable */
+  constructor(private readonly values: Readonly<Record<string, unknown>>) {}
+
+  /** Hides those of a definition in all that its code gives or throws. */
+  hide(definition: Needing, context: object): void {
+    const secrets = this.#of(definition);
+    const code = secrets.length > 0 && CallContext.codeOf(context as Context);
+    if (code) givenTo(code).addSecrets(secrets);
+  }
+
+  /** Takes those of a service out of what it has thrown. */
+  clean(service: Needing, thrown: unknown): unknown {
+    return new GivenKeys().addSecrets(this.#of(service)).clean(thrown);
+  }
+
+  #of(definition: Needing): readonly unknown[] {
+    const { settings = {}, services = {} } = definition;
+    const known = this.#known.get(definition);
+    if (known) return known;
+    const own = Object.keys(settings).filter((it) => isSecret(settings[it]));
+    const all = [
+      ...own.map((name) => this.values[name]),
+      ...Object.values(services).flatMap((it) => this.#of(it)),
+    ];
+    this.#known.set(definition, all);
+    return all;
+  }
+}
