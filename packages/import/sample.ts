@@ -195,24 +195,28 @@ function parsePattern(pattern: string): string | undefined {
   }
 }
 
+/** The characters that stand for the classes of a pattern. */
+const CLASSES = new Map(Object.entries({ d: "1", w: "a", s: " ", W: "-" }))
+  .set("D", "a").set("S", "a").set("b", "").set("B", "");
+
 function escaped(letter = ""): string {
-  return {
-    d: "1",
-    w: "a",
-    s: " ",
-    D: "a",
-    W: "-",
-    S: "a",
-    b: "",
-    B: "",
-  }[letter] ??
-    letter;
+  return CLASSES.get(letter) ?? letter;
 }
 
-/** Tries a pattern on a short text: no pattern takes long for one. */
+/**
+ * True for a pattern that cannot take long on a short text: it has at most four
+ * choices, and repeats no group. A stranger's other patterns are never run.
+ */
+function isQuick(pattern: string): boolean {
+  return !/\)[*+?{]|\\[\dk]/.test(pattern) &&
+    (pattern.match(/[*+?{|]/g) ?? []).length <= 4;
+}
+
+/** Tries a pattern on a short text; false for one that might take long. */
 function matches(pattern: string, text: string): boolean {
   try {
-    return text.length <= 20 && new RegExp(pattern, "u").test(text);
+    return text.length <= 20 && isQuick(pattern) &&
+      new RegExp(pattern, "u").test(text);
   } catch {
     return false;
   }
@@ -302,6 +306,7 @@ function fitsText(
 ): boolean {
   if (text.length < minLength || text.length > maxLength) return false;
   if (Object.hasOwn(SHAPES, format)) return SHAPES[format].test(text);
-  // A longer text is not tried: the document's own example may be trusted.
-  return pattern === undefined || text.length > 20 || matches(pattern, text);
+  // What is not tried may be trusted: it is the document's own example.
+  return pattern === undefined || text.length > 20 || !isQuick(pattern) ||
+    matches(pattern, text);
 }

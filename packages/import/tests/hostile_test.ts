@@ -179,3 +179,42 @@ Deno.test("schemas that double at each level are refused before they are written
     message: /more than 5000 parts/,
   });
 });
+
+for (
+  const pattern of [
+    "^(a|a|a|a|a|a|a|a)*b$",
+    "^(a+)+b$",
+    `^${"a*".repeat(19)}b$`,
+    `^${"(a|a)".repeat(19)}b$`,
+    "^(a?){19}b$",
+    "^(a*)\\1\\1\\1\\1\\1\\1b$",
+  ]
+) {
+  Deno.test(`import does not run ${pattern.slice(0, 40)}`, async () => {
+    const ran: string[] = [];
+    const Own = globalThis.RegExp;
+    globalThis.RegExp = class extends Own {
+      constructor(source: string | RegExp, flags?: string) {
+        super(source, flags);
+        if (source === pattern) ran.push(pattern);
+      }
+    } as RegExpConstructor;
+    try {
+      await using trial = await Trial.start();
+      const schema = { type: "string", pattern };
+      const parameters = [
+        {
+          name: "a",
+          in: "query",
+          required: true,
+          schema,
+          example: "a".repeat(19),
+        },
+      ];
+      await trial.import(documentOf({ "/a": { get: { parameters } } }));
+    } finally {
+      globalThis.RegExp = Own;
+    }
+    assert.deepEqual(ran, []);
+  });
+}
