@@ -20,6 +20,7 @@ const SUITES: Readonly<Record<string, string>> = {
   kills: `${SANITIZED} tests/process/kills_test.ts --`,
   cores: `${SANITIZED} tests/process/cores_kills_test.ts --`,
   work: `${SANITIZED} tests/process/work_kills_test.ts --`,
+  approvals: `${SANITIZED} tests/process/approval_kills_test.ts --`,
   awaits: `${TEST} tests/faults/durable_work_test.ts --`,
   restarts: `${SANITIZED} tests/process/rolling_restart_test.ts --`,
   package: `${SANITIZED} --parallel tests/package/*_suite.ts`,
