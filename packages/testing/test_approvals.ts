@@ -30,19 +30,20 @@ export interface TestApproval {
 }
 
 /**
- * The press on the page of an approval: of the one button, with a passkey of
- * the kit, or of the other.
+ * The press on the page of an approval: of the one button, also with the box of
+ * the author's offer to remember ticked, or with a passkey of the kit; or of the
+ * other.
  */
-export type TestPress = "approve" | "passkey" | {
+export type TestPress = "approve" | "remember" | "passkey" | {
   /** The reason, which the model reads. */
   refuse: string;
 };
 
 /** The kind of {@linkcode TestPress}. */
 export const TEST_PRESS = kinds.like<TestPress>(
-  '"approve", "passkey" or { refuse: "why" }',
+  '"approve", "remember", "passkey" or { refuse: "why" }',
   (it) =>
-    it === "approve" || it === "passkey" ||
+    it === "approve" || it === "remember" || it === "passkey" ||
     typeof (it as { refuse?: unknown } | null)?.refuse === "string",
 );
 
@@ -97,13 +98,18 @@ export class TestApprovals {
     const { subject } = person;
     const at = this.#database.now();
     const store = await this.#store();
+    const found = await store.findPage(id, person);
+    const remembers = press === "remember";
+    if (remembers && found && !found.payload.offer) {
+      throw new Error(`${found.tool} offers nothing to remember for this call`);
+    }
     const used = typeof press === "string"
-      ? await this.#use(await store.findPage(id, person), person, press)
+      ? await this.#use(found, person, press)
       : undefined;
     const approval = await store.press(
       id,
       typeof press === "string"
-        ? { action: "accept", by: subject, at, passkey: used?.name }
+        ? { action: "accept", by: subject, at, passkey: used?.name, remembers }
         : { action: "decline", by: subject, at, reason: press.refuse },
       person,
       used?.write,
@@ -143,7 +149,7 @@ export class TestApprovals {
   async #use(
     approval: CallApproval | undefined,
     { subject }: Approver,
-    press: "approve" | "passkey",
+    press: Exclude<TestPress, object>,
   ) {
     const mode = approval?.approval.passkey;
     if (!approval || mode === undefined) return undefined;
@@ -156,7 +162,7 @@ export class TestApprovals {
       server: { database: this.#database } as OpenedServer,
     });
     let passkey = this.#passkeys.get(subject);
-    if (press === "approve") {
+    if (press !== "passkey") {
       if (mode === "wanted" && !passkey) return undefined;
       throw new Error(
         `${approval.tool} needs a passkey of ${subject}: approve it with approval: "passkey", or with approve(tool, { passkey: true })`,

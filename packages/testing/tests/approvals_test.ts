@@ -136,3 +136,29 @@ Deno.test("a press with a passkey of the kit approves what one without does not"
   await ann.approve(erase, { passkey: true });
   assert.equal((await task.result()).text, "erased by ann");
 });
+
+const pay = tool({
+  name: "pay",
+  input: z.object({ cents: z.int() }),
+  approval: {
+    remember: ({ cents }) =>
+      cents > 100
+        ? undefined
+        : { key: "small", label: "up to 100", seconds: 600 },
+  },
+  run: (_input, { approval }) => `remembered: ${!!approval!.remembered}`,
+});
+
+Deno.test("a press ticks the box to remember, and calls like it need none", async () => {
+  await using server = await testServer({ tools: [pay] });
+  const ann = server.as({ subject: "ann", clientId: "app" });
+  const press = { capabilities: PLAIN, approval: "remember" } as const;
+  await assert.rejects(
+    ann.call(pay, { cents: 101 }, press),
+    /pay offers nothing to remember for this call/,
+  );
+  const first = await ann.call(pay, { cents: 1 }, press);
+  assert.equal(first.text, "remembered: false");
+  const next = await ann.call(pay, { cents: 2 }, { capabilities: PLAIN });
+  assert.equal(next.text, "remembered: true");
+});

@@ -5,6 +5,8 @@
 import assert from "node:assert/strict";
 import { tool, ToolError, z } from "../../../src/mod.ts";
 import { resultOf, textOf } from "../../kit/answer.ts";
+import { CountingKv } from "../../kit/counting_kv.ts";
+import { openTestKv } from "../../kit/databases.ts";
 import { recordLog } from "../../kit/log.ts";
 import type { Json } from "../../kit/message.ts";
 import {
@@ -181,6 +183,31 @@ for (const generation of ["2025", "2026"] as const) {
     assert.doesNotMatch(JSON.stringify(audited), /empty|fails/);
   });
 }
+
+Deno.test("a call that needs no approval by `when` costs no more round trips than one of a tool without", async () => {
+  await using kv = await openTestKv();
+  const counting = new CountingKv(kv);
+  const plain = tool({
+    name: "plain",
+    input: z.object({ charge: z.string(), cents: z.int() }),
+    run: ({ cents }) => `refunded ${cents}`,
+  });
+  await using server = await startOAuthServer({
+    tools: [refund, plain],
+    kv: counting.kv,
+  });
+  const call = await clientOf(server, "2026");
+  const costs = [];
+  // The first of each reads what is kept afterwards.
+  for (const name of ["refund", "plain", "refund", "plain"]) {
+    const { value, ...cost } = await counting.measure(() =>
+      textOf(call(name, { charge: "c1", cents: 100 }))
+    );
+    assert.equal(value, "refunded 100");
+    costs.push(cost);
+  }
+  assert.deepEqual(costs[2], costs[3]);
+});
 
 Deno.test("the link of an approval is worth nothing to anyone else", async () => {
   await using server = await start();
