@@ -11,7 +11,6 @@ import { accessTokenStore } from "../../../../src/core/store/access_tokens.ts";
 import { Database } from "../../../../src/core/kv/database.ts";
 import { grantStore } from "../../../../src/core/store/grants.ts";
 import { memoryKv } from "../../../../src/core/kv/memory_kv.ts";
-import { taskStore } from "../../../../src/features/work/tasks.ts";
 import { sessionStore } from "../../../../src/core/store/sessions.ts";
 import { FakeProvider } from "../../../kit/fake_provider.ts";
 import { silentLogger } from "../../../kit/log.ts";
@@ -40,7 +39,6 @@ function start() {
     log: silentLogger,
     database,
     sessions: sessionStore(database),
-    tasks: taskStore(database),
     baseUrl: BASE_URL,
     serverTitle: "Tools",
     provider: () => new FakeProvider(),

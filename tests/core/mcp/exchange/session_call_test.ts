@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { AskedQuestion } from "../../../../src/core/protocol/question.ts";
 import { CallerBound } from "../../../../src/core/mcp/exchange/caller_bound.ts";
-import type { TaskEngine } from "../../../../src/features/work/task_engine.ts";
+import type { MethodEngine } from "../../../../src/core/mcp/methods/method_engine.ts";
 import { settled } from "../../../kit/wait.ts";
 import type { SessionRequest } from "../../../../src/core/mcp/generations/session.ts";
 import { SessionCall } from "../../../../src/core/mcp/generations/session_call.ts";
@@ -27,7 +27,7 @@ function oneCall(isLive = true) {
     questions: new CallerBound(1, "questions at a time"),
     sessions: { find: () => Promise.resolve({}) },
     trustedProxies: [],
-  } as unknown as TaskEngine;
+  } as unknown as MethodEngine;
   const open = {
     request: new Request("http://localhost/mcp"),
     authenticated: {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { AskedQuestion } from "../../../../src/core/protocol/question.ts";
 import type { AdmittedRequest } from "../../../../src/core/mcp/exchange/engine.ts";
-import type { TaskEngine } from "../../../../src/features/work/task_engine.ts";
+import type { MethodEngine } from "../../../../src/core/mcp/methods/method_engine.ts";
 import { run } from "../../../../src/core/mcp/exchange/run.ts";
 import { StatelessCall } from "../../../../src/core/mcp/generations/stateless_call.ts";
 import { StorageError } from "../../../../src/core/errors.ts";
@@ -28,7 +28,7 @@ function oneCall() {
     limits: { charge() {} },
     running: { check() {}, add() {}, delete() {} },
     requestStates: { key: () => Promise.reject(new StorageError()) },
-  } as unknown as TaskEngine;
+  } as unknown as MethodEngine;
   const admitted = {
     request: new Request("http://localhost/mcp", { signal: leave.signal }),
     catalogue,
