@@ -10,9 +10,9 @@ import { filesBelow } from "./mutation/workplace.ts";
 /** The most lines below each folder, and in all of them with the rest. */
 const LIMITS: Record<string, number> = {
   "src/core/": 27_200,
-  "src/features/": 18_260,
-  "packages/": 14_480,
-  "": 62_230,
+  "src/features/": 18_100,
+  "packages/": 14_475,
+  "": 62_225,
 };
 
 const COUNTED = ["src", "packages", "main.ts", "server.ts", "health.ts"];

@@ -7,17 +7,12 @@
  */
 import { userInfo } from "node:os";
 import { StorageError } from "../../src/core/errors.ts";
-import { Log } from "../../src/core/log/log.ts";
-import { jsonLine, visibleLines } from "../../src/core/log/log_line.ts";
+import { visibleLines } from "../../src/core/log/log_line.ts";
 import { openKv } from "../../src/core/process/kv.ts";
 import { StartError } from "../../src/core/settings/complaint.ts";
 import type { Config } from "../../src/core/settings/config.ts";
 import { PEOPLE } from "../../src/core/settings/people.ts";
-import {
-  isPostgres,
-  isRemote,
-  printDatabase,
-} from "../../src/core/settings/server.ts";
+import { printDatabase } from "../../src/core/settings/server.ts";
 import { Settings } from "../../src/core/settings/setting.ts";
 import { Database } from "../../src/core/kv/database.ts";
 import type { Kv } from "../../src/core/kv/kv.ts";
@@ -30,6 +25,7 @@ import {
   USAGE,
   UsageError,
 } from "./command_line.ts";
+import { commandLog, isThere } from "./database.ts";
 import { openRegister } from "./register.ts";
 import { runCommand } from "./run_command.ts";
 
@@ -47,8 +43,7 @@ async function databasePath(): Promise<string | undefined> {
         "as one of OAUTH_ADMINS, or give the server a file",
     );
   }
-  const isFile = !isRemote(path) && !isPostgres(path);
-  if (isFile && !await Deno.stat(path).then(() => true, () => false)) {
+  if (!await isThere(path)) {
     throw new RefusalError(
       `There is no database at KV_PATH=${printDatabase(path)}`,
     );
@@ -87,10 +82,7 @@ export async function main(args: readonly string[]): Promise<number> {
     print(USAGE);
     return 0;
   }
-  const log = new Log({}, {
-    write: (event) => console.error(jsonLine(event).trimEnd()),
-  });
-  const logger = log.logger("operate");
+  const logger = commandLog("operate");
   try {
     const kvPath = await databasePath();
     const kvPassword = Deno.env.get("PGPASSWORD");

@@ -6,8 +6,7 @@
  */
 import { DatabaseSync } from "node:sqlite";
 import { systemClock } from "../../src/core/clock.ts";
-import { Log } from "../../src/core/log/log.ts";
-import { jsonLine, visibleLines } from "../../src/core/log/log_line.ts";
+import { visibleLines } from "../../src/core/log/log_line.ts";
 import { openKv } from "../../src/core/process/kv.ts";
 import { StartError } from "../../src/core/settings/complaint.ts";
 import type { Config } from "../../src/core/settings/config.ts";
@@ -27,6 +26,7 @@ import {
 } from "../../src/core/kv/moving.ts";
 import { print } from "../call/standard_output.ts";
 import type { PostgresKv } from "../postgres/mod.ts";
+import { commandLog, isThere } from "./database.ts";
 
 const USAGE = `Usage: deno task ts move FROM TO [--dry-run]
 
@@ -39,11 +39,6 @@ TO_PGPASSWORD of the second alone.`;
 /** The time between two lines of progress. */
 const PROGRESS_MILLISECONDS = 1000;
 
-async function isThere(path: string): Promise<boolean> {
-  if (isRemote(path) || isPostgres(path)) return true;
-  return await Deno.stat(path).then(() => true, () => false);
-}
-
 /** Opens one of the databases. @throws {StartError} */
 async function open(kvPath: string, isSecond: boolean): Promise<Kv> {
   const own = (name: string) =>
@@ -52,10 +47,7 @@ async function open(kvPath: string, isSecond: boolean): Promise<Kv> {
   // Deno reads this variable whenever it opens a database.
   if (token) Deno.env.set("DENO_KV_ACCESS_TOKEN", token);
   const kvPassword = own("PGPASSWORD") ?? Deno.env.get("PGPASSWORD");
-  const log = new Log({}, {
-    write: (event) => console.error(jsonLine(event).trimEnd()),
-  });
-  return await openKv({ kvPath, kvPassword } as Config, log.logger("move"));
+  return await openKv({ kvPath, kvPassword } as Config, commandLog("move"));
 }
 
 /**

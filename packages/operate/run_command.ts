@@ -112,28 +112,21 @@ class PeopleCommand extends Command {
         if (!isKnown) throw new UnknownNameError(unknown);
         this.audit("Person exported", { subject });
         return (await Array.fromAsync(register.print(subject))).join("");
-      case "end": {
-        const { grants: ended, accounts } = await register.endPerson(subject);
-        if (!isKnown && ended === 0) throw new UnknownNameError(unknown);
-        this.audit("Everything of a person ended", {
-          subject,
-          ended,
-          accounts,
-        });
-        return this.print(
-          { subject, ended, accounts },
-          endedWords(ended, accounts),
-        );
-      }
+      case "end":
       case "erase": {
-        // Also for an unknown person, who may have signed in meanwhile.
-        const { grants: ended, accounts } = await register.erase(subject);
+        // Also of an unknown person, who may have signed in meanwhile.
+        const isErased = verb === "erase";
+        const end = isErased ? register.erase : register.endPerson;
+        const { grants: ended, accounts } = await end(subject);
         if (!isKnown && ended === 0) throw new UnknownNameError(unknown);
+        const counts = { ended, accounts };
         // The name itself is what is erased.
-        this.audit("Person erased", { ended, accounts });
+        if (isErased) this.audit("Person erased", counts);
+        else this.audit("Everything of a person ended", { subject, ...counts });
+        const words = endedWords(ended, accounts);
         return this.print(
-          { subject, ended, accounts },
-          `${visible(subject)} is erased; ${endedWords(ended, accounts)}`,
+          { subject, ...counts },
+          isErased ? `${visible(subject)} is erased; ${words}` : words,
         );
       }
       default:

@@ -77,8 +77,6 @@ export interface OwnPasskeys {
   noting(use: { id: string; counter: number }): Write | undefined;
 }
 
-export type PasskeyStore = ReturnType<typeof passkeyStore>;
-
 export function passkeyStore(database: Database) {
   /** Leaves out passkeys that were removed more than a day ago. */
   function remaining(record?: PasskeysRecord): readonly Passkey[] {

@@ -58,8 +58,6 @@ export function challengeOf(
   );
 }
 
-export type Passkeys = ReturnType<typeof passkeysOf>;
-
 export function passkeysOf(
   { baseUrl, frame, server }: Pick<
     AccountServices,

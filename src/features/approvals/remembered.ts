@@ -54,8 +54,6 @@ export type Remembered = Omit<RememberedRecord, "sealed"> & {
   label: string;
 };
 
-export type RememberedCalls = ReturnType<typeof rememberedStore>;
-
 export function rememberedStore(database: Database) {
   const secrets = secretStore(database);
 

@@ -1,0 +1,21 @@
+/**
+ * The database that a command is about, and the log of what goes on with it.
+ *
+ * @module
+ */
+import { Log, type Logger } from "../../src/core/log/log.ts";
+import { jsonLine } from "../../src/core/log/log_line.ts";
+import { isPostgres, isRemote } from "../../src/core/settings/server.ts";
+
+/** True unless the file of a database is missing: opening it would make it. */
+export async function isThere(path: string): Promise<boolean> {
+  if (isRemote(path) || isPostgres(path)) return true;
+  return await Deno.stat(path).then(() => true, () => false);
+}
+
+/** Makes the log of a command, on standard error. */
+export function commandLog(name: string): Logger {
+  return new Log({}, {
+    write: (event) => console.error(jsonLine(event).trimEnd()),
+  }).logger(name);
+}
