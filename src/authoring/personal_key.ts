@@ -41,12 +41,9 @@ export function personalKey(
   if (faults.length > 0) {
     return kinds.withFaults({ kind: "personalKey", name, api: "" }, faults);
   }
-  if (!/^[a-z0-9][a-z0-9_-]{0,39}$/.test(name) || !isAddress(options.api)) {
-    faults.push(
-      `${call} must have a name of at most 40 ` +
-        "letters a to z, digits, - and _, and the https address of an API",
-    );
-  }
+  // A key has no setting, in whose name both would be one.
+  const plain = `${name}`.replaceAll("_", "-");
+  faults.push(...faultsOf(call, plain, [options.api], "an API"));
   const { header = "authorization", scheme = "" } = options;
   try {
     // Else every call would fail, with an error that quotes the key.

@@ -22,6 +22,8 @@ import type {
 } from "../../authoring/context.ts";
 import { type CallToolResult, ToolError } from "../../authoring/tool.ts";
 import { MAX_TOOL_ANSWER_BYTES } from "../../core/net/bounded_answer.ts";
+import type { LimitKey } from "../../core/mcp/exchange/caller_bound.ts";
+import { heldAnswers } from "../../core/mcp/exchange/held_answers.ts";
 import type { AccountInCall } from "../accounts/kind_port.ts";
 import type { Connections } from "./connections.ts";
 import { inPlainText, parseResult } from "./mcp_result.ts";
@@ -36,6 +38,9 @@ const SECONDS = 600;
 
 /** The time for what ends a call there that was cancelled here. */
 const CANCEL_MILLISECONDS = 3000;
+
+const BUSY = "Too many answers of other services are on their way here: try " +
+  "again in a minute.";
 
 /** A server, and the account there. */
 interface There extends AccountInCall {
@@ -60,20 +65,22 @@ export async function callThere(
     throw new TypeError(`needs.${service.name}.call: this is no tool's name`);
   }
   const { seconds = SECONDS, signal: own } = options;
-  return await acting.do(async ({ overSignal }) => {
+  return await acting.do(async ({ overSignal, limitKey }) => {
     const late = AbortSignal.timeout(seconds * 1000);
     const ends = [overSignal, late, ...own ? [own] : []];
     const signal = AbortSignal.any(ends);
+    const call = new Call(there, asked, signal, limitKey);
     try {
-      return await new Call(there, asked, signal).result();
+      return await call.result();
     } catch (error) {
       if (late.aborted && !overSignal.aborted && !own?.aborted) {
-        throw new ToolError(
-          `${titleOf(service)} gave no result within ${seconds} seconds.`,
-        );
+        const words = `gave no result within ${seconds} seconds`;
+        throw new ToolError(`${titleOf(service)} ${words}.`);
       }
       signal.throwIfAborted();
       throw inWords(error, service);
+    } finally {
+      call.release();
     }
   });
 }
@@ -81,12 +88,15 @@ export async function callThere(
 class Call {
   readonly #title: string;
   #questions = 0;
+  /** The bytes of all answers, which count until the end of the call. */
+  #held: number | undefined = 0;
   #left: number;
 
   constructor(
     private readonly there: There,
     private readonly asked: Asked,
     private readonly signal: AbortSignal,
+    private readonly limitKey: LimitKey | undefined,
   ) {
     this.#title = titleOf(there.service);
     this.#left = asked.options.maxBytes ?? MAX_TOOL_ANSWER_BYTES;
@@ -96,19 +106,15 @@ class Call {
     const { service, connections } = this.there;
     const { tool, input } = this.asked;
     const options = this.#options();
-    const connection = JSON.stringify([
-      await this.there.connection(),
-      options.capabilities,
-    ]);
+    const account = await this.there.connection();
+    const connection = JSON.stringify([account, options.capabilities]);
+    const params = { name: tool, arguments: input };
+    const { signal } = this;
     for (let isAgain = false;; isAgain = true) {
       const way = await connections.find(service.name, connection, options);
       const client = new Client({ ...options, ...way });
       try {
-        const result = await client.request(
-          "tools/call",
-          { name: tool, arguments: input },
-          { signal: this.signal },
-        );
+        const result = await client.request("tools/call", params, { signal });
         return parseResult(result, this.#title);
       } catch (error) {
         // The session has ended there: nothing was done in it.
@@ -149,13 +155,9 @@ class Call {
     const signal = this.signal.aborted
       ? AbortSignal.timeout(CANCEL_MILLISECONDS)
       : AbortSignal.any([this.signal, request.signal]);
-    const response = await send(request.url, {
-      method,
-      headers,
-      body,
-      signal,
-      maxBytes: Math.max(1, this.#left),
-    });
+    const maxBytes = Math.max(1, this.#left);
+    const init = { method, headers, body, signal, maxBytes };
+    const response = await send(request.url, init);
     if (response.status === 401) {
       await response.body?.cancel();
       throw new ToolError(
@@ -175,11 +177,32 @@ class Call {
         transform: (chunk, controller) => {
           this.#left -= chunk.byteLength;
           if (this.#left < 0) throw this.#refusal("answered too much");
+          this.#hold(chunk.byteLength);
           controller.enqueue(chunk);
         },
       }),
     );
     return new Response(counted, { status, headers });
+  }
+
+  /** Counts bytes that this process holds until the end of the call. */
+  #hold(bytes: number): void {
+    // A stream may still end when the call has ended.
+    if (this.#held === undefined) return;
+    const { limitKey } = this;
+    try {
+      heldAnswers.check({ limitKey, messageBytes: bytes });
+    } catch {
+      throw new ToolError(BUSY);
+    }
+    heldAnswers.count(limitKey, bytes);
+    this.#held += bytes;
+  }
+
+  /** Counts the bytes no more, at the end of the call. */
+  release(): void {
+    heldAnswers.count(this.limitKey, -this.#held!);
+    this.#held = undefined;
   }
 
   #count(): void {
@@ -241,9 +264,7 @@ function report(
   { progress, total, message }: Json,
 ): void {
   if (typeof progress !== "number" || !Number.isFinite(progress)) return;
-  const all = typeof total === "number" && Number.isFinite(total)
-    ? total
-    : undefined;
+  const all = Number.isFinite(total) ? total as number : undefined;
   const words = message === undefined ? undefined : inPlainText(message, 500);
   context.progress(progress, all, words).catch(() => {});
 }

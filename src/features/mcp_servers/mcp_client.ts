@@ -101,10 +101,8 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
   async checkIssuer(answered: string | undefined, at?: string): Promise<void> {
     const server = await this.#at(at ?? await this.findIssuer());
     // No secret is needed to compare names.
-    await oauthClient(this.#fetch, { clientId: "" }).checkIssuer(
-      server,
-      answered,
-    );
+    const client = oauthClient(this.#fetch, { clientId: "" });
+    await client.checkIssuer(server, answered);
   }
 
   async redeem(
@@ -115,18 +113,14 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
     const { redirectUri } = response;
     const application = await this.#application(server, redirectUri);
     const client = this.#client(application, resource);
-    const by = {
-      issuer: server.issuer,
-      redirectUri,
-      clientId: application.clientId,
-      resource,
-    };
+    const { clientId } = application;
+    const by = { issuer: server.issuer, redirectUri, clientId, resource };
     const { tokens, idToken } = await this.#forgetting(
       by,
       () => client.redeem(server, response),
     );
     return {
-      tokens: this.#issued(tokens, by),
+      tokens: { ...tokens, by } as IssuedTokens,
       async findAccount() {
         if (idToken === undefined || !server.jwks_uri) return {};
         const claims = await client.verify(server, idToken, {
@@ -148,7 +142,7 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
       by,
       () => client.refresh(server, refreshToken),
     );
-    const issued = this.#issued(tokens, by);
+    const issued: IssuedTokens = { ...tokens, by };
     if (!isTooLong(JSON.stringify(issued))) return issued;
     throw misbehaved(`${this.service.name} gave a token that is too long`);
   }
@@ -156,10 +150,6 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
   async revoke(tokens: UpstreamTokens): Promise<void> {
     const { server, client } = await this.#issuer((tokens as IssuedTokens).by);
     await client.revoke(server, tokens);
-  }
-
-  #issued(tokens: UpstreamTokens, by: Issuance): IssuedTokens {
-    return { ...tokens, by };
   }
 
   /** Finds what is to be known of the server, which may change. */

@@ -49,11 +49,8 @@ export async function findSignIn(
     if (document) return parse(document, { url, issuer }, challenge.scopes);
   }
   // The revision of March 2025 knows no such metadata.
-  return {
-    resource: url,
-    issuer: issuer ?? origin,
-    scopes: challenge.scopes,
-  };
+  const { scopes } = challenge;
+  return { resource: url, issuer: issuer ?? origin, scopes };
 }
 
 /** Reads a document; undefined if there is none. */
@@ -115,11 +112,8 @@ function parse(
     throw misbehaved(`${url} says that it is another resource`);
   }
   if (typeof issuer !== "string" || !URL.canParse(issuer)) {
-    throw misbehaved(
-      `${url} does not name ${
-        wanted ?? "an authorization server"
-      } as where people sign in`,
-    );
+    const named = wanted ?? "an authorization server";
+    throw misbehaved(`${url} does not name ${named}`);
   }
   const scopes = asked.length > 0 ? asked : scopesIn(document.scopes_supported);
   return { resource, issuer, scopes };

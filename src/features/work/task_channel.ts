@@ -130,6 +130,10 @@ export class TaskChannel implements Work {
     return this.signal.aborted;
   }
 
+  get limitKey() {
+    return this.origin.limitKey;
+  }
+
   get progressToken(): string {
     return this.requestId;
   }
@@ -155,7 +159,7 @@ export class TaskChannel implements Work {
     const { signal, parking, durable } = this.#surroundings;
     const { steps, waits, run: { tool, address } } = durable!;
     const { requestId: taskId, caller } = this;
-    const { limitKey } = this.origin;
+    const { limitKey } = this;
     try {
       return await waitForWebhook(
         steps,
@@ -190,7 +194,7 @@ export class TaskChannel implements Work {
   async request(question: AskedQuestion): Promise<JsonObject> {
     const { tasks, questions, signal, parking, call, mayAsk } =
       this.#surroundings;
-    const { limitKey } = this.origin;
+    const { limitKey } = this;
     const known = call?.recall(question);
     if (known) return known;
     const ask = (key: string, keep?: (answer: string) => Promise<void>) =>

@@ -11,6 +11,7 @@ import type { Upstream } from "../../caller.ts";
 import { ChallengeError } from "../../errors.ts";
 import { Suspended } from "../../protocol/input_rounds.ts";
 import type { Logger } from "../../log/log.ts";
+import type { LimitKey } from "./caller_bound.ts";
 import type { GivenKeys } from "./given_keys.ts";
 
 /**
@@ -156,6 +157,7 @@ interface ActingWork {
   readonly overSignal: AbortSignal;
   isOver(): boolean;
   readonly authorCode?: AuthorCode;
+  readonly limitKey?: LimitKey;
 }
 
 /**

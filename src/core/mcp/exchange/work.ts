@@ -17,6 +17,7 @@ import type { ChangeStore } from "../../store/changes.ts";
 import type { RequestId } from "../../protocol/messages.ts";
 import type { AskedQuestion } from "../../protocol/question.ts";
 import type { AuthorCode } from "./author_code.ts";
+import type { LimitKey } from "./caller_bound.ts";
 import type { ElicitationAnswer } from "../../../authoring/context.ts";
 import type { RpcRequest } from "../../protocol/messages.ts";
 import type { PrintedLists } from "../../catalogue/printed_lists.ts";
@@ -151,6 +152,7 @@ export interface Work {
   readonly overSignal: AbortSignal;
   /** True once `overSignal` has fired. It makes no signal, which takes time. */
   isOver(): boolean;
+  readonly limitKey?: LimitKey;
   readonly caller: Caller;
   /** Undefined for a task. */
   readonly authenticated?: Authenticated;
