@@ -60,7 +60,8 @@ export class DeadlineError extends Error {
 interface State {
   /** True once no caller waits for the operation any more. */
   isOver: boolean;
-  isSent: boolean;
+  /** The time at which it was sent; -1 while it is queued. */
+  sent: number;
   /**
    * True once the operation no longer takes one of the {@linkcode MAX_AT_ONCE}
    * places: it may hang for ever.
@@ -81,6 +82,8 @@ export class Operations {
   /** Operations that were begun and given up. */
   readonly #hanging = new Set<State>();
   #troubledMilliseconds = -Infinity;
+  /** The time at which the operation was sent that was answered last. */
+  #answered = 0;
 
   /**
    * @param probe any cheap read, which shows if the database answers again
@@ -109,17 +112,17 @@ export class Operations {
     }
     this.#awaited++;
     const { promise: over, reject } = Promise.withResolvers<never>();
-    const state = { isOver: false, isSent: false, isForgotten: false };
+    const state = { isOver: false, sent: -1, isForgotten: false };
     let timer = setTimeout(() => {
       timer = setTimeout(() => {
         state.isOver = true;
-        const error = new DeadlineError(
-          this.deadlineMilliseconds,
-          state.isSent,
-        );
-        if (state.isSent) {
+        const { sent } = state;
+        const isSent = sent >= 0;
+        const error = new DeadlineError(this.deadlineMilliseconds, isSent);
+        if (isSent) {
           this.#hanging.add(state);
-          this.#failure = error;
+          // A connection may be dead of a database that has answered since.
+          if (sent >= this.#answered) this.#failure = error;
           this.#probeAgain();
         }
         reject(error);
@@ -183,11 +186,11 @@ export class Operations {
       if (state.isOver) {
         throw new DeadlineError(this.deadlineMilliseconds, false);
       }
-      state.isSent = true;
-      const begun = performance.now();
+      const sent = state.sent = performance.now();
       const result = await whileLocked(operation, this.deadlineMilliseconds);
       const ended = performance.now();
-      if (ended - begun > SLOW_MILLISECONDS) this.#troubledMilliseconds = ended;
+      if (ended - sent > SLOW_MILLISECONDS) this.#troubledMilliseconds = ended;
+      this.#answered = sent;
       this.#failure = undefined;
       return result;
     } finally {

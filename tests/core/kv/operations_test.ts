@@ -82,6 +82,21 @@ Deno.test("128 operations that never end keep no one out of a database that answ
   assert.equal(await operations.run(answer), "here");
 });
 
+Deno.test("an operation that hangs refuses no other where the database has answered one that was sent later", async () => {
+  using _timers = new HastyTimers();
+  using time = new SteadyTime();
+  const { looks, operations } = openOperations();
+  const lost = operations.run(hang);
+  time.tick(0.001);
+  assert.equal(await operations.run(answer), "here");
+  await assert.rejects(lost, StorageError);
+  assert.equal(looks.length, 1);
+  assert.equal(await operations.run(answer), "here");
+  time.tick(0.001);
+  await assert.rejects(operations.run(hang), StorageError);
+  await assert.rejects(operations.run(answer), StorageError);
+});
+
 Deno.test("answersForMilliseconds counts from the last answer that was late or none", async () => {
   using time = new SteadyTime();
   const { operations } = openOperations();
