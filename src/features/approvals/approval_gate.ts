@@ -494,5 +494,5 @@ function unknownWords(tool: string, begunAt: number): string {
 
 function refusedWords(reason = ""): string {
   const why = reason && `, and said: ${JSON.stringify(reason)}`;
-  return `The person refused this${why}. It was not run. Ask for it again only if they want it after all.`;
+  return `The person refused this${why}. It was not run. If they want it after all, they can still approve it on the same page: call it again only then.`;
 }

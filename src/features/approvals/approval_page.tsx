@@ -66,11 +66,12 @@ export function ApprovalPage(props: ApprovalProps) {
   const { base, approval, client, csrf, now, passkey } = props;
   const { payload: { title, facts, input, account, before, caller, offer } } =
     approval;
+  const isRefused = approval.answer !== undefined;
   const mayApprove = !passkey || passkey.get !== undefined;
   return (
     <CardPage
       {...props}
-      title="Approve"
+      title={isRefused ? "Refused" : "Approve"}
       scripts={passkey && [PASSKEY_SCRIPT]}
       heading={
         <>
@@ -78,8 +79,10 @@ export function ApprovalPage(props: ApprovalProps) {
         </>
       }
     >
+      {isRefused && <AnswerOf approval={approval} />}
       <p class="lead">
-        Nothing has been done yet. Approve it only if you want exactly this.
+        Nothing has been done yet. Approve it only if you want exactly this
+        {isRefused && " after all: the app then has to ask for it again"}.
       </p>
       {before?.begunAt !== undefined && (
         <p class="note">
@@ -140,16 +143,18 @@ export function ApprovalPage(props: ApprovalProps) {
           action={`/approve/${approval.id}`}
           data-get={passkey?.get && JSON.stringify(passkey.get)}
         >
-          <label>
-            Why not{" "}
-            <span class="small soft">(if you refuse; the app reads it)</span>
-            <input
-              type="text"
-              name="reason"
-              maxlength={MAX_REASON_CHARACTERS}
-              autocomplete="off"
-            />
-          </label>
+          {!isRefused && (
+            <label>
+              Why not{" "}
+              <span class="small soft">(if you refuse; the app reads it)</span>
+              <input
+                type="text"
+                name="reason"
+                maxlength={MAX_REASON_CHARACTERS}
+                autocomplete="off"
+              />
+            </label>
+          )}
           <p class="note" role="status" hidden></p>
           {offer && props.mayRemember && (
             <label class="tick">
@@ -170,7 +175,9 @@ export function ApprovalPage(props: ApprovalProps) {
                 {passkey ? "Approve with a passkey" : "Approve"}
               </button>
             )}
-            <button type="submit" name="answer" value="refuse">Refuse</button>
+            {!isRefused && (
+              <button type="submit" name="answer" value="refuse">Refuse</button>
+            )}
           </div>
         </AccountForm>
       )}
@@ -229,20 +236,13 @@ export function approvalStateInWords(
   return "It has begun, and its end is not known here.";
 }
 
-/** The page after the press. Send it with `forms: "self"`. */
-export function ApprovalAnsweredPage(props: ApprovalProps) {
-  const { base = "", approval, client, csrf, now } = props;
-  const { payload: { title }, answer } = approval;
-  const { begunAt, endedAt } = approval.approval;
-  const isRefused = answer?.action === "decline";
-  const reason = answer?.action === "decline" ? answer.reason : "";
+/** The answer that was given, with the reason of a refusal. */
+function AnswerOf({ approval }: Pick<ApprovalProps, "approval">) {
+  const { answer } = approval;
+  const reason = answer?.action === "decline" ? answer.reason : undefined;
   return (
-    <CardPage
-      {...props}
-      title={isRefused ? "Refused" : "Approved"}
-      heading={<bdi>{line(title)}</bdi>}
-    >
-      <p class={isRefused ? "note" : "note good"} role="status">
+    <>
+      <p class={reason === undefined ? "note good" : "note"} role="status">
         {approvalStateInWords(approval)}
       </p>
       {reason && (
@@ -250,6 +250,23 @@ export function ApprovalAnsweredPage(props: ApprovalProps) {
           <bdi>{shownMessage(reason)}</bdi>
         </p>
       )}
+    </>
+  );
+}
+
+/** The page after the press. Send it with `forms: "self"`. */
+export function ApprovalAnsweredPage(props: ApprovalProps) {
+  const { base = "", approval, client, csrf, now } = props;
+  const { payload: { title }, answer } = approval;
+  const { begunAt, endedAt } = approval.approval;
+  const isRefused = answer?.action === "decline";
+  return (
+    <CardPage
+      {...props}
+      title={isRefused ? "Refused" : "Approved"}
+      heading={<bdi>{line(title)}</bdi>}
+    >
+      <AnswerOf approval={approval} />
       {props.mayPress && begunAt !== undefined && endedAt === undefined && (
         <AccountForm base={base} csrf={csrf} action={`/approve/${approval.id}`}>
           <p>

@@ -24,6 +24,7 @@ import {
   type Approver,
   type CallApproval,
   callApprovals,
+  isToBePressed,
   mayPress,
   type Pressed,
 } from "./approval_store.ts";
@@ -49,7 +50,7 @@ export function approvalEndpoints(services: AccountServices) {
     subject: string,
   ): Promise<(AskedPasskey & { isNeeded: boolean }) | undefined> {
     const { passkey } = approval.approval;
-    if (passkey === undefined || approval.state !== "open") return undefined;
+    if (passkey === undefined || !isToBePressed(approval)) return undefined;
     const asked = await passkeys.ask(subject, challengeOf(approval, subject));
     return { ...asked, isNeeded: asked.hasAny || passkey === "required" };
   }
@@ -117,7 +118,7 @@ export function approvalEndpoints(services: AccountServices) {
       };
       return page(
         c,
-        approval.state === "open"
+        isToBePressed(approval)
           ? ApprovalPage(props)
           : ApprovalAnsweredPage(props),
         { forms: "self", script: props.passkey && PASSKEY_SCRIPT },

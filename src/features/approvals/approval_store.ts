@@ -117,6 +117,14 @@ export function mayPress(
     !addresses.some((address) => caller.addresses.includes(address));
 }
 
+/** True if a press counts: on what waits, or was refused and is no task's. */
+export function isToBePressed(
+  { state, answer, pageTask, approval: { closesAt } }: CallApproval,
+): boolean {
+  return state === "open" || state === "answered" &&
+      answer?.action === "decline" && (pageTask ?? closesAt) === undefined;
+}
+
 /** Names the receipt of an approval. */
 function receiptOf({ key, createdAt }: Pick<Wait, "key" | "createdAt">) {
   return receiptIdOf(createdAt, String(key[1]));
@@ -284,8 +292,7 @@ export function callApprovals(
       receipt: string,
       outcome: ApprovalState["outcome"],
     ): Promise<void> {
-      const endedAt = database.now();
-      await receipts.progress(receipt, { endedAt, outcome });
+      await receipts.progress(receipt, { endedAt: database.now(), outcome });
     },
 
     /** Forgets a run that needed no press, and is begun again. */
@@ -336,9 +343,8 @@ export function callApprovals(
         ),
       );
       const own = await waits.listOf(person.subject, "approval");
-      const all = [...own, ...queued.flat()]
-        .flatMap((wait) => approvalOf(wait) ?? []);
-      return all
+      return [...own, ...queued.flat()]
+        .flatMap((wait) => approvalOf(wait) ?? [])
         .filter((it) => !isClosed(it) && mayPress(it, person))
         .sort((one, other) => other.createdAt - one.createdAt);
     },
@@ -386,6 +392,7 @@ export function callApprovals(
           writeReceipt(transaction);
           if (writeEntry) writeEntry(transaction);
         },
+        pressed.action === "accept" && isToBePressed(approval),
       );
       return accepted && approvalOf(await waits.read(accepted.record));
     },

@@ -48,12 +48,16 @@ export function waitAnswers(
    * Accepts an answer, once. An answer whose request got 503 may be given
    * again, until it is taken. Returns the wait as it is then; undefined if
    * there is none, or if a check of `extraWrites` fails.
+   *
+   * @param mayReplace true for an answer that takes the place of another, which
+   * nothing has used
    */
   async function accept(
     id: string,
     isWanted: (record: WaitRecord) => boolean,
     answer: JsonObject,
     extraWrites: Write = () => {},
+    mayReplace = false,
   ): Promise<{ isAccepted: boolean; record: ReadWait } | undefined> {
     return await database.change(
       waitKey(id),
@@ -65,7 +69,8 @@ export function waitAnswers(
           return undefined;
         }
         const isAnswered = value.state === "used" ||
-          value.state === "answered" && !await database.mayRepeat(entry);
+          value.state === "answered" && !mayReplace &&
+            !await database.mayRepeat(entry);
         if (isAnswered) return { isAccepted: false, record: { key, value } };
         const record: WaitRecord = {
           ...value,

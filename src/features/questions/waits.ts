@@ -99,6 +99,15 @@ export function waitStore(database: Database) {
       .sort((one, other) => other.createdAt - one.createdAt);
   }
 
+  /** Reads the waits that are open, and whose connection has not ended. */
+  async function readOpen(found: readonly Found<WaitRecord>[]) {
+    const open = found.filter(({ value }) => value.state === "open");
+    const live = await Promise.all(
+      open.map(({ value }) => isLive(database, value)),
+    );
+    return await readAll(open.filter((_, index) => live[index]));
+  }
+
   return {
     ...waitAnswers(database, seals),
 
@@ -194,13 +203,8 @@ export function waitStore(database: Database) {
       subject: string,
       kind: Waiting["kind"] = "page",
     ): Promise<Wait[]> {
-      const open = (await listed(subject)).filter(({ value }) =>
-        value.kind === kind && value.state === "open"
-      );
-      const live = await Promise.all(
-        open.map(({ value }) => isLive(database, value)),
-      );
-      return await readAll(open.filter((_, index) => live[index]));
+      const found = await listed(subject);
+      return await readOpen(found.filter(({ value }) => value.kind === kind));
     },
 
     /** Lists the open waits that a queue names. */
@@ -209,13 +213,7 @@ export function waitStore(database: Database) {
       const found = await database.getMany<WaitRecord[]>(
         queued.map(({ key }) => listedWaitKey(key)),
       );
-      const open = found.filter((it): it is Found<WaitRecord> =>
-        isFound(it) && it.value.state === "open"
-      );
-      const live = await Promise.all(
-        open.map(({ value }) => isLive(database, value)),
-      );
-      return await readAll(open.filter((_, index) => live[index]));
+      return await readOpen(found.filter(isFound));
     },
 
     /** Lists all stored waits of a person. */

@@ -1,5 +1,6 @@
 /** Approvals of tasks and of durable work, which go on by themselves. */
 import assert from "node:assert/strict";
+import { isToBePressed } from "../../../src/features/approvals/approval_store.ts";
 import { tool, z } from "../../../src/mod.ts";
 import { testServer } from "../../../packages/testing/mod.ts";
 import { resultOf } from "../../kit/answer.ts";
@@ -95,4 +96,25 @@ Deno.test("a cancelled task leaves nothing that could be approved", async () => 
   await task.cancel();
   await assert.rejects(ann.approve(), /No call of a tool waits/);
   assert.deepEqual(ran, []);
+});
+
+Deno.test("isToBePressed() lets no one approve a task after a refusal, which has ended it", () => {
+  const refused = {
+    state: "answered",
+    answer: { action: "decline" },
+    approval: { seconds: 60 },
+  };
+  for (
+    const [changes, expected] of [
+      [{}, true],
+      [{ pageTask: "t" }, false],
+      [{ approval: { seconds: 60, closesAt: 5 } }, false],
+      [{ answer: { action: "accept" } }, false],
+      [{ state: "used" }, false],
+      [{ state: "open", answer: undefined, pageTask: "t" }, true],
+    ] as const
+  ) {
+    const approval = { ...refused, ...changes } as never;
+    assert.equal(isToBePressed(approval), expected, JSON.stringify(changes));
+  }
 });

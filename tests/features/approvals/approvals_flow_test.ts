@@ -131,6 +131,32 @@ for (const generation of ["2025", "2026"] as const) {
     assert.deepEqual(ran, []);
   });
 
+  Deno.test(`${generation}: a person who refused may approve the same call on its page after all, once`, async () => {
+    await using server = await start();
+    const call = await clientOf(server, generation);
+    const input = { charge: "c1" };
+    const link = linkOf(await resultOf(call("refund", input)));
+    const visitor = await open(server, link);
+    await press(visitor, "refuse", "Too much");
+    assert.match(await textOf(call("refund", input)), /refused this/);
+    visitor.page = await visitor.browser.open(link);
+    assert.match(visitor.words, /Too much.*exactly this after all/);
+    const stale = visitor.page;
+    await press(visitor, "approve");
+    assert.match(visitor.words, /Approved/);
+    // An approval cannot be taken back by the page of before.
+    visitor.page = stale;
+    await press(visitor, "refuse", "No");
+    assert.match(visitor.words, /Approved/);
+    assert.match(await textOf(call("refund", input)), /^refunded/);
+    assert.equal(ran.length, 1);
+    visitor.page = stale;
+    await press(visitor, "approve");
+    assert.match(visitor.words, /It was done/);
+    assert.notEqual(linkOf(await resultOf(call("refund", input))), link);
+    assert.equal(ran.length, 1);
+  });
+
   Deno.test(`${generation}: a question within the run puts the approval back for the run with the answer`, async () => {
     await using server = await start();
     const call = await clientOf(server, generation);
