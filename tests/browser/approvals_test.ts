@@ -157,7 +157,7 @@ Deno.test("a person refuses with a reason, which the model reads, and nothing ru
   await visit.ask("send", { text: "a" });
   const reason = `Too much <img src=x onerror="globalThis.pwned = 1">`;
   await page.getByRole("textbox", { name: "Why not" }).fill(reason);
-  await visit.press("Refuse");
+  await page.getByRole("button", { name: "Refuse" }).click();
   await page.getByText("Refused. The app is told so.").waitFor();
   assert.equal(await page.locator(".said").innerText(), reason);
   const text = await visit.call("send", { text: "a" });
