@@ -96,7 +96,7 @@ class Visit implements AsyncDisposable {
   }
 
   /** Presses a button of the page. */
-  async press(name: "Approve" | "Refuse"): Promise<void> {
+  async press(name: "Approve"): Promise<void> {
     await this.page.getByRole("button", { name, exact: true }).click();
     await this.page.getByRole("link", { name: "Your account" }).waitFor();
   }
