@@ -204,19 +204,18 @@ function escaped(letter = ""): string {
 }
 
 /**
- * True for a pattern that cannot take long on a short text: it has at most four
- * choices, and repeats no group. A stranger's other patterns are never run.
+ * True if a pattern cannot take long on a text: the text is short, and the pattern
+ * has at most four choices, and repeats no group. No other is ever run.
  */
-function isQuick(pattern: string): boolean {
-  return !/\)[*+?{]|\\[\dk]/.test(pattern) &&
+function isQuick(pattern: string, text: string): boolean {
+  return text.length <= 20 && !/\)[*+?{]|\\[\dk]/.test(pattern) &&
     (pattern.match(/[*+?{|]/g) ?? []).length <= 4;
 }
 
-/** Tries a pattern on a short text; false for one that might take long. */
+/** Tries a pattern on a text; false where that might take long. */
 function matches(pattern: string, text: string): boolean {
   try {
-    return text.length <= 20 && isQuick(pattern) &&
-      new RegExp(pattern, "u").test(text);
+    return isQuick(pattern, text) && new RegExp(pattern, "u").test(text);
   } catch {
     return false;
   }
@@ -306,7 +305,7 @@ function fitsText(
 ): boolean {
   if (text.length < minLength || text.length > maxLength) return false;
   if (Object.hasOwn(SHAPES, format)) return SHAPES[format].test(text);
-  // What is not tried may be trusted: it is the document's own example.
-  return pattern === undefined || text.length > 20 || !isQuick(pattern) ||
+  // An example of the document is trusted where its pattern is not run.
+  return pattern === undefined || !isQuick(pattern, text) ||
     matches(pattern, text);
 }

@@ -77,7 +77,7 @@ export interface Provider {
    * True if it must say when the person showed who they are, once it was asked
    * to let them do so (OpenID Core §3.1.2.1, `max_age`).
    */
-  tellsTime?: boolean;
+  readonly tellsTime?: boolean;
   /** Makes the address to send the person to. */
   authorizationUrl(request: UpstreamRequest): Promise<URL>;
   /**
@@ -120,7 +120,7 @@ export interface Provider {
    * True if `revoke` leaves the other tokens of the same person valid. Tokens
    * that were needed for a moment only are then revoked.
    */
-  revokesOne?: boolean;
+  readonly revokesOne?: boolean;
 }
 
 /** A failed conversation with the provider. The message holds no secret. */

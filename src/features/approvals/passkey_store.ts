@@ -55,7 +55,7 @@ function counts(passkey: Passkey, now: number): boolean {
   return isThere(passkey) && passkey.countsFrom <= now;
 }
 
-/** The passkeys of a person, as they were read together. */
+/** The passkeys of a person, all from one read of the database. */
 export interface OwnPasskeys {
   /** The passkeys that are there, the newest last. */
   own: Passkey[];
@@ -71,8 +71,9 @@ export interface OwnPasskeys {
   /** Makes a commit fail if they were changed meanwhile. */
   stays: Write;
   /**
-   * Makes a write that notes the use of one, and fails its commit likewise;
-   * undefined if it does not count now, or was used with this counter.
+   * Makes the write that notes the use of a passkey, whose commit fails like that
+   * of `stays`. Undefined if the passkey does not count now, or was used with
+   * this counter before.
    */
   noting(use: { id: string; counter: number }): Write | undefined;
 }
@@ -142,8 +143,9 @@ export function passkeyStore(database: Database) {
           : undefined,
         stays: (transaction) => transaction.check(record, gone),
         noting(use) {
-          const passkeys = used(all, use, database.now());
-          const expiresAt = database.now() + PASSKEYS_SECONDS;
+          const now = database.now();
+          const passkeys = used(all, use, now);
+          const expiresAt = now + PASSKEYS_SECONDS;
           return passkeys && ((transaction) =>
             transaction.check(record)
               .set(passkeysKey(subject), { passkeys, expiresAt }));

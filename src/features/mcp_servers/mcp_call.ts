@@ -23,7 +23,7 @@ import type {
 import { type CallToolResult, ToolError } from "../../authoring/tool.ts";
 import { MAX_TOOL_ANSWER_BYTES } from "../../core/net/bounded_answer.ts";
 import type { LimitKey } from "../../core/mcp/exchange/caller_bound.ts";
-import { heldAnswers } from "../../core/mcp/exchange/held_answers.ts";
+import { LongMessages } from "../../core/mcp/exchange/long_messages.ts";
 import type { AccountInCall } from "../accounts/kind_port.ts";
 import type { Connections } from "./connections.ts";
 import { inPlainText, parseResult } from "./mcp_result.ts";
@@ -41,6 +41,12 @@ const CANCEL_MILLISECONDS = 3000;
 
 const BUSY = "Too many answers of other services are on their way here: try " +
   "again in a minute.";
+
+/**
+ * The answers that calls of this process hold, which count as long messages do: a
+ * server may answer slowly, to as many calls as it likes.
+ */
+export const heldAnswers = new LongMessages("answers of other services");
 
 /** A server, and the account there. */
 interface There extends AccountInCall {

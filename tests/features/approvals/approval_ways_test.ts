@@ -118,8 +118,27 @@ const DOORS: Record<
   },
 };
 
+/** Calls a tool as a task, and reads that until it is as wanted. */
+async function followTask(
+  server: OAuthServer,
+  name: string,
+  headers: HeadersOf,
+  isWanted: (task: Json) => boolean,
+): Promise<Json> {
+  const options = { headers, capabilities: { ...FORMS, ...TASKS } };
+  const { taskId } = await resultOf(
+    server.call("tools/call", { name }, options),
+  );
+  let task: Json = {};
+  await until(async () => {
+    task = await resultOf(server.call("tasks/get", { taskId }, options));
+    return isWanted(task);
+  });
+  return task;
+}
+
 for (const [door, enter] of Object.entries(DOORS)) {
-  Deno.test(`the gate stands before who comes with ${door}, in both generations and in tasks`, async () => {
+  Deno.test(`the gate stands before anyone who comes with ${door}, in both generations and in tasks`, async () => {
     ran = [];
     await using scene = await enter();
     const { server, headers } = scene;
@@ -138,15 +157,13 @@ for (const [door, enter] of Object.entries(DOORS)) {
       ),
     ];
     for (const name of NAMES.slice(1)) {
-      const options = { headers, capabilities: { ...FORMS, ...TASKS } };
-      const { taskId } = await resultOf(
-        server.call("tools/call", { name }, options),
+      const task = await followTask(
+        server,
+        name,
+        headers,
+        ({ status, statusMessage }) =>
+          status !== "working" || /http/.test(statusMessage),
       );
-      let task: Json = {};
-      await until(async () => {
-        task = await resultOf(server.call("tasks/get", { taskId }, options));
-        return task.status !== "working" || /http/.test(task.statusMessage);
-      });
       texts.push(task.result?.content[0].text ?? task.statusMessage);
     }
     const isWithoutPage = door.includes("ID-JAG");
@@ -204,15 +221,12 @@ async function begin(
     }, asking).then((response) => response.body?.cancel()).catch(() => {});
     return params.url;
   }
-  const options = { headers, capabilities: { ...FORMS, ...TASKS } };
-  const { taskId } = await resultOf(
-    server.call("tools/call", { name }, options),
+  const task = await followTask(
+    server,
+    name,
+    headers,
+    ({ statusMessage }) => /http/.test(statusMessage),
   );
-  let task: Json = {};
-  await until(async () => {
-    task = await resultOf(server.call("tasks/get", { taskId }, options));
-    return /http/.test(task.statusMessage);
-  });
   return task.statusMessage.match(/http\S*/)[0];
 }
 
@@ -245,7 +259,7 @@ for (const [what, end] of Object.entries(ENDS)) {
       await again.body?.cancel();
       assert.deepEqual(ran, []);
       if (what.includes("paused") || what.includes("blocked")) return;
-      // What waits goes too: no call and no work is left.
+      // The call or the work that waits ends too: none is left.
       await until(() => server.app.running === 0);
       assert.deepEqual(ran, []);
     });

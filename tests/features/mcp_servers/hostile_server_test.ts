@@ -3,7 +3,7 @@
  * wrong host.
  */
 import assert from "node:assert/strict";
-import { heldAnswers } from "../../../src/core/mcp/exchange/held_answers.ts";
+import { heldAnswers } from "../../../src/features/mcp_servers/mcp_call.ts";
 import { recordLog } from "../../kit/log.ts";
 import type { Json } from "../../kit/message.ts";
 import { events, McpService } from "../../kit/mcp_service.ts";

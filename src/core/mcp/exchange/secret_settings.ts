@@ -17,22 +17,22 @@ export class SecretSettings {
   /** @param values the settings by the name of their variable */
   constructor(private readonly values: Readonly<Record<string, unknown>>) {}
 
-  /** Hides those of a definition in all that its code gives or throws. */
+  /** Hides the secrets of a definition in all that its code gives or throws. */
   hide(definition: Needing, context: object): void {
     const secrets = this.#of(definition);
     const code = secrets.length > 0 && CallContext.codeOf(context as Context);
     if (code) givenTo(code).addSecrets(secrets);
   }
 
-  /** Takes those of a service out of what it has thrown. */
+  /** Takes the secrets of a service out of a value that it has thrown. */
   clean(service: Needing, thrown: unknown): unknown {
     return new GivenKeys().addSecrets(this.#of(service)).clean(thrown);
   }
 
   #of(definition: Needing): readonly unknown[] {
-    const { settings = {}, services = {} } = definition;
     const known = this.#known.get(definition);
     if (known) return known;
+    const { settings = {}, services = {} } = definition;
     const own = Object.keys(settings).filter((it) => isSecret(settings[it]));
     const all = [
       ...own.map((name) => this.values[name]),
