@@ -80,18 +80,18 @@ export interface Api {
   title?: string;
 }
 
-/** An API with keys of the server's own, which nothing may repeat. */
+/** An API whose requests carry keys of the server, which no answer may repeat. */
 interface OwnApi extends Api {
-  /** The keys and tokens of now. */
+  /** The keys and tokens that requests carry now. */
   given: GivenKeys;
-  /** The parameters of every request. */
+  /** The query parameters that each request carries. */
   query: Readonly<Record<string, string>>;
 }
 
 /** The most characters of an answer that a tool gives to a model. */
 const MAX_ANSWER = 50_000;
 
-/** The characters after these in which a key may end that begins before. */
+/** The characters read after these: a key that begins before ends in them. */
 const MAX_KEY = 5000;
 
 /** The most characters of the service's own words in an error. */
@@ -102,7 +102,7 @@ const ROUTE = /^([A-Za-z]+) (\/.*)$/;
 
 /**
  * Calls an API, and gives its answer as text: JSON as it came, at most 50,000
- * characters, and what the next page's query has besides, by its `Link` header.
+ * characters, and the parameters of the next page that its `Link` header names.
  *
  * @param route the method and the path: `GET /tickets/{id}`
  * @throws {ToolError} with the service's own words when it refuses
@@ -241,11 +241,11 @@ function bounded(
 }
 
 /**
- * Finds what the next page's address has besides that of this one (RFC 8288
- * §3), within the same origin. A key that was sent in the query is no part of
- * it.
+ * Finds the parameters of the next page (RFC 8288 §3) that this request did not
+ * have, or else its path, within the same origin.
  *
- * @param own the parameters of every request, which no argument changes
+ * @param own the query parameters of each request, which are left out: they may
+ * be keys
  */
 function nextOf(
   response: Response,

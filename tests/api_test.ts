@@ -349,7 +349,7 @@ Deno.test("callApi() tells what the next page's address has besides this one's, 
   assert.equal(await asked("/a"), "[]\n\nThe next page: page=2");
   assert.equal(await asked("/all"), "[]");
   assert.equal(await asked("/other"), "[]\n\nThe next page: /v2/other/2");
-  // A key that the tool itself sends beside the person's.
+  // A key that the tool itself sends besides the person's.
   const plain = httpApi({ name: "tickets", api: `${api.url}/v2` });
   const own = { q: "x", key: "a-long-key" };
   assert.equal(

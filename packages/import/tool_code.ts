@@ -132,7 +132,7 @@ const PLACES = {
   cookie: "cookies",
 } as const;
 
-/** Prints the code that makes the request of a tool's call. */
+/** Prints the code with which a tool calls the API. */
 function requestCode(details: Details, { along }: ServiceCode): string {
   const { parameters, body } = details;
   const members: [string, string][] = [];

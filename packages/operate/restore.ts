@@ -12,7 +12,7 @@ import { backUp, reserve, runOnFiles } from "./backup.ts";
 const USAGE = `Usage: deno task ts restore backups/tools.db data/tools.db
 
 Puts a copy in the place of a database, whose processes must have been stopped.
-What was there before is kept beside it, as data/tools.db.replaced.`;
+The database that was there is kept next to it, as data/tools.db.replaced.`;
 
 /** The layout of the databases of this release, as the server checks it. */
 export const LAYOUT = 3;

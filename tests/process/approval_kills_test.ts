@@ -128,7 +128,7 @@ Deno.test(`${ROUNDS} kills, with ${APPROVALS} approvals under way each, run noth
         if (runs === 0 && !isUnknown) counts.lost++;
         if (text.includes(links.get(id)!)) counts.lost++;
       }
-      // Those of calls that came after a run: a client has a bound of them.
+      // Approvals of calls that came after a run: a client may have only so many.
       for (const open of await store.listOpen(person)) {
         await store.withdraw(open);
       }

@@ -155,8 +155,9 @@ export class World implements Disposable {
   }
 
   /**
-   * Follows a repeated refresh. If its process stands still, its client may have
-   * refreshed again meanwhile: the repeat is then a reuse, which ends the grant.
+   * Follows a repeated refresh. If its process does nothing for a while, the
+   * client may refresh again before: the repeat is then a reuse, which ends the
+   * grant.
    */
   async #follow(repeat: Promise<Answer>, body: string): Promise<void> {
     const clientId = new URLSearchParams(body).get("client_id")!;

@@ -121,7 +121,7 @@ export class Operations {
         const error = new DeadlineError(this.deadlineMilliseconds, isSent);
         if (isSent) {
           this.#hanging.add(state);
-          // A connection may be dead of a database that has answered since.
+          // Where the database has answered a later one, it is not away.
           if (sent >= this.#answered) this.#failure = error;
           this.#probeAgain();
         }

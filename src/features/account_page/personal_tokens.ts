@@ -47,7 +47,7 @@ function opensAnything(
 const DAY_SECONDS = 24 * 60 * 60;
 const NAME = /^\P{Cc}{1,80}$/u;
 
-/** Reads the name of a thing that a person makes. @throws {HttpError} 400 */
+/** Reads the name of a token or a passkey from its form. @throws {HttpError} 400 */
 export function readName(form: Pick<Parameters, "get">): string {
   const name = form.get("name")?.trim() ?? "";
   if (NAME.test(name)) return name;

@@ -111,9 +111,9 @@ export function signedInPeople(
 
 /**
  * Checks that a provider asked the person a moment ago who they are. Our request
- * for that passes through their browser, where someone could take it out, and
- * then an OpenID provider need not say when it asked. So one that must say it
- * and does not was asked something else.
+ * for that passes through their browser, where someone could take it out. An
+ * OpenID provider that was asked for it must say when it asked the person; one
+ * that does not say so has not got our request.
  *
  * @throws {HttpError} 403
  */

@@ -102,7 +102,7 @@ export function TokenSection(props: TokenProps) {
   );
 }
 
-/** The field for the name of a thing that a person makes. */
+/** The field for the name of a new token or passkey. */
 export function NameField({ placeholder }: { placeholder: string }) {
   return (
     <label>

@@ -117,7 +117,7 @@ export function mayPress(
     !addresses.some((address) => caller.addresses.includes(address));
 }
 
-/** True if a press counts: on what waits, or was refused and is no task's. */
+/** True if a press counts: a call waits, or was refused and is no task. */
 export function isToBePressed(
   { state, answer, pageTask, approval: { closesAt } }: CallApproval,
 ): boolean {

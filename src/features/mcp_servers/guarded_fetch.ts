@@ -30,8 +30,8 @@ export function guardedFetch(
 
   /**
    * True if a host may be in a private network: the author has named it, or it is
-   * of one domain with a server there. The owner of a domain can let its names
-   * lead to any host inside, but that has no certificate for them.
+   * of one domain with a server there. The owner of a domain can point its names
+   * at any host inside, but no such host has a certificate for these names.
    */
   async function mayBeInside(url: URL): Promise<boolean> {
     if ([own.hostname, chosen?.hostname].includes(url.hostname)) return true;

@@ -181,7 +181,7 @@ Deno.test("another authorization server that the server names gets no applicatio
   assert.match(words, /gave an answer that is of no use/);
   assert.match(errorsIn(log), /does not name http:/);
   assert.deepEqual(thief.asked, []);
-  // One of several is taken, wherever it stands.
+  // The issuer is found anywhere in a list of several.
   service.resource = { authorization_servers: [thief.origin, service.origin] };
   await connectThere(server, service);
   assert.deepEqual(thief.asked, []);
