@@ -184,7 +184,7 @@ Deno.test("a program in the browser presses nothing without its person, and no p
   await visit.unplug(phone);
   await visit.plugIn();
   await visit.makePasskey("Its own");
-  await page.getByText("It counts").first().waitFor();
+  await page.getByText("Made just now. It counts from").waitFor();
   await page.goto(link);
   await page.getByText("yours counts").waitFor();
   assert.equal(await visit.approveButton.count(), 0);

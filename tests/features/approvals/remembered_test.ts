@@ -20,6 +20,7 @@ import {
   type OAuthServerOptions,
   startOAuthServer,
 } from "../../kit/sign_in.ts";
+import { until } from "../../kit/wait.ts";
 import { type Call, clientOf, FORMS, linkOf } from "./approving.ts";
 
 /** The approvals of the runs that began. */
@@ -222,6 +223,8 @@ Deno.test("it ends with its connection, with everything of its person, and with 
       await register.endPerson("github:42");
       assert.equal((await kept()).length, 0);
     } else await register.erase("github:42");
+    // The other stores tell of the end a moment later.
+    await until(async () => (await call("none")).status === 401);
     const { length } = ran;
     assert.equal((await call("refund", { buyer: "ann" })).status, 401);
     await waits(await clientOf(server, "2026"));
