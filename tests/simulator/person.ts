@@ -146,11 +146,18 @@ export class Person {
   /** Connects the account at the service. */
   async connect(link = CONNECT): Promise<void> {
     await this.#change(async (_isAlone, isCertain) => {
+      let isNeeded = true;
       await this.visit("connect an account", async (browser) => {
-        const visitor = await this.#wayBack(browser, link);
+        const page = await this.open(browser, link);
+        // It was connected by another link, and its call has gone on.
+        isNeeded = !ANSWERED.test(page.text);
+        if (!isNeeded) return true;
+        const visitor = new AccountVisitor(browser, page);
+        await visitor.press(PATH, { answer: "connect" });
         const { text } = await visitor.press(PATH, { answer: "connect" });
         return /is connected|Connected as/.test(text) || undefined;
       });
+      if (!isNeeded) return;
       this.account.isThere = isCertain();
       this.account.grant = isCertain()
         ? this.world.service.grantOf(this.name)
@@ -159,8 +166,8 @@ export class Person {
   }
 
   /** Allows it at the service, up to the page that names the account. */
-  async #wayBack(browser: Browser, link = CONNECT): Promise<AccountVisitor> {
-    const page = await this.open(browser, link);
+  async #wayBack(browser: Browser): Promise<AccountVisitor> {
+    const page = await this.open(browser, CONNECT);
     const visitor = new AccountVisitor(browser, page);
     await visitor.press(PATH, { answer: "connect" });
     return visitor;
