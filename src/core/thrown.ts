@@ -144,8 +144,8 @@ function firstOf(list: unknown): unknown[] {
 /** Prints anything as text: an object with members as JSON. */
 export function textOf(value: unknown): string {
   try {
-    if (isError(value)) return headOf(value);
     if (typeof value === "string") return bounded(value);
+    if (isError(value)) return headOf(value);
     if (typeof value !== "object" || value === null) {
       return bounded(String(value));
     }
