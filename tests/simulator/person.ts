@@ -21,7 +21,7 @@ const ERASE = "/account/erase";
 const CHANGES = /^\/connect\/|\/disconnect$|\/erase$/;
 
 /** Pages that must be begun anew, which a person does so often. */
-const TRIES = 60;
+const TRIES = 40;
 
 /** Pages after an answer; in the end nothing waits any more. */
 const ANSWERED = /Your answer has arrived|You said|Nothing waits for you here/;
