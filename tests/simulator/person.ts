@@ -20,7 +20,10 @@ const ERASE = "/account/erase";
 /** The paths of requests that change accounts. */
 const CHANGES = /^\/connect\/|\/disconnect$|\/erase$/;
 
-/** Pages that must be begun anew, which a person does so often. */
+/**
+ * The times that a person tries a page. Their pauses must be over before a
+ * simulation gives up, or it does not tell which page it was.
+ */
 const TRIES = 40;
 
 /** Pages after an answer; in the end nothing waits any more. */
@@ -146,18 +149,13 @@ export class Person {
   /** Connects the account at the service. */
   async connect(link = CONNECT): Promise<void> {
     await this.#change(async (_isAlone, isCertain) => {
-      let isNeeded = true;
-      await this.visit("connect an account", async (browser) => {
-        const page = await this.open(browser, link);
-        // It was connected by another link, and its call has gone on.
-        isNeeded = !ANSWERED.test(page.text);
-        if (!isNeeded) return true;
-        const visitor = new AccountVisitor(browser, page);
-        await visitor.press(PATH, { answer: "connect" });
+      const end = await this.visit("connect an account", async (browser) => {
+        const visitor = await this.#wayBack(browser, link);
+        if (!visitor) return "over";
         const { text } = await visitor.press(PATH, { answer: "connect" });
-        return /is connected|Connected as/.test(text) || undefined;
+        return /is connected|Connected as/.test(text) ? "connected" : undefined;
       });
-      if (!isNeeded) return;
+      if (end === "over") return;
       this.account.isThere = isCertain();
       this.account.grant = isCertain()
         ? this.world.service.grantOf(this.name)
@@ -165,9 +163,16 @@ export class Person {
     });
   }
 
-  /** Allows it at the service, up to the page that names the account. */
-  async #wayBack(browser: Browser): Promise<AccountVisitor> {
-    const page = await this.open(browser, CONNECT);
+  /**
+   * Allows it at the service, up to the page that names the account. Undefined if
+   * the call that wanted it has gone on.
+   */
+  async #wayBack(
+    browser: Browser,
+    link = CONNECT,
+  ): Promise<AccountVisitor | undefined> {
+    const page = await this.open(browser, link);
+    if (ANSWERED.test(page.text)) return;
     const visitor = new AccountVisitor(browser, page);
     await visitor.press(PATH, { answer: "connect" });
     return visitor;
