@@ -121,7 +121,7 @@ export class Operations {
         const error = new DeadlineError(this.deadlineMilliseconds, isSent);
         if (isSent) {
           this.#hanging.add(state);
-          // Where the database has answered a later one, it is not away.
+          // A database that has answered a later operation is not away.
           if (sent >= this.#answered) this.#failure = error;
           this.#probeAgain();
         }

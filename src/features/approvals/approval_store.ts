@@ -117,7 +117,7 @@ export function mayPress(
     !addresses.some((address) => caller.addresses.includes(address));
 }
 
-/** True if a press counts: a call waits, or was refused and is no task. */
+/** True if a press counts: the call waits, or was refused and is not a task. */
 export function isToBePressed(
   { state, answer, pageTask, approval: { closesAt } }: CallApproval,
 ): boolean {

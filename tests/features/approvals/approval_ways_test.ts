@@ -138,7 +138,7 @@ async function followTask(
 }
 
 for (const [door, enter] of Object.entries(DOORS)) {
-  Deno.test(`the gate stands before anyone who comes with ${door}, in both generations and in tasks`, async () => {
+  Deno.test(`calls with ${door} wait for their approval, in both generations and in tasks`, async () => {
     ran = [];
     await using scene = await enter();
     const { server, headers } = scene;

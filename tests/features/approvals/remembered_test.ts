@@ -223,7 +223,7 @@ Deno.test("it ends with its connection, with everything of its person, and with 
       await register.endPerson("github:42");
       assert.equal((await kept()).length, 0);
     } else await register.erase("github:42");
-    // The other stores tell of the end a moment later.
+    // The server learns of the end a moment later.
     await until(async () => (await call("none")).status === 401);
     const { length } = ran;
     assert.equal((await call("refund", { buyer: "ann" })).status, 401);
