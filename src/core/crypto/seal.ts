@@ -1,7 +1,7 @@
 /**
  * Texts sealed with a key of 32 bytes: JWE in compact form, `dir` with A256GCM,
- * which any JWE library opens. It is written here because a library seals with
- * Web Crypto, on another thread: five times the processor time of a short text.
+ * which any JWE library opens. One that seals them does so on another thread, at
+ * five times the processor time.
  *
  * @module
  * @see RFC 7516 §3.1, §5.1 and §5.2, RFC 7518 §4.5 and §5.3

@@ -80,13 +80,16 @@ export function reportRun(
   outcome: Outcome,
   meta: JsonObject = {},
 ): void {
-  const { grantId } = caller;
+  const { subject, clientId, grantId, door } = caller;
   const at = Math.floor(createdMilliseconds / 1000);
   if (grantId !== undefined) ledger?.note(grantId, { at, tool, outcome });
   log.info("Task", {
     reference: taskId,
     traceId: traceIdOf(meta),
-    ...propertiesOf(caller),
+    subject,
+    clientId: clientId && shortClientId(clientId),
+    grantId,
+    door,
     method: "tools/call",
     tool,
     durationMilliseconds: Math.max(0, clock() - createdMilliseconds),
@@ -157,13 +160,20 @@ function log(
 ): void {
   const { log } = call.engine;
   if (!log.isEnabledFor("info")) return;
-  const { admitted: { authenticated }, message, sessionId } = call;
+  const { admitted, message, sessionId } = call;
+  const { subject, clientId, grantId, door } = admitted.authenticated.caller;
+  const { method, tool, prompt } = aboutOf(call);
   log.info(line, {
     reference,
     traceId: traceIdOf(metaOf(message.params)),
-    ...propertiesOf(authenticated.caller),
+    subject,
+    clientId: clientId && shortClientId(clientId),
+    grantId,
+    door,
     session: sessionId && shortHash(sessionId),
-    ...aboutOf(call),
+    method,
+    tool,
+    prompt,
     task,
     durationMilliseconds: millisecondsSince(call),
     outcome,
@@ -175,15 +185,4 @@ function millisecondsSince(
   { startedMilliseconds }: Pick<ReportedCall, "startedMilliseconds">,
 ): number {
   return Math.round(performance.now() - startedMilliseconds);
-}
-
-function propertiesOf(
-  { subject, clientId, grantId, door }: Caller,
-): Properties {
-  return {
-    subject,
-    clientId: clientId && shortClientId(clientId),
-    grantId,
-    door,
-  };
 }

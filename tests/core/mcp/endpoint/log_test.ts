@@ -56,6 +56,7 @@ Deno.test("a request is one event: id, method, tool, duration and outcome", asyn
     session: undefined,
     method: "tools/call",
     tool: "greet",
+    prompt: undefined,
     task: undefined,
     outcome: "ok",
     refusal: undefined,
