@@ -45,7 +45,7 @@ const OPTIONS = {
   prompt: { type: "boolean" },
   task: { type: "string" },
   logout: { type: "boolean" },
-  help: { type: "boolean" },
+  help: { type: "boolean", short: "h" },
   json: { type: "boolean" },
   "no-browser": { type: "boolean" },
   url: { type: "string" },
@@ -143,7 +143,7 @@ function parseHeader(given: string): [string, string] {
 function verbOf(values: Values): CommandLine["verb"] {
   const verbs = (["help", "list", "prompt", "task", "logout"] as const)
     .filter((it) => values[it]);
-  if (verbs.length < 2) return verbs[0] ?? "call";
+  if (values.help || verbs.length < 2) return verbs[0] ?? "call";
   throw usageFailure(`Choose one of --${verbs.join(", --")}`);
 }
 

@@ -79,9 +79,11 @@ const PROPOSED = 3;
  * Returns the names that are most like a name; none if all are too different.
  */
 export function nearest(name: string, names: readonly string[]): string[] {
-  const wanted = name.slice(0, 100).toLowerCase();
+  const bare = (it: string) =>
+    it.slice(0, 100).toLowerCase().replace(/^-+/, "");
+  const wanted = bare(name);
   const found = names.map((it) => {
-    const known = it.slice(0, 100).toLowerCase();
+    const known = bare(it);
     const isPart = wanted !== "" && known.includes(wanted);
     return { it, far: isPart ? 0 : distance(wanted, known) };
   });
@@ -93,6 +95,16 @@ export function nearest(name: string, names: readonly string[]): string[] {
   if (least > most || least >= wanted.length) return [];
   return found.filter(({ far }) => far === least).slice(0, PROPOSED)
     .map(({ it }) => it);
+}
+
+/** Says that a flag is unknown, with those of the usage that are like it. */
+export function notUnderstood(
+  flag: string,
+  usage: string,
+  known: readonly string[] = usage.match(/--[a-z-]+/g) ?? [],
+): string {
+  const proposal = didYouMean(flag, [...new Set(known)]);
+  return `Not understood: ${flag}${proposal}\n\n${usage}`;
 }
 
 /** Prints a proposal after a complaint: `. Did you mean greet?` */

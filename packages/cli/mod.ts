@@ -26,22 +26,14 @@ type Verb = [
   keeps?: readonly ("read" | "write" | "run" | "sys" | "ffi")[],
 ];
 
-const create = (verb: string) => async (): Promise<Main> => {
-  const { main } = await import("../create/mod.ts");
-  return (args) => main([verb, ...args]);
-};
-
-const operate = (noun: string) => async (): Promise<Main> => {
-  const { main } = await import("../operate/mod.ts");
-  return (args) => main([noun, ...args]);
-};
-
-async function list(): Promise<Main> {
-  const { main } = await import("../call/mod.ts");
-  const isHelp = (arg: string) => arg === "--help" || arg === "-h";
-  // `--list` is left out for help, which is that of `call`.
-  return (args) => main(args.some(isHelp) ? ["--help"] : ["--list", ...args]);
-}
+/** Makes a program whose command line begins with a word. */
+const after = (word: string, { main }: { main: Main }): Main => (args) =>
+  main([word, ...args]);
+const create = (verb: string) => async () =>
+  after(verb, await import("../create/mod.ts"));
+const operate = (noun: string) => async () =>
+  after(noun, await import("../operate/mod.ts"));
+const list = async () => after("--list", await import("../call/mod.ts"));
 
 async function cores(): Promise<Main> {
   const { main } = await import("../../src/core/process/cores.ts");

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { CreateError } from "./files.ts";
+import { UsageError } from "./files.ts";
 import { PACKAGE } from "./source.ts";
 
 /** The kinds of definitions; the folder of each is its plural. */
@@ -15,9 +15,10 @@ export function parseDefinitionName(kind: Kind, given: string): string {
   const name = given.replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2")
     .replaceAll("-", "_").toLowerCase();
   if (/^[a-z][a-z0-9_]*$/.test(name)) return name;
-  throw new CreateError(
+  const like = name.replaceAll(/[^a-z0-9]+/g, "_").replace(/^[_\d]+|_+$/g, "");
+  throw new UsageError(
     `A ${kind}'s name must be letters, digits and _, with a letter first, ` +
-      `such as search_mail: got ${JSON.stringify(given)}.`,
+      `such as ${like || "search_mail"}: got ${JSON.stringify(given)}.`,
   );
 }
 

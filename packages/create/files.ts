@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { dirname } from "node:path";
 
 /** A failure that anyone who typed the command can fix. */
 export class CreateError extends Error {
@@ -10,15 +11,15 @@ export class CreateError extends Error {
   override name = "CreateError";
 }
 
+/** A command line that is wrong. */
+export class UsageError extends CreateError {}
+
 /** True if there is something at the path. */
 export async function exists(path: string): Promise<boolean> {
-  try {
-    await Deno.lstat(path);
-    return true;
-  } catch (error) {
+  return await Deno.lstat(path).then(() => true, (error) => {
     if (error instanceof Deno.errors.NotFound) return false;
     throw error;
-  }
+  });
 }
 
 /** Writes files that are not there yet, with their directories. */
@@ -75,4 +76,37 @@ export async function formatted(text: string): Promise<string> {
   await writer.write(new TextEncoder().encode(text));
   await writer.close();
   return await new Response(process.stdout).text();
+}
+
+/**
+ * Keeps what a command makes under a name from others of its kind, until it is
+ * disposed of. A process that dies lets go, as its locks do.
+ *
+ * @throws {CreateError} when another process makes it
+ */
+export async function reserve(path: string): Promise<AsyncDisposable> {
+  const name = `${path}.lock`;
+  const file = await Deno.open(name, { write: true, create: true, mode: 0o600 })
+    .catch(explain(`There is no folder ${dirname(path)}`));
+  // The command before may have removed the file after it was opened here.
+  const isTaken = !await file.tryLock(true) ||
+    (await Deno.stat(name).catch(() => undefined))?.ino !==
+      (await file.stat()).ino;
+  if (isTaken) {
+    file.close();
+    throw new CreateError(`Another command is making ${path}`);
+  }
+  return {
+    async [Symbol.asyncDispose]() {
+      await Deno.remove(name).catch(() => {});
+      file.close();
+    },
+  };
+}
+
+/** Makes a function that replaces the error of a missing file by a message. */
+export function explain(words: string) {
+  return (it: unknown): never => {
+    throw it instanceof Deno.errors.NotFound ? new CreateError(words) : it;
+  };
 }

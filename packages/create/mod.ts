@@ -22,13 +22,16 @@ import {
 import {
   CreateError,
   exists,
+  explain,
   formatFiles,
   initializeGit,
+  UsageError,
   writeFiles,
 } from "./files.ts";
 import { guide } from "./guide.ts";
 import { copyPackage, isClone, updatePackage } from "./package_files.ts";
 import { parseProjectName, projectFiles } from "./project.ts";
+import { didYouMean, notUnderstood } from "../call/failure.ts";
 import { print } from "../call/standard_output.ts";
 import { messageOf } from "../../src/core/thrown.ts";
 import { updateSettings } from "./settings.ts";
@@ -50,9 +53,6 @@ In a project:
   guide                      prints a whole small project
   update CLONE               takes the package of a clone into ${VENDOR}/`;
 
-/** A command line that is wrong. */
-class UsageError extends CreateError {}
-
 /** Runs a command. @throws {CreateError} */
 async function run(args: readonly string[]): Promise<void> {
   if (args.some((arg) => arg === "-h" || arg === "--help")) {
@@ -64,11 +64,12 @@ async function run(args: readonly string[]): Promise<void> {
     if (args.length < 2) return undefined;
     if (args.length === 2 && flags.includes(name)) return name;
     throw new UsageError(
-      `Not understood: ${args.slice(1).join(" ")}\n${USAGE}`,
+      notUnderstood(args.slice(1).join(" "), USAGE, flags),
     );
   };
-  const needed = (): string => {
-    if (args.length === 2) return name;
+  const needed = (word = name, count = 2): string => {
+    if (word?.startsWith("-")) throw new UsageError(notUnderstood(word, USAGE));
+    if (args.length === count) return word;
     throw new UsageError(USAGE);
   };
   switch (command) {
@@ -97,8 +98,7 @@ async function run(args: readonly string[]): Promise<void> {
     case "update":
       return await update(needed());
     default:
-      if (args.length > 1) throw new UsageError(USAGE);
-      return await createProject(command);
+      return await createProject(needed(command, 1));
   }
 }
 
@@ -145,11 +145,9 @@ async function hasContent(directory: string): Promise<boolean> {
 /** Adds a definition of a kind, its test, and its place in the list. */
 async function addDefinition(kind: Kind, given: string): Promise<void> {
   const name = parseDefinitionName(kind, given);
-  const server = await Deno.readTextFile("server.ts").catch(() => {
-    throw new CreateError(
-      "There is no server.ts here. Run this in the folder of a project, or of a clone.",
-    );
-  });
+  const server = await Deno.readTextFile("server.ts").catch(explain(
+    "There is no server.ts here. Run this in the folder of a project, or of a clone.",
+  ));
   const folder = await isClone(".") ? `src/${kind}s` : `${kind}s`;
   const files = definitionFiles(kind, name, folder);
   for (const path of Object.keys(files)) {
@@ -175,7 +173,8 @@ async function addFiles(name: string): Promise<void> {
   if (!Object.hasOwn(ADDITIONS, name)) {
     const names = Object.keys(ADDITIONS).join(" or ");
     throw new UsageError(
-      `There is ${names} to add: got ${JSON.stringify(name)}`,
+      `There is ${names} to add: got ${JSON.stringify(name)}` +
+        didYouMean(name, Object.keys(ADDITIONS)),
     );
   }
   const files = await ADDITIONS[name]();
@@ -188,9 +187,8 @@ async function addFiles(name: string): Promise<void> {
 
 /** Takes the package from a clone. */
 async function update(clone: string): Promise<void> {
-  const root = await Deno.realPath(clone).catch(() => {
-    throw new CreateError(`There is no folder ${clone}.`);
-  });
+  const root = await Deno.realPath(clone)
+    .catch(explain(`There is no folder ${clone}.`));
   if (root === await Deno.realPath(VENDOR).catch(() => "")) {
     throw new CreateError(`${clone} is the copy itself: name a clone.`);
   }

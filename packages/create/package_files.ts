@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { CreateError } from "./files.ts";
+import { CreateError, reserve } from "./files.ts";
 import { PACKAGE, VENDOR } from "./source.ts";
 
 /** The members of a package's `deno.json` that matter here. */
@@ -77,13 +77,15 @@ export async function copyPackage(root: string, to: string): Promise<string> {
  * one Deno runs nothing in the project, an update included. So an update that
  * is stopped leaves a project that works, and the next update completes it.
  *
- * @throws {CreateError} if there is no package at `clone`, or none in `project`
+ * @throws {CreateError} if there is no package at `clone`, or none in `project`,
+ * or another update is at work
  */
 export async function updatePackage(
   clone: string,
   project: string,
 ): Promise<string> {
   const [fresh, configuration] = [`${VENDOR}.new`, `${project}/deno.json`];
+  await using _reserved = await reserve(configuration);
   const remove = (path: string) =>
     Deno.remove(`${project}/${path}`, { recursive: true }).catch((error) => {
       if (!(error instanceof Deno.errors.NotFound)) throw error;

@@ -4,7 +4,7 @@
  * @module
  */
 import * as z from "zod";
-import { CreateError } from "./files.ts";
+import { UsageError } from "./files.ts";
 import { agentsFile, readmeFile } from "./project_words.ts";
 import { firstExample, grantedVariables, printList } from "./settings.ts";
 import { PACKAGE, PUBLISHED, type Source } from "./source.ts";
@@ -21,11 +21,11 @@ interface ProjectOptions {
   source?: Source;
 }
 
-/** Parses a project's name: that of its directory. @throws {CreateError} */
+/** Parses a project's name: that of its directory. @throws {UsageError} */
 export function parseProjectName(directory: string): string {
   const name = directory.replace(/[/\\]+$/, "").split(/[/\\]/).at(-1)!;
   if (/^[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?$/i.test(name)) return name;
-  throw new CreateError(
+  throw new UsageError(
     `A project's name must begin and end with a letter or a digit, with "-", ` +
       `"_" and "." between them, such as my-tools: got ${
         JSON.stringify(name)

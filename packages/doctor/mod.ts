@@ -12,6 +12,7 @@ import { printReport } from "./finding.ts";
 import type { Browser, Connection } from "./site.ts";
 import { isLoopback, parseTypedUrl } from "../../src/core/net/url.ts";
 import { serverAddress } from "../call/command_line.ts";
+import { notUnderstood } from "../call/failure.ts";
 import { listen } from "../call/receiver.ts";
 import { print } from "../call/standard_output.ts";
 
@@ -87,7 +88,11 @@ export async function main(args: readonly string[]): Promise<number> {
     }
     url = parsed.href;
   } catch (error) {
-    console.error(`${(error as Error).message}. Try: ${USAGE}`);
+    const { message } = error as Error;
+    const [, unknown] = /^Unknown option '(.*?)'/s.exec(message) ?? [];
+    console.error(
+      unknown ? notUnderstood(unknown, USAGE) : `${message}. Try: ${USAGE}`,
+    );
     return 2;
   }
   print(`Examining ${url}\n`);

@@ -4,9 +4,10 @@
  *
  * @module
  */
+import { notUnderstood } from "../call/failure.ts";
 import { print } from "../call/standard_output.ts";
 import { harmless } from "../call/terminal.ts";
-import { CreateError } from "../create/files.ts";
+import { CreateError, UsageError } from "../create/files.ts";
 import { printCount } from "../doctor/list_cost.ts";
 import { ImportError, parseDocument, readSource } from "./document.ts";
 import { diffOf } from "./imported_file.ts";
@@ -37,9 +38,6 @@ and a file and a test for each tool; again, what the document has changed.
   --take, --keep   what you and the document have changed: take the document's,
                    or keep yours`;
 
-/** A command line that is wrong. */
-class UsageError extends CreateError {}
-
 /** The choices of a command line. */
 interface Flags {
   source: string;
@@ -69,7 +67,7 @@ export function parseFlags(args: readonly string[]): Flags {
     } else if (flag === "--take" || flag === "--keep") {
       flags.changed = flag.slice(2) as Flags["changed"];
     } else if (arg.startsWith("-") || flags.source !== undefined) {
-      throw new UsageError(`Not understood: ${arg}\n${USAGE}`);
+      throw new UsageError(notUnderstood(arg, USAGE));
     } else flags.source = arg;
   }
   if (flags.source === undefined) throw new UsageError(USAGE);

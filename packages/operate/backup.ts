@@ -5,37 +5,12 @@
  * @module
  */
 import { DatabaseSync } from "node:sqlite";
-import { dirname } from "node:path";
+import { notUnderstood } from "../call/failure.ts";
+import { exists, explain, reserve } from "../create/files.ts";
 
 const USAGE = `Usage: deno task ts backup data/tools.db backups/tools.db
 
 Copies a database file while servers write to it. An older copy is not replaced.`;
-
-/**
- * Keeps what a command makes under a name from others of its kind, until it is
- * disposed of. A process that dies lets go, as its locks do.
- *
- * @throws {Error} when another process makes it
- */
-export async function reserve(path: string): Promise<AsyncDisposable> {
-  const name = `${path}.lock`;
-  const file = await Deno.open(name, { write: true, create: true, mode: 0o600 })
-    .catch(explain(`There is no folder ${dirname(path)}`));
-  // The command before may have removed the file after it was opened here.
-  const isTaken = !await file.tryLock(true) ||
-    (await Deno.stat(name).catch(() => undefined))?.ino !==
-      (await file.stat()).ino;
-  if (isTaken) {
-    file.close();
-    throw new Error(`Another command is making ${path}`);
-  }
-  return {
-    async [Symbol.asyncDispose]() {
-      await Deno.remove(name).catch(() => {});
-      file.close();
-    },
-  };
-}
 
 /**
  * Copies a database of Deno KV, or of denokv. All writes that were acknowledged
@@ -53,7 +28,7 @@ export async function backUp(path: string, copy: string): Promise<void> {
   await Deno.stat(path).catch(explain(`There is no database at ${path}`));
   await using _reserved = await reserve(copy);
   const taken = () => new Error(`${copy} is there already: use another name`);
-  if (await Deno.lstat(copy).then(() => true, () => false)) throw taken();
+  if (await exists(copy)) throw taken();
   const partial = `${copy}.partial`;
   async function clean() {
     for (const end of ["", "-journal", "-wal", "-shm"]) {
@@ -91,13 +66,6 @@ export async function backUp(path: string, copy: string): Promise<void> {
   });
 }
 
-/** Makes a function that replaces the error of a missing file by a message. */
-function explain(words: string) {
-  return (error: unknown): never => {
-    throw error instanceof Deno.errors.NotFound ? new Error(words) : error;
-  };
-}
-
 /** Runs a command that takes two files and gives words, and returns the exit code. */
 export async function runOnFiles(
   args: readonly string[],
@@ -106,8 +74,10 @@ export async function runOnFiles(
 ): Promise<number> {
   const [from, to] = args;
   const isHelp = from === "--help" || from === "-h";
-  if (isHelp || args.length !== 2) {
-    (isHelp ? console.log : console.error)(usage);
+  const flag = args.find((arg) => arg.startsWith("-"));
+  if (flag !== undefined || args.length !== 2) {
+    if (isHelp) console.log(usage);
+    else console.error(flag ? notUnderstood(flag, usage) : usage);
     return isHelp ? 0 : 2;
   }
   try {

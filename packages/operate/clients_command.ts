@@ -7,10 +7,6 @@ import { shortClientId } from "../../src/core/oauth/client_id.ts";
 import { machineSubject } from "../../src/core/oauth/subject.ts";
 import { visible } from "../../src/core/log/log_line.ts";
 import { Command, day, endedWords, table } from "./command.ts";
-import { notUnderstood, UsageError } from "./command_line.ts";
-
-/** The verbs that are about one client. */
-const OF_CLIENT = ["end", "block", "unblock"];
 
 /** A command about clients. */
 export class ClientsCommand extends Command {
@@ -18,8 +14,6 @@ export class ClientsCommand extends Command {
     const { line: { verb, named }, operator: { register } } = this;
     if (verb === "list") return await this.#list();
     if (verb === "blocked") return await this.blocked(true);
-    if (!OF_CLIENT.includes(verb)) throw notUnderstood(verb);
-    if (named === "") throw new UsageError("Name a client by its ID");
     const id = shortClientId(named.replace(/^client:/, ""));
     const name = machineSubject(id);
     if (verb === "unblock") return await this.unblock(name);

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { didYouMean } from "../call/failure.ts";
 
 export const USAGE = `deno task ts people list [SEARCH] [--after PLACE]
 deno task ts people show|end|unblock|export|erase WHO
@@ -17,6 +18,12 @@ deno task ts clients blocked
 WHO is a subject (github:583231), or a whole name, short name or e-mail address
 that only one person has. --json prints JSON.`;
 
+/** The verbs of each noun. */
+const VERBS = {
+  people: "list show end block unblock passkeys export erase blocked reseal",
+  clients: "list end block unblock blocked",
+};
+
 /** Thrown for a command line that cannot be carried out. */
 export class UsageError extends Error {}
 
@@ -30,8 +37,7 @@ export class RefusalError extends UsageError {}
 export class UnknownNameError extends RefusalError {}
 
 export interface CommandLine {
-  /** `people` or `clients`. */
-  noun?: string;
+  noun: keyof typeof VERBS;
   verb: string;
   /** The other words: a person, a client, a search. */
   named: string;
@@ -57,13 +63,46 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
       const text = value ?? rest.shift();
       if (!text) throw new UsageError(`--${name} needs a value`);
       options[name as "after" | "reason"] = text;
-    } else if (arg.startsWith("--")) throw notUnderstood(arg);
-    else words.push(arg);
+    } else if (arg.startsWith("-")) {
+      throw notUnderstood(arg, USAGE.match(/--[a-z]+/g)!);
+    } else words.push(arg);
   }
   const [noun, verb = "list", ...others] = words;
-  return { noun, verb, named: others.join(" "), ...options };
+  if (noun !== "people" && noun !== "clients") {
+    throw new UsageError("Begin with people or clients");
+  }
+  const verbs = VERBS[noun].split(" ");
+  if (!verbs.includes(verb)) throw notUnderstood(verb, verbs);
+  const line: CommandLine = { noun, verb, named: others.join(" "), ...options };
+  checkParts(line);
+  return line;
 }
 
-export function notUnderstood(word: string): UsageError {
-  return new UsageError(`Not understood: ${word}`);
+/** The longest name and reason, in characters: a block stores both. */
+const MAX_CHARACTERS = 4096;
+
+/** Refuses superfluous options, and texts too long. @throws {UsageError} */
+function checkParts(
+  { noun, verb, named, after, reason, reset }: CommandLine,
+): void {
+  for (const { length } of [named, reason ?? ""]) {
+    if (length <= MAX_CHARACTERS) continue;
+    throw new UsageError(
+      `A name or a reason has at most ${MAX_CHARACTERS} characters, not ${length}`,
+    );
+  }
+  const isList = noun === "people" && verb === "list";
+  if (after !== undefined && !isList) throw notUnderstood("--after");
+  if (reason !== undefined && verb !== "block") throw notUnderstood("--reason");
+  if (reset && verb !== "passkeys") throw notUnderstood("--reset");
+  const isOfAll = verb === "blocked" || verb === "reseal" ||
+    verb === "list" && !isList;
+  if (isOfAll && named !== "") throw notUnderstood(named);
+  if (!isOfAll && !isList && named === "") {
+    throw new UsageError(`Name a ${noun === "people" ? "person" : "client"}`);
+  }
+}
+
+function notUnderstood(word: string, known: readonly string[] = []) {
+  return new UsageError(`Not understood: ${word}${didYouMean(word, known)}`);
 }

@@ -20,6 +20,7 @@ import { checkedKv, checkLayoutOf } from "../../src/core/kv/layout.ts";
 import { isEmpty } from "../../src/core/kv/moving.ts";
 import { print } from "../call/standard_output.ts";
 import {
+  parseCommandLine,
   RefusalError,
   UnknownNameError,
   USAGE,
@@ -84,6 +85,8 @@ export async function main(args: readonly string[]): Promise<number> {
   }
   const logger = commandLog("operate");
   try {
+    // A command that is not understood opens no database.
+    parseCommandLine(args);
     const kvPath = await databasePath();
     const kvPassword = Deno.env.get("PGPASSWORD");
     const kv = await openKv({ kvPath, kvPassword } as Config, logger);

@@ -24,6 +24,7 @@ import {
   move,
   MoveError,
 } from "../../src/core/kv/moving.ts";
+import { notUnderstood } from "../call/failure.ts";
 import { print } from "../call/standard_output.ts";
 import type { PostgresKv } from "../postgres/mod.ts";
 import { commandLog, isThere } from "./database.ts";
@@ -149,8 +150,9 @@ export async function main(args: readonly string[]): Promise<number> {
   }
   const paths = args.filter((arg) => arg !== "--dry-run");
   const [fromPath, toPath] = paths;
-  if (paths.length !== 2 || paths.some((path) => /^(-|:|$)/.test(path))) {
-    console.error(USAGE);
+  const flag = paths.find((path) => path.startsWith("-"));
+  if (flag || paths.length !== 2 || paths.some((path) => /^(:|$)/.test(path))) {
+    console.error(flag ? notUnderstood(flag, USAGE) : USAGE);
     return 2;
   }
   try {

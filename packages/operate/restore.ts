@@ -7,7 +7,8 @@
 import { DatabaseSync } from "node:sqlite";
 import { dirname } from "node:path";
 import { deserialize } from "node:v8";
-import { backUp, reserve, runOnFiles } from "./backup.ts";
+import { backUp, runOnFiles } from "./backup.ts";
+import { reserve } from "../create/files.ts";
 
 const USAGE = `Usage: deno task ts restore backups/tools.db data/tools.db
 

@@ -19,8 +19,6 @@ import {
   table,
 } from "./command.ts";
 import {
-  type CommandLine,
-  notUnderstood,
   parseCommandLine,
   RefusalError,
   UnknownNameError,
@@ -38,58 +36,12 @@ export async function runCommand(
   operator: Operator,
 ): Promise<string> {
   const line = parseCommandLine(args);
-  checkParts(line);
-  return visibleLines(await commandOf(line, operator).run());
-}
-
-/** Makes the command of a line. @throws {UsageError} */
-function commandOf(line: CommandLine, operator: Operator): Command {
-  switch (line.noun) {
-    case "people":
-      return new PeopleCommand(line, operator);
-    case "clients":
-      return new ClientsCommand(line, operator);
-    default:
-      throw new UsageError("Begin with people or clients");
-  }
-}
-
-/** The longest name and reason, in characters: a block stores both. */
-const MAX_CHARACTERS = 4096;
-
-/** Refuses superfluous options, and texts too long. @throws {UsageError} */
-function checkParts(
-  { noun, verb, named, after, reason, reset }: CommandLine,
-): void {
-  for (const { length } of [named, reason ?? ""]) {
-    if (length <= MAX_CHARACTERS) continue;
-    throw new UsageError(
-      `A name or a reason has at most ${MAX_CHARACTERS} characters, not ${length}`,
-    );
-  }
-  const isList = noun === "people" && verb === "list";
-  if (after !== undefined && !isList) throw notUnderstood("--after");
-  if (reason !== undefined && verb !== "block") throw notUnderstood("--reason");
-  const mayReset = noun === "people" && verb === "passkeys";
-  if (reset && !mayReset) throw notUnderstood("--reset");
-  const isOfAll = verb === "blocked" || verb === "reseal" ||
-    verb === "list" && !isList;
-  if (isOfAll && named !== "") throw notUnderstood(named);
+  const Noun = line.noun === "people" ? PeopleCommand : ClientsCommand;
+  return visibleLines(await new Noun(line, operator).run());
 }
 
 /** The most people on a page. */
 const PAGE = 100;
-
-/** The verbs that are about one person. */
-const OF_PERSON = [
-  "show",
-  "end",
-  "block",
-  "unblock",
-  "passkeys",
-  "export",
-  "erase",
-];
 
 /** `deno task ts people …`: what an operator does about people. */
 class PeopleCommand extends Command {
@@ -98,7 +50,6 @@ class PeopleCommand extends Command {
     if (verb === "list") return await this.#list();
     if (verb === "blocked") return await this.blocked(false);
     if (verb === "reseal") return await this.#reseal();
-    if (!OF_PERSON.includes(verb)) throw notUnderstood(verb);
     const subject = await this.#personNamed();
     if (verb === "unblock") return await this.unblock(subject);
     if (verb === "passkeys") return await this.#passkeys(subject);
@@ -231,7 +182,6 @@ class PeopleCommand extends Command {
   /** Finds the subject that the command line names. @throws {UsageError} */
   async #personNamed(): Promise<string> {
     const { named } = this.line;
-    if (named === "") throw new UsageError("Name a person");
     if (isMachine(named)) {
       throw new UsageError("That is a client: use deno task ts clients");
     }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { TemporaryDirectory } from "../../../tests/kit/process.ts";
 import { writeFiles } from "../files.ts";
+import { reserve } from "../files.ts";
 import { copyPackage, updatePackage } from "../package_files.ts";
 import { PACKAGE, VENDOR } from "../source.ts";
 
@@ -99,6 +100,26 @@ Deno.test("updatePackage() leaves a project that works wherever it stops, and co
     assert.deepEqual(left.map(({ name }) => name), ["tool-server"]);
   }
   assert(stops > 10);
+});
+
+Deno.test("updatePackage() refuses a second update at a time, which writes nothing", async () => {
+  await using directory = new TemporaryDirectory();
+  const clone = await makeClone(`${directory.path}/clone`, "2.0.0");
+  const project = `${directory.path}/project`;
+  await copyPackage(clone, `${project}/${VENDOR}`);
+  const links = JSON.stringify({ links: [`./${VENDOR}`] });
+  await Deno.writeTextFile(`${project}/deno.json`, links);
+  const files = () => Array.fromAsync(Deno.readDir(`${project}/vendor`));
+  const before = await files();
+  {
+    await using _first = await reserve(`${project}/deno.json`);
+    await assert.rejects(
+      updatePackage(clone, project),
+      /Another command is making .*deno\.json$/,
+    );
+    assert.deepEqual(await files(), before);
+  }
+  assert.equal(await updatePackage(clone, project), "2.0.0");
 });
 
 Deno.test("updatePackage() refuses a project that links no copy, and a folder that is no clone", async () => {

@@ -104,7 +104,7 @@ Deno.test("doctor exits 2 for what it does not understand", async () => {
         ["a.example", "b.example"],
         /Got "b\.example" besides a\.example, wants one address/,
       ],
-      [["--loud"], /Unknown option '--loud'/],
+      [["--loud"], /Not understood: --loud/],
     ] as const
   ) {
     const { code, text } = await runDoctor(...args);
