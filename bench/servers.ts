@@ -182,7 +182,7 @@ export async function prepare(servers: readonly Server[]): Promise<void> {
     await runDeno(peers, "install", "--frozen");
   }
   if (servers.some((server) => bundled.includes(server))) {
-    await runDeno(root, "task", "bundle");
+    await runDeno(root, "task", "ts", "bundle");
     const source = "bench/servers/cold_floor.ts";
     await runDeno(root, "bundle", "--outdir", "dist/floor", source);
   }
