@@ -165,7 +165,7 @@ async function denoFaults(
 /** True for a variable of the server, of an example, or of another program. */
 function isVariable(name: string): boolean {
   return TABLE.has(name) || OTHERS.test(name) ||
-    declared.has(name) || isOfGroup(name) || isOfPreset(name);
+    declared.has(name) || isOfGroup(name) || isOfAccount(name);
 }
 
 /** True for a setting of one of several providers. */
@@ -175,10 +175,10 @@ function isOfGroup(name: string): boolean {
     .some((setting) => setting.name === name);
 }
 
-/** True for a setting of a service that `account()` knows. */
-function isOfPreset(name: string): boolean {
-  return Object.keys(ACCOUNT_PRESETS).some((preset) =>
-    Object.hasOwn(accountSettings(account(preset as AccountPreset)), name)
+/** True for a setting of a service that `account()` knows, or a page declares. */
+function isOfAccount(name: string): boolean {
+  return [...Object.keys(ACCOUNT_PRESETS), ...accounts].some((service) =>
+    Object.hasOwn(accountSettings(account(service as AccountPreset)), name)
   );
 }
 
@@ -191,6 +191,11 @@ const declared = new Set(
     .flatMap(({ text }) =>
       text.match(/\b[A-Z][A-Z0-9]*(_[A-Z0-9]+)+\b/g) ?? []
     ),
+);
+
+/** The services of which pages declare accounts. */
+const accounts = pages.flatMap(({ text }) =>
+  [...text.matchAll(/\baccount\("([\w-]+)"/g)].map(([, name]) => name)
 );
 
 /** Collects the faults of blocks in some languages. */

@@ -1,0 +1,10 @@
+// Imported: bookings service 35a635675dfe
+import { account } from "@tool-server/tool-server";
+
+export const bookings = account("bookings", {
+  api: "https://bookings.example.com/api",
+  title: "Bookings",
+  authorize: "https://bookings.example.com/authorize",
+  token: "https://bookings.example.com/token",
+  scopes: ["bookings"],
+});

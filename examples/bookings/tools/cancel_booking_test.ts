@@ -1,0 +1,14 @@
+// Imported: bookings test of DELETE /bookings/{id} ee0184dd47fb
+import assert from "node:assert/strict";
+import { testServer } from "@tool-server/tool-server/testing";
+import cancelBooking from "./cancel_booking.ts";
+
+Deno.test("cancel_booking asks for DELETE /bookings/{id}", async () => {
+  const answer = { ok: true };
+  const needs = { bookings: { "DELETE /bookings/tea": answer } };
+  await using server = await testServer({ tools: [cancelBooking] });
+  const { text } = await server.as({ subject: "ada" }).call(cancelBooking, {
+    id: "tea",
+  }, { needs, approval: "approve" });
+  assert.deepEqual(JSON.parse(text), answer);
+});

@@ -1,0 +1,22 @@
+// Imported: bookings GET /bookings 0022333a2a59
+import { tool, z } from "@tool-server/tool-server";
+import { callApi } from "@tool-server/tool-server/api";
+import { bookings } from "../services/bookings.ts";
+
+export default tool({
+  name: "list_bookings",
+  title: "List my bookings",
+  description: "List my bookings.",
+  input: z.object({
+    city: z.string().optional(),
+  }),
+  needs: { bookings },
+  annotations: {
+    readOnlyHint: true,
+    destructiveHint: false,
+    idempotentHint: true,
+    openWorldHint: true,
+  },
+  run: ({ city }, { needs, signal }) =>
+    callApi(needs.bookings, "GET /bookings", { query: { city }, signal }),
+});

@@ -1,0 +1,12 @@
+// Imported: bookings test of GET /bookings 0274aa934ebf
+import assert from "node:assert/strict";
+import { testServer } from "@tool-server/tool-server/testing";
+import listBookings from "./list_bookings.ts";
+
+Deno.test("list_bookings asks for GET /bookings", async () => {
+  const answer = { ok: true };
+  const needs = { bookings: { "GET /bookings": answer } };
+  await using server = await testServer({ tools: [listBookings] });
+  const { text } = await server.call(listBookings, {}, { needs });
+  assert.deepEqual(JSON.parse(text), answer);
+});
