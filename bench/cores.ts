@@ -47,6 +47,12 @@ const { values: options } = parseArgs({
     seconds: { type: "string", default: "4" },
   },
 });
+const ENGINES = ["sqlite", "denokv", "postgres", "unflushed"];
+const engines = options.engines.split(",");
+if (!engines.every((engine) => ENGINES.includes(engine))) {
+  console.error(`--engines names some of ${ENGINES.join(", ")}`);
+  Deno.exit(1);
+}
 const rounds = count("rounds", options.rounds);
 const seconds = count("seconds", options.seconds);
 
@@ -259,7 +265,7 @@ async function measure(engine: string, processes: number): Promise<Rates> {
 }
 
 await checkWrk();
-const cases = options.engines.split(",").flatMap((engine) =>
+const cases = engines.flatMap((engine) =>
   options.processes.split(",").map((text) => ({
     engine,
     processes: count("processes", text),
