@@ -36,8 +36,6 @@ export type {
 export function connectView<
   I = Record<string, unknown>,
   O = Record<string, unknown>,
->(
-  window: object = globalThis,
-): View<I, O> {
+>(window: object = globalThis): View<I, O> {
   return makeView(window, hostChannel, viewResult);
 }

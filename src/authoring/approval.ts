@@ -98,9 +98,7 @@ export const TOOL_APPROVAL = {
   by: {
     ...kinds.either(
       kinds.choice("caller"),
-      kinds.object<ApprovalScope>({
-        scope: kinds.required(SCOPE),
-      }),
+      kinds.object<ApprovalScope>({ scope: kinds.required(SCOPE) }),
     ),
     wants: '"caller" or { scope: "…" }',
   },

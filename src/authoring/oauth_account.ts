@@ -111,10 +111,7 @@ function upstreamAccount(
   const faults = kinds.faultsIn(UPSTREAM_ACCOUNT, options, `${callOf(name)}: `);
   if (faults.length > 0) return kinds.withFaults(service, faults);
   const { api, scopes = [] } = options;
-  return kinds.withFaults(
-    { ...service, scopes },
-    wrongIn(name, api),
-  );
+  return kinds.withFaults({ ...service, scopes }, wrongIn(name, api));
 }
 
 function callOf(name: string): string {

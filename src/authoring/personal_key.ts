@@ -78,10 +78,7 @@ export function faultsOf(
 }
 
 /** The options of any service at which people have accounts. */
-export const ACCOUNT = {
-  api: kinds.required(kinds.TEXT),
-  title: kinds.TEXT,
-};
+export const ACCOUNT = { api: kinds.required(kinds.TEXT), title: kinds.TEXT };
 
 /** The options of `personalKey()`. */
 export const PERSONAL_KEY = {

@@ -196,9 +196,7 @@ export function compileDefinitions(
   const { tools = [], resources = [], prompts = [] } = definitions;
   const additions = new Map(features.map((begin) => [begin, begin()]));
   const compilation = new Compilation(defaults, additions);
-  compilation.checkUnique(
-    [...tools, ...prompts, ...resources].map(subjectOf),
-  );
+  compilation.checkUnique([...tools, ...prompts, ...resources].map(subjectOf));
   for (const tool of tools) compilation.addTool(tool);
   compilation.checkTaskTools();
   for (const resource of resources) compilation.addResource(resource);

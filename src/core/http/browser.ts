@@ -25,11 +25,7 @@ export function readCookie(
   c: Context,
   { name, baseUrl }: Cookie,
 ): string | undefined {
-  const value = getCookie(
-    c,
-    cookieName({ name, baseUrl }),
-    prefixFor(baseUrl),
-  );
+  const value = getCookie(c, cookieName({ name, baseUrl }), prefixFor(baseUrl));
   return value !== undefined && VALUE.test(value) ? value : undefined;
 }
 

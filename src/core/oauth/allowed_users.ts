@@ -48,11 +48,7 @@ export const BLOCKED =
 export function refusedByBlock(
   code: OAuthErrorCode = "access_denied",
 ): OAuthError {
-  return new OAuthError(
-    code,
-    BLOCKED,
-    { situation: "blocked" },
-  );
+  return new OAuthError(code, BLOCKED, { situation: "blocked" });
 }
 
 /** Returns true if an entry is about an e-mail address or a domain. */

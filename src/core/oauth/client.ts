@@ -199,11 +199,7 @@ export interface Registration {
 
 export function registerClient(body: unknown, now: number): Registration {
   const metadata = parseClientMetadata(body);
-  const client: Client = {
-    clientId: randomId(16),
-    metadata,
-    issuedAt: now,
-  };
+  const client: Client = { clientId: randomId(16), metadata, issuedAt: now };
   if (!metadata.token_endpoint_auth_method.startsWith("client_secret_")) {
     return { client };
   }

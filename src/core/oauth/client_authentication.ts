@@ -119,10 +119,7 @@ export function checkClientSecret(
       // In the header or the body: libraries choose by themselves.
       if (
         client.secretFingerprint === undefined ||
-        !isSameSecret(
-          fingerprint(credentials.secret),
-          client.secretFingerprint,
-        )
+        !isSameSecret(fingerprint(credentials.secret), client.secretFingerprint)
       ) refuse();
       return;
     default:

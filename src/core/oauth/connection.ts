@@ -31,9 +31,7 @@ export function isSignInOf(
  * Finds the grants that must end to make room for another sign-in: first the
  * least recently used, then those whose code is not redeemed yet.
  */
-export function leastUsed<T extends { value: Grant }>(
-  open: readonly T[],
-): T[] {
+export function leastUsed<T extends { value: Grant }>(open: readonly T[]): T[] {
   const isWaiting = ({ value }: T) => Number(value.status === "pending");
   return open.toSorted((a, b) =>
     isWaiting(a) - isWaiting(b) || a.value.usedAt - b.value.usedAt

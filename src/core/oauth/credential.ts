@@ -73,9 +73,7 @@ export function tokenShape(token: string): TokenShape {
 
 function isJoseHeader(encoded: string): boolean {
   try {
-    const header = JSON.parse(
-      new TextDecoder().decode(fromBase64url(encoded)),
-    );
+    const header = JSON.parse(new TextDecoder().decode(fromBase64url(encoded)));
     return typeof header?.alg === "string";
   } catch {
     return false;
@@ -176,7 +174,5 @@ export function isMinted(refreshToken: string, refreshKey?: string): boolean {
 
 function taggedSecret(random: Uint8Array, refreshKey: string): string {
   const tag = hmac(sha256, fromBase64url(refreshKey), random);
-  return base64url(
-    Uint8Array.of(...random, ...tag.subarray(0, TAG_BYTES)),
-  );
+  return base64url(Uint8Array.of(...random, ...tag.subarray(0, TAG_BYTES)));
 }

@@ -184,9 +184,7 @@ export function permissionsOf(
   };
 }
 
-function unionOf(
-  rules: readonly PermissionRule[],
-): readonly string[] | "all" {
+function unionOf(rules: readonly PermissionRule[]): readonly string[] | "all" {
   if (rules.some(({ scopes }) => scopes === "all")) return "all";
   return rules.flatMap(({ scopes }) => scopes as readonly string[]);
 }

@@ -193,9 +193,7 @@ function Reach(
 type Claimed = { claimed: Child };
 
 /** The question; a name that anyone could have chosen is in quotation marks. */
-function Question(
-  { claimed, client, serverTitle }: ConsentProps & Claimed,
-) {
+function Question({ claimed, client, serverTitle }: ConsentProps & Claimed) {
   return (
     <>
       Let {isSelfRegistered(client) && "an app calling itself "}“{claimed}”

@@ -23,9 +23,7 @@ export interface ProviderOption {
 }
 
 /** The buttons; the one that was used last, or the only one, stands out. */
-function ProviderButtons(
-  { options }: { options: readonly ProviderOption[] },
-) {
+function ProviderButtons({ options }: { options: readonly ProviderOption[] }) {
   return (
     <div class="actions rowed">
       {options.map(({ key, name, isLast }) => (

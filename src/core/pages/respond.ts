@@ -65,10 +65,7 @@ export function page(
   c.header("Referrer-Policy", referrer);
   c.header("X-Content-Type-Options", "nosniff");
   c.header("Cache-Control", "no-store");
-  return c.html(
-    `<!doctype html>${content}`,
-    status as ContentfulStatusCode,
-  );
+  return c.html(`<!doctype html>${content}`, status as ContentfulStatusCode);
 }
 
 /** True if the sender of a request would rather read a page than JSON. */

@@ -146,10 +146,7 @@ export function situationWords(
         "not count yet, or it was used before. Nothing was changed.",
       move:
         "Go back, load the page again, and use a passkey that you have here.",
-      button: {
-        label: "Your passkeys",
-        href: `${base}/account/passkeys`,
-      },
+      button: { label: "Your passkeys", href: `${base}/account/passkeys` },
     },
     "not asked again": {
       title: sentence(message, ""),

@@ -47,9 +47,7 @@ const SETTING = /^\s*(?:export\s+)?([A-Za-z_][\w.-]*)\s*=\s*(.*)$/;
  * Lists the names that have a value, and the numbers of the lines that set no
  * variable and are no comment.
  */
-export function readLines(
-  text: string,
-): { broken: number[]; names: string[] } {
+export function readLines(text: string): { broken: number[]; names: string[] } {
   const lines = text.replace(/^\ufeff/, "").split(/\r?\n/);
   const broken: number[] = [];
   const names: string[] = [];

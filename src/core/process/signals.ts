@@ -114,10 +114,7 @@ const firstParent = "Deno" in globalThis ? Deno.ppid : 0;
  *
  * @param args the arguments of the process
  */
-export function watchParent(
-  args: readonly string[],
-  onEnd: () => void,
-): void {
+export function watchParent(args: readonly string[], onEnd: () => void): void {
   const flag = args.find((arg) => arg.split("=")[0] === WITH_PARENT);
   if (flag === undefined) return;
   const parent = Number(flag.split("=")[1] ?? firstParent);

@@ -163,9 +163,7 @@ export const SLICE_BYTES = 256 * 1024;
  *
  * @throws {RpcError} -32600 on HTTP 400
  */
-export function* checkBodyLimits(
-  bytes: Uint8Array,
-): Generator<void, number> {
+export function* checkBodyLimits(bytes: Uint8Array): Generator<void, number> {
   let values = 0;
   let depth = 0;
   let isInString = false;

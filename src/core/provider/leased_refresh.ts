@@ -166,12 +166,7 @@ export function leasedRefresh<F extends StoredTokens>(
     const leased = await store.lease(found);
     if (!leased) return undefined;
     return {
-      refreshed: await refreshLeased(
-        issuer,
-        leased,
-        refreshToken,
-        extraWrites,
-      ),
+      refreshed: await refreshLeased(issuer, leased, refreshToken, extraWrites),
     };
   }
 
@@ -250,10 +245,7 @@ export function leasedRefresh<F extends StoredTokens>(
   }
 
   /** Waits no longer than a client would; the refresh goes on anyway. */
-  async function wait<T>(
-    refresh: Promise<T>,
-    { id, tokens }: F,
-  ): Promise<T> {
+  async function wait<T>(refresh: Promise<T>, { id, tokens }: F): Promise<T> {
     const late = Promise.withResolvers<never>();
     const timer = setTimeout(() => {
       failures.note(id, tokens);

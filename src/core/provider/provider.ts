@@ -96,10 +96,7 @@ export interface Provider {
    * Absent if the provider has no such exchange. A provider of the app's own is
    * asked where `OAUTH_PROVIDER` is `oidc`, `custom` or `microsoft`.
    */
-  exchange?(
-    accessToken: string,
-    target: TokenTarget,
-  ): Promise<UpstreamTokens>;
+  exchange?(accessToken: string, target: TokenTarget): Promise<UpstreamTokens>;
   /**
    * Identifies the person as they are now; undefined if the provider cannot say
    * with these tokens. Then rules use the last known memberships and address

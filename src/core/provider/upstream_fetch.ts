@@ -61,10 +61,7 @@ export function upstreamFetch(
   };
 }
 
-function checkStatus(
-  { status, body, headers }: Response,
-  host: string,
-): void {
+function checkStatus({ status, body, headers }: Response, host: string): void {
   const kind = status >= 500 || status === 429 || status === 408
     ? "unavailable"
     : status >= 300 && status < 400

@@ -34,9 +34,7 @@ export function requestLog(log: Logger): MiddlewareHandler<AppEnv> {
       address: address && printAddress(address),
       method: `${methodName(c.req.method)} ${routePath(c, -1)}`,
       status: c.res.status,
-      durationMilliseconds: Math.round(
-        performance.now() - startedMilliseconds,
-      ),
+      durationMilliseconds: Math.round(performance.now() - startedMilliseconds),
       outcome,
       refusal,
     });
@@ -50,9 +48,7 @@ function levelFor(c: Context<AppEnv>): keyof Logger & ("debug" | "info") {
   return status === 404 || ROUTINE.test(routePath(c, -1)) ? "debug" : "info";
 }
 
-function outcomeOf(
-  c: Context<AppEnv>,
-): { outcome: string; refusal?: string } {
+function outcomeOf(c: Context<AppEnv>): { outcome: string; refusal?: string } {
   const { error } = c;
   const refusal = c.get("refusal");
   if (error === undefined) {

@@ -63,9 +63,7 @@ class BoundedBody {
   }
 
   /** @throws {TypeError} for bounds that are no numbers above 0 */
-  allow(
-    { bytes = BODY_BYTES, seconds = BODY_SECONDS }: BodyBounds,
-  ): void {
+  allow({ bytes = BODY_BYTES, seconds = BODY_SECONDS }: BodyBounds): void {
     if (!(bytes > 0 && seconds > 0)) {
       throw new TypeError("allowBody: bytes and seconds are numbers above 0");
     }

@@ -73,9 +73,7 @@ export class ServerInstance implements Server {
     const hasNone = needsAddress && !this.#sites.hasHome;
     if (stopping.signal.aborted || hasNone) return;
     await lifecycle.start();
-    await Promise.all([
-      ...this.#core.features.map(({ wake }) => wake?.()),
-    ]);
+    await Promise.all([...this.#core.features.map(({ wake }) => wake?.())]);
   }
 
   get running(): number {

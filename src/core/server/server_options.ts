@@ -218,10 +218,7 @@ export const CREATE_SERVER_OPTIONS = {
 /** A server without its socket. */
 export interface Server extends AsyncDisposable {
   /** Answers a request. It works without `this`. */
-  fetch(
-    request: Request,
-    info?: ConnectionInfo,
-  ): Response | Promise<Response>;
+  fetch(request: Request, info?: ConnectionInfo): Response | Promise<Response>;
   /**
    * Starts the services. Without this, the first request starts them.
    *

@@ -54,10 +54,7 @@ export class ServerSite {
   }
 
   /** Answers a request: a call by the endpoint, any other by a route. */
-  answer(
-    request: Request,
-    info: ConnectionInfo,
-  ): Response | Promise<Response> {
+  answer(request: Request, info: ConnectionInfo): Response | Promise<Response> {
     const path = pathBelow(this.#basePath, request.url);
     // A router and its middleware would double the cost of a call.
     if (request.method === "POST" && path === "/mcp") {
@@ -103,11 +100,7 @@ export class ServerSite {
 
   async #loadGate(): Promise<Gate> {
     const { callGate } = await import("./call_gate.ts");
-    return await callGate(
-      this.core,
-      this.#knownUrl(),
-      () => this.app(),
-    );
+    return await callGate(this.core, this.#knownUrl(), () => this.app());
   }
 
   async #loadApp(): Promise<App> {

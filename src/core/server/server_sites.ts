@@ -39,10 +39,7 @@ export class ServerSites {
   }
 
   /** Answers a request. Never throws or rejects. */
-  answer(
-    request: Request,
-    info: ConnectionInfo,
-  ): Response | Promise<Response> {
+  answer(request: Request, info: ConnectionInfo): Response | Promise<Response> {
     const answer = () => this.#answer(request, info);
     return telemetry ? telemetry.serve(request.method, answer) : answer();
   }

@@ -23,9 +23,7 @@ export function reportDoubts(plan: Plan): void {
     start.warning("A scope has words, but nothing here needs it", { scope });
   }
   for (const scope of wordless) {
-    start.warning("A scope has no words: people are shown its name", {
-      scope,
-    });
+    start.warning("A scope has no words: people are shown its name", { scope });
   }
 }
 

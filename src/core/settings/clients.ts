@@ -58,9 +58,7 @@ export const CLIENTS = settingsOf({
   CIMD_ALLOWED_DOMAINS: {
     guards: true,
     words: "The hosts on which such documents may be.",
-    shape: lowerCase(
-      listOf("host names", matching("", /^[a-z0-9.-]+$/).parse),
-    ),
+    shape: lowerCase(listOf("host names", matching("", /^[a-z0-9.-]+$/).parse)),
     default: [],
     unset: "all",
     example: "claude.ai,vscode.dev",

@@ -34,10 +34,7 @@ export const CREDENTIALS = settingsOf({
       "rand -base64 32`); several, separated by commas, while you change from " +
       "one to the next.",
   },
-  API_KEY: {
-    ...SECRET,
-    words: "`api_key`: the same in a header of its own.",
-  },
+  API_KEY: { ...SECRET, words: "`api_key`: the same in a header of its own." },
   API_KEY_HEADER: {
     words: "`api_key`: that header.",
     shape: lowerCase(

@@ -81,9 +81,7 @@ export function knownBlocks(database: Database) {
   const heads = new Set<string>();
 
   async function read(): Promise<ReadonlySet<string>> {
-    const found = await database.list<Block>(blockKey(), {
-      limit: MAX_BLOCKS,
-    });
+    const found = await database.list<Block>(blockKey(), { limit: MAX_BLOCKS });
     return new Set(found.map(({ value }) => value.name));
   }
 

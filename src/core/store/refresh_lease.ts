@@ -16,9 +16,7 @@ export function refreshLease(database: Database) {
      * Takes the lease to refresh the tokens. Returns undefined if another
      * process has it.
      */
-    async lease<F extends Found<Leasable>>(
-      found: F,
-    ): Promise<F | undefined> {
+    async lease<F extends Found<Leasable>>(found: F): Promise<F | undefined> {
       // A lease that was given up before its holder began is void.
       const isTaken = leases.isTaken(found) && !await database.isGivenUp(found);
       if (isTaken) return undefined;

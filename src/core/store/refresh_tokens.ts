@@ -67,10 +67,7 @@ export function refreshTokenStore(database: Database, lifetimes: Lifetimes) {
         lifetimes,
         exchanged: { refreshToken, successor },
       });
-      return {
-        tokens,
-        write: (transaction) => write(transaction.check(read)),
-      };
+      return { tokens, write: (transaction) => write(transaction.check(read)) };
     },
 
     /**

@@ -47,10 +47,7 @@ export function accountPage(
   };
 }
 
-function accountRoutes(
-  services: AccountServices,
-  limit: MiddlewareHandler,
-) {
+function accountRoutes(services: AccountServices, limit: MiddlewareHandler) {
   const { baseUrl, accountSessions, additions } = services;
   const added = additions.flatMap(({ parts }) => parts?.(services) ?? []);
   // In the order of the navigation; the first is `/account`.

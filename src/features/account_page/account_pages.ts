@@ -17,11 +17,13 @@ import type { AuthServices } from "../../core/auth/services.ts";
 import type { AccountSessionStore } from "./account_sessions.ts";
 import type { KeptData } from "./kept_data.ts";
 import type { SignedIn, SignedInPeople } from "./signed_in.ts";
-import { readNotice } from "./notices.ts";
+import type { Notice } from "./notice.tsx";
+import { printNotice, readNotice } from "./notices.ts";
+import type { Parameters } from "../../core/oauth/parameters.ts";
 import type { AppEnv } from "../../core/http/client_address.ts";
 import type { WaitInWords } from "./waiting_section.tsx";
 import { now } from "../../core/clock.ts";
-import { mintCsrf } from "../../core/http/browser.ts";
+import { mintCsrf, redirect } from "../../core/http/browser.ts";
 import { Buckets, type Rate } from "../../core/http/buckets.ts";
 import { refuseFor } from "../../core/http/rate_limit.ts";
 import { fingerprint } from "../../core/crypto/crypto.ts";
@@ -180,6 +182,17 @@ export interface AccountAddition {
 
 /** The services of the endpoints that lead back to a place. */
 export type PlacedServices = AccountServices & { places: AccountPlaces };
+
+/** Leads from a form back to its place, with a notice of the change. */
+export async function leadBack(
+  c: Context,
+  places: AccountPlaces,
+  { id, form }: { id: string; form: Parameters },
+  notice: Notice,
+): Promise<Response> {
+  const message = await printNotice(id, notice);
+  return redirect(c, places.addressOf(form.get("back"), message));
+}
 
 /** The rate at which one person opens pages: some read all of their data. */
 const PAGES: Rate = { burst: 60, perSecond: 1 };

@@ -51,9 +51,7 @@ const STATE_PREFIX = "account.";
 /** Our `state`, and the sealed place after it. */
 const STATE = /^(account\.[\w-]+\.[\w-]+)(?:\.([\w.-]+))?$/;
 
-export function accountSignIn(
-  services: PlacedServices,
-) {
+export function accountSignIn(services: PlacedServices) {
   const { baseUrl, places, providers, choice, identityRecheck, log } = services;
   const cookie = { name: "account-sign-in", baseUrl };
 

@@ -8,7 +8,6 @@
 import type { Context } from "@hono/hono";
 import { now } from "../../core/clock.ts";
 import { HttpError } from "../../core/errors.ts";
-import { redirect } from "../../core/http/browser.ts";
 import { endSubject } from "../../core/auth/grants/end_grant.ts";
 import {
   type Grant,
@@ -22,16 +21,13 @@ import type { Notice } from "./notice.tsx";
 import type { AccountSession } from "./account_sessions.ts";
 import type { Found } from "../../core/kv/database.ts";
 import { clientNameOf } from "./client_words.ts";
-import { printNotice } from "./notices.ts";
 import { personName } from "../../core/oauth/person.ts";
-import type { PlacedServices } from "./account_pages.ts";
+import { leadBack, type PlacedServices } from "./account_pages.ts";
 
 /** Grants as they are after a change; undefined for what has ended. */
 type Changes = (Grant | undefined)[];
 
-export function connectionChanges(
-  services: PlacedServices,
-) {
+export function connectionChanges(services: PlacedServices) {
   const { places, signedIn, approvals } = services;
   const { connections, grants, endGrants, clock, log } = services;
 
@@ -104,18 +100,8 @@ export function connectionChanges(
       const notice: Notice = names.length > 0
         ? { change: done, names }
         : { change: "gone" };
-      return await leadBack(c, id, form, notice);
+      return await leadBack(c, places, { id, form }, notice);
     };
-  }
-
-  async function leadBack(
-    c: Context,
-    sessionId: string,
-    form: Parameters,
-    notice: Notice,
-  ): Promise<Response> {
-    const message = await printNotice(sessionId, notice);
-    return redirect(c, places.addressOf(form.get("back"), message));
   }
 
   /**
@@ -206,7 +192,7 @@ export function connectionChanges(
       const notice = subject === undefined
         ? await endSome(c, new Set(form.require("grants").split(" ")), session)
         : await endAllOf(c, decoded(subject), session);
-      return await leadBack(c, id, form, notice);
+      return await leadBack(c, places, { id, form }, notice);
     },
   };
 }

@@ -25,9 +25,7 @@ import { clientInWords } from "./client_words.ts";
 import { now } from "../../core/clock.ts";
 import type { SessionCounts } from "../../core/store/sessions.ts";
 
-export function connectionsPart(
-  services: AccountServices,
-): AccountPart {
+export function connectionsPart(services: AccountServices): AccountPart {
   const { baseUrl, lifetimes, additions } = services;
   return {
     name: "",
@@ -42,9 +40,7 @@ export function connectionsPart(
       counts.begin(bindingAt(baseUrl, subject));
       const [{ own, most }, sections, ...waiting] = await Promise.all([
         ownGrants(subject, services),
-        Promise.all(
-          additions.map(({ section }) => section?.(visit, services)),
-        ),
+        Promise.all(additions.map(({ section }) => section?.(visit, services))),
         ...additions.map(({ waiting }) => waiting?.(session, services) ?? []),
       ]);
       const waits = waiting.flat()
@@ -106,10 +102,7 @@ export async function ownGrants(
  *
  * @param most the most sessions that are counted of a binding
  */
-export function sessionCounts(
-  { sessions }: AccountServices,
-  most?: number,
-) {
+export function sessionCounts({ sessions }: AccountServices, most?: number) {
   const counted = new Map<string, Promise<SessionCounts>>();
 
   function begin(binding: string): Promise<SessionCounts> {

@@ -43,12 +43,7 @@ const OWN: readonly KeptData[] = [
   {
     what:
       "Connections and access tokens, with your name, address and groups as the provider tells them",
-    keys: [
-      "grant",
-      "grant-of-subject",
-      "code",
-      "access-token",
-    ],
+    keys: ["grant", "grant-of-subject", "code", "access-token"],
     until: ({ lifetimes: { grantSeconds, personalTokenSeconds } }) =>
       `until they end (${
         printDuration(grantSeconds)

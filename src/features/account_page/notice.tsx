@@ -16,10 +16,7 @@ const CHANGES = {
   paused: ["Paused", "It is refused until you resume it."],
   resumed: ["Resumed", "It can go on as before."],
   narrowed: ["Permissions taken away", "It gets them back only from you."],
-  ended: [
-    "Ended",
-    "It opens nothing any more, and cannot be resumed.",
-  ],
+  ended: ["Ended", "It opens nothing any more, and cannot be resumed."],
   endedAll: ["Ended everything", "Nothing of theirs is open any more."],
   gone: ["That connection had already ended", ""],
   cancelled: ["Cancelled", "What it had done before stays done."],

@@ -240,10 +240,7 @@ class CallAccounts {
     this.#begun = new Map(Object.entries(begun));
     this.#services = services;
     this.#vault = server.vault!;
-    this.#keys = new AccountKeys(
-      server,
-      givenTo(CallContext.codeOf(context)!),
-    );
+    this.#keys = new AccountKeys(server, givenTo(CallContext.codeOf(context)!));
     this.#refusals = new KeyRefusals(this.#vault);
   }
 
@@ -331,11 +328,7 @@ class CallAccounts {
   }
 
   /** Makes the account at a service. */
-  at(
-    service: ConnectableService,
-    acting: Acting,
-    context: Context,
-  ): Account {
+  at(service: ConnectableService, acting: Acting, context: Context): Account {
     const open = async () => {
       const all = this.#all();
       const found = this.#pick(

@@ -129,15 +129,12 @@ export class AccountKeys {
       return token;
     } catch (error) {
       // An error of the service is in the log already.
+      const { log } = this.server;
       if (!(error instanceof ToolError)) {
-        logRepeated(
-          this.server.log,
-          "A token of an account could not be renewed",
-          {
-            service: service.name,
-            error,
-          },
-        );
+        logRepeated(log, "A token of an account could not be renewed", {
+          service: service.name,
+          error,
+        });
       }
       return undefined;
     }
@@ -173,19 +170,16 @@ export class AccountKeys {
     text: string,
     rejected?: string,
   ): Promise<string | undefined> {
+    const { server: { log }, given } = this;
     const { clients, tokens, refresh } = await this.server.access();
     const client = clients.get(service.name);
     const { oauth, scopes = [] } = found.value;
     if (client === undefined || oauth === undefined) return undefined;
     if (oauth.application !== client.id) {
-      logRepeated(
-        this.server.log,
-        "An account belongs to another application",
-        {
-          service: service.name,
-          setting: accountSetting(service, "CLIENT_ID"),
-        },
-      );
+      logRepeated(log, "An account belongs to another application", {
+        service: service.name,
+        setting: accountSetting(service, "CLIENT_ID"),
+      });
       return undefined;
     }
     if (service.scopes?.some((scope) => !scopes.includes(scope))) {
@@ -194,21 +188,17 @@ export class AccountKeys {
     try {
       const known = tokens.known(found, text);
       const token = await refresh(service, client, known, rejected);
-      this.given.add(token);
+      given.add(token);
       return token;
     } catch (error) {
       if (!(error instanceof UpstreamError)) throw error;
       if (error.kind === "dead") return undefined;
       const refused = settingRefused(service, error);
-      logRepeated(
-        this.server.log,
-        "Tokens of an account could not be refreshed",
-        {
-          service: service.name,
-          ...refused,
-          error,
-        },
-      );
+      logRepeated(log, "Tokens of an account could not be refreshed", {
+        service: service.name,
+        ...refused,
+        error,
+      });
       throw new ToolError(
         refused.setting ? refusedWords(service) : laterWords(service),
         { cause: error },

@@ -138,9 +138,7 @@ export function takeAccount(
 }
 
 /** Checks a resource that needs accounts. @throws {Error} */
-function checkResourceNeeds(
-  { needs, uri, cacheScope }: Resource,
-): void {
+function checkResourceNeeds({ needs, uri, cacheScope }: Resource): void {
   if (cacheScope === "public") {
     throw new Error("what is read with a person's account cannot be public");
   }

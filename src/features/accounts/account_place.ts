@@ -120,9 +120,7 @@ function whatStays(
 }
 
 /** Makes the key for an account that takes no other's place. */
-export function keyOf(
-  { subject, service, several }: NewAccount,
-): Deno.KvKey {
+export function keyOf({ subject, service, several }: NewAccount): Deno.KvKey {
   return accountKey(subject, several ? randomId(16) : singleId(service));
 }
 

@@ -27,10 +27,7 @@ export function missingAccountSettings(
     ...seals || connectable.length === 0 ? [] : ["SECRETS_KEYS"],
     ...oauth || connectable.length === 0 ? [] : ["AUTH_STRATEGY"],
     ...applications,
-    ...missingForExchange(
-      services.filter(isUpstream),
-      oauth?.providers,
-    ),
+    ...missingForExchange(services.filter(isUpstream), oauth?.providers),
   ];
 }
 

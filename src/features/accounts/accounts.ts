@@ -106,9 +106,7 @@ export function accountStore(
     return database.list<AccountRecord>(accountKey(subject));
   }
 
-  async function forgetAt(
-    key: Deno.KvKey,
-  ): Promise<AccountRecord | undefined> {
+  async function forgetAt(key: Deno.KvKey): Promise<AccountRecord | undefined> {
     const gone = await database.change(
       key,
       (transaction, { key, value }: Entry<AccountRecord>) => {

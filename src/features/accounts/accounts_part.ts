@@ -7,16 +7,15 @@
 import type { ConnectServices } from "./connect_pages.ts";
 import type { Context } from "@hono/hono";
 import { titleOf } from "../../authoring/account.ts";
-import { redirect } from "../../core/http/browser.ts";
 import { unnamedScopes } from "../../core/oauth/given_scopes.ts";
 import { AccountsSection } from "./accounts_section.tsx";
 import type { ListedAccount } from "./accounts.ts";
-import type {
-  AccountPart,
-  AccountPlaces,
+import {
+  type AccountPart,
+  type AccountPlaces,
+  leadBack,
 } from "../account_page/account_pages.ts";
 import { missingSetting } from "./connect_visit.ts";
-import { printNotice } from "../account_page/notices.ts";
 
 export function accountsPart(services: ConnectServices): AccountPart {
   const { accounts, accountServices } = services;
@@ -88,9 +87,7 @@ export function disconnection(
         service: gone.service,
       });
     }
-    const notice = await printNotice(id, {
-      change: gone ? "disconnected" : "over",
-    });
-    return redirect(c, places.addressOf(form.get("back"), notice));
+    const change = gone ? "disconnected" : "over";
+    return await leadBack(c, places, { id, form }, { change });
   };
 }

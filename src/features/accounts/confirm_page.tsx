@@ -10,6 +10,7 @@ import {
   ConnectForm,
   type ConnectProps,
   LabelField,
+  NothingKept,
   ScopeNames,
   SignedInAs,
 } from "./connect_form.tsx";
@@ -41,14 +42,11 @@ export function ConfirmPage(
     refusal?: string;
   },
 ) {
-  const { title, label, keptAs, scopes, checked, replaced, refusal, now } =
-    props;
+  const { title, label, keptAs, scopes, checked, replaced, now } = props;
   const { unnamed = [] } = props;
   return (
     <CardPage {...props} title={`Connect ${title}`}>
-      {refusal !== undefined && (
-        <p class="note warn" role="alert">{refusal} Nothing was kept.</p>
-      )}
+      <NothingKept {...props} />
       <p class="note good" role="status">
         {scopes === undefined
           ? <>The key works.</>

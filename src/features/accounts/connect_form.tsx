@@ -6,9 +6,9 @@
  */
 import type { Child } from "@hono/hono/jsx";
 import type { ListedAccount } from "./accounts.ts";
-import type { AskingInWords } from "./connected_account.tsx";
+import { type AskingInWords, ServiceForm } from "./connected_account.tsx";
 import { displayName } from "../../core/pages/names.tsx";
-import { AccountForm, Fact, type PageProps } from "../../core/pages/layout.tsx";
+import { Fact, type PageProps } from "../../core/pages/layout.tsx";
 
 /** The service of a page. */
 interface ServiceInWords {
@@ -70,6 +70,12 @@ export function LabelField() {
   );
 }
 
+/** The reason why nothing was kept, if there is one. */
+export function NothingKept({ refusal }: { refusal?: string }) {
+  if (refusal === undefined) return null;
+  return <p class="note warn" role="alert">{refusal} Nothing was kept.</p>;
+}
+
 /** The person who is signed in. */
 export function SignedInAs(
   { base = "", person }: Pick<ConnectProps, "base" | "person">,
@@ -86,7 +92,7 @@ export function SignedInAs(
 
 /** The form of a page, with the call that waits. */
 export function ConnectForm(
-  { base, csrf, name, asked, label, fields, backTo, children }:
+  { label, backTo, children, ...page }:
     & Pick<ConnectProps, "base" | "csrf" | "name" | "asked">
     & {
       label: string;
@@ -97,13 +103,7 @@ export function ConnectForm(
     },
 ) {
   return (
-    <AccountForm
-      base={base}
-      csrf={csrf}
-      action={`/connect/${name}`}
-      fields={{ ...fields, ...asked && { w: asked.id } }}
-      autocomplete="off"
-    >
+    <ServiceForm {...page}>
       {children}
       <div class="actions">
         <button class="primary" type="submit" name="answer" value="connect">
@@ -118,6 +118,6 @@ export function ConnectForm(
           Not now
         </button>
       </div>
-    </AccountForm>
+    </ServiceForm>
   );
 }

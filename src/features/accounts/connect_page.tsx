@@ -10,6 +10,7 @@ import {
   ConnectForm,
   type ConnectProps,
   LabelField,
+  NothingKept,
   ScopeNames,
   SignedInAs,
 } from "./connect_form.tsx";
@@ -26,15 +27,11 @@ import {
  * with `"any"` where it leads to the service.
  */
 export function ConnectPage(props: ConnectProps & { refusal?: string }) {
-  const { title, host, help, scopes, connected, refusal } = props;
+  const { title, host, help, scopes, connected } = props;
   const token = scopes === undefined ? "key" : "token";
   return (
     <CardPage {...props} title={`Connect ${title}`}>
-      {refusal !== undefined && (
-        <p class="note warn" role="alert">
-          {refusal} Nothing was kept.
-        </p>
-      )}
+      <NothingKept {...props} />
       <p class="lead">
         Tools of this server will act at <strong>{host}</strong> as you
         {scopes === undefined

@@ -38,11 +38,7 @@ export function connectVisits(services: ConnectServices) {
   const tries = new Buckets(TRIES);
 
   /** Lets the calls go on that wait for an account, and shows that it is there. */
-  async function goOn(
-    c: Context,
-    visit: Visit,
-    label = "",
-  ): Promise<Response> {
+  async function goOn(c: Context, visit: Visit, label = ""): Promise<Response> {
     await answerConnecting(visit, "accept", services);
     const w = visit.wait?.id;
     const query = new URLSearchParams({ connected: label, ...w && { w } });

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { Child } from "@hono/hono/jsx";
 import type { ListedAccount } from "./accounts.ts";
 import { AccountForm, type FormPage } from "../../core/pages/layout.tsx";
 import {
@@ -48,48 +49,62 @@ export function WaitsForAccount({ asked }: { asked?: AskingInWords }) {
   );
 }
 
-/** The button by which a person lets it go on with another account. */
-export function GoOnWith(
-  { base, csrf, name, asked, account: { id, label } }: FormPage & {
-    name: string;
-    asked?: AskingInWords;
-    account: ListedAccount;
+/** The page of a service, with the call that waits. */
+interface ServicePage extends FormPage {
+  name: string;
+  asked?: AskingInWords;
+}
+
+/** A form of the page of a service. */
+export function ServiceForm(
+  { base, csrf, name, asked, fields, children }: ServicePage & {
+    fields?: Readonly<Record<string, string>>;
+    children: Child;
   },
 ) {
-  if (!asked?.begun?.others.includes(id)) return null;
   return (
     <AccountForm
       base={base}
       csrf={csrf}
       action={`/connect/${name}`}
-      fields={{ account: id, w: asked.id }}
+      fields={{ ...fields, ...asked && { w: asked.id } }}
+      autocomplete="off"
     >
+      {children}
+    </AccountForm>
+  );
+}
+
+/** The button by which a person lets it go on with another account. */
+export function GoOnWith(
+  { account: { id, label }, ...page }: ServicePage & { account: ListedAccount },
+) {
+  const { begun } = page.asked ?? {};
+  if (!begun?.others.includes(id)) return null;
+  return (
+    <ServiceForm {...page} fields={{ account: id }}>
       <button class="quiet" type="submit" name="answer" value="go-on">
         Let it go on with{" "}
         {label === undefined ? "this account" : <bdi>{displayName(label)}</bdi>}
       </button>
       <p class="small soft">
-        All other work that has begun with{" "}
-        <AccountName label={asked.begun.label} /> then goes on with it too.
+        All other work that has begun with <AccountName label={begun.label} />
+        {" "}
+        then goes on with it too.
       </p>
-    </AccountForm>
+    </ServiceForm>
   );
 }
 
 /** An account that is there, with a button if the service refused its key. */
 export function ConnectedAccount(
-  { base, csrf, name, asked, title, now, account }:
-    & FormPage
-    & {
-      name: string;
-      title: string;
-      account: ListedAccount;
-      asked?: AskingInWords;
-      now: number;
-    },
+  { title, now, account, ...page }: ServicePage & {
+    title: string;
+    account: ListedAccount;
+    now: number;
+  },
 ) {
-  const { id, label, createdAt, refusedAt } = account;
-  const page = { base, csrf, name, asked };
+  const { id, label, createdAt, refusedAt, scopes } = account;
   return (
     <>
       <p>
@@ -101,17 +116,12 @@ export function ConnectedAccount(
           <Refused title={title} account={account} now={now} />
         </p>
       )}
-      {refusedAt !== undefined && account.scopes === undefined && (
-        <AccountForm
-          base={base}
-          csrf={csrf}
-          action={`/connect/${name}`}
-          fields={{ account: id, ...asked && { w: asked.id } }}
-        >
+      {refusedAt !== undefined && scopes === undefined && (
+        <ServiceForm {...page} fields={{ account: id }}>
           <button class="quiet" type="submit" name="answer" value="again">
             Try it again
           </button>
-        </AccountForm>
+        </ServiceForm>
       )}
       {refusedAt === undefined && <GoOnWith {...page} account={account} />}
     </>

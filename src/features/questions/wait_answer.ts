@@ -239,10 +239,7 @@ export function expireWait(
   key: Deno.KvKey,
   read?: Found<WaitRecord>,
 ): Promise<void> {
-  const ending = async (
-    transaction: Transaction,
-    entry: Entry<WaitRecord>,
-  ) => {
+  const ending = async (transaction: Transaction, entry: Entry<WaitRecord>) => {
     if (!isFound(entry)) return;
     dropWait(transaction, entry);
     const { value: { askerKey, state }, versionstamp } = entry;

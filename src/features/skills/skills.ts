@@ -107,10 +107,7 @@ function ofSkills(method: (call: Call, skills: Skills) => Result): Method {
   };
 }
 
-export const listSkills: Method = ofSkills((
-  { params, stateless },
-  skills,
-) => ({
+export const listSkills: Method = ofSkills(({ params, stateless }, skills) => ({
   result: skills[stateless ? "stateless" : "session"].page(params.cursor),
 }));
 

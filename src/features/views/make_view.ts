@@ -113,9 +113,7 @@ export function makeView<I, O>(
   }
 
   async function call(name: string, input: Loose = {}): Promise<Loose> {
-    return resultOf(
-      await request("tools/call", { name, arguments: input }),
-    );
+    return resultOf(await request("tools/call", { name, arguments: input }));
   }
 
   function take(context: Loose): void {

@@ -298,11 +298,7 @@ export class StepExecutor {
   }
 
   /** Stores the result of a step, and returns it as later runs will get it. */
-  async #keep<T>(
-    entry: JournalEntry,
-    attempt: Attempt,
-    value: T,
-  ): Promise<T> {
+  async #keep<T>(entry: JournalEntry, attempt: Attempt, value: T): Promise<T> {
     const { journal } = this;
     let text: string | undefined;
     try {

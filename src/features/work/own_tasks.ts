@@ -8,9 +8,10 @@
  *
  * @module
  */
-import type {
-  AccountServices,
-  PlacedServices,
+import {
+  type AccountServices,
+  leadBack,
+  type PlacedServices,
 } from "../account_page/account_pages.ts";
 import { HttpError } from "../../core/errors.ts";
 import { bindingAt } from "../../core/oauth/grant.ts";
@@ -30,7 +31,6 @@ import { nameOfStep, type Step } from "./steps.ts";
 import type { StepInWords } from "./work_steps.tsx";
 import type { WorkStateInWords } from "./work_section.tsx";
 import type { Context } from "@hono/hono";
-import { redirect } from "../../core/http/browser.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { Parameters } from "../../core/oauth/parameters.ts";
 import type { QuestionInWords } from "../questions/question_form.tsx";
@@ -41,12 +41,8 @@ import {
   parseFormFields,
 } from "../../core/protocol/form_fields.ts";
 import type { InputRequest } from "../../core/protocol/question.ts";
-import { printNotice } from "../account_page/notices.ts";
 
 const MAX_TASKS = 100;
-
-/** A listed task, with its open questions if it has any. */
-export type OwnTask = ListedTask & Partial<Task>;
 
 /** Makes the reader of people's tasks. */
 export function ownTasks(services: AccountServices) {
@@ -95,10 +91,10 @@ export function ownTasks(services: AccountServices) {
       throw new HttpError(404, "There is no such task of yours");
     },
 
-    /** Lists the person's tasks, those that go on first. */
+    /** Lists the person's tasks with their open questions, open work first. */
     async list(
       session: AccountSession,
-    ): Promise<{ tasks: OwnTask[]; count: number }> {
+    ): Promise<{ tasks: ListedTask[]; count: number }> {
       const bindings = bindingsOf(session);
       const listed = await tasks.newest(bindings, MAX_TASKS);
       const own = await Promise.all(
@@ -331,7 +327,7 @@ export async function askedInWords(
         client: clients.get(task.grantId),
         ...own.toolOf(task),
         message,
-        createdAt: Math.floor(task.updatedMilliseconds! / 1000),
+        createdAt: Math.floor(task.updatedMilliseconds / 1000),
       }))
   );
 }
@@ -392,7 +388,6 @@ export function taskAnswer(
     }
     const given = answer?.action === "accept" ? "answered" : "declined";
     const change = isTaken ? given : "answeredBefore";
-    const message = await printNotice(id, { change });
-    return redirect(c, places.addressOf(form.get("back"), message));
+    return await leadBack(c, places, { id, form }, { change });
   };
 }

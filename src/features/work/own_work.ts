@@ -5,9 +5,7 @@
  * @module
  */
 import type { Context } from "@hono/hono";
-import { redirect } from "../../core/http/browser.ts";
 import type { Notice } from "../account_page/notice.tsx";
-import { printNotice } from "../account_page/notices.ts";
 import type { QuestionInWords } from "../questions/question_form.tsx";
 import { WorkPage } from "./work_page.tsx";
 import {
@@ -21,11 +19,12 @@ import { type WorkInWords, WorkSection } from "./work_section.tsx";
 import { isTerminal } from "./task_record.ts";
 import { type Wait, waitsOf } from "../questions/waits.ts";
 import { workOf } from "./work_stores.ts";
-import type {
-  AccountPart,
-  AccountServices,
-  AccountVisit,
-  PlacedServices,
+import {
+  type AccountPart,
+  type AccountServices,
+  type AccountVisit,
+  leadBack,
+  type PlacedServices,
 } from "../account_page/account_pages.ts";
 
 export function workPart(services: AccountServices): AccountPart {
@@ -117,7 +116,6 @@ export function workCancellation(
     const names = isEnded && tool !== undefined
       ? [services.titleOf(tool) ?? tool]
       : [];
-    const message = await printNotice(id, { change, names });
-    return redirect(c, places.addressOf(form.get("back"), message));
+    return await leadBack(c, places, { id, form }, { change, names });
   };
 }

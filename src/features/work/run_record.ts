@@ -189,10 +189,7 @@ export interface Wake {
 }
 
 export function wakeStore(database: Database) {
-  async function list(
-    range: KeyRange,
-    limit: number,
-  ): Promise<Wake[]> {
+  async function list(range: KeyRange, limit: number): Promise<Wake[]> {
     const { found } = await database.listSome<Expiring>(range, limit);
     return found.map(({ key, versionstamp }) => ({
       ...partsOfWake(key),

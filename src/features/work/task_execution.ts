@@ -188,9 +188,7 @@ export class TaskExecution {
    *
    * @param end ends the task in this process, as it is told
    */
-  #watch(
-    end: (ending: SettledTask | undefined) => void,
-  ): () => Promise<void> {
+  #watch(end: (ending: SettledTask | undefined) => void): () => Promise<void> {
     const { claim, taskId, parts: { tasks, runs, log } } = this;
     const every = (
       milliseconds: number,

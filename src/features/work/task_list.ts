@@ -44,28 +44,20 @@ import { unlessErased } from "../../core/store/erased.ts";
 import { persist } from "../../core/kv/persist.ts";
 
 /** A task of a list, without its result. */
-export interface ListedTask extends
-  Pick<
-    Task,
-    | "taskId"
-    | "tool"
-    | "grantId"
-    | "scopes"
-    | "status"
-    | "isError"
-    | "sleepsUntil"
-    | "createdMilliseconds"
-  > {
+export interface ListedTask extends Omit<Task, "outcome"> {
   /** True for a plain task without a lease: its process may have died. */
   isUnattended: boolean;
 }
 
-/** Reads the list of a person's tasks. */
-export function listedOf(
+/** Reads the lists of a person's tasks, by the names that they are bound to. */
+export async function listedOf(
   database: Database,
-  binding: string,
+  ...bindings: readonly string[]
 ): Promise<Found<TaskOfPerson>[]> {
-  return database.list(tasksOfKey(binding));
+  const lists = await Promise.all(
+    bindings.map((it) => database.list<TaskOfPerson>(tasksOfKey(it))),
+  );
+  return lists.flat();
 }
 
 /** Returns the task ID of a list entry. */
@@ -149,10 +141,8 @@ export function taskLists(database: Database) {
       bindings: readonly string[],
       isWanted: (tool: string) => boolean,
     ): Promise<void> {
-      const lists = await Promise.all(
-        bindings.map((binding) => listedOf(database, binding)),
-      );
-      const ids = lists.flat().filter(({ value }) => value.isOpen).map(idOf);
+      const listed = await listedOf(database, ...bindings);
+      const ids = listed.filter(({ value }) => value.isOpen).map(idOf);
       const runs = await database.getMany<RunRecord[]>(ids.map(taskRunKey));
       const now = database.now();
       for (const [index, { value }] of runs.entries()) {
@@ -172,12 +162,7 @@ export function taskLists(database: Database) {
       bindings: readonly string[],
       most: number,
     ): Promise<{ tasks: ListedTask[]; count: number }> {
-      const lists = await Promise.all(
-        bindings.map((binding) =>
-          database.list<TaskOfPerson>(tasksOfKey(binding))
-        ),
-      );
-      const listed = lists.flat();
+      const listed = await listedOf(database, ...bindings);
       listed.sort((a, b) => rank(b.value) - rank(a.value));
       const ids = listed.slice(0, most).map(idOf);
       const entries = await database.getMany<TaskRecord[]>(ids.map(taskKey));
@@ -197,21 +182,12 @@ export function taskLists(database: Database) {
           .map(({ taskId }) => taskId),
       );
       return {
-        tasks: found.map(({ taskId, record }) => {
-          const { tool, grantId, scopes = [], status, isError } = record;
-          const { createdMilliseconds, sleepsUntil } = record;
-          return {
-            taskId,
-            tool,
-            grantId,
-            scopes,
-            status,
-            isError,
-            sleepsUntil,
-            createdMilliseconds,
-            isUnattended: unattended.has(taskId),
-          };
-        }),
+        tasks: found.map(({ taskId, record: { outcome: _, ...task } }) => ({
+          scopes: [],
+          ...task,
+          taskId,
+          isUnattended: unattended.has(taskId),
+        })),
         count: listed.length,
       };
     },
@@ -329,32 +305,22 @@ export function taskBeginnings(database: Database) {
       list: string,
     ): Promise<{ task: Task; claim: Claim }> {
       const record = await newRun(database, run, beginning);
-      const { caller, tool, scopes, needsAccounts, expiresAt } = record;
-      const { keep, address } = record;
+      const { caller, tool, scopes, needsAccounts, keep, address } = record;
+      const { expiresAt } = record;
+      const durable = { keep, address };
+      const task = { tool, scopes, needsAccounts, list, expiresAt, durable };
       const renewal = renewalAt(database.now());
       const { dueSeconds } = renewal;
-      const saved = await save(
-        taskId,
-        caller,
-        {
-          tool,
-          scopes,
-          needsAccounts,
-          list,
-          expiresAt,
-          durable: { keep, address },
-        },
-        (transaction) => {
-          transaction.create(taskRunKey(taskId), record);
-          setWake(transaction, { address, taskId, dueSeconds, expiresAt });
-        },
-      );
+      const saved = await save(taskId, caller, task, (transaction) => {
+        transaction.create(taskRunKey(taskId), record);
+        setWake(transaction, { address, taskId, dueSeconds, expiresAt });
+      });
       if (!saved) {
         await deleteText(database, record.beginning);
         throw connectionEnded();
       }
-      const { task, versionstamp } = saved;
-      return { task, claim: claimOf(taskId, record, versionstamp, renewal) };
+      const claim = claimOf(taskId, record, saved.versionstamp, renewal);
+      return { task: saved.task, claim };
     },
 
     discard,

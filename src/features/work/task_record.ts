@@ -97,9 +97,10 @@ export interface TaskRecord extends Expiring {
 }
 
 /** The messages of a task that goes on. */
-export type TaskMessages = Pick<TaskRecord, Message>;
-
-type Message = "statusMessage" | "progress" | "waitsFor";
+export type TaskMessages = Pick<
+  TaskRecord,
+  "statusMessage" | "progress" | "waitsFor"
+>;
 
 /** A task for its client. */
 export interface Task extends

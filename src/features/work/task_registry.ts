@@ -144,10 +144,7 @@ export class TaskRegistry {
       const isStopping = this.#stopping.signal.aborted;
       if (isStopping || !take({ ...task, statusMessage }, channel)) {
         const done = tidy(() => tasks.discard(taskId, { list, repeat }));
-        return {
-          task,
-          done: done.finally(() => this.#room.leave(origin)),
-        };
+        return { task, done: done.finally(() => this.#room.leave(origin)) };
       }
       signal.addEventListener("abort", () => {
         origin.execution.interrupt((signal.reason as Error).message);

@@ -217,11 +217,7 @@ export function taskRunStore(
       for (;;) {
         const [task, held, head] = await database.getMany<
           [TaskRecord, RunRecord, Expiring]
-        >([
-          taskKey(taskId),
-          taskRunKey(taskId),
-          waitsOfKey(listOfWaits(run)),
-        ]);
+        >([taskKey(taskId), taskRunKey(taskId), waitsOfKey(listOfWaits(run))]);
         if (held.versionstamp !== term.versionstamp || !task.value) {
           return "lost";
         }

@@ -98,9 +98,7 @@ export function clientDirectory(
     await openClient(await secrets.find("client-ids"), clientId)
   );
 
-  async function findRegistered(
-    clientId: string,
-  ): Promise<Client | undefined> {
+  async function findRegistered(clientId: string): Promise<Client | undefined> {
     return isSealedClientId(clientId)
       ? await registered.find(clientId)
       : undefined;

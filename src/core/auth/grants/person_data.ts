@@ -51,9 +51,7 @@ const MAX_ROUNDS = 5;
 /** The tasks of people, by the bindings of their callers. */
 export interface PersonTasks extends EndsTasks {
   forgetAllOf(binding: string): Promise<void>;
-  listOf(
-    binding: string,
-  ): Promise<readonly { createdMilliseconds: number }[]>;
+  listOf(binding: string): Promise<readonly { createdMilliseconds: number }[]>;
 }
 
 /** The stores in which something is kept about a person. */

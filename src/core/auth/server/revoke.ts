@@ -27,9 +27,7 @@ export function revokeEndpoint(
   const { clients, accessTokens, refreshTokens, providerTokens } = services;
   const { endGrants, clock, log } = services;
   /** Finds a token and the way to revoke it; undefined if it is unknown. */
-  async function find(
-    token: string,
-  ): Promise<
+  async function find(token: string): Promise<
     { clientId: string; revoke(c: Context): Promise<void> } | undefined
   > {
     switch (parseCredential(token)?.kind) {
@@ -85,11 +83,7 @@ export function revokeEndpoint(
       await revokeAtProvider?.();
     } catch (error) {
       // The provider keeps a token that can no longer be opened here.
-      log.warning("The provider did not revoke", {
-        reference,
-        grantId,
-        error,
-      });
+      log.warning("The provider did not revoke", { reference, grantId, error });
     }
   }
 

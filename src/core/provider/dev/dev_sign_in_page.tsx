@@ -18,9 +18,7 @@ interface DevSignInProps {
 }
 
 /** A form with the text fields `name` and, optionally, `groups`. */
-export function DevSignInPage(
-  { serverTitle, action, fields }: DevSignInProps,
-) {
+export function DevSignInPage({ serverTitle, action, fields }: DevSignInProps) {
   return (
     <Layout title="Development sign-in" serverTitle={serverTitle}>
       <main class="card development">
