@@ -21,6 +21,7 @@ export interface CollectedSpan {
   attributes: Record<string, unknown>;
   /** Traces that it links to. */
   links: { traceId: string; spanId: string }[];
+  events: { name: string; attributes: Record<string, unknown> }[];
 }
 
 /** One series of a metric. */
@@ -124,7 +125,8 @@ function scopesOf(resources: Json[] = [], scopes: string): Json[] {
 
 function spanOf(
   scope: string,
-  { status, attributes, links = [], parentSpanId = "", ...span }: Json,
+  { status, attributes, links = [], events = [], parentSpanId = "", ...span }:
+    Json,
 ): CollectedSpan {
   const { name, kind, traceId, spanId } = span;
   return {
@@ -137,6 +139,10 @@ function spanOf(
     statusCode: status?.code ?? 0,
     attributes: attributesOf(attributes),
     links: links.map(({ traceId, spanId }: Json) => ({ traceId, spanId })),
+    events: events.map(({ name, attributes }: Json) => ({
+      name,
+      attributes: attributesOf(attributes),
+    })),
   };
 }
 

@@ -56,6 +56,13 @@ const ponder = tool({
   },
 });
 
+const wire = tool({
+  name: "wire",
+  input: z.object({ text: z.string() }),
+  approval: { show: ({ text }) => ({ title: text }) },
+  run: () => "",
+});
+
 const note = resource({
   uri: "note://{id}",
   name: "note",
@@ -65,6 +72,6 @@ const note = resource({
 await serve({
   name: "observed",
   version: "1.0.0",
-  tools: [look, fail, crash, rare, ask, profile, ponder],
+  tools: [look, fail, crash, rare, ask, profile, ponder, wire],
   resources: [note],
 });

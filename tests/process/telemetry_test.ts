@@ -164,6 +164,7 @@ async function observe() {
   const fail = { name: "fail", arguments: { text: PLANTED.argument } };
   await observed.request("tools/call", fail);
   await observed.request("tools/call", { name: "crash" });
+  await observed.request("tools/call", { ...fail, name: "wire" });
   await observed.request("tools/call", { name: "rare" });
   await observed.request("tools/call", { name: "rare" });
   await observed.request("tools/call", { name: PLANTED.name });
@@ -481,6 +482,17 @@ Deno.test("a collector of telemetry", async (t) => {
       assert.equal(countOf("tool_server.task.duration", failed), 1);
     },
   );
+
+  await t.step("tells a step of an approval as an event of the call", () => {
+    const attributes = {
+      "tool_server.approval.step": "asked",
+      "gen_ai.tool.name": "wire",
+    };
+    assert.deepEqual(span("tools/call wire").events, [
+      { name: "approval", attributes },
+    ]);
+    assert.equal(countOf("tool_server.approval.step.duration", attributes), 1);
+  });
 
   await t.step("measures calls as the conventions have it", () => {
     const metric = "mcp.server.operation.duration";

@@ -42,12 +42,11 @@ export function makeInstruments() {
       unit: "s",
       advice: { explicitBucketBoundaries: bounds },
     });
+  const own = (noun: string, description: string) =>
+    seconds(`tool_server.${noun}.duration`, description);
   return {
     tracer: trace.getTracer(SCOPE, VERSION),
-    requests: seconds(
-      "tool_server.request.duration",
-      "HTTP requests, by known methods and routes alone",
-    ),
+    requests: own("request", "HTTP requests, by known methods and routes"),
     operations: seconds(
       "mcp.server.operation.duration",
       "Requests and notifications of MCP clients",
@@ -56,23 +55,15 @@ export function makeInstruments() {
       "mcp.server.session.duration",
       "Sessions of MCP clients that have ended",
     ),
-    tasks: seconds("tool_server.task.duration", "Work of tools in tasks"),
+    tasks: own("task", "Work of tools in tasks"),
+    approvals: own("approval.step", "Time until each step of an approval"),
     questions: seconds(
       "mcp.client.operation.duration",
       "Questions to MCP clients",
     ),
-    signInSteps: seconds(
-      "tool_server.sign_in.step.duration",
-      "Steps of signing in, and requests for tokens",
-    ),
-    providerCalls: seconds(
-      "tool_server.provider.call.duration",
-      "Conversations with the sign-in provider",
-    ),
-    accountCalls: seconds(
-      "tool_server.account.call.duration",
-      "Requests to services with people's own accounts",
-    ),
+    signInSteps: own("sign_in.step", "Steps of signing in, and token requests"),
+    providerCalls: own("provider.call", "Conversations with the provider"),
+    accountCalls: own("account.call", "Requests to services with own accounts"),
     databaseOperations: seconds(
       "db.client.operation.duration",
       "Operations on Deno KV",

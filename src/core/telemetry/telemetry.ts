@@ -142,6 +142,25 @@ export class Telemetry {
     );
   }
 
+  /** Reports a step of an approval, as an event of the span that took it. */
+  reportApproval(
+    { step, tool, seconds, error }: {
+      step: string;
+      tool: string;
+      /** The time since the step before; that of another clock may be less. */
+      seconds: number;
+      error?: string;
+    },
+  ): void {
+    const attributes: Attributes = {
+      "tool_server.approval.step": step,
+      "gen_ai.tool.name": tool,
+      ...(error !== undefined && { "error.type": error }),
+    };
+    trace.getActiveSpan()?.addEvent("approval", attributes);
+    this.#instruments.approvals.record(Math.max(0, seconds), attributes);
+  }
+
   /** Runs the work of a task, which outlives its call, in a span of its own. */
   task<T extends object>(tool: string, run: () => Promise<T>): Promise<T> {
     const tally = new Tally();

@@ -10,7 +10,7 @@ import type { MaybePromise } from "../../authoring/service.ts";
 import { withoutHidden } from "../../core/pages/names.tsx";
 import type { CompiledTool } from "../../core/catalogue/compiled_tool.ts";
 import { isObject, type JsonObject } from "../../core/json.ts";
-import type { ApprovalPayload } from "./approval_store.ts";
+import type { ApprovalPayload, CallApproval } from "./approval_store.ts";
 
 /** The options of {@linkcode ApprovalShown}. */
 const APPROVAL_SHOWN = {
@@ -142,4 +142,29 @@ export function checkJson(
   throw new TypeError(
     `tool ${tool}: ${at} is no JSON once its schema has parsed it, so it cannot be kept for an approval: make it what you need in run`,
   );
+}
+
+/** Tells the model that no one can approve a call of this caller. */
+export const NO_PAGE =
+  "This waits for the approval of a person on a page of this server, to which this caller cannot sign in. It was not run.";
+
+/** Makes the words next to the link. */
+export function askingWords(
+  { payload: { title }, approval: { scope } }: CallApproval,
+): string {
+  return scope === undefined
+    ? `Approve: ${title}`
+    : `Someone else, who has the permission ${scope}, has to approve: ${title}`;
+}
+
+/** Tells the model of a run whose end is not known. */
+export function unknownWords(tool: string, begunAt: number): string {
+  const time = new Date(begunAt * 1000).toISOString();
+  return `A run of ${tool} with these arguments was approved and began at ${time}, and its end is not known. It was not run again: look first whether it has happened. The person can say on the page of the approval that it has not.`;
+}
+
+/** Tells the model of a refusal. */
+export function refusedWords(reason = ""): string {
+  const why = reason && `, and said: ${JSON.stringify(reason)}`;
+  return `The person refused this${why}. It was not run. If they want it after all, they can still approve it on the same page: call it again only then.`;
 }

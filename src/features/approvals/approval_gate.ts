@@ -30,7 +30,16 @@ import { hasPage, type WaitPages } from "../questions/page_questions.ts";
 import type { OpenPage, PagesOf } from "../../core/mcp/exchange/work.ts";
 import { addressOfWork } from "../work/task_call.ts";
 import type { Waiting } from "../questions/waits.ts";
-import { checkJson, inTime, offerOf, shownOf } from "./approval_content.ts";
+import {
+  askingWords,
+  checkJson,
+  inTime,
+  NO_PAGE,
+  offerOf,
+  refusedWords,
+  shownOf,
+  unknownWords,
+} from "./approval_content.ts";
 import {
   type ApprovalPayload,
   type BegunRun,
@@ -38,6 +47,7 @@ import {
   type CallApprovals,
   callApprovals,
 } from "./approval_store.ts";
+import { type ReportStep, stepReport, whoOf } from "./approval_steps.ts";
 import type { Offer } from "./remembered.ts";
 import { receiptSeconds, receiptStore } from "./receipts.ts";
 import { verifiedAddresses } from "../../core/oauth/allowed_users.ts";
@@ -49,9 +59,6 @@ const KEY = "tool-server-approval";
 
 /** The most bytes of arguments and words: they are kept in one record. */
 const MAX_BYTES = 10_000;
-
-const NO_PAGE =
-  "This waits for the approval of a person on a page of this server, to which this caller cannot sign in. It was not run.";
 
 /** The answer that a run gets; durable work keeps it. */
 type Verdict =
@@ -76,6 +83,7 @@ export function approvalGate(
     database,
     receiptStore(database, receiptSeconds(config)),
   );
+  const report = stepReport(log);
   /** The parts of a tool's definition that an approval is for. */
   const definitions = new WeakMap<CompiledTool, string>();
 
@@ -122,7 +130,7 @@ export function approvalGate(
     const { expiresIn: seconds = APPROVAL_SECONDS } = tool.approval!;
     const definition = definitionOf(tool);
     const offer = scope === undefined && await offerOf(tool, input);
-    const visit = new ApprovalVisit(approvals, work, {
+    const visit = new ApprovalVisit(approvals, work, report, {
       pages: waitPages,
       waiting: await waitingOf(toolRun, work, {
         arguments_,
@@ -133,14 +141,11 @@ export function approvalGate(
       offer: offer
         ? {
           ...offer,
-          name: await fingerprintOfLong(canonicalJson([
-            caller.binding,
-            caller.clientId ?? caller.grantId,
+          name: await nameOf(
+            [caller.binding, caller.clientId ?? caller.grantId],
             tool.name,
-            definition,
-            account ?? null,
-            offer.key,
-          ])),
+            [definition, account ?? null, offer.key],
+          ),
         }
         : undefined,
       payload: async () => ({
@@ -201,14 +206,15 @@ export function approvalGate(
     const { approved, visit, receipt } = decision;
     toolRun.input = decision.input;
     (context as CallContext).approval = approved;
+    const who = whoOf(work);
     if (receipt !== undefined || await visit.isBeginning()) {
-      log.audit("A run has begun with an approval", {
-        reference: work.requestId,
-        tool: name,
-        subject: work.caller.subject,
+      const seconds = receipt === undefined ? approvals.now() - approved.at : 0;
+      report("begun", { tool: name, seconds }, {
+        ...who,
         approvedBy: approved.by,
       });
     }
+    const startedMilliseconds = performance.now();
     // A result that no one gets is kept for the same call.
     const end = async (
       outcome: ApprovalState["outcome"],
@@ -218,12 +224,8 @@ export function approvalGate(
       if (receipt === undefined) {
         await visit.end(outcome, hasLeft ? result : undefined);
       } else await tidy(() => approvals.endRemembered(receipt, outcome));
-      log.audit("A run with an approval has ended", {
-        reference: work.requestId,
-        tool: name,
-        subject: work.caller.subject,
-        outcome,
-      });
+      const seconds = (performance.now() - startedMilliseconds) / 1000;
+      report("ended", { tool: name, seconds, outcome }, who);
     };
     try {
       const result = await run();
@@ -252,6 +254,7 @@ class ApprovalVisit implements PagesOf<Verdict> {
   constructor(
     private readonly approvals: CallApprovals,
     private readonly work: Work,
+    private readonly report: ReportStep,
     private readonly of: {
       pages: WaitPages;
       waiting: Waiting & { approval: ApprovalState };
@@ -277,7 +280,7 @@ class ApprovalVisit implements PagesOf<Verdict> {
       }
       const approval = known ?? await this.#openNew();
       if (approval.state === "open" && endOf(approval) <= approvals.now()) {
-        if (await this.#do(() => approvals.close(approval))) continue;
+        if (await this.#close(approval)) continue;
         return { answer: { action: "cancel" } };
       }
       if (approval.state === "open") {
@@ -287,7 +290,7 @@ class ApprovalVisit implements PagesOf<Verdict> {
           wait: { ...approval, key: wait, id } as unknown as OpenPage["wait"],
           address: `${pages.baseUrl}/approve/${id}`,
           connects: false,
-          message: messageOf(approval),
+          message: askingWords(approval),
           until: endOf(approval),
         };
       }
@@ -300,10 +303,23 @@ class ApprovalVisit implements PagesOf<Verdict> {
   async #openNew(): Promise<CallApproval> {
     const { approvals, of: { waiting, offer } } = this;
     const content = await this.#content();
-    return await this.#do(async () => {
+    const approval = await this.#do(async () => {
       const before = await approvals.findEnded(waiting);
       return await approvals.open(waiting, { ...content, before, offer });
     });
+    // Another call of the same may have opened it meanwhile.
+    if (approval.payload.id === content.id) {
+      this.report("asked", { tool: approval.tool }, whoOf(this.work));
+    }
+    return approval;
+  }
+
+  /** Takes no press from now on. Returns true if one came before. */
+  async #close(approval: CallApproval): Promise<boolean> {
+    const isPressed = await this.#do(() => this.approvals.close(approval));
+    const { tool, approval: { seconds } } = approval;
+    if (!isPressed) this.report("expired", { tool, seconds }, whoOf(this.work));
+    return isPressed;
   }
 
   #content(): Promise<ApprovalPayload> {
@@ -348,8 +364,7 @@ class ApprovalVisit implements PagesOf<Verdict> {
     if (!await approvals.settled(open, signal, most)) {
       if (most < left) return undefined;
       // A press at the last moment counts.
-      const isPressed = await this.#do(() => approvals.close(open));
-      if (!isPressed) return { action: "cancel" };
+      if (!await this.#close(open)) return { action: "cancel" };
     }
     for (;;) {
       const approval = await this.#do(() => approvals.read(open));
@@ -430,13 +445,9 @@ function endOf({ expiresAt, approval: { closesAt } }: CallApproval): number {
   return closesAt ?? expiresAt;
 }
 
-/** Makes the words next to the link. */
-function messageOf(
-  { payload: { title }, approval: { scope } }: CallApproval,
-): string {
-  return scope === undefined
-    ? `Approve: ${title}`
-    : `Someone else, who has the permission ${scope}, has to approve: ${title}`;
+/** Makes a name of parts, which no others have. */
+function nameOf(...parts: unknown[]): Promise<string> {
+  return fingerprintOfLong(canonicalJson(parts));
 }
 
 /** Makes the part of an approval by which it is found again. */
@@ -466,33 +477,15 @@ async function waitingOf(
       taskId: work.requestId,
       taskAddress: addressOfWork(caller, pages),
     },
-    asker: await fingerprintOfLong(
-      canonicalJson([
-        "approval",
-        binding,
-        clientId ?? grantId,
-        tool.name,
-        asker,
-      ]),
+    asker: await nameOf(
+      ["approval", binding, clientId ?? grantId],
+      tool.name,
+      asker,
     ),
-    question: await fingerprintOfLong(
-      canonicalJson([
-        definition,
-        arguments_,
-        state.scope ?? null,
-        state.passkey ?? null,
-      ]),
-    ),
+    question: await nameOf(definition, arguments_, [
+      state.scope ?? null,
+      state.passkey ?? null,
+    ]),
     approval: state,
   };
-}
-
-function unknownWords(tool: string, begunAt: number): string {
-  const time = new Date(begunAt * 1000).toISOString();
-  return `A run of ${tool} with these arguments was approved and began at ${time}, and its end is not known. It was not run again: look first whether it has happened. The person can say on the page of the approval that it has not.`;
-}
-
-function refusedWords(reason = ""): string {
-  const why = reason && `, and said: ${JSON.stringify(reason)}`;
-  return `The person refused this${why}. It was not run. If they want it after all, they can still approve it on the same page: call it again only then.`;
 }

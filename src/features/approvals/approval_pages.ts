@@ -29,20 +29,22 @@ import {
   type Pressed,
 } from "./approval_store.ts";
 import { type AskedPasskey, challengeOf, passkeysOf } from "./passkeys.ts";
+import { stepReport } from "./approval_steps.ts";
 import { PASSKEY_SCRIPT } from "./passkey_script.ts";
 import { receiptsOf } from "./receipts.ts";
 
-/** The events in the log, by the button that was pressed. */
-const EVENTS = {
-  approve: "A call was approved",
-  refuse: "A call was refused",
-  looked: "An approved run without a known end was looked at",
+/** The step of each button. */
+const STEPS = {
+  approve: "approved",
+  refuse: "refused",
+  looked: "looked",
 } as const;
 
 export function approvalEndpoints(services: AccountServices) {
   const { baseUrl, clock, database, frame, signedIn } = services;
   const approvals = callApprovals(database, receiptsOf(services.server));
   const passkeys = passkeysOf(services);
+  const report = stepReport(services.log);
 
   /** Gives what a press needs; undefined for a tool that asks for no passkey. */
   async function passkeyFor(
@@ -161,28 +163,22 @@ export function approvalEndpoints(services: AccountServices) {
           stays(transaction);
           used?.write(transaction);
         });
+      const { action, by: who } = approval?.answer ?? {};
       // A later press does not change the first.
-      if (approval && (said === "looked" || isFirst(approval, pressed))) {
-        services.log.audit(EVENTS[said], {
-          reference: c.get("reference"),
-          subject,
-          owner: approval.subject,
-          client: approval.clientName,
-          tool: approval.tool,
-        });
+      const isFirst = action === pressed.action && who === subject;
+      if (approval && (said === "looked" || isFirst)) {
+        const { createdAt, tool, subject: owner, clientName: client } =
+          approval;
+        const seconds = now(clock) - createdAt;
+        const reference = c.get("reference");
+        const persons = { reference, subject, owner, client };
+        report(STEPS[said], { tool, seconds }, persons);
       }
       return redirect(c, `${baseUrl}/approve/${encodeURIComponent(id)}`);
     },
   };
 }
 
-function isAnswer(text: string): text is keyof typeof EVENTS {
-  return Object.hasOwn(EVENTS, text);
-}
-
-function isFirst(
-  { answer }: { answer?: Pressed },
-  { action, by }: Pressed,
-): boolean {
-  return answer?.action === action && answer.by === by;
+function isAnswer(text: string): text is keyof typeof STEPS {
+  return Object.hasOwn(STEPS, text);
 }

@@ -234,20 +234,12 @@ export function callApprovals(
       payload: ApprovalPayload,
     ): Promise<CallApproval> {
       const { seconds } = waiting.approval;
-      const wait =
-        await (waiting.taskId === undefined
-          ? waits.open(waiting, { ...payload }, { seconds })
-          : waits.open(
-            {
-              ...waiting,
-              approval: {
-                ...waiting.approval,
-                closesAt: database.now() + seconds,
-              },
-            },
-            { ...payload },
-            { seconds: seconds + CLOSED_SECONDS },
-          ));
+      const isWork = waiting.taskId !== undefined;
+      const closesAt = database.now() + seconds;
+      const approval = { ...waiting.approval, ...isWork && { closesAt } };
+      const wait = await waits.open({ ...waiting, approval }, { ...payload }, {
+        seconds: isWork ? seconds + CLOSED_SECONDS : seconds,
+      });
       return approvalOf(wait)!;
     },
 
@@ -367,20 +359,14 @@ export function callApprovals(
       if (isBare && approval.approval.passkey === "required") return undefined;
       const { payload: { offer }, tool, grantId } = approval;
       const clientName = approval.clientName ?? approval.clientId;
-      const of = { tool, clientName, grantId };
-      const remembers = pressed.action === "accept" && pressed.remembers;
-      const writeEntry = remembers && offer &&
-        await remembered.writing(subject, offer, of);
+      const of = { tool, clientName };
+      const isRefused = pressed.action === "decline";
+      const writeEntry = !isRefused && pressed.remembers && offer &&
+        await remembered.writing(subject, offer, { ...of, grantId });
+      const { by, at } = pressed;
       const writeReceipt = await receipts.writing(
         receiptOf(approval),
-        {
-          subject,
-          by: pressed.by,
-          tool,
-          clientName,
-          at: pressed.at,
-          ...pressed.action === "decline" && { isRefused: true },
-        },
+        { ...of, subject, by, at, ...isRefused && { isRefused } },
         wordsOf(approval, pressed, person),
       );
       const accepted = await waits.accept(
@@ -392,7 +378,7 @@ export function callApprovals(
           writeReceipt(transaction);
           if (writeEntry) writeEntry(transaction);
         },
-        pressed.action === "accept" && isToBePressed(approval),
+        !isRefused && isToBePressed(approval),
       );
       return accepted && approvalOf(await waits.read(accepted.record));
     },

@@ -8,6 +8,7 @@ import {
   type AuthenticationResponseJSON,
   type RegistrationResponseJSON,
   verifyAuthenticationResponse,
+  type VerifyAuthenticationResponseOpts,
   verifyRegistrationResponse,
 } from "@simplewebauthn/server";
 import { base64url, fromBase64url } from "../../core/crypto/crypto.ts";
@@ -18,11 +19,11 @@ import { ALGORITHMS, type Passkey } from "./passkey_store.ts";
 /** The most characters of a response: one with a long certificate has 10,000. */
 const MAX_CHARACTERS = 20_000;
 
-/** The server, as a browser names it. */
-interface Site {
-  origin: string;
-  rpId: string;
-}
+/** The server, as a browser names it, and what it wants. */
+type Site = Pick<
+  VerifyAuthenticationResponseOpts,
+  "expectedOrigin" | "expectedRPID" | "requireUserVerification"
+>;
 
 export function refused(cause?: unknown): HttpError {
   return new HttpError(403, "The passkey was not accepted", {
@@ -51,15 +52,13 @@ function parse(text: string): { id: string } {
 export async function checkMade(
   response: string,
   challenge: string,
-  { origin, rpId }: Site,
+  site: Site,
 ): Promise<Pick<Passkey, "id" | "publicKey" | "counter">> {
   const made = parse(response);
   const { verified, registrationInfo } = await verifyRegistrationResponse({
     response: made as RegistrationResponseJSON,
     expectedChallenge: challenge,
-    expectedOrigin: origin,
-    expectedRPID: rpId,
-    requireUserVerification: true,
+    ...site,
     supportedAlgorithmIDs: ALGORITHMS,
   }).catch((error) => {
     throw refused(error);
@@ -78,7 +77,7 @@ export async function checkMade(
 export async function checkUsed(
   response: string,
   challenge: string,
-  { origin, rpId }: Site,
+  site: Site,
   passkeys: readonly Passkey[],
 ): Promise<{ id: string; counter: number; name: string }> {
   const used = parse(response);
@@ -88,9 +87,7 @@ export async function checkUsed(
   const { verified, authenticationInfo } = await verifyAuthenticationResponse({
     response: used as AuthenticationResponseJSON,
     expectedChallenge: challenge,
-    expectedOrigin: origin,
-    expectedRPID: rpId,
-    requireUserVerification: true,
+    ...site,
     credential: { id, publicKey: fromBase64url(publicKey), counter },
   }).catch((error) => {
     throw refused(error);

@@ -45,17 +45,9 @@ export function challengeOf(
   { id, tool, clientId, clientName, payload }: CallApproval,
   subject: string,
 ): string {
-  return fingerprint(
-    canonicalJson([
-      "approve",
-      id,
-      subject,
-      tool,
-      clientId ?? null,
-      clientName ?? null,
-      { ...payload },
-    ]),
-  );
+  const app = [clientId ?? null, clientName ?? null];
+  const shown = ["approve", id, subject, tool, app, { ...payload }];
+  return fingerprint(canonicalJson(shown));
 }
 
 export function passkeysOf(
@@ -68,7 +60,11 @@ export function passkeysOf(
   const { origin, hostname: rpId } = new URL(baseUrl);
   // An IP address can be no RP ID (WebAuthn Level 3 §5.1.2).
   const isPossible = !/^\[|^[\d.]+$/.test(rpId);
-  const site = { origin, rpId };
+  const site = {
+    expectedOrigin: origin,
+    expectedRPID: rpId,
+    requireUserVerification: true,
+  };
   const check = () => import("./passkey_check.ts");
 
   function requestOf(challenge: string, passkeys: readonly Passkey[]): object {
@@ -141,11 +137,10 @@ export function passkeysOf(
      */
     async make(
       subject: string,
-      { name, response, challenge }: {
-        name: string;
-        response: string;
-        challenge: string;
-      },
+      { name, response, challenge }: Record<
+        "name" | "response" | "challenge",
+        string
+      >,
       extraWrites: Write,
     ): Promise<Passkey> {
       const { checkMade } = await check();

@@ -1,0 +1,45 @@
+/**
+ * The steps of approvals, in the log and in telemetry: neither has a title, an
+ * argument, a reason or the name of a person.
+ *
+ * @module
+ */
+import type { Logger } from "../../core/log/log.ts";
+import type { Work } from "../../core/mcp/exchange/work.ts";
+import { telemetry } from "../../core/telemetry/current.ts";
+import type { ApprovalState } from "../questions/wait_record.ts";
+
+/** The event of each step. */
+const EVENTS = {
+  asked: "A call waits for an approval",
+  approved: "A call was approved",
+  refused: "A call was refused",
+  expired: "No one approved a call in time",
+  looked: "An approved run without a known end was looked at",
+  begun: "A run has begun with an approval",
+  ended: "A run with an approval has ended",
+} as const;
+
+export type ApprovalStep = keyof typeof EVENTS;
+
+/** @param of `seconds`: the time since the step before */
+export type ReportStep = (
+  step: ApprovalStep,
+  of: { tool: string; seconds?: number; outcome?: ApprovalState["outcome"] },
+  who: { reference: string; subject: string; [name: string]: unknown },
+) => void;
+
+export function stepReport(log: Logger): ReportStep {
+  return (step, { tool, seconds = 0, outcome }, who) => {
+    const decides = step !== "asked" && step !== "expired";
+    const level = decides ? "audit" : "info";
+    log[level](EVENTS[step], { ...who, tool, outcome });
+    const error = outcome === "ok" ? undefined : outcome;
+    telemetry?.reportApproval({ step, tool, seconds, error });
+  };
+}
+
+/** Names a run and its caller for the log. */
+export function whoOf({ requestId, caller: { subject } }: Work) {
+  return { reference: requestId, subject };
+}

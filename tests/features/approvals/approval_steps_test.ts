@@ -1,0 +1,153 @@
+/**
+ * The steps of approvals in the log and in telemetry, and what neither has: the
+ * words of authors, clients and people.
+ */
+import assert from "node:assert/strict";
+import { metrics } from "@opentelemetry/api";
+import { startTelemetry } from "../../../src/core/telemetry/current.ts";
+import { tool, ToolError, z } from "../../../src/mod.ts";
+import { testServer } from "../../../packages/testing/mod.ts";
+import { resultOf, textOf } from "../../kit/answer.ts";
+import { recordLog } from "../../kit/log.ts";
+import type { Json } from "../../kit/message.ts";
+import { startOAuthServer } from "../../kit/sign_in.ts";
+import { until } from "../../kit/wait.ts";
+import { clientOf, linkOf, open, press } from "./approving.ts";
+
+/** The attributes of the steps that were measured, and their seconds. */
+let measured: [Json, number][] = [];
+
+metrics.setGlobalMeterProvider({
+  getMeter: () =>
+    ({
+      createHistogram: (name: string) => ({
+        record(seconds: number, attributes: Json) {
+          if (name === "tool_server.approval.step.duration") {
+            measured.push([attributes, seconds]);
+          }
+        },
+      }),
+    }) as Json,
+});
+await startTelemetry();
+
+const INPUT = z.object({ charge: z.string() });
+
+const refund = tool({
+  name: "refund",
+  input: INPUT,
+  approval: {
+    show: ({ charge }) => ({
+      title: `title-${charge}`,
+      facts: { Fact: `fact-${charge}` },
+    }),
+    remember: ({ charge }) =>
+      charge === "kept"
+        ? { key: charge, label: `label-${charge}`, seconds: 60 }
+        : undefined,
+  },
+  run({ charge }) {
+    if (charge === "poor") throw new ToolError("result-poor");
+    if (charge === "broken") throw new Error("result-broken");
+    return `result-${charge}`;
+  },
+});
+
+/** Gives the steps that were measured, each with its error, if it has one. */
+function steps(): string[] {
+  return measured.map(([attributes]) => {
+    assert.equal(attributes["gen_ai.tool.name"], "refund");
+    return [attributes["tool_server.approval.step"], attributes["error.type"]]
+      .filter(Boolean).join(" ");
+  });
+}
+
+Deno.test("each step of an approval is an event of the log and is measured, without arguments, words and names", async () => {
+  measured = [];
+  const { log, events } = recordLog();
+  await using server = await startOAuthServer({ tools: [refund], log });
+  const call = await clientOf(server, "2026");
+  const links: string[] = [];
+  for (const charge of ["fine", "poor", "broken", "no", "kept"]) {
+    links.push(linkOf(await resultOf(call("refund", { charge }))));
+    const visitor = await open(server, links.at(-1)!);
+    if (charge === "kept") {
+      await visitor.press(new URL(links.at(-1)!).pathname, {
+        answer: "approve",
+        remember: "on",
+      });
+    } else {
+      await press(visitor, charge === "no" ? "refuse" : "approve", "reason-no");
+    }
+    await resultOf(call("refund", { charge }));
+  }
+  assert.equal(await textOf(call("refund", { charge: "kept" })), "result-kept");
+  const run = ["asked", "approved", "begun"];
+  assert.deepEqual(steps(), [
+    ...[...run, "ended"],
+    ...[...run, "ended tool_error"],
+    ...[...run, "ended failed"],
+    ...["asked", "refused"],
+    ...[...run, "ended"],
+    // A run that its person let run without a press.
+    ...["begun", "ended"],
+  ]);
+  assert.ok(measured.every(([, seconds]) => seconds >= 0), `${measured}`);
+
+  const told = events.filter(({ message }) =>
+    /approv|was refused/.test(message)
+  );
+  assert.deepEqual(
+    told.slice(0, 4).map(({ message, audit, properties }) => [
+      message,
+      audit ?? false,
+      properties.tool,
+      properties.subject,
+      properties.outcome,
+    ]),
+    [
+      ["A call waits for an approval", false, "refund", "github:42", undefined],
+      ["A call was approved", true, "refund", "github:42", undefined],
+      [
+        "A run has begun with an approval",
+        true,
+        "refund",
+        "github:42",
+        undefined,
+      ],
+      ["A run with an approval has ended", true, "refund", "github:42", "ok"],
+    ],
+  );
+  assert.equal(told.length, steps().length);
+  assert.ok(told.some(({ message }) => message === "A call was refused"));
+  const { name, email } = server.provider;
+  const secrets = [name, email, ...links.map((link) => link.split("/").at(-1)!)]
+    .filter((text): text is string => Boolean(text));
+  const said = JSON.stringify([told, measured]);
+  for (const text of secrets) assert.ok(!said.includes(text), text);
+  assert.doesNotMatch(said, /(title|fact|label|result|reason)-|poor|broken/);
+});
+
+Deno.test("an approval that no one gave in time is told once", async () => {
+  measured = [];
+  const { log, events } = recordLog();
+  const work = tool({
+    name: "refund",
+    input: INPUT,
+    task: { durable: true },
+    approval: {},
+    run: () => "",
+  });
+  await using server = await testServer({ tools: [work], log });
+  const ann = server.as({ subject: "ann" });
+  const task = await ann.startTask(work, { charge: "late" });
+  await until(async () => (await task.status()).statusMessage !== undefined);
+  await server.advance(15 * 60 + 1);
+  await task.result();
+  assert.deepEqual(steps(), ["asked", "expired"]);
+  const told = events.filter(({ message }) => /approv/.test(message));
+  assert.deepEqual(told.map(({ message }) => message), [
+    "A call waits for an approval",
+    "No one approved a call in time",
+  ]);
+});
