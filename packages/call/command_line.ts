@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { parseArgs } from "node:util";
+import { parseArgs, type ParseArgsConfig } from "node:util";
 import { LOGGING_LEVELS } from "../../src/core/protocol/request_meta.ts";
 import { parseTypedUrl } from "../../src/core/net/url.ts";
 import type { Revision } from "../client/mod.ts";
@@ -78,11 +78,14 @@ export interface CommandLine
 
 const REVISIONS: readonly Revision[] = ["2025-11-25", "2026-07-28"];
 
-/** Parses a command line. @throws {Failure} */
-export function parseCommandLine(args: readonly string[]): CommandLine {
+/** Splits a command line into its options and the other words. @throws {Failure} */
+export function parseOptions<O extends NonNullable<ParseArgsConfig["options"]>>(
+  args: readonly string[],
+  options: O,
+) {
   const parsed = parseArgs({
     args: [...args],
-    options: OPTIONS,
+    options,
     allowPositionals: true,
     // Faults are reported below, in our own words.
     strict: false,
@@ -90,18 +93,24 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
   });
   for (const token of parsed.tokens) {
     if (token.kind !== "option") continue;
-    const { rawName, value } = token;
-    const { type } = OPTIONS[token.name as keyof typeof OPTIONS] ?? {};
+    const { name, rawName, value } = token;
+    const type = Object.hasOwn(options, name) ? options[name].type : undefined;
     if (type === undefined || type === "boolean" && value !== undefined) {
-      const known = Object.keys(OPTIONS).map((name) => `--${name}`);
+      const known = Object.keys(options).map((name) => `--${name}`);
       throw usageFailure(`There is no ${rawName}${didYouMean(rawName, known)}`);
     }
     if (type === "string" && !value) {
       throw usageFailure(`${rawName} needs a value`);
     }
   }
-  const values = parsed.values as Values;
-  const words = parsed.positionals;
+  return parsed as ReturnType<
+    typeof parseArgs<{ options: O; allowPositionals: true }>
+  >;
+}
+
+/** Parses a command line. @throws {Failure} */
+export function parseCommandLine(args: readonly string[]): CommandLine {
+  const { values, positionals: words } = parseOptions(args, OPTIONS);
   const verb = verbOf(values);
   const target = verb === "call" || verb === "prompt"
     ? words.shift()

@@ -17,31 +17,42 @@ export interface ImportedFile {
   id: string;
   /** The fingerprint of the text that was written. */
   fingerprint: string;
+  /** Of a service: the name that its source has, and the author's `--url`. */
+  source?: string;
+  url?: string;
   /** True if the author has changed it since. */
   isChanged: boolean;
 }
 
-const LINE = /^\/\/ Imported: ([a-z][a-z0-9_]*) (\S.*) ([0-9a-f]{12})\n/;
+const LINE =
+  /^\/\/ Imported: ([a-z][a-z0-9_]*) (\S.*) ([0-9a-f]{12})(?: of ([a-z][a-z0-9_]*))?(?: at (\S+))?\n/;
 
 /** Reads what a file says of itself; undefined if it was not imported. */
 export function parseImported(
   path: string,
   whole: string,
 ): ImportedFile | undefined {
-  const [line, service, id, fingerprint] = LINE.exec(
+  const [line, service, id, fingerprint, source, url] = LINE.exec(
     whole.replaceAll("\r\n", "\n"),
   ) ?? [];
   if (line === undefined) return undefined;
   const text = whole.replaceAll("\r\n", "\n").slice(line.length);
   const isChanged = fingerprintOf(text) !== fingerprint;
-  return { path, text, service, id, fingerprint, isChanged };
+  return { path, text, service, id, fingerprint, source, url, isChanged };
 }
 
 /** Prints a file with the line that says what it was made of. */
 export function printImported(
-  { service, id, fingerprint, text }: Omit<ImportedFile, "path" | "isChanged">,
+  { service, id, fingerprint, text, source, url }: Omit<
+    ImportedFile,
+    "path" | "isChanged"
+  >,
 ): string {
-  return `// Imported: ${service} ${id} ${fingerprint}\n${text}`;
+  const of = source === undefined ? "" : ` of ${source}`;
+  const at = url === undefined
+    ? ""
+    : ` at ${url.replaceAll(/\s/g, encodeURIComponent)}`;
+  return `// Imported: ${service} ${id} ${fingerprint}${of}${at}\n${text}`;
 }
 
 /** Gives the fingerprint of a text. */

@@ -8,13 +8,13 @@ import { isObject, type JsonObject } from "../../src/core/json.ts";
 import { Connections } from "../../src/features/mcp_servers/connections.ts";
 import { Client, type ClientOptions } from "../client/mod.ts";
 import { PACKAGE } from "../create/source.ts";
-import { estimateTokens } from "../doctor/list_cost.ts";
+import { tokensOfTool } from "../doctor/list_cost.ts";
 import { ImportError, shown } from "./document.ts";
-import { camelCase, literal, memberName, snakeCase, unique } from "./names.ts";
+import { camelCase, literal, snakeCase, unique } from "./names.ts";
 import { sampleOf } from "./sample.ts";
-import { checkWrittenOut, Schemas, sentence } from "./schema.ts";
+import { Schemas, sentence } from "./schema.ts";
 import type { ImportItem, ImportSource, ServiceNames } from "./source.ts";
-import { ZodCode } from "./zod_code.ts";
+import { inputCode, type ToolArgument } from "./tool_code.ts";
 
 /** The most tools, and pages of them, that are read. */
 const MAX_TOOLS = 2000;
@@ -56,12 +56,7 @@ export async function mcpSource(
       group: "",
       title: shown(listed.title ?? listed.description ?? id, 80),
       isDeprecated: false,
-      tokens: () => {
-        const { name, description, inputSchema } = listed;
-        return estimateTokens(
-          JSON.stringify({ name, description, input_schema: inputSchema }),
-        );
-      },
+      tokens: () => tokensOfTool(listed),
       listed,
     };
   });
@@ -70,6 +65,7 @@ export async function mcpSource(
     title: `${title} ${shown(info.version ?? "", 20)}, an MCP server`.trim(),
     name: snakeCase(title, 40) || "server",
     items,
+    what: "tools",
     left: [],
     write: (names) => ({
       service: serviceCode(names, url, title, isOpen),
@@ -146,40 +142,38 @@ function toolCode(
   const required = Array.isArray(root.required) ? root.required : [];
   const properties = isObject(root.properties) ? root.properties : {};
   const schemas = new Schemas({ root });
-  const members = Object.entries(properties)
-    .map(([member, schema]) => ({
-      member,
-      schema: schemas.plain(schema),
-      isOptional: !required.includes(member),
-    }));
-  const plain = members.map(({ schema }) => schema);
+  const members = Object.entries(properties).map((
+    [member, schema],
+  ): [string, ToolArgument] => [member, {
+    schema: schemas.plain(schema),
+    isOptional: !required.includes(member),
+  }]);
   const { components } = schemas;
-  checkWrittenOut(plain, components);
   const own = camelCase(name, "tool");
-  const zod = new ZodCode(components, plain, new Set([variable, own, "input"]));
-  const printed = members.map(({ member, schema, isOptional }) =>
-    `${memberName(member)}: ${zod.print(schema, { isOptional })},\n`
+  const { consts, input } = inputCode(
+    new Map(members),
+    components,
+    [variable, own, "input"],
   );
-  const hasInput = printed.length > 0;
+  const hasInput = input !== "";
   const hints = Object.entries(Object(listed.annotations))
     .filter(([hint, is]) =>
       /^(readOnly|destructive|idempotent|openWorld)Hint$/.test(hint) &&
       typeof is === "boolean"
     );
   const sample = Object.fromEntries(
-    members.filter(({ isOptional }) => !isOptional)
-      .map(({ member, schema }) => [member, sampleOf(schema, { components })]),
+    members.filter(([, { isOptional }]) => !isOptional)
+      .map(([name, { schema }]) => [name, sampleOf(schema, { components })]),
   );
   return {
     tool: `import { tool${hasInput ? ", z" : ""} } from "${PACKAGE}";\n` +
-      `import { ${variable} } from "../services/${file}.ts";\n\n${zod.consts}` +
+      `import { ${variable} } from "../services/${file}.ts";\n\n${consts}` +
       `export default tool({\nname: "${name}",\n` +
       `title: ${literal(shown(listed.title ?? id, 80))},\n` +
       `description: ${
         literal(sentence(`${listed.description ?? ""}`, MAX_DESCRIPTION))
       },\n` +
-      (hasInput ? `input: z.object({\n${printed.join("")}}),\n` : "") +
-      `needs: { ${variable} },\n` +
+      `${input}needs: { ${variable} },\n` +
       (hints.length > 0
         ? `annotations: {\n${
           hints.map(([hint, is]) => `${hint}: ${is},\n`).join("")

@@ -4,74 +4,75 @@
  *
  * @module
  */
-import { notUnderstood } from "../call/failure.ts";
+import type { parseArgs } from "node:util";
 import { print } from "../call/standard_output.ts";
 import { harmless } from "../call/terminal.ts";
-import { CreateError, UsageError } from "../create/files.ts";
-import { printCount } from "../doctor/list_cost.ts";
+import { parseOptions } from "../call/command_line.ts";
+import { Failure, usageFailure } from "../call/failure.ts";
+import { CreateError } from "../create/files.ts";
 import { ImportError, parseDocument, readSource } from "./document.ts";
 import { diffOf } from "./imported_file.ts";
-import { camelCase, isTaken, snakeCase } from "./names.ts";
+import { camelCase, snakeCase, TAKEN } from "./names.ts";
 import { mcpSource } from "./mcp.ts";
 import { openApiSource } from "./openapi.ts";
 import {
+  costOf,
   MOST_AT_ONCE,
-  pick,
+  picked,
   printItems,
   summary,
   tick,
-  tokensOf,
 } from "./picks.ts";
 import { ImportProject, type NewFile } from "./project.ts";
 import type { ImportItem, ImportSource } from "./source.ts";
 
-const USAGE = `Usage: import SOURCE [--pick PATTERN …] [--as NAME]
+const USAGE = `Usage: import SOURCE [--pick PATTERN … | --all] [--as NAME]
+              [--url ADDRESS] [--list | --check] [--take | --keep]
 SOURCE is a file or an address of an OpenAPI document (3.0, 3.1, 3.2, or Swagger
 2.0), or the address of an MCP server that ends in /mcp. Writes services/NAME.ts,
 and a file and a test for each tool; again, what the document has changed.
 
   --pick PATTERN   what to take: 'GET /invoices*', an operationId, a tool's name
+  --all            takes all that is not deprecated, at most ${MOST_AT_ONCE}
   --as NAME        the name of the service; by default made of the title
   --url ADDRESS    the address of the API, where the document has none
   --list           only lists what is there
-  --check          only compares: exit code 1 if the document has changed
+  --check          only compares: exit code 1 if the document has changed, 2 if
+                   nothing of it was imported
   --take, --keep   what you and the document have changed: take the document's,
                    or keep yours`;
 
-/** The choices of a command line. */
-interface Flags {
-  source: string;
-  picks: string[];
-  as?: string;
-  url?: string;
-  only?: "list" | "check";
-  changed?: "take" | "keep";
-}
+const OPTIONS = {
+  pick: { type: "string", multiple: true },
+  as: { type: "string" },
+  url: { type: "string" },
+  all: { type: "boolean" },
+  list: { type: "boolean" },
+  check: { type: "boolean" },
+  take: { type: "boolean" },
+  keep: { type: "boolean" },
+} as const;
 
-/** Parses a command line. @throws {UsageError} */
+/** The choices of a command line. */
+type Flags =
+  & { source: string }
+  & ReturnType<
+    typeof parseArgs<{ options: typeof OPTIONS }>
+  >["values"];
+
+/** Parses a command line. @throws {Failure} */
 export function parseFlags(args: readonly string[]): Flags {
-  const flags: Partial<Flags> & { picks: string[] } = { picks: [] };
-  const rest = [...args];
-  for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
-    const [flag, given] = /^(--\w+)=(.*)$/s.exec(arg)?.slice(1) ?? [arg];
-    const value = () => {
-      const found = given ?? rest.shift();
-      if (found) return found;
-      throw new UsageError(`${flag} wants a value.\n${USAGE}`);
-    };
-    if (flag === "--pick") flags.picks.push(value());
-    else if (flag === "--as") flags.as = value();
-    else if (flag === "--url") flags.url = value();
-    else if (flag === "--list" || flag === "--check") {
-      flags.only = flag.slice(2) as Flags["only"];
-    } else if (flag === "--take" || flag === "--keep") {
-      flags.changed = flag.slice(2) as Flags["changed"];
-    } else if (arg.startsWith("-") || flags.source !== undefined) {
-      throw new UsageError(notUnderstood(arg, USAGE));
-    } else flags.source = arg;
+  const { values, positionals: [source, ...more] } = parseOptions(
+    args,
+    OPTIONS,
+  );
+  for (const [one, other] of [["list", "check"], ["take", "keep"]] as const) {
+    if (!values[one] || !values[other]) continue;
+    throw usageFailure(`Choose one of --${one} and --${other}`);
   }
-  if (flags.source === undefined) throw new UsageError(USAGE);
-  return flags as Flags;
+  if (source === undefined) throw usageFailure(USAGE);
+  if (more.length === 0) return { ...values, source };
+  throw usageFailure(`Not understood: ${more.join(" ")}\n${USAGE}`);
 }
 
 /** The part of a terminal that the command needs; a test gives its own. */
@@ -82,10 +83,7 @@ export interface ImportTerminal {
 }
 
 /** Opens a source. @throws {ImportError} */
-export async function openSource(
-  source: string,
-  { url }: { url?: string } = {},
-): Promise<ImportSource> {
+export async function openSource(source: string): Promise<ImportSource> {
   const server = URL.parse(source);
   if (
     /^https?:$/.test(server?.protocol ?? "") &&
@@ -94,7 +92,7 @@ export async function openSource(
     return await mcpSource(server!.href, await accessTo(server!.href));
   }
   const { text, address } = await readSource(source);
-  return openApiSource(await parseDocument(text, source, address), { url });
+  return openApiSource(await parseDocument(text, source, address));
 }
 
 /** Makes the way to an MCP server, to which the author signs in if need be. */
@@ -125,42 +123,48 @@ export async function importTools(
   terminal: ImportTerminal,
   { root = ".", open = openSource }: {
     root?: string;
-    open?: (source: string, flags: Flags) => Promise<ImportSource>;
+    open?: (source: string) => Promise<ImportSource>;
   } = {},
 ): Promise<number> {
-  const source = await open(flags.source, flags);
-  if (flags.only === "list") {
+  const source = await open(flags.source);
+  if (flags.list) {
     terminal.print(`${summary(source)}\n${printItems(source.items)}`);
     return 0;
   }
   const project = await ImportProject.open(root);
-  const name = serviceName(flags.as ?? source.name);
+  const before = flags.as === undefined
+    ? project.serviceOf(source.name)
+    : project.files.get(`${serviceName(flags.as)} service`);
+  const name = before?.service ?? serviceName(flags.as ?? source.name);
+  // A key in an address would stay in the file.
+  const url = flags.url?.replace(/[?#].*/s, "") ?? before?.url;
   const there = [...project.files.values()]
     .filter(({ service, id }) => service === name && isTool(id));
   const known = new Map(source.items.map((item) => [item.id, item]));
   const gone = there.filter(({ id }) => !known.has(id));
-  const before = there.flatMap(({ id }) => known.get(id) ?? []);
-  const picked = flags.only === "check"
+  const had = there.flatMap(({ id }) => known.get(id) ?? []);
+  const more = flags.check
     ? []
-    : choose(source, flags.picks, before.length > 0, terminal);
+    : choose(source, flags, had.length > 0, terminal);
+  if (more === undefined) return 2;
   const wanted = source.items.filter((item) =>
-    before.includes(item) || picked.includes(item)
+    had.includes(item) || more.includes(item)
   );
   if (wanted.length === 0 && gone.length === 0) {
-    throw new ImportError(
-      flags.only === "check"
+    throw usageFailure(
+      flags.check
         ? `Nothing was imported as ${name}: add --as NAME, if it has another.`
         : "Nothing was picked.",
     );
   }
-  const plan = await planOf(source, project, name, wanted, terminal);
+  const plan = await planOf(source, project, { name, url }, wanted, terminal);
   for (const { id, path } of gone) {
     terminal.print(
       `${path}: ${id} is not in the document any more. Delete it, ` +
         "its test and its line in the list, if you do not need it.",
     );
   }
-  if (flags.only === "check") return report(plan, gone.length, terminal);
+  if (flags.check) return report(plan, gone.length, terminal);
   const isOpen = await apply(plan, project, flags, terminal);
   const listed = plan.names.filter((name) => plan.isNew.has(name));
   if (listed.length > 0 && !await project.list(listed)) {
@@ -169,11 +173,8 @@ export async function importTools(
         "list was changed by hand.",
     );
   }
-  const tokens = wanted.reduce((sum, item) => sum + (tokensOf(item) ?? 0), 0);
   terminal.print(
-    `${wanted.length} tools of ${name}, about ${
-      printCount(tokens)
-    } tokens in ` +
+    `${wanted.length} tools of ${name}, about ${costOf(wanted)} tokens in ` +
       "each conversation.\nNext: read them, run deno task ts settings, and " +
       "deno task ci.",
   );
@@ -184,36 +185,47 @@ function isTool(id: string): boolean {
   return id !== "service" && !id.startsWith("test of ");
 }
 
-/** Makes the name of a service. @throws {UsageError} */
+/** Makes the name of a service. @throws {Failure} */
 function serviceName(given: string): string {
   const name = snakeCase(given, 40);
   if (name !== "") return name;
-  throw new UsageError(
+  throw usageFailure(
     `--as must be letters, digits and _, with a letter first: got ${
       JSON.stringify(given)
     }.`,
   );
 }
 
-/** Finds what is to be imported besides what is there. @throws {ImportError} */
+/**
+ * Finds what is to be imported besides what is there; undefined if no one has
+ * said it.
+ *
+ * @throws {ImportError | Failure}
+ */
 function choose(
   source: ImportSource,
-  patterns: readonly string[],
+  { pick = [], all }: Flags,
   isAgain: boolean,
   terminal: ImportTerminal,
-): readonly ImportItem[] {
-  if (patterns.length > 0) return pick(source.items, patterns);
-  if (isAgain) return [];
+): readonly ImportItem[] | undefined {
+  if (pick.length > 0) return picked(source.items, pick);
+  if (isAgain && !all) return [];
   terminal.print(summary(source));
   const usual = source.items.filter(({ isDeprecated }) => !isDeprecated);
-  if (terminal.ask === undefined) {
+  const example = `--pick ${JSON.stringify(usual[0]?.id ?? "GET *")}`;
+  if (all) {
     if (usual.length <= MOST_AT_ONCE) return usual;
     throw new ImportError(
       `${usual.length} tools are more than a model chooses from well. Name ` +
-        `those you want: --pick ${
-          JSON.stringify(usual[0].id)
-        }. --list shows all.`,
+        `those you want: ${example}. --list shows all.`,
     );
+  }
+  if (terminal.ask === undefined) {
+    terminal.print(
+      `${printItems(source.items)}\nNothing was written. Add what to take: ` +
+        `${example}, or --all.`,
+    );
+    return undefined;
   }
   const ticked = new Set(usual.length <= MOST_AT_ONCE ? usual : []);
   terminal.print(printItems(source.items, ticked));
@@ -247,22 +259,24 @@ interface Plan {
 async function planOf(
   source: ImportSource,
   project: ImportProject,
-  name: string,
+  { name, url }: { name: string; url?: string },
   wanted: readonly ImportItem[],
   terminal: ImportTerminal,
 ): Promise<Plan> {
   const variable = camelCase(name, "api");
-  const written = source.write({ name, variable }, wanted);
+  const written = source.write({ name, variable, url }, wanted);
   const service = project.files.get(`${name} service`);
   const own = service?.path ?? project.path("services", `${name}.ts`);
   if (!service && await project.has(own)) {
     throw new ImportError(`${own} is there already: add --as NAME.`);
   }
   for (const note of written.notes) terminal.print(`Note: ${note}`);
-  const drafts = [{
+  const drafts: Omit<NewFile, "fingerprint">[] = [{
     path: own,
     service: name,
     id: "service",
+    source: source.name,
+    ...url !== undefined && { url },
     text: written.service,
   }];
   const names: string[] = [];
@@ -324,8 +338,8 @@ async function freeName(
   project: ImportProject,
 ): Promise<string> {
   const isFree = async (name: string) =>
-    !names.includes(name) && !isTaken(camelCase(name, "")) &&
-    !isTaken(name) && name !== service &&
+    !names.includes(name) && !TAKEN.has(camelCase(name, "")) &&
+    !TAKEN.has(name) && name !== service &&
     !await project.has(project.path("tools", `${name}.ts`)) &&
     !await project.has(project.path("tools", `${name}_test.ts`));
   if (await isFree(wanted)) return wanted;
@@ -357,10 +371,10 @@ function report(
 async function apply(
   { steps }: Plan,
   project: ImportProject,
-  { changed }: Flags,
+  { take, keep }: Flags,
   terminal: ImportTerminal,
 ): Promise<boolean> {
-  let isOpen = false;
+  const open: string[] = [];
   for (const { file, before, kind } of steps) {
     if (kind === "same") continue;
     if (kind !== "both changed") {
@@ -373,25 +387,24 @@ async function apply(
         diffOf(before!, file.text)
       }`,
     );
-    const answer = changed ??
-      (terminal.ask && (/^y/i.test(
-          terminal.ask("Take the document's, without your changes? (y/N)") ??
-            "",
-        )
-        ? "take"
-        : "keep"));
-    if (answer === "take") await project.write(file);
+    if (!take && !keep && terminal.ask === undefined) {
+      open.push(file.path);
+      continue;
+    }
+    const question = "Take the document's, without your changes? (y/N)";
+    const isTaken = take ||
+      !keep && /^y/i.test(terminal.ask?.(question) ?? "");
     // Written with the new fingerprint, so that the next import does not ask.
-    else if (answer === "keep") await project.write({ ...file, text: before! });
-    else isOpen = true;
+    await project.write({ ...file, text: isTaken ? file.text : before! });
+    terminal.print(`${isTaken ? "Changed" : "Kept"} ${file.path}`);
   }
-  if (isOpen) {
+  if (open.length > 0) {
     terminal.print(
-      "Say --take for the document's, or --keep for yours: nothing of these " +
-        "was written.",
+      `Not written: ${open.join(", ")}. Add --take for the document's, or ` +
+        "--keep for yours.",
     );
   }
-  return isOpen;
+  return open.length > 0;
 }
 
 /** Runs a command line, and returns the exit code. */
@@ -407,8 +420,9 @@ export async function main(args: readonly string[]): Promise<number> {
       ...isSeen && { ask: (question) => prompt(question) },
     });
   } catch (error) {
-    if (!(error instanceof CreateError)) throw error;
+    const isUsage = error instanceof Failure;
+    if (!isUsage && !(error instanceof CreateError)) throw error;
     console.error(harmless(error.message));
-    return error instanceof UsageError ? 2 : 1;
+    return isUsage ? error.exitCode : 1;
   }
 }

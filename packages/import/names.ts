@@ -9,7 +9,7 @@
 const MAX_NAME = 64;
 
 /** Names that a written file has, or that JavaScript keeps for itself. */
-const TAKEN: ReadonlySet<string> = new Set(
+export const TAKEN: ReadonlySet<string> = new Set(
   ("break case catch class const continue debugger default delete do else " +
     "enum export extends false finally for function if import in instanceof " +
     "new null return super switch this throw true try typeof var void while " +
@@ -68,11 +68,6 @@ export function unique(name: string, among: Set<string>, mark = ""): string {
   return found;
 }
 
-/** True if the variable of a tool's file would be a name that is taken. */
-export function isTaken(name: string): boolean {
-  return TAKEN.has(name);
-}
-
 /** Prints a value as code: text of a document ends no string and no comment. */
 export function literal(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(literal).join(", ")}]`;
@@ -93,11 +88,8 @@ export function literal(value: unknown): string {
 
 /** Prints the name of a member: bare where that can be. */
 export function memberName(name: string): string {
-  return /^[A-Za-z_$][\w$]*$/.test(name) && name !== "__proto__"
-    ? name
-    : name === "__proto__"
-    ? '["__proto__"]'
-    : literal(name);
+  if (name === "__proto__") return '["__proto__"]';
+  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : literal(name);
 }
 
 /** Prints an object of code by names: `{ a, "b-c": d }`. */

@@ -4,7 +4,7 @@
  * @module
  */
 import type { JsonObject } from "../../src/core/json.ts";
-import { estimateTokens } from "../doctor/list_cost.ts";
+import { tokensOfTool } from "../doctor/list_cost.ts";
 import { type ApiDocument, ImportError, shown } from "./document.ts";
 import { snakeCase } from "./names.ts";
 import {
@@ -25,15 +25,8 @@ export interface ApiItem extends ImportItem {
   operation: Operation;
 }
 
-/**
- * Makes a source of a document.
- *
- * @param url the address of the API, in place of the document's own
- */
-export function openApiSource(
-  document: ApiDocument,
-  { url }: { url?: string } = {},
-): ImportSource<ApiItem> {
+/** Makes a source of a document. */
+export function openApiSource(document: ApiDocument): ImportSource<ApiItem> {
   const { root } = document;
   const info = Object(root.info);
   const title = shown(info.title ?? "API", 60);
@@ -57,19 +50,20 @@ export function openApiSource(
     left,
     write(names, picked) {
       const chosen = picked.map(({ operation }) => operation);
+      const { url } = names;
       const address = serverOf(document, root.servers, url);
       const security = securityOf(document, chosen);
       const service = serviceCode(names, title, security, address);
-      const others = security.others.size > 0
-        ? [
-          `${security.others.size} of them want another way to sign in than ` +
-          `most: ${[...security.others].slice(0, 5).join(", ")}.`,
-        ]
-        : [];
       return {
         service: service.text,
-        notes: [...service.notes, ...others],
+        notes: service.notes,
         tool({ operation }, name) {
+          if (security.others.has(operation.id)) {
+            throw new ImportError(
+              "It wants another way to sign in than the rest: import it --as " +
+                "another service.",
+            );
+          }
           checkServer(document, operation, address.api, url);
           const own = details(operation, names.variable);
           return toolCode(operation, own, name, names, service);
@@ -118,18 +112,17 @@ function tokensOf(operation: Operation, details: Details): number {
     name,
     schemaJson(schema, components, new Set()),
   ]);
-  return estimateTokens(JSON.stringify({
+  const needed = members.filter(([, { isOptional }]) => !isOptional);
+  return tokensOfTool({
     name: operation.name,
     description: operation.description,
-    input_schema: {
+    inputSchema: {
       $schema: "https://json-schema.org/draft/2020-12/schema",
       type: "object",
       properties: Object.fromEntries(properties),
-      required: members.filter(([, it]) => !it.isOptional).map(([name]) =>
-        name
-      ),
+      required: needed.map(([name]) => name),
     },
-  }));
+  });
 }
 
 /** Prints a schema as Zod will, as far as its length goes. */

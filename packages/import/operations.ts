@@ -216,15 +216,9 @@ function parametersOf(
 /** Headers that are no parameters (OpenAPI, Parameter Object). */
 const OTHERS_HEADERS = ["accept", "content-type", "authorization", "cookie"];
 
-const STYLES = [
-  "matrix",
-  "label",
-  "simple",
-  "form",
-  "spaceDelimited",
-  "pipeDelimited",
-  "deepObject",
-];
+const STYLES =
+  "matrix label simple form spaceDelimited pipeDelimited deepObject"
+    .split(" ");
 
 function parameterOf(
   document: ApiDocument,
@@ -297,15 +291,13 @@ function firstExample(document: ApiDocument, examples: unknown): unknown {
   return first?.value;
 }
 
+const FORM = "application/x-www-form-urlencoded";
+
 /** The bodies that tools can send, from the one they like best. */
 const KINDS: readonly [RegExp, Body["kind"], string][] = [
   [/^application\/json\b/i, "json", "application/json"],
   [/^application\/([\w.+-]+\+)?json\b|^\*\/\*$/i, "json", "application/json"],
-  [
-    /^application\/x-www-form-urlencoded/i,
-    "form",
-    "application/x-www-form-urlencoded",
-  ],
+  [/^application\/x-www-form-urlencoded/i, "form", FORM],
   [/^multipart\/form-data/i, "multipart", "multipart/form-data"],
   [/^text\//i, "text", "text/plain"],
 ];
@@ -351,7 +343,7 @@ function bodyOf(
   );
 }
 
-/** Takes files out of a body. @throws {ImportError} if it needs one */
+/** Reads the schema of a body. @throws {ImportError} if it takes a file */
 function withoutFiles(entry: JsonObject, schemas: Schemas): Plain {
   const schema = schemas.plain(entry.schema);
   const target = schemas.target(schema);
@@ -364,18 +356,9 @@ function withoutFiles(entry: JsonObject, schemas: Schemas): Plain {
   }
   const files = [...target.properties ?? []].filter(([, it]) => isFile(it));
   if (files.length === 0) return schema;
-  const names = files.map(([name]) => name);
-  const needed = names.find((name) => target.required?.has(name));
-  if (needed !== undefined) {
-    throw new ImportError(
-      `It needs a file, ${shown(needed)}, which tools cannot send.`,
-    );
-  }
-  const properties = new Map(
-    [...target.properties!].filter(([name]) => !names.includes(name)),
+  throw new ImportError(
+    `It takes a file, ${shown(files[0][0])}, which tools cannot send.`,
   );
-  if (properties.size > 0) return { ...target, properties };
-  throw new ImportError("Its body is a file, which tools cannot send.");
 }
 
 function stylesOf({ encoding }: JsonObject): Body["styles"] {

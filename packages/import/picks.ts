@@ -5,6 +5,7 @@
  * @module
  */
 import { printCount } from "../doctor/list_cost.ts";
+import { didYouMean, Failure, usageFailure } from "../call/failure.ts";
 import { ImportError } from "./document.ts";
 import type { ImportItem, ImportSource } from "./source.ts";
 
@@ -15,9 +16,9 @@ export const MOST_AT_ONCE = 40;
  * Finds the items that patterns name: an id, a name of the source or of the
  * tool, or any of them with `*`.
  *
- * @throws {ImportError} for a pattern that names nothing
+ * @throws {Failure} for a pattern that names nothing
  */
-export function pick<I extends ImportItem>(
+export function picked<I extends ImportItem>(
   items: readonly I[],
   patterns: readonly string[],
 ): I[] {
@@ -33,9 +34,15 @@ export function pick<I extends ImportItem>(
       [item.id, item.name, ...item.aliases].some((it) => form.test(it))
     );
     if (named.length === 0) {
-      throw new ImportError(
-        `--pick ${JSON.stringify(pattern)} names nothing: --list shows what ` +
-          "there is.",
+      const names = items.flatMap(({ id, name, aliases }) => [
+        id,
+        name,
+        ...aliases,
+      ]);
+      const guess = didYouMean(pattern, [...new Set(names)]) ||
+        ": --list shows what there is.";
+      throw usageFailure(
+        `--pick ${JSON.stringify(pattern)} names nothing${guess}`,
       );
     }
     for (const item of named) found.add(item);
@@ -44,7 +51,7 @@ export function pick<I extends ImportItem>(
 }
 
 /** Estimates the tokens of an item; undefined for one that no tool can do. */
-export function tokensOf(item: ImportItem): number | undefined {
+function tokensOf(item: ImportItem): number | undefined {
   try {
     return item.tokens();
   } catch (error) {
@@ -53,21 +60,26 @@ export function tokensOf(item: ImportItem): number | undefined {
   }
 }
 
+/** Prints the tokens of several items. */
+export function costOf(items: readonly ImportItem[]): string {
+  return printCount(items.reduce((sum, it) => sum + (tokensOf(it) ?? 0), 0));
+}
+
 /** Says what a source has: how many, in which groups, and what a list costs. */
-export function summary({ title, items, left }: ImportSource): string {
+export function summary(
+  { title, items, left, what = "operations" }: ImportSource,
+): string {
   const groups = Map.groupBy(items, ({ group }) => group || "(no group)");
-  const lines = [...groups].map(([name, members]) => {
-    const tokens = members.reduce((sum, it) => sum + (tokensOf(it) ?? 0), 0);
-    return `  ${name}: ${members.length}, about ${printCount(tokens)} tokens`;
-  });
-  const all = items.reduce((sum, it) => sum + (tokensOf(it) ?? 0), 0);
+  const lines = [...groups].map(([name, members]) =>
+    `  ${name}: ${members.length}, about ${costOf(members)} tokens`
+  );
   const deprecated = items.filter(({ isDeprecated }) => isDeprecated).length;
+  const old = deprecated > 0 ? `, ${deprecated} of them deprecated` : "";
   return [
-    `${title}: ${printCount(items.length)} operations` +
-    `${
-      deprecated > 0 ? `, ${deprecated} of them deprecated` : ""
-    }. A list of ` +
-    `all would cost about ${printCount(all)} tokens in each conversation.`,
+    `${title}: ${
+      printCount(items.length)
+    } ${what}${old}. A list of all would ` +
+    `cost about ${costOf(items)} tokens in each conversation.`,
     ...lines.slice(0, 60),
     ...lines.length > 60 ? [`  and ${lines.length - 60} more groups`] : [],
     ...left.length > 0
@@ -122,9 +134,9 @@ export function tick<I extends ImportItem>(
       group.toLowerCase() === answer.toLowerCase()
     );
     try {
-      named.push(...inGroup.length > 0 ? inGroup : pick(items, [answer]));
+      named.push(...inGroup.length > 0 ? inGroup : picked(items, [answer]));
     } catch (error) {
-      if (!(error instanceof ImportError)) throw error;
+      if (!(error instanceof Failure)) throw error;
       return `Nothing is named ${JSON.stringify(answer)}.`;
     }
   }

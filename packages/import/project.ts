@@ -6,6 +6,7 @@
 import { emptyList, listDefinition } from "../create/definition_files.ts";
 import { CreateError, exists } from "../create/files.ts";
 import { isClone } from "../create/package_files.ts";
+import { usageFailure } from "../call/failure.ts";
 import {
   fingerprintOf,
   type ImportedFile,
@@ -48,6 +49,18 @@ export class ImportProject {
     return new ImportProject(root, clone, files);
   }
 
+  /**
+   * Finds the service that was made of a source.
+   *
+   * @throws {Failure} if there are several
+   */
+  serviceOf(source: string): ImportedFile | undefined {
+    const found = [...this.files.values()].filter((it) => it.source === source);
+    if (found.length < 2) return found[0];
+    const names = found.map(({ service }) => service).join(" and ");
+    throw usageFailure(`It was imported as ${names}: add --as NAME.`);
+  }
+
   /** Gives the path of a file in one of the folders. */
   path(folder: "tools" | "services", name: string): string {
     return `${this.isClone ? "src/" : ""}${folder}/${name}`;
@@ -67,7 +80,7 @@ export class ImportProject {
       for (const [index, { text }] of files.entries()) {
         await Deno.writeTextFile(
           `${folder}/${index}.ts`,
-          this.isClone ? inClone(text) : text,
+          this.#own(text),
         );
       }
       await this.#format(files.map((_, index) => `${folder}/${index}.ts`));
@@ -80,8 +93,11 @@ export class ImportProject {
     }
   }
 
+  #own(text: string): string {
+    return this.isClone ? inClone(text) : text;
+  }
+
   async #format(paths: readonly string[]): Promise<void> {
-    if (paths.length === 0) return;
     const { success, stderr } = await new Deno.Command(Deno.execPath(), {
       args: ["fmt", "--quiet", "--config", "deno.json", ...paths],
       cwd: this.root,
@@ -113,7 +129,7 @@ export class ImportProject {
     const isThere = await this.has(path);
     let list = isThere
       ? await Deno.readTextFile(`${this.root}/${path}`)
-      : inCloneIf(this.isClone, emptyList("tool"));
+      : this.#own(emptyList("tool"));
     for (const name of names) {
       if (list.includes(`"./${name}.ts"`)) continue;
       const listed = listDefinition("tool", list, name);
@@ -124,8 +140,4 @@ export class ImportProject {
     await this.#format([path]);
     return true;
   }
-}
-
-function inCloneIf(isClone: boolean, text: string): string {
-  return isClone ? inClone(text) : text;
 }

@@ -173,10 +173,8 @@ export class Schemas {
         return {
           ...plain,
           type,
-          ...text("format", schema.format),
-          ...text("pattern", schema.pattern),
-          ...count("minLength", schema.minLength),
-          ...count("maxLength", schema.maxLength),
+          ...taken(schema, isText, "format", "pattern"),
+          ...taken(schema, isCount, "minLength", "maxLength"),
         };
       case "integer":
       case "number":
@@ -188,8 +186,7 @@ export class Schemas {
           ...plain,
           type,
           items: this.plain(schema.items, depth + 1),
-          ...count("minItems", schema.minItems),
-          ...count("maxItems", schema.maxItems),
+          ...taken(schema, isCount, "minItems", "maxItems"),
         };
       case "object":
         return { ...plain, type, ...this.#members(schema, depth) };
@@ -241,29 +238,27 @@ function typeOf(schema: JsonObject): string | undefined {
   if (isObject(schema.items)) return "array";
   const given = "const" in schema ? [schema.const] : schema.enum;
   if (Array.isArray(given)) {
-    const kinds = new Set(given.map((it) => typeof it));
-    return kinds.has("string")
-      ? "string"
-      : kinds.has("number")
-      ? "number"
-      : undefined;
+    const kinds = given.map((it): string => typeof it);
+    return ["string", "number"].find((it) => kinds.includes(it));
   }
   return typeof schema.format === "string" || typeof schema.pattern === "string"
     ? "string"
     : undefined;
 }
 
-function text<N extends string>(name: N, value: unknown) {
-  return typeof value === "string" && value !== ""
-    ? { [name]: value } as Record<N, string>
-    : {};
+/** Takes the words of a schema that have a meaning. */
+function taken(
+  schema: JsonObject,
+  isMeant: (value: unknown) => boolean,
+  ...names: (keyof Plain)[]
+): Partial<Plain> {
+  const found = names.filter((name) => isMeant(schema[name]));
+  return Object.fromEntries(found.map((name) => [name, schema[name]]));
 }
 
-function count<N extends string>(name: N, value: unknown) {
-  return Number.isSafeInteger(value) && (value as number) > 0
-    ? { [name]: value } as Record<N, number>
-    : {};
-}
+const isText = (value: unknown) => typeof value === "string" && value !== "";
+const isCount = (value: unknown) =>
+  Number.isSafeInteger(value) && value as number > 0;
 
 /** Reads bounds, of 3.0 (a flag) and of 3.1 (a number). */
 function boundsOf(schema: JsonObject): Partial<Plain> {

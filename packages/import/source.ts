@@ -29,6 +29,8 @@ export interface ServiceNames {
   name: string;
   /** The constant: `petStore`. */
   variable: string;
+  /** The address of the API, in place of the document's own. */
+  url?: string;
 }
 
 /** The files of one tool, without their first line, unformatted. */
@@ -44,6 +46,8 @@ export interface ImportSource<I extends ImportItem = ImportItem> {
   /** The name that its service has unless the author gives another. */
   name: string;
   items: readonly I[];
+  /** The word for its items; `operations` by default. */
+  what?: string;
   /** Words about what cannot become tools. */
   left: readonly string[];
   /**

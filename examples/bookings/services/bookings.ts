@@ -1,4 +1,4 @@
-// Imported: bookings service 35a635675dfe
+// Imported: bookings service 35a635675dfe of bookings
 import { account } from "@tool-server/tool-server";
 
 export const bookings = account("bookings", {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { main } from "../mod.ts";
 import { documentOf, KEYED, Trial } from "./kit.ts";
 
 const TEA = documentOf({
@@ -150,7 +151,7 @@ Deno.test("import again changes nothing, and says so with --check", async () => 
   await using trial = await Trial.start();
   await trial.import(TEA);
   const before = await trial.read("tools/list_cups.ts");
-  const again = await trial.import(TEA);
+  const again = await trial.import(TEA, []);
   assert.equal(again.code, 0);
   assert.doesNotMatch(again.said, /Made|Changed/);
   assert.equal(await trial.read("tools/list_cups.ts"), before);
@@ -173,7 +174,7 @@ Deno.test("import rewrites what its author has left alone", async () => {
   assert.equal(checked.code, 1);
   assert.match(checked.said, /tools\/list_cups\.ts: the document has changed/);
   assert.match(checked.said, /\n- .*newest first.*\n\+ .*of a tea\."/);
-  const { said } = await trial.import(changed);
+  const { said } = await trial.import(changed, []);
   assert.match(said, /Changed tools\/list_cups\.ts/);
   assert.doesNotMatch(said, /pour_cup/);
   assert.match(await trial.read("tools/list_cups.ts"), /cups of a tea\.",/);
@@ -184,21 +185,36 @@ Deno.test("import leaves alone what its author has changed, unless the document 
   await using trial = await Trial.start();
   await trial.import(TEA);
   await trial.edit("tools/list_cups.ts", '"List cups"', '"Show cups"');
-  assert.equal((await trial.import(TEA)).code, 0);
+  assert.equal((await trial.import(TEA, [])).code, 0);
   assert.match(await trial.read("tools/list_cups.ts"), /"Show cups"/);
   const changed = described("Lists.");
-  const open = await trial.import(changed);
+  const open = await trial.import(changed, []);
   assert.equal(open.code, 1);
+  assert.match(
+    open.said,
+    /\nNot written: tools\/list_cups\.ts\. Add --take for the document's, or --keep/,
+  );
   assert.match(open.said, /you and the document have changed it\n/);
   assert.match(open.said, /\n- .*Show cups.*\n[^]*\+ .*List cups/);
   assert.match(await trial.read("tools/list_cups.ts"), /"Show cups"/);
   // The author is not asked again about a change they have kept.
-  assert.equal((await trial.import(changed, ["--keep"])).code, 0);
+  const kept = await trial.import(changed, ["--keep"]);
+  assert.equal(kept.code, 0);
+  assert.match(kept.said, /\nKept tools\/list_cups\.ts\n/);
+  assert.match(await trial.read("tools/list_cups.ts"), /"Show cups"/);
   assert.match(await trial.read("tools/list_cups.ts"), /"Show cups"/);
   assert.equal((await trial.import(changed, ["--check"])).code, 0);
   const newer = described("Lists all.");
-  assert.equal((await trial.import(newer, [], ["y"])).code, 0);
-  assert.match(await trial.read("tools/list_cups.ts"), /Lists all\./);
+  const asked = await trial.import(newer, [], ["n"]);
+  assert.match(asked.said, /\nKept tools\/list_cups\.ts\n/);
+  const newest = described("Lists each.");
+  const taken = await trial.import(newest, [], ["y"]);
+  assert.match(taken.said, /\nChanged tools\/list_cups\.ts\n/);
+  assert.match(await trial.read("tools/list_cups.ts"), /Lists each\./);
+  const other = described("Lists none.");
+  await trial.edit("tools/list_cups.ts", '"List cups"', '"Show cups"');
+  assert.equal((await trial.import(other, ["--take"])).code, 0);
+  assert.match(await trial.read("tools/list_cups.ts"), /"List cups"/);
 });
 
 Deno.test("import finds a tool that its author has renamed, and writes no test that is gone", async () => {
@@ -245,7 +261,12 @@ Deno.test("import takes more of a document that was imported before", async () =
 Deno.test("import refuses a pick that names nothing, and writes nothing then", async () => {
   await using trial = await Trial.start();
   await assert.rejects(trial.import(TEA, ["--pick", "GET /nothing"]), {
+    name: "Failure",
+    exitCode: 2,
     message: /--pick "GET \/nothing" names nothing/,
+  });
+  await assert.rejects(trial.import(TEA, ["--pick", "listCup"]), {
+    message: /names nothing\. Did you mean listCups\?/,
   });
   await assert.rejects(trial.files("tools"));
 });
@@ -266,7 +287,7 @@ Deno.test("import writes over no file that is not its own", async () => {
   await assert.rejects(other.import(TEA), {
     message: /services\/tea_shop\.ts is there already: add --as NAME/,
   });
-  assert.equal((await other.import(TEA, ["--as", "cups"])).code, 0);
+  assert.equal((await other.import(TEA, ["--as", "cups", "--all"])).code, 0);
 });
 
 /** A document of many operations. */
@@ -335,4 +356,141 @@ Deno.test("import says that a list was changed by hand", async () => {
   const { said } = await trial.import(TEA, ["--pick", "listCups"]);
   assert.match(said, /List list_cups in tools\/mod\.ts: its list was changed/);
   assert.equal(await trial.read("tools/mod.ts"), list);
+});
+
+Deno.test("import takes nothing that no one has chosen", async () => {
+  await using trial = await Trial.start();
+  const { code, said } = await trial.import(TEA, []);
+  assert.equal(code, 2);
+  assert.match(said, /\n {2}DELETE .* delete_cups, \d+ tokens\n/);
+  assert.match(
+    said,
+    /\nNothing was written\. Add what to take: --pick "GET \/teas[^"]*", or --all\.$/,
+  );
+  await assert.rejects(trial.files("tools"));
+  for (const args of [["--check"], ["--as", "cups", "--check"]]) {
+    await assert.rejects(trial.import(TEA, args), {
+      exitCode: 2,
+      message: /^Nothing was imported as (tea_shop|cups): add --as NAME/,
+    });
+  }
+  // Nothing is ticked, and Enter is pressed.
+  await assert.rejects(trial.import(many(41), [], [""]), {
+    exitCode: 2,
+    message: "Nothing was picked.",
+  });
+  await assert.rejects(trial.files("tools"));
+});
+
+Deno.test("import remembers --as and --url, and wants --as for the second of a document", async () => {
+  await using trial = await Trial.start();
+  const url = "https://tea.example/one two/100%25?key=a-secret#part";
+  const first = ["--pick", "listCups", "--as", "cups", "--url", url];
+  assert.equal((await trial.import(TEA, first)).code, 0);
+  const service = await trial.read("services/cups.ts");
+  assert.match(service, /api: "https:\/\/tea\.example\/one%20two\/100%25",/);
+  assert.doesNotMatch(service, /a-secret/);
+  const more = await trial.import(TEA, ["--pick", "pourCup"]);
+  assert.match(more.said, /2 tools of cups/);
+  assert.doesNotMatch(more.said, /services/);
+  assert.equal(await trial.read("services/cups.ts"), service);
+  const nothing = { code: 0, said: "Nothing has changed." };
+  assert.deepEqual(await trial.import(TEA, ["--check"]), nothing);
+  const again = ["--pick", "deleteCups", "--as", "tea"];
+  assert.equal((await trial.import(TEA, again)).code, 0);
+  assert.match(await trial.read("services/tea.ts"), /api\.example\.com/);
+  for (const args of [["--check"], []]) {
+    await assert.rejects(trial.import(TEA, args), {
+      exitCode: 2,
+      message: /^It was imported as (cups and tea|tea and cups): add --as NAME/,
+    });
+  }
+  const named = ["--as", "cups", "--check"];
+  assert.deepEqual(await trial.import(TEA, named), nothing);
+  // Another address is taken, and remembered in its turn.
+  const moved = ["--as", "cups", "--url", "https://other.example"];
+  const { said } = await trial.import(TEA, moved);
+  assert.match(said, /Changed services\/cups\.ts/);
+  assert.deepEqual(await trial.import(TEA, named), nothing);
+  assert.match(await trial.read("services/cups.ts"), /other\.example"/);
+});
+
+Deno.test("import leaves out what a tool could not send, and says so", async () => {
+  const file = { type: "string", format: "binary" };
+  const upload = (required: string[]) => ({
+    requestBody: {
+      content: {
+        "multipart/form-data": {
+          schema: {
+            type: "object",
+            required,
+            properties: { name: { type: "string" }, photo: file },
+          },
+        },
+      },
+    },
+  });
+  const document = documentOf({
+    "/a": {
+      get: { operationId: "getA" },
+      post: { operationId: "postA", ...upload([]) },
+      put: { operationId: "putA", ...upload(["photo"]) },
+      patch: { operationId: "patchA" },
+      delete: { operationId: "deleteA", security: [{ other: [] }] },
+    },
+  }, {
+    components: {
+      securitySchemes: {
+        ...KEYED.components.securitySchemes,
+        other: { type: "http", scheme: "bearer" },
+      },
+    },
+    security: [{ key: [] }],
+  });
+  await using trial = await Trial.start();
+  const { code, said } = await trial.import(document);
+  assert.equal(code, 0);
+  for (const id of ["POST /a", "PUT /a"]) {
+    const words =
+      "is left out: It takes a file, photo, which tools cannot send.";
+    assert(said.includes(`${id} ${words}`), said);
+  }
+  assert.match(
+    said,
+    /DELETE \/a is left out: It wants another way to sign in than the rest: import it --as another service\./,
+  );
+  assert.match(await trial.read("tools/mod.ts"), /\[getA, patchA\]/);
+  const alone = ["--as", "other", "--pick", "deleteA"];
+  assert.equal((await trial.import(document, alone)).code, 0);
+  const service = await trial.read("services/other.ts");
+  assert.doesNotMatch(service, /x-api-key/);
+});
+
+Deno.test("import refuses a command line that is wrong, with the nearest flag and exit code 2", async (t) => {
+  for (
+    const [args, words] of [
+      [["--pik", "a", "b"], /^There is no --pik\. Did you mean --pick\?/],
+      [["--all=yes", "b"], /^There is no --all/],
+      [["a", "--pick="], /^--pick needs a value/],
+      [["a", "b"], /^Not understood: b\n.*--pick PATTERN … \| --all\]/],
+      [["a", "--take", "--keep"], /^Choose one of --take and --keep/],
+      [["a", "--list", "--check"], /^Choose one of --list and --check/],
+      [[], /^Usage: import SOURCE/],
+    ] as const
+  ) {
+    await t.step(args.join(" ") || "nothing", async () => {
+      const { console } = globalThis;
+      const said: string[] = [];
+      globalThis.console = {
+        ...console,
+        error: (text: string) => said.push(text),
+      };
+      try {
+        assert.equal(await main(args), 2);
+      } finally {
+        globalThis.console = console;
+      }
+      assert.match(said.join("\n"), words);
+    });
+  }
 });

@@ -26,7 +26,7 @@ export class Trial implements AsyncDisposable {
   /** Writes a document, and runs the command on it. */
   async import(
     document: unknown,
-    args: readonly string[] = [],
+    args: readonly string[] = ["--all"],
     answers?: string[],
   ): Promise<{ code: number; said: string }> {
     const path = `${this.root}/openapi.json`;
