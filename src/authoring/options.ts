@@ -18,8 +18,6 @@ export interface Kind<in out T = any> {
   is(value: unknown): boolean;
   /** Looks for faults in the parts of a value of the kind. */
   inspect?(value: never, at: string, found: Found): void;
-  /** Says which item of a list has the faults; by default its index. */
-  place?(items: readonly unknown[], index: number): string;
   /** True for a member that must be there. */
   readonly isRequired?: boolean;
   /** Only for the compiler: the member never exists. */
@@ -268,8 +266,7 @@ export function list<T>(kind: Kind<T>, what: string) {
     is: Array.isArray,
     inspect(items: readonly unknown[], at: string, found: Found) {
       for (let index = 0; index < items.length; index++) {
-        const place = kind.place?.(items, index) ?? "";
-        inspectAs(kind, items[index], `${at}[${index}]${place}`, found);
+        inspectAs(kind, items[index], `${at}[${index}]`, found);
       }
     },
   } as Kind<readonly T[]>;
@@ -318,7 +315,6 @@ export function definition<T = any>(
   return {
     wants,
     is: (it) => isObject(it) && Object.hasOwn(kinds, `${it.kind}`),
-    place: placeOf,
     inspect(value: JsonObject, at: string, found: Found) {
       if (found.seen.has(value)) return;
       found.seen.add(value);
@@ -327,7 +323,14 @@ export function definition<T = any>(
       const { kind, ...members } = value;
       const name = nameOf(value);
       const where = name === undefined ? `${at}: ` : `${kind} ${name}: `;
-      inspectMembers(kinds[`${kind}`](), members, where, found);
+      const { seen } = found;
+      const faults: string[] = [];
+      inspectMembers(kinds[`${kind}`](), members, where, { faults, seen });
+      // Those of another definition in this one end with a place of their own.
+      const place = faults.length > 0 ? placeOf(value) : "";
+      found.faults.push(
+        ...faults.map((it) => it.startsWith(where) ? it + place : it),
+      );
     },
   };
 }
@@ -340,17 +343,15 @@ export function nameOf(definition: unknown): string | undefined {
   return typeof own === "string" ? own : undefined;
 }
 
-/** Describes a definition without a name: by its words, or the one before. */
-function placeOf(items: readonly unknown[], index: number): string {
-  const item = items[index];
-  if (!isObject(item)) return "";
-  const words = [item.title, item.description]
-    .find((text) => typeof text === "string" && text !== "");
-  if (words !== undefined) return ` (${seen(words)})`;
-  const before = nameOf(items[index - 1]);
-  const after = nameOf(items[index + 1]);
-  if (before !== undefined) return ` (after ${before})`;
-  return after === undefined ? "" : ` (before ${after})`;
+/** An error made with a definition: its stack has the place in the code. */
+const MADE = Symbol();
+
+/** Names the file and the line of the call that made a definition. */
+function placeOf(definition: JsonObject): string {
+  const { stack = "" } = Object(Object(definition)[MADE]);
+  const caller = stack.split("\n")[3] ?? "";
+  const [place] = /[^/\\]+[/\\][^/\\]+:\d+(?=:\d+\)?$)/.exec(caller) ?? [];
+  return place ? ` (${place})` : "";
 }
 
 /** An object that is sent to clients as it is. */
@@ -373,10 +374,13 @@ export function membersOf<T extends object>(
   table: OptionTable,
   definition: T,
 ): T {
-  if (!isObject(definition) || isPlain(definition)) return { ...definition };
+  const made = { [MADE]: new Error() };
+  if (!isObject(definition) || isPlain(definition)) {
+    return { ...made, ...definition };
+  }
   const near = Object.keys(definition)
     .filter((name) => nearest(name, table, definition) !== undefined);
-  const members: JsonObject = {};
+  const members: JsonObject = made;
   for (const name of [...near, ...Object.keys(table)]) {
     const value: unknown = definition[name];
     if (value === undefined) continue;

@@ -128,6 +128,44 @@ Deno.test("wrong settings are told all at once, and end the process with 1", asy
   }
 });
 
+Deno.test("a start names all faults at once, with the files of the definitions and a port in use", async () => {
+  await using directory = new TemporaryDirectory();
+  await using first = await startProcess();
+  const { port } = new URL(await first.url());
+  const source = new URL("src/mod.ts", REPOSITORY);
+  const from = `import { tool } from "${source}";\n`;
+  for (
+    const [name, text] of Object.entries({
+      "a.ts": `${from}\nexport default tool({ run: () => "" });\n`,
+      "b.ts": `${from}export default tool({
+  name: "b",
+  titel: "B",
+  run: () => "",
+});\n`,
+      "main.ts": `import { serve } from "${source}";
+import a from "./a.ts";
+import b from "./b.ts";
+await serve({ name: "s", version: "1", tools: [a, b] });\n`,
+    })
+  ) await Deno.writeTextFile(`${directory.path}/${name}`, text);
+  const folder = directory.path.split("/").at(-1);
+  await using server = await startProcess({
+    entry: `${directory.path}/main.ts`,
+    env: { PORT: port, LOG_LEVEL: "loud" },
+  });
+  assert.equal(await server.end(), 1);
+  const lines = server.output.trim().split("\n")
+    .map((line) => line.replace(/ Fix: .*/, ""));
+  assert.deepEqual(lines, [
+    "These definitions need fixing:",
+    `  serve: tools[0]: name is missing: it must be text (${folder}/a.ts:3)`,
+    `  tool b: titel is no option: is title meant? (${folder}/b.ts:2)`,
+    "These settings need fixing:",
+    `  PORT: got "${port}", wants a port that is free on 127.0.0.1.`,
+    '  LOG_LEVEL: got "loud", wants one of debug, info, warning, error, off.',
+  ]);
+});
+
 Deno.test("a misspelt name of a setting is told at the start, under the permissions of the tasks", async () => {
   await using server = await startProcess({
     env: { OAUTH_ALLOWED_USER: "jo@example.com" },

@@ -51,22 +51,32 @@ export function addressComplaint(
 
 /**
  * Adds to the complaints of a start that ends before it listens the one that
- * the system has about `HOST`, so that all of them are seen at once.
+ * the system has about `HOST` and `PORT`, so that all of them are seen at once.
  */
-export function withAddress(error: Error, { HOST }: Environment): Error {
-  const host = HOST?.trim();
-  if (error instanceof CatalogueError && error.settings) {
-    const settings = withAddress(error.settings, { HOST }) as ConfigError;
-    return new CatalogueError(error.complaints, settings);
+export function withAddress(error: Error, environment: Environment): Error {
+  if (error instanceof CatalogueError) {
+    const settings = error.settings ?? new ConfigError([]);
+    const all = withAddress(settings, environment) as ConfigError;
+    return new CatalogueError(
+      error.complaints,
+      all.complaints.length > 0 ? all : undefined,
+    );
   }
-  if (!host || !(error instanceof ConfigError)) return error;
+  if (!(error instanceof ConfigError)) return error;
   const { complaints } = error;
-  if (complaints.some(({ variable }) => variable === "HOST")) return error;
+  const isSound = (name: string) =>
+    complaints.every(({ variable }) => variable !== name);
+  if (!isSound("HOST")) return error;
+  const host = environment.HOST?.trim() || "127.0.0.1";
+  const isShared = environment.REUSE_PORT?.trim();
+  const port = isSound("PORT") && !isShared
+    ? Number(environment.PORT?.trim() || 3000)
+    : 0;
   try {
-    Deno.listen({ hostname: host, port: 0 }).close();
+    Deno.listen({ hostname: host, port }).close();
     return error;
   } catch (refusal) {
-    const own = addressComplaint(refusal, { host, port: 0 });
+    const own = addressComplaint(refusal, { host, port });
     return new ConfigError([own, ...complaints]);
   }
 }
