@@ -59,6 +59,7 @@ let seed = values.seed === undefined
 const first = seed;
 let count = 0;
 let steps = 0;
+let trace = "";
 let hasFailed = false;
 do {
   const outcome = await simulate({
@@ -69,12 +70,15 @@ do {
   }, { onStep: values.trace ? (line) => console.log(line) : undefined });
   count++;
   steps += outcome.steps;
+  ({ trace } = outcome);
   if (outcome.broken) {
     hasFailed = true;
     await report(outcome);
   }
   seed++;
 } while (steadyNow() < until && !hasFailed);
-console.log(`${count} simulations from seed ${first} on, ${steps} steps`);
+console.log(
+  `${count} simulations from seed ${first} on, ${steps} steps, the last ${trace}`,
+);
 // The processes of the last simulation would go on.
 Deno.exit(hasFailed ? 1 : 0);
