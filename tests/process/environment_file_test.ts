@@ -9,6 +9,8 @@ for (
     ["A B=1\nexport A\n1A=1", [1, 2, 3]],
     ['KEY="a\nb c\nd"\nPORT 1\n', [4]],
     ["KEY='a\nPORT 1\n", [2]],
+    ["PORT=\nHOST=a\nPORT=1\n#PORT=2\n", [3]],
+    ["KEY='a\nb=1'\nb=2\nKEY='\nx y'\n", [4]],
     ["KEY='a' b\nPORT 1\n", [2]],
   ] as const
 ) {

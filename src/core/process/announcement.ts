@@ -54,18 +54,15 @@ export function announce(
 ): void {
   const url = `${baseUrl}/mcp`;
   const callbacks = callbacksOf(auth, baseUrl);
-  const commands = guides.filter(({ line }) => line?.includes(" "));
   const isAgain = isDevelopment && wasAnnounced(url);
   if (!Deno.stdout.isTerminal()) {
     if (isAgain) return log.info("Listening", { url });
-    const connect = commands.map(({ line }) => line);
     const database = kvPath === undefined
       ? "Deno's default for this folder"
       : printDatabase(kvPath);
     const exactly = callbacks.map(({ address }) => address);
     return log.info("Listening", {
       url,
-      connect,
       database,
       ...pages,
       callbacks: exactly.length > 0 ? exactly : undefined,
@@ -82,8 +79,9 @@ export function announce(
       name[0].toUpperCase() + name.slice(1),
       address,
     ]),
-    ...commands.filter(({ client }) => client !== "Other")
-      .map(({ client, line }) => [client, line]),
+    ...guides.filter(({ client, line }) =>
+      client !== "Other" && line?.includes(" ")
+    ).map(({ client, line }) => [client, line]),
     ...cloudRows(guides),
     ...guides.length > 0 ? [["Any other", `open ${baseUrl} in a browser`]] : [],
     ...callbacks.map(({ key, address }) => [

@@ -29,7 +29,7 @@ export function readEnvironmentFile(): {
       complaints: broken.length === 0 ? [] : [{
         variable: path,
         got: `line ${broken.join(", ")}`,
-        wants: "NAME=value in each line",
+        wants: "NAME=value in each line, and each name in one",
         fix: "Write it so, or begin a comment with #",
       }],
     };
@@ -45,20 +45,21 @@ const SETTING = /^\s*(?:export\s+)?([A-Za-z_][\w.-]*)\s*=\s*(.*)$/;
 
 /**
  * Lists the names that have a value, and the numbers of the lines that set no
- * variable and are no comment.
+ * variable, or one that a line before has set, and are no comment.
  */
 export function readLines(text: string): { broken: number[]; names: string[] } {
   const lines = text.replace(/^\ufeff/, "").split(/\r?\n/);
   const broken: number[] = [];
   const names: string[] = [];
+  const seen = new Set<string>();
   for (let index = 0; index < lines.length; index++) {
     if (/^\s*(#|$)/.test(lines[index])) continue;
     const [, name, value] = SETTING.exec(lines[index]) ?? [];
-    if (name === undefined) broken.push(index + 1);
-    else {
-      if (value) names.push(name);
-      index += quotedLines(value, lines.slice(index + 1));
-    }
+    if (name === undefined || seen.has(name)) broken.push(index + 1);
+    if (name === undefined) continue;
+    if (value) names.push(name);
+    seen.add(name);
+    index += quotedLines(value, lines.slice(index + 1));
   }
   return { broken, names };
 }

@@ -198,7 +198,7 @@ function whoIs({ door, subject }: Caller): string {
   }
   return door === "oauth" || door === "jwt"
     ? "this person cannot sign in to the pages of this server to connect one"
-    : "no one is signed in";
+    : "no one is signed in: that wants AUTH_STRATEGY=oauth";
 }
 
 /** Says in a result as whom the tool has acted. */

@@ -268,7 +268,10 @@ Deno.test("where no one can sign in, the start, /ready and a model are told that
     "that people sign in",
   ]);
   const answer = server.call("tools/call", { name: "who" });
-  assert.match(await textOf(answer), /no one is signed in/);
+  assert.match(
+    await textOf(answer),
+    /no one is signed in: that wants AUTH_STRATEGY=oauth/,
+  );
 });
 
 Deno.test("who may no longer use the server connects nothing", async () => {
