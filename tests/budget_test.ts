@@ -9,10 +9,10 @@ import { filesBelow } from "./mutation/workplace.ts";
 
 /** The most lines below each folder, and in all of them with the rest. */
 const LIMITS: Record<string, number> = {
-  "src/core/": 27_137,
-  "src/features/": 18_030,
-  "packages/": 14_475,
-  "": 62_102,
+  "src/core/": 27_127,
+  "src/features/": 18_013,
+  "packages/": 14_460,
+  "": 62_059,
 };
 
 const COUNTED = ["src", "packages", "main.ts", "server.ts", "health.ts"];

@@ -21,12 +21,10 @@ interface AccessOptions extends CredentialsOptions {
 }
 
 export class Access {
-  readonly #options: AccessOptions;
   readonly #credentials: Credentials;
 
   /** @throws {Failure} when credentials would travel in the clear */
-  constructor(options: AccessOptions) {
-    this.#options = options;
+  constructor(private readonly options: AccessOptions) {
     this.#credentials = new Credentials(options);
     const hasSecret = options.token !== undefined ||
       Object.keys(options.headers).length > 0;
@@ -35,7 +33,7 @@ export class Access {
 
   /** Sends a request to the server, and signs in if it asks for that. */
   readonly fetch = async (request: Request): Promise<Response> => {
-    const { url, token } = this.#options;
+    const { url, token } = this.options;
     const credentials = this.#credentials;
     if (request.url !== new URL(url).href) {
       throw new Error(`${request.url} is not the server that is called`);
@@ -67,7 +65,7 @@ export class Access {
   }
 
   async #send(request: Request, token?: string): Promise<Response> {
-    const { headers, url } = this.#options;
+    const { headers, url } = this.options;
     for (const [name, value] of Object.entries(headers)) {
       request.headers.set(name, value);
     }
@@ -95,7 +93,7 @@ export class Access {
   }
 
   #checkSecure(): void {
-    const url = new URL(this.#options.url);
+    const url = new URL(this.options.url);
     if (url.protocol === "https:" || isLoopback(url)) return;
     throw new Failure(
       `${url.href} is http: credentials are sent only over https, or to ` +

@@ -32,25 +32,21 @@ export interface Surroundings {
 }
 
 export class Command {
-  readonly #line: CommandLine;
   readonly #terminal: Terminal;
   readonly #signal: AbortSignal;
   readonly #options: ClientOptions;
-  readonly #access: Access;
   readonly #output: Output;
   /** The task that is followed. */
   #taskId?: string;
 
   private constructor(
-    line: CommandLine,
-    access: Access,
+    private readonly line: CommandLine,
+    private readonly access: Access,
     url: string,
     { terminal, signal }: Surroundings,
   ) {
-    this.#line = line;
     this.#terminal = terminal;
     this.#signal = signal;
-    this.#access = access;
     this.#output = new Output(terminal, line);
     const notices = new Notices(terminal, line.verb === "task");
     this.#options = {
@@ -108,10 +104,10 @@ export class Command {
   }
 
   async #run(): Promise<number> {
-    const { verb } = this.#line;
+    const { verb } = this.line;
     if (verb === "logout") {
       const { url } = this.#options;
-      const wasSignedIn = await this.#access.logOut();
+      const wasSignedIn = await this.access.logOut();
       this.#terminal.report(
         wasSignedIn ? `Signed out of ${url}` : `Not signed in at ${url}`,
       );
@@ -121,7 +117,7 @@ export class Command {
     try {
       switch (verb) {
         case "list":
-          await this.#lists(client).show(this.#line, this.#output);
+          await this.#lists(client).show(this.line, this.#output);
           return 0;
         case "prompt":
           return await this.#prompt(client);
@@ -137,9 +133,9 @@ export class Command {
 
   /** Makes a client of the latest revision that the server speaks. */
   async #connect(): Promise<Client> {
-    const { revision = "2026-07-28" } = this.#line;
+    const { revision = "2026-07-28" } = this.line;
     const client = new Client({ ...this.#options, revision });
-    if (this.#line.revision !== undefined) return client;
+    if (this.line.revision !== undefined) return client;
     try {
       await client.discover();
       return client;
@@ -159,7 +155,7 @@ export class Command {
   }
 
   async #call(client: Client): Promise<number> {
-    const { target, words } = this.#line;
+    const { target, words } = this.line;
     const tools = await this.#lists(client).read("tools/list", "tools");
     const isResource = words.length === 0 &&
       /^[a-z][a-z0-9+.-]*:/i.test(target) &&
@@ -186,7 +182,7 @@ export class Command {
     if (client.revision !== "2026-07-28") {
       throw usageFailure("--task wants a server of 2026-07-28");
     }
-    const taskId = this.#line.target;
+    const taskId = this.line.target;
     // Read first, because a stream says nothing of a task that does not exist.
     await client.read(await client.post("tasks/get", { taskId }, this.#signal));
     try {
@@ -203,7 +199,7 @@ export class Command {
   async #showTool(result: Json): Promise<number> {
     if (result.isError === true) {
       const { texts } = partsOf(result.content);
-      if (this.#line.json) this.#output.printJson(result);
+      if (this.line.json) this.#output.printJson(result);
       else this.#terminal.report(texts.join("\n") || JSON.stringify(result));
       return Exit.tool;
     }
@@ -212,7 +208,7 @@ export class Command {
   }
 
   async #readResource(client: Client): Promise<number> {
-    const uri = this.#line.target;
+    const uri = this.line.target;
     const options = { signal: this.#signal };
     const result = await client.request("resources/read", { uri }, options);
     await this.#output.show(result, result.contents);
@@ -220,7 +216,7 @@ export class Command {
   }
 
   async #prompt(client: Client): Promise<number> {
-    const { target } = this.#line;
+    const { target } = this.line;
     const prompts = await this.#lists(client).read("prompts/list", "prompts");
     const prompt = named(target, prompts, "prompt", "--list --all");
     const known = listOf(prompt.arguments);
@@ -246,7 +242,7 @@ export class Command {
    */
   async #arguments(schema: Json): Promise<Json> {
     const isWhole = (word: string) => word === "-" || word.startsWith("{");
-    const { words } = this.#line;
+    const { words } = this.line;
     let whole: Json = {};
     for (const word of words.filter(isWhole)) {
       const text = word === "-" ? await this.#terminal.readAll() : word;

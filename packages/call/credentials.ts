@@ -44,21 +44,18 @@ const NOTHING = Promise.resolve(undefined);
 export const CLIENT_NAME = "Tool Server command line";
 
 export class Credentials {
-  readonly #options: CredentialsOptions;
   #kept?: Promise<KeptSignIn | undefined>;
   /** True once the server has shown that it knows the registered client. */
   #isClientKnown = false;
 
-  constructor(options: CredentialsOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: CredentialsOptions) {}
 
   /**
    * Returns the stored access token, refreshed if it expires soon. Undefined if
    * there is none.
    */
   async current(): Promise<string | undefined> {
-    const { file } = this.#options;
+    const { file } = this.options;
     const kept = await (this.#kept ??= file?.read() ?? NOTHING);
     const { expiresMilliseconds = Infinity, accessToken } = kept?.tokens ?? {};
     if (!accessToken || Date.now() + SOON_MILLISECONDS < expiresMilliseconds) {
@@ -101,7 +98,7 @@ export class Credentials {
         return withoutRefreshToken(kept);
       }
     };
-    const kept = await this.#options.file?.change(change);
+    const kept = await this.options.file?.change(change);
     this.#kept = Promise.resolve(kept);
     return isGood;
   }
@@ -116,7 +113,7 @@ export class Credentials {
         ? ". If it has no sign-in, give --token or --header"
         : "";
       throw new Failure(
-        `Signing in at ${this.#options.url} failed: ${message}${hint}`,
+        `Signing in at ${this.options.url} failed: ${message}${hint}`,
         Exit.access,
         { cause },
       );
@@ -124,7 +121,7 @@ export class Credentials {
   }
 
   async #signIn({ isStepUp, scope, metadataUrl }: Refusal): Promise<void> {
-    const { url, clientId, file, show, signal } = this.#options;
+    const { url, clientId, file, show, signal } = this.options;
     const kept = await this.#kept;
     const registration = kept?.registration;
     await using receiver = listen(registration?.redirectUri);
@@ -135,7 +132,7 @@ export class Credentials {
       (isStepUp || this.#isClientKnown);
     const asked = new Set(
       [
-        this.#options.scope ?? scope ?? "",
+        this.options.scope ?? scope ?? "",
         scope ?? "",
         isStepUp ? kept?.tokens.scope ?? "" : "",
       ].join(" ").split(" ").filter(Boolean),
@@ -179,7 +176,7 @@ export class Credentials {
    */
   async revoke(): Promise<boolean> {
     let old: KeptSignIn | undefined;
-    await this.#options.file?.change((kept) => {
+    await this.options.file?.change((kept) => {
       old = kept;
       return Promise.resolve(undefined);
     });
@@ -193,7 +190,7 @@ export class Credentials {
       );
     } catch (cause) {
       throw new Failure(
-        `Forgot the sign-in at ${this.#options.url}. Its tokens are not ` +
+        `Forgot the sign-in at ${this.options.url}. Its tokens are not ` +
           `revoked: ${(cause as Error).message}. End the connection on the ` +
           "server's account page",
         Exit.server,
@@ -208,7 +205,7 @@ export class Credentials {
     fetch(input, {
       ...init,
       signal: AbortSignal.any([
-        this.#options.signal,
+        this.options.signal,
         AbortSignal.timeout(METADATA_MILLISECONDS),
       ]),
     });

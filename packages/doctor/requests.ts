@@ -23,15 +23,14 @@ export class Requests {
   /** The origin, without a trailing slash. */
   readonly origin: string;
   #mcp: string;
-  readonly #url: string;
-  readonly #fetch: typeof fetch;
   readonly #kept = new Map<string, Promise<unknown>>();
 
-  constructor(url: string, fetcher: typeof fetch = fetch) {
+  constructor(
+    private readonly url: string,
+    private readonly fetcher: typeof fetch = fetch,
+  ) {
     this.origin = new URL(url).origin;
     this.#mcp = endpointsFor(url)[0];
-    this.#url = url;
-    this.#fetch = fetcher;
   }
 
   /** The address to which clients POST. */
@@ -51,13 +50,13 @@ export class Requests {
    * @throws {Fault} when nothing answers
    */
   async locate(): Promise<void> {
-    for (const endpoint of endpointsFor(this.#url)) {
+    for (const endpoint of endpointsFor(this.url)) {
       this.#kept.delete("first answer");
       this.#mcp = endpoint;
       const { status } = await this.#firstAnswer();
       if (status !== 404 && status !== 405) return;
     }
-    [this.#mcp] = endpointsFor(this.#url);
+    [this.#mcp] = endpointsFor(this.url);
   }
 
   /** True if only this machine can reach the server. */
@@ -69,7 +68,7 @@ export class Requests {
   async send(target: string, init: RequestInit = {}): Promise<Answer> {
     const url = new URL(target, this.origin);
     try {
-      const response = await this.#fetch(url, {
+      const response = await this.fetcher(url, {
         redirect: "manual",
         signal: AbortSignal.timeout(TIMEOUT_MILLISECONDS),
         ...init,
@@ -86,9 +85,7 @@ export class Requests {
     const { status, text } = await this.send(target, {
       headers: { accept: "application/json" },
     });
-    if (status !== 200) {
-      throw new Fault(`${target} answers ${status}`, fix);
-    }
+    if (status !== 200) throw new Fault(`${target} answers ${status}`, fix);
     return parseObject(target, text, fix);
   }
 

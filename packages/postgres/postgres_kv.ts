@@ -24,7 +24,7 @@ import { failureOf, type PostgresError } from "./failure.ts";
 import { REPLACED } from "./layout.ts";
 import type { Listener } from "./listener.ts";
 import { packBytes, packRange, unpackKey } from "./packed_key.ts";
-import { Statements } from "./statements.ts";
+import { type Statements, statementsOn } from "./statements.ts";
 import { Sweeper } from "./sweeper.ts";
 import { Watchers } from "./watchers.ts";
 
@@ -57,7 +57,7 @@ export class PostgresKv implements Kv, AsyncDisposable {
   /** Made by `openPostgres()`. */
   constructor(parts: PostgresParts) {
     this.#parts = parts;
-    this.#statements = new Statements(parts.schema);
+    this.#statements = statementsOn(parts.schema);
     this.#watchers = new Watchers((keys) => this.getMany(keys));
     this.#sweeper = new Sweeper((most) => this.sweep(most));
     parts.listener.onChange = (hash) => this.#watchers.notice(hash);
@@ -125,7 +125,8 @@ export class PostgresKv implements Kv, AsyncDisposable {
   atomic(): KvAtomic {
     return new Atomic(async ({ values, announced }): Promise<KvCommit> => {
       const [tables] = this.#identity!.split(" ");
-      const [row] = await this.#query(this.#statements.commit(values, tables));
+      const statement = this.#statements.commit(...values, tables);
+      const [row] = await this.#query(statement);
       const version = row.version as string | null;
       if (version === null) return { ok: false };
       // Without announcements this process sees its own changes all the same.

@@ -183,9 +183,7 @@ export function plainOf(
   const inner = [...around, value];
   try {
     const { toJSON } = value as { toJSON?: unknown };
-    if (typeof toJSON === "function") {
-      return plainOf(toJSON.call(value), inner);
-    }
+    if (typeof toJSON === "function") return plainOf(toJSON.call(value), inner);
   } catch {
     // `toJSON` threw; the members may be readable.
   }

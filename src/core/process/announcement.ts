@@ -68,9 +68,7 @@ export function announce(
       callbacks: exactly.length > 0 ? exactly : undefined,
     });
   }
-  if (isAgain) {
-    return console.log(`${title} listens on ${url}`);
-  }
+  if (isAgain) return console.log(`${title} listens on ${url}`);
   const rows = [
     ...isDevelopment
       ? [["Try it", "deno task ts list, then deno task ts call NAME key=value"]]

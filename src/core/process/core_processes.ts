@@ -43,7 +43,6 @@ interface Ended {
 
 /** The processes of one command. A process that ends is started again. */
 export class Cores {
-  readonly #options: CoresOptions;
   readonly #longestPauseMilliseconds: number;
   readonly #children = new Set<Deno.ChildProcess>();
   readonly #pauses = new Set<ReturnType<typeof setTimeout>>();
@@ -55,8 +54,7 @@ export class Cores {
   #killing?: ReturnType<typeof setTimeout>;
   #hasFailed = false;
 
-  constructor(options: CoresOptions) {
-    this.#options = options;
+  constructor(private readonly options: CoresOptions) {
     this.#longestPauseMilliseconds = options.longestPauseMilliseconds ??
       MAX_PAUSE_MILLISECONDS;
   }
@@ -72,7 +70,7 @@ export class Cores {
     await this.#listening();
     if (this.#stopSignal === undefined && this.#children.size > 0) {
       this.#hasListened = true;
-      for (let n = 1; n < this.#options.processes; n++) this.#start();
+      for (let n = 1; n < this.options.processes; n++) this.#start();
     }
     const code = await this.#over.promise;
     clearTimeout(this.#killing);
@@ -85,7 +83,7 @@ export class Cores {
    * signal, as in a single process.
    */
   stop(signal: Deno.Signal): void {
-    let killMilliseconds = this.#options.killMilliseconds ?? KILL_MILLISECONDS;
+    let killMilliseconds = this.options.killMilliseconds ?? KILL_MILLISECONDS;
     const time = performance.now();
     if (this.#stopSignal === undefined) {
       this.#stopSignal = signal;
@@ -102,7 +100,7 @@ export class Cores {
     if (this.#children.size === 0) return this.#over.resolve(0);
     clearTimeout(this.#killing);
     this.#killing = setTimeout(() => {
-      this.#options.log.error("Killing processes that do not end", {
+      this.options.log.error("Killing processes that do not end", {
         pids: [...this.#children].map(({ pid }) => pid),
       });
       this.#send("SIGKILL");
@@ -140,17 +138,17 @@ export class Cores {
     if (isLast && !this.#hasListened) {
       // A process that ran has logged the reason itself.
       if ("error" in properties) {
-        this.#options.log.error("No process can be started", properties);
+        this.options.log.error("No process can be started", properties);
       }
       return this.#over.resolve(code || 1);
     }
-    this.#options.log.error(message, properties);
+    this.options.log.error(message, properties);
     this.#startLater(isSteady ? FIRST_PAUSE_MILLISECONDS : pauseMilliseconds);
   }
 
   /** Starts a process, and waits for its end. */
   async #runOnce(): Promise<Ended> {
-    const [program, ...args] = this.#options.command;
+    const [program, ...args] = this.options.command;
     let child;
     try {
       child = new Deno.Command(program, {
@@ -188,7 +186,7 @@ export class Cores {
 
   /** Resolves when connections are accepted, or no process is left. */
   async #listening(): Promise<void> {
-    const { hostname, port } = this.#options;
+    const { hostname, port } = this.options;
     while (this.#children.size > 0) {
       try {
         (await Deno.connect({ hostname, port })).close();

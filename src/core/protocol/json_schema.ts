@@ -119,9 +119,7 @@ export function parseBy(
   try {
     return schema.safeParse(value);
   } catch (error) {
-    if (error instanceof $ZodAsyncError) {
-      return schema.safeParseAsync(value);
-    }
+    if (error instanceof $ZodAsyncError) return schema.safeParseAsync(value);
     throw error;
   }
 }

@@ -124,9 +124,7 @@ export function parseMessage(
   if (!("id" in value)) {
     return { kind: "notification", method, params: params ?? NONE };
   }
-  if (!isRequestId(id)) {
-    throw invalidRequest(`id ${ID_RULE}, not ${shown(id)}`);
-  }
+  if (!isRequestId(id)) throw invalidRequest(`id ${ID_RULE}, not ${shown(id)}`);
   return { kind: "request", id, method, params: params ?? NONE };
 }
 

@@ -58,9 +58,7 @@ export function faultOf(
   text: string,
   { format = "", minLength = 0, maxLength = Infinity }: TextBounds,
 ): string | undefined {
-  if (text.length < minLength) {
-    return `needs at least ${minLength} characters`;
-  }
+  if (text.length < minLength) return `needs at least ${minLength} characters`;
   if (text.length > maxLength) return `takes at most ${maxLength} characters`;
   if (!Object.hasOwn(FORMATS, format)) return undefined;
   const { wants, has } = FORMATS[format];

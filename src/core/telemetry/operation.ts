@@ -158,9 +158,7 @@ function parentOf(
   const ambient = context.active();
   if (typeof traceparent !== "string") return { parent: ambient };
   const named = propagation.extract(ROOT_CONTEXT, { traceparent, tracestate });
-  if (trace.getSpanContext(named) === undefined) {
-    return { parent: ambient };
-  }
+  if (trace.getSpanContext(named) === undefined) return { parent: ambient };
   const brought = trace.getSpanContext(ambient);
   return { parent: named, links: brought ? [{ context: brought }] : [] };
 }

@@ -66,9 +66,7 @@ export function signedInPeople(
     const found = await find(c);
     if (!found) throw signedOut();
     const form = await readParameters(c.req.raw, [], maxBytes);
-    if (!isCsrf(form.get("csrf") ?? "", found.id)) {
-      throw signedOut();
-    }
+    if (!isCsrf(form.get("csrf") ?? "", found.id)) throw signedOut();
     return { ...found, form };
   }
 

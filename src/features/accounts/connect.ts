@@ -121,9 +121,7 @@ export function connectEndpoints(services: ConnectServices) {
     const key = found && goesTo(found.value, service)
       ? await vault.open(found)
       : undefined;
-    if (!found || key === undefined) {
-      throw new KeyRefusal(NO_ACCOUNT);
-    }
+    if (!found || key === undefined) throw new KeyRefusal(NO_ACCOUNT);
     await checkKey(service, key, log);
     const stays = await signedIn.staysAllowed(person);
     if (!await vault.noteRefusal(found, false, stays)) throw signedOut();

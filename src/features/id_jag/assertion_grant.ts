@@ -119,9 +119,7 @@ export function assertionGrant(services: AuthServices) {
     // The operator's rules, and the ceiling of the identity provider.
     const isOut = !effectiveScopes({ ...requested, scopes: [] }) ||
       await grants.isKnownBlocked(subject);
-    if (isOut) {
-      throw invalidGrant("This account may not sign in here");
-    }
+    if (isOut) throw invalidGrant("This account may not sign in here");
     const effective = effectiveScopes(requested, scopesWithin(wanted, allowed));
     if (!effective || opensNothing(effective.scopes) && !opensNothing(wanted)) {
       throw new OAuthError(

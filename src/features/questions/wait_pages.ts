@@ -102,9 +102,7 @@ export function waitEndpoints(services: AccountServices) {
     async show(c: Context): Promise<Response> {
       const id = c.req.param("id")!;
       const found = await signedIn.find(c);
-      if (!found) {
-        return signInFor(c, `wait/${id}`, services);
-      }
+      if (!found) return signInFor(c, `wait/${id}`, services);
       signedIn.checkAllowed(found);
       const { session } = found;
       const person = personName(session);

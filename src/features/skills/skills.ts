@@ -124,9 +124,7 @@ export const getSkill: Method = ofSkills(
 export const readDirectory: Method = ofSkills(
   ({ printedLists, params: { uri, cursor } }, { directories }) => {
     const directory = directories.get(uri as string);
-    if (!directory) {
-      throw invalidParams(`${shown(uri)} is not a directory`);
-    }
+    if (!directory) throw invalidParams(`${shown(uri)} is not a directory`);
     if (cursor !== undefined && cursor !== null) {
       throw invalidParams(
         `Unknown cursor ${shown(cursor)}: a directory has one page`,

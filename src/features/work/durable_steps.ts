@@ -248,9 +248,7 @@ export class StepExecutor {
           return await new Promise(() => {});
         }
         attempt.attempts = ++attempts;
-        if (attempts > retries) {
-          return await this.#fail(entry, attempt, thrown);
-        }
+        if (attempts > retries) return await this.#fail(entry, attempt, thrown);
         const told = printThrown(thrown);
         const until = parking.after(
           Math.min(2 ** (attempts - 1), MAX_PAUSE_SECONDS),

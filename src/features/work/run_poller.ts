@@ -60,7 +60,6 @@ export interface Poller
 
 export class RunPoller {
   readonly #bound = new CallerBound(MAX_TAKEN_PER_CALLER, "tasks", 2);
-  readonly #parts: Poller;
   readonly #wakes;
   /**
    * Runs whose process may have died. The next round reads as many runs more,
@@ -80,8 +79,7 @@ export class RunPoller {
   #polledMilliseconds = -Infinity;
   #polling?: Promise<void>;
 
-  constructor(parts: Poller) {
-    this.#parts = parts;
+  constructor(private readonly parts: Poller) {
     this.#wakes = wakeStore(parts.database);
   }
 
@@ -124,7 +122,7 @@ export class RunPoller {
 
   #alone(work: () => Promise<void>): Promise<void> {
     return this.#polling ??= work().catch((error) =>
-      logRepeated(this.#parts.log, "Durable work could not be claimed", {
+      logRepeated(this.parts.log, "Durable work could not be claimed", {
         error,
       })
     ).finally(() => this.#polling = undefined);
@@ -139,14 +137,14 @@ export class RunPoller {
     while (!this.#hasEnded && this.#taken < MAX_TAKEN) {
       const began = performance.now();
       if (!await this.#takeSome()) return;
-      await pause(performance.now() - began, this.#parts.stopping);
+      await pause(performance.now() - began, this.parts.stopping);
     }
   }
 
   /** Claims one round of due runs. Returns true if there may be more. */
   async #takeSome(): Promise<boolean> {
     const most = MAX_RUNS_PER_ROUND + Math.min(this.#watched.size, MAX_TAKEN);
-    const due = await this.#wakes.due(most, this.#parts.addresses());
+    const due = await this.#wakes.due(most, this.parts.addresses());
     this.#watched.clear();
     for (let start = 0; start < due.length; start += MAX_RUNS_PER_ROUND) {
       const some = due.slice(start, start + MAX_RUNS_PER_ROUND);
@@ -157,7 +155,7 @@ export class RunPoller {
 
   async #take(wake: Wake): Promise<void> {
     const { taskId } = wake;
-    const { database, runs, steps, log } = this.#parts;
+    const { database, runs, steps, log } = this.parts;
     if (this.#left.has(taskId)) {
       if (database.now() - wake.dueSeconds < LEFT_SECONDS) return;
       this.#left.delete(taskId);
@@ -186,7 +184,7 @@ export class RunPoller {
 
   /** Goes on with a claimed run, or puts it off if there is no place for it. */
   async #takeOver(claim: Claim): Promise<void> {
-    const { database, runs, log, takeOver } = this.#parts;
+    const { database, runs, log, takeOver } = this.parts;
     const { taskId, run: { tool, limitKey, deaths, characters } } = claim;
     const putOff = async (seconds: number) =>
       void await runs.park(claim, database.now() + seconds, [], { deaths });
@@ -195,9 +193,7 @@ export class RunPoller {
     const share = (MAX_TAKEN - this.#taken) * FREE_SHARE;
     const most = Math.min(share, MAX_TAKEN_PER_CALLER);
     // The work of one caller must not hold up that of others.
-    if (!this.#bound.hasRoom(limitKey, most)) {
-      return await putOff(BUSY_SECONDS);
-    }
+    if (!this.#bound.hasRoom(limitKey, most)) return await putOff(BUSY_SECONDS);
     if (this.#characters + characters > MAX_CHARACTERS) {
       return await putOffInTurn();
     }

@@ -176,9 +176,7 @@ export function deleteRun(
   claim?: Claim,
 ): void {
   transaction.delete(taskRunKey(taskId));
-  if (claim) {
-    transaction.check(claim.term).delete(wakeOf(claim));
-  }
+  if (claim) transaction.check(claim.term).delete(wakeOf(claim));
 }
 
 export interface Wake {

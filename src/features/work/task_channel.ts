@@ -65,7 +65,6 @@ export class TaskChannel implements Work {
   readonly lacksUpstream?: string;
   readonly keepAnswer?: Work["keepAnswer"];
   readonly parking?: Work["parking"];
-  readonly #surroundings: Surroundings;
   /** The keys of the questions of a plain task. */
   readonly #keys = new Set<string>();
   readonly #links = new Set<string>();
@@ -73,7 +72,7 @@ export class TaskChannel implements Work {
   constructor(
     readonly requestId: string,
     private readonly origin: TaskOrigin,
-    surroundings: Surroundings,
+    private readonly surroundings: Surroundings,
   ) {
     const { tasks, signal, log, call } = surroundings;
     const { steps } = surroundings.durable ?? {};
@@ -104,7 +103,6 @@ export class TaskChannel implements Work {
         listChanged: (list) => tell(() => changes.listChanged(list)),
       }
       : changes;
-    this.#surroundings = surroundings;
     this.signal = signal;
     this.pageQuestions = origin.pageQuestions?.within({
       taskId: requestId,
@@ -156,7 +154,7 @@ export class TaskChannel implements Work {
   }
 
   async wait(id: string, options: WaitOptions): Promise<unknown> {
-    const { signal, parking, durable } = this.#surroundings;
+    const { signal, parking, durable } = this.surroundings;
     const { steps, waits, run: { tool, address } } = durable!;
     const { requestId: taskId, caller } = this;
     const { limitKey } = this;
@@ -182,7 +180,7 @@ export class TaskChannel implements Work {
     if (method !== "notifications/progress") return;
     // The client got this progress from an earlier run.
     if (this.durable?.isReplay) return;
-    await this.#surroundings.parking.activity(async () => {
+    await this.surroundings.parking.activity(async () => {
       await this.origin.relayProgress?.(params);
       const statusMessage = printProgress(params);
       if (statusMessage === undefined) return;
@@ -193,7 +191,7 @@ export class TaskChannel implements Work {
 
   async request(question: AskedQuestion): Promise<JsonObject> {
     const { tasks, questions, signal, parking, call, mayAsk } =
-      this.#surroundings;
+      this.surroundings;
     const { limitKey } = this;
     const known = call?.recall(question);
     if (known) return known;

@@ -29,12 +29,8 @@ import { errorResult, resultOf } from "../../core/protocol/tool_result.ts";
 import { TaskRelay, waitForTask } from "./task_wait.ts";
 
 export async function getTask(call: LastingCall): Promise<Answer> {
-  const { printedLists: { printer } } = call;
-  return {
-    result: printer.result(
-      printTask(await findOwnTask(call), call.engine.clock()),
-    ),
-  };
+  const task = printTask(await findOwnTask(call), call.engine.clock());
+  return { result: call.printedLists.printer.result(task) };
 }
 
 export async function updateTask(call: LastingCall): Promise<Answer> {
@@ -70,9 +66,7 @@ async function findOwnTask(call: LastingCall): Promise<Task> {
     throw invalidParams(`taskId must be a string, not ${shown(taskId)}`);
   }
   const task = await useTask(call, taskId);
-  if (task === undefined) {
-    throw invalidParams(`Unknown task: ${shown(taskId)}`);
-  }
+  if (task === undefined) throw invalidParams(`Unknown task: ${shown(taskId)}`);
   return task;
 }
 

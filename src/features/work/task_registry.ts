@@ -306,9 +306,7 @@ export class TaskRoom extends CallerBound {
    * many
    */
   enter(origin: MessageHolder): void {
-    if (this.isClosed) {
-      throw new HttpError(503, "The server is stopping");
-    }
+    if (this.isClosed) throw new HttpError(503, "The server is stopping");
     this.take(origin.limitKey);
     longMessages.add(origin);
   }

@@ -166,9 +166,7 @@ const SPECIAL_IPV6 = [
  */
 export function isPublicAddress(address: string): boolean {
   const ipv4 = ipv4Bits(address);
-  if (ipv4 !== undefined) {
-    return !isIn({ bits: ipv4, width: 32 }, SPECIAL_IPV4);
-  }
+  if (ipv4 !== undefined) return !isIn({ bits: ipv4, width: 32 }, SPECIAL_IPV4);
   const bits = ipv6Bits(address);
   if (bits === undefined) return false;
   const ipv6 = { bits, width: 128 };
