@@ -412,6 +412,13 @@ Deno.test("a start without sign-in loads these folders, and no more code than it
   assert.ok(characters < MAX_STARTED_CHARACTERS, `${characters} are loaded`);
 });
 
+Deno.test("backup.ts and restore.ts run without the configuration and the packages of a clone", () => {
+  const loaded = [...loadedWith("packages/operate/restore.ts")];
+  assert(loaded.includes("packages/operate/backup.ts"));
+  const foreign = loaded.filter((it) => !/^(node:|packages\/)/.test(it));
+  assert.deepEqual(foreign, []);
+});
+
 Deno.test("what a call needs loads nothing of Node, nor what comes later", () => {
   const seen = loadedWith("main.ts", "src/core/server/call_gate.ts");
   const heavy =

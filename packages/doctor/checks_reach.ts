@@ -55,6 +55,15 @@ export const REACH_CHECKS: readonly Check[] = [
   {
     name: "Public address (Claude, ChatGPT)",
     run(site) {
+      const isTls = new URL(site.origin).protocol === "https:";
+      if (isTls && site.options.namesNoProxy) {
+        throw new Fault(
+          "TLS ends at a proxy that TRUSTED_PROXIES does not name: all of its " +
+            "clients share one limit",
+          "Set TRUSTED_PROXIES to its address; on Deno Deploy there is none.",
+          "warning",
+        );
+      }
       if (site.isLocal) {
         throw new Fault(
           "only this machine reaches it",
@@ -62,9 +71,7 @@ export const REACH_CHECKS: readonly Check[] = [
           "warning",
         );
       }
-      if (new URL(site.origin).protocol === "https:") {
-        return "https, with a certificate that is trusted";
-      }
+      if (isTls) return "https, with a certificate that is trusted";
       throw new Fault(
         "http, which clients refuse beyond loopback",
         "Put TLS in front of it, and set BASE_URL to the https address.",

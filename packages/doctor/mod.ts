@@ -27,7 +27,7 @@ type Arguments = ExamineOptions & { url: string };
  *
  * @throws {Error} with its fault
  */
-function parseArguments(args: string[]): Arguments {
+export function parseArguments(args: string[]): Arguments {
   const { values: { store, token }, positionals: [url, ...others] } = parseArgs(
     {
       args,
@@ -46,6 +46,7 @@ function parseArguments(args: string[]): Arguments {
     url: here.url.replace(/\/mcp$/, ""),
     token: token ?? here.token,
     stores,
+    namesNoProxy: !Deno.env.get("TRUSTED_PROXIES"),
   };
 }
 
@@ -72,7 +73,6 @@ function connect({ protocol, hostname, port }: URL): Promise<Connection> {
 
 /** Runs a command line, and returns the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
-  let url: string;
   let options: Arguments;
   if (["--help", "-h"].includes(args[0])) {
     print(USAGE);
@@ -81,12 +81,10 @@ export async function main(args: readonly string[]): Promise<number> {
   try {
     options = parseArguments([...args]);
     const parsed = parseTypedUrl(options.url);
-    if (
-      options.token && parsed.protocol === "http:" && !isLoopback(parsed)
-    ) {
+    options.url = parsed.href;
+    if (options.token && parsed.protocol === "http:" && !isLoopback(parsed)) {
       throw new Error("A token is sent only over https, or to this machine");
     }
-    url = parsed.href;
   } catch (error) {
     const { message } = error as Error;
     const [, unknown] = /^Unknown option '(.*?)'/s.exec(message) ?? [];
@@ -95,6 +93,7 @@ export async function main(args: readonly string[]): Promise<number> {
     );
     return 2;
   }
+  const { url } = options;
   print(`Examining ${url}\n`);
   await using listener = listen();
   const browser: Browser = {

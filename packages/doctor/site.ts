@@ -37,13 +37,15 @@ export interface SiteOptions {
   browser?: Browser;
   /** Opens a connection to an origin; by default requests are whole. */
   connect?(origin: URL): Promise<Connection>;
+  /** True if the server's settings are known, and no proxy is in them. */
+  namesNoProxy?: boolean;
   /** The longest wait for the end of a request that is half sent; 15,000. */
   halfSentMilliseconds?: number;
 }
 
 /** The server under examination. Answers are remembered. */
 export class Site extends Requests {
-  constructor(url: string, private readonly options: SiteOptions) {
+  constructor(url: string, readonly options: SiteOptions) {
     super(url, options.fetch);
   }
 

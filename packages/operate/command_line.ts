@@ -95,8 +95,7 @@ function checkParts(
   if (after !== undefined && !isList) throw notUnderstood("--after");
   if (reason !== undefined && verb !== "block") throw notUnderstood("--reason");
   if (reset && verb !== "passkeys") throw notUnderstood("--reset");
-  const isOfAll = verb === "blocked" || verb === "reseal" ||
-    verb === "list" && !isList;
+  const isOfAll = /^(blocked|reseal|list)$/.test(verb) && !isList;
   if (isOfAll && named !== "") throw notUnderstood(named);
   if (!isOfAll && !isList && named === "") {
     throw new UsageError(`Name a ${noun === "people" ? "person" : "client"}`);

@@ -8,7 +8,7 @@ import { DatabaseSync } from "node:sqlite";
 import { dirname } from "node:path";
 import { deserialize } from "node:v8";
 import { backUp, runOnFiles } from "./backup.ts";
-import { reserve } from "../create/files.ts";
+import { exists, reserve } from "../create/files.ts";
 
 const USAGE = `Usage: deno task ts restore backups/tools.db data/tools.db
 
@@ -51,10 +51,6 @@ function checkLayout(path: string): void {
   }
 }
 
-async function isThere(path: string): Promise<boolean> {
-  return await Deno.stat(path).then(() => true, () => false);
-}
-
 /**
  * Writes a database's `-wal` into it, and removes that and `-shm`: SQLite would
  * take them for those of the file that comes in its place.
@@ -95,7 +91,7 @@ export async function restore(
   await clean();
   await backUp(copy, restored);
   checkLayout(restored);
-  const isReplacing = await isThere(path);
+  const isReplacing = await exists(path);
   const { uid, gid } = await Deno.stat(isReplacing ? path : dirname(path));
   if (uid !== null) await Deno.chown(restored, uid, gid);
   const replaced = `${path}.replaced`;
@@ -109,7 +105,7 @@ export async function restore(
     });
   } else {
     for (const end of ["-wal", "-shm"]) {
-      if (await isThere(path + end)) await Deno.remove(path + end);
+      if (await exists(path + end)) await Deno.remove(path + end);
     }
   }
   await Deno.rename(restored, path).catch(async (error) => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { examine as examineAt } from "../examine.ts";
+import { parseArguments } from "../mod.ts";
 import { printFinding } from "../finding.ts";
 import { type Defects, fakeServer } from "./fake_server.ts";
 
@@ -111,6 +112,29 @@ Deno.test("doctor exits 2 for what it does not understand", async () => {
     assert.equal(code, 2);
     assert.match(text, said);
   }
+});
+
+Deno.test("doctor warns of TLS where the settings next to it name no proxy", async () => {
+  const origin = "https://tools.example.com";
+  for (const TRUSTED_PROXIES of ["", "127.0.0.1"]) {
+    Deno.env.set("BASE_URL", origin);
+    Deno.env.set("TRUSTED_PROXIES", TRUSTED_PROXIES);
+    const { namesNoProxy } = parseArguments([]);
+    Deno.env.delete("BASE_URL");
+    Deno.env.delete("TRUSTED_PROXIES");
+    const all = await Array.fromAsync(
+      examineAt(origin, { fetch: fakeServer(origin, {}), namesNoProxy }),
+    );
+    const warnings = all.filter(({ result }) => result === "warning");
+    assert.deepEqual(
+      warnings.map(({ fix }) => fix),
+      TRUSTED_PROXIES ? [] : [
+        "Set TRUSTED_PROXIES to its address; on Deno Deploy there is none.",
+      ],
+    );
+  }
+  const { namesNoProxy } = parseArguments([origin]);
+  assert.equal(namesNoProxy, undefined);
 });
 
 Deno.test("examine() names a proxy that lets no long body through, or lets browsers go on over http", async () => {
