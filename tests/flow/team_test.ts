@@ -22,6 +22,7 @@ import { browserOf } from "../kit/browser.ts";
 import { Client } from "../kit/client.ts";
 import { linkOf } from "../kit/connected.ts";
 import { devServer, signInByName } from "../kit/dev_server.ts";
+import { importedTools } from "../kit/imported_tools.ts";
 import { keyOf, KeyService, SECRETS_KEY } from "../kit/key_service.ts";
 import { type Json, statelessMeta } from "../kit/message.ts";
 import { signInAt, startOpenIdProvider } from "../kit/open_id_provider.ts";
@@ -195,24 +196,6 @@ async function check(root: string, document: string) {
   return { code, said: said.join("\n") };
 }
 
-/** Loads the tools of a project with the package of this repository. */
-async function load(root: string): Promise<Json> {
-  const { exports } = JSON.parse(await read("deno.json"));
-  for (const folder of ["services", "tools"]) {
-    for await (const { name } of Deno.readDir(`${root}/${folder}`)) {
-      const path = `${root}/${folder}/${name}`;
-      const text = await Deno.readTextFile(path);
-      const whole = text.replaceAll(
-        /"@tool-server\/tool-server(\/\w+)?"/g,
-        (_, entry = "") =>
-          `"${new URL(exports[`.${entry}`], REPOSITORY).href}"`,
-      );
-      await Deno.writeTextFile(path, whole);
-    }
-  }
-  return await import(`file://${root}/tools/mod.ts`);
-}
-
 Deno.test("docs/team.md: two people act at two APIs and an MCP server as themselves, and a deletion runs once, after a press", async () => {
   await using project = new TemporaryDirectory();
   const root = project.path;
@@ -241,7 +224,8 @@ Deno.test("docs/team.md: two people act at two APIs and an MCP server as themsel
   // The page names every setting that the server needs, and no other.
   assert.deepEqual(Object.keys(env), Object.keys(SETTINGS));
   for (const path of BACK) assert(prose.includes(SETTINGS.BASE_URL + path));
-  await using server = await startServer({ ...await load(root), env });
+  const tools = (await importedTools(root)).map(({ tool }) => tool);
+  await using server = await startServer({ tools, env });
 
   const issuers = [bookings.origin, desk.url];
   const people: Record<string, Person> = {};
