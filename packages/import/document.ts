@@ -6,6 +6,7 @@
  */
 import * as yaml from "js-yaml";
 import { isObject, type JsonObject } from "../../src/core/json.ts";
+import { readAtMost } from "../../src/core/net/body_bytes.ts";
 import { isLoopback } from "../../src/core/net/url.ts";
 import { messageOf } from "../../src/core/thrown.ts";
 import { CreateError } from "../create/files.ts";
@@ -76,7 +77,6 @@ function tooLong(source: string): ImportError {
 /** Reads what is at an address. @throws {ImportError} */
 async function readAddress(address: URL): Promise<Uint8Array> {
   checkAddress(address);
-  const parts: Uint8Array[] = [];
   try {
     const response = await fetch(address, {
       signal: AbortSignal.timeout(TIMEOUT_MILLISECONDS),
@@ -87,17 +87,13 @@ async function readAddress(address: URL): Promise<Uint8Array> {
       await response.body?.cancel();
       throw new ImportError(`${address} answered ${response.status}.`);
     }
-    let left = MAX_BYTES;
-    for await (const part of response.body ?? []) {
-      left -= part.byteLength;
-      if (left < 0) throw tooLong(address.href);
-      parts.push(part);
-    }
+    const body = response.body ?? new Blob().stream();
+    const long = () => tooLong(address.href);
+    return await (await readAtMost(body, MAX_BYTES, long)).bytes();
   } catch (error) {
     if (error instanceof ImportError) throw error;
     throw new ImportError(`${address} did not answer: ${messageOf(error)}`);
   }
-  return new Uint8Array(await new Blob(parts as BlobPart[]).arrayBuffer());
 }
 
 function checkAddress(address: URL): void {
@@ -197,17 +193,11 @@ export function resolve(
   value: unknown,
 ): unknown {
   let found = value;
-  for (
-    let hops = 0;
-    isObject(found) && typeof found.$ref === "string";
-    hops++
-  ) {
-    if (hops === MAX_HOPS) {
-      throw new ImportError(`${shown(found.$ref)} refers to itself.`);
-    }
+  for (let hops = 0; hops <= MAX_HOPS; hops++) {
+    if (!isObject(found) || typeof found.$ref !== "string") return found;
     found = at(document, found.$ref);
   }
-  return found;
+  throw new ImportError(`${shown(Object(value).$ref)} refers to itself.`);
 }
 
 /** Finds what a reference within the document names. @throws {ImportError} */
@@ -220,9 +210,8 @@ export function at({ root }: Pick<ApiDocument, "root">, ref: string): unknown {
   let found: unknown = root;
   for (const part of ref.slice(1).split("/").slice(1)) {
     const name = unescaped(part);
-    if (typeof found !== "object" || found === null) found = undefined;
-    else if (!Object.hasOwn(found, name)) found = undefined;
-    else found = (found as JsonObject)[name];
+    const within = Object(found);
+    found = Object.hasOwn(within, name) ? within[name] : undefined;
   }
   if (found !== undefined && (ref === "#" || ref.startsWith("#/"))) {
     return found;

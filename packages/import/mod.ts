@@ -175,8 +175,8 @@ export async function importTools(
   }
   terminal.print(
     `${wanted.length} tools of ${name}, about ${costOf(wanted)} tokens in ` +
-      "each conversation.\nNext: read them, run deno task ts settings, and " +
-      "deno task ci.",
+      "each conversation.\nNext: read them, run deno task ts settings, " +
+      "deno fmt, and deno task ci.",
   );
   return isOpen ? 1 : 0;
 }

@@ -34,12 +34,8 @@ export function openApiSource(document: ApiDocument): ImportSource<ApiItem> {
   const details = (operation: Operation, variable: string) =>
     detailsOf(document, operation, new Set([BODY, variable]));
   const items = operations.map((operation) => ({
-    id: operation.id,
+    ...operation,
     aliases: operation.operationId ? [operation.operationId] : [],
-    name: operation.name,
-    group: operation.group,
-    title: operation.title,
-    isDeprecated: operation.isDeprecated,
     tokens: () => tokensOf(operation, details(operation, "")),
     operation,
   }));

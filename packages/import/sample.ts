@@ -58,6 +58,8 @@ export function sampleOf(
       return numberSample(schema);
     case "boolean":
       return true;
+    case "null":
+      return null;
     case "array":
       return arraySample(schema, options, depth);
     case "object":
@@ -199,9 +201,7 @@ function parsePattern(pattern: string): string | undefined {
 const CLASSES = new Map(Object.entries({ d: "1", w: "a", s: " ", W: "-" }))
   .set("D", "a").set("S", "a").set("b", "").set("B", "");
 
-function escaped(letter = ""): string {
-  return CLASSES.get(letter) ?? letter;
-}
+const escaped = (letter = "") => CLASSES.get(letter) ?? letter;
 
 /**
  * True if a pattern cannot take long on a text: the text is short, and the pattern
@@ -244,7 +244,7 @@ export function fits(
   const inside = (part: Plain, of: unknown) =>
     fits(of, part, components, depth + 1);
   const { ref, values, union, all, type, nullable } = schema;
-  if (value === null) return nullable === true;
+  if (value === null) return nullable === true || type === "null";
   if (ref !== undefined) return inside(components.get(ref) ?? {}, value);
   if (values !== undefined) return values.includes(value as string);
   if (union !== undefined) return union.some((it) => inside(it, value));

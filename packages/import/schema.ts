@@ -8,11 +8,13 @@
 import { isObject, type JsonObject } from "../../src/core/json.ts";
 import { type ApiDocument, at, ImportError, shown } from "./document.ts";
 
+type Scalar = "string" | "integer" | "number" | "boolean" | "null";
+
 /** A schema of one type; a type of its own for what none says. */
 export interface Plain {
   /** The pointer of a component, which is in {@linkcode Components}. */
   ref?: string;
-  type?: "string" | "integer" | "number" | "boolean" | "array" | "object";
+  type?: Scalar | "array" | "object";
   description?: string;
   nullable?: boolean;
   /** The only values. */
@@ -118,21 +120,26 @@ export class Schemas {
     const own = this.#typed(schema, depth);
     const isEmpty = Object.keys(own).length === 0;
     for (const word of ["oneOf", "anyOf"] as const) {
-      const union = this.#union(schema[word], depth);
+      const union = this.#union(schema, schema[word], depth);
       if (union) parts.push(union);
     }
     if (parts.length === 0) return own;
     return merged(isEmpty ? parts : [...parts, own]);
   }
 
-  #union(variants: unknown, depth: number): Plain | undefined {
+  #union(
+    schema: JsonObject,
+    variants: unknown,
+    depth: number,
+  ): Plain | undefined {
     if (!Array.isArray(variants)) return undefined;
     let nullable = false;
     const found: Plain[] = [];
     for (const variant of variants.slice(0, 200)) {
       if (isObject(variant) && variant.type === "null") nullable = true;
       else if (!isObject(variant) || !isOnlyRequired(variant)) {
-        found.push(this.plain(variant, depth + 1));
+        const plain = this.plain(variant, depth + 1);
+        found.push(this.#told(schema.discriminator, variant, plain));
       }
     }
     if (found.length === 0) return undefined;
@@ -141,19 +148,39 @@ export class Schemas {
     return { union: found, ...nulls };
   }
 
+  /** Says by which words of a discriminator a variant is told from others. */
+  #told(discriminator: unknown, variant: unknown, plain: Plain): Plain {
+    const { propertyName, mapping } = Object(discriminator);
+    const target = this.target(plain);
+    const property = target.properties?.get(propertyName);
+    const ref = isObject(variant) && variant.$ref;
+    if (!ref || property?.type !== "string" || property.values) return plain;
+    const own = `${ref}`.split("/").at(-1)!;
+    const mapped = Object.entries(Object(mapping))
+      .filter(([, to]) => to === ref || to === own);
+    if (mapped.length === 0 && property.example !== undefined) return plain;
+    const values = mapped.length > 0 ? mapped.map(([word]) => word) : [own];
+    return {
+      ...target,
+      properties: new Map(target.properties)
+        .set(propertyName, { ...property, values }),
+      required: new Set(target.required).add(propertyName),
+    };
+  }
+
   #typed(schema: JsonObject, depth: number): Plain {
     const types = [schema.type].flat().filter((it) => it !== undefined);
-    const nullable = types.includes("null") ||
+    const kinds = types.filter((type) => type !== "null");
+    const nullable = kinds.length > 0 && types.includes("null") ||
       Array.isArray(schema.enum) && schema.enum.includes(null);
     const nulls = nullable ? { nullable } : {};
-    const kinds = types.filter((type) => type !== "null");
     if (kinds.length > 1) {
       const union = kinds.map((type) =>
         this.#typed({ ...schema, type, enum: undefined }, depth)
       );
       return { union, ...nulls };
     }
-    const type = (kinds[0] ?? typeOf(schema)) as Plain["type"];
+    const type = (kinds[0] ?? types[0] ?? typeOf(schema)) as Plain["type"];
     const plain: Plain = {
       ...nulls,
       ...schema.default !== undefined && { defaultValue: schema.default },
@@ -180,6 +207,7 @@ export class Schemas {
       case "number":
         return { ...plain, type, ...boundsOf(schema) };
       case "boolean":
+      case "null":
         return { ...plain, type };
       case "array":
         return {
@@ -213,7 +241,8 @@ export class Schemas {
     const { additionalProperties: others } = schema;
     return {
       properties,
-      required: required.intersection(new Set(properties.keys())),
+      // A part of an `allOf` may only say which members of another must be.
+      required: properties.size > 0 ? known(required, properties) : required,
       ...isObject(others) && Object.keys(others).length > 0
         ? { others: this.plain(others, depth + 1) }
         : others === true || isObject(others) || properties.size === 0
@@ -221,6 +250,13 @@ export class Schemas {
         : {},
     };
   }
+}
+
+function known(
+  required: ReadonlySet<string>,
+  properties: Plain["properties"],
+): ReadonlySet<string> {
+  return required.intersection(new Set(properties?.keys()));
 }
 
 /** True for a variant that only says which members there must be. */
@@ -232,9 +268,10 @@ function isOnlyRequired(variant: JsonObject): boolean {
 }
 
 function typeOf(schema: JsonObject): string | undefined {
-  if (isObject(schema.properties) || isObject(schema.additionalProperties)) {
-    return "object";
-  }
+  const { properties, additionalProperties, required } = schema;
+  const isOfMembers = isObject(properties) || isObject(additionalProperties) ||
+    Array.isArray(required);
+  if (isOfMembers) return "object";
   if (isObject(schema.items)) return "array";
   const given = "const" in schema ? [schema.const] : schema.enum;
   if (Array.isArray(given)) {
@@ -264,8 +301,7 @@ const isCount = (value: unknown) =>
 function boundsOf(schema: JsonObject): Partial<Plain> {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema;
   const number = (value: unknown) =>
-    typeof value === "number" && Number.isFinite(value) &&
-      Math.abs(value) <= Number.MAX_SAFE_INTEGER
+    typeof value === "number" && Math.abs(value) <= Number.MAX_SAFE_INTEGER
       ? value
       : undefined;
   const bounds: Partial<Plain> = {
@@ -297,6 +333,9 @@ function merged(parts: readonly Plain[]): Plain {
   const joinable = parts.filter(isJoinable);
   const rest = parts.filter((part) => !isJoinable(part));
   const joined = joinable.length === 0 ? undefined : joinable.reduce(joinTwo);
+  if (joined?.properties?.size) {
+    joined.required = known(joined.required!, joined.properties);
+  }
   if (rest.length === 0) return joined!;
   const isNothing = joined === undefined || joined.type === undefined;
   // OpenAPI 3.0 describes a reference by an `allOf` of it alone.

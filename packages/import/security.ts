@@ -41,11 +41,13 @@ export function securityOf(
 ): Security {
   const known = schemesOf(document);
   const sets = new Map<string, { schemes: Scheme[]; serves: number }>();
-  const wants = operations.map(({ raw }) => {
-    const given = raw.security ?? document.root.security;
-    const alternatives = Array.isArray(given) ? given.filter(isObject) : [];
-    return alternatives.map((it) => Object.keys(it).sort());
+  const given = operations.map(({ raw }) => {
+    const alternatives = raw.security ?? document.root.security;
+    return Array.isArray(alternatives) ? alternatives.filter(isObject) : [];
   });
+  const wants = given.map((alternatives) =>
+    alternatives.map((it) => Object.keys(it).sort())
+  );
   for (const alternatives of wants) {
     for (const names of alternatives) {
       const schemes = names.map((name) => known.get(name));
@@ -64,6 +66,11 @@ export function securityOf(
   );
   const schemes = best?.schemes ?? [];
   const used = new Set(schemes.map(({ name }) => name));
+  const scopes = given.flat().flatMap((it) => Object.entries(it))
+    .flatMap(([name, scopes]) => used.has(name) ? scopes : [])
+    .filter((it): it is string =>
+      typeof it === "string" && SCOPE_TOKEN.test(it)
+    );
   const others = operations.filter((_, index) => {
     const alternatives = wants[index];
     return alternatives.length > 0 &&
@@ -73,30 +80,9 @@ export function securityOf(
     schemes: schemes.toSorted((a, b) =>
       PREFERRED.indexOf(a.kind) - PREFERRED.indexOf(b.kind)
     ),
-    scopes: scopesOf(document, operations, used),
+    scopes: [...new Set(scopes)].sort(),
     others: new Set(others.map(({ id }) => id)),
   };
-}
-
-/** Collects the scopes that operations want of the schemes in use. */
-function scopesOf(
-  document: ApiDocument,
-  operations: readonly Operation[],
-  used: ReadonlySet<string>,
-): string[] {
-  const scopes = new Set<string>();
-  for (const { raw } of operations) {
-    const given = raw.security ?? document.root.security;
-    for (const alternative of Array.isArray(given) ? given : []) {
-      for (const [name, wanted] of Object.entries(Object(alternative))) {
-        if (!used.has(name) || !Array.isArray(wanted)) continue;
-        for (const scope of wanted) {
-          if (SCOPE_TOKEN.test(`${scope}`)) scopes.add(`${scope}`);
-        }
-      }
-    }
-  }
-  return [...scopes].sort();
 }
 
 function schemesOf(document: ApiDocument): Map<string, Scheme> {

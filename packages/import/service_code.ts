@@ -86,23 +86,24 @@ export function serviceCode(
   };
 }
 
-function sentAlong(scheme: Scheme, prefix: string): SentAlong[] {
-  const setting = `${prefix}_${
-    snakeCase(scheme.name, 40).toUpperCase() || "KEY"
-  }`;
-  switch (scheme.kind) {
-    case "query":
-      return [{ place: "query", name: scheme.parameter, setting }];
-    case "cookie":
-      return [{ place: "cookies", name: scheme.parameter, setting }];
-    case "key":
-      // A second `Authorization` cannot be.
-      return scheme.header === undefined
-        ? []
-        : [{ place: "headers", name: scheme.header, setting }];
-    default:
-      return [];
-  }
+/** @param isOnly true for the one key of a service */
+function sentAlong(scheme: Scheme, prefix: string, isOnly = false) {
+  const { kind } = scheme;
+  const name = "parameter" in scheme
+    ? scheme.parameter
+    : kind === "key"
+    ? scheme.header
+    : undefined;
+  // A second `Authorization` cannot be.
+  if (name === undefined) return [];
+  const own = isOnly ? "" : snakeCase(scheme.name, 40).toUpperCase();
+  const place = kind === "cookie"
+    ? "cookies"
+    : kind === "key"
+    ? "headers"
+    : "query";
+  const sent: SentAlong = { place, name, setting: `${prefix}_${own || "KEY"}` };
+  return [sent];
 }
 
 function secretCode(words: string): string {
@@ -227,14 +228,8 @@ function startedCode(
     ],
   ];
   const env: [string, string][] = [[url, "api.url"]];
-  const places: Record<"query" | "cookies", [string, string][]> = {
-    query: [],
-    cookies: [],
-  };
+  const keys: [SentAlong["place"], string, string][] = [];
   for (const scheme of schemes) {
-    const one = schemes.length === 1
-      ? `${prefix}_KEY`
-      : `${prefix}_${snakeCase(scheme.name, 40).toUpperCase() || "KEY"}`;
     if (scheme.kind === "client") {
       settings.push(
         [
@@ -268,17 +263,17 @@ function startedCode(
         [`${prefix}_CLIENT_ID`, '"an-id"'],
         [`${prefix}_CLIENT_SECRET`, '"a-secret"'],
       );
-    } else if (scheme.kind === "query" || scheme.kind === "cookie") {
-      settings.push([one, secretCode(`This server's key at ${title}.`)]);
-      places[scheme.kind === "query" ? "query" : "cookies"]
-        .push([scheme.parameter, `settings.${one}`]);
-      env.push([one, '"a-key"']);
+    }
+    const isOnly = schemes.length === 1;
+    for (const { place, name, setting } of sentAlong(scheme, prefix, isOnly)) {
+      settings.push([setting, secretCode(`This server's key at ${title}.`)]);
+      keys.push([place, name, `settings.${setting}`]);
+      env.push([setting, '"a-key"']);
     }
   }
-  for (const place of ["query", "cookies"] as const) {
-    if (places[place].length > 0) {
-      options.push([place, objectCode(places[place])]);
-    }
+  for (const [place, members] of Map.groupBy(keys, ([place]) => place)) {
+    const values = members.map(([, ...it]) => it);
+    options.push([place, objectCode(values)]);
   }
   const hasSecret = settings.some(([, code]) => code.startsWith("secret("));
   return {

@@ -223,8 +223,8 @@ export function requestOf(details: Details, input: JsonObject): ApiRequest {
       : isJson
       ? JSON.stringify(value)
       : styled(value, style ?? usual, options);
-    (request[PLACES[place]] ??= {} as JsonObject) as JsonObject;
-    (request[PLACES[place]] as JsonObject)[name] = own;
+    const values = (request[PLACES[place]] ??= {}) as JsonObject;
+    values[name] = own;
   }
   if (body && input[BODY] !== undefined) {
     const value = input[BODY];
@@ -282,7 +282,7 @@ function testCode(
   const routes = `{ ${literal(shownRoute)}: ${answering} }`;
   const settings = env.map(([key, code]) => `${key}: ${code}`).join(", ");
   const isApproved = operation.method === "DELETE";
-  const given = Object.keys(input).length > 0 ? literal(input) : "{}";
+  const given = literal(input);
   const options = [
     ...isPersonal ? ["needs"] : [],
     ...isApproved ? ['approval: "approve"'] : [],

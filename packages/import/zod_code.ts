@@ -95,7 +95,8 @@ export class ZodCode {
       case "number":
         return numberCode(schema);
       case "boolean":
-        return "z.boolean()";
+      case "null":
+        return `z.${type}()`;
       case "array": {
         const { items = {}, minItems, maxItems } = schema;
         return `z.array(${this.print(items)})${limit("min", minItems)}` +

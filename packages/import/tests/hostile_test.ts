@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { parseDocument } from "../document.ts";
-import { openApiSource } from "../openapi.ts";
-import { documentOf, Trial } from "./kit.ts";
+import { documentOf, toolOf, Trial } from "./kit.ts";
 
 /** Breaks out of strings, comments and templates of JavaScript. */
 const CODE = "*/ `${evil()}` '\"); evil(); //\u2028evil()\nevil()\u202e";
@@ -101,23 +100,6 @@ for (const [words, text, message] of refusals) {
   });
 }
 
-/** Imports one operation with a schema, and gives the error or the tool. */
-async function toolOf(
-  schema: unknown,
-  schemas: Record<string, unknown> = {},
-): Promise<string> {
-  const content = { "application/json": { schema } };
-  const document = documentOf({
-    "/a": {
-      post: { operationId: "a", requestBody: { required: true, content } },
-    },
-  }, { components: { schemas } });
-  const parsed = await parseDocument(JSON.stringify(document), "a.json");
-  const source = openApiSource(parsed);
-  const written = source.write({ name: "b", variable: "b" }, source.items);
-  return written.tool(source.items[0], "a").tool;
-}
-
 for (
   const [ref, message] of [
     ["../../etc/passwd#/a", /refers to another document/],
@@ -135,7 +117,7 @@ for (
 }
 
 Deno.test("a schema within itself becomes a lazy one", async () => {
-  const tool = await toolOf({ $ref: "#/components/schemas/Tree" }, {
+  const { tool } = await toolOf({ $ref: "#/components/schemas/Tree" }, {
     Tree: {
       type: "object",
       properties: {
@@ -147,7 +129,7 @@ Deno.test("a schema within itself becomes a lazy one", async () => {
 });
 
 Deno.test("a reference that is nothing but itself ends", async () => {
-  const tool = await toolOf({ $ref: "#/components/schemas/A" }, {
+  const { tool } = await toolOf({ $ref: "#/components/schemas/A" }, {
     A: { $ref: "#/components/schemas/B" },
     B: { $ref: "#/components/schemas/A" },
   });
@@ -156,7 +138,7 @@ Deno.test("a reference that is nothing but itself ends", async () => {
 
 Deno.test("a schema that needs itself, twice, has a sample that ends", async () => {
   const self = { $ref: "#/components/schemas/A" };
-  const tool = await toolOf(self, {
+  const { tool } = await toolOf(self, {
     A: {
       type: "object",
       required: ["a", "b"],

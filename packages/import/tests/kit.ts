@@ -3,7 +3,10 @@
  *
  * @module
  */
+import { parseDocument } from "../document.ts";
 import { importTools, parseFlags } from "../mod.ts";
+import { openApiSource } from "../openapi.ts";
+import type { ToolFiles } from "../source.ts";
 
 const SERVER = `import { defineServer } from "@tool-server/tool-server";
 import { tools } from "./tools/mod.ts";
@@ -98,3 +101,20 @@ export const KEYED = {
   },
   security: [{ key: [] }],
 };
+
+/** Makes a tool and its test of one operation with a schema, unformatted. */
+export async function toolOf(
+  schema: unknown,
+  schemas: Record<string, unknown> = {},
+): Promise<ToolFiles> {
+  const content = { "application/json": { schema } };
+  const document = documentOf({
+    "/a": {
+      post: { operationId: "a", requestBody: { required: true, content } },
+    },
+  }, { components: { schemas } });
+  const parsed = await parseDocument(JSON.stringify(document), "a.json");
+  const source = openApiSource(parsed);
+  const written = source.write({ name: "b", variable: "b" }, source.items);
+  return written.tool(source.items[0], "a");
+}

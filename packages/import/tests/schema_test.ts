@@ -1,0 +1,93 @@
+/** Schemas of documents as they are in tools, and the samples of their tests. */
+import assert from "node:assert/strict";
+import { toolOf } from "./kit.ts";
+
+const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+const text = { type: "string" };
+
+/** Reads the body that a test sends. */
+function sampleIn(test: string): unknown {
+  const [, sample] = /deepEqual\(await request\.json\(\), (.*)\);/
+    .exec(test) ?? [];
+  return new Function(`return (${sample});`)();
+}
+
+Deno.test("the variants of a union say the words of their discriminator", async () => {
+  const variant = (name: string) => ({
+    type: "object",
+    properties: { kind: text, [name]: text },
+  });
+  const schemas = { Cat: variant("cat"), Dog: variant("dog") };
+  const oneOf = [ref("Cat"), ref("Dog")];
+  const cases: [Record<string, unknown> | undefined, RegExp, unknown][] = [
+    [
+      undefined,
+      /kind: z\.literal\("Cat"\), .*kind: z\.literal\("Dog"\), /,
+      { kind: "Cat" },
+    ],
+    [
+      { "a cat": ref("Cat").$ref, kitten: "Cat", dog: ref("Dog").$ref },
+      /kind: z\.enum\(\["a cat", "kitten"\]\), .*kind: z\.literal\("dog"\), /,
+      { kind: "a cat" },
+    ],
+  ];
+  for (const [mapping, code, sample] of cases) {
+    const discriminator = { propertyName: "kind", mapping };
+    const { tool, test } = await toolOf({ oneOf, discriminator }, schemas);
+    assert.match(tool, code);
+    assert.deepEqual(sampleIn(test), sample);
+  }
+  const { tool } = await toolOf({ oneOf }, schemas);
+  assert.doesNotMatch(tool, /literal|enum/);
+});
+
+Deno.test("a discriminator changes no variant that says its own words", async () => {
+  const kinds = [{ enum: ["a"] }, { type: "string", example: "b" }, {}];
+  const names = kinds.map((_, at) => `V${at}`);
+  const { tool } = await toolOf(
+    {
+      anyOf: names.map(ref),
+      discriminator: { propertyName: "kind" },
+    },
+    Object.fromEntries(kinds.map((kind, at) => [
+      names[at],
+      { type: "object", required: ["kind"], properties: { kind } },
+    ])),
+  );
+  assert.match(tool, /kind: z\.literal\("a"\) }/);
+  assert.doesNotMatch(tool, /"V\d"/);
+});
+
+Deno.test("a part of an allOf says which members of another part must be there", async () => {
+  const Category = {
+    type: "object",
+    properties: { id: { type: "integer", readOnly: true }, title: text },
+  };
+  const needed = { required: ["title", "id", "other"] };
+  for (
+    const schema of [
+      { allOf: [ref("Category"), needed] },
+      { allOf: [needed, ref("Category")] },
+      { allOf: [needed, { properties: { more: text } }, ref("Category")] },
+      { allOf: [ref("Category")], ...needed },
+    ]
+  ) {
+    const { tool, test } = await toolOf(schema, { Category });
+    assert.match(tool, /title: z\.string\(\)[, ]/);
+    assert.doesNotMatch(tool, /\bid\b|other/);
+    assert.deepEqual(sampleIn(test), { title: "tea" });
+  }
+});
+
+Deno.test("null alone is null, and beside others what may be left empty", async () => {
+  const { tool, test } = await toolOf({
+    type: "object",
+    required: ["nothing", "some"],
+    properties: {
+      nothing: { type: "null" },
+      some: { type: ["null", "string"] },
+    },
+  });
+  assert.match(tool, /nothing: z\.null\(\), some: z\.string\(\)\.nullable\(\)/);
+  assert.deepEqual(sampleIn(test), { nothing: null, some: "tea" });
+});
