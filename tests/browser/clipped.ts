@@ -1,6 +1,6 @@
 /**
- * The parts of a page that a person cannot reach: cut off, sticking out
- * sideways, or covered.
+ * The parts of a page that a person cannot reach or read: cut off, sticking out
+ * sideways, covered, or a sentence whose pieces stand side by side as columns.
  *
  * @module
  */
@@ -41,7 +41,13 @@ const FIND = `(() => {
   if (root > width) found.push("the page is " + root + " wide");
   for (const element of document.body.querySelectorAll("*")) {
     if (hidden(element) || isSpoken(element)) continue;
-    const { overflowX, overflowY } = getComputedStyle(element);
+    const { display, overflowX, overflowY } = getComputedStyle(element);
+    const isSaid = ({ nodeType, nodeName, textContent }) =>
+      nodeType === 3 && textContent.trim() !== "" || nodeName === "BDI";
+    if (
+      /flex|grid/.test(display) && element.childElementCount > 0 &&
+      [...element.childNodes].filter(isSaid).length > 1
+    ) tell("torn", element);
     const cuts = /hidden|clip/;
     if (
       cuts.test(overflowX) && element.scrollWidth > element.clientWidth + 1 ||

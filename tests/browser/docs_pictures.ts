@@ -8,7 +8,14 @@ import { Process, REPOSITORY } from "../kit/process.ts";
 import { startChromium } from "../kit/chromium.ts";
 import { gallery } from "./gallery.tsx";
 
-const PAGES = ["landing", "consent", "account", "connect", "accounts"];
+const PAGES = [
+  "landing",
+  "consent",
+  "account",
+  "connect",
+  "accounts",
+  "approval",
+];
 
 const THEMES = ["light", "dark"] as const;
 

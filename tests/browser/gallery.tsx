@@ -4,6 +4,8 @@
  *
  * @module
  */
+import { approvalsGallery } from "./approvals_gallery.tsx";
+import { PASSKEY_SCRIPT } from "../../src/features/approvals/passkey_script.ts";
 import { keptAbout } from "../../src/features/account_page/kept_data.ts";
 import { KEPT_DATA, keptUnder } from "../kit/kept.ts";
 import { clientCalled } from "../kit/records.ts";
@@ -592,6 +594,12 @@ const PROVIDERS = [
 
 /** The pages by the name of their picture. */
 export const GALLERY: Readonly<Record<string, JSX.Element>> = {
+  ...await approvalsGallery({
+    account: ACCOUNT,
+    longName: LONG_NAME,
+    otherName: RTL_NAME,
+    now: NOW,
+  }),
   "landing": (
     <LandingPage
       serverTitle={serverTitle}
@@ -1091,5 +1099,9 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
 /** Serves the gallery, each page under its name. */
 export const gallery = new Hono().get("/:name", (c) => {
   const content = GALLERY[c.req.param("name")];
-  return content ? page(c, content, { forms: "any" }) : c.notFound();
+  if (!content) return c.notFound();
+  const script = `${content}`.includes(PASSKEY_SCRIPT)
+    ? PASSKEY_SCRIPT
+    : undefined;
+  return page(c, content, { forms: "any", script });
 });

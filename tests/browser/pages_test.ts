@@ -108,12 +108,14 @@ Deno.test("findClipped() finds what is cut off, sticks out and is covered", asyn
       <p style="overflow: hidden; height: 10px">Cut<br>off</p>
       <div style="overflow-x: auto"><p style="width: 900px">May scroll</p></div>
       <p style="margin-left: -50px">Sticks out</p>
+      <p style="display: flex">For <bdi>Ann</bdi></p>
       <a href="#" style="position: absolute; top: 0">Covered</a>
       <div style="position: fixed; inset: 0 0 50%; background: white"></div>`);
     const found = await findClipped(page);
     assert.deepEqual(found.map((text) => text.split(":")[0]), [
       "cut off",
       "sticks out",
+      "torn",
       "covered when it has the focus",
     ]);
   } finally {

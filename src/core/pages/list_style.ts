@@ -99,6 +99,7 @@ td div + .asked, td br ~ .asked { margin-top: 0.4rem; }
 form + p { margin-top: 1rem; }
 p + .rows { margin-top: 0.75rem; }
 .rows + form { margin-top: 1.5rem; border-top: 1px solid var(--line); }
+.rows + form > p { margin-top: 1rem; }
 .card ul.small { padding-left: 1.1rem; }
 label.tick { display: flex; align-items: baseline; gap: 0.5rem; }
 .rows label { margin-top: 0.75rem; }

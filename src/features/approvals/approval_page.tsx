@@ -158,9 +158,11 @@ export function ApprovalPage(props: ApprovalProps) {
           <p class="note" role="status" hidden></p>
           {offer && props.mayRemember && (
             <label class="tick">
-              <input type="checkbox" name="remember" value="on" />{" "}
-              Without asking me for {printDuration(offer.seconds)}:{" "}
-              <bdi>{line(offer.label)}</bdi>
+              <input type="checkbox" name="remember" value="on" />
+              <span>
+                Without asking me for {printDuration(offer.seconds)}:{" "}
+                <bdi>{line(offer.label)}</bdi>
+              </span>
             </label>
           )}
           <div class="actions">

@@ -104,46 +104,49 @@ function PasskeyRow({ passkey, form, now, isFresh, confirmation }: {
   const { id, name, createdAt, countsFrom, usedAt } = passkey;
   return (
     <li>
-      <div>
-        <strong>
+      <div class="row-head">
+        <strong class="row-title">
           <bdi>{displayName(name)}</bdi>
         </strong>
-        <p class="small soft">
-          Made <Moment at={createdAt} now={now} />. {countsFrom > now
-            ? (
-              <>
-                It counts from <Upcoming at={countsFrom} now={now} />.
-              </>
-            )
-            : usedAt === undefined
-            ? "Never used."
-            : (
-              <>
-                Used last <Moment at={usedAt} now={now} />.
-              </>
-            )}
-        </p>
+        {isFresh && (
+          <AccountForm
+            {...form}
+            action="/account/passkeys/remove"
+            fields={{ id }}
+          >
+            <button class="quiet" type="submit">
+              Remove<span class="visually-hidden">{` ${name}`}</span>
+            </button>
+          </AccountForm>
+        )}
       </div>
+      <p class="small soft">
+        Made <Moment at={createdAt} now={now} />. {countsFrom > now
+          ? (
+            <>
+              It counts from <Upcoming at={countsFrom} now={now} />.
+            </>
+          )
+          : usedAt === undefined
+          ? "Never used."
+          : (
+            <>
+              Used last <Moment at={usedAt} now={now} />.
+            </>
+          )}
+      </p>
       {confirmation && (
         <AccountForm
           {...form}
           action="/account/passkeys/confirm"
           fields={{ id }}
+          class="actions"
           data-get={JSON.stringify(confirmation)}
         >
           <p class="note" role="status" hidden></p>
           <button type="submit" data-passkey="get">
             Let it count now, with another passkey
           </button>
-        </AccountForm>
-      )}
-      {isFresh && (
-        <AccountForm
-          {...form}
-          action="/account/passkeys/remove"
-          fields={{ id }}
-        >
-          <button type="submit">Remove</button>
         </AccountForm>
       )}
     </li>

@@ -58,9 +58,9 @@ export async function rememberedSection(
               <p class="small soft">
                 <ClientName name={clientName} /> may use{" "}
                 <ToolTitle tool={tool} toolTitle={titleOf(tool)} hasName />{" "}
-                for it until <Upcoming at={expiresAt} now={now} />. Used {runs}
+                for it until <Upcoming at={expiresAt} now={now} />. Runs so far:
                 {" "}
-                times.
+                {runs}.
               </p>
             </li>
           ))}

@@ -125,7 +125,7 @@ test.onDatabases("calls like one that its person has let run need no press for a
   assert.doesNotMatch(await eve.look(), /Without asking you/);
   assert.match(
     await jo.look(),
-    /Without asking you up to €50 for ann .*“ App ” may use refund for it until .* Used 2 times/,
+    /Without asking you up to €50 for ann .*“ App ” may use refund for it until .* Runs so far: 2/,
   );
   const { page } = jo;
   await jo.press("/account/remembered");
