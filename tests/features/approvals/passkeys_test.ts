@@ -16,10 +16,18 @@ import {
   type OAuthServerOptions,
   startOAuthServer,
 } from "../../kit/sign_in.ts";
-import { BASE_URL } from "../../kit/server.ts";
 import { clientOf, linkOf, open, press } from "./approving.ts";
+import {
+  make,
+  openPasskeys,
+  optionsIn,
+  pathOf,
+  send,
+  sign,
+  SITE,
+  withPasskey,
+} from "./with_passkeys.ts";
 
-const SITE = { origin: BASE_URL, rpId: new URL(BASE_URL).hostname };
 const DAY_SECONDS = 24 * 60 * 60;
 
 let ran = 0;
@@ -43,62 +51,6 @@ const wipe = tool({
 function start(options: OAuthServerOptions = {}): Promise<OAuthServer> {
   ran = 0;
   return startOAuthServer({ tools: [pay, wipe], ...options });
-}
-
-/** Reads the options in a form of the page. */
-function optionsIn(
-  visitor: AccountVisitor,
-  action: string,
-  kind: "get" | "create",
-): { challenge: string; allowCredentials: { id: string }[] } {
-  const { text } = formOf(visitor.page, action);
-  const [, found] = new RegExp(`data-${kind}="([^"]*)"`).exec(text) ?? [];
-  assert.ok(found, `no data-${kind} in ${text}`);
-  return JSON.parse(found.replaceAll("&quot;", '"').replaceAll("&amp;", "&"));
-}
-
-/** Signs in again on the page of passkeys, as making one wants it. */
-async function openPasskeys(visitor: AccountVisitor): Promise<void> {
-  await visitor.look("/passkeys");
-  if (visitor.page.text.includes("data-create=")) return;
-  await visitor.press("/account/sign-in");
-}
-
-async function make(
-  visitor: AccountVisitor,
-  passkey: SoftwarePasskey,
-): Promise<void> {
-  const { challenge } = optionsIn(visitor, "/account/passkeys", "create");
-  const create = await passkey.register({ ...SITE, challenge });
-  await visitor.press("/account/passkeys", { name: "Phone", create });
-}
-
-/** A person with a passkey. */
-async function withPasskey(server: OAuthServer) {
-  const visitor = await AccountVisitor.signIn(server);
-  await openPasskeys(visitor);
-  const passkey = await SoftwarePasskey.make(1);
-  await make(visitor, passkey);
-  return { visitor, passkey };
-}
-
-function pathOf(link: string): string {
-  return new URL(link).pathname;
-}
-
-async function sign(
-  visitor: AccountVisitor,
-  link: string,
-  passkey: SoftwarePasskey,
-  other: Partial<Parameters<SoftwarePasskey["sign"]>[0]> = {},
-): Promise<string> {
-  visitor.page = await visitor.browser.open(link);
-  const { challenge } = optionsIn(visitor, pathOf(link), "get");
-  return await passkey.sign({ ...SITE, challenge, ...other });
-}
-
-function send(visitor: AccountVisitor, link: string, get: string) {
-  return visitor.press(pathOf(link), { answer: "approve", get });
 }
 
 Deno.test("a call that requires a passkey begins with its signature, and with nothing else", async () => {
