@@ -354,9 +354,10 @@ export function waitRoom(database: Database) {
     ): void {
       if (listed === undefined) refuse();
       // Each kind is counted by itself: webhooks, which wait for days, leave
-      // room for pages.
+      // room for pages. Only people end approvals: those leave room at once.
       const same = listed.filter(({ value: { kind, state } }) =>
-        kind === opener.kind && state !== "used"
+        kind === opener.kind &&
+        (kind === "approval" ? state === "open" : state !== "used")
       );
       const ofClient = opener.kind !== "webhook"
         ? same.filter(({ value }) => isSameClient(value, opener)).length

@@ -336,21 +336,38 @@ Deno.test("prepare, which acts first, is refused at the start; so are unknown op
   assert.throws(start({ expiresIn: 5 }), /approval\.expiresIn must be 60 to/);
 });
 
-Deno.test("a person has a bound of open approvals, which leaves other clients room", async () => {
+Deno.test("a person has 100 open approvals, and 25 with one client; one that is refused leaves room", async () => {
+  // A list that was full is read again a second later.
+  using time = new FakeTime();
   await using server = await servers(tool({
     name: "wipe",
     input: z.object({ n: z.number() }),
     approval: {},
     run: () => "wiped",
   }));
-  const call = await clientOf(server, "2026");
-  for (let n = 0; n < 25; n++) linkOf(await resultOf(call("wipe", { n })));
-  assert.match(
-    await textOf(call("wipe", { n: 25 })),
-    /Too many questions that wait for this person/,
+  const isFull = /Too many questions that wait for this person/;
+  const calls = await Promise.all(
+    Array.from({ length: 5 }, () => clientOf(server, "2026")),
   );
-  const other = await clientOf(server, "2026");
-  linkOf(await resultOf(other("wipe", { n: 0 })));
+  const [call, , , , fifth] = calls;
+  const links: string[] = [];
+  for (const one of calls.slice(0, 4)) {
+    for (let n = 0; n < 25; n++) {
+      links.push(linkOf(await resultOf(one("wipe", { n }))));
+    }
+    assert.match(await textOf(one("wipe", { n: 25 })), isFull);
+    // What waits already is told again.
+    linkOf(await resultOf(one("wipe", { n: 0 })));
+  }
+  assert.equal(new Set(links).size, 100);
+  assert.match(await textOf(fifth("wipe", { n: 0 })), isFull);
+
+  const visitor = await open(server, links[0]);
+  await press(visitor, "refuse");
+  time.tick(1);
+  linkOf(await resultOf(call("wipe", { n: 25 })));
+  assert.match(await textOf(call("wipe", { n: 26 })), isFull);
+  assert.match(await textOf(call("wipe", { n: 0 })), /refused this/);
 });
 
 /** The operations on the database of a call that begins its run. */

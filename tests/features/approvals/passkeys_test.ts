@@ -83,6 +83,23 @@ Deno.test("a call that requires a passkey begins with its signature, and with no
   assert.doesNotMatch(text, new RegExp(passkey.id));
 });
 
+Deno.test("who has no passkey can refuse a call that requires one, and approve it after all with one", async () => {
+  await using server = await start();
+  const call = await clientOf(server, "2026");
+  const link = linkOf(await resultOf(call("pay", { cents: 1 })));
+  const bare = await open(server, link);
+  assert.match(bare.page.text, /value="refuse"/);
+  await press(bare, "refuse", "Not yet");
+  assert.match(bare.words, /Refused\. The app is told so\. Not yet/);
+  assert.match(await textOf(call("pay", { cents: 1 })), /said: "Not yet"/);
+  assert.doesNotMatch(bare.page.text, /value="approve"/);
+  assert.equal((await press(bare, "approve")).status, 403);
+  const { visitor, passkey } = await withPasskey(server);
+  await send(visitor, link, await sign(visitor, link, passkey));
+  assert.match(visitor.words, /Approved\. It begins/);
+  assert.equal(await textOf(call("pay", { cents: 1 })), "paid 1");
+});
+
 Deno.test("a signature of another approval, site, page, person, or without a gesture is refused", async () => {
   await using server = await start();
   const call = await clientOf(server, "2026");
