@@ -263,6 +263,7 @@ const TOKENS = (
   <TokenSection
     isBare={false}
     mayMake
+    isFresh
     hasAccounts
     tokens={[{
       id: "g4",

@@ -61,7 +61,7 @@ async function onAccountPage(
 ): Promise<Arrival> {
   const address = `${BASE_URL}/account${PARTS[action] ?? ""}`;
   let page = await browser.open(address);
-  for (let tries = 0; tries < 10; tries++) {
+  for (let tries = 0; tries < 20; tries++) {
     const signIn = formOf(page, "/account/sign-in");
     if (page.status === 200 && !signIn && isDone(page)) return page;
     const form = formOf(page, action);

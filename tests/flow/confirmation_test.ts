@@ -138,81 +138,22 @@ Deno.test("a person known by subject stays when their address is no longer known
   assert.equal(body.scope, "read");
 });
 
-const FORM = { name: "Backup", days: "365" };
-
-/** A person on the account page whose provider says something else by now. */
-async function onAccount(
-  environment: Environment,
-  switches: Partial<FakeProvider> = {},
-) {
-  const provider = Object.assign(new FakeProvider(), switches);
+Deno.test("an access token is made by what the provider says at the sign-in for it", async () => {
+  const environment = { OAUTH_PERMISSIONS: "group:staff=read;*=" };
+  await using server = await startOAuthServer({ tools, environment });
+  const { provider } = server;
+  const nothing = /You may use nothing here/;
   provider.memberships = { groups: ["staff"] };
-  const server = await startOAuthServer({ tools, environment, provider });
-  const visitor = await AccountVisitor.signIn(server);
-  return {
-    provider,
-    server,
-    make: async () => {
-      const token = await visitor.makeToken(FORM);
-      return { status: visitor.page.status, text: visitor.page.text, token };
-    },
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
-  };
-}
-
-const STAFF = { OAUTH_PERMISSIONS: "group:staff=read;*=" };
-
-Deno.test("who lost a group since the sign-in makes no access token with what it had", async () => {
-  await using it = await onAccount(STAFF);
-  it.provider.memberships = {};
-  const { token, status } = await it.make();
-  assert.deepEqual([status, token], [403, ""]);
-});
-
-Deno.test("who changed their address since the sign-in makes no access token", async () => {
-  await using it = await onAccount({ OAUTH_ALLOWED_USERS: "@example.com" });
-  it.provider.email = "jo@elsewhere.example";
-  assert.equal((await it.make()).status, 403);
-});
-
-Deno.test("an access token is made by what the provider says now", async () => {
-  await using it = await onAccount(STAFF);
-  const { token } = await it.make();
-  assert.equal(
-    await statusOf(new Client(it.server, "").call(token, "read")),
-    200,
-  );
-  assert(it.provider.log.includes("identify"));
-});
-
-Deno.test("no access token is made while the provider does not answer, and none when it refuses", async () => {
-  await using it = await onAccount(STAFF);
-  it.provider.identityFailure = "unavailable";
-  assert.equal((await it.make()).status, 503);
-});
-
-Deno.test("where the provider cannot be asked a sign-in of five minutes makes an access token", async () => {
-  using time = new FakeTime();
-  for (const switches of [{ identify: undefined }, { ttlSeconds: 60 }]) {
-    await using soon = await onAccount(STAFF, switches);
-    time.tick(299);
-    assert((await soon.make()).token);
-    await using late = await onAccount(STAFF, switches);
-    time.tick(300);
-    const { status, text } = await late.make();
-    assert.equal(status, 403);
-    assert.match(text, /sign out and in again/);
-  }
-});
-
-Deno.test("without a rule about people no one is asked, and no token of theirs is kept", async () => {
-  await using it = await onAccount({});
-  assert((await it.make()).token);
-  assert(!it.provider.log.includes("identify"));
-  const sessions = await Array.fromAsync(
-    it.server.kv.list<{ sealed?: string }>({ prefix: ["account-session"] }),
-  );
-  assert.deepEqual(sessions.map(({ value }) => value.sealed), [undefined]);
+  const visitor = await AccountVisitor.signIn(server, { at: "/tokens" });
+  assert.doesNotMatch(visitor.words, nothing);
+  provider.memberships = {};
+  await visitor.openFresh("/tokens");
+  assert.match(visitor.words, nothing);
+  provider.memberships = { groups: ["staff"] };
+  const again = await AccountVisitor.signIn(server);
+  const token = await again.makeToken({ days: "365" });
+  const client = new Client(server, "");
+  assert.equal(await statusOf(client.call(token, "read")), 200);
 });
 
 Deno.test("no one is asked about a connection of another BASE_URL", async () => {

@@ -129,7 +129,8 @@ Deno.test("OAUTH_PERSONAL_TOKEN_DAYS bounds tokens to come, and those that are t
   const visitor = await AccountVisitor.signIn(before);
   const token = await visitor.makeToken({ days: "365" });
   assert.equal(await statusAt(after, token), 200);
-  const there = await AccountVisitor.signIn(after, { at: "/tokens" });
+  const there = await AccountVisitor.signIn(after);
+  await there.openFresh("/tokens");
   assert.match(there.words, /7 days 14 days (?!30)/);
   assert.equal(await there.makeToken({ days: "365" }), "");
   assert.equal(there.page.status, 400);

@@ -62,8 +62,12 @@ async function open(server: TestServer, { issuer }: OpenIdProvider) {
       "",
     ),
   );
-  const personal = await new AccountVisitor(browser, account)
-    .makeToken({ days: "365" });
+  const visitor = new AccountVisitor(
+    browser,
+    account,
+    async (ask) => await signInAt(issuer, browser, await ask()),
+  );
+  const personal = await visitor.makeToken({ days: "365" });
 
   // On their way to the provider when the server restarts.
   const stranger = browserOf(server, { issuer });
@@ -77,7 +81,7 @@ async function open(server: TestServer, { issuer }: OpenIdProvider) {
     code,
     browser,
     personal,
-    account,
+    account: await visitor.openFresh("/tokens").then(({ page }) => page),
     stranger,
     left,
   };

@@ -660,8 +660,11 @@ async function openAll(
     sessionId: opened.headers.get("mcp-session-id")!,
     unredeemed,
     code,
-    personal: await new AccountVisitor(browser, account)
-      .makeToken({ days: "365" }),
+    personal: await new AccountVisitor(
+      browser,
+      account,
+      async (ask) => await signInAt(two[key].issuer, browser, await ask()),
+    ).makeToken({ days: "365" }),
     browser,
     stranger,
     left,

@@ -24,7 +24,12 @@ export function csrfOf({ text }: Arrival): string {
 
 /** A person who signs in to the account page. */
 export class AccountVisitor {
-  constructor(readonly browser: Browser, public page: Arrival) {}
+  constructor(
+    readonly browser: Browser,
+    public page: Arrival,
+    /** Answers the provider, which asks the person again who they are. */
+    readonly answer = (ask: () => Promise<Arrival>) => ask(),
+  ) {}
 
   static async signIn(
     server: Answering & Pick<OAuthServer, "provider">,
@@ -39,13 +44,18 @@ export class AccountVisitor {
       issuers?: readonly string[];
     } = {},
   ): Promise<AccountVisitor> {
-    server.provider.subject = as;
-    server.provider.email = email;
+    const answer = (ask: () => Promise<Arrival>) => {
+      Object.assign(server.provider, { subject: as, email });
+      return ask();
+    };
     const browser = browserOf(server, { issuers });
     const page = await browser.open(`${BASE_URL}/account${at}`);
     return new AccountVisitor(
       browser,
-      await browser.press(formOf(page, "/account/sign-in"), "", ""),
+      await answer(() =>
+        browser.press(formOf(page, "/account/sign-in"), "", "")
+      ),
+      answer,
     );
   }
 
@@ -55,15 +65,20 @@ export class AccountVisitor {
     return this.words;
   }
 
-  /** Signs in again on the page of their data, as erasing wants it. */
-  async signInToErase(): Promise<Arrival> {
-    await this.look("/data");
-    return await this.press("/account/sign-in");
+  /** Opens a part whose forms want a sign-in of the last minutes, with that. */
+  async openFresh(path: string): Promise<this> {
+    await this.look(path);
+    if (this.page.text.includes('action="/account/sign-in"')) {
+      this.page = await this.answer(() => this.press("/account/sign-in"));
+    }
+    return this;
   }
+
+  signInToErase = () => this.openFresh("/data");
 
   /** Makes an access token on the page for them; empty if it is refused. */
   async makeToken(fields: Record<string, string> = {}): Promise<string> {
-    await this.look("/tokens");
+    await this.openFresh("/tokens");
     const all = { name: "Backup", days: "30", ...fields };
     const { text } = await this.press("/account/tokens", all);
     return /tsp_\w{58}/.exec(text)?.[0] ?? "";

@@ -27,7 +27,6 @@ import {
   sealRequestState,
 } from "../../src/core/protocol/input_rounds.ts";
 import { accountSeals } from "../../src/features/accounts/account_seals.ts";
-import { accountSessionStore } from "../../src/features/account_page/account_sessions.ts";
 import { waitSeals } from "../../src/features/questions/wait_record.ts";
 import { openTestKv } from "../kit/databases.ts";
 import { SECRETS_KEY } from "../kit/key_service.ts";
@@ -240,24 +239,6 @@ const SEALS: Record<string, {
       tokens: "tokens",
       account: { label: "ada@acme", accountId: "7" },
     }],
-  },
-  "the provider's tokens of an account session": {
-    seal: async () => {
-      const kv = memoryKv();
-      const person = { subject: "ada", identity: { subject: "ada" } };
-      const id = await accountSessionStore(new Database(kv)).save(
-        person,
-        TOKENS,
-      );
-      const { value } = await kv.get(keys.accountSessionKey(id));
-      return JSON.stringify([id, value]);
-    },
-    open: async (text) => {
-      const [id, session] = JSON.parse(text);
-      const store = accountSessionStore(new Database(memoryKv()));
-      return (await store.tokensOf(id, session))?.accessToken;
-    },
-    gives: "a",
   },
 };
 

@@ -51,8 +51,6 @@ export function identityRecheck(
   }
 
   return {
-    /** True if a rule uses memberships or addresses: these may change. */
-    isNeeded: usesMemberships || usesAddresses,
     /** Returns true if the provider must be asked at this refresh. */
     isDue: (grant: Grant, now: number): boolean =>
       usesMemberships || usesAddresses && isStale(grant, now),

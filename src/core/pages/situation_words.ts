@@ -4,10 +4,7 @@
  * @module
  */
 import type { Situation } from "../errors.ts";
-import {
-  AUTHORIZATION_REQUEST_TTL_SECONDS,
-  RECENT_SIGN_IN_SECONDS,
-} from "../oauth/lifetimes.ts";
+import { AUTHORIZATION_REQUEST_TTL_SECONDS } from "../oauth/lifetimes.ts";
 import { printDuration } from "./times.tsx";
 
 /** Everything a page says about an error. */
@@ -117,28 +114,11 @@ export function situationWords(
         "or this app. Nothing was opened.",
       move: "Ask them if you think that this is a mistake.",
     },
-    "sign in again": {
+    "not fresh": {
       title: "Sign in again first",
-      happened: "The server must ask who you are before it makes an access " +
-        "token, and your sign-in no longer lets it. Nothing was changed.",
-      move: "On your account page, sign out and in again, then make it.",
-      button: { label: "Open your account", href: `${base}/account/tokens` },
-    },
-    "sign in to erase": {
-      title: "Sign in again first",
-      happened: "Only a sign-in of the last " +
-        `${printDuration(RECENT_SIGN_IN_SECONDS)} may erase everything. ` +
-        "Nothing was changed.",
-      move: "Press Sign in again there, then erase.",
-      button: { label: "Open your data", href: `${base}/account/data` },
-    },
-    "sign in for passkeys": {
-      title: "Sign in again first",
-      happened: "Only a sign-in of the last " +
-        `${printDuration(RECENT_SIGN_IN_SECONDS)} may change passkeys. ` +
-        "Nothing was changed.",
-      move: "Press Sign in again there.",
-      button: { label: "Your passkeys", href: `${base}/account/passkeys` },
+      happened: `${sentence(message)} Nothing was changed.`,
+      move: "Open that page of your account, and press Sign in again there.",
+      button: account("Open your account"),
     },
     "passkey refused": {
       title: sentence(message, ""),

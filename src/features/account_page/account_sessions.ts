@@ -25,7 +25,7 @@ import {
   listedAccountSessionKey,
   madeTokenKey,
 } from "../../core/kv/keys.ts";
-import { deriveKey, type UpstreamTokens } from "../../core/oauth/data_key.ts";
+import { deriveKey } from "../../core/oauth/data_key.ts";
 import { seal, unseal } from "../../core/crypto/seal.ts";
 
 /** The seconds for which a person stays signed in to the account page. */
@@ -36,16 +36,7 @@ interface SignedInPerson extends KnownPerson {
   isFresh?: true;
 }
 
-export interface AccountSession extends Expiring, SignedInPerson {
-  /** The provider's access token, sealed with the cookie. */
-  sealed?: string;
-}
-
-/** The provider's tokens, without those that outlive the session. */
-type SessionTokens = Pick<
-  UpstreamTokens,
-  "accessToken" | "tokenType" | "expiresAt"
->;
+export type AccountSession = Expiring & SignedInPerson;
 
 /** The seconds for which a new token waits for the page that shows it. */
 export const MADE_TOKEN_SECONDS = 5 * 60;
@@ -54,7 +45,6 @@ export const MADE_TOKEN_SECONDS = 5 * 60;
 const DELETIONS_PER_COMMIT = 200;
 
 const keyOf = (id: string) => deriveKey(id, "made token");
-const tokensKeyOf = (id: string) => deriveKey(id, "provider tokens");
 
 export type AccountSessionStore = ReturnType<typeof accountSessionStore>;
 
@@ -66,23 +56,10 @@ export function accountSessionStore(database: Database) {
     /**
      * Stores a new session and returns its id: 43 characters, unguessable.
      *
-     * @param tokens the provider's tokens, if later requests need them
      * @throws {import("../../core/errors.ts").OAuthError} if the person is blocked
      */
-    async save(
-      person: SignedInPerson,
-      tokens?: SessionTokens,
-    ): Promise<string> {
+    async save(session: SignedInPerson): Promise<string> {
       const id = randomId();
-      const session: Omit<AccountSession, "expiresAt"> = { ...person };
-      if (tokens) {
-        const { accessToken, tokenType, expiresAt } = tokens;
-        session.sealed = await seal(
-          tokensKeyOf(id),
-          JSON.stringify({ accessToken, tokenType, expiresAt }),
-          person.subject,
-        );
-      }
       const expiresAt = database.now() + ACCOUNT_SESSION_SECONDS;
       const write = (transaction: Transaction) =>
         unlessBlocked(transaction, session)
@@ -113,18 +90,6 @@ export function accountSessionStore(database: Database) {
     async stays(id: string): Promise<Write | undefined> {
       const found = await database.find(accountSessionKey(id));
       return found && ((transaction) => transaction.check(found));
-    },
-
-    /**
-     * Returns the provider's tokens of a session; undefined if none were
-     * stored.
-     */
-    async tokensOf(
-      id: string,
-      { sealed, subject }: AccountSession,
-    ): Promise<SessionTokens | undefined> {
-      if (sealed === undefined) return undefined;
-      return JSON.parse(await unseal(tokensKeyOf(id), sealed, subject));
     },
 
     /**

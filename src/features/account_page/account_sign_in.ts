@@ -226,12 +226,9 @@ export function accountSignIn(services: PlacedServices) {
         ...isFresh && { isFresh },
       };
       const id = await storeSignIn(() =>
-        services.accountSessions.save(
-          session,
-          identityRecheck.isNeeded ? tokens : undefined,
-        )
+        services.accountSessions.save(session)
       );
-      if (!identityRecheck.isNeeded && provider.revokesOne) {
+      if (provider.revokesOne) {
         // At others this would end all of the person's connections. GitHub
         // keeps ten tokens, and ends an older connection for the eleventh.
         services.database.background(async () =>

@@ -25,16 +25,17 @@ interface DataProps extends FormPage {
 
 /** The form for a sign-in at which the provider asks who the person is. */
 export function FreshSignIn(
-  { base = "", back, providerKey }:
+  { base = "", back, providerKey, what = "do it" }:
     & Pick<FormPage, "base" | "back">
-    & Pick<DataProps, "providerKey">,
+    & Pick<DataProps, "providerKey">
+    & { what?: string },
 ) {
   return (
     <form method="post" action={`${base}/account/sign-in`}>
       <HiddenFields
         of={[["back", back], ["provider", providerKey], ["fresh", "on"]]}
       />
-      <p>Sign in again first, so that no one else can do it.</p>
+      <p>Sign in again first, so that no one else can {what}.</p>
       <div class="actions">
         <button type="submit">Sign in again</button>
       </div>

@@ -14,9 +14,7 @@ import { refuseFor } from "../../core/http/rate_limit.ts";
 import { keptAbout, keptData } from "./kept_data.ts";
 import { DataSection } from "./data_section.tsx";
 import type { AccountPart, AccountServices } from "./account_pages.ts";
-import { isFreshNow } from "./signed_in.ts";
-import { RECENT_SIGN_IN_SECONDS } from "../../core/oauth/lifetimes.ts";
-import { printDuration } from "../../core/pages/times.tsx";
+import { checkFresh, isFreshNow } from "./signed_in.ts";
 
 export function dataPart(services: AccountServices): AccountPart {
   const { additions, config, lifetimes, server } = services;
@@ -77,15 +75,7 @@ export function ownDataEndpoints(
     /** Erases everything that is kept about the person, and signs them out. */
     async erase(c: Context): Promise<Response> {
       const { session, form } = await signedIn.findForm(c);
-      if (!isFreshNow(session, now(clock))) {
-        throw new HttpError(
-          403,
-          `Erasing needs a sign-in of the last ${
-            printDuration(RECENT_SIGN_IN_SECONDS)
-          }`,
-          { situation: "sign in to erase" },
-        );
-      }
+      checkFresh(session, now(clock), "erase everything");
       if (form.get("erase") !== "on") {
         throw new HttpError(400, "Tick the box to erase everything");
       }

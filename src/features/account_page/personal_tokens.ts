@@ -11,15 +11,12 @@ import { redirect } from "../../core/http/browser.ts";
 import { TokenSection } from "./token_section.tsx";
 import { isAllowed } from "../../core/oauth/allowed_users.ts";
 import { openPersonalGrant } from "../../core/oauth/new_grant.ts";
-import { completed } from "../../core/oauth/person.ts";
 import type { Lifetimes } from "../../core/oauth/lifetimes.ts";
 import type { Parameters } from "../../core/oauth/parameters.ts";
 import { resourceOf } from "../../core/oauth/resource.ts";
 import type { AccountPart, AccountServices } from "./account_pages.ts";
 import { callsHref, ownGrants, toolsOf } from "./connections_part.ts";
-import { isRecent, type SignedIn, signedOut } from "./signed_in.ts";
-import type { Identity } from "../../core/caller.ts";
-import { identifyAgain } from "../../core/provider/unavailable.ts";
+import { checkFresh, isFreshNow, signedOut } from "./signed_in.ts";
 
 /** The lifetimes that are offered for a token, in days. */
 const TOKEN_DAYS = [7, 30, 90];
@@ -60,9 +57,11 @@ export function tokensPart(services: AccountServices): AccountPart {
     name: "tokens",
     label: "Tokens",
     title: "Your access tokens",
+    leadsAway: true,
 
     async show(visit) {
-      const { id, session, form, now, query: { made: madeId } } = visit;
+      const { id, session, providerKey, form, now } = visit;
+      const { made: madeId } = visit.query;
       const [{ own, most }, madeToken] = await Promise.all([
         ownGrants(session.subject, services),
         madeId === undefined ? undefined : accountSessions.findMade(id, madeId),
@@ -72,6 +71,8 @@ export function tokensPart(services: AccountServices): AccountPart {
       const grantable = permissions?.ceiling(session) ?? scopes.supported;
       return TokenSection({
         ...form,
+        providerKey,
+        isFresh: isFreshNow(session, now),
         tokens: tokens.map((grant) => ({
           ...grant,
           scopes: services.inWords(grant.scopes),
@@ -95,40 +96,6 @@ export function tokensPart(services: AccountServices): AccountPart {
 }
 
 /**
- * Asks the provider who a signed-in person is now, if a rule uses facts that
- * may have changed: a session may be an hour old, and a token lives for a year.
- * The provider is asked with the access token of the sign-in.
- *
- * @throws {HttpError} 403 when only another sign-in can tell, 503 when the
- * provider does not answer
- */
-async function confirmPerson(
-  { id, session }: SignedIn,
-  { providers, identityRecheck, accountSessions, clock }: AccountServices,
-): Promise<Identity> {
-  const { identity } = session;
-  if (!identityRecheck.isNeeded) return identity;
-  const tokens = await accountSessions.tokensOf(id, session);
-  // People of a provider that is no longer listed are not signed in.
-  const { provider } = providers.of(session)!;
-  const isLive = tokens && (tokens.expiresAt ?? Infinity) > now(clock);
-  const asked = isLive &&
-    await identifyAgain(provider, tokens, identity, signInAgain);
-  if (asked) return identityRecheck.reduce(completed(asked, identity));
-  // The provider cannot be asked.
-  if (isRecent(session, now(clock))) return identity;
-  throw signInAgain();
-}
-
-function signInAgain(cause?: unknown): HttpError {
-  return new HttpError(
-    403,
-    "Sign out and sign in again: the provider must say who you are",
-    { cause, situation: "sign in again" },
-  );
-}
-
-/**
  * Makes the endpoint by which people make access tokens, with scopes that they
  * have. A token is shown once.
  */
@@ -139,8 +106,9 @@ export function personalTokenEndpoint(
   const offered = tokenDays(lifetimes);
 
   return async function makeToken(c) {
-    const { form, ...person } = await signedIn.findForm(c);
-    const { id, session: { subject, provider } } = person;
+    const { form, id, session } = await signedIn.findForm(c);
+    checkFresh(session, now(services.clock), "make an access token");
+    const { subject, provider, identity } = session;
     const name = readName(form);
     const days = offered.find((days) => String(days) === form.get("days"));
     if (days === undefined) {
@@ -150,7 +118,7 @@ export function personalTokenEndpoint(
       issuer: baseUrl,
       resource: resourceOf(baseUrl),
       subject,
-      identity: await confirmPerson(person, services),
+      identity,
       provider,
       name,
       ...form.get("accounts") !== undefined && { mayUseAccounts: true },

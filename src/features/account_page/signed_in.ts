@@ -21,6 +21,7 @@ import {
   type AccountSession,
   type AccountSessionStore,
 } from "./account_sessions.ts";
+import { printDuration } from "../../core/pages/times.tsx";
 import { unlessBlocked } from "../../core/store/blocks.ts";
 import type { Write } from "../../core/kv/transaction.ts";
 
@@ -132,17 +133,29 @@ export function checkAskedNow(
   });
 }
 
-/** Returns true if a person signed in a moment ago. */
-export function isRecent(
-  { expiresAt }: Pick<AccountSession, "expiresAt">,
+/** True if the provider asked a person in the last minutes who they are. */
+export function isFreshNow(
+  { isFresh, expiresAt }: AccountSession,
   now: number,
 ): boolean {
-  return now < expiresAt - ACCOUNT_SESSION_SECONDS + RECENT_SIGN_IN_SECONDS;
+  return isFresh === true &&
+    now < expiresAt - ACCOUNT_SESSION_SECONDS + RECENT_SIGN_IN_SECONDS;
 }
 
-/** True if the provider asked a person in the last minutes who they are. */
-export function isFreshNow(session: AccountSession, now: number): boolean {
-  return session.isFresh === true && isRecent(session, now);
+/**
+ * Checks that the provider has just asked a person who they are: who holds
+ * their browser for a moment may not do `what`. @throws {HttpError} 403
+ */
+export function checkFresh(
+  session: AccountSession,
+  now: number,
+  what: string,
+): void {
+  if (isFreshNow(session, now)) return;
+  const span = printDuration(RECENT_SIGN_IN_SECONDS);
+  throw new HttpError(403, `Only a sign-in of the last ${span} may ${what}`, {
+    situation: "not fresh",
+  });
 }
 
 /** Makes the refusal of a form whose sender is not signed in. */

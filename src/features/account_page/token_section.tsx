@@ -11,6 +11,7 @@ import {
   displayName,
   type ToolInWords,
 } from "../../core/pages/names.tsx";
+import { FreshSignIn } from "./data_section.tsx";
 import { ConnectionRow } from "./connection_forms.tsx";
 import { CutNote, PausedNote } from "./connections_section.tsx";
 import {
@@ -48,6 +49,9 @@ interface TokenProps extends FormPage {
   scopes: readonly ScopeInWords[];
   /** True if the server has scopes, and the person may be granted none. */
   isBare: boolean;
+  providerKey?: string;
+  /** True if the person signed in so lately that they may make a token. */
+  isFresh: boolean;
   /** False if the person may use nothing here, and so makes no token. */
   mayMake: boolean;
   /** True if tools act with people's accounts at other services. */
@@ -64,7 +68,7 @@ interface TokenProps extends FormPage {
 export function TokenSection(props: TokenProps) {
   const { tokens, scopes, isBare, mayMake, hasAccounts, days, ...shown } =
     props;
-  const { made, most, now, ...form } = shown;
+  const { made, most, now, providerKey, isFresh, ...form } = shown;
   return (
     <section>
       {made && <MadeToken {...made} />}
@@ -81,21 +85,21 @@ export function TokenSection(props: TokenProps) {
             ))}
           </ul>
         )}
-        {mayMake
+        {!mayMake
           ? (
-            <TokenForm
-              {...form}
-              scopes={scopes}
-              isBare={isBare}
-              hasAccounts={hasAccounts}
-              days={days}
-            />
-          )
-          : (
             <p class="soft">
               You may use nothing here, and nor may a token of yours. Ask the
               people who run this server.
             </p>
+          )
+          : isFresh
+          ? <TokenForm {...{ ...form, scopes, isBare, hasAccounts, days }} />
+          : (
+            <FreshSignIn
+              {...form}
+              providerKey={providerKey}
+              what="make a token"
+            />
           )}
       </div>
     </section>

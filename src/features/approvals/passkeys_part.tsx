@@ -14,10 +14,13 @@ import type {
 import { FreshSignIn } from "../account_page/data_section.tsx";
 import { readName } from "../account_page/personal_tokens.ts";
 import { NameField } from "../account_page/token_section.tsx";
-import { isFreshNow, type SignedIn } from "../account_page/signed_in.ts";
+import {
+  checkFresh,
+  isFreshNow,
+  type SignedIn,
+} from "../account_page/signed_in.ts";
 import { now } from "../../core/clock.ts";
 import { fingerprint } from "../../core/crypto/crypto.ts";
-import { HttpError } from "../../core/errors.ts";
 import { redirect } from "../../core/http/browser.ts";
 import { personName } from "../../core/oauth/person.ts";
 import { AccountForm } from "../../core/pages/layout.tsx";
@@ -191,11 +194,7 @@ export function passkeyEndpoints(services: AccountServices) {
   /** Finds the sender of a form who has just signed in. @throws {HttpError} */
   async function findFresh(c: Context) {
     const { form, ...person } = await signedIn.findForm(c, MAX_FORM_BYTES);
-    if (!isFreshNow(person.session, now(clock))) {
-      throw new HttpError(403, "Passkeys need a sign-in of the last minutes", {
-        situation: "sign in for passkeys",
-      });
-    }
+    checkFresh(person.session, now(clock), "change passkeys");
     return { form, person, stays: await signedIn.staysAllowed(person) };
   }
 

@@ -179,6 +179,12 @@ Deno.test("what a request did is told with the person and the grant, under its r
       false,
     ],
     ["Connection paused on the account page", "POST /account/pause", jo, true],
+    [
+      "Signed in to the account page",
+      "GET /oauth/provider-callback",
+      jo,
+      false,
+    ],
     ["Access token made on the account page", "POST /account/tokens", jo, true],
     ["Connection ended on the account page", "POST /account/end", jo, true],
     ["Consent denied", "POST /authorize", undefined, false],

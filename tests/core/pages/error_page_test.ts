@@ -24,7 +24,7 @@ const SITUATIONS: Situation[] = [
   "not approved",
   "interrupted",
   "signed out",
-  "sign in again",
+  "not fresh",
   "client document",
   "other redirect",
 ];

@@ -20,22 +20,6 @@ test.inMemory("find() knows a session until it is ended", async ({ kv }) => {
   assert.equal(await sessions.find(id), undefined);
 });
 
-test.inMemory("tokensOf() opens a session's tokens by its cookie alone, and none that outlives it", async ({ kv }) => {
-  const sessions = accountSessionStore(new Database(kv));
-  const tokens = { accessToken: "theirs", tokenType: "Bearer", expiresAt: 9 };
-  const kept = { ...tokens, refreshToken: "for ever", idToken: "who" };
-  const id = await sessions.save(WHO, kept);
-  const session = (await sessions.find(id))!;
-  assert.deepEqual(await sessions.tokensOf(id, session), tokens);
-  assert(!JSON.stringify(session).includes("theirs"));
-  await assert.rejects(sessions.tokensOf(id.slice(1), session));
-  const other = { ...session, subject: "github:2" };
-  await assert.rejects(sessions.tokensOf(id, other));
-  const without = await sessions.save(WHO);
-  const found = (await sessions.find(without))!;
-  assert.equal(await sessions.tokensOf(without, found), undefined);
-});
-
 test.inMemory("find() knows no session that has expired", async ({ kv }) => {
   const sessions = accountSessionStore(new Database(kv));
   const id = await sessions.save(WHO);

@@ -35,12 +35,6 @@ for (
   const [what, revokesOne, environment, isRevoked] of [
     ["ends the provider's token it took", true, {}, true],
     ["keeps it where ending one ends all", false, {}, false],
-    [
-      "keeps it where a rule asks the provider again",
-      true,
-      { OAUTH_ALLOWED_USERS: "@example.com" },
-      false,
-    ],
   ] as const
 ) {
   Deno.test(`signing in to the account page ${what}`, async () => {

@@ -298,6 +298,7 @@ for (const action of ["pause", "resume", "narrow"]) {
     const client = await Client.register(server);
     await client.connect();
     const owner = await AccountVisitor.signIn(server);
+    await (await owner.openFresh("/tokens")).look();
     if (action === "resume") await owner.press("/account/pause");
     const [, grant] = /name="grant" value="([^"]*)"/.exec(owner.page.text)!;
     const before = await server.kv.get(grantKey(grant));

@@ -489,6 +489,7 @@ Deno.test("TokenSection groups many scopes as the consent page does", async () =
       scopes={BARE_WORDS}
       isBare={false}
       mayMake
+      isFresh
       days={[7]}
       csrf="c"
       now={0}

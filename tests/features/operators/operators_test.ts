@@ -189,8 +189,8 @@ Deno.test("an operator sees the characters that others would hide", async () => 
 Deno.test("POST /account/tokens makes fifty at most, however many are asked for at once", async () => {
   await using server = await startOAuthServer({ environment, tools });
   const visitor = await AccountVisitor.signIn(server, { as: "ada" });
-  await visitor.look("/tokens");
-  const form = formOf(visitor.page, "/account/tokens");
+  const { page } = await visitor.openFresh("/tokens");
+  const form = formOf(page, "/account/tokens");
   const all = await Promise.all(
     Array.from(
       { length: 70 },
