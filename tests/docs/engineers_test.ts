@@ -64,6 +64,7 @@ async function readEngineersPages(): Promise<Page[]> {
     "AGENTS.md",
     "contributing/architecture.md",
     "contributing/extending.md",
+    "contributing/glossary.md",
   ];
   const decisions = new URL("contributing/decisions/", REPOSITORY);
   for await (const { name } of Deno.readDir(decisions)) {
