@@ -68,6 +68,28 @@ export function nameIn(
     .find((it): it is string => typeof it === "string" && it !== "");
 }
 
+/**
+ * Refuses the new tokens of a refresh, and revokes them, if no record holds
+ * them: they would be written again and again, for minutes.
+ *
+ * @throws {UpstreamError}
+ */
+export async function storable<T extends UpstreamTokens>(
+  tokens: T,
+  { refreshToken, name, client }: {
+    refreshToken: string;
+    name: string;
+    client: Pick<AccountClient, "revoke">;
+  },
+): Promise<T> {
+  if (!isTooLong(JSON.stringify(tokens))) return tokens;
+  // The connection stays if the old refresh token does.
+  if (tokens.refreshToken !== refreshToken) {
+    await client.revoke(tokens).catch(() => {});
+  }
+  throw misbehaved(`${name} gave a token that is too long`);
+}
+
 /** Scopes that are asked for wherever a service with an issuer has them. */
 export const USUAL_SCOPES = ["openid", "email", "offline_access"];
 
@@ -187,13 +209,7 @@ export function accountClient(
 
     async refresh(refreshToken) {
       const { tokens } = await client.refresh(await findServer(), refreshToken);
-      // One that no record holds would be written again and again, for minutes.
-      if (!isTooLong(JSON.stringify(tokens))) return tokens;
-      // The connection stays if the old refresh token does.
-      if (tokens.refreshToken !== refreshToken) {
-        await this.revoke(tokens).catch(() => {});
-      }
-      throw misbehaved(`${name} gave a token that is too long`);
+      return await storable(tokens, { refreshToken, name, client: this });
     },
 
     async revoke(tokens) {

@@ -22,13 +22,13 @@ import {
   type UpstreamResponse,
   type UpstreamTokens,
 } from "../../core/provider/provider.ts";
-import { isTooLong } from "../../core/provider/token_answer.ts";
 import { upstreamFetch } from "../../core/provider/upstream_fetch.ts";
 import { ofServer, type OpenedServer } from "../../core/store/opened_server.ts";
 import {
   type AccountClient,
   nameIn,
   type RedeemedAccount,
+  storable,
 } from "../accounts/account_client.ts";
 import { applicationAt } from "../accounts/account_clients.ts";
 import type { AccountApplication } from "../accounts/account_quirks.ts";
@@ -143,8 +143,8 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
       () => client.refresh(server, refreshToken),
     );
     const issued: IssuedTokens = { ...tokens, by };
-    if (!isTooLong(JSON.stringify(issued))) return issued;
-    throw misbehaved(`${this.service.name} gave a token that is too long`);
+    const { name } = this.service;
+    return await storable(issued, { refreshToken, name, client: this });
   }
 
   async revoke(tokens: UpstreamTokens): Promise<void> {

@@ -323,6 +323,24 @@ Deno.test("a registration that is not known there any more is made anew", async 
   assert.equal(await textOf(call("through", { tool: "who" })), "ada@acme");
 });
 
+Deno.test("new tokens that are too long are refused, and revoked", async () => {
+  await using service = new McpService();
+  await using server = await startThrough(service);
+  await connectThere(server, service);
+  const client = await hearing(server);
+  for (const grant of service.grants) grant.access.clear();
+  service.answer = (_, path) =>
+    path === "/token"
+      ? Response.json({
+        access_token: "a".repeat(20_000),
+        refresh_token: "crm-refresh-new",
+        token_type: "bearer",
+      })
+      : undefined;
+  assert.match(await callThrough(client, "who"), /does not take the person/);
+  assert.deepEqual([...new Set(service.revoked)], ["crm-refresh-new"]);
+});
+
 Deno.test("an account that is disconnected is revoked at its authorization server", async () => {
   await using service = new McpService();
   await using server = await startThrough(service);
