@@ -141,7 +141,8 @@ Deno.test("a person without a passkey is led to making one, and approves with it
   await page.getByRole("link", { name: "passkey", exact: true }).click();
   await visit.makePasskey("My phone");
   await page.getByText("Never used").waitFor();
-  await page.goto(link);
+  await page.getByRole("link", { name: "Back to the call" }).click();
+  await page.waitForURL(link);
   await visit.approveButton.click();
   await page.getByText("Approved.").waitFor();
   assert.deepEqual(ran, []);

@@ -157,6 +157,10 @@ export function askingWords(
     : `Someone else, who has the permission ${scope}, has to approve: ${title}`;
 }
 
+/** Tells the operator why no call with approval can run. */
+export const NO_SIGN_IN =
+  "No one can approve calls, because no one can sign in here: use AUTH_STRATEGY=oauth";
+
 /** Tells the model of a run whose end is not known. */
 export function unknownWords(tool: string, begunAt: number): string {
   const time = new Date(begunAt * 1000).toISOString();

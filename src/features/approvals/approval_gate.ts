@@ -35,6 +35,7 @@ import {
   checkJson,
   inTime,
   NO_PAGE,
+  NO_SIGN_IN,
   offerOf,
   refusedWords,
   shownOf,
@@ -84,6 +85,7 @@ export function approvalGate(
     receiptStore(database, receiptSeconds(config)),
   );
   const report = stepReport(log);
+  let isTold = false;
   /** The parts of a tool's definition that an approval is for. */
   const definitions = new WeakMap<CompiledTool, string>();
 
@@ -118,6 +120,10 @@ export function approvalGate(
       ? waitPages && hasPage(caller, waitPages)
       : (caller.clientId ?? caller.grantId) !== undefined;
     if (!waitPages || !(waitPages.isTest || mayAsk)) {
+      if (!(config.auth.oauth || config.auth.jwt || isTold)) {
+        isTold = true;
+        log.warning(NO_SIGN_IN, { tool: tool.name });
+      }
       throw new ToolError(NO_PAGE);
     }
     checkJson(tool.name, input);

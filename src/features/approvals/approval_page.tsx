@@ -193,7 +193,8 @@ function PasskeyNote(
 ) {
   const asks = approval.approval.passkey;
   if (asks === undefined || passkey?.get) return null;
-  const own = <a href={`${base}/account/passkeys`}>passkey</a>;
+  const page = `${base}/account/passkeys?call=${approval.id}`;
+  const own = <a href={page}>passkey</a>;
   return (
     <p class="note">
       {passkey?.from !== undefined
@@ -204,7 +205,7 @@ function PasskeyNote(
           </>
         )
         : passkey
-        ? <>It wants a {own}: make one, then load this page again.</>
+        ? <>It wants a {own}: make one, then come back to this page.</>
         : (
           <>
             Without a{" "}

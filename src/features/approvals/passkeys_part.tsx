@@ -10,6 +10,7 @@ import type {
   AccountPart,
   AccountServices,
   AccountVisit,
+  PlacedServices,
 } from "../account_page/account_pages.ts";
 import { FreshSignIn } from "../account_page/data_section.tsx";
 import { readName } from "../account_page/personal_tokens.ts";
@@ -22,6 +23,7 @@ import {
 import { now } from "../../core/clock.ts";
 import { fingerprint } from "../../core/crypto/crypto.ts";
 import { redirect } from "../../core/http/browser.ts";
+import type { Parameters } from "../../core/oauth/parameters.ts";
 import { personName } from "../../core/oauth/person.ts";
 import { AccountForm } from "../../core/pages/layout.tsx";
 import { displayName } from "../../core/pages/names.tsx";
@@ -41,10 +43,11 @@ export function passkeysPart(services: AccountServices): AccountPart {
     name: "passkeys",
     label: "Passkeys",
     title: "Your passkeys",
+    query: ["call"],
     leadsAway: true,
     script: PASSKEY_SCRIPT,
     async show(visit) {
-      const { session, providerKey, form, now } = visit;
+      const { session, providerKey, form, now, query: { call } } = visit;
       const { subject } = session;
       const isFresh = isFreshNow(session, now);
       const { own, usable, hasAny } = await passkeys.store.find(subject);
@@ -62,6 +65,13 @@ export function passkeysPart(services: AccountServices): AccountPart {
               finger, your face or a PIN, which no program in your browser can
               give.
             </p>
+            {call && (
+              <p>
+                <a href={`${form.base}/approve/${encodeURIComponent(call)}`}>
+                  Back to the call that waits
+                </a>
+              </p>
+            )}
             {!passkeys.isPossible && (
               <p class="note">
                 Browsers make no passkeys at an IP address: open this server by
@@ -187,8 +197,8 @@ function PasskeyForm({ form, creation, hasAny }: {
 }
 
 /** Makes the endpoints of the forms. */
-export function passkeyEndpoints(services: AccountServices) {
-  const { baseUrl, clock, log, signedIn } = services;
+export function passkeyEndpoints(services: PlacedServices) {
+  const { clock, log, places, signedIn } = services;
   const passkeys = passkeysOf(services);
 
   /** Finds the sender of a form who has just signed in. @throws {HttpError} */
@@ -203,7 +213,8 @@ export function passkeyEndpoints(services: AccountServices) {
     log.audit(event, { reference: c.get("reference"), subject });
   }
 
-  const back = (c: Context) => redirect(c, `${baseUrl}/account/passkeys`);
+  const back = (c: Context, form: Parameters) =>
+    redirect(c, places.addressOf(form.get("back") ?? "passkeys"));
 
   return {
     /** Answers `POST /account/passkeys`. */
@@ -215,7 +226,7 @@ export function passkeyEndpoints(services: AccountServices) {
         challenge: challengeOf(person, form.get("csrf")!),
       }, stays);
       audit(c, "Passkey made", person);
-      return back(c);
+      return back(c, form);
     },
 
     /** Answers `POST /account/passkeys/confirm`. */
@@ -228,7 +239,7 @@ export function passkeyEndpoints(services: AccountServices) {
         await signedIn.staysAllowed(person),
       );
       audit(c, "Passkey confirmed with another", person);
-      return back(c);
+      return back(c, form);
     },
 
     /** Answers `POST /account/passkeys/remove`. */
@@ -238,7 +249,7 @@ export function passkeyEndpoints(services: AccountServices) {
       const id = form.get("id") ?? "";
       const removed = await passkeys.store.remove(subject, id, stays);
       if (removed) audit(c, "Passkey removed", person);
-      return back(c);
+      return back(c, form);
     },
   };
 }
