@@ -305,9 +305,10 @@ function wordsOf(text: string): string {
   if (/^\s*</.test(text)) return "";
   let found: unknown = text;
   try {
+    if (text.length > MAX_ANSWER) throw new RangeError();
     found = sayingOf(JSON.parse(text), 0) ?? text;
   } catch {
-    // It is no JSON: the text itself.
+    // It is no JSON, or could have a million values: the text itself.
   }
   return `${found}`.slice(0, MAX_WORDS).replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, " ")
     .trim();
@@ -460,7 +461,8 @@ function clientTokens(
   async function exchange(): Promise<string> {
     const body = new URLSearchParams({ grant_type: "client_credentials" });
     if (scopes.length > 0) body.set("scope", scopes.join(" "));
-    const response = await fetchToken(token, { method: "POST", body });
+    const init = { method: "POST", body, maxBytes: MAX_ANSWER };
+    const response = await fetchToken(token, init);
     const answer: unknown = await response.json().catch(() => undefined);
     if (
       response.ok && isObject(answer) &&

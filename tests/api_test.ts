@@ -234,6 +234,15 @@ Deno.test("callApi() sends JSON, forms, parts and text", async () => {
   assert.equal(none.request.body, null);
 });
 
+Deno.test("callApi() looks for no words in a refusal of very many values", async () => {
+  const refused = (more: unknown) =>
+    sent("GET /a", {}, Response.json({ message: "No", more }, { status: 400 }));
+  await assert.rejects(refused([[]]), { message: /answered 400: No$/ });
+  await assert.rejects(refused(Array(50_000).fill([])), {
+    message: /answered 400: \{"message":"No","more":\[\[\],/,
+  });
+});
+
 Deno.test("callApi() bounds an answer, and names the next page of its own origin", async () => {
   const long = await sent("GET /a", {}, new Response("a".repeat(50_007)));
   assert.equal(long.text.indexOf("\n"), 50_000);
@@ -434,18 +443,25 @@ Deno.test("httpApi() gets one token for all calls of an application, and a new o
 });
 
 Deno.test("httpApi() tells that a service gave no token, and asks again", async () => {
+  const more = Array(50_000).fill([]);
+  const bad = [
+    () => new Response("a-secret", { status: 400 }),
+    // A token in an answer of more values than any needs.
+    () => Response.json({ access_token: "t", more }),
+  ];
   let asked = 0;
   await using api = serveApi((request) =>
-    request.url.endsWith("/token") && ++asked === 1
-      ? new Response("a-secret", { status: 400 })
-      : Response.json({ access_token: "t" })
+    request.url.endsWith("/token") && bad[asked++]?.() ||
+    Response.json({ access_token: "t" })
   );
   const client = { token: `${api.url}/token`, id: "i", secret: "a-secret" };
   const tickets = httpApi({ name: "tickets", api: api.url, client });
-  await assert.rejects(callApi(tickets, "GET /a"), {
-    name: "ToolError",
-    message: "tickets gave this server no token: it answered 400.",
-  });
+  for (const status of [400, 200]) {
+    await assert.rejects(callApi(tickets, "GET /a"), {
+      name: "ToolError",
+      message: `tickets gave this server no token: it answered ${status}.`,
+    });
+  }
   await callApi(tickets, "GET /a");
-  assert.equal(asked, 2);
+  assert.equal(asked, 3);
 });

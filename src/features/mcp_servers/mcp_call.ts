@@ -22,11 +22,15 @@ import type {
 } from "../../authoring/context.ts";
 import { type CallToolResult, ToolError } from "../../authoring/tool.ts";
 import { MAX_TOOL_ANSWER_BYTES } from "../../core/net/bounded_answer.ts";
+import { MAX_BODY_VALUES } from "../../core/protocol/transport.ts";
 import type { LimitKey } from "../../core/mcp/exchange/caller_bound.ts";
 import { LongMessages } from "../../core/mcp/exchange/long_messages.ts";
 import type { AccountInCall } from "../accounts/kind_port.ts";
 import type { Connections } from "./connections.ts";
 import { inPlainText, parseResult } from "./mcp_result.ts";
+
+/** The values that an answer may have: those of a message, and more if it is long. */
+const valuesIn = (bytes: number) => Math.max(MAX_BODY_VALUES, bytes / 50);
 
 /** The most questions of one call, and rounds of a 2026 server. */
 const MAX_QUESTIONS = 20;
@@ -97,6 +101,8 @@ class Call {
   /** The bytes of all answers, which count until the end of the call. */
   #held: number | undefined = 0;
   #left: number;
+  /** The values that all answers may still have: each costs far more memory. */
+  #valuesLeft: number;
 
   constructor(
     private readonly there: There,
@@ -106,6 +112,7 @@ class Call {
   ) {
     this.#title = titleOf(there.service);
     this.#left = asked.options.maxBytes ?? MAX_TOOL_ANSWER_BYTES;
+    this.#valuesLeft = valuesIn(this.#left);
   }
 
   async result(): Promise<CallToolResult> {
@@ -174,15 +181,19 @@ class Call {
     return this.#counted(response);
   }
 
-  /** Counts the bytes of all answers of the call together. */
+  /** Counts the bytes and the values of all answers of the call together. */
   #counted(response: Response): Response {
     const { body, status, headers } = response;
     if (!body) return response;
+    const countValues = valueCounter();
     const counted = body.pipeThrough(
       new TransformStream<Uint8Array, Uint8Array>({
         transform: (chunk, controller) => {
           this.#left -= chunk.byteLength;
-          if (this.#left < 0) throw this.#refusal("answered too much");
+          this.#valuesLeft -= countValues(chunk);
+          if (Math.min(this.#left, this.#valuesLeft) < 0) {
+            throw this.#refusal("answered too much");
+          }
           this.#hold(chunk.byteLength);
           controller.enqueue(chunk);
         },
@@ -253,6 +264,27 @@ class Call {
       : { message: words, requestedSchema: requestedSchema as Json };
     return { ...await this.there.context.ask(question) };
   }
+}
+
+/**
+ * Makes what counts the values of JSON texts, or of a stream of them, chunk by
+ * chunk: items, members, and what holds them.
+ */
+function valueCounter(): (chunk: Uint8Array) => number {
+  let isInString = false;
+  let isEscaped = false;
+  return (chunk) => {
+    let values = 0;
+    for (const byte of chunk) {
+      // No string of JSON goes on in another line: quotes outside open none.
+      if (byte === 0x0a) isInString = isEscaped = false;
+      else if (isEscaped) isEscaped = false;
+      else if (byte === 0x22) isInString = !isInString;
+      else if (isInString) isEscaped = byte === 0x5c;
+      else if (byte === 0x2c || byte === 0x5b || byte === 0x7b) values++;
+    }
+    return values;
+  };
 }
 
 /** Checks the address of a page, which only the person opens. */

@@ -84,9 +84,26 @@ const ANSWERS: Record<
     () => ({ content: "text" }),
     /^Other gave a result that is of no use\.$/,
   ],
-  "5,000 blocks": [
-    () => ({ content: Array(5000).fill({ type: "text", text: "" }) }),
+  "1,001 blocks": [
+    () => ({ content: Array(1001).fill({ type: "text", text: "" }) }),
     /^Other gave a result that is of no use\.$/,
+  ],
+  "20,000 values": [
+    () => ({
+      content: [{ type: "text", text: "" }],
+      more: Array(20_000).fill([]),
+    }),
+    /^Other answered too much: the call was ended\.$/,
+  ],
+  "20,000 values behind a quote that opens nothing": [
+    (id) => {
+      const result = { content: [], more: Array(20_000).fill([]) };
+      const message = JSON.stringify({ jsonrpc: "2.0", id, result });
+      return new Response(`: \\"\\\ndata: ${message}\n\n`, {
+        headers: { "content-type": STREAM },
+      });
+    },
+    /^Other answered too much: the call was ended\.$/,
   ],
   "an error with a page of words": [
     (id) =>
@@ -142,6 +159,10 @@ for (const [what, [answer, words]] of Object.entries(ANSWERS)) {
   Deno.test(`another server that answers with ${what} gets a clear error`, async () => {
     await using service = new McpService();
     service.tools.bad = ({ id }) => answer(id);
+    service.tools.full = () => ({
+      content: [{ type: "text", text: ",[{".repeat(20_000) }],
+      more: Array(4500).fill([]),
+    });
     const log = recordLog();
     await using server = await startThrough(service, {
       call: { maxBytes: 200_000 },
@@ -150,6 +171,8 @@ for (const [what, [answer, words]] of Object.entries(ANSWERS)) {
     await connectThere(server, service);
     const client = await hearing(server);
     assert.match(await callThrough(client, "bad"), words);
+    // What only looks like values, and the most that there may be, is let in.
+    assert.equal(await callThrough(client, "full"), ",[{".repeat(20_000));
     // Nothing is lost: the next call works.
     assert.equal(await callThrough(client, "who"), "ada@acme");
     assert.doesNotMatch(
