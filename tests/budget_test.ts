@@ -9,10 +9,10 @@ import { filesBelow } from "./mutation/workplace.ts";
 
 /** The most lines below each folder, and in all of them with the rest. */
 const LIMITS: Record<string, number> = {
-  "src/core/": 27_127,
-  "src/features/": 18_013,
-  "packages/": 14_460,
-  "": 62_059,
+  "src/core/": 27_116,
+  "src/features/": 18_001,
+  "packages/": 14_459,
+  "": 62_035,
 };
 
 const COUNTED = ["src", "packages", "main.ts", "server.ts", "health.ts"];

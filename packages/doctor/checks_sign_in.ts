@@ -120,9 +120,8 @@ export const SIGN_IN_CHECKS: readonly Check[] = [
       const { issuer: named } = await site.serverMetadata();
       if (named === issuer) return `${issuer}, byte for byte the same`;
       throw new Fault(
-        `the server metadata says ${JSON.stringify(named)}, the resource ${
-          JSON.stringify(issuer)
-        }`,
+        `the server metadata says ${JSON.stringify(named)}, the resource ` +
+          JSON.stringify(issuer),
         "Both must be BASE_URL, without a trailing slash (RFC 8414 §3.3).",
       );
     },

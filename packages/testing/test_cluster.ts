@@ -147,9 +147,8 @@ export class TestCluster implements AsyncDisposable {
     if (names.length === 0 || this.#hasWarned) return;
     this.#hasWarned = true;
     console.warn(
-      `crash: ${
-        names.join(" and ")
-      } is :memory:, so the services of the next ` +
+      "crash: " +
+        `${names.join(" and ")} is :memory:, so the services of the next ` +
         "process start without data. Give it a file: (await testFile()).path",
     );
   }

@@ -100,9 +100,8 @@ function withoutMixedForm(text: string): string {
   const bits = ipv4Bits(text.slice(start));
   if (bits === undefined) return text;
   const group = (value: bigint) => value.toString(16);
-  return `${text.slice(0, start)}${group(bits >> 16n)}:${
-    group(bits & 0xffffn)
-  }`;
+  return `${text.slice(0, start)}${group(bits >> 16n)}:` +
+    group(bits & 0xffffn);
 }
 
 /** Prints an address; an IPv6 one with all of its groups. */

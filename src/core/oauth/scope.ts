@@ -116,9 +116,8 @@ export function narrowScopes(
   if (beyond.length > 0) {
     throw new OAuthError(
       "invalid_scope",
-      `scope must not go beyond what was granted: ${
-        seenText(printScope(beyond))
-      }`,
+      "scope must not go beyond what was granted: " +
+        seenText(printScope(beyond)),
     );
   }
   return requested;

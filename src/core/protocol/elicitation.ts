@@ -116,9 +116,8 @@ export function parseAnswer(
   const content = given ?? emptyContent(question);
   if (!isObject(content)) {
     throw invalidParams(
-      `An accepted form must have an object as its content, not ${
-        shown(content)
-      }`,
+      "An accepted form must have an object as its content, not " +
+        shown(content),
     );
   }
   if ("requestedSchema" in question) {

@@ -43,9 +43,8 @@ export function checkStandardHeaders(
   const decoded = decodeHeaderValue(value, "Mcp-Name");
   if (decoded !== name) {
     throw mismatch(
-      `Mcp-Name does not match params.${source}: the header has ${
-        shown(decoded)
-      }, the body ${shown(name)}`,
+      `Mcp-Name does not match params.${source}: the header has ` +
+        `${shown(decoded)}, the body ${shown(name)}`,
     );
   }
 }
@@ -66,9 +65,8 @@ export function checkHeader(
   throw mismatch(
     value === null
       ? `${name} is missing: the body has ${shown(expected)}`
-      : `${name} does not match the body: the header has ${
-        shown(value)
-      }, the body ${shown(expected)}`,
+      : `${name} does not match the body: the header has ` +
+        `${shown(value)}, the body ${shown(expected)}`,
   );
 }
 
@@ -98,9 +96,8 @@ export function checkParamHeaders(
     if (value === undefined || value === null) {
       if (found === null) continue;
       throw mismatch(
-        `${header} has no argument to match: the header has ${
-          shown(found)
-        }, the body no ${argument}`,
+        `${header} has no argument to match: the header has ` +
+          `${shown(found)}, the body no ${argument}`,
       );
     }
     if (found === null) {
@@ -109,9 +106,8 @@ export function checkParamHeaders(
     const decoded = decodeHeaderValue(found, header);
     if (!isSameValue(value, decoded)) {
       throw mismatch(
-        `${header} does not match its argument: the header has ${
-          shown(decoded)
-        }, ${argument} is ${shown(value)}`,
+        `${header} does not match its argument: the header has ` +
+          `${shown(decoded)}, ${argument} is ${shown(value)}`,
       );
     }
   }

@@ -93,6 +93,8 @@ export interface StatelessMeta {
   logLevel?: LoggingLevel;
 }
 
+const malformed = (message: string) => invalidParams(message, 400);
+
 /**
  * Checks the members that every 2026 request carries.
  *
@@ -102,19 +104,16 @@ export interface StatelessMeta {
 export function parseStatelessMeta(meta: JsonObject): StatelessMeta {
   const version = meta[Meta.protocolVersion];
   if (typeof version !== "string") {
-    throw invalidParams(
-      `_meta must have ${Meta.protocolVersion} as a string, not ${
-        shown(version)
-      }`,
-      400,
+    throw malformed(
+      `_meta must have ${Meta.protocolVersion} as a string, not ` +
+        shown(version),
     );
   }
   if (version !== STATELESS_REVISION) {
     throw new RpcError(
       RpcCode.unsupportedVersion,
-      `Unsupported protocol version: ${shown(version)}. Use one of ${
-        REVISIONS.join(", ")
-      }`,
+      `Unsupported protocol version: ${shown(version)}. Use one of ` +
+        REVISIONS.join(", "),
       {
         status: 400,
         data: {
@@ -126,25 +125,19 @@ export function parseStatelessMeta(meta: JsonObject): StatelessMeta {
   }
   const clientCapabilities = meta[Meta.clientCapabilities];
   if (!isObject(clientCapabilities)) {
-    throw invalidParams(
-      `_meta must have ${Meta.clientCapabilities} as an object, not ${
-        shown(clientCapabilities)
-      }`,
-      400,
+    throw malformed(
+      `_meta must have ${Meta.clientCapabilities} as an object, not ` +
+        shown(clientCapabilities),
     );
   }
   const clientInfo = meta[Meta.clientInfo];
   if (clientInfo !== undefined && !isImplementation(clientInfo)) {
-    throw invalidParams(
-      `${Meta.clientInfo} must have a name and a version`,
-      400,
-    );
+    throw malformed(`${Meta.clientInfo} must have a name and a version`);
   }
   const logLevel = meta[Meta.logLevel];
   if (logLevel !== undefined && !isLoggingLevel(logLevel)) {
-    throw invalidParams(
+    throw malformed(
       `${Meta.logLevel} must be ${levels()}, not ${shown(logLevel)}`,
-      400,
     );
   }
   return { clientInfo, clientCapabilities, logLevel };

@@ -9,8 +9,7 @@
  * providers that do not decode would then know no client with such an id.
  */
 export function basic(clientId: string, clientSecret: string): string {
-  const pair = `${encodeURIComponent(clientId)}:${
-    encodeURIComponent(clientSecret)
-  }`;
+  const pair = `${encodeURIComponent(clientId)}:` +
+    encodeURIComponent(clientSecret);
   return `Basic ${btoa(pair)}`;
 }

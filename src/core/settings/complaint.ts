@@ -34,9 +34,8 @@ function printComplaint(
   { variable, got, wants, fix }: SettingComplaint,
 ): string {
   const seen = got === undefined ? "nothing" : JSON.stringify(got);
-  return `${variable}: got ${seen}, wants ${oneLine(wants)} Fix: ${
-    oneLine(fix)
-  }`;
+  return `${variable}: got ${seen}, wants ${oneLine(wants)} Fix: ` +
+    oneLine(fix);
 }
 
 /** Puts words in one line that ends with a full stop. */

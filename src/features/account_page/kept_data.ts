@@ -45,11 +45,9 @@ const OWN: readonly KeptData[] = [
       "Connections and access tokens, with your name, address and groups as the provider tells them",
     keys: ["grant", "grant-of-subject", "code", "access-token"],
     until: ({ lifetimes: { grantSeconds, personalTokenSeconds } }) =>
-      `until they end (${
-        printDuration(grantSeconds)
-      } at most; your own access ` +
-      `tokens ${printDuration(personalTokenSeconds)}). After that, without ` +
-      "your name and address, unless it is blocked, until that same date",
+      `until they end (${printDuration(grantSeconds)} at most; your own ` +
+      `access tokens ${printDuration(personalTokenSeconds)}). After that, ` +
+      "without your name and address, unless it is blocked, until that same date",
     member: "connections",
   },
   {
@@ -61,9 +59,8 @@ const OWN: readonly KeptData[] = [
     what: "Your place in the list of people",
     keys: ["person-name", "person-word", "person-listed"],
     until: () =>
-      `${
-        printDuration(LISTED_LONGER_SECONDS)
-      } longer than your last connection`,
+      printDuration(LISTED_LONGER_SECONDS) +
+      " longer than your last connection",
   },
   {
     what: "Pauses of connections, and permissions taken away from apps",
@@ -76,10 +73,8 @@ const OWN: readonly KeptData[] = [
     what: "Sessions of apps, with open questions",
     keys: ["session", "session-of", "reply"],
     until: () =>
-      `${
-        printDuration(SESSION_SECONDS)
-      } after their last use, or until their ` +
-      "connection ends",
+      printDuration(SESSION_SECONDS) +
+      " after their last use, or until their connection ends",
     member: "sessions",
   },
   {

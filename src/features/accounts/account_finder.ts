@@ -221,7 +221,6 @@ function signed(
 
 /** The accounts at the services that one call of a tool needs. */
 class CallAccounts {
-  readonly #services: readonly ConnectableService[];
   /** The labels of the accounts that were found last. */
   readonly #labels = new Map<ConnectableService, string | undefined>();
   readonly #begun: Map<string, AccountOfCall>;
@@ -235,10 +234,9 @@ class CallAccounts {
     private readonly context: Context,
     private readonly asked: Asked,
   ) {
-    const { services, finding } = asked;
+    const { finding } = asked;
     const { begun = {} } = typeof finding === "object" ? finding : {};
     this.#begun = new Map(Object.entries(begun));
-    this.#services = services;
     this.#vault = server.vault!;
     this.#keys = new AccountKeys(server, givenTo(CallContext.codeOf(context)!));
     this.#refusals = new KeyRefusals(this.#vault);
@@ -321,7 +319,7 @@ class CallAccounts {
 
   /** Finds the name of one of several; undefined where there is only one. */
   async findName(): Promise<string | undefined> {
-    const service = this.#services.find((it) => it.several)!;
+    const service = this.asked.services.find((it) => it.several)!;
     const own = ownAt(service, await this.#all());
     const found = own.length > 1 ? this.#choose(own, service) : undefined;
     return found && accountName(found.value);
@@ -390,13 +388,11 @@ class CallAccounts {
     const there: Found<AccountRecord>[] = [];
     const reading = this.#all(isFresh);
     const all = reading instanceof Promise ? await reading : reading;
-    for (const service of this.#services) {
+    for (const service of this.asked.services) {
       const found = this.#pick(service, all);
       const isThere = found?.value.refusedAt === undefined && found &&
         (this.#keys.opened(service, found) !== undefined ||
-          await (isForWork
-            ? this.#keys.isGood(service, found)
-            : this.#keys.isThere(service, found)));
+          await this.#keys.isThere(service, found, isForWork));
       const begun = this.#begun.get(service.name);
       if (isThere) there.push(found);
       else missing.set(service, { record: found?.value, begun });

@@ -75,27 +75,21 @@ export class AccountKeys {
   }
 
   /**
-   * True if an account opens; false if its person has to connect it again.
+   * True unless the person has to connect an account again.
    *
+   * @param mustAnswer true where a service must also give an access token now
    * @throws what {@linkcode open} throws
    */
-  async isGood(
-    service: ConnectableService,
-    found: Found<AccountRecord>,
-  ): Promise<boolean> {
-    return await this.open(service, found) !== undefined;
-  }
-
-  /** True unless the person has to connect an account again. */
   async isThere(
     service: ConnectableService,
     found: Found<AccountRecord>,
+    mustAnswer: boolean,
   ): Promise<boolean> {
     try {
-      return await this.isGood(service, found);
+      return await this.open(service, found) !== undefined;
     } catch (error) {
-      // A service that does not answer: the tool is told when it asks there.
-      if (error instanceof ToolError) return true;
+      // The tool is told of a service that does not answer when it asks there.
+      if (error instanceof ToolError && !mustAnswer) return true;
       throw error;
     }
   }

@@ -45,9 +45,9 @@ export function choiceOf(
   service: ConnectableService,
   names: readonly string[],
 ): string {
-  return `The person has these accounts at ${titleOf(service)}: ${
-    names.join(", ")
-  }. Name one of them in the argument "account", or give the person this ` +
+  const listed = names.join(", ");
+  return `The person has these accounts at ${titleOf(service)}: ${listed}. ` +
+    'Name one of them in the argument "account", or give the person this ' +
     `link to connect another: ${connectAddress(pages, service.name)}`;
 }
 

@@ -46,9 +46,8 @@ const addition: AccountAddition = {
       keys: ["account"],
       until: ({ features }) => {
         const days = features.of(ACCOUNTS.ACCOUNT_IDLE_DAYS);
-        return `until you disconnect them, or ${
-          printDuration(days * 86_400)
-        } after their last use`;
+        return "until you disconnect them, or " +
+          `${printDuration(days * 86_400)} after their last use`;
       },
       member: "accounts",
     },

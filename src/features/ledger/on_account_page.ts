@@ -27,9 +27,8 @@ const addition: AccountAddition = {
       keys: ["ledger"],
       until: ({ ledgerDays }) =>
         ledgerDays > 0
-          ? `${
-            printDuration(ledgerDays * 86_400)
-          }, or until their connection ends`
+          ? printDuration(ledgerDays * 86_400) +
+            ", or until their connection ends"
           : undefined,
       member: "connections",
     },

@@ -24,9 +24,8 @@ const addition: AccountAddition = {
         "with your answers",
       keys: ["wait", "wait-of", "wait-of-asker"],
       until: () =>
-        `${
-          printDuration(WAIT_SECONDS)
-        }, or as long as a tool waits, for a day ` +
+        printDuration(WAIT_SECONDS) +
+        ", or as long as a tool waits, for a day " +
         "once an approved call has begun, " +
         `${printDuration(DURABLE_SECONDS)} at most`,
       member: "waits",

@@ -119,9 +119,8 @@ export class Journal {
     const before = this.#entries.get(id);
     if (before) {
       throw new TypeError(
-        `${titled(id)} is there twice${placeOf(before.where)} and${
-          placeOf(where)
-        }: give a loop's steps a counter`,
+        `${titled(id)} is there twice${placeOf(before.where)} and` +
+          `${placeOf(where)}: give a loop's steps a counter`,
       );
     }
     const isAlone = this.#open.size === 0;

@@ -33,9 +33,8 @@ const addition: AccountAddition = {
         "text",
       ],
       until: () =>
-        `${
-          printDuration(TASK_SECONDS)
-        } after their end; long work until it ends, ` +
+        printDuration(TASK_SECONDS) +
+        " after their end; long work until it ends, " +
         `${printDuration(DURABLE_SECONDS)} at most, and then as long as its ` +
         `tool keeps it, ${printDuration(MAX_KEEP_SECONDS)} at most`,
       member: "tasks",

@@ -67,9 +67,8 @@ export function stillWorkingResult(
 ): CallToolResult {
   const state = stateOf(task, addressOfTask(task, call));
   const { taskId } = task;
-  const text = `${state} Call ${TASK_STATUS} again with ${
-    JSON.stringify({ taskId })
-  } for its result.`;
+  const text = `${state} Call ${TASK_STATUS} again with ` +
+    `${JSON.stringify({ taskId })} for its result.`;
   return { ...resultOf(text), ...notYetMeta({ taskId, state }) };
 }
 

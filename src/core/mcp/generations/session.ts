@@ -137,9 +137,8 @@ export async function findSession(
   const sessionId = sessionIdOf(request.headers);
   if (version !== null && !isRevision(version)) {
     throw badRequest(
-      `Unsupported protocol version: ${shown(version)}. Use one of ${
-        REVISIONS.join(", ")
-      }`,
+      `Unsupported protocol version: ${shown(version)}. Use one of ` +
+        REVISIONS.join(", "),
     );
   }
   let session = await sessions.find(sessionId);
