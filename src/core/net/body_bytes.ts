@@ -178,7 +178,7 @@ export function inPieces(most: number): HttpError {
 
 /** Makes the refusal of a body that is given up for others. */
 export function givenUp(): HttpError {
-  return new HttpError(503, "Too many long bodies are arriving at once");
+  return new HttpError(503, "Too many bodies are arriving at once");
 }
 
 /** Makes the refusal of a body that takes too long. */
@@ -190,13 +190,22 @@ export function tooLate(seconds: number): HttpError {
 export const BODY_SECONDS = 60;
 const CHECK_MILLISECONDS = 1000;
 
+/**
+ * The most bodies that arrive at a time: Deno keeps 100 to 200 KB for each,
+ * until its connection, or a proxy's, ends.
+ */
+export const MAX_ARRIVING = 2000;
+
+/** The bodies that arrive at this process, the oldest first. */
+const arriving = new Set<TimedBody>();
+
 /** A body that has to go on, or arrive, within some seconds. */
 export interface TimedBody {
   readonly seconds: number;
   /** The time of the body's first check; a quick body needs no clock. */
   seenMilliseconds?: number;
-  /** Called when its time is over. */
-  giveUp(): void;
+  /** Called when its time is over, or with the error that ends it before. */
+  giveUp(error?: HttpError): void;
 }
 
 /** The bodies of one server that have to go on: of requests and of answers. */
@@ -215,9 +224,23 @@ export class BodyClock {
     );
   }
 
+  /**
+   * Begins the time of a request's body. Of too many the oldest is given up:
+   * what is held open on purpose is older than what arrives.
+   */
+  arrive(body: TimedBody): void {
+    this.begin(body);
+    arriving.add(body);
+    if (arriving.size <= MAX_ARRIVING) return;
+    const [oldest] = arriving;
+    arriving.delete(oldest);
+    oldest.giveUp(givenUp());
+  }
+
   /** @param isLast true to leave no timer behind where nothing else is timed */
   end(body: TimedBody, isLast = false): void {
     this.#bodies.delete(body);
+    arriving.delete(body);
     if (isLast && this.#bodies.size === 0) this.#rest();
   }
 
@@ -231,9 +254,12 @@ export class BodyClock {
     return new Promise((resolve, reject) => {
       const body: TimedBody = {
         seconds: BODY_SECONDS,
-        giveUp: () => reject(tooLate(BODY_SECONDS)),
+        giveUp: (error = tooLate(BODY_SECONDS)) => {
+          this.end(body);
+          reject(error);
+        },
       };
-      this.begin(body);
+      this.arrive(body);
       reading.then((read) => {
         this.end(body);
         resolve(read);
@@ -261,7 +287,7 @@ export class BodyClock {
     for (const body of this.#bodies) {
       body.seenMilliseconds ??= now;
       if (now - body.seenMilliseconds < body.seconds * 1000) continue;
-      this.#bodies.delete(body);
+      this.end(body);
       body.giveUp();
     }
   }

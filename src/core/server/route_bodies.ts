@@ -104,8 +104,11 @@ class BoundedBody {
     const { request: { headers, body } } = this;
     const { bytes, seconds } = this.#bounds;
     if (Number(headers.get("content-length")) > bytes) throw tooLarge(bytes);
-    this.#timed = { seconds, giveUp: () => this.#fail(tooLate(seconds)) };
-    this.parts.clock.begin(this.#timed);
+    this.#timed = {
+      seconds,
+      giveUp: (error = tooLate(seconds)) => this.#fail(error),
+    };
+    this.parts.clock.arrive(this.#timed);
     return this.#reader = body!.getReader();
   }
 

@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
-import { BodyClock, readBytes } from "../../../src/core/net/body_bytes.ts";
+import {
+  BodyClock,
+  MAX_ARRIVING,
+  readBytes,
+} from "../../../src/core/net/body_bytes.ts";
 import { HttpError } from "../../../src/core/errors.ts";
 import { createServer } from "../../../src/server.ts";
 import type { Server } from "../../../src/core/server/server_options.ts";
@@ -221,6 +225,27 @@ Deno.test("wait() gives what was read, or why it could not be", async () => {
   const gone = new Error("gone");
   await assert.rejects(bodies.wait(Promise.reject(gone)), gone);
   bodies.stop();
+});
+
+Deno.test("wait() gives up the oldest of too many bodies, and takes others meanwhile", async () => {
+  const bodies = new BodyClock();
+  const refused: number[] = [];
+  const { promise, resolve } = Promise.withResolvers();
+  // The process has one bound for all of its clocks, as each form has its own.
+  const other = new BodyClock();
+  const hold = (at: number) =>
+    (at % 2 ? bodies : other).wait(promise)
+      .catch(({ status }) => refused.push(at, status));
+  for (let at = 0; at < MAX_ARRIVING; at++) void hold(at);
+  assert.equal(await bodies.wait(Promise.resolve("body")), "body");
+  assert.deepEqual(refused, [0, 503]);
+  // The one that has arrived has left its place.
+  void hold(MAX_ARRIVING);
+  assert.equal(await bodies.wait(Promise.resolve("body")), "body");
+  assert.deepEqual(refused, [0, 503, 1, 503]);
+  resolve(undefined);
+  bodies.stop();
+  other.stop();
 });
 
 Deno.test("no timer runs once no body is arriving", async () => {

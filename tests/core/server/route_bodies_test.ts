@@ -4,6 +4,7 @@ import { bodyLimit } from "@hono/hono/body-limit";
 import type { RoutesContext } from "../../../src/core/server/server_options.ts";
 import { longMessages } from "../../../src/core/mcp/exchange/long_messages.ts";
 import { networkKey } from "../../../src/core/mcp/exchange/caller_bound.ts";
+import { MAX_ARRIVING } from "../../../src/core/net/body_bytes.ts";
 import { statusOf } from "../../kit/answer.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 import { startServer } from "../../kit/server.ts";
@@ -154,6 +155,27 @@ Deno.test("a body of a route that stalls is answered 408 after a minute, and giv
   });
   assert.equal(status, 408);
   assert(isCancelled);
+});
+
+Deno.test("the oldest of too many bodies that are held open is given up, and a route goes on", async () => {
+  await using server = await start();
+  const senders: ReadableStreamDefaultController[] = [];
+  const hold = () =>
+    server.fetch("/text", {
+      method: "POST",
+      body: new ReadableStream({ start: (it) => void senders.push(it) }),
+    });
+  const first = hold();
+  await until(() => senders.length === 1);
+  const others = Array.from({ length: MAX_ARRIVING }, hold);
+  const { status, headers } = await first;
+  assert.equal(status, 503);
+  assert(headers.has("retry-after"));
+  const { body } = sending("x", 1);
+  const read = await server.fetch("/text", { method: "POST", body });
+  assert.equal(await read.text(), "read");
+  for (const sender of senders.slice(1)) sender.error(new Error("gone"));
+  await Promise.all(others);
 });
 
 Deno.test("a body in too many pieces is refused", async () => {
