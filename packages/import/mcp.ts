@@ -150,6 +150,7 @@ function toolCode(
   }]);
   const { components } = schemas;
   const own = camelCase(name, "tool");
+  const description = sentence(listed.description, MAX_DESCRIPTION);
   const { consts, input } = inputCode(
     new Map(members),
     components,
@@ -170,9 +171,7 @@ function toolCode(
       `import { ${variable} } from "../services/${file}.ts";\n\n${consts}` +
       `export default tool({\nname: "${name}",\n` +
       `title: ${literal(shown(listed.title ?? id, 80))},\n` +
-      `description: ${
-        literal(sentence(`${listed.description ?? ""}`, MAX_DESCRIPTION))
-      },\n` +
+      `description: ${literal(description)},\n` +
       `${input}needs: { ${variable} },\n` +
       (hints.length > 0
         ? `annotations: {\n${

@@ -166,15 +166,18 @@ export async function importTools(
   }
   if (flags.check) return report(plan, gone.length, terminal);
   const isOpen = await apply(plan, project, flags, terminal);
-  const listed = plan.names.filter((name) => plan.isNew.has(name));
-  if (listed.length > 0 && !await project.list(listed)) {
+  if (plan.added.length > 0 && !await project.list(plan.added)) {
     terminal.print(
-      `List ${listed.join(", ")} in ${project.path("tools", "mod.ts")}: its ` +
+      `List ${plan.added.join(", ")} in ${
+        project.path("tools", "mod.ts")
+      }: its ` +
         "list was changed by hand.",
     );
   }
   terminal.print(
-    `${wanted.length} tools of ${name}, about ${costOf(wanted)} tokens in ` +
+    `${plan.made.length} tools of ${name}, about ${
+      costOf(plan.made)
+    } tokens in ` +
       "each conversation.\nNext: read them, run deno task ts settings, " +
       "deno fmt, and deno task ci.",
   );
@@ -250,9 +253,10 @@ interface Step {
 
 interface Plan {
   steps: Step[];
-  /** The names of the tools. */
-  names: string[];
-  isNew: ReadonlySet<string>;
+  /** The items that have tools. */
+  made: readonly ImportItem[];
+  /** The names of the tools that are not listed yet. */
+  added: readonly string[];
 }
 
 /** Prints every file, and compares it with what is there. */
@@ -279,13 +283,13 @@ async function planOf(
     ...url !== undefined && { url },
     text: written.service,
   }];
-  const names: string[] = [];
-  const isNew = new Set<string>();
+  const made: ImportItem[] = [];
+  const added: string[] = [];
   for (const item of wanted) {
     const there = project.files.get(`${name} ${item.id}`);
     const tool = there
       ? there.path.replace(/^.*\/|\.ts$/g, "")
-      : await freeName(item.name, name, names, project);
+      : await freeName(item.name, name, added, project);
     try {
       const files = written.tool(item, tool);
       const place = (end: string) => project.path("tools", `${tool}${end}`);
@@ -305,18 +309,18 @@ async function planOf(
           text: files.test,
         });
       }
-      names.push(tool);
-      if (!there) isNew.add(tool);
+      made.push(item);
+      if (!there) added.push(tool);
     } catch (error) {
       if (!(error instanceof ImportError)) throw error;
       terminal.print(`${item.id} is left out: ${error.message}`);
     }
   }
-  if (names.length === 0) {
+  if (made.length === 0) {
     throw new ImportError("No tool can be made of these.");
   }
   const files = await project.formatted(drafts);
-  return { steps: files.map((file) => stepOf(file, project)), names, isNew };
+  return { steps: files.map((file) => stepOf(file, project)), made, added };
 }
 
 function stepOf(file: NewFile, project: ImportProject): Step {

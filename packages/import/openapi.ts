@@ -19,6 +19,7 @@ import { serverOf } from "./servers.ts";
 import { serviceCode } from "./service_code.ts";
 import type { ImportItem, ImportSource } from "./source.ts";
 import { argumentsOf, BODY, toolCode } from "./tool_code.ts";
+import { formatJson } from "./zod_code.ts";
 
 /** An operation that can become a tool. */
 export interface ApiItem extends ImportItem {
@@ -108,15 +109,18 @@ function tokensOf(operation: Operation, details: Details): number {
     name,
     schemaJson(schema, components, new Set()),
   ]);
-  const needed = members.filter(([, { isOptional }]) => !isOptional);
+  const needed = members.filter(([, { isOptional }]) => !isOptional)
+    .map(([name]) => name);
   return tokensOfTool({
     name: operation.name,
     description: operation.description,
     inputSchema: {
-      $schema: "https://json-schema.org/draft/2020-12/schema",
+      ...members.length > 0
+        ? { $schema: "https://json-schema.org/draft/2020-12/schema" }
+        : { additionalProperties: false },
       type: "object",
       properties: Object.fromEntries(properties),
-      required: needed.map(([name]) => name),
+      ...needed.length > 0 && { required: needed },
     },
   });
 }
@@ -141,6 +145,7 @@ function schemaJson(
   if (union !== undefined) own.anyOf = union.map(inside);
   if (all !== undefined) own.allOf = all.map(inside);
   if (type !== undefined) own.type = type;
+  if (type === "string") Object.assign(own, formatJson(schema.format));
   if (items !== undefined) own.items = inside(items);
   if (type === "integer") own.minimum = Number.MIN_SAFE_INTEGER;
   if (type === "integer") own.maximum = Number.MAX_SAFE_INTEGER;
@@ -148,7 +153,7 @@ function schemaJson(
     own.properties = Object.fromEntries(
       [...schema.properties].map(([name, part]) => [name, inside(part)]),
     );
-    own.required = [...schema.required ?? []];
+    if (schema.required?.size) own.required = [...schema.required];
   }
   if (others !== undefined) {
     own.additionalProperties = others === true ? {} : inside(others);

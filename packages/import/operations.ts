@@ -121,7 +121,6 @@ function operationOf(
     `${method} ${path.replaceAll(/\{([^}]*)\}/g, "by $1")}`,
   );
   const summary = typeof raw.summary === "string" ? raw.summary : "";
-  const words = typeof raw.description === "string" ? raw.description : "";
   const [tag] = Array.isArray(raw.tags) ? raw.tags : [];
   return {
     id: `${method.toUpperCase()} ${path}`,
@@ -131,7 +130,7 @@ function operationOf(
     ...operationId && { operationId },
     group: typeof tag === "string" ? shown(tag, 60) : "",
     title: titleOf(summary, name),
-    description: descriptionOf(summary, words) ||
+    description: descriptionOf(summary, raw.description) ||
       capital(name.replaceAll("_", " ")) + ".",
     isDeprecated: raw.deprecated === true,
     raw,
@@ -145,8 +144,8 @@ function titleOf(summary: string, name: string): string {
 }
 
 /** Joins the words of an operation for a model. */
-function descriptionOf(summary: string, words: string): string {
-  const [first, rest] = [sentence(summary, 300), sentence(words, 700)];
+function descriptionOf(summary: string, words: unknown): string {
+  const [first, rest] = [sentence(summary), sentence(words, 700)];
   if (rest === "" || rest.startsWith(first.replace(/\.$/, ""))) {
     return rest || ended(first);
   }
@@ -250,9 +249,7 @@ function parameterOf(
   const schema = schemas.plain(
     type === undefined ? one.schema : Object(resolve(document, media)).schema,
   );
-  const words = typeof one.description === "string"
-    ? sentence(one.description, 300)
-    : "";
+  const words = sentence(one.description);
   const example = one.example ?? firstExample(document, one.examples);
   const usual = place === "query" || place === "cookie" ? "form" : "simple";
   const style = STYLES.includes(`${one.style}`) ? one.style : usual;
@@ -321,9 +318,7 @@ function bodyOf(
       ? schemas.plain(entry.schema)
       : withoutFiles(entry, schemas);
     const example = entry.example ?? firstExample(document, entry.examples);
-    const words = typeof given.description === "string"
-      ? sentence(given.description, 300)
-      : "";
+    const words = sentence(given.description);
     return {
       kind,
       ...type !== usual && type !== "*/*" && { type: shown(type, 100) },

@@ -76,9 +76,7 @@ export class Schemas {
         `Its schemas have more than ${MAX_SCHEMAS} parts, too many for a model.`,
       );
     }
-    const description = typeof schema.description === "string"
-      ? sentence(schema.description, MAX_DESCRIPTION)
-      : undefined;
+    const description = sentence(schema.description);
     const found = typeof schema.$ref === "string"
       ? this.#component(schema.$ref, depth)
       : this.#own(schema, depth);
@@ -357,9 +355,12 @@ function joinTwo(a: Plain, b: Plain): Plain {
   return joined.type === "object" ? joined : { ...a, ...b };
 }
 
-/** Cuts a text at the end of a sentence, without control characters. */
-export function sentence(text: string, most: number): string {
-  const line = shown(text, 4 * most);
+/**
+ * Cuts a text at the end of a sentence, without control characters; empty for
+ * what is no text.
+ */
+export function sentence(text: unknown, most = MAX_DESCRIPTION): string {
+  const line = shown(typeof text === "string" ? text : "", 4 * most);
   if (line.length <= most) return line;
   const cut = line.slice(0, most);
   const end = Math.max(cut.lastIndexOf(". "), cut.lastIndexOf("! "));

@@ -4,18 +4,30 @@
  *
  * @module
  */
+import * as z from "zod";
+import type { JsonObject } from "../../src/core/json.ts";
 import { camelCase, literal, objectCode, unique } from "./names.ts";
 import { type Components, partsOf, type Plain } from "./schema.ts";
 
 /** The formats for which Zod has a schema, and those it would read otherwise. */
-const FORMATS: Readonly<Record<string, string>> = {
-  "date-time": "z.iso.datetime({ offset: true })",
-  date: "z.iso.date()",
-  email: "z.email()",
-  uri: "z.url()",
-  url: "z.url()",
-  uuid: "z.guid()",
+const FORMATS: Readonly<Record<string, [string, z.ZodType]>> = {
+  "date-time": [
+    "z.iso.datetime({ offset: true })",
+    z.iso.datetime({ offset: true }),
+  ],
+  date: ["z.iso.date()", z.iso.date()],
+  email: ["z.email()", z.email()],
+  uri: ["z.url()", z.url()],
+  url: ["z.url()", z.url()],
+  uuid: ["z.guid()", z.guid()],
 };
+
+/** Gives a format as a list has it, often with a long pattern. */
+export function formatJson(format = ""): JsonObject {
+  if (!Object.hasOwn(FORMATS, format)) return {};
+  const { $schema: _, ...json } = z.toJSONSchema(FORMATS[format][1]);
+  return json;
+}
 
 /** Prints the schemas of one file. */
 export class ZodCode {
@@ -187,7 +199,7 @@ function valuesCode(values: NonNullable<Plain["values"]>): string {
 }
 
 function stringCode({ format = "", minLength, maxLength }: Plain): string {
-  if (Object.hasOwn(FORMATS, format)) return FORMATS[format];
+  if (Object.hasOwn(FORMATS, format)) return FORMATS[format][0];
   return `z.string()${limit("min", minLength)}${limit("max", maxLength)}`;
 }
 

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { costWords } from "../doctor/list_cost.ts";
 import type { Prompt } from "../../src/authoring/prompt.ts";
 import type {
   Resource,
@@ -194,8 +195,10 @@ export class TestClient {
   async list(options?: RequestOptions): Promise<Listed> {
     const tools = await this.#list<ListedTool>("tools", "tools/list", options);
     const { taskTools } = this.target.catalogue;
+    const own = tools.filter(({ name }) => !taskTools.has(name));
     return {
-      tools: tools.filter(({ name }) => !taskTools.has(name)),
+      tools: own,
+      cost: costWords(own),
       resources: await this.#list("resources", "resources/list", options),
       resourceTemplates: await this.#list(
         "resourceTemplates",

@@ -98,6 +98,8 @@ export type CallArguments<I> = Record<never, never> extends I
 export interface Listed {
   /** `tools/list` */
   tools: ListedTool[];
+  /** The tokens that the tools cost in each conversation, and the dearest one's. */
+  cost: string;
   /** `resources/list`: those with one address. */
   resources: ListedResource[];
   /** `resources/templates/list` */

@@ -272,7 +272,7 @@ Deno.test("examine() goes on where a list holds no objects, or very many", async
     assert.equal(
       named(all, "Tools").found,
       count === 1
-        ? "1 is listed: your list costs about 25 tokens, search 25 of them"
+        ? "1 is listed: your list costs about 21 tokens, search 21 of them"
         : `${count} are listed`,
     );
   }

@@ -460,6 +460,11 @@ Deno.test("import leaves out what a tool could not send, and says so", async () 
     /DELETE \/a is left out: It wants another way to sign in than the rest: import it --as another service\./,
   );
   assert.match(await trial.read("tools/mod.ts"), /\[getA, patchA\]/);
+  const listed = await trial.import(document, ["--list"]);
+  const [a, b] = ["get_a", "patch_a"].map((name) =>
+    Number(RegExp(` ${name}, (\\d+) tokens`).exec(listed.said)![1])
+  );
+  assert(said.includes(`\n2 tools of tea_shop, about ${a + b} tokens`), said);
   const alone = ["--as", "other", "--pick", "deleteA"];
   assert.equal((await trial.import(document, alone)).code, 0);
   const service = await trial.read("services/other.ts");

@@ -1,6 +1,10 @@
 /** Schemas of documents as they are in tools, and the samples of their tests. */
 import assert from "node:assert/strict";
-import { toolOf } from "./kit.ts";
+import { tool, z } from "../../../src/mod.ts";
+import { tokensOfTool } from "../../doctor/list_cost.ts";
+import { testServer } from "../../testing/mod.ts";
+import { openApiSource } from "../openapi.ts";
+import { documentOf, toolOf } from "./kit.ts";
 
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 const text = { type: "string" };
@@ -90,4 +94,38 @@ Deno.test("null alone is null, and beside others what may be left empty", async 
   });
   assert.match(tool, /nothing: z\.null\(\), some: z\.string\(\)\.nullable\(\)/);
   assert.deepEqual(sampleIn(test), { nothing: null, some: "tea" });
+});
+
+Deno.test("the tokens of a tool are those of the list that its file gives", async () => {
+  const properties = {
+    at: { ...text, format: "date-time" },
+    id: { ...text, format: "uuid", description: "The id." },
+    name: text,
+  };
+  const parameters = [{ name: "on", in: "query", schema: properties.at }];
+  const content = { "application/json": { schema: { properties } } };
+  const document = documentOf({
+    "/a": {
+      get: { operationId: "getA", description: "Gets all." },
+      post: { operationId: "postA", parameters, requestBody: { content } },
+    },
+  });
+  const { items } = openApiSource({ root: document });
+  const at = z.iso.datetime({ offset: true }).optional();
+  const body = z.object({
+    at,
+    id: z.guid().optional().describe("The id."),
+    name: z.string().optional(),
+  });
+  const input = z.object({ on: at, body: body.optional() });
+  const listed = [
+    tool({ name: "get_a", description: "Gets all.", run: () => "" }),
+    tool({ name: "post_a", description: "Post a.", input, run: () => "" }),
+  ];
+  await using server = await testServer({ tools: listed });
+  const { tools } = await server.list();
+  for (const [index, listed] of tools.entries()) {
+    const error = items[index].tokens() / tokensOfTool(listed) - 1;
+    assert(Math.abs(error) < 0.1, `${listed.name}: ${error}`);
+  }
 });

@@ -70,6 +70,10 @@ Deno.test("list() gives everything as clients see it, page after page", () =>
     await using server = await testServer({ ...everything, tools, revision });
     const listed = await server.list();
     assert.deepEqual(listed.tools.map(({ name }) => name), names);
+    assert.match(
+      listed.cost,
+      /^your list costs about \d,\d{3} tokens, tool_\d+ \d\d of them$/,
+    );
     assert.equal(listed.resources.length, 0);
     assert.equal(listed.resourceTemplates[0].uriTemplate, "notes://{id}");
     assert.equal(listed.prompts[0].name, "review");
