@@ -105,7 +105,7 @@ function testFile(kind: Kind, name: string): string {
 import { testServer } from "${PACKAGE}/testing";
 import ${variable} from "./${name}.ts";
 
-// Change it together with the ${kind}.
+// Change it with the ${kind}; "deno task test --no-check" runs the rest.
 Deno.test("${name} answers", async () => {
   await using server = await testServer({ ${kind}s: [${variable}] });
   const { text } = await server.${asked[kind]};

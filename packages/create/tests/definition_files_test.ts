@@ -60,6 +60,7 @@ Deno.test("definitionFiles() calls the tool itself in its test, so that a change
   const test =
     definitionFiles("tool", "search_mail")["tools/search_mail_test.ts"];
   assert.match(test, /server\.call\(searchMail, \{/);
+  assert.match(test, /deno task test --no-check" runs the rest/);
 });
 
 Deno.test("titleOf() spells a name for people", () => {
