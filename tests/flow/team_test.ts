@@ -1,5 +1,5 @@
 /**
- * docs/team.md from its first line to its last: the documents of two APIs and
+ * The case of docs/team.md, carried out: the documents of two APIs and
  * an MCP server with sign-in are imported, and two people whom an OpenID
  * provider signs in use the tools, each as themselves.
  *
