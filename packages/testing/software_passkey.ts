@@ -4,10 +4,12 @@
  *
  * @module
  */
+import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import {
   base64url,
   digest,
   fromBase64url,
+  randomId,
 } from "../../src/core/crypto/crypto.ts";
 
 /** The request of a page to an authenticator, and what the test makes of it. */
@@ -27,8 +29,6 @@ const USER_PRESENT = 0x01;
 const USER_VERIFIED = 0x04;
 const HAS_CREDENTIAL = 0x40;
 
-const P256 = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
-
 type Cbor =
   | number
   | string
@@ -39,7 +39,7 @@ export class SoftwarePasskey {
   private constructor(
     /** The credential ID, in base64url. */
     readonly id: string,
-    private readonly keys: CryptoKeyPair,
+    private readonly keys: { publicKey: KeyObject; privateKey: KeyObject },
     /** The number of signatures; 0 if they are not counted. */
     public counter: number,
   ) {}
@@ -50,23 +50,21 @@ export class SoftwarePasskey {
    * @param counter the count before its first signature; by default it never
    * counts, as most passkeys do
    */
-  static async make(counter = 0): Promise<SoftwarePasskey> {
-    const keys = await crypto.subtle.generateKey(P256, false, ["sign"]);
-    const id = base64url(crypto.getRandomValues(new Uint8Array(16)));
-    return new SoftwarePasskey(id, keys as CryptoKeyPair, counter);
+  static make(counter = 0): SoftwarePasskey {
+    const keys = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    return new SoftwarePasskey(randomId(16), keys, counter);
   }
 
   /** Answers `navigator.credentials.create()`, as JSON (§5.1). */
-  async register(request: PasskeyRequest): Promise<string> {
-    const point = await crypto.subtle.exportKey("raw", this.keys.publicKey);
-    const [x, y] = [point.slice(1, 33), point.slice(33)];
+  register(request: PasskeyRequest): string {
+    const { x, y } = this.keys.publicKey.export({ format: "jwk" });
     // An elliptic curve key, ES256, P-256 (RFC 9053 §2.1 and §7.1.1).
     const key = cborOf([
       [1, 2],
       [3, -7],
       [-1, 1],
-      [-2, new Uint8Array(x)],
-      [-3, new Uint8Array(y)],
+      [-2, fromBase64url(x!)],
+      [-3, fromBase64url(y!)],
     ]);
     const id = fromBase64url(this.id);
     const data = this.#data(
@@ -88,17 +86,16 @@ export class SoftwarePasskey {
   }
 
   /** Answers `navigator.credentials.get()`, as JSON. */
-  async sign(request: PasskeyRequest): Promise<string> {
+  sign(request: PasskeyRequest): string {
     if (this.counter > 0) this.counter++;
     const data = this.#data(request, 0);
     const client = clientData("webauthn.get", request);
     const signed = joined(data, new Uint8Array(digest(textOf(client))));
-    const { privateKey } = this.keys;
-    const raw = await crypto.subtle.sign(P256, privateKey, signed);
     return this.#print({
       clientDataJSON: client,
       authenticatorData: base64url(data),
-      signature: base64url(derOf(new Uint8Array(raw))),
+      // In DER, as Node prints it (RFC 3279 §2.2.3).
+      signature: base64url(sign("sha256", signed, this.keys.privateKey)),
     });
   }
 
@@ -172,16 +169,4 @@ function cborOf(value: Cbor): Uint8Array<ArrayBuffer> {
     return joined(headOf(2, value.length), value);
   }
   return joined(headOf(5, value.length), ...value.flat().map(cborOf));
-}
-
-/** Turns a signature of WebCrypto into that of WebAuthn (RFC 3279 §2.2.3). */
-function derOf(raw: Uint8Array): Uint8Array {
-  const numbers = [raw.slice(0, 32), raw.slice(32)].map((bytes) => {
-    const from = bytes.findIndex((byte) => byte !== 0);
-    const least = bytes.slice(from);
-    const value = least[0] > 0x7f ? joined(Uint8Array.of(0), least) : least;
-    return joined(Uint8Array.of(0x02, value.length), value);
-  });
-  const body = joined(...numbers);
-  return joined(Uint8Array.of(0x30, body.length), body);
 }

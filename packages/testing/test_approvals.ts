@@ -169,15 +169,15 @@ export class TestApprovals {
       );
     }
     if (!passkey) {
-      passkey = await SoftwarePasskey.make();
+      passkey = SoftwarePasskey.make();
       const challenge = fingerprint(subject);
-      const response = await passkey.register({ ...SITE, challenge });
+      const response = passkey.register({ ...SITE, challenge });
       const made = { name: "Test", response, challenge };
       await passkeys.make(subject, made, () => {});
       this.#passkeys.set(subject, passkey);
     }
     const challenge = challengeOf(approval, subject);
-    const signed = await passkey.sign({ ...SITE, challenge });
+    const signed = passkey.sign({ ...SITE, challenge });
     const asked = await passkeys.ask(subject, challenge);
     return await asked.use(signed);
   }

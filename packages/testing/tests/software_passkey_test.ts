@@ -20,7 +20,7 @@ const EXPECTED = {
 };
 
 async function register(passkey: SoftwarePasskey, request = REQUEST) {
-  const response = JSON.parse(await passkey.register(request));
+  const response = JSON.parse(passkey.register(request));
   const { verified, registrationInfo } = await verifyRegistrationResponse({
     ...EXPECTED,
     response,
@@ -35,7 +35,7 @@ async function sign(
   credential: Awaited<ReturnType<typeof register>>,
   request: PasskeyRequest = REQUEST,
 ): Promise<number | undefined> {
-  const response = JSON.parse(await passkey.sign(request));
+  const response = JSON.parse(passkey.sign(request));
   const { verified, authenticationInfo } = await verifyAuthenticationResponse({
     ...EXPECTED,
     response,
@@ -45,7 +45,7 @@ async function sign(
 }
 
 Deno.test("a passkey in software is made, and signs a hundred times, as an authenticator does", async () => {
-  const passkey = await SoftwarePasskey.make();
+  const passkey = SoftwarePasskey.make();
   const credential = await register(passkey);
   assert.equal(credential.id, passkey.id);
   // A number of a signature is now and then a byte shorter.
@@ -55,7 +55,7 @@ Deno.test("a passkey in software is made, and signs a hundred times, as an authe
 });
 
 Deno.test("a passkey in software that counts raises its counter with each signature", async () => {
-  const passkey = await SoftwarePasskey.make(7);
+  const passkey = SoftwarePasskey.make(7);
   const credential = await register(passkey);
   assert.equal(credential.counter, 7);
   assert.equal(await sign(passkey, credential), 8);
@@ -63,7 +63,7 @@ Deno.test("a passkey in software that counts raises its counter with each signat
 });
 
 Deno.test("a passkey in software is refused for what a test spoils, and that alone", async () => {
-  const passkey = await SoftwarePasskey.make();
+  const passkey = SoftwarePasskey.make();
   const credential = await register(passkey);
   const spoiled: [Partial<PasskeyRequest>, RegExp][] = [
     [{ challenge: fingerprint("something else") }, /challenge/],
@@ -76,6 +76,6 @@ Deno.test("a passkey in software is refused for what a test spoils, and that alo
     await assert.rejects(sign(passkey, credential, request), why);
     await assert.rejects(register(passkey, request), why);
   }
-  const other = await SoftwarePasskey.make();
+  const other = SoftwarePasskey.make();
   assert.equal(await sign(other, credential), undefined);
 });
