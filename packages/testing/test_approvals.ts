@@ -132,13 +132,14 @@ export class TestApprovals {
     const started = performance.now();
     for (;;) {
       const open = await store.listOpen(person);
-      const found = open.find((it) => tool === undefined || it.tool === tool);
+      const found = open.find((it) =>
+        it.state === "open" && (tool === undefined || it.tool === tool)
+      );
       if (found) return await this.press(found.id!, person, press);
       if (performance.now() - started > PATIENCE_MILLISECONDS) {
+        const what = tool ?? "a tool";
         throw new Error(
-          `No call of ${
-            tool ?? "a tool"
-          } waits for the approval of ${person.subject}`,
+          `No call of ${what} waits for the approval of ${person.subject}`,
         );
       }
       await pause(CHECK_MILLISECONDS);

@@ -62,6 +62,12 @@ Deno.test("call() takes the press on the page as an option", () =>
       /refund waits for an approval, which the test does not give/,
     );
     assert.deepEqual(ran, [1, 500]);
+    // A refusal answers the same call until its time is over.
+    const again = () =>
+      ann.call(refund, { cents: 600 }, { ...options, approval: "approve" });
+    assert.match((await again()).text, /refused this/);
+    await server.advance(15 * 60 + 1);
+    assert.equal((await again()).text, "approved by ann");
   }));
 
 Deno.test("approve() and refuse() press for a task, which goes on by itself", async () => {

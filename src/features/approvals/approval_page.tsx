@@ -294,6 +294,11 @@ export function ApprovalAnsweredPage(props: ApprovalProps) {
 }
 
 /** Names an approval in the list of what waits. */
-export function approvalInWords({ payload: { title } }: CallApproval): string {
-  return `Wants your approval: ${displayName(title, "an act without a name")}`;
+export function approvalInWords(
+  { answer, payload: { title } }: CallApproval,
+): string {
+  const name = displayName(title, "an act without a name");
+  return answer
+    ? `You refused, and can still approve: ${name}`
+    : `Wants your approval: ${name}`;
 }

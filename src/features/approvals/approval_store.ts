@@ -327,17 +327,25 @@ export function callApprovals(
       return isTheirs ? approval : undefined;
     },
 
-    /** Lists the approvals for which a person may press, newest first. */
+    /**
+     * Lists the approvals for which a person may press, newest first, with those
+     * of their own calls that they refused.
+     */
     async listOpen(person: Approver): Promise<CallApproval[]> {
       const queued = await Promise.all(
         person.scopes.map((scope) =>
           waits.listQueue(queueOf(scope), MAX_QUEUED)
         ),
       );
-      const own = await waits.listOf(person.subject, "approval");
+      const own = await waits.listOf(person.subject, "approval", [
+        "open",
+        "answered",
+      ]);
       return [...own, ...queued.flat()]
         .flatMap((wait) => approvalOf(wait) ?? [])
-        .filter((it) => !isClosed(it) && mayPress(it, person))
+        .filter((it) =>
+          isToBePressed(it) && !isClosed(it) && mayPress(it, person)
+        )
         .sort((one, other) => other.createdAt - one.createdAt);
     },
 

@@ -100,8 +100,11 @@ export function waitStore(database: Database) {
   }
 
   /** Reads the waits that are open, and whose connection has not ended. */
-  async function readOpen(found: readonly Found<WaitRecord>[]) {
-    const open = found.filter(({ value }) => value.state === "open");
+  async function readOpen(
+    found: readonly Found<WaitRecord>[],
+    states: readonly WaitRecord["state"][] = ["open"],
+  ) {
+    const open = found.filter(({ value }) => states.includes(value.state));
     const live = await Promise.all(
       open.map(({ value }) => isLive(database, value)),
     );
@@ -198,13 +201,19 @@ export function waitStore(database: Database) {
       return isTheirs ? await readWait(found) : undefined;
     },
 
-    /** Lists the pages, or approvals, that wait for a person, newest first. */
+    /**
+     * Lists the pages, or approvals, that wait for a person, newest first.
+     *
+     * @param states by default those that are open
+     */
     async listOf(
       subject: string,
       kind: Waiting["kind"] = "page",
+      states?: readonly WaitRecord["state"][],
     ): Promise<Wait[]> {
-      const found = await listed(subject);
-      return await readOpen(found.filter(({ value }) => value.kind === kind));
+      const found = (await listed(subject))
+        .filter(({ value }) => value.kind === kind);
+      return await readOpen(found, states);
     },
 
     /** Lists the open waits that a queue names. */

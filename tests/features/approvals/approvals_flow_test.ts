@@ -139,6 +139,9 @@ for (const generation of ["2025", "2026"] as const) {
     const visitor = await open(server, link);
     await press(visitor, "refuse", "Too much");
     assert.match(await textOf(call("refund", input)), /refused this/);
+    const offer = /You refused, and can still approve: Refund €10\.00/;
+    assert.match(await visitor.look(), offer);
+    assert.ok(visitor.page.text.includes(new URL(link).pathname));
     visitor.page = await visitor.browser.open(link);
     assert.match(visitor.words, /Too much.*exactly this after all/);
     const stale = visitor.page;
@@ -150,6 +153,7 @@ for (const generation of ["2025", "2026"] as const) {
     assert.match(visitor.words, /Approved/);
     assert.match(await textOf(call("refund", input)), /^refunded/);
     assert.equal(ran.length, 1);
+    assert.doesNotMatch(await visitor.look(), offer);
     visitor.page = stale;
     await press(visitor, "approve");
     assert.match(visitor.words, /It was done/);
