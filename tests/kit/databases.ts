@@ -103,13 +103,19 @@ export async function openSharedKv(kvPath: string): Promise<TestKv> {
   });
 }
 
+/** The sanitizers of a test whose dead processes leave things open. */
+type Sanitizing = Pick<
+  Deno.TestDefinition,
+  "sanitizeOps" | "sanitizeResources"
+>;
+
 /** True if all tests run on one kind of database, with two handles. */
 const isShared = ["TEST_POSTGRES", "TEST_DENOKV", "TEST_FILE"]
   .some((name) => Deno.env.has(name));
 
 /** Defines a test on a database of its own, of that kind. */
-function onShared(name: string, run: Run): void {
-  Deno.test(`${name} · shared`, async () => {
+function onShared(name: string, run: Run, options: Sanitizing = {}): void {
+  Deno.test(`${name} · shared`, options, async () => {
     await using place = await openPlace();
     await using kv = await openSharedKv(place.kvPath);
     await using other = await openSharedKv(place.kvPath);
@@ -120,25 +126,25 @@ function onShared(name: string, run: Run): void {
 /** Tests on databases of their own. */
 export const test = {
   /** Defines a test of one database, in memory. */
-  inMemory(name: string, run: Run): void {
-    if (isShared) return onShared(name, run);
-    Deno.test(name, async () => {
+  inMemory(name: string, run: Run, options: Sanitizing = {}): void {
+    if (isShared) return onShared(name, run, options);
+    Deno.test(name, options, async () => {
       using kv = asAnnounced(await Deno.openKv(":memory:"));
       await run({ kv, other: kv });
     });
   },
 
   /** Defines a test of each kind of database. */
-  onDatabases(name: string, run: Run): void {
-    if (isShared) return onShared(name, run);
-    test.inMemory(`${name} · in memory`, run);
+  onDatabases(name: string, run: Run, options: Sanitizing = {}): void {
+    if (isShared) return onShared(name, run, options);
+    test.inMemory(`${name} · in memory`, run, options);
 
-    Deno.test(`${name} · without Deno KV`, async () => {
+    Deno.test(`${name} · without Deno KV`, options, async () => {
       using kv = asAnnounced(memoryKv());
       await run({ kv, other: kv });
     });
 
-    Deno.test(`${name} · two handles on a file`, async () => {
+    Deno.test(`${name} · two handles on a file`, options, async () => {
       await using directory = new TemporaryDirectory();
       using kv = asAnnounced(await Deno.openKv(`${directory.path}/test.db`));
       using other = asAnnounced(await Deno.openKv(`${directory.path}/test.db`));

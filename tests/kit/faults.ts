@@ -54,6 +54,11 @@ export class Line extends Sender implements AsyncDisposable {
     this.#passedSeconds += seconds;
   }
 
+  /** The calls and tasks at work in the process that lives. */
+  get running(): number {
+    return this.#server.running;
+  }
+
   get faulty(): FaultyKv {
     return this.#faulty;
   }
