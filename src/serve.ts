@@ -208,6 +208,7 @@ async function listen(
     const { addressComplaint } = await import(
       "./core/process/failed_start.ts"
     );
+    for (const note of config.notes) main.warning(note);
     throw new StartError(addressComplaint(error, address));
   }
 }

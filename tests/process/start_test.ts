@@ -86,12 +86,17 @@ Deno.test("a database of another layout is one clear line, and stays as it is", 
 Deno.test("a port in use is one clear line", async () => {
   await using first = await startProcess();
   const { port } = new URL(await first.url());
-  await using second = await startProcess({ env: { PORT: port } });
-  assert.equal(await second.end(), 1);
-  assert.match(
-    second.output,
-    new RegExp(`^PORT: got "${port}", wants a port that is free .*\\n$`),
-  );
+  for (const misspelt of [false, true]) {
+    await using second = await startProcess({
+      env: { PORT: port, ...misspelt && { OAUTH_ALLOWED_USER: "jo" } },
+    });
+    assert.equal(await second.end(), 1);
+    const lines = second.output.trim().split("\n");
+    const last = lines.pop()!;
+    assert(last.startsWith(`PORT: got "${port}", wants a port that is free `));
+    assert.equal(lines.length, misspelt ? 1 : 0);
+    if (misspelt) assert.match(lines[0], /is OAUTH_ALLOWED_USERS meant/);
+  }
 });
 
 Deno.test("a port to share that Deno may not share is one clear line", async () => {
@@ -152,7 +157,7 @@ await serve({ name: "s", version: "1", tools: [a, b] });\n`,
   const folder = directory.path.split("/").at(-1);
   await using server = await startProcess({
     entry: `${directory.path}/main.ts`,
-    env: { PORT: port, LOG_LEVEL: "loud" },
+    env: { PORT: port, LOG_LEVEL: "loud", OAUTH_ALLOWED_USER: "jo" },
   });
   assert.equal(await server.end(), 1);
   const lines = server.output.trim().split("\n")
@@ -164,6 +169,7 @@ await serve({ name: "s", version: "1", tools: [a, b] });\n`,
     "These settings need fixing:",
     `  PORT: got "${port}", wants a port that is free on 127.0.0.1.`,
     '  LOG_LEVEL: got "loud", wants one of debug, info, warning, error, off.',
+    "  OAUTH_ALLOWED_USER is not read: is OAUTH_ALLOWED_USERS meant?",
   ]);
 });
 

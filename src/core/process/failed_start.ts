@@ -77,7 +77,7 @@ export function withAddress(error: Error, environment: Environment): Error {
     return error;
   } catch (refusal) {
     const own = addressComplaint(refusal, { host, port });
-    return new ConfigError([own, ...complaints]);
+    return new ConfigError([own, ...complaints], error.notes);
   }
 }
 

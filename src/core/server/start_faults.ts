@@ -23,6 +23,7 @@ export class StartFaults {
   readonly sound: ServerOptions;
   readonly found: string[];
   readonly settings: SettingComplaint[] = [];
+  readonly #notes = new Set<string>();
 
   constructor(options: ServerOptions, call: string, table?: kinds.OptionTable) {
     this.found = table ? kinds.faultsIn(table, options, `${call}: `) : [];
@@ -34,8 +35,10 @@ export class StartFaults {
     try {
       return check();
     } catch (error) {
-      if (error instanceof ConfigError) this.settings.push(...error.complaints);
-      else if (!(error instanceof CatalogueError)) throw error;
+      if (error instanceof ConfigError) {
+        this.settings.push(...error.complaints);
+        for (const note of error.notes) this.#notes.add(note);
+      } else if (!(error instanceof CatalogueError)) throw error;
       else this.found.push(...error.complaints);
     }
   }
@@ -55,7 +58,9 @@ export class StartFaults {
     const catalogues = features.flatMap(({ catalogue }) => catalogue ?? []);
     const defaults = { anonymous: false, handOver: sound.handOver };
     this.attempt(() => compileDefinitions(sound, defaults, catalogues));
-    const settings = wrong.length > 0 ? new ConfigError(wrong) : undefined;
+    const settings = wrong.length > 0
+      ? new ConfigError(wrong, [...this.#notes])
+      : undefined;
     if (found.length === 0) throw settings;
     throw new CatalogueError(inOrder(sound, found), settings);
   }

@@ -20,12 +20,14 @@ export interface SettingComplaint {
 export class ConfigError extends Error {
   /** The name of the class. */
   override name = "ConfigError";
-  /** Prints every complaint, one to a line. */
-  constructor(readonly complaints: readonly SettingComplaint[]) {
-    super(
-      ["These settings need fixing:", ...complaints.map(printComplaint)]
-        .join("\n  "),
-    );
+  /** Prints every complaint and note, one to a line. */
+  constructor(
+    readonly complaints: readonly SettingComplaint[],
+    /** Misspelt names besides, a sentence each. */
+    readonly notes: readonly string[] = [],
+  ) {
+    const lines = [...complaints.map(printComplaint), ...notes];
+    super(["These settings need fixing:", ...lines].join("\n  "));
   }
 }
 

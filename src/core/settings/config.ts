@@ -160,6 +160,7 @@ export function parseConfig(
       fix.replaceAll("BASE_URL/", () => `${baseUrl ?? "BASE_URL"}/`);
     throw new ConfigError(
       settings.complaints.map((it) => ({ ...it, fix: address(it.fix) })),
+      config.notes,
     );
   }
   return config;
