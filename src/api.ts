@@ -38,6 +38,7 @@ import { isAddress } from "./authoring/personal_key.ts";
 import { ToolError } from "./authoring/tool.ts";
 import { isObject } from "./core/json.ts";
 import { GivenKeys } from "./core/mcp/exchange/given_keys.ts";
+import { holding } from "./core/mcp/exchange/held_answers.ts";
 import { accountFetch } from "./core/provider/account_fetch.ts";
 
 export {
@@ -424,7 +425,9 @@ export function httpApi(options: HttpApiOptions): Api {
       }
       const mark = `${path}`.includes("?") ? "&" : "?";
       const at = search === "" ? path : `${path}${mark}${search}`;
-      const response = await send(at, { ...init, headers: all });
+      // A caller's own share is not known here, only that of all.
+      const held = { ...init, headers: all, hold: () => holding() };
+      const response = await send(at, held);
       if (response.status === 401) tokens?.(true);
       return response.ok ? response : await withoutKeys(response, made.given);
     },

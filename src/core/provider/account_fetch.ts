@@ -15,6 +15,7 @@ import { ToolError } from "../../authoring/tool.ts";
 import {
   bounded,
   checkBound,
+  type Held,
   MAX_TOOL_ANSWER_BYTES,
 } from "../net/bounded_answer.ts";
 import { telemetry } from "../telemetry/current.ts";
@@ -77,7 +78,8 @@ export function accountFetch(
 
   async function call(
     input: string | URL,
-    { maxBytes = MAX_TOOL_ANSWER_BYTES, ...init }: BoundedRequest = {},
+    { maxBytes = MAX_TOOL_ANSWER_BYTES, hold, ...init }: BoundedRequest & Held =
+      {},
   ): Promise<Response> {
     checkBound(maxBytes, `needs.${name}.fetch`);
     const headers = new Headers(init.headers);
@@ -105,6 +107,7 @@ export function accountFetch(
           response,
           maxBytes,
           (what) => new ToolError(`${title} answered with ${what}.`),
+          hold?.(),
         );
       }
       await response.body?.cancel();

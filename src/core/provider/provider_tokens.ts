@@ -5,13 +5,14 @@
  *
  * @module
  */
-import type { Identity, Upstream } from "../caller.ts";
+import type { BoundedRequest, Identity, Upstream } from "../caller.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import type { ServiceTokens } from "../token_exchange.ts";
 import { HttpError } from "../errors.ts";
 import {
   bounded,
   checkBound,
+  type Held,
   MAX_TOOL_ANSWER_BYTES,
 } from "../net/bounded_answer.ts";
 import type { Grant, KnownPerson } from "../oauth/grant.ts";
@@ -141,7 +142,12 @@ export function providerTokens(
         return (await validOf(key)).accessToken;
       },
 
-      async fetch(input, { maxBytes = MAX_TOOL_ANSWER_BYTES, ...init } = {}) {
+      async fetch(
+        input,
+        { maxBytes = MAX_TOOL_ANSWER_BYTES, hold, ...init }:
+          & BoundedRequest
+          & Held = {},
+      ) {
         checkBound(maxBytes, "upstream.fetch");
         const provider = providerOf(key);
         const url = addressAt(provider, input);
@@ -155,6 +161,7 @@ export function providerTokens(
             response,
             maxBytes,
             (what) => new ToolError(`${url.host} answered with ${what}.`),
+            hold?.(),
           );
         if (response.status !== 401 || !isTheirs) return answer(response);
         const fresh = await renew(provider, key, accessToken)

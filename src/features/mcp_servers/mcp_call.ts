@@ -21,10 +21,12 @@ import type {
   Question as OwnQuestion,
 } from "../../authoring/context.ts";
 import { type CallToolResult, ToolError } from "../../authoring/tool.ts";
-import { MAX_TOOL_ANSWER_BYTES } from "../../core/net/bounded_answer.ts";
+import {
+  type Hold,
+  MAX_TOOL_ANSWER_BYTES,
+} from "../../core/net/bounded_answer.ts";
 import { MAX_BODY_VALUES } from "../../core/protocol/transport.ts";
-import type { LimitKey } from "../../core/mcp/exchange/caller_bound.ts";
-import { LongMessages } from "../../core/mcp/exchange/long_messages.ts";
+import { holding } from "../../core/mcp/exchange/held_answers.ts";
 import type { AccountInCall } from "../accounts/kind_port.ts";
 import type { Connections } from "./connections.ts";
 import { inPlainText, parseResult } from "./mcp_result.ts";
@@ -42,15 +44,6 @@ const SECONDS = 600;
 
 /** The time for what ends a call there that was cancelled here. */
 const CANCEL_MILLISECONDS = 3000;
-
-const BUSY = "Too many answers of other services are on their way here: try " +
-  "again in a minute.";
-
-/**
- * The answers that calls of this process hold, which count as long messages do: a
- * server may answer slowly, to as many calls as it likes.
- */
-export const heldAnswers = new LongMessages("answers of other services");
 
 /** A server, and the account there. */
 interface There extends AccountInCall {
@@ -79,7 +72,8 @@ export async function callThere(
     const late = AbortSignal.timeout(seconds * 1000);
     const ends = [overSignal, late, ...own ? [own] : []];
     const signal = AbortSignal.any(ends);
-    const call = new Call(there, asked, signal, limitKey);
+    const hold = holding(limitKey);
+    const call = new Call(there, asked, signal, hold);
     try {
       return await call.result();
     } catch (error) {
@@ -90,7 +84,7 @@ export async function callThere(
       signal.throwIfAborted();
       throw inWords(error, service);
     } finally {
-      call.release();
+      hold.release();
     }
   });
 }
@@ -98,8 +92,6 @@ export async function callThere(
 class Call {
   readonly #title: string;
   #questions = 0;
-  /** The bytes of all answers, which count until the end of the call. */
-  #held: number | undefined = 0;
   #left: number;
   /** The values that all answers may still have: each costs far more memory. */
   #valuesLeft: number;
@@ -108,7 +100,8 @@ class Call {
     private readonly there: There,
     private readonly asked: Asked,
     private readonly signal: AbortSignal,
-    private readonly limitKey: LimitKey | undefined,
+    /** Counts the bytes of all answers until the end of the call. */
+    private readonly hold: Hold,
   ) {
     this.#title = titleOf(there.service);
     this.#left = asked.options.maxBytes ?? MAX_TOOL_ANSWER_BYTES;
@@ -194,32 +187,12 @@ class Call {
           if (Math.min(this.#left, this.#valuesLeft) < 0) {
             throw this.#refusal("answered too much");
           }
-          this.#hold(chunk.byteLength);
+          this.hold.add(chunk.byteLength);
           controller.enqueue(chunk);
         },
       }),
     );
     return new Response(counted, { status, headers });
-  }
-
-  /** Counts bytes that this process holds until the end of the call. */
-  #hold(bytes: number): void {
-    // A stream may still end when the call has ended.
-    if (this.#held === undefined) return;
-    const { limitKey } = this;
-    try {
-      heldAnswers.check({ limitKey, messageBytes: bytes });
-    } catch {
-      throw new ToolError(BUSY);
-    }
-    heldAnswers.count(limitKey, bytes);
-    this.#held += bytes;
-  }
-
-  /** Counts the bytes no more, at the end of the call. */
-  release(): void {
-    heldAnswers.count(this.limitKey, -this.#held!);
-    this.#held = undefined;
   }
 
   #count(): void {

@@ -3,7 +3,9 @@
  * wrong host.
  */
 import assert from "node:assert/strict";
-import { heldAnswers } from "../../../src/features/mcp_servers/mcp_call.ts";
+import { heldAnswers } from "../../../src/core/mcp/exchange/held_answers.ts";
+import { tool, z } from "../../../src/mod.ts";
+import { startConnected } from "../../kit/connected.ts";
 import { recordLog } from "../../kit/log.ts";
 import type { Json } from "../../kit/message.ts";
 import { events, McpService } from "../../kit/mcp_service.ts";
@@ -12,6 +14,7 @@ import {
   connectThere,
   hearing,
   startThrough,
+  through,
 } from "../../kit/mcp_through.ts";
 import { until } from "../../kit/wait.ts";
 
@@ -232,46 +235,67 @@ Deno.test("another server that answers too slowly is given up", async () => {
   await until(() => ended);
 });
 
-Deno.test("answers that another server holds back count, for a caller and in all, until their calls end", async () => {
-  const MIB = 2 ** 20;
-  await using service = new McpService();
-  const goesOn = Promise.withResolvers<void>();
-  service.tools.held = ({ id }) => {
-    const chunk = new TextEncoder().encode(" ".repeat(MIB));
-    let left = 9;
-    return new Response(
-      new ReadableStream({
-        async pull(it) {
-          if (left-- > 0) return it.enqueue(chunk);
-          await goesOn.promise;
-          const result = { content: [{ type: "text", text: "late" }] };
-          it.enqueue(new TextEncoder().encode(
-            JSON.stringify({ jsonrpc: "2.0", id, result }),
-          ));
-          it.close();
-        },
-      }),
-      { headers: { "content-type": "application/json" } },
-    );
-  };
-  await using server = await startThrough(service);
-  await connectThere(server, service);
-  await connectThere(server, service, { as: "43", account: "bob@acme" });
-  const ada = await hearing(server);
-  const bob = await hearing(server, { as: "43" });
-  const before = heldAnswers.bytes;
-  const calls = [1, 2, 3].map(() => callThrough(ada, "held"));
-  await until(() => heldAnswers.bytes - before >= 27 * MIB);
-  assert.match(await callThrough(ada, "held"), /^Too many answers of other/);
-  assert.equal(await callThrough(bob, "who"), "bob@acme");
-  heldAnswers.count(undefined, 101 * MIB);
-  assert.match(await callThrough(bob, "who"), /^Too many answers of other/);
-  heldAnswers.count(undefined, -101 * MIB);
-  goesOn.resolve();
-  assert.deepEqual(await Promise.all(calls), ["late", "late", "late"]);
-  assert.equal(heldAnswers.bytes, before);
-  assert.equal(await callThrough(ada, "who"), "ada@acme");
-});
+for (const way of ["call", "fetch"] as const) {
+  Deno.test(`answers that another server holds back from needs.other.${way}() count, for a caller and in all, until they are over`, async () => {
+    const MIB = 2 ** 20;
+    await using service = new McpService();
+    const goesOn = Promise.withResolvers<void>();
+    const held = (id: unknown) => {
+      const chunk = new TextEncoder().encode(" ".repeat(MIB));
+      let left = 9;
+      return new Response(
+        new ReadableStream({
+          async pull(it) {
+            if (left-- > 0) return it.enqueue(chunk);
+            await goesOn.promise;
+            const result = { content: [{ type: "text", text: "late" }] };
+            it.enqueue(new TextEncoder().encode(
+              JSON.stringify({ jsonrpc: "2.0", id, result }),
+            ));
+            it.close();
+          },
+        }),
+        { headers: { "content-type": "application/json" } },
+      );
+    };
+    service.tools.held = ({ id }) => held(id);
+    service.answer = (_, path) =>
+      path === "/mcp/held"
+        ? held(1)
+        : path === "/mcp/who"
+        ? Response.json({ result: { content: [{ text: service.account }] } })
+        : undefined;
+    const other = service.server();
+    const reading = tool({
+      name: "through",
+      input: z.object({ tool: z.string() }),
+      needs: { other },
+      async run({ tool }, { needs }) {
+        const { result } = await (await needs.other.fetch(`/${tool}`)).json();
+        return result.content[0].text;
+      },
+    });
+    const tools = [way === "call" ? through(other) : reading];
+    await using server = await startConnected(other, { tools });
+    await connectThere(server, service);
+    await connectThere(server, service, { as: "43", account: "bob@acme" });
+    const ada = await hearing(server);
+    const bob = await hearing(server, { as: "43" });
+    const before = heldAnswers.bytes;
+    const calls = [1, 2, 3].map(() => callThrough(ada, "held"));
+    await until(() => heldAnswers.bytes - before >= 27 * MIB);
+    assert.match(await callThrough(ada, "held"), /^Too many answers of other/);
+    assert.equal(await callThrough(bob, "who"), "bob@acme");
+    heldAnswers.count(undefined, 101 * MIB);
+    assert.match(await callThrough(bob, "who"), /^Too many answers of other/);
+    heldAnswers.count(undefined, -101 * MIB);
+    goesOn.resolve();
+    assert.deepEqual(await Promise.all(calls), ["late", "late", "late"]);
+    assert.equal(heldAnswers.bytes, before);
+    service.account = "ada@acme";
+    assert.equal(await callThrough(ada, "who"), "ada@acme");
+  });
+}
 
 for (const status of [301, 302, 303, 307, 308]) {
   Deno.test(`a redirect (${status}) of another server to another host gets no token`, async () => {

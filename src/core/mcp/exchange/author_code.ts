@@ -9,6 +9,7 @@
 import type { MaybePromise } from "../../../authoring/service.ts";
 import type { Upstream } from "../../caller.ts";
 import { ChallengeError } from "../../errors.ts";
+import type { Held } from "../../net/bounded_answer.ts";
 import { Suspended } from "../../protocol/input_rounds.ts";
 import type { Logger } from "../../log/log.ts";
 import type { LimitKey } from "./caller_bound.ts";
@@ -198,12 +199,14 @@ export class Acting {
 
   /** Makes a `fetch` whose requests and bodies are aborted with the work. */
   fetch<I>(
-    send: (input: I, init: RequestInit) => Promise<Response>,
+    send: (input: I, init: RequestInit & Held) => Promise<Response>,
   ): (input: I, init?: RequestInit) => Promise<Response> {
     return (input, init = {}) =>
-      this.do(({ overSignal }) => {
+      this.do(async ({ overSignal, limitKey }) => {
         const signal = AbortSignal.any([overSignal, init.signal ?? overSignal]);
-        return send(input, { ...init, signal });
+        const { holding } = await import("./held_answers.ts");
+        const hold = () => holding(limitKey);
+        return await send(input, { ...init, signal, hold });
       });
   }
 

@@ -1,0 +1,37 @@
+/**
+ * The answers of other services that this process holds, which count as long
+ * messages do: a service may answer slowly, to as many calls as it likes.
+ *
+ * @module
+ */
+import { ToolError } from "../../../authoring/tool.ts";
+import type { Hold } from "../../net/bounded_answer.ts";
+import type { LimitKey } from "./caller_bound.ts";
+import { LongMessages } from "./long_messages.ts";
+
+export const heldAnswers = new LongMessages("answers of other services");
+
+const BUSY = "Too many answers of other services are on their way here: try " +
+  "again in a minute.";
+
+/** Begins to count the bytes that are held for a caller; for no one: in all. */
+export function holding(limitKey?: LimitKey): Hold {
+  let held: number | undefined = 0;
+  return {
+    add(bytes) {
+      // A stream may still end when its call has ended.
+      if (held === undefined) return;
+      try {
+        heldAnswers.check({ limitKey, messageBytes: bytes });
+      } catch {
+        throw new ToolError(BUSY);
+      }
+      heldAnswers.count(limitKey, bytes);
+      held += bytes;
+    },
+    release() {
+      if (held) heldAnswers.count(limitKey, -held);
+      held = undefined;
+    },
+  };
+}
