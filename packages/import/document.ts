@@ -200,6 +200,16 @@ export function resolve(
   throw new ImportError(`${shown(Object(value).$ref)} refers to itself.`);
 }
 
+/** Gives what a function does; undefined where it is no part of a tool. */
+export function attempt<T>(make: () => T): T | undefined {
+  try {
+    return make();
+  } catch (error) {
+    if (error instanceof ImportError) return undefined;
+    throw error;
+  }
+}
+
 /** Finds what a reference within the document names. @throws {ImportError} */
 export function at({ root }: Pick<ApiDocument, "root">, ref: string): unknown {
   if (!ref.startsWith("#")) {

@@ -184,9 +184,7 @@ export async function importTools(
   return isOpen ? 1 : 0;
 }
 
-function isTool(id: string): boolean {
-  return id !== "service" && !id.startsWith("test of ");
-}
+const isTool = (id: string) => id !== "service" && !id.startsWith("test of ");
 
 /** Makes the name of a service. @throws {Failure} */
 function serviceName(given: string): string {

@@ -6,7 +6,13 @@
  */
 import { isObject, type JsonObject } from "../../src/core/json.ts";
 import type { ParameterStyle, StyleOptions } from "../../src/api.ts";
-import { type ApiDocument, ImportError, resolve, shown } from "./document.ts";
+import {
+  type ApiDocument,
+  attempt,
+  ImportError,
+  resolve,
+  shown,
+} from "./document.ts";
 import { camelCase, capital, snakeCase, unique } from "./names.ts";
 import { type Plain, Schemas, sentence } from "./schema.ts";
 
@@ -97,13 +103,8 @@ function found(
   document: ApiDocument,
   value: unknown,
 ): JsonObject | undefined {
-  try {
-    const target = resolve(document, value);
-    return isObject(target) ? target : undefined;
-  } catch (error) {
-    if (error instanceof ImportError) return undefined;
-    throw error;
-  }
+  const target = attempt(() => resolve(document, value));
+  return isObject(target) ? target : undefined;
 }
 
 function operationOf(
@@ -152,9 +153,8 @@ function descriptionOf(summary: string, words: unknown): string {
   return first === "" ? rest : `${ended(first)} ${rest}`;
 }
 
-function ended(text: string): string {
-  return text === "" || /[.!?…:]$/.test(text) ? text : `${text}.`;
-}
+const ended = (text: string) =>
+  text === "" || /[.!?…:]$/.test(text) ? text : `${text}.`;
 
 /** Reads everything of an operation. @throws {ImportError} if no tool can call it */
 export function detailsOf(

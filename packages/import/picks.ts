@@ -6,7 +6,7 @@
  */
 import { printCount } from "../doctor/list_cost.ts";
 import { didYouMean, Failure, usageFailure } from "../call/failure.ts";
-import { ImportError } from "./document.ts";
+import { attempt } from "./document.ts";
 import type { ImportItem, ImportSource } from "./source.ts";
 
 /** The most items that are taken without a choice. */
@@ -51,14 +51,7 @@ export function picked<I extends ImportItem>(
 }
 
 /** Estimates the tokens of an item; undefined for one that no tool can do. */
-function tokensOf(item: ImportItem): number | undefined {
-  try {
-    return item.tokens();
-  } catch (error) {
-    if (error instanceof ImportError) return undefined;
-    throw error;
-  }
-}
+const tokensOf = (item: ImportItem) => attempt(() => item.tokens());
 
 /** Prints the tokens of several items. */
 export function costOf(items: readonly ImportItem[]): string {

@@ -120,6 +120,8 @@ export class Schemas {
     for (const word of ["oneOf", "anyOf"] as const) {
       const union = this.#union(schema, schema[word], depth);
       if (union) parts.push(union);
+      const required = neededByEach(schema[word]);
+      if (required.size > 0) parts.push({ type: "object", required });
     }
     if (parts.length === 0) return own;
     return merged(isEmpty ? parts : [...parts, own]);
@@ -263,6 +265,15 @@ function isOnlyRequired(variant: JsonObject): boolean {
   return words.every((word) =>
     ["required", "title", "description", "not"].includes(word)
   );
+}
+
+/** Finds the members that must be there in each of variants that say no more. */
+function neededByEach(variants: unknown): ReadonlySet<string> {
+  const needed = [variants ?? []].flat().map((it) => {
+    const isMeant = isObject(it) && isOnlyRequired(it);
+    return new Set([isMeant && it.required || []].flat().map(String));
+  });
+  return needed.reduce((a, b) => a.intersection(b), needed[0] ?? new Set());
 }
 
 function typeOf(schema: JsonObject): string | undefined {

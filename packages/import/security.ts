@@ -34,6 +34,10 @@ export interface Security {
 /** The kinds of schemes from the one that suits people best. */
 const PREFERRED = ["code", "key", "client", "query", "cookie"];
 
+/** Orders schemes: the first is in `Authorization`, if one has to be. */
+const rankOf = (scheme: Scheme) =>
+  2 * PREFERRED.indexOf(scheme.kind) + Number("header" in scheme);
+
 /** Chooses the schemes that serve most of the picked operations. */
 export function securityOf(
   document: ApiDocument,
@@ -50,17 +54,20 @@ export function securityOf(
   );
   for (const alternatives of wants) {
     for (const names of alternatives) {
-      const schemes = names.map((name) => known.get(name));
-      if (names.length === 0 || schemes.includes(undefined)) continue;
+      const schemes = names.flatMap((name) => known.get(name) ?? [])
+        .sort((a, b) => rankOf(a) - rankOf(b));
+      if (names.length === 0 || schemes.length < names.length) continue;
+      // One `Authorization` can be in a request, and one way to tokens.
+      const rest = schemes.slice(1);
+      if (!rest.every((it) => "parameter" in it || "header" in it)) continue;
       const key = JSON.stringify(names);
-      const set = sets.get(key) ?? { schemes: schemes as Scheme[], serves: 0 };
+      const set = sets.get(key) ?? { schemes, serves: 0 };
       set.serves++;
       sets.set(key, set);
     }
   }
   const rank = (schemes: readonly Scheme[]) =>
-    schemes.length * 10 +
-    Math.min(...schemes.map(({ kind }) => PREFERRED.indexOf(kind)));
+    10 * schemes.length + rankOf(schemes[0]);
   const [best] = [...sets.values()].sort((a, b) =>
     b.serves - a.serves || rank(a.schemes) - rank(b.schemes)
   );
@@ -77,9 +84,7 @@ export function securityOf(
       !alternatives.some((names) => names.every((name) => used.has(name)));
   });
   return {
-    schemes: schemes.toSorted((a, b) =>
-      PREFERRED.indexOf(a.kind) - PREFERRED.indexOf(b.kind)
-    ),
+    schemes,
     scopes: [...new Set(scopes)].sort(),
     others: new Set(others.map(({ id }) => id)),
   };

@@ -106,9 +106,8 @@ function sentAlong(scheme: Scheme, prefix: string, isOnly = false) {
   return [sent];
 }
 
-function secretCode(words: string): string {
-  return `secret(z.string().min(1).describe(${literal(words)}))`;
-}
+const secretCode = (words: string) =>
+  `secret(z.string().min(1).describe(${literal(words)}))`;
 
 /** The parts of a module. */
 interface Made {
@@ -164,9 +163,7 @@ function personalCode(
   };
 }
 
-function constOf(name: string): string {
-  return snakeCase(name).toUpperCase() || "PART";
-}
+const constOf = (name: string) => snakeCase(name).toUpperCase() || "PART";
 
 /** Prints an address with its variables: each is a name of the code's own. */
 function templateCode(

@@ -1,17 +1,19 @@
 /**
  * Documents that no one here wrote become tools that type-check, are formatted
- * and pass their own tests as they are written, and whose requests a mock of the
- * same document takes.
+ * and pass their own tests as they are written, whose requests a mock of the same
+ * document takes, and which cost the tokens that the import has said.
  *
  * @module
  */
 import assert from "node:assert/strict";
+import { createRequire } from "node:module";
 import { parseDocument, readSource } from "../../packages/import/document.ts";
 import {
   importTools,
   openSource,
   parseFlags,
 } from "../../packages/import/mod.ts";
+import { testServer } from "../../packages/testing/mod.ts";
 import { callTool, MOCK_PACKAGE, ValidatingMock } from "./validating_mock.ts";
 import { importedTools } from "../kit/imported_tools.ts";
 import { REPOSITORY, TemporaryDirectory } from "../kit/process.ts";
@@ -21,6 +23,7 @@ const PACKAGES = [
   "@directus/specs@15.2.0",
   "@blockfrost/openapi@0.1.93",
   MOCK_PACKAGE,
+  "gpt-tokenizer@4.0.0",
 ];
 
 const README = "@readme/oas-examples";
@@ -121,17 +124,21 @@ Deno.test("22 documents of others become tools without an edit, and a mock of ea
   };
   await Deno.writeTextFile(`${root}/deno.json`, JSON.stringify(configuration));
   await Deno.writeTextFile(`${root}/server.ts`, SERVER);
+  const said: Record<string, number> = {};
   for (const [name, path] of Object.entries(DOCUMENTS)) {
     const file = `${modules.path}/node_modules/${path}`;
     const { items } = await openSource(file);
     const picks = items.filter(({ isDeprecated }) => !isDeprecated)
       .slice(0, MOST).flatMap(({ id }) => ["--pick", id]);
     const args = [file, ...picks, "--as", name, "--url", API];
-    const code = await importTools(
-      parseFlags(args),
-      { print: () => {} },
-      { root },
-    );
+    const code = await importTools(parseFlags(args), {
+      print(words) {
+        const [, tokens] =
+          /about ([\d,]+) tokens in each .*\nNext/.exec(words) ??
+            [];
+        if (tokens) said[name] = Number(tokens.replace(",", ""));
+      },
+    }, { root });
     assert.equal(code, 0, path);
   }
   await run(Deno.execPath(), ["fmt", "--check", "tools", "services"], root);
@@ -143,6 +150,10 @@ Deno.test("22 documents of others become tools without an edit, and a mock of ea
   assert(Number(passed) >= 95, printed.slice(-500));
 
   const tools = await importedTools(root);
+  const { encode } = createRequire(`${modules.path}/a.js`)(
+    "gpt-tokenizer/encoding/o200k_base",
+  );
+  const errors: Record<string, number> = {};
   const refusals: Record<string, string> = {};
   let calls = 0;
   for (const [service, path] of Object.entries(DOCUMENTS)) {
@@ -150,14 +161,28 @@ Deno.test("22 documents of others become tools without an edit, and a mock of ea
     const { text, address } = await readSource(file);
     const document = await parseDocument(text, file, address);
     const api = { service, api: API, document };
+    const own = tools.filter((it) => it.service === service);
+    await using server = await testServer({
+      tools: own.map(({ tool }) => tool),
+      env: { [`${service.toUpperCase()}_URL`]: API },
+    });
+    const { tools: listed } = await server.list();
+    const tokens = listed.map(({ name, description, inputSchema }) =>
+      encode(JSON.stringify({ name, description, input_schema: inputSchema }))
+        .length
+    ).reduce((sum, count) => sum + count, 0);
+    errors[service] = Math.round(100 * (said[service] / tokens - 1));
     await using mock = await ValidatingMock.start(modules.path, file);
-    for (const { tool, id } of tools.filter((it) => it.service === service)) {
+    for (const { tool, id } of own) {
       for (const { call, refusal } of await callTool(tool, id, api, mock)) {
         calls++;
         if (refusal !== undefined) refusals[`${service} ${call}`] = refusal;
       }
     }
   }
+  console.log("Errors of the estimates in percent:", JSON.stringify(errors));
+  const far = Object.entries(errors).filter(([, it]) => Math.abs(it) > 15);
+  assert.deepEqual(far, []);
   const refused = Object.keys(refusals).length;
   const counts = {
     tools: tools.length,

@@ -83,6 +83,26 @@ Deno.test("a part of an allOf says which members of another part must be there",
   }
 });
 
+Deno.test("what each alternative of a schema needs must be there", async () => {
+  const { tool, test } = await toolOf({
+    type: "object",
+    properties: { title: text, category: text, slug: text },
+    oneOf: [
+      { required: ["title", "category"] },
+      { required: ["slug", "title"] },
+    ],
+  });
+  assert.match(tool, /\{ title: z\.string\(\), category: z\.string\(\)\.opt/);
+  assert.deepEqual(sampleIn(test), { title: "tea" });
+  for (const other of [true, {}, { properties: {} }]) {
+    const { tool } = await toolOf({
+      properties: { title: text },
+      anyOf: [{ required: ["title"] }, other],
+    });
+    assert.match(tool, /title: z\.string\(\)\.optional/);
+  }
+});
+
 Deno.test("null alone is null, and beside others what may be left empty", async () => {
   const { tool, test } = await toolOf({
     type: "object",

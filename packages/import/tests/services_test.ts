@@ -1,0 +1,204 @@
+/** Services of imported APIs: how they are signed in to, and where they are. */
+import assert from "node:assert/strict";
+import { documentOf, Trial } from "./kit.ts";
+
+const SERVERS = {
+  servers: [{
+    url: "https://{region}.example.com/{version}",
+    variables: {
+      region: { default: "eu", enum: ["eu", "us"] },
+      version: { default: "v1" },
+    },
+  }],
+};
+
+/** Imports one operation that wants all of some schemes, and reads the files. */
+async function imported(
+  securitySchemes: Record<string, unknown>,
+  { scopes = [], servers = {} }: { scopes?: string[]; servers?: object } = {},
+) {
+  const security = [
+    Object.fromEntries(Object.keys(securitySchemes).map((it) => [it, scopes])),
+  ];
+  const paths = { "/teas": { get: { operationId: "listTeas" } } };
+  const more = { components: { securitySchemes }, security, ...servers };
+  await using trial = await Trial.start();
+  const { said } = await trial.import(documentOf(paths, more));
+  const [service, tool, test] = await Promise.all(
+    ["services/tea_shop", "tools/list_teas", "tools/list_teas_test"].map(
+      async (file) => (await trial.read(`${file}.ts`)).replace(/^.*\n/, ""),
+    ),
+  );
+  return { said, service, tool, test };
+}
+
+const BEARER = { type: "http", scheme: "bearer" };
+const HEADER = { type: "apiKey", in: "header", name: "x-app" };
+const QUERY = { type: "apiKey", in: "query", name: "api-key" };
+const COOKIE = { type: "apiKey", in: "cookie", name: "sid" };
+const CODE = {
+  type: "oauth2",
+  flows: {
+    authorizationCode: {
+      authorizationUrl: "https://id.example.com/authorize?audience=tea",
+      tokenUrl: "https://id.example.com/token",
+    },
+  },
+};
+const MACHINE = {
+  type: "oauth2",
+  flows: { clientCredentials: { tokenUrl: "https://id.example.com/token" } },
+};
+
+Deno.test("OAuth 2 with a code becomes an account, and parts of the address constants", async () => {
+  const { service, tool } = await imported({ code: CODE }, {
+    scopes: ["tea:read", "no scope\n", "cup"],
+    servers: SERVERS,
+  });
+  assert.equal(
+    service,
+    `import { account } from "@tool-server/tool-server";
+
+// Or us.
+const REGION = "eu";
+const VERSION = "v1";
+
+export const teaShop = account("tea-shop", {
+  api: \`https://\${REGION}.example.com/\${VERSION}\`,
+  title: "Tea Shop API",
+  authorize: "https://id.example.com/authorize",
+  token: "https://id.example.com/token",
+  params: { audience: "tea" },
+  scopes: ["cup", "tea:read"],
+});
+`,
+  );
+  assert.match(tool, /needs: { teaShop },/);
+});
+
+Deno.test("OpenID Connect becomes an account of its issuer", async () => {
+  const openIdConnectUrl =
+    "https://id.example.com/.well-known/openid-configuration";
+  const { service } = await imported({
+    id: { type: "openIdConnect", openIdConnectUrl },
+  });
+  assert.match(
+    service,
+    /account\(.*\n.*\n.*\n {2}issuer: "https:\/\/id\.example\.com",\n/,
+  );
+});
+
+Deno.test("a key in the query becomes a setting, with parts of the address beside it", async () => {
+  const { said, service, tool, test } = await imported({ key: QUERY }, {
+    servers: SERVERS,
+  });
+  assert.match(
+    said,
+    /\nNote: Its key goes into addresses, which proxies may log/,
+  );
+  assert.match(service, /TEA_SHOP_URL: z\.url\(\)\.optional\(\)/);
+  assert.match(
+    service,
+    /TEA_SHOP_REGION: z\.enum\(\["eu", "us"\]\)\.default\("eu"\)/,
+  );
+  assert.match(
+    service,
+    /TEA_SHOP_VERSION: z\.string\(\)\.regex\(.*\)\.default\("v1"\)/,
+  );
+  assert.match(service, /TEA_SHOP_KEY: secret\(/);
+  assert.match(
+    service,
+    /settings\.TEA_SHOP_URL \?\?\s+`https:\/\/\${settings\.TEA_SHOP_REGION}\.example\.com\/\${settings\.TEA_SHOP_VERSION}`/,
+  );
+  assert.match(service, /query: { "api-key": settings\.TEA_SHOP_KEY },/);
+  assert.match(tool, /services: { teaShop },/);
+  assert.match(test, /TEA_SHOP_KEY: "a-key"/);
+});
+
+Deno.test("client credentials become settings with which the service gets tokens", async () => {
+  const { service, test } = await imported({ machine: MACHINE }, {
+    scopes: ["tea"],
+  });
+  assert.match(service, /TEA_SHOP_CLIENT_SECRET: secret\(/);
+  assert.match(
+    service,
+    /client: {\n +token: settings\.TEA_SHOP_TOKEN_URL,\n +id: settings\.TEA_SHOP_CLIENT_ID,\n +secret: settings\.TEA_SHOP_CLIENT_SECRET,\n +scopes: \["tea"\],\n +},/,
+  );
+  assert.match(test, /"POST \/token": { access_token: "a-token"/);
+  assert.match(test, /TEA_SHOP_TOKEN_URL: `\${api\.url}\/token`/);
+});
+
+Deno.test("of several keys at once the one in Authorization is the person's", async () => {
+  const { said, service, tool, test } = await imported({
+    app: HEADER,
+    key: BEARER,
+    place: QUERY,
+  });
+  assert.match(said, /Note: It wants two keys: the first is each person's/);
+  assert.match(service, /personalKey\("tea-shop", {\n.*\n.*\n}\);/);
+  assert.match(
+    service,
+    /teaShopKeys = {\n +TEA_SHOP_APP: secret\([^]*TEA_SHOP_PLACE: secret\(/,
+  );
+  assert.match(tool, /settings: teaShopKeys,/);
+  assert.match(tool, /query: { "api-key": settings\.TEA_SHOP_PLACE },/);
+  assert.match(tool, /headers: { "x-app": settings\.TEA_SHOP_APP },/);
+  assert.match(
+    test,
+    /env = { TEA_SHOP_APP: "a-key", TEA_SHOP_PLACE: "a-key" }/,
+  );
+});
+
+Deno.test("two keys of the server have a setting each", async () => {
+  const { service } = await imported({ a: COOKIE, b: QUERY });
+  assert.match(service, /query: { "api-key": settings\.TEA_SHOP_B },/);
+  assert.match(service, /cookies: { sid: settings\.TEA_SHOP_A },/);
+});
+
+for (
+  const [words, schemes] of Object.entries({
+    "an account and a bearer": { code: CODE, key: BEARER },
+    "two keys in Authorization": {
+      a: BEARER,
+      b: { type: "http", scheme: "basic" },
+    },
+    "a person's key and client credentials": { app: HEADER, machine: MACHINE },
+  })
+) {
+  Deno.test(`${words} at once cannot be sent, and nothing is written`, async () => {
+    await assert.rejects(imported(schemes), {
+      message: "No tool can be made of these.",
+    });
+  });
+}
+
+Deno.test("import into a clone writes below src, with the clone's own modules", async () => {
+  await using trial = await Trial.start();
+  const name = "@tool-server/tool-server";
+  await Deno.writeTextFile(`${trial.root}/deno.json`, JSON.stringify({ name }));
+  const paths = { "/teas": { get: { operationId: "listTeas" } } };
+  const { said } = await trial.import(documentOf(paths));
+  assert.match(said, /\nMade src\/tools\/list_teas\.ts\n/);
+  for (
+    const [file, imports] of Object.entries({
+      "services/tea_shop.ts": ["../mod.ts", "../api.ts"],
+      "tools/list_teas.ts": [
+        "../mod.ts",
+        "../api.ts",
+        "../services/tea_shop.ts",
+      ],
+      "tools/list_teas_test.ts": [
+        "node:assert/strict",
+        "../../packages/testing/mod.ts",
+        "./list_teas.ts",
+      ],
+      "tools/mod.ts": ["../mod.ts", "./list_teas.ts"],
+    })
+  ) {
+    const text = await trial.read(`src/${file}`);
+    const found = [...text.matchAll(/ from "(.*)";/g)].map(([, from]) => from);
+    assert.deepEqual(found, imports, file);
+  }
+  const again = await trial.import(documentOf(paths), ["--check"]);
+  assert.equal(again.said, "Nothing has changed.");
+});
