@@ -8,6 +8,7 @@ import type { HeadersOf, Json } from "../kit/message.ts";
 import { BASE_URL, Sender } from "../kit/server.ts";
 import { TASKS } from "../kit/task.ts";
 import { insist, type Person } from "./person.ts";
+import type { Allowance, Payment, Payments } from "./payments.ts";
 import type { Random } from "./random.ts";
 import type { Order, Orders, Part } from "./work.ts";
 import { PARTS } from "./work.ts";
@@ -31,6 +32,10 @@ interface Grant {
   mayEnd: boolean;
   /** The time from which it has ended, as its client was told. */
   endedAt?: number;
+  /** The time from which it is paused, as its person was told. */
+  pausedAt?: number;
+  /** The number of pauses that may hold it. */
+  pauses: number;
 }
 
 /** Sends requests to the processes of the world, until they are answered. */
@@ -51,6 +56,10 @@ class WorldSender extends Sender {
 export class App {
   readonly #sender: WorldSender;
   readonly #works: { order: Order; id: string }[] = [];
+  /** The payments that have not ended. */
+  readonly #payments = new Set<Payment>();
+  allowance: Allowance = {};
+  #pauses = 0;
   #client?: Client;
   #grant?: Grant;
   #refreshing?: Promise<void>;
@@ -60,6 +69,7 @@ export class App {
     readonly world: World,
     readonly person: Person,
     readonly orders: Orders,
+    readonly payments: Payments,
     readonly random: Random,
   ) {
     this.#sender = new WorldSender(world);
@@ -76,6 +86,36 @@ export class App {
     for (const { order } of this.#works) order.mayEnd = true;
     return () => {
       if (grant) grant.endedAt = this.world.seconds;
+    };
+  }
+
+  /**
+   * Notes that the connection may be paused from now on. Returns what notes that
+   * it is, that it may be resumed, and that it is.
+   */
+  mayPause(): Record<"begin" | "end" | "over", () => void> {
+    const grant = this.#grant;
+    this.#pauses++;
+    if (grant) grant.pauses++;
+    // Work that runs meanwhile ends.
+    for (const { order } of this.#works) order.mayEnd = true;
+    return {
+      begin: () => {
+        if (grant && grant === this.#grant) grant.pausedAt = this.world.seconds;
+      },
+      end: () => {
+        if (grant) grant.pausedAt = undefined;
+      },
+      over: () => {
+        this.#pauses--;
+        const { seconds } = this.world;
+        // Each process learns of it within a second.
+        void this.world.sleep(OBEYED_SECONDS + 60).then(() => {
+          for (const one of new Set([grant, this.#grant])) {
+            if (one && one.pauses > 0 && one.at <= seconds) one.pauses--;
+          }
+        });
+      },
     };
   }
 
@@ -96,8 +136,17 @@ export class App {
       () => this.#revoke(),
       () => this.person.disconnect(),
       () => this.person.erase(),
+      () => this.person.pause(),
+      async () => {
+        await this.person.endAllowances();
+        await world.sleep(1.5);
+        await this.#pay(true);
+      },
+      () => this.#pay(),
+      () => this.#pay(),
+      () => this.#payOn(),
     ];
-    const rare = [9, 10, 11, 12];
+    const rare = [9, 10, 11, 12, 13, 14];
     while (!world.faults.isOver) {
       await world.sleep(random.between(0, 8));
       if (!this.#grant) await this.#signIn();
@@ -112,6 +161,7 @@ export class App {
       await this.#look();
       await this.#call();
       await this.#profile();
+      await this.#payOn();
     }
   }
 
@@ -149,6 +199,8 @@ export class App {
           refresh: body.refresh_token,
           at: world.seconds,
           mayEnd: isErased,
+          // A sign-in of a paused connection is paused too.
+          pauses: this.#pauses,
         };
         return;
       }
@@ -204,7 +256,7 @@ export class App {
     if (!grant) return;
     if (world.seconds - grant.at > TOKEN_SECONDS) await this.#refresh();
     const since = world.seconds;
-    const { endedAt = Infinity } = grant;
+    const { endedAt = Infinity, pausedAt = Infinity } = grant;
     const headers = this.#headers;
     const sending = this.#sender.call(method, params, {
       headers,
@@ -212,6 +264,13 @@ export class App {
     });
     const response = await sending;
     const text = await response.text();
+    if (response.status === 403 && text.includes("is paused")) {
+      if (grant.pauses === 0) {
+        world.breaks(`${method} was answered without a pause: ${text}`);
+      }
+      await world.sleep(1);
+      return;
+    }
     if (response.status === 401 || response.status === 403) {
       this.#lose(grant, `${method} was answered ${response.status}: ${text}`);
       return;
@@ -226,6 +285,13 @@ export class App {
         `${method} was answered ${
           (since - endedAt).toFixed(2)
         } s after the end of its connection`,
+      );
+    }
+    if (since > pausedAt + OBEYED_SECONDS && message?.result) {
+      world.breaks(
+        `${method} was answered ${
+          (since - pausedAt).toFixed(2)
+        } s after the pause of its connection`,
       );
     }
     if (response.status !== 200 && isRepeatable) {
@@ -249,6 +315,49 @@ export class App {
     grant.mayEnd = true;
     this.#grant = undefined;
     for (const { order } of this.#works.splice(0)) order.mayEnd = true;
+    this.#payments.clear();
+    // What was allowed ends with its connection.
+    this.allowance = {};
+  }
+
+  /** Begins a payment. */
+  async #pay(isSmall = this.random.chance(0.6)): Promise<void> {
+    const { name: app, payments, person, allowance, random } = this;
+    const isUnwanted = !isSmall && random.chance(0.3);
+    this.#payments.add(
+      payments.payment({ app, person, allowance, isSmall, isUnwanted }),
+    );
+    await this.#payOn();
+  }
+
+  /** Calls for each payment again, until it is over. */
+  async #payOn(): Promise<void> {
+    for (const payment of [...this.#payments]) {
+      const { name, isSmall } = payment;
+      const grant = this.#grant;
+      const since = this.world.seconds;
+      const message = await this.#send("tools/call", {
+        name: "pay",
+        arguments: { payment: name, isSmall },
+      });
+      if (!message) return;
+      const isBound = this.#grant === grant && !grant!.mayEnd &&
+        grant!.pauses === 0;
+      const text = message.result?.content?.[0]?.text ??
+        JSON.stringify(message);
+      if (/Storage is unavailable/.test(text)) continue;
+      if (!isBound && text.includes("has ended")) continue;
+      const answered = { since, isBound };
+      const link = this.payments.read(payment, text, answered);
+      if (link) {
+        await this.person.decide(payment, link);
+        continue;
+      }
+      const isAgain = this.random.chance(0.2) && !this.world.faults.isOver;
+      // Some apps send a call again that was answered.
+      if (isAgain) await this.world.sleep(2);
+      else this.#payments.delete(payment);
+    }
   }
 
   async #call(): Promise<void> {
@@ -306,7 +415,8 @@ export class App {
     const taskId = message?.result?.taskId;
     // Refused, or an account is missing.
     if (!taskId) return;
-    if (this.#grant !== grant || grant?.mayEnd) order.mayEnd = true;
+    const mayEnd = grant?.mayEnd || grant?.pauses;
+    if (this.#grant !== grant || mayEnd) order.mayEnd = true;
     this.#works.push({ order, id: taskId });
   }
 
@@ -437,9 +547,10 @@ export class App {
     }
   }
 
-  /** The work that has not ended. */
-  get unfinished(): readonly { order: Order; id: string }[] {
-    return this.#works;
+  /** The work and the payments that have not ended, in words. */
+  get unfinished(): string[] {
+    const works = this.#works.map(({ id, order }) => `${id} (${order.parts})`);
+    return [...works, ...Array.from(this.#payments, ({ name }) => name)];
   }
 }
 

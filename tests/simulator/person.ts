@@ -3,13 +3,15 @@
  *
  * @module
  */
-import { AccountVisitor } from "../kit/account_visitor.ts";
+import assert from "node:assert/strict";
+import { AccountVisitor, formOf } from "../kit/account_visitor.ts";
 import { type Arrival, Browser } from "../kit/browser.ts";
 import { accountKey } from "../../src/core/kv/keys.ts";
 import { PROVIDER_URL } from "../kit/fake_provider.ts";
 import { BASE_URL } from "../kit/server.ts";
 import type { ServiceGrant } from "../kit/token_service.ts";
 import type { App } from "./app.ts";
+import type { Payment } from "./payments.ts";
 import { CutError } from "./server_process.ts";
 import type { World } from "./world.ts";
 
@@ -49,6 +51,7 @@ export class Person {
    * do so long after the person was told the end of another try.
    */
   readonly #open = new Set<{ pathname: string }>();
+  #isPausing = false;
   /** The number of changes to the account that are under way. */
   #changes = 0;
   changesBegun = 0;
@@ -144,6 +147,91 @@ export class Person {
       const { text } = await visitor.press(path, { answer: "done" });
       return ANSWERED.test(text) || undefined;
     });
+  }
+
+  /** Decides about a payment on its page. */
+  async decide(payment: Payment, link: string): Promise<void> {
+    const { world } = this;
+    const path = new URL(link).pathname;
+    await this.visit("approve a payment", async (browser) => {
+      const page = await this.open(browser, link);
+      // Its connection has ended, or the time for it is over.
+      if (page.text.includes("Nothing waits for you here")) return true;
+      const visitor = new AccountVisitor(browser, page);
+      if (page.text.includes('value="looked"')) {
+        if (world.random.chance(0.5)) return true;
+        payment.looks++;
+        await visitor.press(path, { answer: "looked" });
+        return true;
+      }
+      if (!page.text.includes('value="approve"')) {
+        if (page.text.includes("Approved. ")) payment.approved.add(link);
+        return true;
+      }
+      const isRefused = page.text.includes("<title>Refused");
+      if (isRefused) return true;
+      const isDone = page.text.includes("It was done.");
+      if (payment.isUnwanted || isDone) {
+        await visitor.press(path, { answer: "refuse" });
+        return true;
+      }
+      payment.pressed.add(link);
+      const { allowance } = payment;
+      const ticks = payment.isSmall && world.random.chance(0.7);
+      if (ticks) {
+        allowance.tickedAt = world.seconds;
+        allowance.toldAt = allowance.endedAt = undefined;
+      }
+      const { text } = await browser.press(
+        formOf(page, path),
+        "answer",
+        "approve",
+        {},
+        ticks ? [] : ["on"],
+      );
+      if (ticks) allowance.toldAt = world.seconds;
+      if (text.includes("Approved. ")) payment.approved.add(link);
+      return true;
+    });
+  }
+
+  /** Lets every payment wait again. */
+  async endAllowances(): Promise<void> {
+    const { world, apps } = this;
+    const action = "/account/remembered";
+    await this.visit("end what runs without asking", async (browser) => {
+      const page = await this.open(browser);
+      const [, label] = /name="label" value="(\w+)"/.exec(page.text) ?? [];
+      const { allowance } = apps.find(({ name }) => name === label) ?? {};
+      const { tickedAt, toldAt } = allowance ?? {};
+      const next = await pressed(browser, page, action);
+      if (next === undefined) return true;
+      // A press of another tab may have allowed it again meanwhile.
+      const isSame = toldAt !== undefined && allowance!.tickedAt === tickedAt;
+      if (isSame && next.includes("waits for you again")) {
+        allowance!.endedAt = world.seconds;
+      }
+    });
+  }
+
+  /** Pauses all connections, and resumes them a while later. */
+  async pause(): Promise<void> {
+    const { world, apps } = this;
+    if (this.#isPausing) return;
+    this.#isPausing = true;
+    const pauses = apps.map((app) => app.mayPause());
+    const all = (action: string) =>
+      this.visit(`press ${action} for all`, async (browser) => {
+        const page = await this.open(browser);
+        return await pressed(browser, page, action) === undefined || undefined;
+      });
+    await all("/account/pause");
+    for (const { begin } of pauses) begin();
+    await world.sleep(world.random.between(1.5, 6));
+    for (const { end } of pauses) end();
+    await all("/account/resume");
+    for (const { over } of pauses) over();
+    this.#isPausing = false;
   }
 
   /** Connects the account at the service. */
@@ -261,6 +349,17 @@ export class Person {
       this.#changes--;
     }
   }
+}
+
+/** Presses the first form of a kind. Undefined if there is none any more. */
+async function pressed(
+  browser: Browser,
+  page: Arrival,
+  action: string,
+): Promise<string | undefined> {
+  assert.match(page.text, /"\/account\/sign-out"/);
+  if (!page.text.includes(`action="${action}"`)) return;
+  return (await new AccountVisitor(browser, page).press(action)).text;
 }
 
 function redirectTo(location: string): Response {

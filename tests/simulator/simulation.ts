@@ -9,6 +9,7 @@ import { BASE_URL } from "../kit/server.ts";
 import { App } from "./app.ts";
 import type { Simulation } from "./faults.ts";
 import { insist, Person } from "./person.ts";
+import { Payments } from "./payments.ts";
 import { Random } from "./random.ts";
 import { Orders } from "./work.ts";
 import { type BrokenPromise, World } from "./world.ts";
@@ -46,11 +47,12 @@ export async function simulate(
   // A module that is loaded on the way takes a time that no seed decides.
   await (warming ??= warmUp());
   const orders: { current?: Orders } = {};
+  let payments: Payments | undefined;
   using world = new World(simulation, (world, version) => ({
-    tools: (orders.current ??= new Orders(world)).tools(
-      world.crm,
-      version,
-    ),
+    tools: [
+      ...(orders.current ??= new Orders(world)).tools(world.crm, version),
+      (payments ??= new Payments(world)).tool(),
+    ],
     routes: (app, { answer }) => {
       app.post("/paid", async (c) => {
         const { token, data } = await c.req.json();
@@ -97,9 +99,8 @@ export async function simulate(
     for (let m = 1; m <= count; m++) {
       const name = `app${n}${m}`;
       if (without.includes(name)) continue;
-      apps.push(
-        new App(name, world, person, orders.current!, new Random(seed, name)),
-      );
+      const own = new Random(seed, name);
+      apps.push(new App(name, world, person, orders.current!, payments!, own));
     }
   }
   for (const app of apps) {
@@ -126,8 +127,7 @@ export async function simulate(
     await scheduler.step();
     if (world.seconds > world.wellSince + 60 && rest().length === 0) break;
     if (world.seconds > end || scheduler.steps > last) {
-      const names = rest().map(({ id, order }) => `${id} (${order.parts})`);
-      world.breaks(`work never ends: ${names.join(", ")}`);
+      world.breaks(`work never ends: ${rest().join(", ")}`);
       break;
     }
   }
