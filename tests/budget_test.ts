@@ -10,9 +10,9 @@ import { filesBelow } from "./mutation/workplace.ts";
 /** The most lines below each folder, and in all of them with the rest. */
 const LIMITS: Record<string, number> = {
   "src/core/": 27_116,
-  "src/features/": 18_001,
+  "src/features/": 17_995,
   "packages/": 14_450,
-  "": 62_026,
+  "": 62_020,
 };
 
 const COUNTED = ["src", "packages", "main.ts", "server.ts", "health.ts"];

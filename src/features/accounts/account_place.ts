@@ -63,15 +63,10 @@ export function goesTo(
 const MAX_FORMER_LABELS = 5;
 
 /** The place of an account. */
-export interface AccountPlace {
+export interface AccountPlace
+  extends Pick<AccountRecord, "label" | "formerLabels" | "standsInFor"> {
   /** The account that it takes the place of. */
   replaced?: Found<AccountRecord>;
-  /** The name under which it is kept: no other account of several has it. */
-  label?: string;
-  /** Its names before. Work that has begun with one of them goes on with it. */
-  formerLabels?: readonly string[];
-  /** See {@linkcode AccountRecord}. */
-  standsInFor?: AccountRecord["standsInFor"];
 }
 
 /** Finds the place of an account among those of its person. */

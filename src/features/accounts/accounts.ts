@@ -28,9 +28,9 @@ export interface AccountRecord extends Leasable, Sealed {
   subject: string;
   /** The name of the service. */
   service: string;
-  /** The name of the account, if there is one. */
+  /** The name of the account, if there is one; no other of several has it. */
   label?: string;
-  /** The names that it had before. */
+  /** Its names before: work that has begun with one of them goes on with it. */
   formerLabels?: readonly string[];
   /** Tells the account from others of its name, where the service does. */
   accountId?: string;

@@ -5,18 +5,15 @@
  *
  * @module
  */
+import type { ToldAccount } from "./pasted_key.ts";
 import { seal, unseal } from "../../core/crypto/seal.ts";
 import { deriveKey } from "../../core/oauth/data_key.ts";
 
 /** The time for which it may be confirmed, in seconds. */
 export const CHECKED_SECONDS = 600;
 
-export interface CheckedKey {
+export interface CheckedKey extends ToldAccount {
   key: string;
-  /** The name of its account. */
-  label?: string;
-  /** A fingerprint of the service's own id of the account. */
-  id?: string;
   /** The scopes that the service said it gave. */
   given?: readonly string[];
   /** Names the page, for tokens: what is sent twice is kept once. */

@@ -202,16 +202,10 @@ function rank({ isOpen, createdMilliseconds }: TaskOfPerson): number {
 /** The owner of a task, and the grant that uses it. */
 export type TaskOwner = Pick<Caller, "binding" | "grantId">;
 
-interface NewTask {
-  tool?: string;
-  /** The scopes that the tool needs. */
-  scopes?: readonly string[];
-  needsAccounts?: true;
-  /** The list that limits stored tasks; by default that of the person. */
-  list?: string;
-  /** A name that the call has in common with its repeats, which pick it up. */
-  repeat?: string;
-}
+/** A task to store; its `list` is by default that of the person. */
+type NewTask = Partial<
+  Pick<TaskRecord, "tool" | "scopes" | "needsAccounts" | "list" | "repeat">
+>;
 
 export function taskBeginnings(database: Database) {
   /** Stores a task with other writes; undefined if one of its checks failed. */

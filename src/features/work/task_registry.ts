@@ -114,7 +114,7 @@ export class TaskRegistry {
         const plain = { tool, scopes, needsAccounts, list };
         return begin(await parts.tasks.create(taskId, caller, plain));
       }
-      const { beginning, version, keep, address } = durable;
+      const { beginning, version = 1, keep, address } = durable;
       const kept = { tool, version, scopes, needsAccounts, keep, address };
       const { task, claim } = await parts.tasks
         .createDurable(taskId, { ...kept, caller, limitKey }, beginning, list);

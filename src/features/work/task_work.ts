@@ -12,7 +12,7 @@ import type { JsonObject } from "../../core/json.ts";
 import type { Logger } from "../../core/log/log.ts";
 import type { Outcome } from "../../core/log/request.ts";
 import type { Database } from "../../core/kv/database.ts";
-import type { Claim, RunBeginning } from "./run_record.ts";
+import type { Claim, NewRun, RunBeginning } from "./run_record.ts";
 import {
   DivergenceError,
   type Step,
@@ -116,13 +116,8 @@ export interface TaskWork {
 }
 
 /** The stored start of durable work. */
-export interface DurableStart {
-  /** The seconds for which the result is stored. */
-  keep: number;
-  /** The version of the tool's steps. */
-  version: number;
-  /** The server address that the work belongs to. */
-  address: string;
+export interface DurableStart
+  extends Pick<NewRun, "keep" | "version" | "address"> {
   beginning: RunBeginning;
 }
 
