@@ -195,9 +195,8 @@ function parseOwnName(text: string, known: KnownNames): ListEntry {
       : "";
     throw new EntryError(
       `no one here has a subject that begins with ${begins}`,
-      `Subjects begin with ${
-        ids.map((id) => subjectOf(id, { subject: "" })).join(" or ")
-      }${hint}`,
+      "Subjects begin with " +
+        ids.map((id) => subjectOf(id, { subject: "" })).join(" or ") + hint,
     );
   }
   const namedAt = (those: typeof known.providers) =>

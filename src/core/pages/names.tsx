@@ -70,9 +70,8 @@ export function destinationOf(redirectUri: string): string {
     case "https":
       return new URL(redirectUri).host;
     case "loopback":
-      return `a program on the device, at ${
-        redirectUri.replace(/^https?:\/\/([^/?]*).*$/s, "$1")
-      }`;
+      return "a program on the device, at " +
+        redirectUri.replace(/^https?:\/\/([^/?]*).*$/s, "$1");
     case "private-use":
       return `the app that opens ${
         redirectUri.slice(0, redirectUri.indexOf(":") + 1)

@@ -29,9 +29,9 @@ export interface RefusedRequest {
   path: string;
 }
 
-const LEFT_TOO_LONG = `It was left for more than ${
-  printDuration(AUTHORIZATION_REQUEST_TTL_SECONDS)
-}, or it began in another browser.`;
+const LONGEST = printDuration(AUTHORIZATION_REQUEST_TTL_SECONDS);
+const LEFT_TOO_LONG =
+  `It was left for more than ${LONGEST}, or it began in another browser.`;
 
 /** The next step if the app's registration is not one of this server. */
 export const ADD_AGAIN =

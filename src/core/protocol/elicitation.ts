@@ -171,8 +171,7 @@ export function checkUrl(url: string): void {
   const isWeb = parsed?.protocol === "https:" || parsed?.protocol === "http:";
   if (isWeb && url.length <= MAX_URL_CHARACTERS) return;
   throw new TypeError(
-    `ask: url must be an https or http address of at most ${MAX_URL_CHARACTERS} characters, not ${
-      shown(url)
-    }`,
+    "ask: url must be an https or http address of at most " +
+      `${MAX_URL_CHARACTERS} characters, not ${shown(url)}`,
   );
 }

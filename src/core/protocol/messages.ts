@@ -105,9 +105,8 @@ export function parseMessage(
   if (method === undefined) return parseResponse(value);
   if (typeof method !== "string" || method.length > METHOD_CHARACTERS) {
     throw invalidRequest(
-      `method must be a string of at most ${METHOD_CHARACTERS} characters, not ${
-        shown(method)
-      }`,
+      `method must be a string of at most ${METHOD_CHARACTERS} characters, ` +
+        `not ${shown(method)}`,
     );
   }
   if (value.result !== undefined || value.error !== undefined) {

@@ -115,9 +115,8 @@ export function accountFetch(
       const next = URL.parse(location, url);
       if (!next || !isWithin(service, next) || followed === MAX_REDIRECTS) {
         throw new ToolError(
-          `${title} leads to ${
-            next?.origin ?? "no address"
-          }, where its key does not go: only to ${service.api}.`,
+          `${title} leads to ${next?.origin ?? "no address"}, ` +
+            `where its key does not go: only to ${service.api}.`,
         );
       }
       url = next;

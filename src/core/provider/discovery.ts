@@ -127,9 +127,8 @@ function parseMetadata(
   const named = document.issuer;
   if (typeof named !== "string" || !isIssuer(named)) {
     throw misbehaved(
-      `The metadata of ${issuer} names another issuer: ${
-        JSON.stringify(named)?.slice(0, 200)
-      }`,
+      `The metadata of ${issuer} names another issuer: ` +
+        JSON.stringify(named)?.slice(0, 200),
     );
   }
   for (const name of ENDPOINTS) {

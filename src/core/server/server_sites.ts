@@ -162,9 +162,6 @@ export function failureResponse(
   logFailure(log, error, { reference });
   return Response.json({ error: code, reference }, {
     status,
-    headers: {
-      ...CORS_HEADERS,
-      ...status === 503 && { "retry-after": "5" },
-    },
+    headers: { ...CORS_HEADERS, ...status === 503 && { "retry-after": "5" } },
   });
 }

@@ -252,9 +252,8 @@ export class Settings {
     ).map((name) => {
       const own = lettersOf(name.replace(/^[A-Z]+_/, ""));
       const near = known.find((it) => tailsOf(it).some((t) => isNear(t, own)));
-      return `${name} is not read: ${
-        near ? `is ${near} meant?` : "there is no such setting"
-      }`;
+      const words = near ? `is ${near} meant?` : "there is no such setting";
+      return `${name} is not read: ${words}`;
     });
   }
 }

@@ -132,9 +132,8 @@ function findReference(
     throw invalidParams(`Unknown resource: ${shown(ref.uri)}`);
   }
   throw invalidParams(
-    `ref must be a ref/prompt or a ref/resource, not ${
-      shown(isObject(ref) ? ref.type : ref)
-    }`,
+    "ref must be a ref/prompt or a ref/resource, not " +
+      shown(isObject(ref) ? ref.type : ref),
   );
 }
 
