@@ -211,7 +211,8 @@ export function newAccount(
     ...accountId !== undefined && { accountId },
     ...service.kind === "account"
       ? {
-        scopes: service.scopes,
+        // Without any it is an account all the same, and no key.
+        scopes: service.scopes ?? [],
         ...given !== undefined && { given },
         oauth: { application: client!.id, confirmation },
       }

@@ -345,7 +345,12 @@ Deno.test("an account that is disconnected is revoked at its authorization serve
   await using service = new McpService();
   await using server = await startThrough(service);
   const visitor = await connectThere(server, service);
-  await visitor.look("/accounts");
+  // Where no scopes are named either, it is an account, and no key.
+  assert.match(visitor.words, /Other does not say whose account it is/);
+  assert.match(
+    await visitor.look("/accounts"),
+    /Its tokens are deleted here, and Other is told that they end/,
+  );
   await visitor.press("/account/accounts/disconnect");
   await until(() => service.revoked.length > 0);
   assert.match(service.revoked[0], /^crm-refresh/);
