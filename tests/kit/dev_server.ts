@@ -11,6 +11,7 @@ import {
 import assert from "node:assert/strict";
 import { createServer, type Server, type Tool } from "../../src/mod.ts";
 import { Browser } from "./browser.ts";
+import { openTestKv } from "./databases.ts";
 import { SILENT } from "./log.ts";
 import { RememberedSignIn } from "./remembered_sign_in.ts";
 
@@ -18,7 +19,7 @@ import { RememberedSignIn } from "./remembered_sign_in.ts";
 export async function devServer(
   tools: readonly Tool[],
 ): Promise<{ url: string } & AsyncDisposable> {
-  const kv = await Deno.openKv(":memory:");
+  const kv = await openTestKv();
   const http = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen() {} },
     (request): Response | Promise<Response> => server.fetch(request),
@@ -37,7 +38,7 @@ export async function devServer(
     async [Symbol.asyncDispose]() {
       await http.shutdown();
       await server[Symbol.asyncDispose]();
-      kv.close();
+      await kv[Symbol.asyncDispose]();
     },
   };
 }

@@ -14,6 +14,8 @@ const SUITES = [
   "tests/core/kv/",
   "tests/core/store/",
   ...storesOfFeatures(),
+  "tests/interop/approvals_test.ts",
+  "tests/process/approval_kills_test.ts",
   "tests/trips/",
   "tests/postgres/",
 ];

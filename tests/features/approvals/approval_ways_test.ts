@@ -10,7 +10,7 @@ import { Database } from "../../../src/core/kv/database.ts";
 import { blockStore } from "../../../src/core/store/blocks.ts";
 import { JWT_BEARER_GRANT_TYPE } from "../../../src/core/oauth/client.ts";
 import { AccountVisitor } from "../../kit/account_visitor.ts";
-import { resultOf, textOf } from "../../kit/answer.ts";
+import { messagesOf, resultOf, textOf } from "../../kit/answer.ts";
 import { startAssertionProvider } from "../../kit/assertion_provider.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 import { keyServer } from "../../kit/key_server.ts";
@@ -203,23 +203,24 @@ const ENDS: Record<string, (scene: Scene) => Promise<unknown>> = {
     openRegister(new Database(server.kv), silentLogger).erase(subject),
 };
 
-/** Begins a call that waits. Returns its link. */
+/** Begins a call that waits. Returns its link, and its answer if it is held. */
 async function begin(
   { server }: Scene,
   name: string,
   headers: HeadersOf,
-): Promise<string> {
+): Promise<{ link: string; held?: Promise<Json> }> {
   if (name === "wipe") {
     const asking = { headers, capabilities: OPENS };
     const asked = await resultOf(server.call("tools/call", { name }, asking));
     const [[key, { params }]] = Object.entries<Json>(asked.inputRequests);
     // It is held until the press.
-    server.call("tools/call", {
+    const held = server.call("tools/call", {
       name,
       requestState: asked.requestState,
       inputResponses: { [key]: { action: "accept" } },
-    }, asking).then((response) => response.body?.cancel()).catch(() => {});
-    return params.url;
+    }, asking).then(messagesOf);
+    await until(() => server.app.running === 1);
+    return { link: params.url, held };
   }
   const task = await followTask(
     server,
@@ -227,7 +228,7 @@ async function begin(
     headers,
     ({ statusMessage }) => /http/.test(statusMessage),
   );
-  return task.statusMessage.match(/http\S*/)[0];
+  return { link: task.statusMessage.match(/http\S*/)[0] };
 }
 
 for (const [what, end] of Object.entries(ENDS)) {
@@ -242,7 +243,7 @@ for (const [what, end] of Object.entries(ENDS)) {
         visitor: await AccountVisitor.signIn(server),
         subject: "github:42",
       };
-      const link = await begin(scene, name, headers);
+      const { link, held } = await begin(scene, name, headers);
       const before = await open(server, link);
       assert.match(before.words, /Nothing has been done yet/);
       await end(scene);
@@ -258,8 +259,12 @@ for (const [what, end] of Object.entries(ENDS)) {
       assert.ok([401, 403].includes(again.status), `${again.status}`);
       await again.body?.cancel();
       assert.deepEqual(ran, []);
-      if (what.includes("paused") || what.includes("blocked")) return;
-      // The call or the work that waits ends too: none is left.
+      // A call that is held ends: its stream, or with words for the model.
+      for (const { result } of await held ?? []) {
+        assert.match(result.content[0].text, /It was not run/);
+      }
+      // Tasks stay until what can be taken back is.
+      if (!held && /paused|blocked/.test(what)) return;
       await until(() => server.app.running === 0);
       assert.deepEqual(ran, []);
     });
