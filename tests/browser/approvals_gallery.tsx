@@ -116,7 +116,9 @@ export async function approvalsGallery(
     use: () => Promise.reject(),
   };
   const asks = (passkey: string) => ({ approval: { seconds: 900, passkey } });
-  const scope = { approval: { seconds: 900, scope: "pay:approve" } };
+  const scope = {
+    approval: { seconds: 900, scope: "pay:approve", passkey: "wanted" },
+  };
   const hostile = of({ clientName: HOSTILE.reordered }, {
     title: HOSTILE.reordered + HOSTILE.endless,
     facts: {
@@ -215,16 +217,12 @@ export async function approvalsGallery(
         mayRemember
       />
     ),
-    "approval-again": (
-      <ApprovalPage
-        {...props}
-        approval={of({}, { before: { begunAt: now - 3000, outcome: "ok" } })}
-      />
-    ),
     "approval-passkey": (
       <ApprovalPage
         {...props}
-        approval={of(asks("required"))}
+        approval={of(asks("required"), {
+          before: { begunAt: now - 3000, outcome: "ok" },
+        })}
         passkey={{ ...passkey, get: {} }}
       />
     ),
@@ -241,9 +239,6 @@ export async function approvalsGallery(
         approval={of(asks("required"))}
         passkey={{ ...passkey, from: now + 3600 }}
       />
-    ),
-    "approval-passkey-wanted": (
-      <ApprovalPage {...props} approval={of(asks("wanted"))} />
     ),
     "approval-scope": <ApprovalPage {...props} approval={of(scope)} />,
     "approval-scope-caller": (
@@ -262,12 +257,6 @@ export async function approvalsGallery(
     "approval-refused": <ApprovalPage {...props} approval={of(refused)} />,
     "approval-refused-task": (
       <ApprovalAnsweredPage {...props} approval={of(refused)} />
-    ),
-    "approval-approved": (
-      <ApprovalAnsweredPage
-        {...props}
-        approval={of({ ...begun, state: "answered" })}
-      />
     ),
     "approval-unknown": (
       <ApprovalAnsweredPage
@@ -288,13 +277,9 @@ export async function approvalsGallery(
         {await show(visit(now + 60))}
       </AccountPage>
     ),
-    "account-remembered": (
+    "account-approvals": (
       <AccountPage {...account}>
         {await rememberedSection(all, services)}
-      </AccountPage>
-    ),
-    "account-receipts": (
-      <AccountPage {...account} part="calls" title="Latest calls">
         {await receiptsSection(all, {}, services)}
       </AccountPage>
     ),
