@@ -82,7 +82,7 @@ export class Operations {
   /** Operations that were begun and given up. */
   readonly #hanging = new Set<State>();
   #troubledMilliseconds = -Infinity;
-  /** The time at which the operation was sent that was answered last. */
+  /** The time at which the latest operation was sent that was answered. */
   #answered = 0;
 
   /**
@@ -190,7 +190,7 @@ export class Operations {
       const result = await whileLocked(operation, this.deadlineMilliseconds);
       const ended = performance.now();
       if (ended - sent > SLOW_MILLISECONDS) this.#troubledMilliseconds = ended;
-      this.#answered = sent;
+      this.#answered = Math.max(this.#answered, sent);
       this.#failure = undefined;
       return result;
     } finally {

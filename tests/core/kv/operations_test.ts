@@ -86,9 +86,15 @@ Deno.test("an operation that hangs refuses no other where the database has answe
   using _timers = new HastyTimers();
   using time = new SteadyTime();
   const { looks, operations } = openOperations();
+  const early = Promise.withResolvers<string>();
+  const late = operations.run(() => early.promise);
+  time.tick(0.001);
   const lost = operations.run(hang);
   time.tick(0.001);
   assert.equal(await operations.run(answer), "here");
+  // The answer to an older one comes last.
+  early.resolve("here");
+  assert.equal(await late, "here");
   await assert.rejects(lost, StorageError);
   assert.equal(looks.length, 1);
   assert.equal(await operations.run(answer), "here");
