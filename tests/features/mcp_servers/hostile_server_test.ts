@@ -83,6 +83,30 @@ const ANSWERS: Record<
     () => Response.json({ jsonrpc: "2.0", id: 999, result: {} }),
     /^Other gave an answer that is of no use\.$/,
   ],
+  "two results, of which the first counts": [
+    (id) => {
+      const answers = ["first", "second"].map((text) => ({
+        id,
+        result: { content: [{ type: "text", text }] },
+      }));
+      return events(...answers);
+    },
+    /^first$/,
+  ],
+  "an answer of a method of ours": [
+    (id) => Response.json({ jsonrpc: "2.0", id, method: "tools/call" }),
+    /^Other gave an answer that is of no use\.$/,
+  ],
+  "a task of another's, by a path": [
+    () => ({
+      resultType: "task",
+      taskId: "../../admin\r\nx-evil: 1",
+      status: "working",
+      ttlMs: 1000,
+      pollIntervalMs: 0,
+    }),
+    /^Other (refused the call|gave an answer|gave a result)/,
+  ],
   "a result of another kind": [
     () => ({ content: "text" }),
     /^Other gave a result that is of no use\.$/,
@@ -158,6 +182,10 @@ const ANSWERS: Record<
   ],
 };
 
+Deno.test("the table of hostile answers has each of them", () => {
+  assert.equal(Object.keys(ANSWERS).length, 21);
+});
+
 for (const [what, [answer, words]] of Object.entries(ANSWERS)) {
   Deno.test(`another server that answers with ${what} gets a clear error`, async () => {
     await using service = new McpService();
@@ -212,6 +240,27 @@ Deno.test("another server that asks for sampling in a loop is stopped after 20 q
   const client = await hearing(server);
   assert.match(await callThrough(client, "loop"), /asks more than 20 times/);
   assert.ok(samples <= 20 && rounds <= 21, `${samples} ${rounds}`);
+});
+
+Deno.test("another server of a revision that no one knows is called by none", async () => {
+  await using service = new McpService("2025");
+  service.answer = async (request, path) => {
+    if (path !== "/mcp" || request.method !== "POST") return undefined;
+    const { id, method } = await request.clone().json();
+    if (method !== "initialize") return undefined;
+    const serverInfo = { name: "other", version: "1" };
+    const result = {
+      protocolVersion: "1999-01-01",
+      capabilities: {},
+      serverInfo,
+    };
+    return Response.json({ jsonrpc: "2.0", id, result });
+  };
+  await using server = await startThrough(service);
+  await connectThere(server, service);
+  const client = await hearing(server);
+  assert.match(await callThrough(client, "who"), /an answer that is of no use/);
+  assert.ok(service.messages.every(({ method }) => method !== "tools/call"));
 });
 
 Deno.test("another server that answers too slowly is given up", async () => {
