@@ -85,8 +85,8 @@ export interface Api {
 interface OwnApi extends Api {
   /** The keys and tokens that requests carry now. */
   given: GivenKeys;
-  /** The query parameters that each request carries. */
-  query: Readonly<Record<string, string>>;
+  /** The names of the query parameters of each request: no one prints a key. */
+  ownQuery: ReadonlySet<string>;
 }
 
 /** The most characters of an answer that a tool gives to a model. */
@@ -128,7 +128,7 @@ export async function callApi(
     signal: request.signal,
   });
   if (!response.ok) throw await refusalOf(title, response);
-  const next = nextOf(response, address, own.query ?? {});
+  const next = nextOf(response, address, own.ownQuery);
   return bounded(await response.text(), response.status, next, own.given);
 }
 
@@ -251,7 +251,7 @@ function bounded(
 function nextOf(
   response: Response,
   address: string,
-  own: OwnApi["query"],
+  own: OwnApi["ownQuery"] = new Set(),
 ): string | undefined {
   const links = response.headers.get("link") ?? "";
   const [, target] =
@@ -265,7 +265,7 @@ function nextOf(
   }
   const parameters = url.search.slice(1).split("&").filter((parameter) => {
     const [[name, value] = ["", ""]] = new URLSearchParams(parameter);
-    return name !== "" && !Object.hasOwn(own, name) &&
+    return name !== "" && !own.has(name) &&
       !base.searchParams.has(name, value);
   });
   if (parameters.length > 0) return parameters.join("&");
@@ -414,7 +414,7 @@ export function httpApi(options: HttpApiOptions): Api {
   const cookie = printPairs(cookies).replaceAll("&", "; ");
   const made: OwnApi = {
     title,
-    query,
+    ownQuery: new Set(Object.keys(query)),
     given: new GivenKeys().addSecrets(secrets),
     async fetch(path, init = {}) {
       const all = new Headers(init.headers);

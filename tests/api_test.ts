@@ -339,6 +339,10 @@ Deno.test("httpApi() sends its key in each place, and takes it out of refusals",
   await assert.rejects(callApi(tickets, "GET /bad"), {
     message: "Tickets answered 403: key (hidden) is over",
   });
+  // Nor has it one that an author could print, or return.
+  const printed = Deno.inspect(tickets, { showHidden: true, depth: 9 }) +
+    JSON.stringify(tickets);
+  assert.doesNotMatch(printed, /a-long-key|a-token|an-app|a b/);
 });
 
 Deno.test("httpApi() gives no answer while this process holds too much of other services, and holds nothing once it is read", async () => {
