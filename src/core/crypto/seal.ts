@@ -6,6 +6,7 @@
  * @module
  * @see RFC 7516 §3.1, §5.1 and §5.2, RFC 7518 §4.5 and §5.3
  */
+import { shared } from "../shared.ts";
 import { base64url, fingerprint, fromBase64url } from "./crypto.ts";
 
 /** The parts of a JWE in compact form. */
@@ -15,6 +16,7 @@ const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
 const encoder = new TextEncoder();
+const ciphers = shared(() => import("node:crypto"));
 
 /** Seals a text, bound to `context`, which the result does not show. */
 export async function seal(
@@ -24,7 +26,7 @@ export async function seal(
 ): Promise<string> {
   const header = headerOf(key, context);
   const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
-  const { createCipheriv } = await import("node:crypto");
+  const { createCipheriv } = await ciphers();
   const cipher = createCipheriv("aes-256-gcm", key, iv);
   cipher.setAAD(encoder.encode(header));
   const sealed = cipher.update(encoder.encode(text));
@@ -55,7 +57,7 @@ export async function unseal(
   // Node.js takes a shorter tag, which can be guessed. Deno refuses it, but then
   // keeps the decipher for ever.
   if (tag.length !== TAG_BYTES) throw new Error("Not as it was sealed");
-  const { createDecipheriv } = await import("node:crypto");
+  const { createDecipheriv } = await ciphers();
   const cipher = createDecipheriv("aes-256-gcm", key, iv);
   cipher.setAAD(encoder.encode(header));
   cipher.setAuthTag(tag);

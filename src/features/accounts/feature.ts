@@ -5,10 +5,14 @@
  * @module
  */
 import type { OpenFeature } from "../../core/server/feature.ts";
+import { shared } from "../../core/shared.ts";
 import type { OnAccountPage } from "../account_page/feature.ts";
 import { accountNeeds } from "./account_needs.ts";
 import { ACCOUNTS } from "./settings.ts";
 import type { ServerAccounts } from "./server_accounts.ts";
+
+/** Loads what looks for a call's accounts. */
+const finder = shared(() => import("./account_finder.ts"));
 
 export const accountsFeature: OnAccountPage = {
   name: "accounts",
@@ -22,10 +26,10 @@ export const accountsFeature: OnAccountPage = {
   open(server): OpenFeature {
     const { config: { auth: { oauth } }, seals, services } = server;
     let accounts: ServerAccounts | undefined;
-    async function load(): Promise<ServerAccounts> {
+    const load = shared(async () => {
       const { accountsOf } = await import("./server_accounts.ts");
       return accounts ??= accountsOf(server);
-    }
+    });
     const revoke = (verb: "notice" | "poll") => {
       if (!oauth || !seals) return undefined;
       return accounts
@@ -41,7 +45,7 @@ export const accountsFeature: OnAccountPage = {
     };
     return {
       async findNeeds(...of) {
-        const { findAccounts } = await import("./account_finder.ts");
+        const { findAccounts } = await finder();
         return await findAccounts(await load(), ...of);
       },
       readAhead: (name) => accounts?.readAhead(name),

@@ -19,6 +19,7 @@ import type { Answer } from "../../core/mcp/exchange/answer.ts";
 import type { Method } from "../../core/mcp/exchange/run.ts";
 import type { EngineCall } from "../../core/mcp/methods/method_engine.ts";
 import { durableOf } from "../../authoring/durable.ts";
+import { shared } from "../../core/shared.ts";
 import { reportRun } from "../../core/mcp/exchange/report.ts";
 import { TASK_CANCEL, TASK_STATUS } from "../../core/protocol/not_yet.ts";
 import { waitsOf } from "../questions/waits.ts";
@@ -87,7 +88,7 @@ function open(server: OpenedServer, calls: ServedCalls): OpenFeature {
 }
 
 /** The methods of tasks, which are loaded when one is called. */
-const methods = () => import("./task_methods.ts");
+const methods = shared(() => import("./task_methods.ts"));
 
 /** Makes a method of one whose calls have tasks, as all calls here. */
 function method(

@@ -9,11 +9,15 @@
 import type { MaybePromise } from "../../../authoring/service.ts";
 import type { Upstream } from "../../caller.ts";
 import { ChallengeError } from "../../errors.ts";
+import { shared } from "../../shared.ts";
 import type { Held } from "../../net/bounded_answer.ts";
 import { Suspended } from "../../protocol/input_rounds.ts";
 import type { Logger } from "../../log/log.ts";
 import type { LimitKey } from "./caller_bound.ts";
 import type { GivenKeys } from "./given_keys.ts";
+
+const heldAnswers = shared(() => import("./held_answers.ts"));
+const givenKeys = shared(() => import("./given_keys.ts"));
 
 /**
  * Returns the warning for code that goes on after it was interrupted. Undefined
@@ -204,7 +208,7 @@ export class Acting {
     return (input, init = {}) =>
       this.do(async ({ overSignal, limitKey }) => {
         const signal = AbortSignal.any([overSignal, init.signal ?? overSignal]);
-        const { holding } = await import("./held_answers.ts");
+        const { holding } = await heldAnswers();
         const hold = () => holding(limitKey);
         return await send(input, { ...init, signal, hold });
       });
@@ -216,7 +220,7 @@ export class Acting {
       token: () =>
         this.do(async ({ authorCode }) => {
           const token = await upstream.token();
-          const { givenTo } = await import("./given_keys.ts");
+          const { givenTo } = await givenKeys();
           if (authorCode) givenTo(authorCode).addToken(token);
           return token;
         }),
