@@ -1,11 +1,18 @@
 /** Approvals of tasks and of durable work, which go on by themselves. */
 import assert from "node:assert/strict";
-import { isToBePressed } from "../../../src/features/approvals/approval_store.ts";
+import { Database } from "../../../src/core/kv/database.ts";
+import {
+  callApprovals,
+  isToBePressed,
+} from "../../../src/features/approvals/approval_store.ts";
 import { tool, z } from "../../../src/mod.ts";
 import { testServer } from "../../../packages/testing/mod.ts";
 import { resultOf } from "../../kit/answer.ts";
+import { openTestKv } from "../../kit/databases.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
 import type { Json } from "../../kit/message.ts";
 import { startOAuthServer } from "../../kit/sign_in.ts";
+import { TASKS } from "../../kit/task.ts";
 import { until } from "../../kit/wait.ts";
 import { FORMS, open, press } from "./approving.ts";
 
@@ -85,6 +92,35 @@ Deno.test("durable work of a server with sign-in goes on once its person has pre
   visitor.page = await visitor.browser.open(link);
   assert.match(visitor.words, /It has begun/);
   await ask("tasks/cancel", { taskId });
+});
+
+Deno.test("no press counts once its time is over, also for durable work that no process could end meanwhile", async () => {
+  using time = new FakeTime();
+  await using kv = await openTestKv();
+  let link = "";
+  {
+    await using server = await startOAuthServer({ ...TOOLS, kv });
+    const { headers } = await server.person();
+    const options = { headers, capabilities: { ...FORMS, ...TASKS } };
+    const params = { name: "archive", arguments: { name: "a" } };
+    const { taskId } = await resultOf(
+      server.call("tools/call", params, options),
+    );
+    await until(async () => {
+      const task = await resultOf(
+        server.call("tasks/get", { taskId }, options),
+      );
+      link = /\/approve\/([\w-]+)/.exec(task.statusMessage ?? "")?.[1] ?? "";
+      return link !== "";
+    });
+  }
+  const store = callApprovals(new Database(kv));
+  const person = { subject: "github:42", scopes: [] };
+  time.tick(599);
+  assert.ok(await store.findPage(link, person));
+  time.tick(1);
+  const pressed = { action: "accept", by: person.subject, at: 0 } as const;
+  assert.equal(await store.press(link, pressed, person), undefined);
 });
 
 Deno.test("a cancelled task leaves nothing that could be approved", async () => {
