@@ -356,12 +356,14 @@ export function durableRun(parts: RunParts) {
      * process.
      */
     async goOn(): Promise<void> {
-      if (parking.isReleased) return await parking.never();
-      const isStillAllowed = await parking.activity(() =>
+      if (parking.isReleased) await parking.never();
+      const mayGoOn = await parking.activity(() =>
         persist(isAllowed, { signal })
       );
-      if (!isStillAllowed) await interrupt(new Expelled());
+      if (!mayGoOn) await interrupt(new Expelled());
       await this.holdOn();
+      // It may have been given away meanwhile.
+      if (signal.aborted || parking.isReleased) await parking.never();
     },
 
     /**

@@ -68,6 +68,7 @@ class Task {
   onPark = () => {};
   onSave = () => {};
   onRenew = () => {};
+  onLook = () => {};
   parking: "parked" | "answered" | "lost" = "parked";
 
   /** Runs code until it ends, or is cut. */
@@ -121,7 +122,10 @@ class Task {
         this.steps.set(step.id, structuredClone(step));
         return Promise.resolve(true);
       },
-      isAllowed: () => Promise.resolve(this.isAllowed),
+      isAllowed: () => {
+        this.onLook();
+        return Promise.resolve(this.isAllowed);
+      },
     });
     const steps = [...this.steps.values()].sort((a, b) => a.number - b.number);
     const run = new TestedSteps(parking, own, steps, version);
@@ -838,6 +842,32 @@ Deno.test("release() leaves between two steps, and keeps the one at work", async
   );
   assert.deepEqual(task.states, ["step:a begun", "step:a kept"]);
   assert.deepEqual(task.parked, [[task.now, [], undefined]]);
+});
+
+Deno.test("a step does not begin when its run is released, or ended, while it is asked if it may", async () => {
+  const task = new Task();
+  // The database is away when the run is to leave.
+  task.refusals = 1;
+  await assert.rejects(
+    task.run(async (run) => {
+      task.onLook = () => run.parking.release();
+      await run.step("a", () => assert.fail(), { retries: 1 });
+    }),
+    Parked,
+  );
+  assert.deepEqual(task.states, []);
+
+  const ended = new Task();
+  const stop = new AbortController();
+  ended.onLook = () => stop.abort();
+  let isBegun = false;
+  const run = ended.run(async (run) => {
+    void run.step("a", () => void (isBegun = true), { retries: 1 });
+    await settled();
+    throw new Error("over");
+  }, { stop });
+  await assert.rejects(run, { message: "over" });
+  assert(!isBegun);
 });
 
 Deno.test("release() leaves a short sleep at once", async () => {
