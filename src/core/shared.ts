@@ -6,8 +6,8 @@
 
 /**
  * Makes a function that makes something when it is first called. All calls share
- * it; after a failure the next call tries again. For modules too: `import()` in
- * each call of a tool costs as much as the call.
+ * it; after a failure the next call tries again. Also for modules: an `import()`
+ * costs as much as the call of a tool.
  */
 export function shared<T>(make: () => Promise<T>): () => Promise<T> {
   let making: Promise<T> | undefined;

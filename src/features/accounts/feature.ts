@@ -11,7 +11,6 @@ import { accountNeeds } from "./account_needs.ts";
 import { ACCOUNTS } from "./settings.ts";
 import type { ServerAccounts } from "./server_accounts.ts";
 
-/** Loads what looks for a call's accounts. */
 const finder = shared(() => import("./account_finder.ts"));
 
 export const accountsFeature: OnAccountPage = {
