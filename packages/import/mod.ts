@@ -36,6 +36,7 @@ and a file and a test for each tool; again, what the document has changed.
   --all            takes all that is not deprecated, at most ${MOST_AT_ONCE}
   --as NAME        the name of the service; by default made of the title
   --url ADDRESS    the address of the API, where the document has none
+  --token TOKEN    of an MCP server; without it you sign in by a browser
   --list           only lists what is there
   --check          only compares: exit code 1 if the document has changed, 2 if
                    nothing of it was imported
@@ -46,6 +47,7 @@ const OPTIONS = {
   pick: { type: "string", multiple: true },
   as: { type: "string" },
   url: { type: "string" },
+  token: { type: "string" },
   all: { type: "boolean" },
   list: { type: "boolean" },
   check: { type: "boolean" },
@@ -83,20 +85,21 @@ export interface ImportTerminal {
 }
 
 /** Opens a source. @throws {ImportError} */
-export async function openSource(source: string): Promise<ImportSource> {
-  const server = URL.parse(source);
-  if (
-    /^https?:$/.test(server?.protocol ?? "") &&
-    server!.pathname.endsWith("/mcp")
-  ) {
-    return await mcpSource(server!.href, await accessTo(server!.href));
+export async function openSource(
+  source: string,
+  token?: string,
+): Promise<ImportSource> {
+  const server = URL.parse(source)?.href ?? "";
+  if (/^https?:[^?#]*\/mcp(?:[?#]|$)/.test(server)) {
+    return await mcpSource(server, await accessTo(server, token));
   }
+  if (token !== undefined) throw usageFailure("--token is for an MCP server");
   const { text, address } = await readSource(source);
   return openApiSource(await parseDocument(text, source, address));
 }
 
 /** Makes the way to an MCP server, to which the author signs in if need be. */
-async function accessTo(url: string) {
+async function accessTo(url: string, token?: string) {
   const { Access } = await import("../call/access.ts");
   const { KeptSignInFile, signInDirectory } = await import(
     "../call/kept_sign_in.ts"
@@ -104,6 +107,7 @@ async function accessTo(url: string) {
   const directory = signInDirectory((name) => Deno.env.get(name));
   return new Access({
     url,
+    token,
     headers: {},
     file: directory === undefined
       ? undefined
@@ -123,10 +127,10 @@ export async function importTools(
   terminal: ImportTerminal,
   { root = ".", open = openSource }: {
     root?: string;
-    open?: (source: string) => Promise<ImportSource>;
+    open?: typeof openSource;
   } = {},
 ): Promise<number> {
-  const source = await open(flags.source);
+  const source = await open(flags.source, flags.token);
   if (flags.list) {
     terminal.print(`${summary(source)}\n${printItems(source.items)}`);
     return 0;

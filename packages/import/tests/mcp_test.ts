@@ -1,7 +1,7 @@
 /** Imports of the tools of another MCP server. */
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/core/json.ts";
-import { importTools, parseFlags } from "../mod.ts";
+import { importTools, openSource, parseFlags } from "../mod.ts";
 import { mcpSource } from "../mcp.ts";
 import { Trial } from "./kit.ts";
 
@@ -119,6 +119,30 @@ for (const [status, isOpen] of [[200, true], [401, false], [403, false]]) {
     assert.equal(asked[0].headers.has("authorization"), false);
   });
 }
+
+Deno.test("--token is sent to the MCP server whose tools are read, and refused for a document", async () => {
+  const answer = serving([CREATE]);
+  const seen = new Set<string | null>();
+  await using server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen() {} },
+    (request) => {
+      const credentials = request.headers.get("authorization");
+      seen.add(credentials);
+      return credentials
+        ? answer(request)
+        : new Response(null, { status: 401 });
+    },
+  );
+  const url = `http://127.0.0.1:${server.addr.port}/mcp?team=1`;
+  const { items } = await openSource(url, "a-token");
+  assert.deepEqual(items.map(({ name }) => name), ["create_issue"]);
+  // Once without, to see if it is open to anyone.
+  assert.deepEqual([...seen].sort(), ["Bearer a-token", null].sort());
+  await assert.rejects(
+    openSource("api.yaml", "a-token"),
+    /--token is for an MCP server/,
+  );
+});
 
 Deno.test("an MCP server without a list is told in words", async () => {
   await assert.rejects(
