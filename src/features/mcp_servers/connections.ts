@@ -7,11 +7,13 @@
  */
 import type {
   Json,
+  ListedTool,
   Revision,
   ServerError,
 } from "../../../packages/client/mod.ts";
 import { Client } from "../../../packages/client/mod.ts";
 import type { ClientOptions } from "../../../packages/client/mod.ts";
+import { isObject } from "../../core/json.ts";
 import { LatestMap } from "../../core/latest_map.ts";
 
 /** The time after which a server is asked again which generation it speaks. */
@@ -23,6 +25,13 @@ const IDLE_MILLISECONDS = 600_000;
 /** The most sessions that are kept open at a time. */
 const MAX_SESSIONS = 1000;
 
+/** The most pages of a list of tools in which one is looked for. */
+const MAX_PAGES = 40;
+
+/** The most characters of a tool that is kept, and the most such tools. */
+const MAX_KEPT_CHARACTERS = 64 * 1024;
+const MAX_KEPT = 200;
+
 const NEW: Revision = "2026-07-28";
 const OLD: Revision = "2025-11-25";
 const REVISIONS: readonly string[] = [OLD, "2025-06-18", "2025-03-26"];
@@ -33,6 +42,7 @@ export type Way = Pick<ClientOptions, "revision" | "sessionId" | "nextId">;
 export class Connections {
   readonly #speaks = new LatestMap<Promise<Revision>>(1000);
   readonly #sessions = new LatestMap<Promise<Way>>(MAX_SESSIONS);
+  readonly #listed = new LatestMap<ListedTool[]>(MAX_KEPT);
 
   /**
    * Finds the way of requests, which may ask the server for it.
@@ -68,6 +78,33 @@ export class Connections {
   forget(service: string, connection: string): void {
     this.#sessions.delete(connection);
     this.#speaks.delete(service);
+  }
+
+  /** The tool of that name, if its arguments had to be sent as headers too. */
+  listed(connection: string, tool: string): ListedTool[] {
+    return this.#listed.get(JSON.stringify([connection, tool])) ?? [];
+  }
+
+  /**
+   * Looks for a tool in its server's list, which says the arguments that are
+   * sent as headers too (MCP 2026-07-28, Transports, Custom Headers).
+   */
+  async list(
+    connection: string,
+    tool: string,
+    client: Client,
+    signal: AbortSignal,
+  ): Promise<ListedTool[]> {
+    const { items } = await client
+      .list("tools/list", "tools", MAX_PAGES, { signal });
+    const found = items.filter((it): it is Json & ListedTool =>
+      it.name === tool && isObject(it.inputSchema)
+    ).slice(0, 1);
+    if (JSON.stringify(found).length <= MAX_KEPT_CHARACTERS) {
+      const name = JSON.stringify([connection, tool]);
+      this.#listed.set(name, found, KNOWN_MILLISECONDS);
+    }
+    return found;
   }
 
   /** Finds what is known, or asks for it once for all who need it now. */

@@ -25,6 +25,7 @@ import {
   type Hold,
   MAX_TOOL_ANSWER_BYTES,
 } from "../../core/net/bounded_answer.ts";
+import { RpcCode } from "../../core/errors.ts";
 import { MAX_BODY_VALUES } from "../../core/protocol/transport.ts";
 import { holding } from "../../core/mcp/exchange/held_answers.ts";
 import type { AccountInCall } from "../accounts/kind_port.ts";
@@ -116,16 +117,22 @@ class Call {
     const connection = JSON.stringify([account, options.capabilities]);
     const params = { name: tool, arguments: input };
     const { signal } = this;
+    let tools = connections.listed(connection, tool);
     for (let isAgain = false;; isAgain = true) {
       const way = await connections.find(service.name, connection, options);
-      const client = new Client({ ...options, ...way });
+      const client = new Client({ ...options, ...way, tools });
       try {
         const result = await client.request("tools/call", params, { signal });
         return parseResult(result, this.#title);
       } catch (error) {
-        // The session has ended there: nothing was done in it.
-        if (statusOf(error) !== 404 || isAgain || !way.sessionId) throw error;
-        connections.forget(service.name, connection);
+        if (isAgain) throw error;
+        // Nothing was done yet: a header is missing, or the session has ended.
+        const { code } = error as Partial<ServerError>;
+        if (code === RpcCode.headerMismatch) {
+          tools = await connections.list(connection, tool, client, signal);
+        } else if (statusOf(error) === 404 && way.sessionId) {
+          connections.forget(service.name, connection);
+        } else throw error;
       }
     }
   }

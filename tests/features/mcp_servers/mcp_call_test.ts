@@ -231,6 +231,60 @@ Deno.test("a session of 2025 that has ended there is opened again, once", async 
   assert.ok(service.sessions.size <= before + 1);
 });
 
+Deno.test("arguments that a 2026 server wants as headers too are sent so, once it has said that they are missing", async () => {
+  await using service = new McpService();
+  const listed = {
+    name: "regional",
+    inputSchema: {
+      type: "object",
+      properties: { region: { type: "string", "x-mcp-header": "Region" } },
+    },
+  };
+  service.tools.regional = ({ params, id, request }) =>
+    request.headers.get("mcp-param-region") === params.arguments.region
+      ? TEXT(params.arguments.region)
+      : Response.json({
+        jsonrpc: "2.0",
+        id,
+        error: { code: -32020, message: "Mcp-Param-Region is missing" },
+      }, { status: 400 });
+  let isThere = true;
+  service.answer = async (request, path) => {
+    if (path !== "/mcp") return undefined;
+    const { id, method } = await request.clone().json();
+    if (method !== "tools/list") return undefined;
+    service.messages.push({ method });
+    const tools = isThere ? [{ name: "other" }, listed] : [];
+    return Response.json({ jsonrpc: "2.0", id, result: { tools } });
+  };
+  const { server, client } = await started(service);
+  await using _ = server;
+  const methods = () => service.messages.map(({ method }) => method);
+  const call = (region: string) => callThrough(client, "regional", { region });
+  assert.equal(await call("EU"), "EU");
+  const [, ...first] = methods();
+  assert.deepEqual(first, ["tools/call", "tools/list", "tools/call"]);
+  // From then on it is one request.
+  assert.equal(await call("US"), "US");
+  assert.deepEqual(methods().slice(4), ["tools/call"]);
+
+  // A server that is never content is asked once more, and no further.
+  listed.inputSchema.properties.region["x-mcp-header"] = "Other";
+  isThere = false;
+  service.tools.regional = ({ id }) =>
+    Response.json({
+      jsonrpc: "2.0",
+      id,
+      error: { code: -32020, message: "Mcp-Param-Other is missing" },
+    }, { status: 400 });
+  assert.match(await call("EU"), /-32020.*Mcp-Param-Other is missing/);
+  assert.deepEqual(methods().slice(5), [
+    "tools/call",
+    "tools/list",
+    "tools/call",
+  ]);
+});
+
 Deno.test("a task of a 2026 server is followed to its end", async () => {
   await using service = new McpService();
   service.tools.long = () => ({
