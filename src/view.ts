@@ -1,6 +1,6 @@
 /**
- * The script of a view, for pages that a bundler makes. Other pages get it as
- * `view`, by `<script src="tool-server/view"></script>`.
+ * The script of a view, for pages that a bundler makes. Other pages load it by
+ * `<script src="tool-server/view"></script>`, and find it in the global `view`.
  *
  * @example
  * ```ts

@@ -6,7 +6,9 @@ import server from "../server.ts";
 Deno.test("what server.ts offers starts, health among it", async () => {
   await using started = await testServer(server);
   const { tools, resources, prompts } = server;
-  const listed = Object.values(await started.list()).flat();
+  const { cost, ...lists } = await started.list();
+  assert.match(cost, /tokens/);
+  const listed = Object.values(lists).flat();
   assert.equal(listed.length, [tools, resources, prompts].flat().length);
   assert(listed.some(({ name }) => name === "health"));
 });

@@ -41,7 +41,7 @@ export const PARTS = {
  * nothing else of its module.
  */
 export function partText(part: object): string {
-  // A bundler may have given the class another name than this text shows.
+  // From the text: a bundler may have renamed the class itself.
   const base = /^class [^{]*\bextends ([\w$]+)/.exec(`${part}`)?.[1];
   return base === undefined
     ? `${part}`

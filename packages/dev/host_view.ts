@@ -22,7 +22,7 @@ interface Windows {
 }
 
 /** The host's callbacks for its view. */
-export interface HostCallbacks {
+export interface HostSide {
   /** The host's context at the beginning; `setContext` reports changes. */
   context: Record<string, unknown>;
   /** Answers any request not handled here: returns the result, or throws. */
@@ -62,7 +62,7 @@ export const HOST_OPTIONS = {
 /** Speaks with a view. The source text of this function runs in the page. */
 export function hostView(
   { own, view }: Windows,
-  { context, answer, resize, watch }: HostCallbacks,
+  { context, answer, resize, watch }: HostSide,
   { capabilities, finishMilliseconds } = HOST_OPTIONS,
 ): HostedView {
   const waiting: unknown[] = [];

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { HostCallbacks, Loose } from "./host_view.ts";
+import type { HostSide, Loose } from "./host_view.ts";
 
 /** The list, and the maker of elements. */
 export type MessageLog = ReturnType<typeof messageLog>;
@@ -46,7 +46,7 @@ export function messageLog(document: Loose) {
   /**
    * Makes the `watch` callback for one view, which adds messages to the list.
    */
-  function watchOne(): HostCallbacks["watch"] {
+  function watchOne(): HostSide["watch"] {
     const asked = new Map<string, string>();
     return (from, { id, method, params, result, error }) => {
       if (method !== undefined) {

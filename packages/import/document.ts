@@ -166,7 +166,7 @@ async function upgraded(
       `${source} must be an OpenAPI document of 3.0, 3.1, 3.2 or Swagger 2.0.`,
     );
   }
-  // Only here: no one who runs a server loads it.
+  // Imported only here, so that no running server loads it.
   const { upgradeFromTwoToThree } = await import(
     // deno-lint-ignore no-import-prefix
     "npm:@scalar/openapi-upgrader@^0.1.11/2.0-to-3.0"

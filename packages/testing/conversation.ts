@@ -173,7 +173,7 @@ export class Conversation {
     }
   }
 
-  /** Lets durable work that is taken over wait for {@linkcode begin}. */
+  /** Makes durable work that is taken over wait until {@linkcode begin}. */
   hold(): void {
     this.#begun = Promise.withResolvers();
   }

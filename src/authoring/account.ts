@@ -111,7 +111,7 @@ export interface PersonalKeyOptions {
   several?: boolean;
   /** Text for people that tells where the service gives out such keys. */
   help?: string;
-  /** The form of a key: another text is told before anything is kept. */
+  /** The form of a key. The page keeps no other text, and says so. */
   shape?: RegExp;
   /** The header that carries the key; `authorization` by default. */
   header?: string;

@@ -71,9 +71,9 @@ export interface WaitOptions {
 }
 
 /** Makes the error for a member of the context that needs durable work. */
-export function notDurable(member: string): TypeError {
+export function notDurableError(member: string): TypeError {
   return new TypeError(
-    `${member} is there only in the run of a tool with task: { durable: true }`,
+    `${member} is there only in a run of a tool with task: { durable: true }`,
   );
 }
 

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { App } from "@modelcontextprotocol/ext-apps";
 import {
   HOST_OPTIONS,
-  type HostCallbacks,
   type HostedView,
+  type HostSide,
   hostView,
 } from "../host_view.ts";
 import type { Json } from "../../../tests/kit/message.ts";
@@ -36,7 +36,7 @@ class Frame {
 
 /** Makes our host, with a view of the reference implementation in its frame. */
 async function withReferenceApp(
-  duties: Partial<HostCallbacks> = {},
+  duties: Partial<HostSide> = {},
   prepare: (app: App) => void = () => {},
 ): Promise<{ frame: Frame; host: HostedView; app: App }> {
   const frame = new Frame();

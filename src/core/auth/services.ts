@@ -36,7 +36,7 @@ import { upstreamTokenStore } from "../store/upstream_tokens.ts";
 import { providerTokens } from "../provider/provider_tokens.ts";
 import type { Provider } from "../provider/provider.ts";
 import { signInProviders } from "../provider/sign_in_providers.ts";
-import { boundedFetch } from "./clients/fetch_bounds.ts";
+import { rateLimitedFetch } from "./clients/fetch_bounds.ts";
 import { clientDirectory } from "./clients/client_directory.ts";
 import { grantsEnd, type PersonRecords } from "./grants/end_grant.ts";
 import {
@@ -151,7 +151,7 @@ export function authorizationServices(options: AuthorizationServerOptions) {
       ...shared,
       documents: documentStore(
         database,
-        boundedFetch(options.fetchDocument, trustedHosts(config)),
+        rateLimitedFetch(options.fetchDocument, trustedHosts(config)),
       ),
       configured,
       metadataDocuments,

@@ -112,7 +112,7 @@ function faultsOf(
       path: [...path, ...issue.path],
     })) ?? [];
   } catch {
-    // An asynchronous or throwing schema is left to the whole parse.
+    // It is asynchronous, or throws: parsing the whole input will tell.
     return [];
   }
 }

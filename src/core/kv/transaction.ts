@@ -77,7 +77,7 @@ export class Transaction {
     return this;
   }
 
-  /** Writes a record under a key that no one has used before. */
+  /** Writes a record; the commit fails if something is under its key. */
   create<T extends Expiring>(key: KvKey, record: T): this {
     return this.check(absent(key)).set(key, record);
   }

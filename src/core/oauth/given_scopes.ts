@@ -40,7 +40,7 @@ export function unnamedScopes(
   );
 }
 
-/** True if a scope is another, in one of its forms, or one that includes it. */
+/** True if a given scope is the asked one in another form, or includes it. */
 function covers(given: string, asked: string): boolean {
   if (given.toLowerCase() === asked.toLowerCase()) return true;
   const isAddress = [given, asked].map((it) => it.includes("://"));

@@ -32,7 +32,10 @@ export class AskedQuestion implements InputRequest {
     private readonly origin?: string,
   ) {}
 
-  /** Makes a question on a page of this server, which opens an address. */
+  /**
+   * Makes a question that asks a person to open an address of the author's: a
+   * page of this server shows it.
+   */
   static onPage(
     { message, url, key }: { message: string; url: string; key?: string },
   ): AskedQuestion {

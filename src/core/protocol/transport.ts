@@ -77,8 +77,8 @@ const BYTES_PER_VALUE = 64;
  * @param sender as {@linkcode readBytes} says
  * @throws {HttpError} 413 when it is larger than {@linkcode BODY_BYTES}, 400
  * when it ends early or comes in too many chunks
- * @throws {RpcError} -32700 on HTTP 400 when it is not JSON, or a long one not
- * in UTF-8, -32600 on HTTP 400 when it is beyond the limits
+ * @throws {RpcError} on HTTP 400: -32700 when it is not JSON, or is long and not
+ * UTF-8; -32600 when it is beyond the limits
  */
 export async function readBody(
   request: Request,

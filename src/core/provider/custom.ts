@@ -6,7 +6,7 @@
  */
 import type { ProviderConfig } from "../settings/application.ts";
 import { buildAuthorizationUrl } from "./authorization_url.ts";
-import { afterCode } from "./after_code.ts";
+import { withSpentCode } from "./spent_code.ts";
 import type { Provider, UpstreamTokens } from "./provider.ts";
 import {
   asking,
@@ -59,7 +59,7 @@ export function customProvider(
         // No setting has the issuer of a custom provider.
         issuer: undefined,
       });
-      const identity = await afterCode(
+      const identity = await withSpentCode(
         () => identify(tokens),
         () => client.revoke(server, tokens),
       );

@@ -13,7 +13,7 @@ import type { Membership } from "../caller.ts";
 import { knownIdentity, type ProviderIdentity } from "../oauth/person.ts";
 import type { ProviderApplication } from "../settings/application.ts";
 import { buildAuthorizationUrl } from "./authorization_url.ts";
-import { afterCode } from "./after_code.ts";
+import { withSpentCode } from "./spent_code.ts";
 import { misbehaved, type Provider, type UpstreamTokens } from "./provider.ts";
 import {
   type Ask,
@@ -121,7 +121,7 @@ export function gitHubProvider(
         ...response,
         issuer: checkable(response.issuer),
       });
-      const answer = await afterCode(
+      const answer = await withSpentCode(
         () => identify(tokens.accessToken),
         () => revoke(tokens),
       );

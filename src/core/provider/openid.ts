@@ -13,7 +13,7 @@ import {
   buildAuthorizationUrl,
 } from "./authorization_url.ts";
 import { discovery, type Metadata } from "./discovery.ts";
-import { afterCode } from "./after_code.ts";
+import { withSpentCode } from "./spent_code.ts";
 import { misbehaved, type Provider } from "./provider.ts";
 import {
   type Ask,
@@ -173,7 +173,7 @@ export function openIdProvider(
         issuer: metadataIssuer(metadata, response.issuer),
       });
       const ask = askAs(tokens.accessToken);
-      const { answer, authenticatedAt } = await afterCode(
+      const { answer, authenticatedAt } = await withSpentCode(
         () => identify(metadata, idToken, ask, response.nonce),
         () => client.revoke(metadata, tokens),
       );

@@ -265,7 +265,7 @@ export class Settings {
 const OWN_NAME =
   /^(?:OAUTH|CIMD)_(?!CLIENT_SECRET_)|^ACCOUNT_\w+_CLIENT_(?:ID|SECRET)$/;
 
-/** Lists the ends of a name, from each of its words on but the first. */
+/** Lists the ends of a name in letters: of `A_B_C` they are `bc` and `c`. */
 function tailsOf(name: string): string[] {
   const words = name.split("_");
   return words.slice(1).map((_, at) => lettersOf(words.slice(at + 1).join("")));

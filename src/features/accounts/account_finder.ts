@@ -280,7 +280,7 @@ class CallAccounts {
       try {
         missing = await parking.activity(look);
       } catch (error) {
-        // With a cause: the service, or what opens the keys, does not answer now.
+        // A cause says that the service, or what opens keys, does not answer now.
         if (!(error instanceof ToolError) || !error.cause) throw error;
         const until = parking.now() + parking.againSeconds;
         await parking.waitUntil(until, { waitsFor: error.message });

@@ -123,8 +123,8 @@ export function accountVault(
     },
 
     /**
-     * Keeps the key of an account, in place of the one that is there, whose
-     * tokens are to be revoked if they are another account's.
+     * Keeps the key of an account in place of the one that is there. If that was
+     * another account's, its tokens will be revoked.
      *
      * @param extraWrites checks of the same commit: those of the browser's session
      * @returns its place; undefined if a check failed

@@ -45,7 +45,7 @@ interface ApprovalProps extends PageProps, ToolInWords {
 }
 
 /** Makes a text that may repeat a stranger's words one harmless line. */
-export function line(text: string): string {
+export function harmlessLine(text: string): string {
   return withoutHidden(text.toWellFormed());
 }
 
@@ -75,7 +75,8 @@ export function ApprovalPage(props: ApprovalProps) {
       scripts={passkey && [PASSKEY_SCRIPT]}
       heading={
         <>
-          <ClientName name={client.name} /> wants to: <bdi>{line(title)}</bdi>
+          <ClientName name={client.name} /> wants to:{" "}
+          <bdi>{harmlessLine(title)}</bdi>
         </>
       }
     >
@@ -93,20 +94,20 @@ export function ApprovalPage(props: ApprovalProps) {
       )}
       <dl class="facts">
         {Object.entries(facts).map(([name, fact]) => (
-          <Fact term={line(name)}>
+          <Fact term={harmlessLine(name)}>
             <strong>
-              <bdi>{line(fact)}</bdi>
+              <bdi>{harmlessLine(fact)}</bdi>
             </strong>
           </Fact>
         ))}
         {account !== undefined && (
           <Fact term="With the account">
-            <bdi>{line(account)}</bdi>
+            <bdi>{harmlessLine(account)}</bdi>
           </Fact>
         )}
         {approval.approval.scope !== undefined && (
           <Fact term="For whom">
-            <bdi>{line(caller.name)}</bdi>
+            <bdi>{harmlessLine(caller.name)}</bdi>
           </Fact>
         )}
         <Fact term="Who asks">
@@ -161,7 +162,7 @@ export function ApprovalPage(props: ApprovalProps) {
               <input type="checkbox" name="remember" value="on" />
               <span>
                 Without asking me for {printDuration(offer.seconds)}:{" "}
-                <bdi>{line(offer.label)}</bdi>
+                <bdi>{harmlessLine(offer.label)}</bdi>
               </span>
             </label>
           )}
@@ -267,7 +268,7 @@ export function ApprovalAnsweredPage(props: ApprovalProps) {
     <CardPage
       {...props}
       title={isRefused ? "Refused" : "Approved"}
-      heading={<bdi>{line(title)}</bdi>}
+      heading={<bdi>{harmlessLine(title)}</bdi>}
     >
       <AnswerOf approval={approval} />
       {props.mayPress && begunAt !== undefined && endedAt === undefined && (

@@ -216,7 +216,7 @@ export function callApprovals(
       return approvalOf(await waits.findSame(waiting));
     },
 
-    /** Finds the last run of a call that has ended. */
+    /** Finds the last run of a call, if that run has ended. */
     async findEnded(waiting: Waiting): Promise<ApprovalPayload["before"]> {
       const { approval } = await waits.findByAsker(waiting) ?? {};
       if (approval?.endedAt === undefined) return undefined;

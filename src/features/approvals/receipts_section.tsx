@@ -19,7 +19,7 @@ import type {
   AccountVisit,
   CallFilter,
 } from "../account_page/account_pages.ts";
-import { line } from "./approval_page.tsx";
+import { harmlessLine } from "./approval_page.tsx";
 import {
   MAX_RECEIPTS,
   outcomeOfReceipt,
@@ -101,13 +101,13 @@ function What(
 ) {
   return (
     <>
-      <bdi>{line(title)}</bdi>
+      <bdi>{harmlessLine(title)}</bdi>
       <div class="small soft">
         <ToolTitle tool={tool} toolTitle={toolTitle} hasName />
         {Object.entries(facts).map(([name, fact]) => (
           <>
             {" · "}
-            <bdi>{line(`${name}: ${fact}`)}</bdi>
+            <bdi>{harmlessLine(`${name}: ${fact}`)}</bdi>
           </>
         ))}
         {isForOperators && reference && (
@@ -143,7 +143,7 @@ function DecidedBy(
       )}
       {remembered && (
         <>
-          , before, for: <bdi>{line(remembered)}</bdi>
+          , before, for: <bdi>{harmlessLine(remembered)}</bdi>
         </>
       )}
     </>

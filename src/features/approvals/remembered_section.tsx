@@ -17,7 +17,7 @@ import type {
   PlacedServices,
 } from "../account_page/account_pages.ts";
 import { printNotice } from "../account_page/notices.ts";
-import { line } from "./approval_page.tsx";
+import { harmlessLine } from "./approval_page.tsx";
 import { withOffers } from "./passkey_servers.ts";
 import { rememberedStore } from "./remembered.ts";
 
@@ -42,7 +42,7 @@ export async function rememberedSection(
             <li>
               <div class="row-head">
                 <h3 class="row-title">
-                  <bdi>{line(label)}</bdi>
+                  <bdi>{harmlessLine(label)}</bdi>
                 </h3>
                 <AccountForm
                   {...form}
@@ -51,7 +51,9 @@ export async function rememberedSection(
                 >
                   <button class="quiet" type="submit">
                     End
-                    <span class="visually-hidden">{` ${line(label)}`}</span>
+                    <span class="visually-hidden">
+                      {` ${harmlessLine(label)}`}
+                    </span>
                   </button>
                 </AccountForm>
               </div>
@@ -84,7 +86,7 @@ export function rememberedEnd(
         subject,
       });
     }
-    const names = [line(form.get("label") ?? "")];
+    const names = [harmlessLine(form.get("label") ?? "")];
     const notice = await printNotice(
       id,
       isEnded ? { change: "asksAgain", names } : { change: "over" },

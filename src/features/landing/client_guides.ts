@@ -44,7 +44,7 @@ export interface ClientGuide {
   notes?: readonly string[];
 }
 
-/** Makes the name for lists of clients: `Tool Server` is `tool-server`. */
+/** Makes the name under which clients list this server: `tool-server`. */
 export function connectionName(title: string): string {
   return title.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")
     .replaceAll(/^-+|-+$/g, "") || "tool-server";

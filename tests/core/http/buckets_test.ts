@@ -245,6 +245,7 @@ Deno.test("take() limits alone for a second after a failure, however late that c
 });
 
 Deno.test("take() tells the others what it gave while the database was away, and has not come back since", async () => {
+  using _standing = new FakeTime();
   using processes = await startProcesses({ burst: 6, perSecond: 0.1 });
   const { place, count } = processes;
   const [one, other] = [processes.start(), processes.start()];

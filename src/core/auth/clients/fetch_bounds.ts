@@ -57,7 +57,7 @@ const ALL = "all";
  *
  * @param trustedHosts hosts that the operator trusts: only the network counts
  */
-export function boundedFetch(
+export function rateLimitedFetch(
   fetchDocument: FetchDocument,
   trustedHosts: ReadonlySet<string> = new Set(),
 ): FetchForClient {

@@ -10,7 +10,7 @@ import type {
   FeatureMembers,
   McpClient,
 } from "../../../authoring/context.ts";
-import { notDurable, STEP, WAIT } from "../../../authoring/durable.ts";
+import { notDurableError, STEP, WAIT } from "../../../authoring/durable.ts";
 import * as kinds from "../../../authoring/options.ts";
 import type { MaybePromise } from "../../../authoring/service.ts";
 import { ToolError } from "../../../authoring/tool.ts";
@@ -245,7 +245,7 @@ export class CallContext implements Context {
    */
   #durable(member: string): DurableContext {
     const { durable } = this.#work;
-    if (!durable) throw notDurable(member);
+    if (!durable) throw notDurableError(member);
     return durable;
   }
 }

@@ -34,11 +34,11 @@ export type BegunNeeds = Readonly<
 
 /** The needs of one call, found. */
 export interface CallNeeds {
-  /** The accounts that the call acts with, for work that it begins. */
+  /** The accounts of the call, so that work it begins acts with the same. */
   readonly begun?: BegunNeeds;
   /** The name that the call gives one of several accounts. */
   readonly account?: string;
-  /** Gives a context of the call what it needs. */
+  /** Puts what was found into a context of the call. */
   bind(context: Context): void;
   /** Gives the item's own arguments out of all that were sent. */
   own<I extends JsonObject>(input: I): I;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import {
-  boundedFetch,
   DocumentError,
   isPublicAddress,
+  rateLimitedFetch,
 } from "../../../../src/core/auth/clients/fetch_bounds.ts";
 import { FakeTime } from "../../../kit/fake_time.ts";
 import { startOAuthServer } from "../../../kit/sign_in.ts";
@@ -12,7 +12,7 @@ import { startTarget } from "../../../kit/target.ts";
 /** Fetches that end when they are told to. */
 function fetches(trustedHosts?: Set<string>) {
   const open: (() => void)[] = [];
-  const fetch = boundedFetch(async () => {
+  const fetch = rateLimitedFetch(async () => {
     await new Promise<void>((resolve) => open.push(resolve));
     return { document: {}, expiresAt: 0 };
   }, trustedHosts);
@@ -46,7 +46,7 @@ async function refused(fetching: Promise<unknown>[]): Promise<number> {
   return states.reduce((sum, one) => sum + one, 0);
 }
 
-Deno.test("boundedFetch() fetches from 16 strangers at once, and four times from one domain", async () => {
+Deno.test("rateLimitedFetch() fetches from 16 strangers at once, and four times from one domain", async () => {
   const { open, begin, endAll } = fetches();
   const hosts = Array.from({ length: 50 }, (_, n) => `https://h${n}.example/`);
   assert.equal(await refused(hosts.map((url) => begin(url))), 34);
@@ -57,7 +57,7 @@ Deno.test("boundedFetch() fetches from 16 strangers at once, and four times from
   await endAll();
 });
 
-Deno.test("boundedFetch() fetches 120 documents a minute, and 30 from one domain", async () => {
+Deno.test("rateLimitedFetch() fetches 120 documents a minute, and 30 from one domain", async () => {
   using time = new FakeTime();
   const { begin, endAll } = fetches();
   const next = async (url: string) => {
@@ -77,7 +77,7 @@ Deno.test("boundedFetch() fetches 120 documents a minute, and 30 from one domain
   assert.equal(await next("https://one.example/"), 0);
 });
 
-Deno.test("boundedFetch() fetches half of them for one network, at once and in a minute", async () => {
+Deno.test("rateLimitedFetch() fetches half of them for one network, at once and in a minute", async () => {
   using _time = new FakeTime();
   const { begin, endAll } = fetches();
   let n = 0;
@@ -97,7 +97,7 @@ Deno.test("boundedFetch() fetches half of them for one network, at once and in a
   await endAll();
 });
 
-Deno.test("boundedFetch() fetches from a host that the operator trusts, whatever strangers ask for", async () => {
+Deno.test("rateLimitedFetch() fetches from a host that the operator trusts, whatever strangers ask for", async () => {
   using _time = new FakeTime();
   const { begin, endAll } = fetches(new Set(["trusted.example"]));
   const trusted = (network: string) =>
@@ -153,7 +153,7 @@ Deno.test("one address that names made-up clients keeps no other from signing in
   assert.deepEqual(fetched.slice(120), hosts);
 });
 
-Deno.test("boundedFetch() never refuses a document that is kept", async () => {
+Deno.test("rateLimitedFetch() never refuses a document that is kept", async () => {
   const { begin, endAll } = fetches();
   const kept = Array.from(
     { length: 200 },

@@ -12,7 +12,7 @@ import { UpstreamError } from "./provider.ts";
  * called where the provider does not answer: at some, the tokens of a person
  * end together
  */
-export async function afterCode<T>(
+export async function withSpentCode<T>(
   step: () => Promise<T>,
   revoke?: () => Promise<void>,
 ): Promise<T> {
