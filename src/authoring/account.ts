@@ -14,8 +14,8 @@ import type { BoundedRequest } from "../core/caller.ts";
 
 /**
  * `fetch`, bound to the API of one service. A path is resolved against the
- * service's API, whose key is sent along; an address outside of it is
- * refused, and so is a redirect to one.
+ * address of that API, and the person's key is sent along. An address outside
+ * of the API is refused, also as the target of a redirect.
  */
 export type AccountFetch = (
   path: string | URL,
@@ -24,20 +24,21 @@ export type AccountFetch = (
 
 /** The caller's account at a service, in the context of a call. */
 export interface Account {
-  /** Names the account, if the service told a name or the person chose one. */
+  /** The account's name, if the service gave one or the person chose one. */
   readonly label?: string;
   /**
    * Calls `fetch` with the person's key.
    *
-   * @throws {import("./tool.ts").ToolError} when the service does not answer,
-   * leads outside of its API, or the person has disconnected the account; also
-   * the body of an answer that is longer than `maxBytes`, or stops
+   * @throws {import("./tool.ts").ToolError} when the service does not answer or
+   * redirects outside of its API, or when the person has disconnected the
+   * account. Reading a body throws it too, if the body is longer than
+   * `maxBytes` or stops
    */
   fetch: AccountFetch;
   /**
-   * Gives the key itself, for a library that has no `fetch` of its own to
-   * replace. It must go to no log, no step of durable work and no other service.
-   * The engine hides it in what the tool throws, returns, logs and asks.
+   * Returns the key itself, for a library whose `fetch` cannot be replaced.
+   * Pass it to no log, no step of durable work and no other service. The engine
+   * hides it in what the tool throws, returns, logs and asks.
    *
    * @throws {import("./tool.ts").ToolError} as `fetch`
    */
@@ -46,25 +47,35 @@ export interface Account {
 
 /** The options of one call at an MCP server. */
 export interface McpCallOptions {
-  /** Cancels the call there; the end of our own call cancels it too. */
+  /**
+   * Cancels the call at the server. The end of the tool's own call cancels it
+   * too.
+   */
   signal?: AbortSignal;
   /** The most seconds until the result is there; 600 by default. */
   seconds?: number;
   /** The most bytes of all answers together; 10 MiB by default. */
   maxBytes?: number;
-  /** Gives completions to the server, such as `context.sample`; else refused. */
+  /**
+   * Answers the server's requests for completions, for example
+   * `context.sample`. Without it they are refused.
+   */
   sample?(
     request: CreateMessageRequestParams,
   ): CreateMessageResult | Promise<CreateMessageResult>;
-  /** Gives root directories to the server, such as `context.roots`; else refused. */
+  /**
+   * Answers the server's requests for root directories, for example
+   * `context.roots`. Without it they are refused.
+   */
   roots?(): Root[] | Promise<Root[]>;
 }
 
 /** The caller's account at an MCP server, in the context of a call. */
 export interface McpAccount extends Account {
   /**
-   * Calls a tool there as the person. Its progress goes to our caller, and its
-   * questions are asked there, in the name of the server.
+   * Calls a tool of the server as the person. Progress of that tool goes to the
+   * client of this call, and its questions go to the same client, in the name
+   * of the server.
    *
    * @throws {import("./tool.ts").ToolError} with the server's words, if the
    * tool fails there; also if the server does not answer, answers nonsense or
@@ -80,15 +91,19 @@ export interface McpAccount extends Account {
 /** An account, as the check of its service knows it. */
 export interface AccountIdentity {
   /**
-   * The service's own id of the account, which never becomes another's: two
-   * accounts of one name are two, and one that was renamed is the same.
+   * The service's own id of the account, which it never gives to another
+   * account. By it, two accounts of one name are told apart, and a renamed
+   * account is recognized.
    */
   id: string;
   /** Its name for people. */
   label?: string;
 }
 
-/** The name of an account, with its id or without, or a response that refuses. */
+/**
+ * The result of `check`: the account's name, its name and id, or a response
+ * that refuses the key.
+ */
 export type AccountCheckResult =
   | string
   | AccountIdentity
@@ -102,9 +117,10 @@ export interface PersonalKeyOptions {
   /** The service's name for people; by default its `name`. */
   title?: string;
   /**
-   * Tries a key or an access token before it is kept. Returns the name of the
-   * account, its id and name, or the service's response: one that is not `ok`
-   * means that it is not taken. It has ten seconds, and 1 MiB of each response.
+   * Tries a key or an access token before it is kept. Returns the account's
+   * name, its id and name, or the service's response: a response that is not
+   * `ok` refuses the key. The check may take ten seconds and read 1 MiB of each
+   * response.
    */
   check?(fetch: AccountFetch): AccountCheckResult | Promise<AccountCheckResult>;
   /** True if a person may connect several accounts of the service. */
@@ -124,7 +140,7 @@ export interface PersonalKeyOptions {
 
 /** A service whose keys people paste, from `personalKey()`. */
 export interface PersonalKey extends PersonalKeyOptions {
-  /** Tells it from other definitions. */
+  /** Distinguishes it from other definitions. */
   readonly kind: "personalKey";
   /** True for an MCP server. */
   readonly isMcp?: true;
@@ -153,7 +169,7 @@ export interface OAuthAccountOptions
 
 /** A service at which people allow this server to act, from `account()`. */
 export interface OAuthAccount extends OAuthAccountOptions {
-  /** Tells it from other definitions. */
+  /** Distinguishes it from other definitions. */
   readonly kind: "account";
   /** True for an MCP server, which says by itself where people sign in. */
   readonly isMcp?: true;
@@ -182,13 +198,13 @@ export interface McpServerOptions
 /** An MCP server that asks no one who they are, from `mcpServer()`. */
 export interface OpenMcpServer
   extends Pick<PersonalKeyOptions, "api" | "title"> {
-  /** Tells it from other definitions. */
+  /** Distinguishes it from other definitions. */
   readonly kind: "openMcpServer";
   /** Names it in the log. */
   readonly name: string;
   /** True for an MCP server. */
   readonly isMcp: true;
-  /** There are no accounts. */
+  /** Never set: there are no accounts. */
   several?: never;
 }
 
@@ -201,8 +217,8 @@ export type McpServer =
 export interface UpstreamAccountOptions
   extends Pick<PersonalKeyOptions, "api" | "title"> {
   /**
-   * The sign-in provider gives the access token, in exchange for that of the
-   * person's sign-in: no page is needed, and nothing is stored.
+   * The sign-in provider exchanges the token of the person's sign-in for an
+   * access token of the service: no page is needed, and nothing is stored.
    */
   from: "upstream";
   /** The scopes that the tools need there. */
@@ -212,19 +228,19 @@ export interface UpstreamAccountOptions
   /** The service's address at the provider (RFC 8693 §2.1). Not for Microsoft. */
   resource?: string;
   /**
-   * The provider's name in `OAUTH_PROVIDER`, where more than one of those listed
-   * there exchange tokens.
+   * The provider's name in `OAUTH_PROVIDER`; needed if several of the providers
+   * listed there exchange tokens.
    */
   provider?: string;
-  /** A sign-in is that of one person: there are no several accounts. */
+  /** Never set: a sign-in has one account at the service. */
   several?: never;
-  /** Nothing is kept that could be tried before. */
+  /** Never set: no key is stored that could be tried first. */
   check?: never;
 }
 
 /** A service behind the sign-in provider, from `account()`. */
 export interface UpstreamAccount extends UpstreamAccountOptions {
-  /** Tells it from other definitions. */
+  /** Distinguishes it from other definitions. */
   readonly kind: "upstreamAccount";
   /** Names it in the log. */
   readonly name: string;
@@ -239,14 +255,14 @@ export type AccountService =
   | UpstreamAccount
   | OpenMcpServer;
 
-/** Gives the name of a service for people. */
+/** Returns the name of a service for people. */
 export function titleOf(
   { name, title = name }: Pick<AccountService, "name" | "title">,
 ): string {
   return title;
 }
 
-/** The services that a tool needs the caller's accounts at. */
+/** The services at which a tool needs the caller's accounts. */
 export type AccountNeeds = Readonly<
   Record<string, PersonalKey | OAuthAccount | UpstreamAccount | OpenMcpServer>
 >;

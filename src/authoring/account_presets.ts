@@ -17,7 +17,10 @@ export type AccountPreset =
 /** The options of a service that is known; its author may replace all of them. */
 type Preset = OAuthAccountOptions & { title: string };
 
-/** Names an account as the checks of presets do, which are loaded when needed. */
+/**
+ * Makes the `check` of a preset, which loads preset_checks.ts when it is
+ * called.
+ */
 function checkBy(name: keyof typeof import("./preset_checks.ts")) {
   return async (fetch: AccountFetch) =>
     await (await import("./preset_checks.ts"))[name](fetch);
@@ -42,7 +45,7 @@ export const ACCOUNT_PRESETS: Readonly<Record<AccountPreset, Preset>> = {
     api: "https://www.googleapis.com",
     issuer: "https://accounts.google.com",
     scopes: ["openid", "email"],
-    // Without both there is a refresh token the first time only.
+    // Without both, Google gives a refresh token the first time only.
     params: { access_type: "offline", prompt: "consent select_account" },
   },
   /** @see https://linear.app/developers/oauth-2-0-authentication */

@@ -11,7 +11,7 @@ import type { MaybePromise } from "./service.ts";
 /** The most seconds for which a call may wait for its approval. */
 const MAX_APPROVAL_SECONDS = 7 * 24 * 60 * 60;
 
-/** The seconds for which a call waits for its approval, unless its tool says. */
+/** The seconds for which a call waits for its approval, without `expiresIn`. */
 export const APPROVAL_SECONDS = 15 * 60;
 
 /** The approval with which a run has begun. */
@@ -25,13 +25,13 @@ export interface Approved {
   readonly by: string;
   /** The time of the press, in epoch seconds. */
   readonly at: number;
-  /** True without a press of its own; see `remember`. */
+  /** True if the run needed no press of its own, thanks to `remember`. */
   readonly remembered?: true;
 }
 
-/** Calls that need no press for a while. */
+/** An offer to run similar calls without a press for a while. */
 export interface ApprovalOffer {
-  /** The same for all calls that it is for. */
+  /** The same for all calls that the offer covers. */
   key: string;
   /** The calls in words: `refunds to c1`. */
   label: string;
@@ -62,14 +62,15 @@ export interface ToolApproval<I = any> {
    */
   when?(input: I): MaybePromise<boolean>;
   /**
-   * Makes the words for the page. By default these are the title of the tool and
-   * its arguments, which the page has in any case. It must do nothing else.
+   * Makes the words for the page. By default these are the title of the tool
+   * and its arguments, which the page shows in any case. It must have no side
+   * effects.
    */
   show?(input: I): MaybePromise<ApprovalShown>;
   /**
    * The person who approves: by default the caller. With a scope it is someone
-   * else whom `OAUTH_PERMISSIONS` or `permissions` give that scope, and never
-   * the caller; calls of machines can then be approved too.
+   * to whom `OAUTH_PERMISSIONS` or `permissions` gives that scope, and never
+   * the caller. Calls of machines can then be approved too.
    */
   by?: "caller" | ApprovalScope;
   /**
@@ -79,9 +80,9 @@ export interface ToolApproval<I = any> {
    */
   passkey?: "wanted" | "required";
   /**
-   * Offers the person to let calls of the same client with the same `key` run
-   * without a press for a while; undefined for those that always wait. Only
-   * where the caller approves.
+   * Offers the person that calls of the same client with the same `key` run
+   * without a press for a while; undefined for calls that always wait. Only if
+   * the caller approves.
    */
   remember?(input: I): MaybePromise<ApprovalOffer | undefined>;
   /**

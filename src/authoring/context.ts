@@ -94,10 +94,10 @@ export interface FeatureMembers {}
  *
  * A run that ends while it waits for an answer ends there: the promise never
  * settles, so that neither `catch` nor `finally` acts in place of the person.
- * `signal` fires: release there what the function has taken. A run ends in the
- * same way when no one can answer any more: the client has left, an hour has
- * passed, the answer is malformed, or the database is away. So it does when the
- * sign-in behind `upstream` has ended.
+ * `signal` fires: release in its listener what the function has taken. A run
+ * ends in the same way when no one can answer any more: the client has left, an
+ * hour has passed, the answer is malformed, or the database is away. The same
+ * happens when the sign-in behind `upstream` has ended.
  */
 export interface Context<
   S extends SettingSchemas = Record<never, never>,
@@ -116,8 +116,8 @@ export interface Context<
   /** The caller's own accounts at the services that the tool declares. */
   readonly needs: NeededAccounts<N>;
   /**
-   * The approval of this run of a tool with `approval`; undefined where its
-   * `when` wants none.
+   * The approval of this run of a tool with `approval`; undefined if its `when`
+   * returned false.
    */
   readonly approval?: Approved;
   /** The values of the settings that the definition declares. */
@@ -136,8 +136,8 @@ export interface Context<
   /** The request's `_meta`, trace context (`traceparent`) included. */
   readonly meta: Readonly<Record<string, unknown>>;
   /**
-   * Tells the client how far the work is. Values must grow; one that does not
-   * is not sent. Does nothing for a client that did not ask for progress.
+   * Tells the client how far the work is. `done` must grow: a value that does
+   * not is not sent. Does nothing for a client that did not ask for progress.
    */
   progress(done: number, total?: number, message?: string): Promise<void>;
   /** Sends a log message to the client, if it asked for this level. */
@@ -146,9 +146,9 @@ export interface Context<
    * Asks the person (elicitation). Questions that are asked side by side go out
    * together.
    *
-   * If the client opens no pages, the model gives the person the link of one,
-   * provided that they can sign in here: the run ends, and the next call of the
-   * tool with the same arguments has their answer.
+   * If the client opens no pages and the person can sign in here, the model
+   * gives them the link to a page: the run ends, and the next call of the tool
+   * with the same arguments gets the answer.
    *
    * @throws {import("./tool.ts").ToolError} when the client cannot ask a person
    * (for a client of 2026 another error), refuses to, or never fills a form in
@@ -179,7 +179,7 @@ export interface Context<
    */
   sleep(id: string, until: number | Date): Promise<void>;
   /**
-   * Waits in durable work for a webhook, for which a route of the server's own
+   * Waits in durable work for a webhook: a route of your server receives it and
    * calls `answer(token, data)`. Returns the data as parsed JSON, which no
    * schema has checked; undefined when the time is over.
    *

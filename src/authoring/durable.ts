@@ -1,7 +1,7 @@
 /**
- * Durable work: a tool whose task survives the process that runs it. Its
- * function runs again from the beginning in another process, and the results of
- * its steps are there.
+ * Durable work: a tool whose task survives the process that runs it. If that
+ * process ends, another runs the function again from its beginning, with the
+ * stored results of its steps.
  *
  * @module
  */
@@ -25,7 +25,8 @@ export interface DurableTask {
   keep?: number;
   /**
    * The version of its steps, 1 by default. Raise it when their IDs or their
-   * order change: of work of an older version only the IDs are compared.
+   * order change: for work that an older version began, only the IDs are
+   * compared.
    */
   version?: number;
 }
@@ -59,11 +60,12 @@ export interface StepOptions {
  * a webhook, such as that of a payment.
  */
 export interface WaitOptions {
-  /** The text of the wait in the task's status. */
+  /** The text that the task's status shows during the wait. */
   message: string;
   /**
-   * Starts what will answer, and passes the token to it. Keep the token secret:
-   * anyone who has it can answer. May be called again with the same token.
+   * Starts the thing that will answer, such as a payment, and passes it the
+   * token. Keep the token secret: anyone who has it can answer. May be called
+   * again with the same token.
    */
   open(token: string): MaybePromise<unknown>;
   /** The longest time to wait. */

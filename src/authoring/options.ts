@@ -34,7 +34,7 @@ export type Members<T> = {
     : Required<Frozen<T[K]>>;
 };
 
-/** A type, with its lists as an author may give them. */
+/** A type, or for a list the same list made readonly. */
 type Frozen<T> = T extends readonly (infer I)[] ? readonly I[] : T;
 
 /** The members of all variants of an option object; optional unless shared. */
@@ -132,9 +132,8 @@ function inspectMembers(
 }
 
 /**
- * Finds the member that is meant by an unknown name: one whose name is near,
- * longer, shorter, or has more vowels, or else the only missing one that may
- * have the value.
+ * Finds the member that an unknown name probably means: one with a similar
+ * name, or else the first missing one that accepts the value.
  */
 function nearest(
   name: string,
@@ -165,7 +164,10 @@ function isPlain(value: object): boolean {
   return prototype === null || prototype === Object.prototype;
 }
 
-/** Prints a name as code, if it is none that could be code. */
+/**
+ * Prints a name in an error: as it is if it could be an identifier, else
+ * quoted.
+ */
 function named(name: string): string {
   return /^[\w$-]{1,60}$/.test(name) ? name : JSON.stringify(name.slice(0, 60));
 }
@@ -192,7 +194,7 @@ export function required<T>(kind: Kind<T>): Required<T> {
   return { ...kind, isRequired: true };
 }
 
-/** A value that only its user checks. */
+/** A kind of values that `is` alone checks; their parts are not inspected. */
 // deno-lint-ignore no-explicit-any
 export function like<T = any>(
   wants: string,
@@ -210,7 +212,7 @@ export const FLAG = like<boolean>(
 
 export const FUNCTION = like("a function", (it) => typeof it === "function");
 
-/** An object that only its user looks into. */
+/** An object whose members are not inspected here. */
 export const OBJECT = like("an object", isObject);
 
 export const SCHEMA = like("a Zod 4 schema, such as z.string()", isSchema);
@@ -251,7 +253,9 @@ export function choice<const T extends string | boolean>(
   );
 }
 
-/** Either of two kinds: the first one that a value seems to be. */
+/**
+ * Either of two kinds. The first that accepts a value also inspects its parts.
+ */
 export function either<A, B>(a: Kind<A>, b: Kind<B>): Kind<A | B> {
   return {
     wants: `${a.wants} or ${b.wants}`,
@@ -326,7 +330,8 @@ export function definition<T = any>(
       const { seen } = found;
       const faults: string[] = [];
       inspectMembers(kinds[`${kind}`](), members, where, { faults, seen });
-      // Those of another definition in this one end with a place of their own.
+      // Faults of a definition inside another one end with their own place in
+      // the code.
       const place = faults.length > 0 ? placeOf(value) : "";
       found.faults.push(
         ...faults.map((it) => it.startsWith(where) ? it + place : it),
@@ -391,12 +396,12 @@ export function membersOf<T extends object>(
   return members as T;
 }
 
-/** Gives a name in capitals, without underscores; IES is Y, as of one. */
+/** Returns a name in capitals without underscores, its plural made singular. */
 export function lettersOf(name: string): string {
   return name.replaceAll("_", "").toUpperCase().replace(/IES$/, "Y");
 }
 
-/** True if at most one letter is missing, added, wrong or exchanged. */
+/** True if at most one letter is missing, added, wrong or swapped. */
 export function isNear(a: string, b: string): boolean {
   let at = 0;
   while (at < a.length && a[at] === b[at]) at++;

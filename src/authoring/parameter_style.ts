@@ -128,7 +128,7 @@ function deepPairs(name: string, value: unknown): [string, unknown][] {
     .flatMap(([key, part]) => deepPairs(`${name}[${key}]`, part));
 }
 
-/** Prints one value without its style: what is within it, as JSON. */
+/** Prints one value without a style: an object or a list as JSON. */
 export function plain(value: unknown): string {
   return typeof value === "object" ? JSON.stringify(value) : `${value}`;
 }
@@ -142,7 +142,7 @@ function encoded(value: unknown, { allowReserved }: StyleOptions): string {
         (it) => `%${it.charCodeAt(0).toString(16).toUpperCase()}`,
       );
     if (!allowReserved) return text;
-    // The reserved ones that end no value.
+    // These reserved characters do not end a value in a query.
     return text.replaceAll(
       /%(?:3A|2F|3F|40|21|24|27|28|29|2A|2C|3B)/g,
       decodeURIComponent,

@@ -41,7 +41,8 @@ export function personalKey(
   if (faults.length > 0) {
     return kinds.withFaults({ kind: "personalKey", name, api: "" }, faults);
   }
-  // A key has no setting, in whose name both would be one.
+  // `_` is allowed too: only the name of a setting, which a key does not have,
+  // could not tell it from `-`.
   const plain = `${name}`.replaceAll("_", "-");
   faults.push(...faultsOf(call, plain, [options.api], "an API"));
   const { header = "authorization", scheme = "" } = options;

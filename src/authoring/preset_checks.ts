@@ -9,7 +9,9 @@ import type { AccountCheckResult, AccountFetch } from "./account.ts";
 // deno-lint-ignore no-explicit-any -- The answers of others: names are checked.
 type Json = any;
 
-/** Asks an API who it is; gives the response where that is a refusal. */
+/**
+ * Asks an API whose account this is. Returns the response if it is a refusal.
+ */
 async function ask(
   fetch: AccountFetch,
   path: string,
@@ -20,15 +22,15 @@ async function ask(
   return response.ok ? nameIn(await response.json() ?? {}) : response;
 }
 
-/** Names an account by its person and the place where it is theirs. */
+/** Names an account by its person and, if it has one, its workspace. */
 function named(person: unknown, place?: unknown): string | undefined {
   const parts = [person, place].filter((it) => typeof it === "string" && it);
   return parts.length > 0 ? parts.join(" at ") : undefined;
 }
 
 /**
- * Adds to a name the ids of the person and the place; only where all of them are
- * known, because one alone may have several accounts.
+ * Adds the ids of the person and the workspace to a name. Only if all of them
+ * are known, because one person or one workspace may have several accounts.
  */
 function known(
   label: string | undefined,

@@ -22,7 +22,7 @@ export type SettingValues<S extends SettingSchemas> = {
 
 /**
  * Marks a setting as secret: its value never appears in a complaint, and is
- * hidden in what the code that it is given to answers or throws.
+ * hidden in whatever is returned or thrown by code that declares it.
  *
  * @example
  * ```ts
@@ -34,7 +34,7 @@ export type SettingValues<S extends SettingSchemas> = {
  * ```
  */
 export function secret<T extends z.ZodType>(schema: T): T {
-  // A value that is no schema is a fault of its definition, at the start.
+  // Anything else is reported at the start, as a fault of its definition.
   if (!kinds.isSchema(schema)) return schema;
   return schema.meta({ ...schema.meta(), secret: true }) as T;
 }

@@ -16,8 +16,8 @@ export type SchemaOf<T> = T extends z.ZodType ? T
   : never;
 
 /**
- * Makes the schema of a definition's member. A schema stays as it is, and so
- * does what is neither: the check of the definition names it.
+ * Makes a schema of a {@linkcode Shape}. A schema is returned as it is; so is
+ * any other value, which the check of the definition reports.
  */
 export function schemaOf(
   given: z.ZodType | Shape | undefined,

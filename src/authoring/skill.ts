@@ -2,7 +2,7 @@
  * Skills: instructions that a model reads when it takes up a task, with the
  * files that they speak of. Clients read the front matter too, and refuse a
  * skill if they read something else than the server does. So a real YAML parser
- * reads it; types alone may be imported where there may be no skill.
+ * reads it. Code that also runs without skills imports only types from here.
  *
  * @module
  * @see https://agentskills.io/specification

@@ -127,7 +127,10 @@ export function isStranger({ binding }: Pick<Caller, "binding">): boolean {
   return binding === STRANGER.binding;
 }
 
-/** False for an access token whose maker keeps their accounts from it. */
+/**
+ * False for a personal access token that may not act with its person's
+ * accounts.
+ */
 export function mayUseAccounts({ door, mayUseAccounts }: Caller): boolean {
   return door !== "token" || mayUseAccounts === true;
 }
@@ -145,9 +148,8 @@ export function missingScopes(
 /** A request to a service, and a bound on its answer. */
 export interface BoundedRequest extends RequestInit {
   /**
-   * The most bytes of the answer, decoded: 10 MiB by default. Who reads more
-   * gets an error, and so does who reads an answer of which nothing comes for a
-   * minute.
+   * The most bytes of the answer, decoded: 10 MiB by default. Reading more
+   * throws an error; so does an answer of which no byte comes for a minute.
    */
   maxBytes?: number;
 }
@@ -158,8 +160,8 @@ export interface BoundedRequest extends RequestInit {
  */
 export interface Upstream {
   /**
-   * Gives an access token of the provider that is valid now. Calls at the same
-   * time share one refresh.
+   * Returns an access token of the provider that is valid now. Calls at the
+   * same time share one refresh.
    *
    * @throws {import("./errors.ts").ChallengeError} when the provider's grant is dead
    * @throws {import("./errors.ts").HttpError} 503 when the provider does not answer

@@ -5,13 +5,13 @@
  * @module
  */
 
-/** Gives the present time in epoch milliseconds. */
+/** Returns the present time in epoch milliseconds. */
 export type Clock = () => number;
 
 /** The machine's clock. */
 export const systemClock: Clock = () => Date.now();
 
-/** Gives the present time in whole epoch seconds. */
+/** Returns the present time in whole epoch seconds. */
 export function now(clock: Clock = systemClock): number {
   return Math.floor(clock() / 1000);
 }

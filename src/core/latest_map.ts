@@ -8,7 +8,7 @@ const CAPACITY = 10_000;
 
 interface Entry<T> {
   value: T;
-  /** The time until which it is given, by `performance.now()`. */
+  /** The time until which the value is returned, by `performance.now()`. */
   untilMilliseconds: number;
 }
 

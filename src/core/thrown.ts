@@ -40,26 +40,28 @@ export function isError(value: unknown): value is Error {
   return isInstance(value, Error);
 }
 
-/** Gives the name of an error's class; undefined for anything else. */
+/** Returns the name of an error's class; undefined for anything else. */
 export function errorNameOf(thrown: unknown): string | undefined {
   const name = isError(thrown) ? read(thrown, "name") : undefined;
   return typeof name === "string" ? name : undefined;
 }
 
-/** Gives an error's message, or the text of anything else. */
+/** Returns an error's message, or the text of anything else. */
 export function messageOf(thrown: unknown): string {
   if (!isError(thrown)) return textOf(thrown);
   return bounded(wholeMessageOf(thrown));
 }
 
-/** Gives an error's message at its full length. */
+/** Returns an error's message at its full length. */
 export function wholeMessageOf(error: Error): string {
   const message = read(error, "message");
   if (typeof message === "string") return message;
   return message === undefined ? "no message" : textOf(message);
 }
 
-/** Gives the name and the message of an error, or the text of anything else. */
+/**
+ * Returns the name and the message of an error, or the text of anything else.
+ */
 export function headOf(thrown: unknown): string {
   if (!isError(thrown)) return textOf(thrown);
   const [name, message] = [errorNameOf(thrown) ?? "Error", messageOf(thrown)];
@@ -67,7 +69,7 @@ export function headOf(thrown: unknown): string {
 }
 
 /**
- * Gives the frames of an error's stack, without its message, which could hold
+ * Returns the frames of an error's stack, without its message, which could hold
  * anything; an empty text if there are none.
  */
 export function framesOf(thrown: unknown): string {
@@ -81,7 +83,7 @@ export function framesOf(thrown: unknown): string {
 }
 
 /**
- * Gives what was thrown, or an error in place of a revoked proxy, for which
+ * Returns what was thrown, or an error in place of a revoked proxy, for which
  * even `instanceof` throws.
  */
 export function askable(thrown: unknown): unknown {

@@ -22,8 +22,8 @@ export interface TokenTarget {
  */
 export interface ServiceTokens {
   /**
-   * Gives an access token that is valid now. Undefined if there is none in place
-   * of the one that the service has refused.
+   * Returns an access token that is valid now. Undefined if the provider has no
+   * other for the one that the service has refused.
    *
    * @param refused the token that the service has refused
    * @throws {Error} `UpstreamError` when the provider gives none

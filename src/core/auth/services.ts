@@ -90,7 +90,9 @@ export interface AuthorizationServerOptions {
   servicesWithin(scopes: readonly string[]): AccountService[];
   /** True if a tool needs an account at a service. */
   needsAccount(tool: string, service: string): boolean;
-  /** Gives the title of a tool; undefined if it has none, or is not served. */
+  /**
+   * Returns the title of a tool; undefined if it has none, or is not served.
+   */
   titleOf(tool: string): string | undefined;
 }
 

@@ -91,7 +91,8 @@ export interface CompiledTemplate {
 /** The compilation of everything that a feature adds to one catalogue. */
 export interface CatalogueAddition<Part = unknown> {
   /**
-   * Checks its part of an item, and gives the item as it is to be compiled.
+   * Checks the feature's part of an item, and returns the item that is to be
+   * compiled.
    *
    * @throws {Error} for what is wrong
    */
@@ -103,7 +104,7 @@ export interface CatalogueAddition<Part = unknown> {
    * @throws {Error} for what clients would refuse
    */
   addTool?(tool: Tool, listed: ListedTool): JsonObject | undefined;
-  /** Compiles the definitions that are its own. */
+  /** Compiles the feature's own definitions. */
   addDefinitions?(definitions: ServerDefinitions, complaints: Complaints): void;
   /** Its members of `extensions` in the capabilities, if it is used here. */
   readonly extensions?: JsonObject;
@@ -115,7 +116,10 @@ export interface CatalogueAddition<Part = unknown> {
   select(seen: {
     isSeen(item: CommonDefinition): boolean;
     tools: readonly Tool[];
-    /** Prints a list of its own. Other pages than usual are at most so large. */
+    /**
+     * Prints a list of the feature's own. `pageSize` makes its pages smaller
+     * than usual.
+     */
     print(
       member: string,
       entries: readonly JsonObject[],
@@ -170,7 +174,7 @@ export function inOrder(
 ): string[] {
   const { tools = [], resources = [], prompts = [] } = definitions;
   const subjects = [...tools, ...resources, ...prompts].map(subjectOf);
-  // A complaint about nothing of these stays with the one before.
+  // A complaint about none of these definitions stays after the one before it.
   let at = -1;
   return complaints.map((text) => {
     const found = subjects.findIndex((subject) =>
@@ -184,9 +188,9 @@ export function inOrder(
 /**
  * Compiles definitions.
  *
- * @throws {CatalogueError} with every complaint at once: names that are there
- * twice or have illegal characters, schemas JSON Schema cannot express,
- * templates that cannot be matched
+ * @throws {CatalogueError} with every complaint at once: names that occur twice
+ * or have illegal characters, schemas JSON Schema cannot express, templates
+ * that cannot be matched
  */
 export function compileDefinitions(
   definitions: ServerDefinitions,
@@ -286,7 +290,7 @@ class Compilation extends Complaints {
     }
   }
 
-  /** Gives an item as features want it compiled. */
+  /** Returns an item as features want it compiled. */
   #prepared<T extends Tool | Resource | Prompt>(item: T): T {
     return [...this.additions.values()].reduce(
       (it, addition) => addition.prepare?.(it) ?? it,

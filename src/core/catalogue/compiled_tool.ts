@@ -1,6 +1,6 @@
 /**
  * A tool, checked and compiled once for all of its calls; and the two tools of
- * the server itself, with which a client that knows no tasks asks for a call
+ * the server itself, with which a client that knows no tasks asks about a call
  * that was handed over.
  *
  * @module

@@ -112,7 +112,8 @@ function faultsOf(
       path: [...path, ...issue.path],
     })) ?? [];
   } catch {
-    // It is asynchronous, or throws: parsing the whole input will tell.
+    // The schema is asynchronous, or throws: parsing the whole input will show
+    // it.
     return [];
   }
 }

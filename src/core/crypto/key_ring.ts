@@ -7,7 +7,7 @@ import { fingerprint, fromBase64url } from "./crypto.ts";
 import { seal, unseal } from "./seal.ts";
 import type { Sealing } from "./sealing.ts";
 
-/** Names a key, without telling anything of it. */
+/** Makes an ID of a key that reveals nothing about the key. */
 function idOf(key: string): string {
   return fingerprint(`key ${key}`).slice(0, 8);
 }

@@ -1,6 +1,6 @@
 /**
  * Texts sealed with a key of 32 bytes: JWE in compact form, `dir` with A256GCM,
- * which any JWE library opens. One that seals them does so on another thread, at
+ * which any JWE library opens. A library would seal them on another thread, at
  * five times the processor time.
  *
  * @module
@@ -67,9 +67,9 @@ export async function unseal(
 }
 
 /**
- * Gives the protected header. Its `kid` binds a text to its context. Others may
- * read it, so that the key is part of it: without, they could try every person
- * of a provider.
+ * Makes the protected header. Its `kid` binds a text to its context. Anyone may
+ * read the header, so the key is hashed into `kid`: otherwise they could find
+ * the person by trying everyone of a provider.
  */
 function headerOf(key: Uint8Array, context?: string): string {
   const kid = context === undefined

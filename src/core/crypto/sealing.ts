@@ -13,18 +13,19 @@ export interface Sealed {
 
 /**
  * Seals the keys and tokens of people's accounts. A service for keys (KMS) may
- * stand behind it. Its methods have ten seconds. They throw when they cannot
- * answer now: the call says that, and nothing is lost.
+ * stand behind it. Its methods have ten seconds to answer. If they cannot
+ * answer now, they throw: the tool call then fails with a message that says so,
+ * and nothing is lost.
  */
 export interface Sealing {
   /**
-   * Names the key that seals from now on; it may become another. What another
-   * key has sealed is sealed anew when it is used.
+   * The ID of the key that seals from now on; it may change. A text that
+   * another key has sealed is sealed anew when it is used.
    */
   readonly keyId: string;
   /**
    * Seals a text so that no one without the key can read or change it. The text
-   * says by itself which record it belongs to.
+   * itself names the record that it belongs to.
    */
   seal(text: string): Promise<Sealed>;
   /**

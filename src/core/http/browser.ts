@@ -47,7 +47,7 @@ export function dropCookie(c: Context, cookie: Cookie): void {
 }
 
 /**
- * Gives the name of a cookie at one server, without a prefix. Browsers send
+ * Returns the name of a cookie at one server, without a prefix. Browsers send
  * cookies to a whole host, so a fingerprint of port and path tells the servers
  * of one host apart.
  */

@@ -20,7 +20,7 @@ export type { Rate } from "../store/rate.ts";
 /** The most buckets that are remembered; a full bucket need not be. */
 const MAX_BUCKETS = 10_000;
 
-/** Gives `performance.now()` in whole milliseconds: sums are not rounded. */
+/** Returns `performance.now()` in whole milliseconds: sums are not rounded. */
 function wholeMilliseconds(): number {
   return Math.floor(performance.now());
 }
@@ -31,7 +31,7 @@ export class Buckets {
   readonly #buckets = new Map<string, number>();
   readonly #filling: Filling;
 
-  /** @param forgotten is told the names of buckets that are dropped */
+  /** @param forgotten called with the name of each bucket that is dropped */
   constructor(
     rate: Rate,
     private readonly forgotten: (name: string) => unknown = () => {},
@@ -113,8 +113,9 @@ interface Share {
 /**
  * Buckets of one size and purpose that all processes share. A process gives the
  * first tenth of a bucket by itself, and then asks the database for a twentieth
- * at a time. It never gives more than a bucket of its own would. That bucket
- * alone limits for a second after the database has failed.
+ * at a time. It also has a bucket of its own, and never gives more tokens than
+ * that one would. For a second after the database has failed, its own bucket
+ * alone limits.
  */
 export class SharedBuckets {
   readonly #own: Buckets;
@@ -197,8 +198,8 @@ export class SharedBuckets {
   async #ask(share: Share, name: string, time: number): Promise<void> {
     const { owed } = share;
     const begun = wholeMilliseconds();
-    // Tokens that have come back by time are not taken off. The own bucket lacks
-    // the token of this request too, which was not given yet.
+    // Tokens that the bucket has regained with time are not taken off. The own
+    // bucket lacks the token of this request too, which was not given yet.
     const missing = this.#own.missing(name, time) - 1;
     const spent = Math.min(owed, Math.max(0, missing));
     try {

@@ -21,14 +21,14 @@ const MAX_KEPT_BYTES = 512 * 1024;
 const UNCOUNTED_BYTES = 2 * 1024;
 
 /**
- * The longest answer that may be sent as it is. Deno does not say when it has
- * left, and a stream would make its call a third dearer: so one of eight, by
- * chance, is a stream and counts for all eight.
+ * The longest answer that may be sent as it is. Deno does not say when such an
+ * answer was sent, and a stream would make its call a third dearer. So one of
+ * eight, by chance, is a stream and counts for all eight.
  */
 const SHORT_ANSWER_BYTES = 16 * 1024;
 const SAMPLED = 8;
 
-/** The bytes that Deno keeps for each of a short answer: its text, and them. */
+/** The bytes that Deno keeps for each byte of a short answer: the text, too. */
 const KEPT_PER_BYTE = 2;
 
 const encoder = new TextEncoder();
@@ -126,7 +126,9 @@ export class OutgoingBody {
     this.#leave(error instanceof StalledError);
   }
 
-  /** Gives a client that waits the next piece, and closes after the last. */
+  /**
+   * Hands the next piece to a client that waits for one; closes after the last.
+   */
   #flow(): void {
     if (this.#isWanted && this.#queue.length > 0) {
       const piece = this.#nextPiece();
@@ -149,7 +151,7 @@ export class OutgoingBody {
     const [first] = this.#queue;
     if (first.length <= PIECE_BYTES) this.#queue.shift();
     else this.#queue[0] = first.subarray(PIECE_BYTES);
-    // A view would keep all of it, until Deno has sent this piece.
+    // A view would keep the whole buffer until Deno has sent this piece.
     return first.buffer.byteLength <= PIECE_BYTES
       ? first
       : first.slice(0, PIECE_BYTES);
@@ -216,7 +218,7 @@ export function wholeResponse(
 
 /**
  * Gives the response of a route a body that is written as its client reads,
- * unless all of it is there and short.
+ * unless the body is short and all of it is there already.
  */
 export async function outgoing(
   response: Response,
@@ -254,7 +256,10 @@ export async function outgoing(
   return streamed;
 }
 
-/** Waits as long as the bytes of a `Response` need that are there already. */
+/**
+ * Waits for as long as a `Response` takes to give out bytes that it already
+ * has.
+ */
 async function aFewTurns(): Promise<undefined> {
   for (let turn = 0; turn < 4; turn++) await undefined;
 }

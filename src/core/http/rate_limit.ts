@@ -1,8 +1,8 @@
 /**
  * Rate limits of endpoints: for each network, and for everyone together. A
- * network that is over its limit does not shut out its people: who shows
- * something that only they have is counted by that. All processes share the
- * buckets of the networks; the other buckets are each process's own.
+ * network that is over its limit does not shut out its people: a request with a
+ * credential, such as a cookie or a token, is counted by that. All processes
+ * share the buckets of the networks; the other buckets are each process's own.
  *
  * @module
  */
@@ -30,7 +30,7 @@ const EVERYONE = "everyone";
 /** The rate of one credential whose network has used up its own. */
 const PROVEN: Rate = { burst: 60, perSecond: 1 };
 /**
- * The rate at which credentials of such a network are looked up: each made-up
+ * The rate at which credentials of such a network are looked up: each invented
  * one costs a read.
  */
 const LOOKUPS: Rate = { burst: 1000, perSecond: 200 };
@@ -39,7 +39,7 @@ const LOOKUPS: Rate = { burst: 1000, perSecond: 200 };
 export interface Shown {
   /** The credential, or a text that identifies it. */
   value: string;
-  /** Looks it up: anyone can make one up. */
+  /** Looks the credential up: anyone can invent one. */
   isValid(): Promise<boolean>;
 }
 
@@ -121,7 +121,8 @@ export function rateLimit(
   async function takeProven(c: Context): Promise<(() => void) | undefined> {
     for (const shown of await listShown(c)) {
       const name = fingerprint(shown.value);
-      // Before the look-up: no one gets endless ones by a single credential.
+      // Before the look-up, so that a single credential does not cause endless
+      // look-ups.
       if (proven.take(name) > 0) continue;
       if (await prove(shown, name, networkOf(c))) {
         return () => proven.giveBack(name);

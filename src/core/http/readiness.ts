@@ -13,7 +13,7 @@ const FRESH_MILLISECONDS = 1000;
 interface ReadinessOptions {
   /** Reads or writes something. @throws when the database does not answer */
   probeDatabase(): Promise<unknown>;
-  /** Gives the state of each provider, and its name if there are several. */
+  /** Returns the state of each provider, and its name if there are several. */
   providers(): readonly { key?: string; is: string }[];
   /** The settings that are missing for people's accounts, which tools need. */
   missingForAccounts?: readonly string[];

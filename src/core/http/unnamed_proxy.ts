@@ -13,8 +13,8 @@ const NEAR = [
 ].map((text) => parseNetwork(text)!);
 
 /**
- * True of a request from nearby that another machine is said to have sent: a
- * proxy has passed it on, and no one has named it.
+ * True for a request from nearby whose headers name another machine as its
+ * sender: a proxy has passed it on that `TRUSTED_PROXIES` does not name.
  */
 export function isOfUnnamedProxy(
   peer: string | undefined,

@@ -25,7 +25,10 @@ export type { Transaction, Write } from "./transaction.ts";
 /** The pause between polls where a watch sees all writes, unless it breaks. */
 const REMOTE_POLL_MILLISECONDS = 5000;
 
-/** The time after an outage until every process has written what it gave up. */
+/**
+ * The time after an outage in which every process writes down which commits it
+ * gave up.
+ */
 const UNSETTLED_MILLISECONDS = 5000;
 
 interface DatabaseOptions {

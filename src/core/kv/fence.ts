@@ -25,7 +25,10 @@ const PAUSE_MILLISECONDS = 1000;
 const CLOCK_SECONDS = 10;
 const REPORT_CLOCK_SECONDS = 10 * 60;
 
-/** A try at a commit: the fence it rests on, and the mark of its records. */
+/**
+ * A try at a commit: the fence that it checks to be absent, and the mark of its
+ * records.
+ */
 export interface CommitTry {
   fence: string;
   mark: string;

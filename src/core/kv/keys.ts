@@ -251,13 +251,13 @@ export const blockHeadKey = alone("block-head");
 export function bucketKey(purpose: string, name: string): Deno.KvKey {
   return ["bucket", purpose, bounded(name)];
 }
-/** A closed fence: commits that rest on it are no longer applied · 1 day. */
+/** A closed fence: commits that check it are no longer applied · 1 day. */
 export const fenceKey = plain("fence");
 /** A mark of a commit whose request was answered with 503 · 1 day. */
 export const givenUpKey = plain("given-up");
 /** The key whose reading or writing shows that the database answers · 60 s. */
 export const probeKey = alone("probe");
-/** The key whose reading shows that the database is back; nothing is there. */
+/** The key without a record whose reading shows that the database is back. */
 export const reachabilityKey = alone("reachability");
 /** The last attempts to connect, all in one value · 30 days after the last. */
 export const attemptsKey = alone("attempts");

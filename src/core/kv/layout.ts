@@ -64,7 +64,9 @@ function checkNumber(number: unknown): void {
   throw refused(number === null ? "no layout" : `layout ${number}`);
 }
 
-/** True if a server has used a database; an application's records are none. */
+/**
+ * True if a server has used a database; records of an application do not count.
+ */
 async function isUsed(kv: Kv): Promise<boolean> {
   for (const [kind] of [sessionKey(""), grantKey(""), secretKey("")]) {
     for await (const _ of kv.list({ prefix: [kind] }, { limit: 1 })) {

@@ -1,11 +1,12 @@
 /**
  * Leases: the right of one process to do something, until a time. An expired
  * lease proves nothing by itself: the database may have been away, so that the
- * holder could not renew it, and the clocks of two machines differ. It has lapsed
- * once another process has seen it unchanged for long enough while the database
- * answered: that of a task for two heartbeats. The time that a process has
- * watched an expired lease of a task is stored in the lease, so that processes
- * that live for a few seconds each do not watch it in vain for ever.
+ * holder could not renew it, and the clocks of two machines differ. It has
+ * lapsed once another process has seen it unchanged for long enough while the
+ * database answered; for a task's lease, two heartbeats. The time that a
+ * process has watched an expired lease of a task is stored in the lease, so
+ * that processes that live for a few seconds each do not watch it in vain for
+ * ever.
  *
  * @module
  */

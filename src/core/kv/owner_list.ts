@@ -17,8 +17,9 @@ import type { KvKey } from "./kv.ts";
 export const ENDED_PER_COMMIT = 200;
 
 /**
- * Splits items into parts of at most `size`, the last ones first: what is
- * interrupted has left the beginning of a list, by which it is done again.
+ * Splits items into parts of at most `size`, the last items first. If work on
+ * the parts is interrupted, the beginning of the list is left, so that the work
+ * can be done again.
  */
 export function inParts<T>(items: readonly T[], size: number): T[][] {
   const parts = [];

@@ -13,7 +13,8 @@ const KEEP_SECONDS = 60;
 /**
  * A probe that reads, and now and then writes, because a database on a full
  * disk still answers reads. After a failed write every call writes, until one
- * succeeds. It fails also where other processes have another database by now.
+ * succeeds. It also fails if other processes now find another database at the
+ * same place.
  */
 export function probe(database: Database): () => Promise<void> {
   let writtenMilliseconds = -Infinity;

@@ -100,7 +100,7 @@ export async function deleteText(
   );
 }
 
-/** Lets the parts of a text live until `expiresAt`, unless they are gone. */
+/** Extends the life of a text's parts to `expiresAt`, unless they are gone. */
 export async function renewText(
   database: Database,
   ref: TextRef,

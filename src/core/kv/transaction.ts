@@ -24,7 +24,10 @@ import { type Expiring, type Marked, MAX_KEYS_PER_READ } from "./reader.ts";
 /** The most checks of a commit: a denokv server takes the fence and nine. */
 export const MAX_CHECKS = 9;
 
-/** The least time for which a record stays, for a commit to find its mark. */
+/**
+ * The least time for which a record stays, so that its commit can find its
+ * mark.
+ */
 const LEAST_MILLISECONDS = 60_000;
 
 /**

@@ -60,7 +60,7 @@ export function printDropped(count: number): string {
   });
 }
 
-/** Gives the format: words for a terminal, else JSON. */
+/** Returns the format: words for a terminal, else JSON. */
 function printer(): (event: LogEvent) => string {
   const isOnTerminal = "Deno" in globalThis
     ? Deno.stdout.isTerminal()
@@ -72,7 +72,7 @@ function nodeProcess(): NodeProcess | undefined {
   return (globalThis as { process?: NodeProcess }).process;
 }
 
-/** Gives an asynchronous write to standard output, if the runtime has one. */
+/** Returns an asynchronous write to standard output, if the runtime has one. */
 function writeBytes(): WriteBytes | undefined {
   if ("Deno" in globalThis) return (bytes) => Deno.stdout.write(bytes);
   const files = nodeProcess()?.getBuiltinModule?.("node:fs");

@@ -105,7 +105,7 @@ async function end(
 
 /**
  * Serves a message by the rules of its generation: finds its call and its
- * method, which `respond` checks, runs, settles and encodes.
+ * method, then `respond` does the rest.
  */
 function serve(
   engine: GenerationEngine,

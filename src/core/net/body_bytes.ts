@@ -50,13 +50,16 @@ export function notArrived(cause: unknown): HttpError {
   return new HttpError(400, "The body did not arrive", { cause });
 }
 
-/** The most bytes of unfinished long bodies in this process, or one of them. */
+/**
+ * The most bytes of unfinished long bodies in this process; a single one may be
+ * longer.
+ */
 const MAX_UNFINISHED_BYTES = 32 * 1024 * 1024;
 
 /**
  * The long bodies of this process that have not arrived yet. If they are too
- * many bytes, the oldest is given up of the sender who has the most of them:
- * those that are held open on purpose keep no one else's out.
+ * many bytes, the sender who has the most of them loses their oldest body: so
+ * bodies that are held open on purpose keep out no one else's.
  */
 class UnfinishedBodies {
   /** The bodies by the functions that give them up, the oldest first. */
@@ -225,8 +228,9 @@ export class BodyClock {
   }
 
   /**
-   * Begins the time of a request's body. Of too many the oldest is given up:
-   * what is held open on purpose is older than what arrives.
+   * Begins the time of a request's body. If there are too many, the oldest is
+   * given up: a body that is held open on purpose is older than one that
+   * arrives.
    */
   arrive(body: TimedBody): void {
     this.begin(body);

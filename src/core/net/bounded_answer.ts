@@ -7,31 +7,35 @@
 /** The most bytes of an answer that a tool reads, unless it says otherwise. */
 export const MAX_TOOL_ANSWER_BYTES = 10 * 1024 * 1024;
 
-/** The seconds in which some of an answer must come while it is read. */
+/**
+ * The seconds within which some bytes of an answer must come while it is read.
+ */
 const STALL_SECONDS = 60;
 
 /** The memory of an answer, which counts until it is released. */
 export interface Hold {
-  /** @throws if there is too much in this process, or of a caller */
+  /** @throws if this process, or a caller, has too many bytes already */
   add(bytes: number): void;
   release(): void;
 }
 
-/** The counting of the answers to a request, which may be sent twice. */
+/** Counts the answers to a request: the request may be sent twice. */
 export interface Held {
   hold?: () => Hold;
 }
 
-/** The holds of answers of which a tool has read a part, and kept nothing. */
+/**
+ * Releases the holds of answers that a tool has read in part, and then dropped.
+ */
 const dropped = new FinalizationRegistry((hold: Hold) => hold.release());
 
 /**
- * Bounds the body of a response to this server, decoded, and the time in which
- * nothing of it comes. Nothing is read before it is asked for.
+ * Bounds the bytes of a response's decoded body, and the time in which none of
+ * them comes. Nothing is read before the reader asks for it.
  *
  * @param refuse makes the error that the reader then gets
  * @param hold counts what has come, until the reader has it all or gives up
- * @throws {TypeError} for a bound that is none
+ * @throws {TypeError} for an invalid bound
  */
 export function bounded(
   response: Response,

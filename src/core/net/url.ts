@@ -27,7 +27,7 @@ export function isTwin(one: string, other: string): boolean {
   return first !== null && second !== null && first[1] === second[1];
 }
 
-/** Gives an origin with its twins: the other names of this machine. */
+/** Returns an origin with its twins: the other names of this machine. */
 export function twinsOf(origin: string): string[] {
   const [, port = ""] = LOOPBACK_ORIGIN.exec(origin) ?? [undefined, null];
   if (port === null) return [origin];
@@ -36,19 +36,19 @@ export function twinsOf(origin: string): string[] {
   );
 }
 
-/** Gives the origin of a request to loopback; undefined for others. */
+/** Returns the origin of a request to loopback; undefined for others. */
 export function loopbackOriginOf({ url }: Request): string | undefined {
   const parsed = new URL(url);
   return isLoopback(parsed) ? parsed.origin : undefined;
 }
 
-/** Gives the path of an address without a trailing slash; empty at a root. */
+/** Returns the path of an address without a trailing slash; empty at a root. */
 export function basePathOf(baseUrl: string): string {
   return new URL(baseUrl).pathname.replace(/\/$/, "");
 }
 
 /**
- * Gives the domain that the owner of a host has probably registered: the last
+ * Returns the domain that the owner of a host has probably registered: the last
  * two labels, or three if the last two look like a country's registry, such as
  * `co.uk`. An IP address is returned as it is.
  */

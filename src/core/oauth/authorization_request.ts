@@ -69,8 +69,8 @@ function parseProviderHints(parameters: Parameters): ProviderHints | undefined {
 }
 
 /**
- * Refuses what would be another request if it were passed over. Other unknown
- * parameters are passed over (RFC 6749 §3.1).
+ * Refuses parameters that change the meaning of a request and are not
+ * supported. Other unknown parameters are ignored (RFC 6749 §3.1).
  *
  * @throws {OAuthError} a code of OpenID Connect Core §3.1.2.6
  */

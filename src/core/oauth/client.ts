@@ -221,7 +221,7 @@ export function printRegistration(
   };
 }
 
-/** Gives the name of a client for people. */
+/** Returns the name of a client for people. */
 export function clientName({ clientId, metadata, domain }: Client): string {
   return metadata.client_name ?? domain ?? shortClientId(clientId);
 }

@@ -16,7 +16,7 @@ export function isSealedClientId(clientId: string): boolean {
   return clientId.length <= CLIENT_ID_MAX_CHARACTERS && SEALED.test(clientId);
 }
 
-/** Gives the short name of an ID, for logs and lists. */
+/** Returns the short name of an ID, for logs and lists. */
 export function shortClientId(clientId: string): string {
   return SEALED.exec(clientId)?.[1] ?? clientId;
 }

@@ -16,8 +16,8 @@ export interface ClientPolicy {
   /**
    * The places to which clients that the operator did not set up may have
    * responses sent: host names, `localhost` for every loopback address, and
-   * schemes of apps (`cursor:`). If it is empty, any place but the scheme of an
-   * app that no one knows.
+   * schemes of apps (`cursor:`). If it is empty, any place except the scheme of
+   * an unknown app.
    */
   redirectHosts: readonly string[];
   /** Client IDs, and domains of metadata documents, that need no consent. */

@@ -64,7 +64,7 @@ const OWN = /^ts[a-z]_/;
 /** RFC 7515 §7.1. */
 const COMPACT = /^([\w-]+)\.[\w-]+\.[\w-]*$/;
 
-/** Gives the shape of a token, without verifying the token. */
+/** Returns the shape of a token, without verifying the token. */
 export function tokenShape(token: string): TokenShape {
   if (OWN.test(token)) return "own";
   const header = COMPACT.exec(token)?.[1];

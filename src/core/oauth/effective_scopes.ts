@@ -88,7 +88,7 @@ export function effectiveScopesBy(
   return (grant, scopes = grant.scopes) => {
     if (!isGrantOf(grant, here)) return undefined;
     if (isBlocked(grant, rules.blocked)) return undefined;
-    // A token from before the person took scopes away still names those.
+    // A token from before the person revoked scopes still names them.
     if (scopes !== grant.scopes) scopes = scopesWithin(scopes, grant.scopes);
     if (grant.kind === "client") {
       const allowed = machines.get(grant.clientId);

@@ -149,8 +149,8 @@ export function narrowGrant(grant: Grant, kept: readonly string[]): Grant {
 }
 
 /**
- * Makes a grant's tombstone: closed, not paused, and of the identity only the
- * provider's subject, unless `blocked` names an address in it.
+ * Makes a grant's tombstone: closed and not paused. Its identity keeps the
+ * provider's subject alone; or everything, if `blocked` names the person.
  */
 export function closeGrant(
   { listedAs: _, pausedAt: __, refreshTokens: ___, ...grant }: Grant,
@@ -175,7 +175,7 @@ export function isGrantOf(
 export type KnownPerson = Pick<Grant, "subject" | "identity" | "provider">;
 
 /**
- * Gives the name that a person's sessions, tasks and request states are bound
+ * Returns the name that a person's sessions, tasks and request states are bound
  * to. It holds neither the grant nor the client, because a client may register
  * anew when it asks for more scopes.
  */
@@ -185,7 +185,7 @@ export function bindingOf(
   return JSON.stringify([issuer, resource, subject]);
 }
 
-/** Gives the binding of a person at the server with this base URL. */
+/** Returns the binding of a person at the server with this base URL. */
 export function bindingAt(baseUrl: string, subject: string): string {
   const resource = resourceOf(baseUrl);
   return bindingOf({ issuer: baseUrl, resource, subject });
@@ -199,7 +199,7 @@ export function hasSingleToken({ kind }: Pick<Grant, "kind">): boolean {
   return kind === "client" || kind === "assertion";
 }
 
-/** Gives the id of a grant's ledger, which single-token grants share. */
+/** Returns the id of a grant's ledger, which single-token grants share. */
 export function ledgerIdOf({ kind, id, subject, clientId }: Grant): string {
   switch (kind) {
     case "client":

@@ -69,8 +69,8 @@ export const REFRESH_STORE_SECONDS = 10 * MINUTE;
 export const UPSTREAM_MARGIN_SECONDS = MINUTE;
 
 /**
- * The seconds for which a provider's token is used that lives for so many: half
- * of a short life is better than none.
+ * Returns the seconds for which a provider's token of this lifetime is used:
+ * all but a minute, or at least half of a short lifetime.
  */
 export function secondsOfUse(lifetimeSeconds: number): number {
   return Math.max(

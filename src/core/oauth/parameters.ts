@@ -67,7 +67,7 @@ export class Parameters {
     }
   }
 
-  /** Gives every value of a parameter that may be repeated. */
+  /** Returns every value of a parameter that may be repeated. */
   all(name: "resource" | "scope"): readonly string[] {
     return this.#values.get(name) ?? [];
   }

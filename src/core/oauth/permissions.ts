@@ -148,7 +148,9 @@ export function permissionsOf(
         ? "all"
         : unionOf(rules.filter(({ who }) => who.kind === "everyone")),
     ),
-    /** Gives the scopes that a person may be granted, in the server's order. */
+    /**
+     * Returns the scopes that a person may be granted, in the server's order.
+     */
     ceiling(person: Person): readonly string[] {
       const byRule = rules === undefined ? "all" : unionOf(
         rules.filter(({ who }) => isAbout(who, person)),
@@ -158,7 +160,7 @@ export function permissionsOf(
     /** True if a rule is about an e-mail address or a domain. */
     usesAddresses: rules?.some(({ who }) => isAddressEntry(who)) ?? false,
     ...neededBy(rules),
-    /** Gives the memberships to read, by the prefix of a subject. */
+    /** Returns the memberships to read, by the prefix of a subject. */
     neededAt: (id: string): NeededMemberships =>
       neededBy(
         rules?.filter(({ who }) =>

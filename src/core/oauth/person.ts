@@ -63,7 +63,7 @@ export function completed(answer: ProviderIdentity, known: Identity): Identity {
 const MAX_TERM_CHARACTERS = 60;
 const NAME_WORDS = 8;
 
-/** Gives a person's name: as the provider shows it, else their subject. */
+/** Returns a person's name: as the provider shows it, else their subject. */
 export function personName({ identity, subject }: Person): string {
   return identity.login ?? identity.name ?? identity.email ?? subject;
 }
@@ -75,15 +75,16 @@ export function folded(text: string): string {
     .slice(0, MAX_TERM_CHARACTERS).toWellFormed();
 }
 
-/** Gives the text by which a person is sorted in a list. */
+/** Returns the text by which a person is sorted in a list. */
 export function personSortKey(person: Person): string {
   return folded(personName(person));
 }
 
 /**
- * Lists the folded texts by whose beginnings a person is found: their subject
- * with and without its issuer and its scheme, their name and its words, their
- * short name, their e-mail address and its domain.
+ * Lists the folded texts by which a search finds a person, if one begins with
+ * the word searched for: their subject with and without its issuer and its
+ * scheme, their name and its words, their short name, their e-mail address and
+ * its domain.
  */
 export function personTerms({ identity, subject }: Person): string[] {
   const { login = "", name = "", email = "" } = identity;
@@ -135,7 +136,7 @@ export function membershipName(kind: Membership, name: string): string {
     : name;
 }
 
-/** Gives the prefix of a kind of membership, without its colon. */
+/** Returns the prefix of a kind of membership, without its colon. */
 export function prefixOf(kind: Membership): string {
   return Object.keys(MEMBERSHIP_OF).find((it) => MEMBERSHIP_OF[it] === kind)!;
 }

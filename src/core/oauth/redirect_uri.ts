@@ -103,7 +103,7 @@ function isOddNumber(authority: string): boolean {
   return /^(?:\d+|0x[\da-f]*)$/i.test(last) && !IPV4.test(host);
 }
 
-/** Gives the kind of a registered redirect URI. */
+/** Returns the kind of a registered redirect URI. */
 export function redirectKind(uri: string): RedirectKind {
   if (LOOPBACK.test(uri)) return "loopback";
   return uri.startsWith("https:") ? "https" : "private-use";

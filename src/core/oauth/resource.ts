@@ -8,18 +8,18 @@
 import { basePathOf } from "../net/url.ts";
 import { OAuthError } from "../errors.ts";
 
-/** Gives the protected resource's identifier, the address of `/mcp`. */
+/** Returns the protected resource's identifier, the address of `/mcp`. */
 export function resourceOf(baseUrl: string): string {
   return `${baseUrl}/mcp`;
 }
 
-/** Gives the address of the resource's metadata; with a client's `sid`. */
+/** Returns the address of the resource's metadata; with a client's `sid`. */
 export function resourceMetadataUrl(baseUrl: string, sid?: string): string {
   const url = wellKnown("oauth-protected-resource", resourceOf(baseUrl));
   return sid === undefined ? url : `${url}?sid=${sid}`;
 }
 
-/** Gives the address of the authorization server's metadata. */
+/** Returns the address of the authorization server's metadata. */
 export function serverMetadataUrl(baseUrl: string): string {
   return wellKnown("oauth-authorization-server", baseUrl);
 }

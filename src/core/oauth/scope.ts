@@ -47,9 +47,9 @@ const GENERIC = ["openid", "profile", "email", "address", "phone"];
 /**
  * Computes the scopes that an authorization request may get. A request without
  * `scope` gets the `usual` ones, and any other no more than it names (RFC 6749
- * §3.3): one for `offline_access` alone opens only what needs no scope, until
- * its client asks for more. Unknown scopes are left out. If none is known, the
- * request is refused, because its token would open nothing.
+ * §3.3): with `offline_access` alone, its token opens only what needs no scope.
+ * Unknown scopes are left out. If none is known, the request is refused,
+ * because its token would open nothing.
  *
  * @throws {OAuthError} `invalid_scope` when none of them is known
  */

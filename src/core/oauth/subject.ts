@@ -59,14 +59,16 @@ export function subjectOf(
 }
 
 /**
- * Gives the binding of a caller with JWTs of an issuer. It has neither token
+ * Returns the binding of a caller with JWTs of an issuer. It has neither token
  * nor client: these come and go, the person stays.
  */
 export function jwtBinding(id: string, name: string): string {
   return JSON.stringify([id, name]);
 }
 
-/** Gives the issuer's ID and the person's name of a {@linkcode jwtBinding}. */
+/**
+ * Returns the issuer's ID and the person's name of a {@linkcode jwtBinding}.
+ */
 export function parseJwtBinding(
   binding: string,
 ): readonly [id: string, name: string] {
@@ -74,7 +76,7 @@ export function parseJwtBinding(
 }
 
 /**
- * Gives the {@linkcode jwtBinding} of a person whose subject begins with an
+ * Returns the {@linkcode jwtBinding} of a person whose subject begins with an
  * issuer's address, and who may call with JWTs of it too; else undefined.
  */
 export function jwtBindingOf(subject: string): string | undefined {
@@ -101,7 +103,8 @@ export function idOfSubject(
 }
 
 /**
- * True if an issuer's name for a person begins like another's subject.
+ * True if an issuer's name for a person begins like a subject of another
+ * issuer.
  *
  * @param ids the prefixes of all subjects
  * @param own the prefix of the issuer

@@ -24,7 +24,7 @@ const MAX_UNGROUPED = 7;
 
 interface BoxesProps {
   scopes: readonly ScopeInWords[];
-  /** Gives the attributes of a scope's box. */
+  /** Returns the attributes of a scope's box. */
   box(scope: ScopeInWords): { name: string; value: string; checked?: boolean };
 }
 

@@ -52,7 +52,7 @@ function wordsOf(open: readonly ScopeUse[]): string {
     : "Nothing without further permissions.";
 }
 
-/** Gives the first sentence: descriptions for models go on for paragraphs. */
+/** Returns the first sentence: descriptions for models go on for paragraphs. */
 export function firstSentence(text: string): string {
   const [sentence] = /^.*?[.!?](?=\s|$)/.exec(text.trim()) ?? [];
   return sentence ?? `${text.trim().split("\n")[0]}.`;

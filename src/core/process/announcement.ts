@@ -123,7 +123,7 @@ function wasAnnounced(url: string): boolean {
 /** The clients that call from the internet. */
 const CLOUDS = ["Claude", "ChatGPT"];
 
-/** Gives the rows of these clients: one for all with the same instruction. */
+/** Returns the rows of these clients: one for all with the same instruction. */
 function cloudRows(guides: readonly Guide[]): string[][] {
   const clouds = guides.filter(({ client }) => CLOUDS.includes(client));
   return [...Map.groupBy(clouds, ({ how }) => how)].map(([how, guides]) => [

@@ -200,7 +200,7 @@ export class Cores {
 }
 
 /**
- * Gives Deno's variables for telemetry, with defaults for unset ones: metrics
+ * Returns Deno's variables for telemetry, with defaults for unset ones: metrics
  * of two processes must differ in an attribute; docs/telemetry.md has the
  * reasons for the others.
  */

@@ -8,9 +8,9 @@
 import type { SettingComplaint } from "../settings/complaint.ts";
 
 /**
- * Complains of the broken lines of `.env`, and lists its names, where the
- * process may read that file by name, as the tasks that load it may. No tool can
- * read it afterwards.
+ * Complains of the broken lines of `.env`, and lists its names, if the process
+ * has the permission to read it, as in the tasks that load it. Afterwards no
+ * tool can read the file.
  */
 export function readEnvironmentFile(): {
   complaints: SettingComplaint[];
@@ -44,8 +44,8 @@ export function readEnvironmentFile(): {
 const SETTING = /^\s*(?:export\s+)?([A-Za-z_][\w.-]*)\s*=\s*(.*)$/;
 
 /**
- * Lists the names that have a value, and the numbers of the lines that set no
- * variable, or one that a line before has set, and are no comment.
+ * Lists the names that have a value, and the numbers of broken lines: they are
+ * no comment, and set no variable, or one that an earlier line has set.
  */
 export function readLines(text: string): { broken: number[]; names: string[] } {
   const lines = text.replace(/^\ufeff/, "").split(/\r?\n/);

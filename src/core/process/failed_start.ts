@@ -1,6 +1,6 @@
 /**
- * The end of a start that failed, and the complaints about `HOST` and `PORT` of
- * which the system alone knows.
+ * The end of a start that failed, and the complaints about `HOST` and `PORT`
+ * that only the operating system can make.
  *
  * @module
  */
@@ -50,8 +50,8 @@ export function addressComplaint(
 }
 
 /**
- * Adds to the complaints of a start that ends before it listens the one that
- * the system has about `HOST` and `PORT`, so that all of them are seen at once.
+ * Adds the system's complaint about `HOST` and `PORT` to the complaints of a
+ * start that ends before it listens, so that all of them are seen at once.
  */
 export function withAddress(error: Error, environment: Environment): Error {
   if (error instanceof CatalogueError) {
@@ -85,7 +85,7 @@ export function withAddress(error: Error, environment: Environment): Error {
  * Ends the process with the mistakes that its start has found. On Deno Deploy it
  * goes on, and answers every request with 500.
  *
- * @throws {unknown} what is no mistake of settings or definitions
+ * @throws {unknown} anything but a mistake in settings or definitions
  */
 export function endStart(error: unknown, environment: Environment): void {
   const isMistake = error instanceof ConfigError ||

@@ -1,7 +1,7 @@
 /**
- * The collection of expired records in the database file. Deno's own, whose
- * failure ends the process, as on a full disk, never finds one: here every
- * record that ends does so ten thousand years late for Deno.
+ * The collection of expired records in the database file. Deno's own collection
+ * ends the process if it fails, as on a full disk. So that it never finds a
+ * record, each is stored with an end ten thousand years later.
  *
  * @module
  */
@@ -18,7 +18,10 @@ const MAX_ROWS = 50;
 /** The pause between two statements. */
 const BREATH_MILLISECONDS = 20;
 
-/** Leaves what another program writes to Deno, for which it ends far earlier. */
+/**
+ * Leaves the records of other programs to Deno: their stored end is far
+ * earlier.
+ */
 const DELETE_EXPIRED = `delete from kv where k in (
   select k from kv where expiration_ms between ? and ?
   order by expiration_ms limit ${MAX_ROWS})`;

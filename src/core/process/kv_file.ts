@@ -151,7 +151,7 @@ export async function guardFile(
   Object.assign(kv, { checkPlace, close, [Symbol.dispose]: close });
 }
 
-/** Gives device and inode of a file; undefined if there is none. */
+/** Returns device and inode of a file; undefined if there is none. */
 async function identityOf(path: string): Promise<string | undefined> {
   try {
     const { dev, ino } = await Deno.stat(path);

@@ -35,7 +35,7 @@ async function loadPackage(): Promise<{ openPostgres: typeof openPostgres }> {
   }
 }
 
-/** Gives the fix if the package cannot be loaded. */
+/** Returns the fix if the package cannot be loaded. */
 function fixOfLoading(message: string): string {
   const [, kind, place = ""] =
     /Requires (read|import) access to "([^"]+)"/.exec(message) ?? [];

@@ -47,8 +47,8 @@ export class FormEntryError extends Error {
 }
 
 /**
- * Reads the fields of a form; undefined if it has one that the specification
- * does not know, which only the client may be able to show.
+ * Reads the fields of a form; undefined if a field is unknown to the
+ * specification: only the client may be able to show that.
  */
 export function parseFormFields(schema: unknown): FormField[] | undefined {
   if (!isObject(schema)) return undefined;

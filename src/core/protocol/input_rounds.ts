@@ -2,9 +2,9 @@
  * The input rounds of a 2026 request: its questions and their answers. The
  * protocol has no way to ask while a tool runs. So the request ends with the
  * questions, the client sends it again with the answers, and the tool runs
- * again from its beginning and finds them here. The state that the client
- * carries meanwhile passes through hostile hands, so it is sealed, and opens
- * only for the same caller and the same request, and only for a while.
+ * again from its beginning and finds the answers here. The state that the
+ * client carries meanwhile passes through hostile hands, so it is sealed, and
+ * opens only for the same caller and the same request, and only for a while.
  *
  * @module
  * @see MCP 2026-07-28, Multi Round-Trip Requests

@@ -58,7 +58,7 @@ export function accountFetch(
   async function sendInTime(url: URL, init: RequestInit): Promise<Response> {
     const abort = new AbortController();
     const signal = AbortSignal.any([abort.signal, init.signal ?? abort.signal]);
-    // Throws what is wrong in `init`.
+    // Throws if `init` is invalid.
     const request = new Request(url, { ...init, redirect: "manual", signal });
     // Only the headers must come in time: a body may be long.
     const timer = setTimeout(() => abort.abort(), TIMEOUT_MILLISECONDS);
@@ -130,7 +130,9 @@ export function accountFetch(
       : call(input, init);
 }
 
-/** Encodes `name:password` (RFC 7617 §2), unless a person has done so. */
+/**
+ * Encodes `name:password` (RFC 7617 §2), unless the person pasted it encoded.
+ */
 function basicOf(key: string): string {
   return key.includes(":") ? new TextEncoder().encode(key).toBase64() : key;
 }
@@ -174,7 +176,7 @@ function addressAt(service: AccountService, input: string | URL): URL {
 const ENCODED_PARENT =
   /(?:\/|%(?:25)*(?:2f|5c))(?:\.|%(?:25)*2e){2}(?:\/|;|%|$)/i;
 
-/** True if an address is one of the service's API: others share its host. */
+/** True if an address is within the service's API, which may share its host. */
 function isWithin(
   { api }: AccountService,
   { origin, username, password, pathname }: URL,

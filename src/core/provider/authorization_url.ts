@@ -10,7 +10,7 @@ export interface AuthorizationRequestOptions {
   endpoint: string;
   clientId: string;
   scopes: readonly string[];
-  /** The text between two scopes, where it is no space. */
+  /** The text between two scopes; by default a space. */
   separator?: string;
   /** Query parameters that may not replace ours. */
   extra: Readonly<Record<string, string>>;
@@ -23,9 +23,9 @@ export interface AuthorizationRequestOptions {
 }
 
 /**
- * Parameters that decide the response and its receiver. Even those that a
- * request does not set must not be added: `request` would replace all others,
- * and `response_mode` would change the way back.
+ * Parameters that decide the response and its receiver. No setting may add one,
+ * even if our request does not set it: `request` would replace all others, and
+ * `response_mode` would change the way back.
  */
 const OURS = [
   "response_type",

@@ -35,7 +35,7 @@ type Preset =
   & Omit<OpenIdOptions, "clientId" | "clientSecret">
   & {
     apiUrl: string;
-    /** The memberships that count where the people of every tenant sign in. */
+    /** The memberships that are used if people of every tenant can sign in. */
     sharedMemberships?: Pick<ClaimNames, "memberships" | "isUnique">;
     /** Parameters that the provider answers with an error. */
     refusedParams?: readonly string[];

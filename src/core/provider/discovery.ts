@@ -25,7 +25,9 @@ const AUTH_METHODS = ["client_secret_post", "client_secret_basic"];
 /** The endpoints without which no one can sign in. */
 const REQUIRED = ["authorization_endpoint", "token_endpoint", "jwks_uri"];
 
-/** The endpoints without which there are no tokens: who it is may be unknown. */
+/**
+ * The endpoints without which there are no tokens; the person may stay unknown.
+ */
 export const PLAIN_ENDPOINTS = REQUIRED.slice(0, 2);
 
 const ENDPOINTS = [...REQUIRED, "userinfo_endpoint", "revocation_endpoint"];

@@ -167,7 +167,7 @@ export function gitHubRevocation(
   };
 }
 
-/** Gives the API's address for a sign-in address. */
+/** Returns the API's address for a sign-in address. */
 export function gitHubApiUrl(origin: string): string {
   const { host } = new URL(origin);
   return origin === PUBLIC_ORIGIN || host.endsWith(".ghe.com")

@@ -115,7 +115,7 @@ export function isGoogleAddress(
     typeof hd === "string" && hd.toLowerCase() === domain;
 }
 
-/** Gives the address rule of Google's issuer; undefined for any other. */
+/** Returns the address rule of Google's issuer; undefined for any other. */
 export function addressRuleOf(
   issuer: string,
 ): typeof isGoogleAddress | undefined {

@@ -47,7 +47,7 @@ class NotRefreshed extends Error {}
 
 export interface LeasedRefreshOptions {
   clock: Clock;
-  /** Does what the close of the server waits for. */
+  /** Does work in the background, for which the close of the server waits. */
   background(work: () => Promise<void>): unknown;
   /** The seconds for which a request waits for a refresh. */
   waitSeconds?: number;
@@ -76,8 +76,9 @@ export function leasedRefresh<F extends StoredTokens>(
   }
 
   /**
-   * Gives tokens that are good now: those found, or refreshed ones. If they are
-   * due but cannot be refreshed now, those found are used until they expire.
+   * Returns tokens that are good now: those found, or refreshed ones. If they
+   * are due but cannot be refreshed now, those found are used until they
+   * expire.
    */
   async function valid(
     issuer: TokenIssuer,

@@ -74,8 +74,8 @@ export interface Provider {
   /** The base address of the provider's API; undefined if it is not known. */
   readonly apiUrl?: string;
   /**
-   * True if it must say when the person showed who they are, once it was asked
-   * to let them do so (OpenID Core §3.1.2.1, `max_age`).
+   * True if the provider must say when the person signed in there, once it was
+   * asked to make them sign in again (OpenID Core §3.1.2.1, `max_age`).
    */
   readonly tellsTime?: boolean;
   /** Makes the address to send the person to. */
@@ -162,7 +162,7 @@ export function misbehaved(message: string): UpstreamError {
 }
 
 /**
- * Gives the error by which a check refuses an error response; undefined if it
+ * Returns the error by which a check refuses an error response; undefined if it
  * accepts the response. If the provider cannot be reached, it is accepted: a
  * response without a code opens nothing.
  */

@@ -44,7 +44,7 @@ export function providerRefresh({ grants, upstreamTokens, ...options }: {
     ...tokens,
     endGrant,
 
-    /** Gives usable tokens: those found, or refreshed ones. */
+    /** Returns usable tokens: those found, or refreshed ones. */
     valid: (provider: Provider, found: FoundTokens, more?: RefreshOptions) =>
       valid(
         {

@@ -35,7 +35,7 @@ export interface GrantKey {
   sealed?: Entry<UpstreamRecord>;
 }
 
-/** A JWT of a provider's own, with which its person calls. */
+/** A JWT that a provider issued, with which a person calls this server. */
 export interface PresentedToken {
   /** The prefix of the provider's subjects. */
   provider: string;
@@ -83,7 +83,9 @@ export function providerTokens(
     return (await valid(providerOf(key), await findLive(key))).tokens;
   }
 
-  /** Gives tokens in place of a refused one; undefined if it is still valid. */
+  /**
+   * Returns tokens in place of a refused one; undefined if it is still valid.
+   */
   async function renew(
     provider: Provider,
     key: GrantKey,

@@ -20,7 +20,7 @@ type Reachability = "ok" | "unavailable" | "misbehaved" | "unknown";
 /** A provider, and its state after its last request. */
 export interface WatchedProvider {
   provider: Provider;
-  /** Gives the state, and checks it in the background unless it is ok. */
+  /** Returns the state, and checks it in the background unless it is ok. */
   reachability(): Reachability;
 }
 

@@ -18,19 +18,21 @@ interface Failure {
 }
 
 export class RefreshFailures {
-  /** By the ids of the records. */
+  /** The latest failures, by the ids of the tokens' records. */
   readonly #latest = new LatestMap<Failure>();
 
-  /** @param minSeconds the least time for which one is remembered */
+  /** @param minSeconds the least time for which a failure is remembered */
   constructor(private readonly minSeconds: number) {}
 
-  /** Finds a failure of these tokens that was a moment ago. */
+  /** Finds a recent failure of these tokens. */
   find(id: string, tokens: string): { cause: unknown } | undefined {
     const failure = this.#latest.get(id);
     return failure?.tokens === tokens ? failure : undefined;
   }
 
-  /** Notes a failure, for as long as the server says, within bounds. */
+  /**
+   * Notes a failure until the server wants to be asked again, within bounds.
+   */
   note(id: string, tokens: string, cause?: unknown): void {
     const { retryAfterSeconds = 0 } = cause instanceof UpstreamError
       ? cause
@@ -40,7 +42,7 @@ export class RefreshFailures {
     this.#latest.set(id, { tokens, cause }, milliseconds);
   }
 
-  /** Forgets that a refresh took long, which has ended. */
+  /** Forgets the failure of a slow refresh, once that refresh has ended. */
   endWait(id: string): void {
     if (this.#latest.get(id)?.cause === undefined) this.#latest.delete(id);
   }

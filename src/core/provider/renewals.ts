@@ -11,17 +11,17 @@ const RENEWED_MILLISECONDS = 60_000;
 
 interface Renewal<T> {
   rejected: string;
-  /** The token in its place. */
+  /** The new token. */
   token: Promise<T | undefined>;
 }
 
 export class Renewals<T> {
-  /** The latest of each account. */
+  /** The latest renewal of each account. */
   readonly #latest = new LatestMap<Renewal<T>>();
 
   /**
-   * Gives the token in place of one that was rejected. Undefined if another of
-   * the same account was renewed within the last minute.
+   * Returns a new token for a rejected one. Undefined if another token of the
+   * same account was renewed within the last minute.
    *
    * @param id names the account
    */

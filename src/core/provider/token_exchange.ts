@@ -23,22 +23,24 @@ import {
 
 /** The access token of one sign-in. */
 export interface SubjectToken {
-  /** Gives one that is valid now, and the provider that issued it. */
+  /**
+   * Returns an access token that is valid now, and the provider that issued it.
+   */
   find(): Promise<{ provider: Provider; accessToken: string }>;
   /**
-   * Gives another in place of one that the provider has refused; undefined if
-   * there is none.
+   * Returns another access token for one that the provider has refused;
+   * undefined if there is none.
    */
   renew?(refused: string): Promise<string | undefined>;
 }
 
 /**
- * The error codes for an access token that the provider takes no longer: of
+ * The error codes for an access token that the provider no longer accepts: of
  * Microsoft, of RFC 8693 §2.2.2 and of Keycloak.
  */
 const REFUSED_SUBJECT = ["invalid_grant", "invalid_request", "invalid_token"];
 
-/** Makes the exchanges of tokens, which share what they have got. */
+/** Makes exchanges of tokens that share the tokens they have got. */
 export function tokenExchanges() {
   const kept = new KeptTokens();
 
@@ -59,9 +61,11 @@ export function tokenExchanges() {
         } catch (error) {
           if (!isRefusedSubject(error)) throw error;
           const other = await subject.renew?.(accessToken);
-          // Some providers refresh to the same token, for which this waits.
+          // Some providers give the same token again, for which this call
+          // itself waits.
           if (other === undefined || other === accessToken) throw error;
-          // A refusal of that one is kept: it gets no third in its place.
+          // If the provider refuses this token too, the refusal is kept: no
+          // third token is tried.
           return await kept.get(keyOf(other), () => ask(other));
         }
       }
@@ -148,7 +152,7 @@ const ENDLESS_KEPT_SECONDS = 300;
 
 /**
  * The time for which a refusal is kept, and in which a token that its service
- * refuses is replaced once: neither would be another answer the next time.
+ * refuses is replaced only once. Asking sooner would get the same answer.
  */
 const PAUSE_MILLISECONDS = 60_000;
 
@@ -165,7 +169,7 @@ interface Kept {
 export class KeptTokens {
   readonly #kept = new LatestMap<Kept>();
 
-  /** Gives the tokens with a key, or those that `ask` gets. */
+  /** Returns the tokens with a key, or those that `ask` gets. */
   get(
     key: string,
     ask: () => Promise<UpstreamTokens>,
@@ -174,8 +178,8 @@ export class KeptTokens {
   }
 
   /**
-   * Gives tokens in place of an access token that its service has refused.
-   * Undefined if that was replaced within the last minute.
+   * Returns tokens to replace an access token that its service has refused.
+   * Undefined if they were replaced within the last minute already.
    */
   async replace(
     key: string,

@@ -47,8 +47,8 @@ export function errorAnswer(
 }
 
 /**
- * Gives the response of Hono's `HTTPException`, which an author's route or its
- * middleware throws; undefined for other errors. The author's Hono may be
+ * Returns the response of Hono's `HTTPException`, which an author's route or
+ * its middleware throws; undefined for other errors. The author's Hono may be
  * another copy than ours.
  */
 function exceptionResponse(
@@ -62,7 +62,7 @@ function exceptionResponse(
   }
 }
 
-/** Gives the status, code, description and headers of an error. */
+/** Returns the status, code, description and headers of an error. */
 function printed(
   error: Error,
   c: Context,

@@ -1,7 +1,7 @@
 /**
  * The additions of a feature to a server. The core knows features by this type
- * alone: `src/features.ts` lists them, and each is told in the `feature.ts` of
- * its folder.
+ * alone: `src/features.ts` lists them, and each is described in the
+ * `feature.ts` of its folder.
  *
  * @module
  */
@@ -58,7 +58,7 @@ export interface Guide {
   line?: string;
 }
 
-/** The words for who starts a server. */
+/** The text for the person who starts a server. */
 export interface Announcement {
   guides?: readonly Guide[];
   /** The addresses of pages by their names. */
@@ -70,7 +70,7 @@ export interface ApproveParts {
   config: Config;
   database: Database;
   log: Logger;
-  /** The version of the server: approvals are for one alone. */
+  /** The version of the server: an approval is valid for one version alone. */
   version: string;
 }
 
@@ -101,7 +101,10 @@ export interface ServedCalls {
 export interface OpenFeature {
   /** Finds what an item needs of its caller before it runs. */
   findNeeds?: FindNeeds;
-  /** Begins to read what the calls of a grant, or of a subject, have needed. */
+  /**
+   * Begins to read records that earlier calls of a grant, or a subject, have
+   * needed.
+   */
   readAhead?(name: string): void;
   /**
    * Begins what is due, in the background: called with each request.
@@ -120,13 +123,13 @@ export interface OpenFeature {
   ledger?: CallLedger;
   /** Makes the records that it keeps about people. */
   records?(): Promise<PersonRecords | PersonRecords[]>;
-  /** Warns at the start of what cannot work. */
+  /** Warns, at the start, of definitions or settings that cannot work. */
   warn?(log: Logger): Promise<void>;
   /** Members that methods of the feature find in the engine of calls. */
   engine?: object;
   longCalls?: LongCalls;
   followed?: FollowedKind;
-  /** The things of callers, by their bindings. */
+  /** The tasks of people, by the bindings of their callers. */
   tasks?: PersonTasks;
   /** Makes the pages at one address on which people answer. */
   waitPages?(site: {
@@ -155,8 +158,8 @@ export interface Feature {
   /** Its rows of the table of settings; `config.features` has the values. */
   settings?: FeatureSettings;
   /**
-   * Gives what makes its members of the contexts of calls, which
-   * {@linkcode FeatureMembers} has.
+   * Returns the functions that make its members of contexts, which it declares
+   * in {@linkcode FeatureMembers}.
    */
   context?(server: OpenedServer): MakeMembers;
   /** Makes its part of a server, which has one for all of its addresses. */
@@ -167,7 +170,7 @@ export interface Feature {
   routes?(app: Hono<AppEnv>, site: PublicSite): Promise<void>;
   /** Makes the page at `/`. */
   homePage?(site: PublicSite): Promise<HomePage>;
-  /** Makes its words for who starts the server. */
+  /** Makes its text for the person who starts the server. */
   announcement?(
     site: Omit<PublicSite, "about" | "checkOrigin" | "stopping">,
   ): Promise<Announcement>;

@@ -39,7 +39,7 @@ export class Lifecycle {
   #values = new Map<Service<unknown>, unknown>();
   #starting?: Promise<void>;
   hasStarted: boolean;
-  /** Hides the secret settings; there once they may be used. */
+  /** Hides the secret settings; set once these may be used. */
   secrets?: SecretSettings;
 
   /**
@@ -68,7 +68,7 @@ export class Lifecycle {
     });
   }
 
-  /** Gives the settings and the services of a definition, by their names. */
+  /** Returns the settings and the services of a definition, by their names. */
   provide({ settings = {}, services = {} }: Needing) {
     const own = Object.keys(settings).map((it) => [it, this.settings[it]]);
     const started = Object.entries(services)

@@ -27,8 +27,8 @@ import { standardOutput } from "../log/standard_output.ts";
 import { isCollected } from "../telemetry/current.ts";
 
 /**
- * The options of definitions, and the settings of the core, that a feature alone
- * reads. Without a feature its own settings are unknown.
+ * Options of definitions, and settings of the core, that a single feature
+ * reads. (A feature's own settings are unknown where the feature is left out.)
  */
 const READ_BY: Readonly<
   Record<string, { options?: string[]; settings?: string[] }>
@@ -39,7 +39,9 @@ const READ_BY: Readonly<
   skills: { options: ["skills"] },
 };
 
-/** Finds what is given to a feature that `src/features.ts` leaves out. */
+/**
+ * Finds options and settings for a feature that `src/features.ts` leaves out.
+ */
 export function featureFaults(
   features: readonly Pick<Feature, "name">[],
   options: ServerOptions,
@@ -108,7 +110,7 @@ export class Plan {
     const needs = needsOf(needing(sound, call));
     faults.found.push(...complaints, ...needs.complaints);
     this.scopes = scopesOf(neededScopes(sound), sound.scopes);
-    // No client asks for the scopes of those who approve.
+    // No client asks for the scopes of the people who approve.
     this.approvals =
       faults.attempt(() => parseApprovals(env.APPROVALS, tools)) ?? [];
     const approving = tools.flatMap((tool) => {

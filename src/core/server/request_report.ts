@@ -90,7 +90,7 @@ export function observedRoutes(baseUrl: string): MiddlewareHandler<AppEnv> {
   };
 }
 
-/** Gives an error code of OAuth, or the status if there is no code. */
+/** Returns an error code of OAuth, or the status if there is no code. */
 function errorTypeOf(c: Context<AppEnv>): string | undefined {
   if (c.error instanceof OAuthError) return c.error.code;
   if (c.error) return String(c.res.status);

@@ -23,7 +23,7 @@ import {
 import { BODY_BYTES } from "../protocol/transport.ts";
 import type { BodyBounds } from "./server_options.ts";
 
-/** The average bytes of a chunk, below which chunks are too many. */
+/** If chunks have fewer bytes than this on average, they are too many. */
 const MIN_CHUNK_BYTES = 400;
 
 /**

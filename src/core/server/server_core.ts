@@ -146,7 +146,8 @@ export function openCore(
       const lists = features.map(({ missing }) => missing?.(services) ?? []);
       return (await Promise.all(lists)).flat();
     },
-    // An item with needs was refused where no feature finds them.
+    // Undefined only if no item has needs: without the feature that finds them,
+    // an item with needs was refused.
     findNeeds: findNeeds!,
   };
   Object.assign(engine, ...features.map(({ engine }) => engine));

@@ -59,8 +59,8 @@ export interface ServerOptions<
    */
   scopes?: ScopeDefinitions;
   /**
-   * Gives the scopes that a person may be granted, at every sign-in, token and
-   * call. If `OAUTH_PERMISSIONS` is set too, both must allow a scope.
+   * Returns the scopes that a person may be granted, at every sign-in, token
+   * and call. If `OAUTH_PERMISSIONS` is set too, both must allow a scope.
    */
   permissions?: DecidePermissions;
   /**
@@ -111,15 +111,15 @@ export interface RoutesContext<
   /**
    * Answers a `wait` of durable work, by the token that was given to `open`.
    * Only the first answer is used; resolves to false if nothing waits for it,
-   * or no longer. Only the token is checked: verify the sender as the sending
-   * service says.
+   * or no longer. Only the token is checked: verify the sender as the
+   * documentation of the sending service says.
    *
    * @param data JSON of at most 20,000 bytes in UTF-8
    */
   answer(token: string, data: unknown): Promise<boolean>;
   /**
-   * Lets a request have another body than one of 4 MiB that arrives within 60
-   * seconds. Call it before you read the body.
+   * Changes the bounds of a request's body, which are 4 MiB and 60 seconds.
+   * Call it before you read the body.
    *
    * @param request `c.req.raw`
    */
@@ -151,7 +151,7 @@ export interface CreateServerOptions<
   provider?: Provider;
   /** Fetches clients' documents; from public addresses alone by default. */
   fetchDocument?: FetchDocument;
-  /** Gives the present time in epoch milliseconds; `Date.now` by default. */
+  /** Returns the present time in epoch milliseconds; `Date.now` by default. */
   clock?: () => number;
 }
 

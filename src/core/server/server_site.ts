@@ -44,7 +44,7 @@ export class ServerSite {
       const providerIds = auth.oauth.providers.map(({ id }) => id);
       this.waitPages = pagesAt(core, { baseUrl, providerIds });
     } else if (given.gate && baseUrl !== undefined) {
-      // A test has no pages, and presses in their place.
+      // A test has no pages, and answers in their place.
       const site = { baseUrl, providerIds: [], isTest: true };
       this.waitPages = pagesAt(core, site);
     }

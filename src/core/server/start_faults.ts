@@ -81,7 +81,10 @@ function soundOf(options: unknown): ServerOptions {
   return { name: "", version: "", ...sound };
 }
 
-/** Makes a stand-in for a faulty definition that has a name, for its place. */
+/**
+ * Makes a stand-in for a faulty definition that has a name: it has the name and
+ * the members without faults, for checks that depend on them.
+ */
 function namesake(item: unknown): unknown[] {
   if (kinds.nameOf(item) === undefined) return [];
   const { kind, name = "", uri } = item as Record<string, unknown>;

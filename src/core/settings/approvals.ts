@@ -1,6 +1,6 @@
 /**
- * `APPROVALS`: the tools whose calls the operator lets wait for a person,
- * whatever their authors left open.
+ * `APPROVALS`: the tools whose calls must wait for a person's approval by the
+ * operator's rules, even if their authors ask for none.
  *
  * @module
  */
@@ -60,8 +60,8 @@ export function parseApprovals(
 }
 
 /**
- * Applies the rules to a tool: every call of it waits. The scope of an author,
- * by which someone else approves, stays.
+ * Applies the rules to a tool: every call of it waits. If the author wants
+ * someone else with a scope to approve, that stays.
  */
 export function tightened<T extends Tool & { author?: Tool }>(
   tool: T,

@@ -217,10 +217,10 @@ function doubtBlockedAddresses(
 function complainOfTelltales(settings: Settings): void {
   const { name: variable } = AUTH.AUTH_STRATEGY;
   if (settings.text(AUTH.AUTH_STRATEGY) !== undefined) return;
-  // Its misspelt name is told already.
+  // A misspelt name of it is a complaint already.
   if (settings.complaints.some((it) => it.variable === variable)) return;
   const telltale = TELLTALES.find(([it]) => settings.text(it) !== undefined);
-  // Each is read, so that its misspelt name is told.
+  // Each is read, so that a misspelt name of it is reported.
   if (!telltale) return TELLTALES.forEach(([it]) => settings.read(it));
   const [{ name }, strategy] = telltale;
   settings.complain(AUTH.AUTH_STRATEGY, {

@@ -102,7 +102,10 @@ export interface PeopleConfig {
   blocked: readonly ListEntry[];
   /** The days for which a connection's latest calls are kept; 0: none. */
   ledgerDays: number;
-  /** The keys that seal people's secrets, the newest first; none: nothing is. */
+  /**
+   * The keys that seal people's secrets, the newest first; without any, nothing
+   * is sealed.
+   */
   secretsKeys: readonly string[];
 }
 

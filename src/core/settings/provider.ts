@@ -130,7 +130,7 @@ function endpoint(name: string) {
   };
 }
 
-/** Gives a setting under its name for one of several providers. */
+/** Returns a setting under its name for one of several providers. */
 export type Rename = <S extends NamedSetting>(setting: S) => S;
 
 export function parseProvider(

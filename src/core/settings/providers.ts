@@ -29,7 +29,7 @@ export type ListedProviders = readonly [ListedProvider, ...ListedProvider[]];
 export const CALLBACK_PATH = "/oauth/provider-callback";
 
 /**
- * Gives the redirect URI to register at a provider, exactly.
+ * Returns the redirect URI to register at a provider, exactly.
  *
  * @param key its name, if it is one of several
  */
@@ -139,7 +139,7 @@ function parseListed(
   return { id: idOf(config), key, config, domains };
 }
 
-/** Gives the prefix of subjects; only the kind if an address is wrong. */
+/** Returns the prefix of subjects; only the kind if an address is wrong. */
 function idOf(config: ProviderConfig): string {
   try {
     return providerId(config);
@@ -148,7 +148,7 @@ function idOf(config: ProviderConfig): string {
   }
 }
 
-/** Gives a provider's name on pages in lower case: its own, host or kind. */
+/** Returns a provider's name on pages in lower case: its own, host or kind. */
 function labelOf({ id, config }: ListedProvider): string {
   if (config.provider === "dev") return "dev";
   const host = ["oidc", "custom"].includes(config.provider) &&

@@ -68,11 +68,11 @@ export interface SettingsOwner {
   settings?: FeatureSettings;
 }
 
-/** The values of the settings of features. */
+/** The values of features' settings. */
 export class FeatureValues {
   #values = new Map<NamedSetting, unknown>();
 
-  /** Gives the value; the default where it was not read. */
+  /** Returns the value; the default where it was not read. */
   of<S extends NamedSetting>(setting: S): ValueOf<S>;
   of(setting: NamedSetting): unknown {
     return this.#values.has(setting)
@@ -90,7 +90,7 @@ type ValueOf<S extends Setting> =
   | (S["shape"] extends TextShape<infer T> ? T : never)
   | (S extends { default: infer D } ? D : undefined);
 
-/** Gives the text that means the same as an unset variable, if any. */
+/** Returns the text that means the same as an unset variable, if any. */
 export function defaultText(setting: Setting): string | undefined {
   const { default: value, secret, shape } = setting;
   const isText = Object(value) !== value || Array.isArray(value);
@@ -149,19 +149,21 @@ export class Settings {
     return this.#misspellings(name);
   }
 
-  /** Gives the text of a variable that another setting names: not misspelt. */
+  /**
+   * Returns the text of a variable that another setting names: not misspelt.
+   */
   namedText(name: string): string | undefined {
     this.#named.push(name);
     this.#misspellings = undefined;
     return this.text({ name });
   }
 
-  /** Gives the text of a variable; undefined when it is unset or blank. */
+  /** Returns the text of a variable; undefined when it is unset or blank. */
   text({ name }: Pick<NamedSetting, "name">): string | undefined {
     return this.environment[name]?.trim() || undefined;
   }
 
-  /** Gives the value; the default if it is unset, or wrong (a complaint). */
+  /** Returns the value; the default if it is unset, or wrong (a complaint). */
   read<S extends NamedSetting>(setting: S): ValueOf<S>;
   read(setting: NamedSetting): unknown {
     const got = this.text(setting);

@@ -67,7 +67,10 @@ export function lowerCase<T>({ wants, parse }: TextShape<T>): TextShape<T> {
   return { wants, parse: (text) => parse(text.toLowerCase()) };
 }
 
-/** Items between commas or spaces, at least one: none could mean everyone. */
+/**
+ * Items with commas or spaces between them, at least one: none could mean
+ * everyone.
+ */
 export function listOf<T = string>(
   what: string,
   parse = (item: string, _nth: number, _all: string[]) => item as T,

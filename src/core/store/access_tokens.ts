@@ -82,7 +82,8 @@ export function accessTokenStore(database: Database) {
   }
 
   /**
-   * Notes that a client has the response of a refresh: it is never sent again.
+   * Notes that a client has received the response of a refresh, which is then
+   * never sent again.
    */
   function noteSeen(exchanged: string, read: Entry<Grant>): Promise<void> {
     return database.change(
@@ -159,7 +160,7 @@ export function accessTokenStore(database: Database) {
     },
 
     /**
-     * Issues the only token of a grant that a person makes for it. Undefined if
+     * Issues a personal access token, the only token of its grant. Undefined if
      * the person has `most` tokens already, also when several are made at once.
      *
      * @param options `keep`: makes the write that stores the token for the page

@@ -107,8 +107,8 @@ export function knownBlocks(database: Database) {
 }
 
 /**
- * Makes a function that is true of blocked people, for those with another
- * issuer's tokens: no record of them is read.
+ * Makes a function that returns true for blocked people. It is for callers with
+ * another issuer's tokens, of whom no record is read.
  */
 export function blockedPeople(
   database: Database,

@@ -108,7 +108,7 @@ export function changeStore(
 
     /**
      * Calls `onChange` for every change from now on, made in any process, in
-     * their order. Resolves once it listens, to a function that ends this.
+     * their order. Resolves, once it listens, to a function that stops it.
      */
     async listen(onChange: (change: Change) => void): Promise<() => void> {
       const leave = () => {

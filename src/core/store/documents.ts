@@ -44,7 +44,9 @@ interface DocumentRecord extends Expiring {
   freshUntil: number;
 }
 
-/** The most documents in memory; of 16 KiB each, as much as a large body. */
+/**
+ * The most documents in memory: with 16 KiB each, as much as one large body.
+ */
 const MAX_UNUSED = 250;
 
 /** The time for which a failed fetch is not repeated, in seconds. */
@@ -129,8 +131,9 @@ export function documentStore(
   }
 
   /**
-   * Lets simultaneous look-ups of one address share a read and a fetch. If the
-   * fetch is refused to the network of the first, the next one tries.
+   * Makes simultaneous look-ups of one address share a read and a fetch. If the
+   * fetch is refused to the network of the first look-up, the next look-up
+   * tries.
    */
   async function share(
     purpose: "find" | "renew",

@@ -184,8 +184,8 @@ export function grantStore(
     },
 
     /**
-     * True if an address in a grant of a person is blocked. Also for tokens of
-     * theirs that have no address.
+     * True if an e-mail address in a grant of a person is blocked. It is asked
+     * for tokens of the person that have no address.
      */
     async isKnownBlocked(subject: string): Promise<boolean> {
       if (!blocksAddresses) return false;

@@ -57,7 +57,8 @@ export function listPerson(transaction: Transaction, grant: Grant): Grant {
   // for late commits.
   const days = Math.ceil((endsAt - createdAt) / DAY_SECONDS);
   const { subject: own, login, name, email } = identity;
-  // All that the texts are made of: a refresh that changes none makes no texts.
+  // Everything that the list entries are made of: a refresh that changes none
+  // of it makes no entries.
   const listedAs = fingerprint(
     JSON.stringify([subject, own, login, name, email, days]),
   ).slice(0, MARK_CHARACTERS);

@@ -10,8 +10,9 @@ import { assertionKey, spentStateKey } from "../kv/keys.ts";
 import { secretStore } from "./secrets.ts";
 
 /**
- * The seconds that the record of a use outlives the thing itself. A clock that
- * was ahead may be set back: then the thing is valid again, and still used.
+ * The seconds that the record of a use outlives the thing itself. If a clock
+ * that was ahead is set back, the thing is valid again, and still known as
+ * used.
  */
 const KEPT_LONGER_SECONDS = 60 * 60;
 

@@ -45,8 +45,9 @@ export function recent<T>(read: (name: string) => Promise<T | undefined>) {
       return reading ? reading.value ?? reading.promise : startReading(name);
     },
     /**
-     * Begins to read a name that will be needed, unless that began within half a second.
-     * A failure is met by the code that needs it.
+     * Begins to read a name that will be needed, unless that began within half
+     * a second. If it fails, the failure reaches only the code that needs the
+     * name.
      */
     readAhead(name: string): void {
       const { startedMilliseconds = -Infinity } = readings.get(name) ?? {};

@@ -1,6 +1,6 @@
 /**
- * Durable work that waits: the wakes that let it go on, and the grant that uses
- * it. Its records are those of the feature of work.
+ * Durable work that waits: the wakes after which it goes on, and the grant that
+ * uses it. Its records belong to the feature `work`.
  *
  * @module
  */

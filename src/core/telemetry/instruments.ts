@@ -119,7 +119,7 @@ export async function observe<T>(
   }
 }
 
-/** Gives the class of an exception: its message may hold anyone's text. */
+/** Returns the class of an exception: its message may hold anyone's text. */
 export function typeOf(error: unknown): string {
   const name = errorNameOf(error) ?? "";
   return /^\w{1,64}$/.test(name) ? name : "_OTHER";

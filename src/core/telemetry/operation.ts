@@ -131,7 +131,7 @@ export class Operation {
   }
 }
 
-/** Gives the attributes of both the span and the metric. */
+/** Returns the attributes of both the span and the metric. */
 function knownAttributes(
   { method, tool, prompt, revision }: MessageFacts,
 ): Attributes {

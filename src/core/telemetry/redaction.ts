@@ -51,7 +51,7 @@ export function redactAttribute(
 
 const METHODS = /^(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS)$/;
 
-/** Gives the name of a method; one name for all that a stranger invents. */
+/** Returns the name of a method; one name for all that a stranger invents. */
 export function methodName(method: string): string {
   return METHODS.test(method) ? method : "HTTP";
 }

@@ -30,7 +30,7 @@ class FetchBound {
     return (this.#open.get(name) ?? 0) >= this.atOnce;
   }
 
-  /** Takes one of the fetches of this minute. False if there is none. */
+  /** Takes one of the fetches of this minute. False if none is left. */
   take(name: string): boolean {
     return this.#perMinute.take(name) === 0;
   }
@@ -51,9 +51,9 @@ const ALL = "all";
 /**
  * Bounds the fetches of documents: by the network that asks, so that no one
  * uses up those of the others; by the domain of the document, whose owner can
- * have any number of hosts in it; and all together. Stored ones, with which
- * someone has signed in, are fetched without bounds, so that no stranger can
- * block them.
+ * have any number of hosts in it; and all together. Documents of clients that
+ * someone has signed in with are fetched without bounds, so that no stranger
+ * can block them.
  *
  * @param trustedHosts hosts that the operator trusts: only the network counts
  */

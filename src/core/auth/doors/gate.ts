@@ -31,7 +31,8 @@ export interface Gate {
   restore(caller: Caller): MaybePromise<Authenticated | undefined>;
   /**
    * True if the way in which a caller became known, and their provider or
-   * issuer, are configured here. During a roll-out they may be so elsewhere.
+   * issuer, are configured here. During a roll-out they may be configured in
+   * another process only.
    */
   isConfigured(caller: Caller): MaybePromise<boolean>;
   /**

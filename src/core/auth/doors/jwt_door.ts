@@ -144,7 +144,7 @@ export function jwtDoor(
   }
 
   /**
-   * Makes a person's subject here. Of the first issuer it is `sub` alone,
+   * Makes a person's subject here. For the first issuer it is `sub` alone,
    * unless another door could have the same subject, or knows the same people.
    */
   function subjectIn(id: string, sub: string): string {
@@ -193,7 +193,7 @@ export function jwtDoor(
   };
 }
 
-/** Gives the person of a caller, always with the issuer in the subject. */
+/** Returns the person of a caller, always with the issuer in the subject. */
 function personOf(
   { binding, identity }: Pick<Caller, "binding" | "identity">,
 ): Person {

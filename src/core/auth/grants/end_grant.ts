@@ -51,9 +51,9 @@ export function grantsEnd(
       sessions.closeAllOf(binding, ids),
       tasks?.cancelAllOf(binding, ids),
     ]);
-    // The sessions end in the same commit as the first grant: after a failure,
-    // a second try would find the grant closed, and leave its sessions open.
-    // Tasks end by themselves.
+    // The sessions end in the same commit as the first grant. If they ended
+    // later and that failed, a second try would find the grant closed, and
+    // leave them open. Tasks end by themselves.
     await grants.close(first.grant.id, {
       read: first.read,
       extraWrites: endSessions.write,
@@ -91,8 +91,8 @@ export interface PersonRecords {
 /** The stores in which something of a subject may be open. */
 interface SubjectStores {
   /**
-   * The records of features. Those of sign-ins are the first: what these can make
-   * is not made again once it is deleted.
+   * The records of features. Those of sign-ins come first: a sign-in that has
+   * ended makes no more of the other records.
    */
   records: readonly PersonRecords[];
   grants: Pick<GrantStore, "listOpen">;

@@ -209,10 +209,10 @@ export function personData(stores: PersonStores) {
     },
 
     /**
-     * Ends everything of a person, and deletes what is kept about them. Who signs
-     * in meanwhile may connect an account or an app again, so that is repeated
-     * until no sign-in is left. After a failure it can be repeated, because the
-     * list of grants is deleted last.
+     * Ends everything of a person, and deletes what is kept about them. A
+     * person who signs in meanwhile may connect an account or an app again, so
+     * the erasure is repeated until no sign-in is left. After a failure it can
+     * be repeated, because the list of grants is deleted last.
      *
      * @throws {HttpError} 503 while they sign in again and again
      */

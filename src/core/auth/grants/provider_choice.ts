@@ -119,9 +119,9 @@ export async function providerUrl(
 /**
  * Derives the PKCE verifier and the nonce of one sign-in at the provider from
  * the browser's cookie and the request's handle. A reader of the database or of
- * the addresses cannot derive them, and only this browser can finish. Of
- * several providers each gets its own: one that the person did not choose in
- * the end has nothing by which a code of another can be redeemed.
+ * the addresses cannot derive them, and only this browser can finish. Each of
+ * several providers gets values of its own: with them, a provider that the
+ * person left again cannot redeem another's code.
  */
 export function upstreamSecrets(
   handle: string,

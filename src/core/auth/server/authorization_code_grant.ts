@@ -35,7 +35,8 @@ export function authorizationCodeGrant(
     // If it is sent, it must be that of the request; else PKCE protects.
     const redirectUri = parameters.get("redirect_uri");
     for (;; reading = undefined) {
-      // The code must be the client's own. Another's attempt changes nothing.
+      // The code must be the client's own. An attempt by another client changes
+      // nothing.
       const read = await (reading ?? codes.read(code));
       const record = read?.code.value;
       if (!read || !record || record.clientId !== clientId) throw unknown();

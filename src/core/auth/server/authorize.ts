@@ -82,7 +82,7 @@ export function authorizeEndpoint(
     },
   ): string {
     const states = query.filter(([name]) => name === "state");
-    // Of two states neither is surely the client's.
+    // If there are two states, either may be the client's.
     const state = states.length === 1 ? states[0][1] : undefined;
     const redirect = { redirectUri, state: state || undefined };
     return authorizationResponseUrl(redirect, { error }, baseUrl);

@@ -58,7 +58,8 @@ export function consentEndpoint(
   }
 
   return async function consent(c) {
-    // Only our own page asks. The handle and the cookie hold without this too.
+    // Only our own page sends this form. The handle and the cookie would
+    // protect it without this check, too.
     checkSameSite(c.req.raw, baseUrl);
     const form = await readParameters(c.req.raw, ["resource", "scope"]);
     const handle = form.require("request");

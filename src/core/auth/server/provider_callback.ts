@@ -125,8 +125,8 @@ export function providerCallbackEndpoint(
       if (!(error instanceof UpstreamError)) throw error;
       const { kind, isCodeSpent } = error;
       if (kind === "denied") return deniedAt(provider);
-      // The code may be of another sign-in. Only once: each try asks the
-      // provider.
+      // The code may belong to another sign-in. Only once, because each try
+      // asks the provider.
       if (kind === "dead" && !isCodeSpent && !leased.value.hasDeadCode) {
         await requests.release(leased, true);
         throw refuseForeign(c, leased, provider, error);

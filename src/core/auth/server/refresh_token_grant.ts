@@ -72,7 +72,7 @@ export function refreshTokenGrant(
   ): boolean {
     if (grant.refreshTokens?.exchange?.isRevoked) return false;
     const effective = effectiveScopes(grant, requested);
-    // Nothing is left of them: the refresh then says so.
+    // No scope is left: the refresh then refuses.
     if (!effective) return false;
     if (!isSameScopes(effective.scopes, response.scopes)) return false;
     const time = now(clock);
@@ -86,8 +86,8 @@ export function refreshTokenGrant(
     reading?: Promise<ReadRefreshToken | undefined>,
   ): Promise<IssuedTokens> {
     const refreshToken = parameters.require("refresh_token");
-    // A request of which this process could do nothing for a while, so that its
-    // client has asked another one meanwhile, is no reuse.
+    // If this process was stalled, and the client has asked another process
+    // meanwhile, this request is no reuse of the token.
     const came = now(clock);
     const scopes = parseScope(parameters.get("scope"));
     for (;; reading = undefined) {

@@ -59,7 +59,8 @@ export function revokeEndpoint(
     if (grant?.status !== "active") return;
     const state = stateOfToken(refreshToken, grant, now(clock));
     if (state === undefined) return;
-    // An exchanged token opens its response; the token in that opens the grant.
+    // An exchanged token opens the response that it was exchanged for; the
+    // refresh token in that response opens the grant.
     const current = state === "exchanged"
       ? (await replayResponse(refreshToken, grant)).refreshToken!
       : refreshToken;

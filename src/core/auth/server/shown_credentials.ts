@@ -1,6 +1,6 @@
 /**
- * The credentials that requests of a network show which is over its limit: a
- * session, an approval, an open authorization request, a code, a token.
+ * The credentials in requests from a network that is over its limit: a session,
+ * an approval, an open authorization request, a code, a token.
  *
  * @module
  */
@@ -16,13 +16,17 @@ import type { ListShown, Shown } from "../../http/rate_limit.ts";
 import type { AuthServices } from "../services.ts";
 import type { SignedInPages } from "./signed_in_pages.ts";
 
-/** The most forms that are waited for at once, of networks over their limit. */
+/**
+ * The most forms that are being received at once from networks over their
+ * limit.
+ */
 const MAX_FORMS = 100;
 let formCount = 0;
 
 /**
- * Reads a form that its endpoint reads again; undefined for a bad one, and while
- * too many others arrive: a stranger may never end theirs.
+ * Reads a form, which its endpoint can read again. Undefined for a malformed
+ * form, and while too many others are being received: a stranger's form may
+ * never end.
  */
 async function readForm(c: Context): Promise<Parameters | undefined> {
   if (formCount >= MAX_FORMS) return undefined;

@@ -114,7 +114,8 @@ export function tokenEndpoint(
       async (client, isProven) => {
         c.set("client", clientName(client));
         c.set("clientId", shortClientId(client.clientId));
-        // Nothing after this may fail: it cannot be done twice.
+        // Nothing after the tokens are issued may fail, because they cannot be
+        // issued twice.
         const known = { client, isProven, parameters, ahead };
         const tokens = await issue(c, known);
         c.set("grantId", parseCredential(tokens.accessToken)?.grantId);

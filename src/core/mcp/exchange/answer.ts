@@ -51,10 +51,10 @@ export interface JsonAnswer {
 }
 
 /**
- * Makes a JSON response, of which a long one is written as its client reads.
- * The constructor gets no more than necessary: Deno is slow with an `init`, and
- * headers in it cost a native response with a finalizer. CORS headers,
- * which cost time and bytes as well, are left out where no page asks.
+ * Makes a JSON response. A long one is written as its client reads. The
+ * constructor gets no more than necessary: Deno is slow with an `init`, and
+ * headers in it cost a native response with a finalizer. CORS headers, which
+ * cost time and bytes as well, are left out where no page asks.
  */
 export function encode(
   { body, status = 200, headers: extra }: JsonAnswer,

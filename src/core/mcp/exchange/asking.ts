@@ -111,7 +111,7 @@ export class Asking {
 
   /**
    * Asks a person to connect an account on its page. Returns the answer, or
-   * `cancel` if another call has taken it, or the page is over.
+   * `cancel` if another call has taken the answer, or the page has ended.
    */
   async connect(
     question: AskedQuestion,
@@ -122,7 +122,7 @@ export class Asking {
   /**
    * Asks on a page.
    *
-   * @param isKept false for an answer that durable work does not keep
+   * @param isKept false if durable work does not store the answer
    */
   async onPage<A extends { action: string }>(
     pages: PagesOf<A>,

@@ -214,7 +214,9 @@ export class Acting {
       });
   }
 
-  /** Makes the provider's API of the provider's own. */
+  /**
+   * Wraps the provider's API: its requests become acts that end with the work.
+   */
   through(upstream: Upstream): Upstream {
     return {
       token: () =>

@@ -41,8 +41,8 @@ export abstract class Call implements AskingCall, Running {
   /** True for a subscription, which does not outlive its credential. */
   isSubscription = false;
   /**
-   * Puts back what the tool's run has used up, before the call ends with a
-   * question and is to begin again.
+   * Makes what the run has used up usable again, such as an approval. Called
+   * before the call ends with a question, after which the tool starts over.
    */
   putBack?: () => Promise<unknown>;
   /** Sends the progress of a task to the client whose call waits for it. */
@@ -107,7 +107,9 @@ export abstract class Call implements AskingCall, Running {
       warn(this, message)
     );
   }
-  /** The author's code, if it was followed. */
+  /**
+   * The author's code, if `authorCode` was read: it is made when first read.
+   */
   get startedCode(): AuthorCode | undefined {
     return this.#authorCode;
   }

@@ -28,7 +28,7 @@ const STEP_CALL = {
 
 const LOG_CALL = { level: kinds.required(kinds.choice(...LOGGING_LEVELS)) };
 
-/** Makes members of contexts when they are first read, from the context. */
+/** Functions that make members of a context when each is first read. */
 export type MakeMembers = {
   readonly [N in keyof FeatureMembers]?: (
     context: Context,
@@ -91,12 +91,12 @@ export class CallContext implements Context {
     if (context.#asking) context.#asking.work = work;
   }
 
-  /** Gives the questions of a context. */
+  /** Returns the {@linkcode Asking} of a context. */
   static askingOf(context: Context): Asking {
     return (context as CallContext).#asker();
   }
 
-  /** Gives the acts of a context's code in the name of its caller. */
+  /** Returns the {@linkcode Acting} of a context. */
   static actingOf(context: Context): Acting {
     return (context as CallContext).#actor();
   }

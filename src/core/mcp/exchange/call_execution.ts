@@ -105,7 +105,7 @@ interface WatchedCall {
   readonly startedMilliseconds: number;
   /**
    * Set for 2026, where a client cancels by closing the stream: the time after
-   * which the response becomes one.
+   * which the response becomes a stream.
    */
   readonly slowMilliseconds?: number;
   readonly response: PendingResponse;

@@ -27,7 +27,8 @@ const MAX_SUBSCRIPTION_BYTES = 256 * 1024;
  */
 export function check(call: Call): Promise<void> | undefined {
   const { engine, caller, catalogue, message: { method, params } } = call;
-  // It is kept as long as the subscription, and each of its URIs is looked up.
+  // The message stays in memory as long as the subscription, and each of its
+  // URIs is looked up.
   const isSubscription = method === "subscriptions/listen";
   if (isSubscription && call.messageBytes > MAX_SUBSCRIPTION_BYTES) {
     throw new HttpError(413, "The message must take at most 256 KiB of memory");

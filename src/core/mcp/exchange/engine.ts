@@ -37,7 +37,7 @@ import type { QuestionPages } from "./work.ts";
 /** A run of a tool that a person has to approve. */
 export interface RunToApprove {
   tool: CompiledTool;
-  /** The parsed arguments, which the approved ones replace. */
+  /** The parsed arguments; the approved ones then replace them. */
   input: JsonObject;
   /** The name of one of several accounts of the caller. */
   account?: string;
@@ -60,7 +60,7 @@ export interface CallLedger {
   ): void;
   /** Lists the calls of each ledger, newest first. */
   list(ledgerIds: readonly string[]): Promise<(readonly object[])[]>;
-  /** Writes the calls that wait. */
+  /** Writes the noted calls that are not written yet. */
   close(): Promise<void>;
 }
 
@@ -88,7 +88,7 @@ export interface Engine {
   cancellations: CancellationStore;
   changes: ChangeStore;
   requestStates: StateStore;
-  /** Begins reads that calls need, while the token of one is read. */
+  /** Begins reads that a call needs, while its token is still being read. */
   readAhead?(): void;
   /** Lists the settings that are missing for what a tool needs. */
   missingFor(tool: Pick<CompiledTool, "needs">): Promise<readonly string[]>;

@@ -1,11 +1,11 @@
 /**
  * The keys and tokens that the author's code of one call was given: those of a
- * person's accounts, and the server's own secret settings. Nothing that
- * the code throws or returns may carry one further: a service may quote its key,
- * and an error the service. The engine hides every usual form of a key: as it
- * is, encoded for an address, a JSON text or HTML, in base64, and broken into
- * lines. All of it takes a time that grows with the text alone, since a person
- * chooses their key, and often the text.
+ * person's accounts, and the server's own secret settings. Nothing that the
+ * code throws or returns may contain one: a service may quote the key in an
+ * answer, and an error may quote that answer. The engine hides every usual form
+ * of a key: as it is, encoded for an address, a JSON text or HTML, in base64,
+ * and broken into lines. The time for all of it grows only with the length of
+ * the text, since a person chooses their key, and often the text.
  *
  * @module
  */
@@ -26,13 +26,16 @@ import {
 /** The text in place of a key. */
 const HIDDEN = "(hidden)";
 
-/** The fewest characters of a key: fewer keep no secret, and are everywhere. */
+/**
+ * The fewest characters of a key that is hidden: a shorter text is no secret,
+ * and occurs everywhere.
+ */
 const MIN_CHARACTERS = 4;
 
 /** The fewest letters and digits of a key that is hidden from all callers. */
 const MIN_LETTERS = 6;
 
-/** True for a key that may be hidden from all: a shorter one is everywhere. */
+/** True for a key that is long enough to be hidden from all callers. */
 const isLong = (key: string) =>
   key.replace(/[^A-Za-z0-9]/g, "").length >= MIN_LETTERS;
 
@@ -42,17 +45,23 @@ const MAX_TEXT_CHARACTERS = 16_000;
 /** The most keys whose forms a process remembers. */
 const MAX_KEYS = 1000;
 
-/** The most characters of a form by which a text is looked through first. */
+/** A text is first searched for at most so many characters of a form. */
 const MAX_PROBE_CHARACTERS = 32;
 
 /** A form of a key. */
 interface Form {
   pattern: string;
-  /** True if its letters at both ends may have bits of the key, too. */
+  /**
+   * True for base64: the letters next to the form may have bits of the key,
+   * too.
+   */
   isBase64: boolean;
 }
 
-/** The forms of a key: in a text as it is, and in one that was read. */
+/**
+ * The forms of a key: in a text as it is, and in one that {@linkcode readText}
+ * decoded.
+ */
 interface Forms {
   asItIs: readonly Form[];
   read: readonly Form[];
@@ -60,7 +69,7 @@ interface Forms {
 
 type FormsOfKeys = ReadonlyMap<string, Forms>;
 
-/** The forms of the keys that were given last. */
+/** The forms of the keys that were given most recently. */
 const RECENT = new Map<string, Forms>();
 
 function formsOf(key: string): Forms {
@@ -87,14 +96,14 @@ function formsOf(key: string): Forms {
   return all;
 }
 
-/** Gives a text with the letters of base64url for those of base64. */
+/** Turns base64 into base64url. */
 function base64urlOf(text: string): string {
   return text.replaceAll("+", "-").replaceAll("/", "_");
 }
 
 /**
- * Lists the base64 letters that a text always has within a longer one, for each
- * of the three places at which it may begin there.
+ * Lists the base64 letters that a text has inside any longer one, for each of
+ * the three offsets at which it may begin there.
  */
 function lettersOf(text: string): string[] {
   const bytes = new TextEncoder().encode(text);
@@ -109,9 +118,9 @@ function lettersOf(text: string): string[] {
 }
 
 /**
- * The encodings of a character that a text may have, and what breaks it into
- * lines. No two parts of it can take the same characters, and none is read
- * twice, so that the time to read a text grows with its length alone.
+ * Matches encoded characters, backslashes and line breaks. No two of its
+ * alternatives match the same characters, and none is read twice, so that the
+ * time to read a text grows only with its length.
  */
 const ENCODED =
   /\\+(?:u([\da-f]{4})|[rn])?|[\r\n]+[ \t]*|%(?:25)*([0-7][\da-f])|(?:%(?:25)*[89a-f][\da-f])+|&(?:amp;)*(?:#0*(\d{1,7})|#x0*([\da-f]{1,6})|(amp|lt|gt|quot|apos));/gi;
@@ -126,7 +135,10 @@ const NAMED: Readonly<Record<string, string>> = {
 
 const UTF8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** Reads one encoding. Backslashes and the breaks of lines say nothing. */
+/**
+ * Decodes one match of {@linkcode ENCODED}. Backslashes and line breaks become
+ * nothing.
+ */
 function decode(
   all: string,
   unit?: string,
@@ -147,16 +159,19 @@ function decode(
   return isNothing ? "" : String.fromCodePoint(code);
 }
 
-/** A text without encodings, and where its characters were. */
+/** A decoded text, and the places of its characters in the original. */
 interface ReadText {
   text: string;
-  /** Finds the beginning, or the end, of a character in the text as it was. */
+  /** Finds the beginning, or the end, of a character in the original text. */
   place(index: number, isEnd: boolean): number;
 }
 
-/** Reads a text with all that is encoded in it. */
+/** Decodes a text. */
 function readText(text: string): ReadText {
-  /** The encodings: where each begins in both texts, and ends. */
+  /**
+   * For each encoding: its beginning in both texts, and its end in the
+   * original.
+   */
   const from: number[] = [];
   const began: number[] = [];
   const ended: number[] = [];
@@ -228,7 +243,7 @@ function placesIn(all: string, keys: FormsOfKeys): [number, number][] {
   const read = isPlain ? asItIs : readText(all);
   const find = (forms: readonly Form[], { text, place }: ReadText) => {
     for (const { pattern, isBase64 } of forms) {
-      // A text without its beginning does not have the form.
+      // A text without the beginning of a form does not have the form.
       if (!text.includes(pattern.slice(0, MAX_PROBE_CHARACTERS))) continue;
       for (const start of occurrences(text, pattern)) {
         let first = start;
@@ -240,7 +255,7 @@ function placesIn(all: string, keys: FormsOfKeys): [number, number][] {
         }
         let begin = place(first, false);
         let end = place(last, true);
-        // Backslashes at its ends are of the key, or of its encoding.
+        // Backslashes next to a match belong to the key or to its encoding.
         while (all[begin - 1] === "\\") begin--;
         while (all[end] === "\\") end++;
         places.push([begin, end]);
@@ -268,7 +283,10 @@ function hide(text: string, keys: FormsOfKeys): string {
   return hidden + text.slice(end);
 }
 
-/** Gives all of a text or a message; nothing of another value that is long. */
+/**
+ * Returns a thrown text, or an error's message, in full. Any other value is
+ * hidden if it is long.
+ */
 function wholeTextOf(thrown: unknown): string {
   if (isError(thrown)) return wholeMessageOf(thrown);
   if (typeof thrown === "string") return thrown;
@@ -285,7 +303,7 @@ function isWithout(keys: FormsOfKeys, error: Error): boolean {
   }
 }
 
-/** Gives an error without keys in place of one that holds one. */
+/** Returns an error without keys in place of one that holds one. */
 function clean(thrown: unknown, keys: FormsOfKeys): unknown {
   // A refusal has the engine's own words, not an author's.
   if (keys.size === 0 || isRefusal(thrown)) return thrown;
@@ -310,15 +328,15 @@ function clean(thrown: unknown, keys: FormsOfKeys): unknown {
 
 /**
  * Takes the keys that were given last out of an error of an author's code whose
- * call is not known any more. A key of few letters and digits is passed over: its
- * person could hide the errors of all others.
+ * call is not known any more. A key of few letters and digits is skipped: with
+ * one, a person could hide the errors of everyone else.
  */
 export function withoutRecentKeys(thrown: unknown): unknown {
   const keys = [...RECENT].filter(([key]) => isLong(key));
   return clean(thrown, new Map(keys));
 }
 
-/** Gives the keys of an author's code, to which others are added. */
+/** Returns the keys that an author's code was given; more may be added. */
 export function givenTo(code: { given?: GivenKeys }): GivenKeys {
   return code.given ??= new GivenKeys();
 }
@@ -334,7 +352,10 @@ export class GivenKeys {
     if (forms) this.#inData.set(key, forms);
   }
 
-  /** Notes secrets of the server's, but no short word as for a trial. */
+  /**
+   * Notes secret settings of the server, except short ones, such as test
+   * values.
+   */
   addSecrets(secrets: readonly unknown[]): this {
     for (const secret of secrets) {
       if (typeof secret === "string" && isLong(secret)) this.add(secret);
@@ -351,7 +372,7 @@ export class GivenKeys {
     this.#all.set(token, formsOf(token));
   }
 
-  /** Gives an error without keys in place of one that holds one. */
+  /** Returns an error without keys in place of one that holds one. */
   clean(thrown: unknown): unknown {
     return clean(thrown, this.#all);
   }

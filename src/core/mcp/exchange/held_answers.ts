@@ -14,7 +14,10 @@ export const heldAnswers = new LongMessages("answers of other services");
 const BUSY = "Too many answers of other services are on their way here: try " +
   "again in a minute.";
 
-/** Begins to count the bytes that are held for a caller; for no one: in all. */
+/**
+ * Begins to count the bytes that are held for a caller. Without a caller, they
+ * count in the total alone.
+ */
 export function holding(limitKey?: LimitKey): Hold {
   let held: number | undefined = 0;
   return {

@@ -1,5 +1,6 @@
 /**
- * The turn of durable work that asks a person who is asked too much already.
+ * The wait of durable work that has a question while its person has too many
+ * open questions.
  *
  * @module
  */

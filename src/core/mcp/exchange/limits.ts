@@ -105,7 +105,7 @@ export class Limits {
     const caller = request.limitKey;
     if (caller === UNKNOWN) return this.chargeCall(request);
     // Sessions are stored, so a caller that is many people may open no more
-    // than one person.
+    // than one person may.
     return this.#take(this.#callers.sessions, caller, "sessions a minute");
   }
 

@@ -16,8 +16,8 @@ const MAX_BYTES_PER_CALLER = 32 * 1024 * 1024;
 const MAX_BYTES = 128 * 1024 * 1024;
 
 /**
- * The memory that is left to callers who are one person or one machine: without
- * credentials no one can take it from them.
+ * The memory that is reserved for callers that are one person or one machine.
+ * Callers without credentials cannot use it.
  */
 const RESERVED_BYTES = MAX_BYTES / 2;
 
@@ -31,7 +31,7 @@ export interface MessageHolder {
 
 /** Counts the memory of long messages. */
 export class LongMessages {
-  /** The bytes that count now. */
+  /** The bytes that are counted now. */
   bytes = 0;
   /** The number of times that each holder was added. */
   #holds = new Map<MessageHolder, number>();
@@ -63,7 +63,10 @@ export class LongMessages {
     if (!this.#hasRoomForAll) this.#bound.check(caller.limitKey);
   }
 
-  /** True if no caller can have too much. To find a caller's key costs time. */
+  /**
+   * True if no caller can have reached their bound. Then their key, which takes
+   * time to find, is not needed.
+   */
   get #hasRoomForAll(): boolean {
     return this.bytes < MAX_BYTES_PER_CALLER;
   }
@@ -104,7 +107,10 @@ export const longMessages = new LongMessages();
 /** The long answers of this process that are not sent yet. */
 export const longAnswers = new LongMessages("unread long answers");
 
-/** Gives the sending of an answer, whose bytes count for a caller. */
+/**
+ * Makes the {@linkcode Sending} of an answer: its unread bytes count for a
+ * caller.
+ */
 export function sendingTo(
   limitKey: LimitKey,
   clock: Sending["clock"],

@@ -40,9 +40,9 @@ export interface CallNeeds {
   readonly account?: string;
   /** Puts what was found into a context of the call. */
   bind(context: Context): void;
-  /** Gives the item's own arguments out of all that were sent. */
+  /** Returns the item's own arguments, out of all that were sent. */
   own<I extends JsonObject>(input: I): I;
-  /** Adds to a result as whom the tool has acted, where it could be several. */
+  /** Adds to a result which account the tool has used, if there are several. */
   sign?(result: CallToolResult): CallToolResult;
 }
 

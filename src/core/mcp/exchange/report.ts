@@ -26,7 +26,7 @@ export interface ReportedCall {
   >;
   readonly client: McpClient;
   readonly sessionId?: string;
-  /** The author's code, if it was followed. */
+  /** The author's code, if it was made; see {@linkcode Call.startedCode}. */
   readonly startedCode?: AuthorCode;
   /** The name of the request in the log. */
   readonly requestId: string;

@@ -30,7 +30,7 @@ export type Method<C extends Call = Call> = (
   call: C,
 ) => Answer | Promise<Answer>;
 
-/** Runs a method and returns the response as soon as it begins. */
+/** Runs a method, and returns the response as soon as the response begins. */
 export function respond<C extends Call>(
   call: C,
   method: Method<C>,

@@ -1,6 +1,6 @@
 /**
- * The secret settings of a server, hidden in what the author's code that is
- * given them answers and throws, as people's keys are.
+ * The secret settings of a server. Like people's keys, they are hidden in
+ * whatever is returned or thrown by the code that gets them.
  *
  * @module
  */

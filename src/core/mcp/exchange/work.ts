@@ -36,10 +36,14 @@ export interface DurableContext extends Pick<Context, "sleep"> {
 
 /** The parking of durable work, which leaves its process while it waits. */
 export interface WorkParking {
-  /** Awaits a function that does something: meanwhile the work stays. */
+  /**
+   * Awaits a function that does something: meanwhile the work stays in this
+   * process.
+   */
   activity<T>(work: () => Promise<T>): Promise<T>;
   /**
-   * Awaits a function that only waits: meanwhile the work may leave.
+   * Awaits a function that only waits: meanwhile the work may leave this
+   * process.
    *
    * @param waiting `until`: the time at which it goes on without an answer, in
    * epoch seconds; `wait`: the record of the wait whose answer it awaits
@@ -50,7 +54,7 @@ export interface WorkParking {
   ): Promise<T>;
   /** Waits for a time. `waitsFor`: the reason, for the client. */
   waitUntil(until: number, how?: { waitsFor?: string }): Promise<void>;
-  /** The seconds until the work looks again for what it lacks. */
+  /** The seconds until the work checks again for something that it lacks. */
   readonly againSeconds: number;
   /** Epoch seconds. */
   now(): number;
@@ -102,11 +106,17 @@ export interface OpenPage {
   /** The wait for its answer, by the key of its record. */
   wait: { key: Deno.KvKey; id?: string };
   address: string;
-  /** True if an account is connected on it, which may come in other ways too. */
+  /**
+   * True for a page that connects an account, which may also be connected
+   * elsewhere.
+   */
   connects: boolean;
-  /** Its words, where they are kept with it. */
+  /** The page's text, if it is stored with the page. */
   message?: string;
-  /** The end of the wait, in epoch seconds, if it has one before its work. */
+  /**
+   * The end of the wait, in epoch seconds, if it comes before the end of the
+   * work.
+   */
   until?: number;
 }
 
@@ -133,7 +143,7 @@ export interface PersonPages extends PagesOf<ElicitationAnswer<undefined>> {
   show(link: Link): Promise<never>;
   /** The questions of the task that the call becomes. */
   within(task: AskingTask): PersonPages;
-  /** Takes the answer to a question of durable work, which has kept it. */
+  /** Removes the answer to a question once durable work has stored it. */
   kept(key: string): Promise<void>;
   /** Puts taken answers back, for the run that begins again. */
   release(): Promise<void>;
@@ -150,7 +160,9 @@ export interface Work {
    * it stays quiet while the server stops, since a call may still answer then.
    */
   readonly overSignal: AbortSignal;
-  /** True once `overSignal` has fired. It makes no signal, which takes time. */
+  /**
+   * True once `overSignal` has fired, without the cost of making that signal.
+   */
   isOver(): boolean;
   readonly limitKey?: LimitKey;
   readonly caller: Caller;
@@ -176,7 +188,7 @@ export interface Work {
   readonly durable?: DurableContext;
   /** Undefined unless the work is durable. */
   readonly parking?: WorkParking;
-  /** Asks on a page once, and keeps the answer, for durable work alone. */
+  /** Asks on a page once, and stores the answer. Only for durable work. */
   keepAnswer?<T>(
     question: AskedQuestion,
     ask: (key: string) => Promise<T>,

@@ -109,7 +109,7 @@ async function findSessionOf(
       `A batch must have at most ${MAX_BATCH_MESSAGES} messages, not ${values.length}`,
     );
   }
-  // Each call of the batch counts for a part of it.
+  // Each call of the batch counts for a part of the memory of its message.
   const messageBytes = Math.ceil(found.messageBytes / values.length);
   return { ...found, messageBytes };
 }

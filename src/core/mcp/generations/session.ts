@@ -101,7 +101,9 @@ export async function initialize(
   });
 }
 
-/** Picks name, title and version of a client, each cut. */
+/**
+ * Picks name, title and version of a client, each cut to its most characters.
+ */
 function namesOf({ name, title, version }: Implementation): Implementation {
   return {
     name: truncate(name),
@@ -149,7 +151,8 @@ export async function findSession(
     session = await sessions.adopt(sessionId, caller);
     if (!session) throw sessionNotFound();
   } else if (session.grantId !== caller.grantId) {
-    // The same person has another grant: the session now ends with that one.
+    // The same person uses another grant: from now on the session ends with
+    // that grant.
     await limits.chargeCall({ limitKey: limitKeyOf(admitted, trustedProxies) });
     await sessions.use(sessionId, caller.grantId);
   }
@@ -157,9 +160,8 @@ export async function findSession(
 }
 
 /**
- * Finds the session for a message that is rarely followed by another, and drops
- * it from the cache, so that the end of the session in the same second is
- * noticed.
+ * Finds the session for a message that is rarely followed by another. Drops the
+ * session from the cache, so that its end within the same second is noticed.
  */
 export async function findSessionOnce(
   engine: SessionEngine,

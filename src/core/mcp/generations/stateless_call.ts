@@ -118,7 +118,8 @@ export class StatelessCall extends Call {
     // Questions asked side by side go out together.
     clearTimeout(this.#suspending);
     this.#suspending = setTimeout(() => this.#suspend(), 0);
-    // Never settled: the run ends here, and what it awaits is collected.
+    // Never settled: the run ends here, and the code that awaits it is garbage
+    // collected.
     return await new Promise(() => {});
   }
 

@@ -71,8 +71,8 @@ export interface FollowedKind {
   /** @throws {RpcError} if the client may not follow them */
   check(call: Call): void;
   /**
-   * Finds what is named and the caller's own. Returns these names, and a
-   * function that begins to tell of them.
+   * Returns those of the names that the caller may follow, and a function that
+   * begins to report their changes.
    */
   follow(call: Call, names: readonly string[]): Promise<{
     names: readonly string[];

@@ -56,8 +56,8 @@ export async function findNeeds(
 }
 
 /**
- * Runs a tool's function, within the author's hook if there is one, once its
- * call is approved if it has to be.
+ * Runs a tool's function, inside the author's hook if there is one. If the call
+ * needs an approval, that comes first.
  */
 export function runAround(
   toolCall: ToolRun,

@@ -77,7 +77,7 @@ interface PersonClaims extends Partial<Record<Membership, string[]>> {
   email_verified?: boolean;
 }
 
-/** Gives the identity of a person, from a sealed code or token. */
+/** Returns the identity of a person, from a sealed code or token. */
 export function identityOf(person: unknown): Identity {
   return parseIdentity({ ...person as PersonClaims }, {
     memberships: Object.fromEntries(MEMBERSHIPS.map((kind) => [kind, [kind]])),
