@@ -142,13 +142,14 @@ export function grantStore(
       );
     },
 
-    /** Records a use in the background, at most once a minute. */
+    /** Records the first use in the background, and others once a minute. */
     touch(grantId: string): void {
       database.background(async () => {
         const found = await database.find<Grant>(grantKey(grantId));
-        const usedAt = database.now();
         if (found?.value.status !== "active") return;
-        if (usedAt - found.value.usedAt < TOUCH_SECONDS) return;
+        const { createdAt, usedAt: before } = found.value;
+        const usedAt = Math.max(database.now(), createdAt + 1);
+        if (before > createdAt && usedAt - before < TOUCH_SECONDS) return;
         await database.commit((transaction) =>
           setGrant(transaction.check(found), { ...found.value, usedAt })
         );
