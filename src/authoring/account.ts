@@ -92,8 +92,8 @@ export interface McpAccount extends Account {
 export interface AccountIdentity {
   /**
    * The service's own id of the account, which it never gives to another
-   * account. By it, two accounts of one name are told apart, and a renamed
-   * account is recognized.
+   * account. It distinguishes two accounts of one name, and recognizes a
+   * renamed account.
    */
   id: string;
   /** Its name for people. */
@@ -117,7 +117,7 @@ export interface PersonalKeyOptions {
   /** The service's name for people; by default its `name`. */
   title?: string;
   /**
-   * Tries a key or an access token before it is kept. Returns the account's
+   * Tries a key or an access token before it is stored. Returns the account's
    * name, its id and name, or the service's response: a response that is not
    * `ok` refuses the key. The check may take ten seconds and read 1 MiB of each
    * response.
@@ -127,7 +127,7 @@ export interface PersonalKeyOptions {
   several?: boolean;
   /** Text for people that tells where the service gives out such keys. */
   help?: string;
-  /** The form of a key. The page keeps no other text, and says so. */
+  /** The form of a key. The page refuses any other text, and says so. */
   shape?: RegExp;
   /** The header that carries the key; `authorization` by default. */
   header?: string;
@@ -171,7 +171,7 @@ export interface OAuthAccountOptions
 export interface OAuthAccount extends OAuthAccountOptions {
   /** Distinguishes it from other definitions. */
   readonly kind: "account";
-  /** True for an MCP server, which says by itself where people sign in. */
+  /** True for an MCP server, whose metadata says where people sign in. */
   readonly isMcp?: true;
   /** Names it in addresses, in settings and in the log. */
   readonly name: string;
@@ -182,7 +182,10 @@ export interface McpServerOptions
   extends Pick<PersonalKeyOptions, "title" | "several"> {
   /** The address of its MCP endpoint: https, or http on this machine. */
   url: string;
-  /** The scopes that the tools need there; by default those that it asks for. */
+  /**
+   * The scopes that the tools need there; by default those that the server asks
+   * for.
+   */
   scopes?: readonly string[];
   /**
    * The one authorization server at which people sign in; by default the one that

@@ -14,7 +14,9 @@ export type AccountPreset =
   | "notion"
   | "slack";
 
-/** The options of a service that is known; its author may replace all of them. */
+/**
+ * The options of a known service. The author of a tool may replace any of them.
+ */
 type Preset = OAuthAccountOptions & { title: string };
 
 /**
@@ -56,7 +58,7 @@ export const ACCOUNT_PRESETS: Readonly<Record<AccountPreset, Preset>> = {
     token: "https://api.linear.app/oauth/token",
     revoke: "https://api.linear.app/oauth/revoke",
     scopes: ["read"],
-    // Lets people choose one of their workspaces.
+    // Linear then asks people which of their workspaces they mean.
     params: { prompt: "consent" },
     check: checkBy("linear"),
   },

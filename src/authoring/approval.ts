@@ -47,7 +47,7 @@ export interface ApprovalShown {
   facts?: Readonly<Record<string, string | number>>;
 }
 
-/** People who may approve calls of others. */
+/** The people who may approve calls of others: all who hold a scope. */
 export interface ApprovalScope {
   /** The scope that they hold. */
   scope: string;

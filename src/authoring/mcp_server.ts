@@ -15,11 +15,11 @@ import { faultsOf, PERSONAL_KEY, personalKey } from "./personal_key.ts";
 import { SCOPES } from "./scope.ts";
 
 /**
- * Declares another MCP server, at which tools act as their caller. It says by
- * itself where people sign in, and this server registers there by itself; where
- * it cannot, `ACCOUNT_NAME_CLIENT_ID` and `ACCOUNT_NAME_CLIENT_SECRET` name an
- * application at the `issuer`. Its redirect URI there is exactly
- * `BASE_URL/connect/NAME/callback`.
+ * Declares another MCP server, at which tools act as their caller. Its metadata
+ * say where people sign in, and this server registers itself there. If
+ * registration is not possible there, `ACCOUNT_NAME_CLIENT_ID` and
+ * `ACCOUNT_NAME_CLIENT_SECRET` name an application at the `issuer`. Its
+ * redirect URI there is exactly `BASE_URL/connect/NAME/callback`.
  *
  * @example
  * ```ts

@@ -49,8 +49,8 @@ export function account(
   options?: Partial<OAuthAccountOptions>,
 ): OAuthAccount;
 /**
- * Declares a service behind the sign-in provider: who signed in there needs no
- * page, and the server no `SECRETS_KEYS`.
+ * Declares a service behind the sign-in provider: a person who signed in there
+ * needs no further page, and the server needs no `SECRETS_KEYS`.
  *
  * @example
  * ```ts

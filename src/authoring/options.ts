@@ -27,7 +27,7 @@ export interface Kind<in out T = any> {
 /** The kind of a member that must be there. */
 export type Required<T> = Kind<T> & { readonly isRequired: true };
 
-/** The kinds of all members of an option object, and of no others. */
+/** The kind of each member that an option object may have. */
 export type Members<T> = {
   readonly [K in keyof T]-?: undefined extends T[K]
     ? Kind<Frozen<NonNullable<T[K]>>>
@@ -113,7 +113,7 @@ function inspectMembers(
   for (const name of Object.keys(options)) {
     if (options[name] === undefined || Object.hasOwn(table, name)) continue;
     const near = nearest(name, table, options);
-    // An instance of an author's class may have members of its own.
+    // An instance of an author's class may have further members.
     if (!near && !isPlain(options)) continue;
     const hint = near
       ? `is ${near} meant?`

@@ -30,7 +30,7 @@ export interface PromptDefinition<
   args?: A;
   /**
    * Services that it reads with the caller's own accounts. A person who has not
-   * connected one of them is asked to, before it is written.
+   * connected one of them is asked to do so first.
    */
   needs?: N;
   /** Proposals for the arguments. */

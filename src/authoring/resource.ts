@@ -89,8 +89,8 @@ export interface ResourceDefinition<
   uri: U;
   /**
    * Services that it reads with the caller's own accounts. A person who has not
-   * connected one of them is asked to, before it is read. Where they may have
-   * several, `{account}` in `uri` names the account.
+   * connected one of them is asked to do so first. If a service allows several
+   * accounts, `{account}` in `uri` names the account.
    */
   needs?: N;
   /** Its media type, such as `text/markdown`. */

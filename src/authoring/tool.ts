@@ -80,7 +80,7 @@ export interface ToolDefinition<
   output?: O;
   /**
    * Services at which it acts with the caller's own accounts. A person who has
-   * not connected one of them is asked to, before anything runs.
+   * not connected one of them is asked to do so before anything runs.
    */
   needs?: N;
   /**
@@ -135,7 +135,7 @@ export interface ToolDefinition<
   >;
   /**
    * Runs in the request, before a task begins: the place for questions whose
-   * answers the task needs. It returns JSON, which `run` is given.
+   * answers the task needs. Its result must be JSON, and is passed to `run`.
    */
   prepare?(
     input: z.output<SchemaOf<I>>,
@@ -225,7 +225,8 @@ export function tool(definition: ToolDefinition): Tool {
 
 /**
  * A limit on the calls of a tool by one caller, or with `shared` by all callers
- * together. A model that asks for more is told when to try again.
+ * together. A model that calls more often gets an answer that says when to try
+ * again.
  */
 export interface ToolLimit {
   /** Calls per minute; the whole minute's calls may come at once. */

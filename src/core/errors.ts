@@ -66,7 +66,7 @@ export type OAuthErrorCode = keyof typeof OAUTH_STATUS;
 type RefusalOptions = Partial<Pick<Refusal, "cause" | "situation">>;
 
 /**
- * The situation of a person, where code and status alone do not say it. Only
+ * The situation of a person, if code and status alone do not show it. Only
  * pages use it.
  */
 export type Situation =
@@ -145,7 +145,7 @@ export class ChallengeError extends Refusal {
   }
 }
 
-/** The headers of a 503 that is given no headers of its own. */
+/** The headers of a 503, unless others are passed. */
 const SOON = { "retry-after": "5" };
 
 /** A refusal in plain HTTP, for which neither OAuth nor JSON-RPC has a code. */

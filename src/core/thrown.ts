@@ -224,7 +224,7 @@ function bounded(text: string): string {
   return `${text.slice(0, MAX_TEXT)}… (${more} more characters)`;
 }
 
-/** A URL: its groups are all of it but user, query and fragment. */
+/** A URL: its groups hold everything except user, query and fragment. */
 const URLS =
   /(\bhttps?:\/\/)(?:[^\s/?#@]*@)?([^\s?#"'<>)]*)(?:[?#][^\s"'<>)]*)?/gi;
 

@@ -80,8 +80,8 @@ export interface AuthorizationServerOptions {
   opensUnscoped: boolean;
   inWords(scopes: readonly string[]): ScopeInWords[];
   /**
-   * Lists the tools that a client with some scopes could use, those that change
-   * something first.
+   * Lists the tools that a client with some scopes could use; tools that change
+   * something come first.
    */
   toolsWithin(
     scopes: readonly string[],

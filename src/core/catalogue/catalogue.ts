@@ -126,7 +126,7 @@ export function compileCatalogue(
       scopes.every((scope) => reachable.includes(scope));
     const seen = narrowed.get(key) ??
       { ...select(source, isSeen), within, whole };
-    // Set again: the scopes that were used last are dropped last.
+    // Set again, so that the scopes that were used last are dropped last.
     narrowed.set(key, seen);
     return seen;
   }

@@ -81,7 +81,7 @@ export class OutgoingBody {
       /** Called when the client has left, or has stalled, before the end. */
       gone?(isStalled: boolean): void;
     } = {},
-    /** The bytes that each of its bytes counts for. */
+    /** The number of bytes that are counted for each byte of the body. */
     private readonly weight = 1,
   ) {
     this.stream = new ReadableStream({
@@ -192,8 +192,8 @@ export function isCounted(
 }
 
 /**
- * Makes the response of a whole answer. A long one, and one of eight of those
- * that are shorter, is written as its client reads.
+ * Makes the response of a whole answer. A long one, and one of eight shorter
+ * ones, is written as its client reads.
  */
 export function wholeResponse(
   whole: string | Uint8Array<ArrayBuffer> | undefined,

@@ -1,6 +1,6 @@
 /**
- * The kinds of records that processes wait for. A database where an
- * announcement costs something announces the changes of these alone.
+ * The kinds of records that processes wait for. A database in which an
+ * announcement costs something announces only changes of these records.
  *
  * @module
  */

@@ -140,8 +140,8 @@ export class Database extends Reader {
   }
 
   /**
-   * True if the request that wrote a record was answered with 503. What the
-   * record used up may then be used again.
+   * True if the request that wrote a record was answered with 503. Anything
+   * that it used up may then be used again.
    */
   async isGivenUp({ mark }: { mark?: string }): Promise<boolean> {
     if (mark === undefined) return false;

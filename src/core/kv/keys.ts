@@ -48,7 +48,7 @@ const listedIn = (word: string) => ([, , name]: Deno.KvKey) => [word, name];
 /** The last character of Unicode, which ends a range of keys. */
 const LAST = "\u{10ffff}";
 
-/** The range of a whole list, or of what follows one of its names. */
+/** The range of a whole list, or of its entries after the name `after`. */
 export function rangeOf(list: Deno.KvKey, after = "") {
   return { start: [...list, `${after}\0`], end: [...list, LAST] };
 }

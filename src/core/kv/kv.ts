@@ -23,8 +23,8 @@ export interface KvEntry {
   value: unknown;
   /**
    * The version of the record: that of the commit that wrote it. No version is
-   * used twice, also after a record was deleted. Versions are compared for
-   * equality alone.
+   * used twice, not even after a record was deleted. Versions are only compared
+   * for equality.
    */
   versionstamp: string;
 }
@@ -74,7 +74,7 @@ export interface KvAtomic {
   check(...checks: KvCheck[]): KvAtomic;
   /**
    * Adds a write, of at most 64 KiB; a commit has at most 1,000 writes and
-   * deletions, and 800 KiB. The last one of a key wins.
+   * deletions, and 800 KiB. The last write of a key wins.
    *
    * @param options `expireIn` is in milliseconds, from when the database
    * receives the commit. Some time after it the record is collected

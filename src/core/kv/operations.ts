@@ -206,7 +206,9 @@ export class Operations {
     else this.#underWay--;
   }
 
-  /** Frees the places of operations that hang while others are answered. */
+  /**
+   * Frees the places of operations that hang although later ones were answered.
+   */
   #forget(hanging: readonly State[]): void {
     for (const state of hanging) {
       if (!this.#hanging.delete(state)) continue;

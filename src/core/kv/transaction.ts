@@ -67,7 +67,7 @@ export class Transaction {
   #checks: KvCheck[] = [];
   #writes: Send[] = [];
 
-  /** True if the transaction has checks alone. */
+  /** True if the transaction has checks, but no writes. */
   get isEmpty(): boolean {
     return this.#writes.length === 0;
   }

@@ -11,7 +11,9 @@ import { type ListEntry, lowerAscii } from "./list_entry.ts";
 import { membershipName, type Person } from "./person.ts";
 import { subjectOf } from "./subject.ts";
 
-/** True if `OAUTH_ALLOWED_USERS` lets a person in; an empty list, everyone. */
+/**
+ * True if `OAUTH_ALLOWED_USERS` admits a person; an empty list admits everyone.
+ */
 export function isAllowed(
   person: Person,
   allowed: readonly ListEntry[],

@@ -89,10 +89,15 @@ function makeSchema() {
   });
 }
 
-/** The schema, made with the first client so that others start sooner. */
+/**
+ * The schema, made for the first client, so that a server without clients
+ * starts sooner.
+ */
 let schema: ReturnType<typeof makeSchema> | undefined;
 
-/** The form of members in error texts; RFC 7591 §2 has the others. */
+/**
+ * The expected form of some members, for error texts; RFC 7591 §2 has the rest.
+ */
 const WANTED: Readonly<Record<string, string>> = {
   token_endpoint_auth_method: `one of ${AUTH_METHODS.join(", ")}`,
   client_name: "at most 200 characters, without control characters",

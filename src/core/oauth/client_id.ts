@@ -6,7 +6,7 @@
  * @module
  */
 
-/** The longest client ID: it is sent in query strings, among others. */
+/** The longest client ID: it is sent in query strings, among other places. */
 export const CLIENT_ID_MAX_CHARACTERS = 3000;
 
 const SEALED = /^([\w-]{22})\.[\w.-]+$/;

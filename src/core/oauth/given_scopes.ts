@@ -7,7 +7,7 @@
  */
 import { SCOPE_TOKEN } from "../../authoring/scope.ts";
 
-/** The most scopes that are kept, and the most characters of each. */
+/** The most scopes that are stored, and the most characters of each. */
 const MAX_SCOPES = 50;
 const MAX_CHARACTERS = 200;
 
@@ -29,7 +29,7 @@ export function parseGiven(text: string | undefined): string[] | undefined {
  */
 const GENERIC = ["openid", "profile", "email", "offline_access"];
 
-/** Lists the scopes that were asked for, and that no given one seems to cover. */
+/** Lists the requested scopes that no given scope seems to cover. */
 export function unnamedScopes(
   asked: readonly string[],
   given: readonly string[] | undefined,
@@ -40,7 +40,9 @@ export function unnamedScopes(
   );
 }
 
-/** True if a given scope is the asked one in another form, or includes it. */
+/**
+ * True if a given scope is the requested one in another form, or includes it.
+ */
 function covers(given: string, asked: string): boolean {
   if (given.toLowerCase() === asked.toLowerCase()) return true;
   const isAddress = [given, asked].map((it) => it.includes("://"));

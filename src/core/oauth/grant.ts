@@ -150,7 +150,8 @@ export function narrowGrant(grant: Grant, kept: readonly string[]): Grant {
 
 /**
  * Makes a grant's tombstone: closed and not paused. Its identity keeps the
- * provider's subject alone; or everything, if `blocked` names the person.
+ * provider's subject alone; or everything, if `blocked` names the person or the
+ * client.
  */
 export function closeGrant(
   { listedAs: _, pausedAt: __, refreshTokens: ___, ...grant }: Grant,

@@ -79,7 +79,7 @@ export function stateOfToken(
   const { refreshToken: last, replayUntil = Infinity } =
     refreshTokens?.exchange ?? {};
   if (token === last && now < replayUntil) return "exchanged";
-  // The tag proves that the token is one of the grant's: used ones are not
+  // The tag proves that the token is one of the grant's: used tokens are not
   // stored.
   return isMinted(refreshToken, refreshKey) ? "reused" : undefined;
 }

@@ -80,7 +80,7 @@ function outcomeOf(message: CallbackMessage | undefined): OutcomeInWords {
   ];
 }
 
-/** The outcome as text, and an offer to close the window. */
+/** The page: the outcome as text, and an offer to close the window. */
 export function CallbackPage({ message, origins, ...page }: CallbackProps) {
   const [title, words] = outcomeOf(message);
   return (

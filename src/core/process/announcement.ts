@@ -110,7 +110,10 @@ function callbacksOf(
   );
 }
 
-/** True if this process announced the address before: `--watch` keeps it. */
+/**
+ * True if this process announced the address before: a restart by `--watch`
+ * keeps the variables of the environment.
+ */
 function wasAnnounced(url: string): boolean {
   const permission = { name: "env", variable: ANNOUNCED } as const;
   const { state } = Deno.permissions.querySync(permission);

@@ -159,7 +159,8 @@ export class Cores {
         stderr: "piped",
       }).spawn();
     } catch (error) {
-      // The program may be replaced just now, or there are too many processes.
+      // The program may be being replaced just now, or there are too many
+      // processes.
       const message = "A process could not be started, which is tried again";
       return { message, properties: { program, error }, code: 1 };
     }

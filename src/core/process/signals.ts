@@ -1,5 +1,5 @@
 /**
- * The end of a process: running calls may finish, then they are told to stop,
+ * The end of a process: running calls may finish, then they are asked to stop,
  * then they are abandoned. A process may also end with its parent, even if that
  * is killed: it then gets another parent.
  *

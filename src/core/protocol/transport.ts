@@ -85,9 +85,10 @@ export async function readBody(
   sender?: string,
 ): Promise<MessageBody> {
   const { headers } = request;
-  // One that is announced as too short to be too deep is quicker read as
-  // JSON at once: contributing/decisions/21-short-bodies.md says what that lets
-  // pass. A length next to Transfer-Encoding says nothing (RFC 9112 §6.3).
+  // A body whose announced length is too short for too many levels is read as
+  // JSON at once, which is quicker: contributing/decisions/21-short-bodies.md
+  // says which bodies that accepts. A length next to Transfer-Encoding says
+  // nothing (RFC 9112 §6.3).
   const length = headers.get("content-length") ?? Infinity;
   if (Number(length) < MIN_DEEP_BYTES && !headers.has("transfer-encoding")) {
     try {
@@ -119,7 +120,7 @@ function notJson(cause: unknown): RpcError {
   });
 }
 
-/** Lets other work run first, because a large body takes a while. */
+/** Yields to other work first, because a large body takes a while. */
 function othersTurn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
 }

@@ -30,8 +30,8 @@ export function isMicrosoftIssuer(configured: string, named: string): boolean {
 }
 
 /**
- * True if `issuer` is that of the metadata, in which Microsoft may have a
- * template in place of a tenant. Then the issuer must have `tenant`; or any
+ * True if `issuer` is the issuer of the metadata, which at Microsoft may have a
+ * template in place of the tenant. Then the issuer must have `tenant`; or any
  * tenant if it is undefined, as for an authorization response: the tenant of
  * its `id_token` is checked later.
  */

@@ -216,7 +216,7 @@ export function oauthClient(
             answer,
             { expectedNonce: nonce },
           );
-        // By `server`, whose keys are cached.
+        // With `server` itself, for which oauth4webapi caches the keys.
         await oauth.validateApplicationLevelSignature(server, answer, options);
         const claims = oauth.getValidatedIdTokenClaims(result)!;
         // oauth4webapi compares `azp` only with several audiences.

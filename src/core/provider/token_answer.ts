@@ -18,7 +18,7 @@ export interface TokenAnswer {
 
 const MAX_TOKEN_BYTES = 16 * 1024;
 
-/** True if tokens are longer than is kept: their JSON, or one of them. */
+/** True if tokens are too long to be stored: their JSON, or one of them. */
 export function isTooLong(tokens: string): boolean {
   return new TextEncoder().encode(tokens).length > MAX_TOKEN_BYTES;
 }
@@ -52,7 +52,7 @@ const KINDS: Readonly<Record<string, UpstreamError["kind"]>> = {
  */
 const ACCESS_TOKEN = /^[\x21-\x7e]+$/;
 
-/** The longest lifetime that is believed; a longer one counts as none. */
+/** The longest lifetime that is believed; a longer one is ignored. */
 const MAX_LIFETIME_SECONDS = 2 ** 31;
 
 /** Finds the refusal in an answer of any status: GitHub's have 200. */
@@ -65,7 +65,7 @@ export async function refusalIn(
     const none: Record<string, unknown> = {};
     return none;
   });
-  // Microsoft says there what invalid_grant means.
+  // In `suberror` Microsoft says what its invalid_grant means.
   const code = answer.suberror === "consent_required"
     ? answer.suberror
     // Some send it empty with a token.

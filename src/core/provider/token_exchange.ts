@@ -61,8 +61,8 @@ export function tokenExchanges() {
         } catch (error) {
           if (!isRefusedSubject(error)) throw error;
           const other = await subject.renew?.(accessToken);
-          // Some providers give the same token again, for which this call
-          // itself waits.
+          // Some providers give the same token again: this call would then wait
+          // for itself.
           if (other === undefined || other === accessToken) throw error;
           // If the provider refuses this token too, the refusal is kept: no
           // third token is tried.
@@ -101,7 +101,7 @@ async function exchange(
   if (isTooLong(tokens.accessToken)) {
     throw misbehaved(`${provider.name} gave a token that is too long`);
   }
-  // The sign-in is exchanged again in place of a refresh.
+  // The token of the sign-in is exchanged again instead of a refresh.
   return { ...tokens, refreshToken: undefined };
 }
 
@@ -144,10 +144,10 @@ export function exchangeParameters(
     }];
 }
 
-/** The longest time for which a token is kept, whatever its end. */
+/** The longest time for which a token stays in memory, whatever its own end. */
 const MAX_KEPT_SECONDS = 3600;
 
-/** The time for which a token without an end is kept. */
+/** The time for which a token without an end stays in memory. */
 const ENDLESS_KEPT_SECONDS = 300;
 
 /**

@@ -119,8 +119,8 @@ async function recordsOf({ features }: ServerCore): Promise<PersonRecords[]> {
 
 /**
  * Adds the middleware of all requests: CORS, reference, log, `Host`, bounds of
- * bodies. Pages of other origins are an author's routes' own affair; on loopback
- * they are refused there, as on `/mcp`.
+ * bodies. Routes of the author's decide by themselves about pages of other
+ * origins; on loopback such pages are refused, as on `/mcp`.
  */
 function addMiddleware(
   app: Hono<AppEnv>,

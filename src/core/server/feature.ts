@@ -97,7 +97,10 @@ export interface ServedCalls {
   showsCauses?: boolean;
 }
 
-/** The part of a feature in one running server. What it waits for is loaded then. */
+/**
+ * The part of a feature in one running server. Its functions that return
+ * promises may load code when called.
+ */
 export interface OpenFeature {
   /** Finds what an item needs of its caller before it runs. */
   findNeeds?: FindNeeds;
@@ -119,9 +122,9 @@ export interface OpenFeature {
    * that are needed here.
    */
   missing?(services?: readonly AccountService[]): Promise<readonly string[]>;
-  /** The calls that it keeps for people. */
+  /** The calls that it stores for people. */
   ledger?: CallLedger;
-  /** Makes the records that it keeps about people. */
+  /** Makes the access to records that it stores about people. */
   records?(): Promise<PersonRecords | PersonRecords[]>;
   /** Warns, at the start, of definitions or settings that cannot work. */
   warn?(log: Logger): Promise<void>;
@@ -136,7 +139,7 @@ export interface OpenFeature {
     baseUrl: string;
     /** The subject prefixes of the people who can sign in. */
     providerIds: readonly string[];
-    /** True in a test, which presses on pages in place of its callers. */
+    /** True in a test, which answers on pages in place of its callers. */
     isTest?: boolean;
   }): QuestionPages;
   /** Passes on the answer of a webhook; see `RoutesContext.answer`. */

@@ -161,7 +161,7 @@ export function boundedBodies(
   };
 }
 
-/** Lets a request have a longer or later body, if it was not read yet. */
+/** Allows a request a longer or slower body, if none of it was read yet. */
 export function allowBody(request: Request, bounds: BodyBounds): void {
   bodies.get(request)?.allow(bounds);
 }

@@ -46,11 +46,14 @@ export interface ServerDependencies
   deadlineMilliseconds?: number;
   /** The gate to use in place of the one that the settings select. */
   gate?: Gate;
-  /** Finds needs of callers in place of the feature: those of a test. */
+  /** Finds needs of callers in place of the feature, for a test. */
   findNeeds?: FindNeeds;
   /** The options of durable work. */
   runs?: { confirmSeconds: number };
-  /** True in development: `/views` shows views, and clients are told causes. */
+  /**
+   * True in development: `/views` shows views, and clients get the causes of
+   * errors.
+   */
   isDevelopment?: boolean;
 }
 

@@ -113,7 +113,8 @@ export function parsePeople(
   settings: Settings,
   known: KnownNames,
 ): PeopleConfig {
-  // Parsed with the tools, before this: read so that a misspelt name is found.
+  // The value was parsed earlier, with the tools. It is read here so that a
+  // misspelt name of it is found.
   settings.read(PEOPLE.APPROVALS);
   return {
     allowedUsers: readList(settings, PEOPLE.OAUTH_ALLOWED_USERS, known),

@@ -23,8 +23,8 @@ export interface Setting {
   /** Advice for a wrong value; absent: the default or the example. */
   fix?: string;
   /**
-   * True if a server is more open when the variable is unset, or seals nothing.
-   * Then a misspelt name of it ends the start.
+   * True if a server is more open, or seals nothing, when the variable is
+   * unset. Then a misspelt name of the variable ends the start.
    */
   guards?: boolean;
   /** True if the value is secret. */
@@ -114,7 +114,10 @@ export interface SettingsOptions {
   /** True if the process has no permission to read the variable. */
   isDenied?: (variable: string) => boolean;
   readFile?: (path: string) => string;
-  /** The names in the file `.env`, those that may not be read among them. */
+  /**
+   * The names in the file `.env`, including those of variables that may not be
+   * read.
+   */
   namesInFile?: readonly string[];
   /** The complaints about the file `.env` itself. */
   complaints?: readonly SettingComplaint[];

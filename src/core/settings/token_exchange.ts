@@ -17,8 +17,8 @@ const ENTRA_HOST =
   /^login\.(microsoftonline\.(com|us)|partner\.microsoftonline\.cn)$|\.ciamlogin\.com$/;
 
 /**
- * Finds the way of a provider; undefined if it has none. GitHub, GitLab and
- * Google document none for the people who sign in there.
+ * Finds the way in which a provider exchanges tokens; undefined if it has none.
+ * GitHub, GitLab and Google document none for the people who sign in there.
  */
 export function exchangeKindOf(
   config: ProviderConfig,

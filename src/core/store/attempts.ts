@@ -1,6 +1,7 @@
 /**
- * The last attempts to connect, for an operator who is told "it does not
- * connect", arranged so that a flood cannot push out those that they need.
+ * The last attempts to connect, for an operator whose users say "it does not
+ * connect". They are arranged so that a flood cannot push out the attempts that
+ * matter.
  *
  * @module
  */
@@ -40,9 +41,9 @@ const MAX_STRANGERS = 15;
 export const ATTEMPTS = MAX_FAILURES + MAX_SUCCESSES + MAX_STRANGERS;
 
 /**
- * Adds an attempt, or counts it with an equal one. Attempts of strangers are
- * equal if step and failure are, because strangers can make up any number of
- * names.
+ * Adds an attempt, or raises the count of an equal one. Attempts of strangers
+ * are equal if step and failure are, because strangers can make up any number
+ * of names.
  */
 export function addAttempt(
   attempts: readonly Attempt[],

@@ -177,8 +177,8 @@ export function authorizationRequestStore(database: Database) {
         return undefined;
       }
       const code = await unseal(responseKey(handle), sealedCode);
-      // Written again with the mark of this commit, which was not given up: the
-      // next attempt is refused.
+      // Written again with the mark of this commit, whose request is not
+      // answered with 503: so the next attempt is refused.
       return await change(found, {}) && code;
     },
 

@@ -110,8 +110,8 @@ export function codeStore(database: Database, lifetimes: Lifetimes) {
         await unseal(responseKey(code), used.value.sealed, grantId),
       );
       if (tokens.expiresAt <= database.now()) return undefined;
-      // Written again with the mark of this commit, which was not given up: the
-      // code counts as used.
+      // Written again with the mark of this commit, whose request is not
+      // answered with 503: so from now on the code is used.
       return await database.replace(used, used.value) && tokens;
     },
 

@@ -27,7 +27,10 @@ import { inParts } from "../kv/owner_list.ts";
  */
 export const CONNECTION_SECONDS = 366 * 24 * 60 * 60;
 
-/** The records that one commit deletes; it takes a thousand mutations. */
+/**
+ * The most records that one commit deletes; a commit takes a thousand
+ * mutations.
+ */
 const DELETIONS_PER_COMMIT = 500;
 
 /** The state that holds for all sign-ins of a connection. */

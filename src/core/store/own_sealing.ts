@@ -1,6 +1,6 @@
 /**
- * A sealing of the app's own, in place of `SECRETS_KEYS`, bounded in its time and
- * its answers.
+ * The app's own sealing, in place of `SECRETS_KEYS`: the time and the size of
+ * its answers are bounded.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { type Logger, logRepeated } from "../log/log.ts";
 import { keyRing } from "../crypto/key_ring.ts";
 import type { Sealed, Sealing } from "../crypto/sealing.ts";
 
-/** The app's own sealing cannot answer now. What is sealed is still there. */
+/** The app's own sealing cannot answer now. Sealed texts are not lost. */
 export class SealingError extends StorageError {
   constructor(options?: ErrorOptions) {
     super(

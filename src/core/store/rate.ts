@@ -1,7 +1,8 @@
 /**
- * The rate at which token buckets fill, and those that all processes take from,
- * a part at a time. A bucket is one number: the time at which it is full again.
- * Its record is changed under a check, so that no two processes take the same.
+ * The rate at which token buckets fill, and the buckets that all processes
+ * share, of which each takes a part at a time. A bucket is one number: the time
+ * at which it is full again. Its record is changed under a check, so that no
+ * two processes take the same.
  *
  * @see https://en.wikipedia.org/wiki/Generic_cell_rate_algorithm
  * @module

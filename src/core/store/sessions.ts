@@ -1,7 +1,8 @@
 /**
  * Sessions of the 2025 revisions. Every process serves the sessions of all
  * others; one that was ended is unknown everywhere within a second. Each is in
- * the list of its person, or of a network whose callers are not told apart.
+ * the list of its person, or of a network whose callers cannot be
+ * distinguished.
  *
  * @module
  * @see MCP 2025-11-25, Transports, Session Management
@@ -108,12 +109,15 @@ function reportEnd(
 const SLIDE_SECONDS = 24 * 60 * 60;
 
 /**
- * The most sessions of a person, and of a network whose callers are not told
- * apart: no one needs so many, but a client may run wild.
+ * The most sessions of a person, and of a network whose callers cannot be
+ * distinguished: no one needs so many, but a client may run wild.
  */
 const MAX_SESSIONS = 1000;
 const MAX_SESSIONS_OF_NETWORK = 10_000;
-/** A process counts a list after so many openings in parts of its bound. */
+/**
+ * The openings after which a process counts a list, as a part of the list's
+ * bound.
+ */
 const COUNTED_AFTER = 0.1;
 
 export type SessionStore = ReturnType<typeof sessionStore>;

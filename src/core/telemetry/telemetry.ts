@@ -50,7 +50,7 @@ export class Telemetry {
 
   constructor() {
     const { tracer } = this.#instruments;
-    // Never ended, so never exported.
+    // The span is never ended, so it is never exported.
     const span = tracer.startSpan("class of spans", { root: true });
     const isTracing = span.isRecording();
     if (isTracing) redactSpansLike(span);

@@ -49,8 +49,8 @@ class FetchBound {
 const ALL = "all";
 
 /**
- * Bounds the fetches of documents: by the network that asks, so that no one
- * uses up those of the others; by the domain of the document, whose owner can
+ * Bounds the fetches of documents: by the network that asks, so that no network
+ * uses up the fetches of others; by the domain of the document, whose owner can
  * have any number of hosts in it; and all together. Documents of clients that
  * someone has signed in with are fetched without bounds, so that no stranger
  * can block them.
@@ -74,7 +74,7 @@ export function rateLimitedFetch(
       bounds.push([domains, registeredDomain(hostname)], [all, ALL]);
     }
     const isAllowed = !bounds.some(([bound, name]) => bound.isBusy(name)) &&
-      // A network that asks too often takes nothing from the others.
+      // A network that asks too often uses up nothing of the other bounds.
       bounds.every(([bound, name]) => bound.take(name));
     if (!isAllowed) {
       const cause = new Error("Too many are fetched");

@@ -19,7 +19,10 @@ const TIMEOUT_SECONDS = 5;
 /** More than the 5 KB of the draft, because of key sets in documents. */
 const MAX_DOCUMENT_BYTES = 16 * 1024;
 
-/** The most levels of a document: the database cannot keep thousands. */
+/**
+ * The most levels of nesting in a document: the database cannot store
+ * thousands.
+ */
 const MAX_LEVELS = 20;
 
 /** The most addresses of one name that are tried, one after the other. */

@@ -1,6 +1,6 @@
 /**
- * The doors of `AUTH_STRATEGY=bearer` and `api_key`, whose credentials the
- * operator chose and hands out, and several doors at once.
+ * The doors of `AUTH_STRATEGY=bearer` and `api_key`, with credentials that the
+ * operator chose and hands out; and the gate of several doors.
  *
  * @module
  */
@@ -76,7 +76,9 @@ export function gateOfDoors(doors: Doors): Gate {
   };
 }
 
-/** Makes a door that lets anyone with an accepted credential in as operator. */
+/**
+ * Makes a door that admits anyone with an accepted credential, as `operator`.
+ */
 function staticDoor(
   door: "bearer" | "api_key",
   { accepted, presentedIn, challenge }: Pick<Gate, "challenge"> & {
@@ -99,7 +101,7 @@ function staticDoor(
       if (presented === undefined) {
         throw new ChallengeError("Credentials are needed");
       }
-      // All secrets are compared, always: the time taken must not tell which
+      // All secrets are compared, always: the time taken must not reveal which
       // one was nearly right.
       const matches = accepted.filter((it) => isSameSecret(presented, it));
       if (matches.length > 0) return holder;

@@ -73,10 +73,10 @@ export function lateGate(load: () => Promise<Gate>): Gate {
 }
 
 /**
- * Makes the gate of `AUTH_ANONYMOUS`, so that people can try a server: it lets
- * a request without credentials in, as a stranger without a scope. A request
- * with credentials passes only by them: a dead token is refused, because
- * otherwise its client would never get another.
+ * Makes the gate of `AUTH_ANONYMOUS`, so that people can try a server: it
+ * admits a request without credentials, as a stranger without a scope. A
+ * request with credentials is admitted only if they are good: a dead token is
+ * refused, because otherwise its client would never get another.
  */
 export function anonymousGate(
   gate: Gate,

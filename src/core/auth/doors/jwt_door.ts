@@ -1,6 +1,6 @@
 /**
- * The door of `AUTH_STRATEGY=jwt`: access tokens of other authorization
- * servers, whose resource this server is.
+ * The door of `AUTH_STRATEGY=jwt`: access tokens that other authorization
+ * servers issued for this server.
  *
  * @see RFC 9068 §4
  * @module
@@ -177,7 +177,7 @@ export function jwtDoor(
       const person = personOf(caller);
       if (!isTrusted(id) || await isShutOut(person)) return undefined;
       return {
-        // Computed anew: `JWT_ISSUER` may have another issuer first by now.
+        // Computed again: by now `JWT_ISSUER` may list another issuer first.
         caller: { ...caller, subject: subjectIn(id, sub) },
         isLive: () => isUnblocked(person.subject),
       };

@@ -39,7 +39,7 @@ interface Verified {
 
 /**
  * Makes the door for holders of a live token whose grant is valid here. Work
- * without a request is let in by its grant alone. Both answers are at most a
+ * without a request is admitted by its grant alone. Both answers are at most a
  * second stale.
  */
 export function oauthDoor(

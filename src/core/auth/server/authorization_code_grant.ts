@@ -55,7 +55,7 @@ export function authorizationCodeGrant(
         throw invalidGrant("The code was used before");
       }
 
-      // The grant, which the operator's rules of today must allow.
+      // The grant, which the operator's present rules must allow.
       const { grant: { value: pending }, upstream: { value: upstream } } = read;
       if (pending?.status !== "pending" || !upstream) throw unknown();
       const grant = useGrant(pending, {

@@ -45,8 +45,8 @@ export function authorizationServer(
     rateLimit(services, endpoint, perSecond, listShown);
   const shown = shownCredentials(services, () => pages);
   const authorizing = limit("authorize", 10, shown.authorizing);
-  // A failure is cheap here, and others at the same address must be able to
-  // refresh.
+  // A failure is cheap here, and other people at the same address must be able
+  // to refresh.
   const issuing = limit("token", 200, shown.token);
   const pages: SignedInPages | undefined = makePages?.(
     services,
@@ -110,7 +110,7 @@ export function authorizationServer(
   };
 }
 
-/** The routes of a sign-in; if there is none, they answer so. */
+/** The routes of a sign-in; without a sign-in, routes that say so. */
 export type SignIn =
   & Pick<ReturnType<typeof authorizationServer>, "app">
   & Partial<ReturnType<typeof authorizationServer>>;

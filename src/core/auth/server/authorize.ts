@@ -138,10 +138,10 @@ export function authorizeEndpoint(
       throw new OAuthError(code, description, { situation, responseUrl: url });
     }
 
-    // A step-up: a request for one more scope keeps those that were approved
-    // before. A scope that the person has revoked is only offered if it is
-    // named. The person at the provider may be another than the one who is
-    // signed in to the account page.
+    // A step-up: a request for one more scope keeps the scopes that were
+    // approved before. A scope that the person has revoked is offered only if
+    // the request names it. The person who signs in at the provider may be
+    // another than the one who is signed in to the account page.
     const session = await pages?.find(c);
     const connection = session &&
       await connections.read({ subject: session.subject, clientId });

@@ -16,7 +16,7 @@ import type { AuthServices } from "../services.ts";
  * Finds the request with this handle, and the cookie that opens it.
  *
  * @throws {OAuthError} `invalid_request` if there is none, or if it began in
- * another browser; the two look the same
+ * another browser: the answer is the same
  */
 export async function findBrowserRequest(
   c: Context,

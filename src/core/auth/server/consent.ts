@@ -102,8 +102,8 @@ export function consentEndpoint(
 
 /**
  * Finds the scopes that a person left ticked. A form without boxes, sent by a
- * program that copies only its hidden fields, approves all requested scopes but
- * those that were revoked before.
+ * program that copies only its hidden fields, approves all requested scopes
+ * except those that the person revoked before.
  */
 function chosenScopes(
   asked: readonly string[],

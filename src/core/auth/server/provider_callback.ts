@@ -190,7 +190,7 @@ export function providerCallbackEndpoint(
     if (!("identity" in signedIn)) return await refuse(c, leased, signedIn);
     const { identity } = signedIn;
 
-    // The grant and its code, by the operator's rules of today.
+    // The grant and its code, by the operator's present rules.
     let completed: Awaited<ReturnType<typeof complete>>;
     try {
       completed = await complete(leased, {

@@ -137,7 +137,7 @@ export function refreshTokenGrant(
         if (!effectiveScopes(grant)) await grants.change(read.grant, confirm);
       }
 
-      // The operator's rules of today.
+      // The operator's present rules.
       const effective = effectiveScopes(grant, requested);
       if (!effective) throw ended();
       refuseFor(refreshes.take(grant.id));

@@ -38,8 +38,8 @@ interface ReturnedPerson {
 /**
  * Makes the function that ends a leased request with a grant and its code.
  *
- * @throws {OAuthError} `access_denied` by the operator's rules of today;
- * another when the request was finished elsewhere
+ * @throws {OAuthError} `access_denied` by the operator's present rules; another
+ * code when the request was finished elsewhere
  * @throws {import("../../errors.ts").HttpError} 503 when the database is away
  * for too long
  */

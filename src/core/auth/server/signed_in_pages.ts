@@ -1,6 +1,6 @@
 /**
- * Pages of the server behind a sign-in of their own at the provider, which has
- * the callback of the authorization server.
+ * Pages of the server behind a sign-in of their own at the provider. This
+ * sign-in shares its callback address with the authorization server.
  *
  * @module
  */

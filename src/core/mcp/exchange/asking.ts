@@ -203,7 +203,7 @@ export class Asking {
     return await this.#request(question);
   }
 
-  /** Takes the keys of the person's accounts out of what is asked. */
+  /** Removes the keys of the person's accounts from a question. */
   #clean<T>(asked: T): T {
     return this.work.authorCode?.cleanData(asked) ?? asked;
   }

@@ -72,9 +72,9 @@ export class AuthorCode {
   }
 
   /**
-   * Takes the keys that the code was given out of what it has thrown. Every
-   * exception of an author's function passes here before it is stored, logged
-   * or sent.
+   * Removes the keys that the code was given from a value that it has thrown.
+   * Every exception of an author's function passes here before it is stored,
+   * logged or sent.
    */
   clean(thrown: unknown): unknown {
     return this.given && thrown !== this.reason
@@ -82,12 +82,12 @@ export class AuthorCode {
       : thrown;
   }
 
-  /** Takes the keys of accounts that the code was given out of a JSON text. */
+  /** Removes the keys of accounts that the code was given from a JSON text. */
   cleanJson(text: string): string {
     return this.given?.cleanJson(text) ?? text;
   }
 
-  /** Takes the keys of accounts that the code was given out of its data. */
+  /** Removes the keys of accounts that the code was given from its data. */
   cleanData<T>(data: T): T {
     return this.given?.cleanData(data) ?? data;
   }

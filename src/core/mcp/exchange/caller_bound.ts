@@ -35,9 +35,9 @@ export interface LimitKey {
 export const MANY = 10;
 
 /**
- * The key of all callers without credentials whose network is unknown:
- * those on this machine, those behind a proxy on it that is not trusted, and
- * those of a handler that does not know the connection.
+ * The key of all callers without credentials whose network is unknown: those on
+ * this machine, those behind an untrusted proxy on this machine, and those of a
+ * handler that does not know the connection.
  */
 export const UNKNOWN: LimitKey = Object.freeze({
   name: "unknown",
@@ -128,7 +128,7 @@ export class CallerBound {
     throw new LimitError(this.what, RETRY_SECONDS);
   }
 
-  /** Counts more for a caller that {@linkcode check} has let pass. */
+  /** Counts more things of a caller, after {@linkcode check} has not thrown. */
   count(caller: LimitKey | undefined, more = 1): void {
     if (caller === undefined) return;
     const { name } = caller;

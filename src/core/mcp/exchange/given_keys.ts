@@ -327,9 +327,9 @@ function clean(thrown: unknown, keys: FormsOfKeys): unknown {
 }
 
 /**
- * Takes the keys that were given last out of an error of an author's code whose
- * call is not known any more. A key of few letters and digits is skipped: with
- * one, a person could hide the errors of everyone else.
+ * Removes the keys that were given most recently from an error of an author's
+ * code whose call is no longer known. A key of few letters and digits is
+ * skipped: with one, a person could hide the errors of everyone else.
  */
 export function withoutRecentKeys(thrown: unknown): unknown {
   const keys = [...RECENT].filter(([key]) => isLong(key));

@@ -1,6 +1,6 @@
 /**
- * The answers of other services that this process holds, which count as long
- * messages do: a service may answer slowly, to as many calls as it likes.
+ * The bytes of other services' answers that this process holds, bounded like
+ * long messages: a service may answer slowly, to any number of calls.
  *
  * @module
  */

@@ -9,7 +9,10 @@ import type { WorkParking } from "./work.ts";
 
 const NO_ROOM = "The tool waits until other questions to you are answered";
 
-/** Opens a wait. Where too many are open, durable work waits for its turn. */
+/**
+ * Opens a question. While too many are open, the durable work waits and tries
+ * again.
+ */
 export async function inTurn<T>(
   parking: WorkParking,
   open: () => Promise<T>,

@@ -29,8 +29,9 @@ const COUNTED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The method with which clients poll, as often as they are told. It reads the
- * database, and has {@linkcode MANY} times the limit of the others.
+ * The method with which clients poll, as often as the server asks them to. It
+ * reads the database, and may be called {@linkcode MANY} times as often as the
+ * others.
  */
 const POLL = "tasks/get";
 

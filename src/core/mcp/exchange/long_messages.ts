@@ -42,8 +42,8 @@ export class LongMessages {
   }
 
   /**
-   * Checks that another message may be worked on. The last one of a caller, and
-   * of a process, may be beyond the bound.
+   * Checks that another message may be worked on. The last message of a caller,
+   * and of the process, may exceed the bound.
    *
    * @throws {HttpError} 503 when the process has too many bytes of them, 429
    * when the caller has

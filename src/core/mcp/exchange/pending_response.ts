@@ -118,7 +118,7 @@ export class PendingResponse {
     this.#stream!.write(chunk);
   }
 
-  /** Lets senders go on, once there is room. */
+  /** Resumes waiting senders, once there is room. */
   #freeRoom(): void {
     if (!this.hasEnded && this.#stream!.queuedBytes > ROOM_BYTES) return;
     this.#room?.resolve();

@@ -10,7 +10,7 @@ import { isSecret } from "../../../authoring/setting.ts";
 import { CallContext } from "./call_context.ts";
 import { GivenKeys, givenTo } from "./given_keys.ts";
 
-/** The secret settings of a server, which its definitions are given. */
+/** The secret settings of a server, by the definitions that declare them. */
 export class SecretSettings {
   #known = new WeakMap<Needing, readonly unknown[]>();
 
@@ -24,7 +24,7 @@ export class SecretSettings {
     if (code) givenTo(code).addSecrets(secrets);
   }
 
-  /** Takes the secrets of a service out of a value that it has thrown. */
+  /** Removes the secrets of a service from a value that it has thrown. */
   clean(service: Needing, thrown: unknown): unknown {
     return new GivenKeys().addSecrets(this.#of(service)).clean(thrown);
   }

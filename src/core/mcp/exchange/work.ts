@@ -84,8 +84,8 @@ export interface QuestionPages {
     task: { taskId: string; caller: Caller; tool: string },
   ): PersonPages | undefined;
   /**
-   * Ends the run of a call with a link to a page that others than its caller
-   * open. Never settles.
+   * Ends the run of a call with a link to a page that other people than its
+   * caller open. Never settles.
    */
   show(call: AskingCall, link: Link): Promise<never>;
   /** Returns the page of a caller's task, if they can sign in to it. */

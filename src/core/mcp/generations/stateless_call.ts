@@ -168,9 +168,9 @@ export class StatelessCall extends Call {
     const state = requestState === undefined
       ? undefined
       : await this.#openState(requestState);
-    // Without a state, nothing tells which question an answer belongs to. The
-    // client may know it from an earlier call, but a single-use tool must not
-    // accept it.
+    // Without a state, nothing shows which question an answer belongs to. A
+    // client may repeat the answer of an earlier call; a single-use tool must
+    // not accept that.
     if (!state && this.#isSingleUse) return;
     this.#rounds = new InputRounds(state, inputResponses);
   }

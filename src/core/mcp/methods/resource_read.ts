@@ -42,7 +42,7 @@ export async function readResource(call: Call): Promise<Answer> {
   const { ttlSeconds = 0, cacheScope = "private" } = resource;
   return await CallContext.follow(
     context,
-    // `account` is a variable of the author's: it is read with all of them.
+    // `account` is one of the author's variables, so `read` gets all of them.
     withNeeds(
       call,
       resource,
