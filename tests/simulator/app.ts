@@ -7,7 +7,7 @@ import { Client } from "../kit/client.ts";
 import type { HeadersOf, Json } from "../kit/message.ts";
 import { BASE_URL, Sender } from "../kit/server.ts";
 import { TASKS } from "../kit/task.ts";
-import { insist, type Person } from "./person.ts";
+import { insist, type Person, type ServiceName } from "./person.ts";
 import type { Allowance, Payment, Payments } from "./payments.ts";
 import type { Random } from "./random.ts";
 import type { Order, Orders, Part } from "./work.ts";
@@ -128,13 +128,20 @@ export class App {
       () => this.#refresh(),
       () => this.#begin(),
       () => this.#begin(),
-      () => this.#profile(),
-      () => this.#profile(),
+      () => this.#profile("profile"),
+      () => this.#profile("elsewhere"),
+      () => this.#profile("balance"),
       () => this.#look(),
       () => this.#look(),
       () => this.#useTwice(),
       () => this.#revoke(),
       () => this.person.disconnect(),
+      // A call that is under way has no other key than the next one.
+      () =>
+        Promise.all([
+          this.#profile("balance"),
+          this.person.disconnect("bank"),
+        ]),
       () => this.person.erase(),
       () => this.person.pause(),
       async () => {
@@ -146,7 +153,7 @@ export class App {
       () => this.#pay(),
       () => this.#payOn(),
     ];
-    const rare = [9, 10, 11, 12, 13, 14];
+    const rare = [10, 11, 12, 13, 14, 15, 16];
     while (!world.faults.isOver) {
       await world.sleep(random.between(0, 8));
       if (!this.#grant) await this.#signIn();
@@ -160,7 +167,7 @@ export class App {
       if (!this.#grant) await this.#signIn();
       await this.#look();
       await this.#call();
-      await this.#profile();
+      for (const name of ACTING) await this.#profile(name);
       await this.#payOn();
     }
   }
@@ -479,22 +486,35 @@ export class App {
     else await this.person.answer(link);
   }
 
-  /** Acts at the service as the person. */
-  async #profile(): Promise<void> {
+  /** Acts at a service as the person. */
+  async #profile(name: typeof ACTING[number]): Promise<void> {
     const { person, world } = this;
     const before = person.isSettled ? person.changesBegun : undefined;
-    const message = await this.#send("tools/call", { name: "profile" });
+    const leads = this.random.chance(0.1) && !world.faults.isOver;
+    const message = await this.#send("tools/call", {
+      name,
+      ...name === "balance" && { arguments: { leads } },
+    });
     if (!message) return;
     const text: string = message.result?.content?.[0]?.text ?? "";
     if (text === `200 ${person.name}`) return;
-    if (text.includes("/connect/")) {
-      const { account, changesBegun } = person;
-      const isSame = before === changesBegun && account.isThere;
-      if (isSame && !world.service.isLost(person.name)) {
-        world.breaks(`the account of ${person.name} is gone: ${text}`);
-      }
-      await person.connect();
+    const named = /\bperson\d+/.exec(text)?.[0] ?? person.name;
+    if (named !== person.name) {
+      world.breaks(`${name} of ${person.name} acted as ${named}`);
     }
+    const link = /^http\S*\/connect\/\S*$/m.exec(text)?.[0];
+    if (!link) return;
+    const { accounts, changesBegun } = person;
+    const [service, isLost] = {
+      profile: ["crm", world.service.isLost(person.name)],
+      elsewhere: ["other", world.other.isLost(person.name)],
+      balance: ["bank", false],
+    }[name] as [ServiceName, boolean];
+    const isSame = before === changesBegun && accounts[service].isThere;
+    if (isSame && !isLost) {
+      world.breaks(`the account of ${person.name} is gone: ${text}`);
+    }
+    await person.connect(link);
   }
 
   /** Uses a refresh token that was exchanged long ago, as a thief does. */
@@ -553,6 +573,9 @@ export class App {
     return [...works, ...Array.from(this.#payments, ({ name }) => name)];
   }
 }
+
+/** The tools that act at other services. */
+const ACTING = ["profile", "elsewhere", "balance"] as const;
 
 const FORM = { "content-type": "application/x-www-form-urlencoded" };
 

@@ -13,10 +13,10 @@ import type { ServiceGrant } from "../kit/token_service.ts";
 import type { App } from "./app.ts";
 import type { Payment } from "./payments.ts";
 import { CutError } from "./server_process.ts";
+import type { StrictService } from "./strict_service.ts";
 import type { World } from "./world.ts";
 
-const PATH = "/connect/crm";
-const CONNECT = `${BASE_URL}${PATH}`;
+const CONNECT = `${BASE_URL}/connect/`;
 const DATA = `${BASE_URL}/account/data`;
 const ERASE = "/account/erase";
 /** The paths of requests that change accounts. */
@@ -31,16 +31,25 @@ const TRIES = 40;
 /** Pages after an answer; in the end nothing waits any more. */
 const ANSWERED = /Your answer has arrived|You said|Nothing waits for you here/;
 
-/** An account of a person at the service. */
+/** The services at which people have accounts. */
+export type ServiceName = keyof World["declared"];
+
+const SERVICES: readonly ServiceName[] = ["crm", "other", "bank"];
+
+/** An account of a person at a service. */
 interface OwnAccount {
   /** True once its person was told that it is connected, and nothing can end it. */
   isThere: boolean;
-  /** The grant of it at the service, if that is certain. */
+  /** The grant of it at its service, if that is certain. */
   grant?: ServiceGrant;
 }
 
 export class Person {
-  readonly account: OwnAccount = { isThere: false };
+  readonly accounts: Record<ServiceName, OwnAccount> = {
+    crm: { isThere: false },
+    other: { isThere: false },
+    bank: { isThere: false },
+  };
   readonly apps: App[] = [];
   /** The number of times that this person began to erase everything. */
   erasures = 0;
@@ -52,13 +61,13 @@ export class Person {
    */
   readonly #open = new Set<{ pathname: string }>();
   #isPausing = false;
-  /** The number of changes to the account that are under way. */
+  /** The number of changes to accounts that are under way. */
   #changes = 0;
   changesBegun = 0;
 
   constructor(readonly world: World, readonly name: string) {}
 
-  /** True if no change to the account is under way. */
+  /** True if no change to an account is under way. */
   get isSettled(): boolean {
     return this.#changes === 0 && this.#open.size === 0;
   }
@@ -79,10 +88,11 @@ export class Person {
           return Promise.resolve(redirectTo(location));
         };
       }
-      if (origin === world.service.origin) {
+      for (const service of [world.service, world.other]) {
+        if (origin !== service.origin) continue;
         return (request) => {
-          world.service.account = name;
-          return world.service.serve(request);
+          service.account = name;
+          return service.serve(request);
         };
       }
       if (origin !== BASE_URL) return undefined;
@@ -234,54 +244,81 @@ export class Person {
     this.#isPausing = false;
   }
 
-  /** Connects the account at the service. */
-  async connect(link = CONNECT): Promise<void> {
+  /** Connects the account to whose page a link leads. */
+  async connect(link: string): Promise<void> {
+    const { world, name } = this;
+    const service = serviceOf(link);
     await this.#change(async (_isAlone, isCertain) => {
+      let key = "";
       const end = await this.visit("connect an account", async (browser) => {
-        const visitor = await this.#wayBack(browser, link);
-        if (!visitor) return "over";
-        const { text } = await visitor.press(PATH, { answer: "connect" });
+        const page = await this.open(browser, link);
+        if (ANSWERED.test(page.text)) return "over";
+        const visitor = new AccountVisitor(browser, page);
+        if (service === "bank") key = world.bank.make(name);
+        const { text } = await this.#connect(visitor, service, key);
         return /is connected|Connected as/.test(text) ? "connected" : undefined;
       });
       if (end === "over") return;
-      this.account.isThere = isCertain();
-      this.account.grant = isCertain()
-        ? this.world.service.grantOf(this.name)
+      const account = this.accounts[service];
+      account.isThere = isCertain();
+      if (service === "bank") {
+        if (isCertain()) world.bank.expectEnd(name, key);
+        return;
+      }
+      account.grant = isCertain()
+        ? this.#grantsOf(service).grantOf(name)
         : undefined;
     });
+  }
+
+  /** Allows it at the service or pastes a key, and confirms the account. */
+  async #connect(visitor: AccountVisitor, service: ServiceName, key: string) {
+    const path = `/connect/${service}`;
+    await visitor.press(path, { answer: "connect", ...key && { key } });
+    return await visitor.press(path, { answer: "connect" });
+  }
+
+  #grantsOf(service: "crm" | "other"): StrictService {
+    return service === "crm" ? this.world.service : this.world.other;
   }
 
   /**
    * Allows it at the service, up to the page that names the account. Undefined if
    * the call that wanted it has gone on.
    */
-  async #wayBack(
-    browser: Browser,
-    link = CONNECT,
-  ): Promise<AccountVisitor | undefined> {
-    const page = await this.open(browser, link);
+  async #wayBack(browser: Browser): Promise<AccountVisitor | undefined> {
+    const page = await this.open(browser, `${CONNECT}crm`);
     if (ANSWERED.test(page.text)) return;
     const visitor = new AccountVisitor(browser, page);
-    await visitor.press(PATH, { answer: "connect" });
+    await visitor.press("/connect/crm", { answer: "connect" });
     return visitor;
   }
 
-  /** Disconnects it. */
-  async disconnect(): Promise<void> {
-    const { account } = this;
-    await this.#change(async (isAlone) => {
+  /** Disconnects one. */
+  async disconnect(
+    service = this.world.random.pick(SERVICES),
+  ): Promise<void> {
+    const { world, name } = this;
+    const account = this.accounts[service];
+    await this.#change(async (isAlone, isCertain) => {
       await this.visit("disconnect an account", async (browser) => {
         const page = await this.open(browser, `${BASE_URL}/account/accounts`);
-        const visitor = new AccountVisitor(browser, page);
+        assert.match(page.text, /"\/account\/sign-out"/);
         const action = "/account/accounts/disconnect";
-        if (!page.text.includes(`action="${action}"`)) return true;
+        const row = page.text.split(/<li>|<\/li>/).find((text) =>
+          text.includes(`/connect/${service}"`) && text.includes(action)
+        );
+        if (row === undefined) return true;
+        const visitor = new AccountVisitor(browser, { ...page, text: row });
         // Another app may connect it again at once: it was disconnected all the
         // same, as the next page says.
         const { text } = await visitor.press(action);
         return text.includes("No tool acts with it any more") || undefined;
       });
-      if (account.grant && isAlone()) {
-        this.world.service.expectEnd(account.grant);
+      if (service === "bank") {
+        if (isCertain()) world.bank.expectEnd(name);
+      } else if (account.grant && isAlone()) {
+        this.#grantsOf(service).expectEnd(account.grant);
       }
       account.isThere = false;
       account.grant = undefined;
@@ -293,8 +330,8 @@ export class Person {
    * account.
    */
   async erase(): Promise<void> {
-    const { world, account, apps, name } = this;
-    await this.#change(async (isAlone) => {
+    const { world, accounts, apps, name } = this;
+    await this.#change(async (isAlone, isCertain) => {
       this.erasures++;
       this.#erasing++;
       const ends = apps.map((app) => app.mayEnd());
@@ -308,7 +345,7 @@ export class Person {
         const visitor = new AccountVisitor(browser, await browser.open(DATA));
         await visitor.press("/account/sign-in");
         keeping ??= world.sleep(world.random.between(0, 0.1)).then(() =>
-          other.press(PATH, { answer: "connect" })
+          other.press("/connect/crm", { answer: "connect" })
         ).catch(() => {});
         const { text } = await visitor.press(ERASE, { erase: "on" });
         return /Erased/.test(text) || undefined;
@@ -316,6 +353,7 @@ export class Person {
       this.#erasing--;
       for (const end of ends) end();
       await keeping;
+      if (isCertain()) world.bank.expectEnd(name);
       await world.sleep(2);
       const prefix = accountKey(`github:${name}`);
       const records = await Array.fromAsync(world.database.kv.list({ prefix }));
@@ -324,8 +362,10 @@ export class Person {
       if (left && isAlone()) {
         world.breaks(`an account of ${name} is there after the erasure`);
       }
-      account.isThere = false;
-      account.grant = undefined;
+      for (const account of Object.values(accounts)) {
+        account.isThere = false;
+        account.grant = undefined;
+      }
     });
   }
 
@@ -349,6 +389,14 @@ export class Person {
       this.#changes--;
     }
   }
+}
+
+/** Names the service to whose page a link leads. */
+function serviceOf(link: string): ServiceName {
+  const [name] = new URL(link).pathname.split("/").slice(-1);
+  const service = SERVICES.find((it) => it === name);
+  assert(service, link);
+  return service;
 }
 
 /** Presses the first form of a kind. Undefined if there is none any more. */

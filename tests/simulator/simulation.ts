@@ -50,7 +50,7 @@ export async function simulate(
   let payments: Payments | undefined;
   using world = new World(simulation, (world, version) => ({
     tools: [
-      ...(orders.current ??= new Orders(world)).tools(world.crm, version),
+      ...(orders.current ??= new Orders(world)).tools(version),
       (payments ??= new Payments(world)).tool(),
     ],
     routes: (app, { answer }) => {
@@ -116,6 +116,7 @@ export async function simulate(
     for (;;) {
       await world.sleep(5);
       world.service.checkEnds();
+      world.other.checkEnds();
     }
   });
   while (scheduler.steps < steps && !world.broken) await scheduler.step();

@@ -17,7 +17,7 @@ const MAX_AHEAD_MILLISECONDS = 5000;
 const TOLD_SECONDS = 75;
 
 export class StrictService extends TokenRules {
-  readonly origin = "https://crm.example";
+  readonly origin: string;
   /** The end of each access token. */
   readonly #ends = new Map<string, number>();
   /** The first use of each code and refresh token. */
@@ -30,9 +30,15 @@ export class StrictService extends TokenRules {
   /** Grants that must be revoked, and since when. */
   readonly #ending = new Map<ServiceGrant, number>();
 
-  constructor(private readonly world: World) {
-    super("crm");
+  constructor(protected readonly world: World, name = "crm") {
+    super(name);
+    this.origin = `https://${name}.example`;
     this.lifetime = LIFETIME_SECONDS;
+  }
+
+  /** True if an access token has not come to its end. */
+  protected isFresh(token: string): boolean {
+    return this.world.seconds <= (this.#ends.get(token) ?? 0);
   }
 
   /** True if tokens of a person ended because one came a second time. */
@@ -61,7 +67,7 @@ export class StrictService extends TokenRules {
       if (grant.isEnded) this.#ending.delete(grant);
       else if (passed > TOLD_SECONDS && world.isQuiet(passed)) {
         world.breaks(
-          `the service was not told within ${Math.round(passed)} s that the ` +
+          `${this.name} was not told within ${Math.round(passed)} s that the ` +
             `account of ${grant.account} has ended`,
         );
       }
@@ -80,8 +86,7 @@ export class StrictService extends TokenRules {
     const used = form?.get("code") ?? form?.get("refresh_token") ?? "";
     if (pathname.startsWith("/api/")) {
       const token = request.headers.get("authorization") ?? "";
-      const end = this.#ends.get(token.replace(/^Bearer /, "")) ?? 0;
-      if (this.world.seconds > end) {
+      if (!this.isFresh(token.replace(/^Bearer /, ""))) {
         return new Response("no such token", { status: 401 });
       }
     }
@@ -94,7 +99,7 @@ export class StrictService extends TokenRules {
       for (const { account } of grant ? [grant] : this.grants) {
         this.#lost.add(account);
       }
-      this.world.excuse("a token of the service", this.#used.get(used)!);
+      this.world.excuse(`a token of ${this.name}`, this.#used.get(used)!);
     }
     if (pathname === "/token" && response.ok) {
       const grant = this.grants.find(({ code, before }) =>
@@ -119,7 +124,7 @@ export class StrictService extends TokenRules {
     // To a process whose clock is ahead, tokens are older than they are.
     if (world.processes.some(isAhead)) return;
     world.breaks(
-      `tokens of the service were refreshed ${
+      `tokens of ${this.name} were refreshed ${
         age.toFixed(1)
       } s after the last, which are good for ${LIFETIME_SECONDS}`,
     );

@@ -11,7 +11,6 @@ import type {
   AccountNeeds,
   NeededAccounts,
 } from "../../src/authoring/account.ts";
-import type { OAuthAccount } from "../../src/mod.ts";
 import type { ServerProcess } from "./server_process.ts";
 import type { World } from "./world.ts";
 
@@ -85,7 +84,8 @@ export class Orders {
   }
 
   /** Makes the tools, in a version of their code. */
-  tools(crm: OAuthAccount, version: number) {
+  tools(version: number) {
+    const { world, world: { declared: { crm, other, bank } } } = this;
     const options = {
       input: z.object({ order: z.string() }),
       task: { durable: true as const, version },
@@ -112,6 +112,26 @@ export class Orders {
         },
       }),
       tool({
+        name: "elsewhere",
+        needs: { other },
+        async run(_input, { needs }) {
+          const { content: [first] } = await needs.other.call("who");
+          return `200 ${first.type === "text" ? first.text : ""}`;
+        },
+      }),
+      tool({
+        name: "balance",
+        input: z.object({ leads: z.boolean() }),
+        needs: { bank },
+        async run({ leads }, { needs }) {
+          if (leads) return await (await needs.bank.fetch("/leads")).text();
+          await needs.bank.fetch("/me");
+          await world.sleep(world.random.between(0, 8));
+          const response = await needs.bank.fetch("/me");
+          return `${response.status} ${await response.text()}`;
+        },
+      }),
+      tool({
         name: "whoami",
         run: (_input, { caller }) => caller.subject,
       }),
@@ -123,7 +143,7 @@ export class Orders {
     // deno-lint-ignore no-explicit-any
     context: Context<any, any, any>,
     version: number,
-    needs?: NeededAccounts<AccountNeeds & { crm: OAuthAccount }>,
+    needs?: NeededAccounts<AccountNeeds & Pick<World["declared"], "crm">>,
   ): Promise<string> {
     const order = this.#orders.get(name)!;
     const { requestId, step } = context;

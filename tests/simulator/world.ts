@@ -1,14 +1,14 @@
 /**
  * The world of a simulation: processes of the server on one database, behind
- * a proxy that sends each request to any of them; a sign-in provider, a service
- * with OAuth accounts; and what happens to all of them.
+ * a proxy that sends each request to any of them; a sign-in provider,
+ * services at which people have accounts; and what happens to all of them.
  *
  * @module
  */
 import type { LogEvent } from "../../src/core/log/log.ts";
 import type { ServerOptions } from "../../src/core/server/server_options.ts";
 import type { ServerDefinitions } from "../../src/core/catalogue/compiled_definitions.ts";
-import type { OAuthAccount } from "../../src/mod.ts";
+import type { OAuthAccount, PersonalKey } from "../../src/mod.ts";
 import type { Kv } from "../../src/core/kv/kv.ts";
 import { SECRETS_KEY } from "../kit/key_service.ts";
 import { BASE_URL } from "../kit/server.ts";
@@ -17,6 +17,8 @@ import { FaultyDatabase } from "./faulty_database.ts";
 import { Random } from "./random.ts";
 import { type Owner, Scheduler } from "./scheduler.ts";
 import { type Answer, CutError, ServerProcess } from "./server_process.ts";
+import { StrictKeys } from "./strict_keys.ts";
+import { StrictMcp } from "./strict_mcp.ts";
 import { StrictProvider } from "./strict_provider.ts";
 import { StrictService } from "./strict_service.ts";
 
@@ -53,8 +55,14 @@ export class World implements Disposable {
   readonly database: FaultyDatabase;
   readonly provider: StrictProvider;
   readonly service: StrictService;
-  /** The service, as the tools declare it. */
-  readonly crm: OAuthAccount;
+  readonly other: StrictMcp;
+  readonly bank: StrictKeys;
+  /** These, as the tools declare them. */
+  readonly declared: {
+    crm: OAuthAccount;
+    other: ReturnType<StrictMcp["server"]>;
+    bank: PersonalKey;
+  };
   readonly random: Random;
   processes: ServerProcess[] = [];
   /** The first promise that was broken. */
@@ -94,7 +102,13 @@ export class World implements Disposable {
     );
     this.provider = new StrictProvider(this);
     this.service = new StrictService(this);
-    this.crm = this.service.declare();
+    this.other = new StrictMcp(this);
+    this.bank = new StrictKeys(this);
+    this.declared = {
+      crm: this.service.declare(),
+      other: this.other.server(),
+      bank: this.bank.declare(),
+    };
     globalThis.fetch = (input, init) =>
       this.#answerFetch(new Request(input, init));
     addEventListener("unhandledrejection", this.#stray);
@@ -379,7 +393,7 @@ export class World implements Disposable {
 
   /** Answers a request of a process to a service. */
   #answerFetch(request: Request): Promise<Response> {
-    const { scheduler, service } = this;
+    const { scheduler, service, other, bank } = this;
     const { origin, pathname } = new URL(request.url);
     const { promise, resolve, reject } = Promise.withResolvers<Response>();
     request.signal.addEventListener(
@@ -387,15 +401,18 @@ export class World implements Disposable {
       () => reject(request.signal.reason),
     );
     const owner = scheduler.owner;
-    if (origin !== service.origin) {
+    const asked = [service, other, bank].find((it) => it.origin === origin);
+    if (!asked) {
       reject(new TypeError(`nothing is at ${origin}`));
       return promise;
     }
-    this.exchange(
-      pathname,
-      () => service.serve(request, owner as ServerProcess),
-      owner,
-    )
+    this.exchange(pathname, async () => {
+      if (asked !== bank) await bank.checkOther(request);
+      const answer = await asked.serve(request, owner as ServerProcess);
+      const location = answer.headers.get("location");
+      if (!location || request.redirect === "manual") return answer;
+      return await this.#answerFetch(new Request(location, request));
+    }, owner)
       .then(resolve, reject);
     return promise;
   }
