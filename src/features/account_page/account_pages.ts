@@ -32,8 +32,8 @@ import { fingerprint } from "../../core/crypto/crypto.ts";
 const MAX_CHARACTERS = 200;
 
 /**
- * A page outside of the account: that of a wait or an approval, with an id that
- * the store of waits made, or one on which an account is connected.
+ * The path of a page outside of the account: of a wait, an approval, or the
+ * connecting of an account. The store of waits made the id in it.
  */
 const PAGE =
   /^((wait|approve)\/[\w-]{43}|connect\/[\w-]{1,40}(\?w=[\w-]{43})?)$/;
@@ -66,15 +66,17 @@ export function accountPlaces(
     },
 
     /**
-     * Gives the place that a form names, or the first part if it is too long.
+     * Gives the place that a form names; the first part if the place is too
+     * long.
      */
     truncate(place = ""): string {
       return place.length <= MAX_CHARACTERS ? place : "";
     },
 
     /**
-     * Gives the address of a place that came back, with `message` in its query.
-     * An unknown place gives the address of the first part.
+     * Gives the address of a place that came back from a form or a provider,
+     * with `message` in its query. An unknown place gives the address of the
+     * first part.
      */
     addressOf(place = "", message: Record<string, string> = {}): string {
       if (PAGE.test(place)) return `${baseUrl}/${place}`;
@@ -160,7 +162,10 @@ export interface AccountAddition {
     subject: string,
     services: AuthServices,
   ): Promise<readonly { service: string; createdAt: number }[]>;
-  /** Names the services at which a person's keys and tokens stay good. */
+  /**
+   * Names the services at which a person's keys and tokens stay valid after
+   * they are deleted here.
+   */
   unrevokedOf?(subject: string, services: AuthServices): Promise<string[]>;
   /** Makes a section of the first part, below what waits. */
   section?(visit: AccountVisit, services: AccountServices): Promise<Child>;
@@ -183,7 +188,7 @@ export interface AccountAddition {
 /** The services of the endpoints that lead back to a place. */
 export type PlacedServices = AccountServices & { places: AccountPlaces };
 
-/** Leads from a form back to its place, with a notice of the change. */
+/** Redirects from a form back to its place, with a notice of the change. */
 export async function leadBack(
   c: Context,
   places: AccountPlaces,
@@ -194,7 +199,9 @@ export async function leadBack(
   return redirect(c, places.addressOf(form.get("back"), message));
 }
 
-/** The rate at which one person opens pages: some read all of their data. */
+/**
+ * The rate at which one person opens pages: some pages read all of their data.
+ */
 const PAGES: Rate = { burst: 60, perSecond: 1 };
 
 export function accountPages(

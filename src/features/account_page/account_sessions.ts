@@ -65,8 +65,8 @@ export function accountSessionStore(database: Database) {
         unlessBlocked(transaction, session)
           .create(accountSessionKey(id), { ...session, expiresAt })
           .set(accountSessionsOfKey(session.subject, id), { expiresAt });
-      // Tried again if a block was lifted between the commit and its check
-      // here.
+      // The commit fails for a person who is blocked. If no block is found
+      // afterwards, it was lifted meanwhile, and the commit is tried again.
       while (!await database.commit(write)) {
         await checkBlocks(database, session);
       }
@@ -119,7 +119,7 @@ export function accountSessionStore(database: Database) {
       );
     },
 
-    /** Lists the sessions of a person, by their ends alone. */
+    /** Lists the sessions of a person: of each, only its end. */
     async listOf(subject: string): Promise<Expiring[]> {
       const listed = await database.list<Expiring>(
         accountSessionsOfKey(subject),

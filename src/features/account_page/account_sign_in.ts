@@ -169,7 +169,10 @@ export function accountSignIn(services: PlacedServices) {
     isReturning: (c: Context): boolean =>
       c.req.query("state")?.startsWith(STATE_PREFIX) === true,
 
-    /** Lists the `state` of a return, which counts by itself. */
+    /**
+     * Lists the `state` of a return from the provider, which alone shows if the
+     * return is valid.
+     */
     shown: (c: Context): Shown[] => {
       const [, value = ""] = STATE.exec(c.req.query("state") ?? "") ?? [];
       return [{ value, isValid: async () => await find(c) !== undefined }];
@@ -190,8 +193,8 @@ export function accountSignIn(services: PlacedServices) {
       const { id: providerId, provider } = from;
       if (error !== undefined || code === undefined) {
         const other = await refusalOf(() => provider.checkIssuer?.(issuer));
-        // It is not the provider's answer (RFC 9207 §2.4), which may still
-        // come.
+        // This is not the provider's answer (RFC 9207 §2.4). The real one may
+        // still come.
         if (!other) dropCookie(c, cookie);
         throw refused(provider, other);
       }

@@ -105,8 +105,9 @@ export function connectionChanges(services: PlacedServices) {
   }
 
   /**
-   * Ends the named grants that are the person's, or anyone's for an operator,
-   * with all sign-ins of their connections. Gives the notice of it.
+   * Ends the grants that a form names, with all sign-ins of their connections:
+   * the person's own grants, or anyone's for an operator. Gives the notice of
+   * it.
    */
   async function endSome(
     c: Context,
@@ -148,7 +149,7 @@ export function connectionChanges(services: PlacedServices) {
     };
   }
 
-  /** Ends everything of a person or a machine. Gives the notice of it. */
+  /** Ends everything of a person or a machine. Gives the notice of that. */
   async function endAllOf(
     c: Context,
     subject: string,

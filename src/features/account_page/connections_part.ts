@@ -35,8 +35,8 @@ export function connectionsPart(services: AccountServices): AccountPart {
     async show(visit) {
       const { session, session: { subject }, providerName, form, now } = visit;
       const counts = sessionCounts(services);
-      // Sessions are most likely under this binding: they are read at the same
-      // time as the grants.
+      // Most sessions are under this binding: they are read while the grants
+      // are read.
       counts.begin(bindingAt(baseUrl, subject));
       const [{ own, most }, sections, ...waiting] = await Promise.all([
         ownGrants(subject, services),
@@ -97,8 +97,8 @@ export async function ownGrants(
 }
 
 /**
- * Makes the counter of the sessions of grants, which reads those of one binding
- * once: most grants of a person have the same.
+ * Makes the counter of the sessions of grants. It reads the sessions of a
+ * binding once, because most grants of a person have the same binding.
  *
  * @param most the most sessions that are counted of a binding
  */
@@ -134,7 +134,8 @@ export function toolsOf(
 ): ToolInWords[] {
   const effective = grants.map((grant) => effectiveScopes(grant))
     .filter((one) => one !== undefined);
-  // Without a grant that counts, not even a tool without scopes.
+  // If all grants have ended or are paused, not even a tool without scopes is
+  // open.
   if (effective.length === 0) return [];
   return toolsWithin(effective.flatMap(({ scopes }) => scopes));
 }

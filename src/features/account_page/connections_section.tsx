@@ -54,7 +54,7 @@ export interface ConnectionsProps extends FormPage {
   /** The sections of other features. */
   sections?: Child;
   /**
-   * The number of sign-ins and tokens that were read; undefined if it is all.
+   * The number of sign-ins and tokens that were read; undefined if all were.
    */
   most?: number;
   now: number;

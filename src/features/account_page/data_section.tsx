@@ -17,9 +17,15 @@ interface DataProps extends FormPage {
   providerName: string;
   /** True if the person signed in so lately that they may erase. */
   mayErase: boolean;
-  /** The kinds of data: name, time stored, and why an erasure leaves it. */
+  /**
+   * The kinds of data: name, time stored, and the reason why an erasure leaves
+   * it.
+   */
   kept: readonly (readonly [what: string, until: string, stays?: string])[];
-  /** The services at which the person's keys and tokens stay good. */
+  /**
+   * The services at which the person's keys and tokens stay valid after an
+   * erasure.
+   */
   unrevoked?: readonly string[];
 }
 

@@ -29,13 +29,16 @@ export interface KeptUnder extends Pick<Config, "features"> {
 export interface KeptData {
   /** The data, for the person. */
   what: string;
-  /** The first parts of the keys under which it is. */
+  /** The first parts of the database keys of this data. */
   keys: readonly string[];
   /** The time for which it is stored; undefined if the settings store none. */
   until(settings: KeptUnder): string | undefined;
-  /** Its member in the copy; undefined if secret, or derived from others. */
+  /**
+   * The member with this data in the copy; undefined if the data is secret, or
+   * derived from other data.
+   */
   member?: string;
-  /** The reason why an erasure leaves it; undefined if it is deleted. */
+  /** The reason why an erasure leaves this data; undefined if it is deleted. */
   stays?: string;
 }
 

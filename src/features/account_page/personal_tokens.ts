@@ -21,7 +21,7 @@ import { checkFresh, isFreshNow, signedOut } from "./signed_in.ts";
 /** The lifetimes that are offered for a token, in days. */
 const TOKEN_DAYS = [7, 30, 90];
 
-/** Lists the lifetimes that a token may have, in days; the longest last. */
+/** Lists the lifetimes that a token may have, in days, in ascending order. */
 function tokenDays(
   { personalTokenSeconds }: Pick<Lifetimes, "personalTokenSeconds">,
 ): number[] {
@@ -32,7 +32,7 @@ function tokenDays(
 /** The most tokens of one person; beyond it no more can be made. */
 const MAX_TOKENS = 50;
 
-/** True if a token with everything that a person may have opens anything. */
+/** True if a token with all scopes that a person may have opens any tool. */
 function opensAnything(
   ceiling: readonly string[] | undefined,
   { scopes, opensUnscoped }: AccountServices,

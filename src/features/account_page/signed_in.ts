@@ -38,7 +38,9 @@ export function signedInPeople(
     & Pick<PeopleConfig, "admins" | "allowedUsers" | "blocked">
     & {
       baseUrl: string;
-      /** The listed providers; people of another are not signed in. */
+      /**
+       * The configured providers; people of other providers are not signed in.
+       */
       providers: Pick<SignInProviders, "of">;
       accountSessions: Pick<AccountSessionStore, "find" | "stays">;
     },
@@ -80,8 +82,8 @@ export function signedInPeople(
   }
 
   /**
-   * Checks that a person may use more here than their account page, on which
-   * they see and end what is theirs.
+   * Checks that a person may use this server, and not only see and end what is
+   * theirs on the account page.
    *
    * @throws {HttpError} 403
    */
@@ -109,10 +111,10 @@ export function signedInPeople(
 }
 
 /**
- * Checks that a provider asked the person a moment ago who they are. Our request
- * for that passes through their browser, where someone could take it out. An
- * OpenID provider that was asked for it must say when it asked the person; one
- * that does not say so has not got our request.
+ * Checks that a provider has authenticated the person again just now. Our
+ * request for that passes through the browser, where someone could remove it.
+ * So an OpenID provider must say when it authenticated the person: if it does
+ * not, it did not get our request.
  *
  * @throws {HttpError} 403
  */
@@ -143,8 +145,8 @@ export function isFreshNow(
 }
 
 /**
- * Checks that the provider has just asked a person who they are: who holds
- * their browser for a moment may not do `what`. @throws {HttpError} 403
+ * Checks that the provider has just authenticated the person, so that someone
+ * else at their open browser cannot do `what`. @throws {HttpError} 403
  */
 export function checkFresh(
   session: AccountSession,

@@ -60,7 +60,9 @@ interface TokenProps extends FormPage {
   days: readonly number[];
   /** The token that was just made. `token` is its text, while it is shown. */
   made?: { name: string; token?: string };
-  /** The number of sign-ins and tokens that were read; undefined: all. */
+  /**
+   * The number of sign-ins and tokens that were read; undefined if all were.
+   */
   most?: number;
   now: number;
 }

@@ -36,16 +36,21 @@ import { accountTold, checkKey, KeyRefusal } from "./pasted_key.ts";
 /** The time in which a person must come back from the service, in seconds. */
 const AWAY_SECONDS = 1800;
 
-/** The time after which tokens are revoked that no one has confirmed. */
+/**
+ * The time after which tokens are revoked if no one has confirmed their
+ * account, in seconds.
+ */
 const UNCONFIRMED_SECONDS = CHECKED_SECONDS + 300;
 
 /** The part of `state` that only this session can open. */
 interface Departure {
-  /** Tells this try from others of the session. */
+  /** Tells this attempt from others of the session. */
   handle: string;
   /** The wait of a call. */
   w?: string;
-  /** The authorization server, where it may change meanwhile. */
+  /**
+   * The authorization server, for services that may change theirs meanwhile.
+   */
   at?: string;
   expiresAt: number;
 }
@@ -73,7 +78,10 @@ export function accountAuthorization(
     context: contextOf(found, person),
   });
 
-  /** Derives the secrets of a request, which no reader of `state` can do. */
+  /**
+   * Derives the PKCE verifier and the nonce of a request. A reader of `state`
+   * cannot.
+   */
   function secretsOf({ id }: SignedIn, handle: string) {
     const derive = (purpose: string) =>
       base64url(deriveKey(`${id} ${handle}`, `connect ${purpose}`));
@@ -137,8 +145,7 @@ export function accountAuthorization(
     },
 
     /**
-     * Opens the answer of a service, which only the session that was sent there
-     * can do.
+     * Opens the answer of a service. Only the session that was sent there can.
      *
      * @throws {HttpError} for another browser, person, session or service
      */
@@ -209,7 +216,8 @@ export function accountAuthorization(
       const key = JSON.stringify(kept);
       const checked = { key, confirmation: handle };
       if (isTooLong(key)) {
-        // Nothing that is stored holds it, so this is tried once.
+        // These tokens are stored nowhere, so their revocation is tried only
+        // once.
         database.background(() => client.revoke(tokens));
         throw new KeyRefusal(
           `${titleOf(service)} gave a token that is too long.`,
@@ -225,7 +233,8 @@ export function accountAuthorization(
           ...accountTold(found, accessToken),
           ...await checkKey(service, accessToken, log),
         };
-        // Before the page is shown, which no one may ever confirm.
+        // Queued before the page is shown, because the person may never confirm
+        // it.
         const revocation = await visits.revoke(
           visit,
           told,
@@ -233,7 +242,7 @@ export function accountAuthorization(
         );
         return await visits.confirm(c, visit, { ...told, revocation });
       } catch (error) {
-        // At once where the database does not take them.
+        // Revoked at once if the database cannot queue them.
         database.background(() =>
           visits.revoke(visit, checked)
             .catch(() => client.revoke(tokens)).then(() => {})

@@ -18,8 +18,8 @@ const CHECK_MILLISECONDS = 10_000;
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
 /**
- * Runs the check of a service that has one. Returns what it gave, with a
- * response's body ended; undefined if it was not done in time.
+ * Runs the `check` of a service that has one. Returns the result; undefined if
+ * it took too long. If the result is a response, its body is ended.
  *
  * @param signal ends the check early, as if its time were over
  */
@@ -45,7 +45,7 @@ export async function checkAccount(
   try {
     return await Promise.race([check(), late]);
   } finally {
-    // Requests that the check still waits for end with it.
+    // Ends the requests that the check still waits for.
     done.abort();
   }
 }

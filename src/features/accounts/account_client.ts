@@ -29,28 +29,34 @@ import {
   upstreamFetch,
 } from "../../core/provider/upstream_fetch.ts";
 
-/** The tokens of an account, which are to be revoked if the rest fails. */
+/** The new tokens of an account. They are revoked if a later step fails. */
 export interface RedeemedAccount {
   tokens: UpstreamTokens;
   /** Verifies the `id_token`, and finds the account's id and name, if known. */
   findAccount(): Promise<{ id?: string; label?: string }>;
 }
 
-/** The authorization server to which a person was sent, where it may change. */
+/**
+ * The authorization server to which a person was sent, for services that may
+ * change theirs.
+ */
 interface At {
   at?: string;
 }
 
 /** A client of one service. Every method throws {@linkcode UpstreamError}. */
 export interface AccountClient {
-  /** Names application and service: tokens of others are not used. */
+  /** Names our application and the service: tokens of others are not used. */
   readonly id: string;
-  /** True if {@linkcode revoke} tells the service of the end of tokens. */
+  /** True if {@linkcode revoke} can end tokens at the service. */
   canRevoke(): Promise<boolean>;
-  /** Names the authorization server of now, where that may change. */
+  /**
+   * Finds the present authorization server, for services that may change
+   * theirs.
+   */
   findIssuer?(): Promise<string>;
   authorizationUrl(request: UpstreamRequest & At): Promise<URL>;
-  /** Checks the `iss` of an answer, where the service has one. */
+  /** Checks the `iss` of an answer, if the issuer of the service is known. */
   checkIssuer(issuer: string | undefined, at?: string): Promise<void>;
   redeem(response: UpstreamResponse & At): Promise<RedeemedAccount>;
   refresh(
@@ -60,7 +66,7 @@ export interface AccountClient {
   revoke(tokens: UpstreamTokens): Promise<void>;
 }
 
-/** Finds the name in claims by which a person knows an account of theirs. */
+/** Finds, in claims, the name by which a person knows their account. */
 export function nameIn(
   { preferred_username, email, name }: Record<string, unknown>,
 ): string | undefined {
@@ -69,8 +75,8 @@ export function nameIn(
 }
 
 /**
- * Refuses the new tokens of a refresh, and revokes them, if no record holds
- * them: they would be written again and again, for minutes.
+ * Refuses and revokes the new tokens of a refresh if they are too long for a
+ * record. Else the failing write would be repeated for minutes.
  *
  * @throws {UpstreamError}
  */
@@ -124,7 +130,9 @@ export function accountClient(
       ],
     };
 
-  /** Gives the `iss` to check; undefined where none is known of the service. */
+  /**
+   * Gives the `iss` to check; undefined if that of the service is not known.
+   */
   function checkable(
     server: Issuer,
     answered: string | undefined,
@@ -135,7 +143,7 @@ export function accountClient(
       : answered;
   }
 
-  /** Asks who it is; an account that cannot be asked has another name. */
+  /** Reads the claims of the userinfo endpoint; none if it cannot be asked. */
   async function userinfo(
     { userinfo_endpoint: endpoint }: Partial<Metadata>,
     { accessToken }: UpstreamTokens,

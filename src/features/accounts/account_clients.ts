@@ -17,8 +17,8 @@ import type { OpenedServer } from "../../core/store/opened_server.ts";
 import { clientOfKind } from "./service_kind.ts";
 
 /**
- * The least time between a refresh that failed and the next: the tool of a call
- * asks for what its call has just failed to get.
+ * The least time between a refresh that failed and the next one. In one call,
+ * both the call and its tool ask for an access token.
  */
 const PAUSE_SECONDS = 5;
 
@@ -49,8 +49,8 @@ export function applicationAt(
 }
 
 /**
- * Makes the refresh of people's tokens. It throws {@linkcode UpstreamError}, of
- * the kind `dead` where their person has to come.
+ * Makes the refresh of people's tokens. It throws {@linkcode UpstreamError}: of
+ * the kind `dead` if the person has to connect the account again.
  */
 export function accountRefresh(
   store: AccountTokenStore,
@@ -77,7 +77,7 @@ export function accountRefresh(
           await store.end(found);
           return dead(cause);
         },
-        // Nothing is noted: other processes go by their own clocks.
+        // Nothing is written: the clocks of other processes may differ.
         expired: () => Promise.resolve(dead()),
         gone: dead,
         unavailable: (cause) =>

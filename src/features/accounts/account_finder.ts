@@ -1,8 +1,7 @@
 /**
- * The accounts that one call needs. They are looked at before its tool, resource
- * or prompt runs: chosen among those of its caller, asked for where one is
- * missing, and given to the author's code. This is loaded with the first such
- * call.
+ * The accounts that one call needs. Before its tool, resource or prompt runs,
+ * they are chosen among the caller's accounts; the person is asked to connect
+ * missing ones. Loaded with the first such call.
  *
  * @module
  */
@@ -56,7 +55,7 @@ const ACCOUNT = "tool-server/account";
 /** The most characters that are kept of the name of a client. */
 const MAX_NAME_CHARACTERS = 80;
 
-/** The times that a person is asked again whose account is gone at once. */
+/** The most times that a person is asked again for a lost account. */
 const MAX_ROUNDS = 3;
 
 /** The services whose accounts are missing. */
@@ -82,7 +81,7 @@ export async function findAccounts(
   const sturdy = <T>(look: () => Promise<T>) =>
     isDurable ? persist(look, context) : look();
   const services = Object.values(item.needs);
-  // First, because no one need connect anything if these are refused.
+  // These come first: no one need connect anything if they are refused.
   const upstream = services.some(isUpstream)
     ? await sturdy(() => UpstreamAccounts.find(context, item.needs, server))
     : undefined;
@@ -164,8 +163,8 @@ async function findConnected(
 }
 
 /**
- * Checks that a caller may act with a person's accounts: people may who can
- * sign in to a page here, and access tokens whose makers allowed it.
+ * Checks that a caller may act with a person's accounts. People may if they can
+ * sign in to a page here, access tokens if their makers allowed it.
  *
  * @throws {ToolError}
  */
@@ -211,7 +210,7 @@ function signed(
   const text = `This was done with the account ${as}.`;
   return {
     ...result,
-    // Without structured content the text of an output is its JSON.
+    // An output without structured content is JSON text: it stays as it is.
     ...(!hasOutput || structuredContent !== undefined) && {
       content: [...content, { type: "text", text }],
     },
@@ -266,10 +265,7 @@ class CallAccounts {
     }
   }
 
-  /**
-   * Waits, for as long as it takes, until every account is connected, and gives
-   * what is needed of it.
-   */
+  /** Waits until every account can be used, however long it takes. */
   async #ready(asking: Asking): Promise<void> {
     const { signal } = asking.work;
     const parking = asking.work.parking!;
@@ -280,7 +276,7 @@ class CallAccounts {
       try {
         missing = await parking.activity(look);
       } catch (error) {
-        // A cause says that the service, or what opens keys, does not answer now.
+        // A cause means that the service, or what opens keys, does not answer.
         if (!(error instanceof ToolError) || !error.cause) throw error;
         const until = parking.now() + parking.againSeconds;
         await parking.waitUntil(until, { waitsFor: error.message });
@@ -291,7 +287,7 @@ class CallAccounts {
     }
   }
 
-  /** Asks for accounts. Returns the services whose page was not used. */
+  /** Asks for accounts. Returns the services that were not connected. */
   async #connect(
     missing: Missing,
     asking: Asking,
@@ -312,12 +308,14 @@ class CallAccounts {
     CallContext.beforeStep(context, () => this.#ready(asking));
   }
 
-  /** The accounts that it has begun with. */
+  /** The accounts that the call has begun with. */
   get begun(): BegunNeeds {
     return Object.fromEntries(this.#begun);
   }
 
-  /** Finds the name of one of several; undefined where there is only one. */
+  /**
+   * Finds the name of the chosen account; undefined if the person has only one.
+   */
   async findName(): Promise<string | undefined> {
     const service = this.asked.services.find((it) => it.several)!;
     const own = ownAt(service, await this.#all());
@@ -325,7 +323,7 @@ class CallAccounts {
     return found && accountName(found.value);
   }
 
-  /** Makes the account at a service. */
+  /** Makes the account that the tool gets for a service. */
   at(service: ConnectableService, acting: Acting, context: Context): Account {
     const open = async () => {
       const all = this.#all();
@@ -403,7 +401,9 @@ class CallAccounts {
       : missing;
   }
 
-  /** Reads the person's accounts: at once, if that was done just now. */
+  /**
+   * Reads the person's accounts: without waiting, if they were read just now.
+   */
   #all(isFresh?: boolean) {
     return this.#vault.find(this.context.caller.subject, isFresh);
   }
@@ -418,7 +418,10 @@ class CallAccounts {
     return found;
   }
 
-  /** Stays with an account, also if another is connected meanwhile. */
+  /**
+   * Makes the call stay with an account, even if another is connected
+   * meanwhile.
+   */
   #stayWith({ value: { service, label, accountId } }: Found<AccountRecord>) {
     if (this.#begun.has(service)) return;
     this.#begun.set(service, {
@@ -429,8 +432,8 @@ class CallAccounts {
   }
 
   /**
-   * Chooses one of the accounts at a service; undefined if the one that was begun
-   * with is gone.
+   * Chooses one of the accounts at a service; undefined if the account that the
+   * call began with is gone.
    *
    * @throws {ToolError} when it is unclear which is meant
    */
@@ -442,7 +445,7 @@ class CallAccounts {
     if (begun) return findBegun(own, begun);
     if (own.length === 0) return undefined;
     if (!service.several) return own[0];
-    // A name may be there twice, from before there could be several.
+    // Accounts from before the author set `several` may share a name.
     const names = [...new Set(own.map(({ value }) => accountName(value)))]
       .sort();
     const name = this.asked.named ??

@@ -60,8 +60,8 @@ export class AccountKeys {
   }
 
   /**
-   * Gives the key of an account that was opened before: nothing need be awaited.
-   * Undefined for an access token, which may be over by now.
+   * Gives the key of an account that was opened before, without waiting.
+   * Undefined for an access token, because it may have expired.
    */
   opened(
     service: ConnectableService,
@@ -88,7 +88,8 @@ export class AccountKeys {
     try {
       return await this.open(service, found) !== undefined;
     } catch (error) {
-      // The tool is told of a service that does not answer when it asks there.
+      // If the service does not answer, the tool is told when it calls the
+      // service.
       if (error instanceof ToolError && !mustAnswer) return true;
       throw error;
     }
@@ -107,8 +108,8 @@ export class AccountKeys {
   }
 
   /**
-   * Gives an access token in place of one that the API has refused; undefined if
-   * there is none now: the tool is given the refusal.
+   * Gives an access token in place of one that the API has refused; undefined
+   * if there is none now. Then the tool gets the refusal.
    *
    * @param signal the end of the call
    */
@@ -122,7 +123,7 @@ export class AccountKeys {
       if (token !== undefined) this.given.add(token);
       return token;
     } catch (error) {
-      // An error of the service is in the log already.
+      // An error of the service is already in the log.
       const { log } = this.server;
       if (!(error instanceof ToolError)) {
         logRepeated(log, "A token of an account could not be renewed", {
@@ -151,8 +152,8 @@ export class AccountKeys {
     if (refreshToken !== undefined) {
       return await renewals.renew(now.id, rejected, renewNow);
     }
-    // An API refuses for other reasons too: a token that cannot be replaced has
-    // ended only if it cannot say any more whose it is.
+    // An API refuses for other reasons too. A token that cannot be replaced
+    // counts as ended only if the service's `check` refuses it too.
     return await hasEnded(service, rejected, signal)
       ? await renewNow()
       : undefined;
@@ -205,7 +206,7 @@ export class AccountKeys {
     const { service, keyId } = found.value;
     const text = this.vault.opened(found) ?? await this.vault.open(found);
     if (text === undefined) {
-      // Its person is asked to connect it again.
+      // The person is asked to connect the account again.
       const about = { service, keyId };
       logRepeated(this.server.log, "An account could not be opened", about);
     }
@@ -213,7 +214,7 @@ export class AccountKeys {
   }
 }
 
-/** Says that nothing helps but the operator. */
+/** Says that only the operator can help. */
 function refusedWords(service: OAuthAccount): string {
   return `${titleOf(service)} refuses the application of this server. Trying ` +
     "again does not help: its operator has to set " +
@@ -221,14 +222,17 @@ function refusedWords(service: OAuthAccount): string {
     `${accountSetting(service, "CLIENT_SECRET")} as they are there.`;
 }
 
-/** Says that a service may give access later, or to who connects again. */
+/**
+ * Says that the service may give access later, or once the person connects the
+ * account again.
+ */
 function laterWords(service: OAuthAccount): string {
   return `${titleOf(service)} does not give access now: try again later. If ` +
     "that goes on, the person can replace the account on their account page.";
 }
 
 /**
- * Waits for what opens accounts.
+ * Waits until an account is opened.
  *
  * @throws {ToolError} in words for the model, while nothing can be opened
  */
@@ -239,7 +243,7 @@ export async function inWords<T>(opening: Promise<T>): Promise<T> {
   });
 }
 
-/** True if a service says by its own check that it takes a token no longer. */
+/** True if a service refuses a token by its own `check`. */
 async function hasEnded(
   service: OAuthAccount,
   token: string,

@@ -1,6 +1,7 @@
 /**
- * Services at which a tool, a resource or a prompt acts with its caller's own
- * accounts, in lists; and the argument by which one of several is named.
+ * The services at which a tool, a resource or a prompt acts with its caller's
+ * own accounts: how lists name them, and the argument that names one of several
+ * accounts.
  *
  * @module
  */
@@ -40,8 +41,8 @@ export function isUpstream(
 }
 
 /**
- * Checks the services of durable work: it goes on without the request that began
- * it, and so without its sign-in.
+ * Checks the services of durable work. The work goes on after the request that
+ * began it, and so without the sign-in of that request.
  *
  * @throws {Error} for one behind the sign-in provider
  */
@@ -98,7 +99,8 @@ function prepared<T extends Tool | Resource | Prompt>(
 /**
  * True if a person may have several accounts at one of the services.
  *
- * @throws {Error} if that is so at two: one name could mean either
+ * @throws {Error} if they may at two services: one name could mean an account
+ * at either
  */
 export function hasSeveral(needs: AccountNeeds = {}): boolean {
   const several = Object.values(needs).filter((it) => it.several);

@@ -1,7 +1,8 @@
 /**
- * The place of an account among those of its person: one for a service, or one
- * for each account of several. An account is known by the service's id of it, and
- * by its name where the service tells no id.
+ * The place of an account among those of its person: one place for each
+ * service, or one for each account if a person may have several there. An
+ * account is known by the id that the service gives it, or by its name if the
+ * service gives none.
  *
  * @module
  */
@@ -30,7 +31,10 @@ export interface NewAccount extends
   several?: boolean;
 }
 
-/** Makes the id of an account from the service's own. Undefined without one. */
+/**
+ * Makes our id of an account from the id that the service gives it; undefined
+ * without one.
+ */
 export function accountIdOf(
   { subject, service }: Pick<NewAccount, "subject" | "service">,
   id: string | undefined,
@@ -40,7 +44,10 @@ export function accountIdOf(
     : fingerprint(JSON.stringify(["account id", subject, service, id]));
 }
 
-/** The origins of APIs: to parse an address in every call takes too long. */
+/**
+ * The origins of APIs, cached because it would take too long to parse an
+ * address in every call.
+ */
 const origins = new WeakMap<object, string>();
 
 /** Gives the origin of a service's API. */
@@ -50,7 +57,10 @@ export function originOf(service: Pick<AccountService, "api">): string {
   return origin;
 }
 
-/** True if a pasted key may go to a service: its API is the one it was for. */
+/**
+ * True if a pasted key may be sent to a service: the API is still the one that
+ * it was pasted for.
+ */
 export function goesTo(
   { api, oauth }: Pick<AccountRecord, "api" | "oauth">,
   service: Pick<AccountService, "kind" | "api">,
@@ -65,7 +75,7 @@ const MAX_FORMER_LABELS = 5;
 /** The place of an account. */
 export interface AccountPlace
   extends Pick<AccountRecord, "label" | "formerLabels" | "standsInFor"> {
-  /** The account that it takes the place of. */
+  /** The account that this one replaces. */
   replaced?: Found<AccountRecord>;
 }
 
@@ -104,7 +114,9 @@ export function placeAmong(
   };
 }
 
-/** Gives the part of a record that another key of the same account leaves. */
+/**
+ * Gives the part of a record that stays when the same account gets another key.
+ */
 function whatStays(
   replaced: Found<AccountRecord> | undefined,
   account: NewAccount,
@@ -114,12 +126,12 @@ function whatStays(
   return standsInFor ? { standsInFor } : {};
 }
 
-/** Makes the key for an account that takes no other's place. */
+/** Makes the database key for an account that replaces no other. */
 export function keyOf({ subject, service, several }: NewAccount): Deno.KvKey {
   return accountKey(subject, several ? randomId(16) : singleId(service));
 }
 
-/** Names the record of a service with one account. */
+/** Names the record of a service at which a person has one account. */
 function singleId(service: string): string {
   return fingerprint(JSON.stringify([service, ""]));
 }
@@ -128,7 +140,10 @@ function isSingle({ key, value }: Found<AccountRecord>): boolean {
   return key.at(-1) === singleId(value.service);
 }
 
-/** Gives a name that no other account has: the one before, or with a number. */
+/**
+ * Gives a name that no other account has: `name`, if need be with a number. If
+ * `before` is such a name and still free, it stays.
+ */
 function freeName(
   name: string,
   { before, taken }: {

@@ -26,19 +26,19 @@ export interface AccountApplication {
 
 /** The differences of one service. */
 interface Quirks {
-  /** The `iss` of its answers, where no metadata says so. */
+  /** The `iss` of its answers, if no metadata names it. */
   issuer?: string;
   /** The text between two scopes; a space by default. */
   separator?: string;
-  /** Its ways of client authentication. */
+  /** Its ways to authenticate clients. */
   methods?: string[];
-  /** Changes what is sent and answered. */
+  /** Changes our requests to the service, and its answers. */
   fetch(send: UpstreamFetch): UpstreamFetch;
   isMetadataIssuer?(named: string): boolean;
   isTokenIssuer?(named: string, issuer: string, tenant?: unknown): boolean;
   /** True if it has no way to revoke tokens. */
   cannotRevoke?: boolean;
-  /** True if an access token is revoked, also where there is a refresh token. */
+  /** True if access tokens are revoked, even if there is a refresh token. */
   revokesAccessToken?: boolean;
   /** Revokes tokens in its own way. */
   revoke?(

@@ -1,6 +1,6 @@
 /**
- * The requests of a tool at a service. Each remembers what it was sent with, as
- * others run at the same time: a late refusal says nothing of a newer key.
+ * The requests of a tool at a service. Each remembers the key that it was sent
+ * with, so that a late refusal is not taken for one of a newer key.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import { accountFetch } from "../../core/provider/account_fetch.ts";
 import type { OpenedAccount } from "./account_keys.ts";
 import type { KeyRefusals } from "./key_refusals.ts";
 
-/** Makes the bound `fetch` with a pasted key, whose refusals are noted. */
+/** Makes the bound `fetch` with a pasted key, and notes its refusals. */
 export function keyFetch(
   service: PersonalKey,
   open: () => Promise<OpenedAccount>,
@@ -30,8 +30,8 @@ export function keyFetch(
 }
 
 /**
- * Makes the bound `fetch` with an access token, which sends again what an old
- * token has lost.
+ * Makes the bound `fetch` with an access token. A request whose token was
+ * refused is sent again with a new token.
  *
  * @param renew gives a token in place of one that the service has refused;
  * undefined if there is none

@@ -1,6 +1,6 @@
 /**
- * The seals of people's accounts. A key is sealed to its record, so that no one
- * who can write the database can move it under another person's name.
+ * The seals of people's accounts. A key is sealed to its record, so that
+ * someone who can write the database cannot move the key to another person.
  *
  * @module
  */
@@ -10,8 +10,8 @@ import type { KnownAccount } from "./revocation_record.ts";
 import type { AccountRecord, PlacedAccount } from "./accounts.ts";
 
 /**
- * Names a record within its seal: no key opens in another one, under the name of
- * another account, or for another API.
+ * Names a record within its seal: a key opens only in its own record, for its
+ * own account and API.
  */
 function contextOf(record: AccountRecord, key: Deno.KvKey): string {
   const { subject, service, label, formerLabels, accountId } = record;
@@ -22,13 +22,13 @@ function contextOf(record: AccountRecord, key: Deno.KvKey): string {
     fingerprint(JSON.stringify(parts));
 }
 
-/** Names an application at a service within seals, by itself. */
+/** Names our application at a service within seals. */
 function applicationContext(application = ""): string {
   return fingerprint(application);
 }
 
 export function accountSeals(sealing: Sealing) {
-  /** The keys of records that are in memory, for as long as these are. */
+  /** The opened keys of records, for as long as the records are in memory. */
   const opening = new WeakMap<object, Promise<string | undefined>>();
   const opened = new WeakMap<object, string>();
 
@@ -38,13 +38,13 @@ export function accountSeals(sealing: Sealing) {
   ): Promise<AccountRecord> {
     const { label, accountId } = found.value;
     const context = contextOf(found.value, found.key);
-    // Once the account is deleted, this alone tells what it was known by.
+    // Once the account is deleted, only this tells its name and id.
     const known = JSON.stringify({ label, accountId });
     const { sealed, keyId } = await sealing.seal(`${context}${known}\n${key}`);
     return { ...found.value, sealed, keyId };
   }
 
-  /** Opens a text that begins with a context, whole. */
+  /** Opens a text that begins with a context. Returns it with the context. */
   async function unseal(
     { sealed, keyId }: Sealed,
     context: string,
@@ -79,11 +79,11 @@ export function accountSeals(sealing: Sealing) {
     open,
     sealAnew,
 
-    /** Gives the key of a record that was opened before. */
+    /** Gives the key of a record if that was opened before. */
     opened: (found: PlacedAccount): string | undefined => opened.get(found),
 
     /**
-     * Opens tokens whose account is gone, and what it was known by; undefined if
+     * Opens the tokens of a deleted account, with its name and id; undefined if
      * no key of the operator opens them, or they are another application's.
      *
      * @throws {StorageError} when that cannot be known now

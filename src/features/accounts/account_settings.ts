@@ -32,8 +32,8 @@ export function missingAccountSettings(
 }
 
 /**
- * Warns at the start of what is missing, and of keys that do not open what is
- * sealed: one account tells.
+ * Warns at the start of missing settings, and of keys that do not open what is
+ * sealed, which one account shows.
  */
 export function warnOfAccounts(
   accounts: ServerAccounts,
@@ -63,7 +63,10 @@ async function warnOfSealed(
   }
 }
 
-/** Warns of settings without which tools have no accounts of people. */
+/**
+ * Warns of missing settings, without which tools cannot act with people's
+ * accounts.
+ */
 function warnOfMissing(missing: readonly string[], log: Logger): void {
   for (const setting of missing) {
     switch (setting) {

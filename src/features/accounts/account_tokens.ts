@@ -10,7 +10,7 @@ import { isSameAccount } from "./begun_account.ts";
 import { type Database, type Found, isFound } from "../../core/kv/database.ts";
 import { refreshLease } from "../../core/store/refresh_lease.ts";
 
-/** Tokens as they were read. A change fails if there was another since. */
+/** Tokens as they were read. A change fails if they were changed since. */
 export interface FoundAccount extends Found<AccountRecord> {
   /** Names the record, and when the account was connected. */
   id: string;
@@ -18,7 +18,7 @@ export interface FoundAccount extends Found<AccountRecord> {
   tokens: string;
 }
 
-/** True if a record has tokens of the account that it had before. */
+/** True if a record still has tokens of the same account as `before`. */
 function isStill(record: AccountRecord, before: AccountRecord): boolean {
   const { label, accountId, oauth: { confirmation } = {} } = before;
   if (!record.oauth) return false;
@@ -33,9 +33,9 @@ export function accountTokenStore(database: Database, vault: AccountVault) {
   const leases = refreshLease(database);
 
   /**
-   * Finds the tokens as they are now; undefined if the account is gone, another
-   * one is in its place, or another process has sealed other tokens with a key
-   * that is not here.
+   * Finds the present tokens; undefined if the account is gone or replaced by
+   * another one, or if another process has sealed new tokens with a key that
+   * this process does not have.
    */
   async function find(
     { key, value, tokens: before }:
@@ -43,11 +43,12 @@ export function accountTokenStore(database: Database, vault: AccountVault) {
       & Partial<Pick<FoundAccount, "tokens">>,
   ): Promise<FoundAccount | undefined> {
     const entry = await database.get<AccountRecord>(key);
-    // A call goes on with no other account than the one that it has begun with.
+    // A call goes on only with the account that it has begun with.
     if (!isFound(entry) || !isStill(entry.value, value)) return undefined;
     const tokens = await vault.open(entry);
     if (tokens !== undefined) return known(entry, tokens);
-    // New tokens end the lease: these were only sealed anew.
+    // New tokens would have ended the lease: the same tokens were only sealed
+    // anew.
     const { leaseUntil } = value;
     const isSame = leaseUntil !== undefined &&
       leaseUntil === entry.value.leaseUntil;
@@ -64,7 +65,8 @@ export function accountTokenStore(database: Database, vault: AccountVault) {
     find,
     known,
     async lease(found: FoundAccount): Promise<FoundAccount | undefined> {
-      // Else the new tokens could not be stored, and the old ones are over.
+      // If nothing can be sealed, new tokens could not be stored, and the old
+      // ones would be lost.
       await vault.checkSeals();
       return await leases.lease(found);
     },
@@ -76,11 +78,14 @@ export function accountTokenStore(database: Database, vault: AccountVault) {
     waitForRefresh: (found: FoundAccount, signal: AbortSignal) =>
       leases.waitFor(found, signal),
 
-    /** Has tokens revoked for which the account is no more. */
+    /** Queues the revocation of new tokens whose account is gone. */
     discard: (found: FoundAccount, tokens: string) =>
       vault.revoke(found, tokens),
 
-    /** Notes that the service takes the tokens no longer, if they are the last. */
+    /**
+     * Notes that the service does not take the tokens any more, unless others
+     * were stored since.
+     */
     async end(found: FoundAccount): Promise<void> {
       const { tokens } = found;
       for (;;) {

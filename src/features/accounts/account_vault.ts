@@ -53,7 +53,7 @@ export function accountVault(
   const { open, opened, sealAnew, checkSeals } = accountSeals(sealing);
   const known = recent(store.read);
   const queue = revocationQueue(database);
-  /** The last note of a refusal that was begun. */
+  /** Settles with the last note of a refusal. */
   let notes = Promise.resolve();
   /** The records whose use is noted since they were read. */
   const noted = new WeakSet<Found<AccountRecord>>();
@@ -71,7 +71,7 @@ export function accountVault(
     return sealAnew({ key, value }, text);
   }
 
-  /** Seals the key of an account anew, if that was done with an old key. */
+  /** Seals the key of an account anew, if an old key sealed it. */
   async function reseal(found: Found<AccountRecord>): Promise<boolean> {
     if (found.value.keyId === sealing.keyId) return true;
     const key = await open(found);
@@ -81,9 +81,9 @@ export function accountVault(
   }
 
   /**
-   * Keeps another key in an account, which is a use of it, and ends a refusal
-   * that was noted, but for one in `changes`. Returns false if the account was
-   * changed since.
+   * Stores another key in an account. That counts as a use, and ends a noted
+   * refusal unless `changes` has one. Returns false if the account was changed
+   * since it was read.
    */
   async function replace(
     found: Found<AccountRecord>,
@@ -108,17 +108,20 @@ export function accountVault(
     open,
     opened,
     reseal,
-    /** Begins to read the accounts of a person, which a call will need. */
+    /** Begins to read the accounts of a person, before a call needs them. */
     readAhead: known.readAhead,
     checkSeals,
 
-    /** Finds the accounts of a person, at most a second stale: often at once. */
+    /**
+     * Finds the accounts of a person, at most a second stale, and often without
+     * waiting.
+     */
     find(
       subject: string,
       isFresh = false,
     ): MaybePromise<readonly Found<AccountRecord>[]> {
       if (isFresh) known.forget(subject);
-      // A list is read, if an empty one.
+      // A list is always found, if an empty one.
       return known.find(subject) as MaybePromise<Found<AccountRecord>[]>;
     },
 
@@ -137,8 +140,8 @@ export function accountVault(
     ): Promise<AccountPlace | undefined> {
       const { subject, oauth } = account;
       const newKey = keyOf(account);
-      // Everything that is kept changes this record, so that no two at once pass
-      // the limit, or take one name.
+      // Every `save` changes this record. So two at once cannot both pass the
+      // limit, or take the same name.
       const headKey = accountKey(subject);
       let before: string | undefined;
       for (;;) {
@@ -148,7 +151,8 @@ export function accountVault(
         const there = await store.read(subject);
         const { replaced, ...named } = placeAmong(there, account);
         const { confirmation } = replaced?.value.oauth ?? {};
-        // The same form came twice: the tokens may have been refreshed since.
+        // The same form came twice. The tokens may have been refreshed since,
+        // so the first stay.
         if (confirmation && confirmation === oauth?.confirmation) {
           return { label: replaced!.value.label };
         }
@@ -187,7 +191,7 @@ export function accountVault(
     },
 
     /**
-     * Has tokens revoked that are in no account.
+     * Queues the revocation of tokens that are in no account.
      *
      * @param account the account that they were for
      * @param afterSeconds the time until then: unless they are kept meanwhile
@@ -211,10 +215,12 @@ export function accountVault(
     },
 
     keeping: queue.keeping,
-    /** Has tokens revoked now that were to be later, unless they are kept. */
+    /** Revokes queued tokens now instead of later, unless they are kept. */
     revokeNow: (at: Deno.KvKey) => queue.hasten(at).then(revokeSoon),
 
-    /** Notes a refusal, or its end, in the background: one after another. */
+    /**
+     * Notes a refusal, or its end, in the background; one note after another.
+     */
     noteRefusalLater(found: Found<AccountRecord>, isRefused: boolean): void {
       database.background(() =>
         notes = notes.catch(() => {}).then(async () => {
@@ -225,8 +231,9 @@ export function accountVault(
     },
 
     /**
-     * Notes in the background that an account was used, at most once a minute,
-     * which also keeps it from expiring, and seals its key anew if that is due.
+     * Notes in the background, at most once a minute, that an account was used,
+     * which also keeps the account from expiring. Seals its key anew if that is
+     * due.
      */
     noteUse(found: Found<AccountRecord>, usedBy: AccountUse): void {
       const { usedAt = 0, keyId } = found.value;
@@ -235,7 +242,7 @@ export function accountVault(
       noted.add(found);
       database.background(async () => {
         const key = keyId === sealing.keyId ? undefined : await open(found);
-        // A use is noted also where nothing can be sealed now.
+        // The use is noted even if nothing can be sealed now.
         const record = key !== undefined && await sealAnew(found, key)
           .catch(() => undefined);
         await database.replace(found, {

@@ -1,6 +1,6 @@
 /**
- * The records of people's accounts at other services: all that is kept of them
- * but their keys, which `account_vault.ts` opens.
+ * The records of people's accounts at other services. Only `account_vault.ts`
+ * opens their keys.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import type { Write } from "../../core/kv/transaction.ts";
 /** The records that are read, or deleted, at a time. */
 const BATCH = 200;
 
-/** The most accounts in whose place one is. */
+/** The most accounts that one account stands in for. */
 const MAX_STANDS_IN_FOR = 5;
 
 /** The last call that used an account. */
@@ -28,15 +28,24 @@ export interface AccountRecord extends Leasable, Sealed {
   subject: string;
   /** The name of the service. */
   service: string;
-  /** The name of the account, if there is one; no other of several has it. */
+  /**
+   * The name of the account, if it has one; unique where a person may have
+   * several.
+   */
   label?: string;
-  /** Its names before: work that has begun with one of them goes on with it. */
+  /**
+   * Its former names: work that began under one of them goes on with this
+   * account.
+   */
   formerLabels?: readonly string[];
-  /** Tells the account from others of its name, where the service does. */
+  /**
+   * Tells the account from others of the same name, if the service gives it an
+   * id.
+   */
   accountId?: string;
   /**
-   * Accounts in whose place it is, by its person's word: what has begun with them
-   * until then goes on with it.
+   * Accounts for which this one stands in, because the person said so: work
+   * that began with them before goes on with this one.
    */
   standsInFor?: readonly BegunNeeds[string][];
   /** The scopes that were asked for at the service. */
@@ -45,7 +54,7 @@ export interface AccountRecord extends Leasable, Sealed {
   given?: readonly string[];
   /** The origin of the API that a pasted key may be sent to. */
   api?: string;
-  /** The way in which tokens were got; absent for a key. */
+  /** The origin of the tokens; absent for a pasted key. */
   oauth?: {
     /** Names our application at the service. */
     application: string;
@@ -56,13 +65,13 @@ export interface AccountRecord extends Leasable, Sealed {
   usedAt?: number;
   usedBy?: AccountUse;
   /**
-   * The time at which the service did not take its key or token, and since when
-   * not.
+   * The time at which the service last refused the key or token; absent if it
+   * has taken it since.
    */
   refusedAt?: number;
 }
 
-/** An account at its key. */
+/** An account with its database key. */
 export type PlacedAccount = Pick<Found<AccountRecord>, "key" | "value">;
 
 /** An account as its person sees it: without its key. */
@@ -77,13 +86,13 @@ export type ListedAccount =
     | "standsInFor"
   >
   & {
-    /** Names it for forms. */
+    /** Names the account in forms. */
     id: string;
     /** Names our application at the service; undefined for a key. */
     application?: string;
   };
 
-/** Names an account for models, also one without a name. */
+/** Names an account for models, even if it has no name. */
 export function accountName(
   { label = "unnamed" }: Pick<AccountRecord, "label">,
 ): string {
@@ -110,7 +119,8 @@ export function accountStore(
     const gone = await database.change(
       key,
       (transaction, { key, value }: Entry<AccountRecord>) => {
-        // Ended, so that no save that was given up brings it back.
+        // This write fails a save that was given up, so that it cannot bring
+        // the account back later.
         if (!value) return undefined;
         transaction.expire(key);
         queueRevocation(
@@ -125,7 +135,7 @@ export function accountStore(
     return gone;
   }
 
-  /** Changes an account, unless another was kept in its place. */
+  /** Changes an account, unless another was stored in its place. */
   function changeKept(
     { key, value: { createdAt } }: Found<AccountRecord>,
     change: (record: AccountRecord) => AccountRecord,
@@ -166,8 +176,9 @@ export function accountStore(
     },
 
     /**
-     * Notes that the service does not take the key of an account, or that it does.
-     * The key stays: the service may have meant one resource alone.
+     * Notes that the service does not take the key of an account, or that it
+     * does. The key stays, because the service may have refused only one
+     * resource.
      *
      * @returns false if the key is there no more, or one of the caller's checks
      * failed
@@ -185,7 +196,8 @@ export function accountStore(
       ),
 
     /**
-     * Puts an account in the place of another, for what has begun with that one.
+     * Makes an account stand in for another: work that began with the other
+     * goes on with this one.
      *
      * @returns as `noteRefusal`
      */

@@ -59,8 +59,8 @@ export function accountsPart(services: ConnectServices): AccountPart {
 }
 
 /**
- * True if this server can tell an account's service that its tokens end. False
- * where that cannot be known now: its person is told to end them there too.
+ * True if this server can revoke an account's tokens at its service. False if
+ * that cannot be known now: then the person is told to end them there too.
  */
 export async function isRevocable(
   { service, application }: ListedAccount,

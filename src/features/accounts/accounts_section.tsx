@@ -15,13 +15,19 @@ import { Moment } from "../../core/pages/times.tsx";
 interface AccountInWords extends ListedAccount {
   /** The service's name for people. */
   title: string;
-  /** True if it can be connected again. */
+  /** True if an account can be connected there again. */
   isConnectable: boolean;
   /** The title of the tool that used it last. */
   toolTitle?: string;
-  /** The scopes that were asked for, and that the service did not name. */
+  /**
+   * The scopes that were asked for, but not named by the service when it gave
+   * the token.
+   */
   unnamed?: readonly string[];
-  /** True if the service is told when the account is disconnected. */
+  /**
+   * True if the tokens are revoked at the service when the account is
+   * disconnected.
+   */
   isRevoked?: boolean;
 }
 
@@ -31,7 +37,7 @@ interface AccountsProps extends FormPage {
   offered: readonly {
     name: string;
     title: string;
-    /** True if the person has an account there. */
+    /** True if the person already has an account there. */
     isMore?: boolean;
   }[];
   /** The titles of services at which no account can be connected now. */
@@ -147,7 +153,7 @@ function AccountRow(
   );
 }
 
-/** The words for what becomes of a key, or of tokens, at the service. */
+/** Says what becomes of a key, or of tokens, at the service. */
 function AfterDisconnecting(
   { account: { title, scopes, isRevoked } }: { account: AccountInWords },
 ) {

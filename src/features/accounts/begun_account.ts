@@ -12,7 +12,10 @@ import type { KnownAccount } from "./revocation_record.ts";
 /** The account at a service with which a call, or durable work, has begun. */
 export type AccountOfCall = BegunNeeds[string];
 
-/** True if two are one account: by its service's id of it, or by its name. */
+/**
+ * True if two are one account: by the id that the service gives it, or by its
+ * name.
+ */
 export function isSameAccount(one: KnownAccount, other: KnownAccount): boolean {
   return one.accountId !== undefined && other.accountId !== undefined
     ? one.accountId === other.accountId
@@ -27,7 +30,10 @@ export function ofService(
   return all.filter(({ value }) => value.service === name);
 }
 
-/** Finds the account that was begun with, or the one in its place. */
+/**
+ * Finds the account that a call has begun with, or the one that stands in for
+ * it.
+ */
 export function findBegun(
   own: readonly Found<AccountRecord>[],
   begun: AccountOfCall,

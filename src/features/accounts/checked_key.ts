@@ -16,11 +16,16 @@ export interface CheckedKey extends ToldAccount {
   key: string;
   /** The scopes that the service said it gave. */
   given?: readonly string[];
-  /** Names the page, for tokens: what is sent twice is kept once. */
+  /**
+   * Names the confirmation page, for tokens: if its form is sent twice, they
+   * are stored once.
+   */
   confirmation?: string;
-  /** The end of the time for it, once it was shown. */
+  /** The end of the time to confirm, once the page was shown. */
   expiresAt?: number;
-  /** The key of the queue in which tokens wait to be revoked if not kept. */
+  /**
+   * The key of the queue entry that revokes the tokens if they are not kept.
+   */
   revocation?: Deno.KvKey;
 }
 
@@ -30,12 +35,14 @@ export function checkedKeys(sessionId: string, context: string) {
   return {
     seal(checked: CheckedKey, now: number): Promise<string> {
       const expiresAt = now + CHECKED_SECONDS;
-      // One that is shown again ends as it would have.
+      // A page that is shown again keeps its time limit.
       const text = JSON.stringify({ expiresAt, ...checked });
       return seal(sealingKey, text, context);
     },
 
-    /** Opens one; undefined for one of another session, or an old one. */
+    /**
+     * Opens a checked key; undefined if it is another session's, or too old.
+     */
     async open(
       sealed: string | undefined,
       now: number,

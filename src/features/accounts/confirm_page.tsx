@@ -23,22 +23,28 @@ import { CardPage } from "../../core/pages/layout.tsx";
 import { Moment } from "../../core/pages/times.tsx";
 
 /**
- * The account that a key or a token is of, before it is kept. Send it with
- * `forms: "self"`.
+ * The account to which a key or a token belongs, before it is stored. Send it
+ * with `forms: "self"`.
  */
 export function ConfirmPage(
   props: ConnectProps & {
     label?: string;
-    /** The name under which it is kept, where another account has its name. */
+    /**
+     * The name under which it is stored, if another account already has its own
+     * name.
+     */
     keptAs?: string;
     checked: string;
-    /** The account in whose place it is kept. */
+    /** The account that it replaces. */
     replaced?: Pick<ListedAccount, "label" | "createdAt">;
-    /** The scopes that were asked for, and that the service did not name. */
+    /**
+     * The scopes that were asked for, but not named by the service when it gave
+     * the token.
+     */
     unnamed?: readonly string[];
-    /** True if what waits has begun with another account. */
+    /** True if the waiting call has begun with another account. */
     isOther?: boolean;
-    /** The reason why it could not be kept yet. */
+    /** The reason why it could not be stored yet. */
     refusal?: string;
   },
 ) {

@@ -34,7 +34,7 @@ export function connectEndpoints(services: ConnectServices) {
   const visits = connectVisits(services);
   const authorization = accountAuthorization(services, visits);
 
-  /** Checks a key, and keeps it or asks if it is the one that was meant. */
+  /** Checks a key, then stores it, or first shows the person its account. */
   async function connectKey(
     c: Context,
     visit: Visit & { service: PersonalKey },
@@ -44,7 +44,7 @@ export function connectEndpoints(services: ConnectServices) {
     visits.countTry(visit);
     const key = parseKey(service, form.get("key") ?? "");
     const told = await checkKey(service, key, log);
-    // A page for the name that the service tells, or that only its person knows.
+    // The person confirms the name that the service gave, or types one in.
     if (told.label !== undefined || service.several && service.check) {
       return await visits.confirm(c, visit, { key, ...told });
     }
@@ -68,7 +68,10 @@ export function connectEndpoints(services: ConnectServices) {
       : await connectKey(c, { ...visit, service }, form);
   }
 
-  /** Sends the person to the service again, who had not allowed all of it. */
+  /**
+   * Sends the person to the service again, to allow the scopes that they left
+   * out.
+   */
   async function goBack(
     c: Context,
     visit: Visit,
@@ -88,7 +91,7 @@ export function connectEndpoints(services: ConnectServices) {
       .find(({ key }) => key.at(-1) === id);
   }
 
-  /** Lets what waits for one account go on with another. */
+  /** Makes the call that waits for one account go on with another. */
   async function letGoOn(
     c: Context,
     visit: Visit,
@@ -109,7 +112,9 @@ export function connectEndpoints(services: ConnectServices) {
     return await visits.goOn(c, visit, found.value.label);
   }
 
-  /** Takes a key into use again that the service has refused, if it takes it. */
+  /**
+   * Uses a key again that the service had refused, if the service takes it now.
+   */
   async function tryAgain(
     c: Context,
     visit: Visit,
@@ -128,7 +133,7 @@ export function connectEndpoints(services: ConnectServices) {
     return await visits.goOn(c, visit, found.value.label);
   }
 
-  /** A map: an answer may have the name of any member of an object. */
+  /** A map, because a form could name any member of an object. */
   const acts = new Map(Object.entries({
     connect,
     again: tryAgain,
@@ -159,7 +164,7 @@ export function connectEndpoints(services: ConnectServices) {
         return noWait(c, person, services);
       }
       const props = await visits.propsOf({ ...found, person, wait });
-      // Only an account that is there: an address could say anything.
+      // Names only an account that exists: the address could say anything.
       const account = connected === undefined
         ? undefined
         : props.connected.find(({ label = "" }) => label === connected);

@@ -17,11 +17,11 @@ interface ServiceInWords {
   title: string;
   /** The host of its API. */
   host: string;
-  /** The author's words that tell where it gives out keys. */
+  /** The author's words that say where the service gives out keys. */
   help?: string;
   /** The scopes to ask for; undefined where people paste keys. */
   scopes?: readonly string[];
-  /** The scopes that are asked for besides, if the service has them. */
+  /** Further scopes that are asked for if the service has them. */
   usual?: readonly string[];
   /** True if a person may connect several accounts there. */
   several?: boolean;
@@ -33,7 +33,7 @@ export interface ConnectProps extends PageProps, ServiceInWords {
   person: string;
   /** The accounts that the person has connected there. */
   connected: readonly ListedAccount[];
-  /** The call that waits for it. */
+  /** The call that waits for an account there. */
   asked?: AskingInWords;
   csrf: string;
   now: number;
@@ -70,7 +70,7 @@ export function LabelField() {
   );
 }
 
-/** The reason why nothing was kept, if there is one. */
+/** The reason why nothing was stored, if there is one. */
 export function NothingKept({ refusal }: { refusal?: string }) {
   if (refusal === undefined) return null;
   return <p class="note warn" role="alert">{refusal} Nothing was kept.</p>;
@@ -97,7 +97,7 @@ export function ConnectForm(
     & {
       label: string;
       fields?: Readonly<Record<string, string>>;
-      /** The service to which a further button leads again. */
+      /** The service to which a further button leads once more. */
       backTo?: string;
       children?: Child;
     },

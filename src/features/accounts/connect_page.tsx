@@ -83,7 +83,9 @@ export function ConnectPage(props: ConnectProps & { refusal?: string }) {
   );
 }
 
-/** The scopes to ask for, those apart that were not allowed before. */
+/**
+ * The scopes to ask for, with those apart that the person did not allow before.
+ */
 function ScopesAsked(
   { scopes, connected, usual = [] }:
     & Pick<ConnectProps, "connected" | "usual">

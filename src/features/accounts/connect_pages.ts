@@ -38,10 +38,12 @@ import { begunAccountOf } from "./waiting_calls.ts";
 /** The services of the pages of accounts. */
 export type ConnectServices = AccountServices & {
   accounts: AccountStore;
-  /** The accounts with their keys; undefined without what seals. */
+  /**
+   * The accounts with their keys; undefined if there is no key to seal with.
+   */
   vault?: AccountVault;
   accountServices: ReadonlyMap<string, ConnectableService>;
-  /** Our clients at those of them where an application of ours is set. */
+  /** Our clients at the services where an application of ours is set. */
   accountClients: ReadonlyMap<string, AccountClient>;
 };
 
@@ -106,7 +108,10 @@ export function connectPages(services: ConnectServices) {
     };
   }
 
-  /** Lists the ids of accounts with which what has begun does not go on. */
+  /**
+   * Lists the ids of the person's accounts with which a waiting call cannot go
+   * on.
+   */
   async function othersThan(
     begun: AccountOfCall,
     { person: { session: { subject } }, service, vault }: Visit,
@@ -116,7 +121,7 @@ export function connectPages(services: ConnectServices) {
       .map(({ key }) => String(key.at(-1)));
   }
 
-  /** Shows the account before it is kept, with the reason why it was not yet. */
+  /** Shows the account before it is stored, with the reason if that failed. */
   async function confirm(
     c: Context,
     visit: Visit,
@@ -167,7 +172,10 @@ export function connectPages(services: ConnectServices) {
     openConfirmed,
     refuse,
 
-    /** Shows the page again that was sent, with the reason and all it had. */
+    /**
+     * Shows the page that was sent once more, with the reason and all that it
+     * had.
+     */
     async showAgain(
       c: Context,
       visit: Visit,
@@ -184,8 +192,8 @@ export function connectPages(services: ConnectServices) {
 }
 
 /**
- * Names a person's visit to a service as it is set up now. What was begun with
- * another application, other scopes or another API is begun anew.
+ * Names a person's visit to a service as it is set up now. A visit that began
+ * with another application, other scopes or another API has to begin again.
  */
 export function contextOf(
   { service, client }: ConnectedService,
@@ -211,7 +219,8 @@ export function newAccount(
     ...accountId !== undefined && { accountId },
     ...service.kind === "account"
       ? {
-        // Without any it is an account all the same, and no key.
+        // Never undefined: an account without scopes would count as a pasted
+        // key.
         scopes: service.scopes ?? [],
         ...given !== undefined && { given },
         oauth: { application: client!.id, confirmation },
@@ -220,7 +229,7 @@ export function newAccount(
   };
 }
 
-/** Lists the scopes that are asked for besides, if the service has them. */
+/** Lists the further scopes that are asked for if the service has them. */
 function usualScopes({ issuer, isMcp, scopes = [] }: OAuthAccount): string[] {
   return issuer === undefined || isMcp
     ? []

@@ -12,9 +12,9 @@ import { connectAddress, type WaitPages } from "../questions/page_questions.ts";
 
 /** An account that is missing. */
 export interface MissingAccount {
-  /** Its record, if it is there, but of no use. */
+  /** Its record, if it exists but cannot be used. */
   record?: AccountRecord;
-  /** The account that was begun with. */
+  /** The account that the call has begun with. */
   begun?: AccountOfCall;
 }
 

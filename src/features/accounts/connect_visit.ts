@@ -26,7 +26,7 @@ import { parseLabel } from "./pasted_key.ts";
 import { connectsAt } from "../questions/wait_pages.ts";
 import { answerConnecting } from "./waiting_calls.ts";
 
-/** The accounts that one person may have tried. */
+/** The rate at which one person may try to connect accounts. */
 const TRIES: Rate = { burst: 10, perSecond: 1 / 30 };
 
 export type ConnectVisits = ReturnType<typeof connectVisits>;
@@ -37,7 +37,10 @@ export function connectVisits(services: ConnectServices) {
   const pages = connectPages(services);
   const tries = new Buckets(TRIES);
 
-  /** Lets the calls go on that wait for an account, and shows that it is there. */
+  /**
+   * Makes the calls that wait for an account go on, and shows that it is
+   * connected.
+   */
   async function goOn(c: Context, visit: Visit, label = ""): Promise<Response> {
     await answerConnecting(visit, "accept", services);
     const w = visit.wait?.id;
@@ -45,7 +48,7 @@ export function connectVisits(services: ConnectServices) {
     return redirect(c, `${baseUrl}/connect/${visit.service.name}?${query}`);
   }
 
-  /** Answers a form that came again: the account was kept with it, or not. */
+  /** Answers a form that was sent twice, by what became of the first. */
   async function showKept(
     c: Context,
     visit: Visit,
@@ -86,7 +89,10 @@ export function connectVisits(services: ConnectServices) {
       );
     },
 
-    /** Finds the wait that an address names; undefined if it is not theirs. */
+    /**
+     * Finds the wait that an address names; undefined if it is not the
+     * person's.
+     */
     async findWait(
       id: string | undefined,
       { session: { subject } }: SignedIn,
@@ -99,7 +105,8 @@ export function connectVisits(services: ConnectServices) {
     },
 
     /**
-     * Has tokens revoked that are not kept, unless their account is connected.
+     * Queues the revocation of tokens that are not kept, unless their account
+     * is connected.
      *
      * @param afterSeconds the time in which they may still be kept
      * @returns the key of the queue
@@ -146,7 +153,10 @@ export function connectVisits(services: ConnectServices) {
   };
 }
 
-/** Names the setting without which no one can connect an account at a service. */
+/**
+ * Names the missing setting without which no one can connect an account at a
+ * service.
+ */
 export function missingSetting(
   service: ConnectableService,
   { vault, accountClients }: Pick<ConnectServices, "vault" | "accountClients">,
@@ -157,7 +167,9 @@ export function missingSetting(
     : undefined;
 }
 
-/** Gives the account's name: the one that is known, or the one typed in. */
+/**
+ * Gives the account's name: the known one, or else the one that was typed in.
+ */
 export function labelOf(
   { service }: Visit,
   { label, key }: CheckedKey,

@@ -29,7 +29,7 @@ export interface AskingInWords extends ToolInWords {
   /** Names its wait. */
   id: string;
   client: ClientInWords;
-  /** The account that it has begun with, if it goes on with no other. */
+  /** The account that the call has begun with, if it goes on with no other. */
   begun?: {
     label?: string;
     /** The ids of the person's other accounts there. */
@@ -37,7 +37,7 @@ export interface AskingInWords extends ToolInWords {
   };
 }
 
-/** The words for what goes on with the account alone that it has begun with. */
+/** Says that the call goes on only with the account that it has begun with. */
 export function WaitsForAccount({ asked }: { asked?: AskingInWords }) {
   if (!asked?.begun) return null;
   return (
@@ -75,7 +75,7 @@ export function ServiceForm(
   );
 }
 
-/** The button by which a person lets it go on with another account. */
+/** The button that makes the waiting call go on with another account. */
 export function GoOnWith(
   { account: { id, label }, ...page }: ServicePage & { account: ListedAccount },
 ) {
@@ -96,7 +96,7 @@ export function GoOnWith(
   );
 }
 
-/** An account that is there, with a button if the service refused its key. */
+/** A connected account, with a button if the service refused its key. */
 export function ConnectedAccount(
   { title, now, account, ...page }: ServicePage & {
     title: string;
@@ -128,7 +128,7 @@ export function ConnectedAccount(
   );
 }
 
-/** The words for an account that its service has refused. */
+/** Says that the service has refused an account. */
 export function Refused(
   { title, account: { scopes, refusedAt = 0 }, now }: {
     title: string;

@@ -1,6 +1,6 @@
 /**
- * Services that do not take a person's key any more, as the answers of one call
- * show. The key stays: a service may have meant one resource alone.
+ * Finds out, by the answers in one call, that a service refuses a person's key.
+ * The key stays, because the service may have refused only one resource.
  *
  * @module
  */
@@ -11,14 +11,14 @@ import type { AccountVault } from "./account_vault.ts";
 import type { Found } from "../../core/kv/database.ts";
 
 export class KeyRefusals {
-  /** True for the services that have taken their key in this call. */
+  /** By service: true if it has taken its key in this call. */
   readonly #isTaken = new Map<string, boolean>();
 
   constructor(private readonly vault: Pick<AccountVault, "noteRefusalLater">) {}
 
   /**
-   * Notes the status of an answer. A 401 besides another answer of the same call
-   * says nothing of the key.
+   * Notes the status of an answer. A 401 is ignored if the service took the key
+   * for another request of the same call.
    */
   note(found: Found<AccountRecord>, status: number): void {
     const { service, refusedAt } = found.value;
@@ -31,7 +31,7 @@ export class KeyRefusals {
   }
 }
 
-/** Says why an account that is there is of no use; empty if it may be. */
+/** Says why a connected account cannot be used; empty if it may be. */
 export function refusalWords(
   service: AccountService,
   { refusedAt, scopes, api }: AccountRecord,

@@ -1,6 +1,6 @@
 /**
- * The port for services that another feature knows: MCP servers, which say by
- * themselves where people sign in, and which tools call in a way of their own.
+ * The port for services that another feature knows: MCP servers. They say by
+ * themselves where people sign in, and tools call them in another way.
  *
  * @module
  */
@@ -19,11 +19,11 @@ import type { AccountClient } from "./account_client.ts";
 export interface AccountInCall {
   service: AccountService;
   context: Context;
-  /** Bounds what the call does by the call. */
+  /** Bounds all requests by the call. */
   acting: Acting;
-  /** Sends a request, also after the end of the call. */
+  /** Sends a request, even after the end of the call. */
   send: AccountFetch;
-  /** Names the connection of the account: another account has another. */
+  /** Names the connection of the account; no other account has the same. */
   connection(): Promise<string>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * A key that a person has pasted: its form, and the service's word on it. All of
- * that comes before anything is kept.
+ * A key that a person has pasted: its format, and the service's check of it.
+ * Both come before anything is stored.
  *
  * @module
  */
@@ -23,7 +23,7 @@ const MAX_KEY_CHARACTERS = 4096;
 /** The longest name of an account, in characters. */
 const MAX_LABEL_CHARACTERS = 80;
 
-/** A key that is not kept; the message tells its person why. */
+/** A key that is not stored; the message tells the person why. */
 export class KeyRefusal extends Error {
   /** @param answered the status with which the service has answered */
   constructor(message: string, readonly answered?: number) {
@@ -52,7 +52,9 @@ export function parseKey({ shape, title }: PersonalKey, text: string): string {
   return key;
 }
 
-/** Parses the name of the account of a key. @throws {KeyRefusal} */
+/**
+ * Parses the name that a person gave the account of a key. @throws {KeyRefusal}
+ */
 export function parseLabel(text: string, key: string): string {
   const isLong = text.length > 10 * MAX_LABEL_CHARACTERS;
   const label = isLong ? "" : cleanName(text, key);
@@ -73,28 +75,33 @@ function cleanName(text: string, key: string): string {
   return name;
 }
 
-/** Makes the gate through which texts pass that may quote a key. */
+/** Makes the filter for texts that may quote a key. */
 function given(key: string): GivenKeys {
   const keys = new GivenKeys();
   keys.add(key);
   return keys;
 }
 
-/** Gives the name of an account that a service has told; undefined if it is none. */
+/**
+ * Gives the account name that a service has returned; undefined if it is none.
+ */
 export function nameTold(told: unknown, key: string): string | undefined {
   return typeof told === "string"
     ? shortened(cleanName(told, key)) || undefined
     : undefined;
 }
 
-/** An account as a service has told of it. */
+/** An account as the service has described it. */
 export interface ToldAccount {
-  /** A fingerprint of the service's own id of it. */
+  /** A fingerprint of the id that the service gives it. */
   id?: string;
   label?: string;
 }
 
-/** Makes what a service has told fit to keep. @throws {KeyRefusal} */
+/**
+ * Makes a service's description of an account fit to store. @throws
+ * {KeyRefusal}
+ */
 export function accountTold(told: unknown, key: string): ToldAccount {
   const { id, label = told } = isObject(told) ? told : {} as ToldAccount;
   const name = nameTold(label, key);
@@ -105,7 +112,7 @@ export function accountTold(told: unknown, key: string): ToldAccount {
 }
 
 /**
- * Lets a service check a key. Returns what it tells of the account.
+ * Makes the service check a key. Returns its description of the account.
  *
  * @throws {KeyRefusal} unless the service takes the key
  */
@@ -129,14 +136,18 @@ export async function checkKey(
     if (clean instanceof ToolError) throw new KeyRefusal(clean.message);
     log.warning("A key could not be checked", {
       service: service.name,
-      // Without its message, which may quote the service, and that the key.
+      // Without the message, which may quote the service, whose answer may
+      // quote the key.
       error: `${errorNameOf(clean) ?? "An exception"}${framesOf(clean)}`,
     });
     throw new KeyRefusal(`${title} gave no answer that says if it takes it.`);
   }
 }
 
-/** Shortens a name that a service has told, so that no two become the same. */
+/**
+ * Shortens an account name of a service, so that different names stay
+ * different.
+ */
 function shortened(name: string): string {
   if (name.length <= MAX_LABEL_CHARACTERS) return name;
   const beginning = [...name].slice(0, MAX_LABEL_CHARACTERS / 2 - 10).join("");

@@ -9,8 +9,8 @@ import type { Database, Found } from "../../core/kv/database.ts";
 import { queuedTokens, revocationQueue } from "./revocation_queue.ts";
 
 /**
- * Seals all keys anew that were sealed with an old one, and the tokens that are
- * to be revoked.
+ * Seals anew all keys, and all tokens in the queue of revocations, that an old
+ * key has sealed.
  *
  * @returns the number of those done, and of those left: no key of the ring opens
  * them, or someone changed them meanwhile
@@ -35,12 +35,14 @@ export async function resealAll(
   const vault = accountVault(database, { sealing });
   await resealSome(vault.all(), vault.reseal);
   const queued = queuedTokens(database, sealing);
-  // After the accounts: their tokens come into the queue, and never back.
+  // The queue comes after the accounts: tokens move from accounts to the queue,
+  // and never back.
   const queue = revocationQueue(database);
   const { left } = counts;
   await resealSome(queue.read(Infinity), queued.reseal);
   counts.left = left;
-  // Read again: one that was moved to an earlier time meanwhile was passed over.
+  // Read a second time: the first read misses an entry that is moved to an
+  // earlier time meanwhile.
   for await (const some of queue.read(Infinity)) {
     counts.left += some.filter(({ value }) => value.keyId !== sealing.keyId)
       .length;

@@ -1,6 +1,7 @@
 /**
  * The way of tokens through the queue of revocations: one process at a time
- * tries, and another one after it, if it has died or the service did not answer.
+ * tries. If that process dies, or the service does not answer, another tries
+ * later.
  *
  * @module
  */
@@ -74,14 +75,14 @@ export function revocationQueue(database: Database) {
       return true;
     },
 
-    /** Has tokens revoked now that were to be later. */
+    /** Makes tokens due now that were to be revoked later. */
     async hasten(key: Deno.KvKey): Promise<void> {
       const found = await database.find<RevocationRecord>(key);
       if (found) await move(found, database.now(), found.value.tries);
     },
 
     /**
-     * Makes the write that takes tokens out of the queue, which are kept;
+     * Makes the write that takes tokens out of the queue because they are kept;
      * undefined if their revocation has begun.
      */
     async keeping(key: Deno.KvKey): Promise<Write | undefined> {
@@ -129,7 +130,7 @@ export function queuedTokens(database: Database, sealing: Sealing) {
       return opened.tokens;
     },
 
-    /** Seals tokens anew, if that was done with an old key. */
+    /** Seals tokens anew, if an old key sealed them. */
     async reseal(queued: Queued): Promise<boolean> {
       const { value } = queued;
       if (value.keyId === sealing.keyId) return true;

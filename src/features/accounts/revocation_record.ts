@@ -1,8 +1,8 @@
 /**
- * Tokens of people's accounts that are to be revoked at their services. They get
- * into the queue in the commit that deletes their account, sealed as they were:
- * also by a process that has no key to open them. No record names a person or
- * their account: the seal has what the account is known by.
+ * Tokens of people's accounts that are to be revoked at their services. The
+ * commit that deletes an account queues its tokens, still sealed, so that even
+ * a process without the key can. No record names a person or their account: the
+ * account's name and id are inside the seal.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import { revocationKey } from "../../core/kv/keys.ts";
 /** The time after which a revocation is given up, in seconds. */
 export const REVOCATION_SECONDS = 3 * 24 * 60 * 60;
 
-/** An account at its key, as far as the end of its tokens goes. */
+/** An account with its database key, as far as revocation needs it. */
 interface RevocableAccount {
   key: Deno.KvKey;
   value: Sealed & {
@@ -28,22 +28,23 @@ export interface RevocationRecord extends Expiring, Sealed {
   service: string;
   /** Names our application at the service. */
   application: string;
-  /** The key at which the account was. */
+  /** The database key that the account had. */
   account: Deno.KvKey;
   /** The number of tries that were begun. */
   tries: number;
 }
 
-/** The facts by which an account is known. */
+/** The id and the name by which an account is known. */
 export interface KnownAccount {
   label?: string;
   accountId?: string;
 }
 
 /**
- * True if two are different accounts for sure: by the service's ids of them, or
- * by their names. While an account is connected, other tokens are revoked only
- * then: many services end all of an account's together.
+ * True if two are surely different accounts, by the ids that the service gives
+ * them or by their names. While an account is connected, only tokens of surely
+ * different ones are revoked: many services end all tokens of an account
+ * together.
  */
 export function isOtherAccount(
   one: KnownAccount,

@@ -1,8 +1,8 @@
 /**
  * The revocation of people's tokens at their services, once they are deleted
  * here or replaced: by any process that has the keys, until it is done or three
- * days are over. Each process looks for those that are due: with its start,
- * three times a minute, and after it has added some itself.
+ * days are over. Each process looks for due tokens at its start, three times a
+ * minute, and after it has queued some itself.
  *
  * @see RFC 7009
  * @module
@@ -17,15 +17,18 @@ import { type Logger, logRepeated } from "../../core/log/log.ts";
 import type { RevocationRecord } from "./revocation_record.ts";
 import { UpstreamError } from "../../core/provider/provider.ts";
 
-/** With the lease of a process that has died, a minute. */
+/** Together with the lease of a process that has died: one minute. */
 const POLL_MILLISECONDS = 20_000;
 
-/** Loaded with the first request, and the first that are added. */
+/**
+ * Revokes queued tokens. Loaded with the first request, or the first tokens
+ * that are queued.
+ */
 export class Revocations {
   #isTimed = false;
   #polledMilliseconds = -Infinity;
   #polling?: Promise<void>;
-  /** True if some were added since the last read began. */
+  /** True if tokens were queued since the last read began. */
   #hasMore = false;
 
   private readonly database: Database;
@@ -115,11 +118,11 @@ export function accountRevocation({ sealing, clients, database, log }: {
   async function revoke(taken: Queued): Promise<void> {
     const { service, application } = taken.value;
     const client = clients.get(service);
-    // An older process may have it, or a release that is taken back.
+    // The tokens may be of an application that older or newer processes have.
     if (client?.id !== application) {
       throw new Error("This server has no such application at the service");
     }
-    // One that does not answer holds up the revocations of no other.
+    // A service that does not answer does not delay the revocations of others.
     const silence = performance.now() - (silent.get(service) ?? -Infinity);
     if (silence < SILENT_MILLISECONDS) {
       throw new Error(`${service} has not answered just now`);
@@ -132,7 +135,7 @@ export function accountRevocation({ sealing, clients, database, log }: {
     } catch (error) {
       const kind = error instanceof UpstreamError ? error.kind : undefined;
       if (kind === "unavailable") silent.set(service, performance.now());
-      // The service does not know them any more.
+      // The service does not know the tokens any more: they count as revoked.
       if (kind !== "dead") throw error;
     }
   }
@@ -160,6 +163,7 @@ export function accountRevocation({ sealing, clients, database, log }: {
     await queue.drop(taken);
   }
 
-  // One that the database lost from sight is due again after its lease.
+  // A revocation whose record could not be written is due again after its
+  // lease.
   return async (due) => void await Promise.allSettled(due.map(attempt));
 }

@@ -42,7 +42,9 @@ export class ServerAccounts {
   readonly services: ReadonlyMap<string, ConnectableService>;
   readonly log: Logger;
   readonly sealing?: Sealing;
-  /** The accounts with their keys; undefined without what seals. */
+  /**
+   * The accounts with their keys; undefined if there is no key to seal with.
+   */
   readonly vault?: AccountVault;
   readonly store: AccountStore;
   readonly #subjects = new LatestMap<string>();
@@ -78,7 +80,10 @@ export class ServerAccounts {
     return this.#clients ??= accountClients(this.server);
   }
 
-  /** Loads the access to services that issue tokens; a failure is no result. */
+  /**
+   * Loads the access to services that issue tokens; tried again after a
+   * failure.
+   */
   readonly access = shared(async (): Promise<TokenAccess> => {
     const { accountRefresh } = await import("./account_clients.ts");
     const { database } = this.server;
@@ -105,8 +110,8 @@ export class ServerAccounts {
   }
 
   /**
-   * Remembers whose accounts the calls of a grant need, which is for ever those
-   * of one person; a caller without a grant is remembered by subject.
+   * Remembers whose accounts the calls of a grant need: a grant never changes
+   * its person. A caller without a grant is remembered by subject.
    */
   note({ grantId, subject }: Pick<Caller, "grantId" | "subject">): void {
     const name = grantId ?? subject;
@@ -115,8 +120,8 @@ export class ServerAccounts {
 
   /**
    * Begins to read the accounts that calls of a grant, or of a subject, have
-   * needed before: while the credential is read again, so that such a call waits
-   * for one round trip to the database, not for two.
+   * needed before. This runs beside the read of the credential, so that a call
+   * waits for one round trip to the database, not for two.
    */
   readAhead(name: string): void {
     const subject = this.#subjects.get(name);

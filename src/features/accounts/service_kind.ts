@@ -45,7 +45,7 @@ export function clientOfKind(
   };
 }
 
-/** Adds to an account how tools call the service. */
+/** Adds to an account the methods by which tools call the service. */
 export function accountOfKind(
   account: Account,
   parts: AccountInCall,
@@ -61,7 +61,7 @@ export function accountOfKind(
   };
 }
 
-/** Makes what a tool has at a server that asks no one who they are. */
+/** Makes the account that a tool gets at a server without sign-in. */
 export function openAccount(
   service: OpenMcpServer,
   call: Pick<AccountInCall, "acting" | "context">,

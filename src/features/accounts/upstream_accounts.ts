@@ -1,6 +1,6 @@
 /**
- * A caller's accounts at services behind the sign-in provider, which gives their
- * access tokens in exchange for that of the sign-in.
+ * A caller's accounts at services behind the sign-in provider. The provider
+ * exchanges the access token of the sign-in for one of the service.
  *
  * @module
  */
@@ -69,8 +69,9 @@ export class UpstreamAccounts {
   }
 
   /**
-   * Gets a token for each service, before anything runs. A provider that does
-   * not answer is no obstacle: the tool is told when it acts there.
+   * Gets a token for each service, before anything runs. If the provider does
+   * not answer, the call still begins: the tool gets the error when it calls
+   * the service.
    *
    * @throws {ToolError} when the provider refuses
    * @throws {ChallengeError} when the sign-in is over
@@ -95,7 +96,7 @@ export class UpstreamAccounts {
           try {
             return await this.#token(service, key);
           } catch (error) {
-            // The tool is given the answer of the service.
+            // The tool gets the refusal of the service.
             if (error instanceof ToolError) return undefined;
             throw error;
           }

@@ -23,7 +23,7 @@ export function begunAccountOf(
   return begun && { ...begun, at: createdAt };
 }
 
-/** True if what waits has its account among those of its person. */
+/** True if the person has the account that a wait is for. */
 function mayGoOn(wait: Wait, own: readonly Found<AccountRecord>[]): boolean {
   const begun = begunAccountOf(wait);
   const found = begun && findBegun(own, begun);
@@ -31,9 +31,9 @@ function mayGoOn(wait: Wait, own: readonly Found<AccountRecord>[]): boolean {
 }
 
 /**
- * Answers the calls of a person that wait for an account at a service: all whose
- * account is there, or the one that they turn down. Durable work looks for the
- * account again.
+ * Answers the calls of a person that wait for an account at a service: all
+ * calls whose account is connected, or the one call that the person turns down.
+ * Durable work looks for the account again.
  */
 export async function answerConnecting(
   { person, service, wait, vault }: {

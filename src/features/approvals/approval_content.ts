@@ -63,7 +63,9 @@ export async function inTime<T>(
   }
 }
 
-/** Makes the words of the page. @throws {TypeError} for what is no text */
+/**
+ * Makes the words of the page. @throws {TypeError} for a word that is no text
+ */
 export async function shownOf(
   tool: CompiledTool,
   input: JsonObject,
@@ -112,7 +114,7 @@ export async function offerOf(
 
 /**
  * Checks that arguments are JSON as the author's schema has made them: they are
- * kept, and the run begins from what was kept.
+ * stored, and the run begins with what was stored.
  *
  * @throws {TypeError} for the author
  */
@@ -148,7 +150,7 @@ export function checkJson(
 export const NO_PAGE =
   "This waits for the approval of a person on a page of this server, to which this caller cannot sign in. It was not run.";
 
-/** Makes the words next to the link. */
+/** Makes the words that the model gets next to the link. */
 export function askingWords(
   { payload: { title }, approval: { scope } }: CallApproval,
 ): string {

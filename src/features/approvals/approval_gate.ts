@@ -61,18 +61,18 @@ const KEY = "tool-server-approval";
 /** The most bytes of arguments and words: they are kept in one record. */
 const MAX_BYTES = 10_000;
 
-/** The answer that a run gets; durable work keeps it. */
+/** The answer that a run gets; durable work stores it. */
 type Verdict =
   | {
     action: "accept";
     approved: Approved;
     input: JsonObject;
-    /** The receipt of a run without a press of its own. */
+    /** The receipt, if the run needed no press of its own. */
     receipt?: string;
   }
   | { action: "decline"; reason?: string }
   | { action: "cancel" }
-  /** The run began before, and its client has left. */
+  /** The run has ended already, after its client had left. */
   | { action: "collected"; result: CallToolResult }
   | { action: "unknown"; begunAt: number };
 
@@ -100,7 +100,7 @@ export function approvalGate(
     return text;
   }
 
-  /** @throws {ToolError} in words for the model, unless it is approved */
+  /** @throws {ToolError} in words for the model, unless the call is approved */
   async function decide(
     toolRun: RunToApprove,
     context: Context,
@@ -221,7 +221,8 @@ export function approvalGate(
       });
     }
     const startedMilliseconds = performance.now();
-    // A result that no one gets is kept for the same call.
+    // If the client has left, the result is kept for its next call like this
+    // one.
     const end = async (
       outcome: ApprovalState["outcome"],
       result?: CallToolResult,
@@ -238,7 +239,7 @@ export function approvalGate(
       await end(result.isError ? "tool_error" : "ok", result);
       return result;
     } catch (error) {
-      // An interrupted run was put back, or its end is not known.
+      // If the run was interrupted, it was put back, or its end is not known.
       if (work.authorCode?.reason === undefined) {
         const isSaid = error instanceof ToolError;
         await end(
@@ -301,7 +302,7 @@ class ApprovalVisit implements PagesOf<Verdict> {
         };
       }
       const answer = await this.#verdictOf(approval);
-      // Undefined if another call of the same has begun its run meanwhile.
+      // Undefined if an equal call has begun its run meanwhile.
       if (answer) return { answer };
     }
   }
@@ -313,14 +314,14 @@ class ApprovalVisit implements PagesOf<Verdict> {
       const before = await approvals.findEnded(waiting);
       return await approvals.open(waiting, { ...content, before, offer });
     });
-    // Another call of the same may have opened it meanwhile.
+    // An equal call may have opened the approval meanwhile.
     if (approval.payload.id === content.id) {
       this.report("asked", { tool: approval.tool }, whoOf(this.work));
     }
     return approval;
   }
 
-  /** Takes no press from now on. Returns true if one came before. */
+  /** Refuses presses from now on. Returns true if one came before. */
   async #close(approval: CallApproval): Promise<boolean> {
     const isPressed = await this.#do(() => this.approvals.close(approval));
     const { tool, approval: { seconds } } = approval;
@@ -337,7 +338,8 @@ class ApprovalVisit implements PagesOf<Verdict> {
     const { approvals, work, of: { waiting, offer } } = this;
     if (!offer) return undefined;
     const reference = work.requestId;
-    // The same for durable work that begins again before it has kept this.
+    // The id stays the same if durable work begins again before it has stored
+    // this.
     const id = fingerprint(JSON.stringify([offer.name, reference]));
     const payload = () => this.#content();
     const run = { unique: id, reference, payload };
@@ -387,7 +389,8 @@ class ApprovalVisit implements PagesOf<Verdict> {
   /** Returns false for durable work that goes on with its approval. */
   async isBeginning(): Promise<boolean> {
     const approval = this.#approval;
-    // The steps of durable work say how far it is; this is for the page alone.
+    // Durable work needs no mark of its beginning, because its steps are
+    // stored: this one is for the page.
     if (approval) {
       await tidy(() => this.approvals.begin(approval, this.work.requestId));
     }
@@ -414,7 +417,7 @@ class ApprovalVisit implements PagesOf<Verdict> {
     if (state === "used" && work.keepAnswer === undefined) {
       const result = hasResult && await approvals.collect(approval);
       if (result) return { action: "collected", result };
-      // A commit that was given up is no beginning.
+      // `begin` succeeds here if the commit that began the run was given up.
       const again = await approvals.begin(approval, work.requestId);
       if (!again) return { action: "unknown", begunAt: begunAt! };
       this.#begun = again;
@@ -437,7 +440,7 @@ class ApprovalVisit implements PagesOf<Verdict> {
     return { action: "accept", approved: { id, by, at }, input };
   }
 
-  /** Does an operation, for a task again and again while the database is away. */
+  /** Does an operation; for a task, repeats it while the database is away. */
   #do<T>(operation: () => Promise<T>): Promise<T> {
     const { work } = this;
     return work.startedMilliseconds === undefined
@@ -451,7 +454,7 @@ function endOf({ expiresAt, approval: { closesAt } }: CallApproval): number {
   return closesAt ?? expiresAt;
 }
 
-/** Makes a name of parts, which no others have. */
+/** Makes a name of parts; different parts give different names. */
 function nameOf(...parts: unknown[]): Promise<string> {
   return fingerprintOfLong(canonicalJson(parts));
 }

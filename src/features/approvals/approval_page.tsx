@@ -36,11 +36,14 @@ interface ApprovalProps extends PageProps, ToolInWords {
   csrf: string;
   /** Epoch seconds. */
   now: number;
-  /** False for the caller of a call that someone else approves. */
+  /** False for the caller, if someone else has to approve. */
   mayPress: boolean;
   /** The passkey that the press needs; undefined if a button is enough. */
   passkey?: AskedPasskey;
-  /** True if the person may let calls like this run without a press. */
+  /**
+   * True if the person may allow further calls like this to run without a
+   * press.
+   */
   mayRemember?: boolean;
 }
 
@@ -225,7 +228,7 @@ const ENDS: Readonly<Record<string, string>> = {
   unknown: "Its end is not known, and you said that you have looked.",
 };
 
-/** Tells what came of an approval, in a sentence. */
+/** Says in a sentence what came of an approval. */
 export function approvalStateInWords(
   { state, answer, approval: { endedAt, outcome } }: CallApproval,
 ): string {

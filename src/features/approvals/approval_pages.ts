@@ -74,7 +74,8 @@ export function approvalEndpoints(services: AccountServices) {
     const asked = approval && await passkeyFor(approval, subject);
     if (!asked) return undefined;
     if (asked.isNeeded) return await asked.use(response);
-    // A passkey that is made meanwhile is needed.
+    // The press fails if a passkey is made meanwhile: it would then need that
+    // passkey.
     return { name: undefined, write: asked.stays };
   }
 

@@ -33,7 +33,10 @@ import {
   type ReceiptWords,
 } from "./receipts.ts";
 
-/** The time for which durable work finds an approval that no one gave. */
+/**
+ * The time for which durable work still finds an approval that no one answered,
+ * in seconds.
+ */
 const CLOSED_SECONDS = 7 * 24 * 60 * 60;
 
 /** The time for which a run that has begun is remembered, in seconds. */
@@ -45,15 +48,18 @@ export interface ApprovalPayload {
   id: string;
   /** The arguments with which the run begins. */
   input: JsonObject;
-  /** The name of one of several accounts with which it acts. */
+  /** The name of the account that the run acts with, if there are several. */
   account?: string;
   title: string;
   facts: Readonly<Record<string, string>>;
-  /** The offer to remember it. */
+  /** The author's offer to remember the approval. */
   offer?: Offer;
-  /** The caller in words, and their verified addresses: they never approve. */
+  /**
+   * The caller's name, and the caller's verified addresses: no one with such an
+   * address may approve.
+   */
   caller: { name: string; addresses: readonly string[] };
-  /** The last run of the same call, which a day is remembered. */
+  /** The last run of the same call, remembered for a day. */
   before?: Pick<ApprovalState, "begunAt" | "outcome">;
 }
 
@@ -62,7 +68,7 @@ export type Pressed =
   & {
     by: string;
     at: number;
-    /** The name of the passkey that it was given with. */
+    /** The name of the passkey that signed the press. */
     passkey?: string;
     /** True if the person ticked the box of the author's offer to remember. */
     remembers?: boolean;
@@ -104,8 +110,9 @@ export interface Approver {
 const MAX_QUEUED = 200;
 
 /**
- * True if a person may press for a call: its caller, or else someone with the
- * scope who is not the caller, also not at another provider.
+ * True if a person may press for a call. Without a scope that is the caller.
+ * With a scope, it is anyone who has it but the caller, under whichever
+ * provider the caller signs in.
  */
 export function mayPress(
   { subject, approval: { scope }, payload: { caller } }: CallApproval,
@@ -225,7 +232,7 @@ export function callApprovals(
     },
 
     /**
-     * Opens the approval of a call, or finds the one that is there.
+     * Opens the approval of a call, or finds the existing one.
      *
      * @throws as `open` of the waits
      */
@@ -248,9 +255,9 @@ export function callApprovals(
 
     /**
      * Begins a run that needs no press, because its person has allowed it
-     * before. Returns undefined if they have not.
+     * before; undefined if the person has not.
      *
-     * @param run `unique`: the same for a run that is begun again
+     * @param run `unique`: stays the same if the run is begun again
      */
     async beginRemembered(
       { subject, tool, clientId, grantId }: Waiting,
@@ -287,7 +294,7 @@ export function callApprovals(
       await receipts.progress(receipt, { endedAt: database.now(), outcome });
     },
 
-    /** Forgets a run that needed no press, and is begun again. */
+    /** Forgets a run that needed no press, because it is begun again. */
     releaseRemembered: receipts.drop,
 
     /** Epoch seconds. */
@@ -305,7 +312,7 @@ export function callApprovals(
     ): Promise<boolean> =>
       waits.settled(approval as unknown as Wait, signal, milliseconds),
 
-    /** Takes no press from now on. Returns true if one came before. */
+    /** Refuses presses from now on. Returns true if one came before. */
     close: async (approval: Pick<Wait, "key">): Promise<boolean> =>
       await waits.close(approval as Wait) !== undefined,
 
@@ -314,8 +321,8 @@ export function callApprovals(
       expireWait(database, key),
 
     /**
-     * Finds the approval of a page: that of its caller, or of who may press
-     * there; undefined for anyone else.
+     * Finds the approval of a page, for the caller or for someone who may
+     * press; undefined for anyone else.
      */
     async findPage(
       id: string,
@@ -328,8 +335,8 @@ export function callApprovals(
     },
 
     /**
-     * Lists the approvals for which a person may press, newest first, with those
-     * of their own calls that they refused.
+     * Lists the approvals for which a person may press, newest first, and the
+     * person's own calls that they have refused.
      */
     async listOpen(person: Approver): Promise<CallApproval[]> {
       const queued = await Promise.all(
@@ -351,7 +358,7 @@ export function callApprovals(
 
     /**
      * Accepts the press of a person, once. Returns the approval as it is then;
-     * undefined if it is not theirs, or is over.
+     * undefined if it is not the person's, or is over.
      */
     async press(
       id: string,
@@ -392,9 +399,9 @@ export function callApprovals(
     },
 
     /**
-     * Ends a run whose end is not known, for a person who has looked: the same
-     * call may then ask again. Returns the approval; undefined if it is not
-     * theirs.
+     * Closes a run whose end is not known, once a person says that they have
+     * looked: then the same call may ask again. Returns the approval; undefined
+     * if it is not the person's.
      */
     async look(
       id: string,

@@ -19,7 +19,7 @@ import { ALGORITHMS, type Passkey } from "./passkey_store.ts";
 /** The most characters of a response: one with a long certificate has 10,000. */
 const MAX_CHARACTERS = 20_000;
 
-/** The server, as a browser names it, and what it wants. */
+/** The expected origin and RP ID, and if the person must be verified. */
 type Site = Pick<
   VerifyAuthenticationResponseOpts,
   "expectedOrigin" | "expectedRPID" | "requireUserVerification"

@@ -1,6 +1,6 @@
 /**
- * The servers where people have passkeys, and those where they remember
- * approvals: by what their tools ask for.
+ * The servers where people can have passkeys, and those where they can have
+ * approvals remembered: both if a tool uses them.
  *
  * @module
  */

@@ -1,7 +1,7 @@
 /**
  * The passkeys of people, with which they approve calls (WebAuthn Level 3). All
- * of one person's are in one record, so that the press that uses one and what
- * changes them exclude each other.
+ * passkeys of a person are in one record, so that of a press and a change of
+ * the passkeys at the same time only one succeeds.
  *
  * @module
  */
@@ -15,7 +15,8 @@ export const PASSKEYS_SECONDS = 366 * 24 * 60 * 60;
 
 /**
  * The seconds after which a further passkey counts, and for which a removed one
- * still counts as there. Who gets hold of a browser cannot take over at once.
+ * still counts as there, so that someone who gets hold of a browser cannot take
+ * over at once.
  */
 const DELAY_SECONDS = 24 * 60 * 60;
 
@@ -62,18 +63,18 @@ export interface OwnPasskeys {
   /** The passkeys with which the person can approve now. */
   usable: Passkey[];
   /**
-   * True also while none counts yet, or the last one was removed or erased
+   * True even while none counts yet, or if the last one was removed or erased
    * within a day.
    */
   hasAny: boolean;
-  /** The time from which the first of them counts, in epoch seconds. */
+  /** The time from which the first of the passkeys counts, in epoch seconds. */
   from?: number;
-  /** Makes a commit fail if they were changed meanwhile. */
+  /** Makes a commit fail if the passkeys were changed meanwhile. */
   stays: Write;
   /**
-   * Makes the write that notes the use of a passkey, whose commit fails like that
-   * of `stays`. Undefined if the passkey does not count now, or was used with
-   * this counter before.
+   * Makes the write that notes the use of a passkey. Like `stays`, it makes its
+   * commit fail if the passkeys were changed. Undefined if the passkey does not
+   * count now, or was used with this counter before.
    */
   noting(use: { id: string; counter: number }): Write | undefined;
 }
@@ -157,8 +158,8 @@ export function passkeyStore(database: Database) {
      * Keeps a new passkey. A person's first counts at once, a further one after a
      * day.
      *
-     * @returns undefined if it is there already, there is no room, or a check of
-     * `extraWrites` failed
+     * @returns undefined if the passkey is there already, there is no room, or
+     * a check of `extraWrites` failed
      */
     async add(
       subject: string,
@@ -180,7 +181,8 @@ export function passkeyStore(database: Database) {
     },
 
     /**
-     * Lets a passkey that waits count at once, with the use of one that counts.
+     * Makes a waiting passkey count at once, by the use of one that counts
+     * already.
      *
      * @returns undefined if there is no such passkey, or a check failed
      */
@@ -223,8 +225,9 @@ export function passkeyStore(database: Database) {
     },
 
     /**
-     * Deletes all passkeys of a person. For a day a mark stays, with which the
-     * next one waits: who erases in their place gains nothing.
+     * Deletes all passkeys of a person. For a day a mark stays, which makes a
+     * new passkey wait: so someone who erases in the person's place gains
+     * nothing.
      */
     async forgetAllOf(subject: string): Promise<void> {
       const { own, all } = await read(subject);
@@ -261,7 +264,8 @@ function used(
   now: number,
 ): readonly Passkey[] | undefined {
   const found = all.find((it) => it.id === id && counts(it, now));
-  // A counter that goes back is a copy's (WebAuthn Level 3 §6.1.1).
+  // A counter that goes back is that of a copied passkey (WebAuthn Level 3
+  // §6.1.1).
   const isNewer = found &&
     (counter > found.counter || counter === 0 && found.counter === 0);
   if (!isNewer) return undefined;

@@ -1,6 +1,6 @@
 /**
- * The passkeys of people at one server: what a browser is asked for, and what it
- * sends (WebAuthn Level 3 §5).
+ * The passkeys of people at one server: the requests to a browser, and its
+ * responses (WebAuthn Level 3 §5).
  *
  * @module
  */
@@ -21,13 +21,13 @@ import {
 /** The time that a person has for a gesture. */
 const GESTURE_MILLISECONDS = 5 * 60 * 1000;
 
-/** The passkeys that a page can ask for. */
+/** The person's passkeys, for a page that asks for one. */
 export interface AskedPasskey
   extends Pick<OwnPasskeys, "hasAny" | "from" | "stays"> {
   /** The options of `navigator.credentials.get`; undefined if none counts. */
   get?: object;
   /**
-   * Checks the response of one that counts now.
+   * Checks the response of a passkey that counts now.
    *
    * @returns its name, and the write that uses it
    * @throws {HttpError} 403
@@ -35,7 +35,7 @@ export interface AskedPasskey
   use(response: string | undefined): Promise<{ name: string; write: Write }>;
 }
 
-/** The store of a server, which has one. */
+/** The passkey store of a server. */
 export const passkeyStoreOf = ofServer(({ database }) =>
   passkeyStore(database)
 );
@@ -132,8 +132,8 @@ export function passkeysOf(
     /**
      * Keeps a new passkey.
      *
-     * @throws {HttpError} 403 for a response that is not good, 409 if it is
-     * there, or there are too many
+     * @throws {HttpError} 403 for an invalid response, 409 if the passkey is
+     * there already, or there are too many
      */
     async make(
       subject: string,
@@ -163,7 +163,8 @@ export function passkeysOf(
     },
 
     /**
-     * Lets a passkey that waits count, with the response of one that counts.
+     * Makes a waiting passkey count, with the response of one that counts
+     * already.
      *
      * @throws {HttpError} 403
      */
@@ -184,7 +185,10 @@ export function passkeysOf(
     },
   };
 
-  /** Makes a challenge for one passkey alone, so that it is good for no other. */
+  /**
+   * Makes a challenge for one waiting passkey, so that the response confirms no
+   * other.
+   */
   function confirmChallenge(
     subject: string,
     { id, publicKey, name }: Passkey,

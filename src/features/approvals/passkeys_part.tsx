@@ -111,7 +111,10 @@ function PasskeyRow({ passkey, form, now, isFresh, confirmation }: {
   form: AccountVisit["form"];
   now: number;
   isFresh: boolean;
-  /** The request for another passkey that lets this one count at once. */
+  /**
+   * The request to another passkey, whose signature makes this one count at
+   * once.
+   */
   confirmation?: object;
 }) {
   const { id, name, createdAt, countsFrom, usedAt } = passkey;

@@ -39,7 +39,10 @@ export interface ReceiptWords {
   passkey?: string;
   /** The reason of a refusal. */
   reason?: string;
-  /** The author's words under which it ran without a press of its own. */
+  /**
+   * The author's label of the remembered approval, if the run needed no press
+   * of its own.
+   */
   remembered?: string;
 }
 
@@ -59,7 +62,10 @@ interface Press {
   by?: string;
   tool: string;
   clientName?: string;
-  /** The time of the press; of a run without one of its own that of its beginning. */
+  /**
+   * The time of the press; if there was none for this run, the time at which it
+   * began.
+   */
   at: number;
   isRefused?: true;
 }
@@ -73,10 +79,13 @@ export type Receipt = Press & Progress & ReceiptWords & { id: string };
 /** The most receipts that a page reads. */
 export const MAX_RECEIPTS = 200;
 
-/** The list of everyone's receipts, which no subject is named like. */
+/** The name of the list of everyone's receipts. No subject looks like this. */
 const EVERYONE = JSON.stringify(["everyone"]);
 
-/** Larger than each epoch second, so that lists begin with the newest. */
+/**
+ * Larger than each epoch second. Receipt names begin with the difference, so
+ * that lists begin with the newest.
+ */
 const LAST_SECOND = 99_999_999_999;
 
 /** Names a receipt by its time, and by a text that no other has. */
@@ -84,7 +93,7 @@ export function receiptIdOf(at: number, unique: string): string {
   return `${LAST_SECOND - at}-${unique}`;
 }
 
-/** Tells the end of what was approved in the words of calls. */
+/** Translates the state of an approval into the outcome of a call. */
 export function outcomeOfReceipt(
   { isRefused, begunAt, outcome }: Receipt,
 ): Outcome {

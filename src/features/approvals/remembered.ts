@@ -1,6 +1,6 @@
 /**
- * Calls that run without a press of their own, because a person has allowed it
- * for a while, in the author's words, with the press for one like it.
+ * Remembered approvals: with the press for one call, a person can allow calls
+ * like it to run without a press for a while. The author words this offer.
  *
  * @module
  */
@@ -30,7 +30,10 @@ const NAME = /^[\w-]{43}$/;
 
 /** The offer of an author for one call. */
 export interface Offer {
-  /** The name of the entry: of a client, a tool's definition and its key. */
+  /**
+   * The name of the entry, made of the client, the tool's definition and the
+   * offer's key.
+   */
   name: string;
   label: string;
   seconds: number;
@@ -39,7 +42,7 @@ export interface Offer {
 interface RememberedRecord extends Expiring {
   tool: string;
   clientName?: string;
-  /** The connection that it ends with. */
+  /** The connection with which the entry ends. */
   grantId?: string;
   /** The time of the press, in epoch seconds. */
   at: number;
@@ -123,7 +126,8 @@ export function rememberedStore(database: Database) {
         async (transaction, entry: Entry<RememberedRecord>) => {
           const { key, value, versionstamp } = entry;
           if (!value || value.grantId !== grantId) return undefined;
-          // A clock that was set back makes no entry longer.
+          // If the clock was set back, the entry does not count: else it would
+          // last longer.
           const isBefore = database.now() < value.at - CLOCK_SECONDS;
           if (isBefore || value.runs >= MAX_RUNS) return undefined;
           const grant = grantId && await findGrant(grantId);

@@ -1,7 +1,7 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The calls that a person lets run without a press, on the account page, and
- * their end.
+ * The remembered approvals of a person on the account page, each with a button
+ * that ends it.
  *
  * @module
  */
@@ -23,7 +23,7 @@ import { rememberedStore } from "./remembered.ts";
 
 const ACTION = "/account/remembered";
 
-/** Makes the section of a visitor; nothing where everything waits for them. */
+/** Makes the section of a visitor; nothing if every call waits for a press. */
 export async function rememberedSection(
   { session: { subject }, form, now }: AccountVisit,
   { server, database, titleOf }: AccountServices,

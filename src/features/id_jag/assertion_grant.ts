@@ -129,8 +129,8 @@ export function assertionGrant(services: AuthServices) {
     }
     const grant = { ...requested, scopes: effective.scopes };
 
-    // Last, because it can be done once: the same commit marks the assertion as
-    // used. One whose request was answered with 503 may be used again.
+    // Last, because an assertion works once: the same commit marks it as used.
+    // If the request was answered with 503, the assertion may be used again.
     const used = { issuer: `assertion of ${printIssuer(by)}`, ...once };
     let using: Write | undefined = assertions.using(used);
     while (using) {

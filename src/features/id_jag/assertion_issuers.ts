@@ -106,7 +106,10 @@ export function assertionVerifier(
   }
 }
 
-/** Makes the reader of key sets. The last one is kept: jose caches its keys. */
+/**
+ * Makes the reader of key sets. The last key set is kept, because jose caches
+ * its keys.
+ */
 function keySets(
   fetchUpstream: UpstreamFetch,
 ): (uri: string) => JWTVerifyGetKey {

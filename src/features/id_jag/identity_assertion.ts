@@ -33,7 +33,7 @@ interface IdentityAssertion {
 export function checkIdentityAssertion(
   claims: Readonly<Record<string, unknown>>,
   { tenant, clientId, baseUrl, now }: Pick<TrustedIssuer, "tenant"> & {
-    /** The client that sent the assertion, and has authenticated. */
+    /** The client that sent the assertion, and that has authenticated. */
     clientId: string;
     baseUrl: string;
     now: number;
@@ -43,7 +43,8 @@ export function checkIdentityAssertion(
   const check = (isGood: boolean, description: string) => {
     if (!isGood) throw invalidGrant(description);
   };
-  // Exactly one audience: with a second one it could be used at another server.
+  // Exactly one audience: with a second one, that server could use the
+  // assertion too.
   const [audience, ...others] = Array.isArray(aud) ? aud : [aud];
   check(
     others.length === 0 && (audience === baseUrl || audience === `${baseUrl}/`),
@@ -64,7 +65,7 @@ export function checkIdentityAssertion(
     `exp of the assertion must be within ${ASSERTION_MAX_TTL_SECONDS} seconds`,
   );
   check(claims.tenant === tenant, "tenant of the assertion is not trusted");
-  // The assertion is bound to a key, or says more than scopes can.
+  // The assertion would be bound to a key, or say more than scopes can.
   for (const member of ["cnf", "authorization_details"]) {
     check(claims[member] === undefined, `${member} is not supported`);
   }

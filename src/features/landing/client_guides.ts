@@ -34,7 +34,10 @@ export function accessOf(auth: AuthConfig): Access {
 /** One client and what to do in it. */
 export interface ClientGuide {
   client: string;
-  /** The instruction, in one sentence; or why it cannot be done yet. */
+  /**
+   * The instruction in one sentence, or the reason why the client cannot
+   * connect yet.
+   */
   how: string;
   /** A line to copy: an address, a command or a configuration. */
   line?: string;
@@ -142,7 +145,7 @@ export function clientGuides(
       line: `npx mcp-remote ${url}${flag.replace(": ", ":")}`,
     },
   ];
-  // The ones that cannot connect come last.
+  // The clients that cannot connect come last.
   return guides.toSorted((a, b) =>
     Number(!a.line && !a.install) -
     Number(!b.line && !b.install)
@@ -179,7 +182,9 @@ function codexGuide(name: string, url: string, access: Access): ClientGuide {
   }
 }
 
-/** Gives the reason why a client in a cloud cannot connect, if it cannot. */
+/**
+ * Gives the reason why a client in a cloud cannot connect; undefined if it can.
+ */
 function obstacleToCloud(
   baseUrl: string,
   access: Access,

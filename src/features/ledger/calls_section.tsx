@@ -32,7 +32,7 @@ interface CallsProps extends Pick<FormPage, "base"> {
   filter: CallFilter;
   /** True if the calls are everyone's. */
   isForOperators?: boolean;
-  /** True if there are more people than those whose calls were read. */
+  /** True if there are more people than were read. */
   hasMore?: boolean;
   /** Sections of what else has happened. */
   below?: Child;

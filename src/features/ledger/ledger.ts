@@ -1,8 +1,7 @@
 /**
  * The ledger: the latest tool calls of each connection, for the person in whose
  * name they were made. A call itself writes nothing: ended calls are gathered
- * in memory, and every few seconds those of many connections are written in one
- * commit.
+ * in memory. Every few seconds one commit writes the calls of many connections.
  *
  * @module
  */
@@ -28,10 +27,16 @@ import {
 import { grantKey, ledgerKey } from "../../core/kv/keys.ts";
 import { ofServer } from "../../core/store/opened_server.ts";
 
-/** The time between writes: a process that dies loses these calls. */
+/**
+ * The time between writes. A process that dies loses the calls since the last
+ * write.
+ */
 const WRITE_MILLISECONDS = 5000;
 
-/** The most grants whose calls may wait; calls of others are not recorded. */
+/**
+ * The most grants whose calls may wait to be written; calls of further grants
+ * are dropped.
+ */
 const MAX_GRANTS = 10_000;
 
 /** The most grants in a commit: each takes two checks. */
@@ -45,7 +50,7 @@ interface LedgerRecord extends Expiring {
   calls: readonly NotedCall[];
 }
 
-/** Calls that wait to be written, by the grant they were made under. */
+/** Calls that wait to be written, by their grant. */
 type WaitingCalls = Map<string, NotedCall[]>;
 
 export type LedgerStore = ReturnType<typeof ledgerStore>;
@@ -135,7 +140,7 @@ export function ledgerStore(
     }
   }
 
-  /** Puts calls back, to be written the next time. */
+  /** Puts calls back, so that the next write has them. */
   function putBack(some: WaitingCalls): void {
     for (const [grantId, calls] of some) {
       const since = waiting.get(grantId) ?? [];

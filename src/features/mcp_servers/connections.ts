@@ -1,7 +1,6 @@
 /**
- * The generations that MCP servers speak, and the sessions of 2025 that are open
- * there: one for each account, which no other account ever uses. Another process
- * opens its own.
+ * The protocol generation of each MCP server, and our open sessions at servers
+ * of 2025. Each account has a session of its own in each process.
  *
  * @module
  */
@@ -16,7 +15,7 @@ import type { ClientOptions } from "../../../packages/client/mod.ts";
 import { isObject } from "../../core/json.ts";
 import { LatestMap } from "../../core/latest_map.ts";
 
-/** The time after which a server is asked again which generation it speaks. */
+/** The time after which a server is asked again for its generation. */
 const KNOWN_MILLISECONDS = 3_600_000;
 
 /** The time without use after which a session is opened anew. */
@@ -25,7 +24,7 @@ const IDLE_MILLISECONDS = 600_000;
 /** The most sessions that are kept open at a time. */
 const MAX_SESSIONS = 1000;
 
-/** The most pages of a list of tools in which one is looked for. */
+/** The most pages of a list of tools that are searched for one tool. */
 const MAX_PAGES = 40;
 
 /** The most characters of a tool that is kept, and the most such tools. */
@@ -45,7 +44,7 @@ export class Connections {
   readonly #listed = new LatestMap<ListedTool[]>(MAX_KEPT);
 
   /**
-   * Finds the way of requests, which may ask the server for it.
+   * Finds the way of requests; asks the server if that is not known.
    *
    * @param service names the server
    * @param connection names the account, and what its client can do
@@ -68,13 +67,13 @@ export class Connections {
       IDLE_MILLISECONDS,
       () => openSession(options),
     ).catch((error) => {
-      // It may speak another generation by now.
+      // The server may speak another generation by now.
       this.#speaks.delete(service);
       throw error;
     });
   }
 
-  /** Forgets a session that the server knows no more. */
+  /** Forgets a session that the server does not know any more. */
   forget(service: string, connection: string): void {
     this.#sessions.delete(connection);
     this.#speaks.delete(service);
@@ -86,8 +85,8 @@ export class Connections {
   }
 
   /**
-   * Looks for a tool in its server's list, which says the arguments that are
-   * sent as headers too (MCP 2026-07-28, Transports, Custom Headers).
+   * Looks for a tool in its server's list, to know which arguments are sent as
+   * headers too (MCP 2026-07-28, Transports, Custom Headers).
    */
   async list(
     connection: string,
@@ -107,7 +106,10 @@ export class Connections {
     return found;
   }
 
-  /** Finds what is known, or asks for it once for all who need it now. */
+  /**
+   * Gives the known value, or asks for it once for all callers that need it
+   * now.
+   */
   async #once<T>(
     map: LatestMap<Promise<T>>,
     name: string,

@@ -12,7 +12,7 @@ import { misbehaved, UpstreamError } from "../../core/provider/provider.ts";
 /** An IPv4 address in the form of IPv6, which may be a public one. */
 const MAPPED = /^::ffff:/i;
 
-/** Makes the fetch of what concerns one service. */
+/** Makes the `fetch` for one service and its authorization servers. */
 export function guardedFetch(
   { api, issuer }: Pick<OAuthAccount, "api" | "issuer">,
   send: typeof fetch = fetch,
@@ -29,9 +29,10 @@ export function guardedFetch(
     });
 
   /**
-   * True if a host may be in a private network: the author has named it, or it is
-   * of one domain with a server there. The owner of a domain can point its names
-   * at any host inside, but no such host has a certificate for these names.
+   * True if a host may be in a private network: if the author has named it, or
+   * if a server of the same domain is in one. The owner of a domain can point
+   * its names at any host inside, but only hosts of the owner have a
+   * certificate for these names.
    */
   async function mayBeInside(url: URL): Promise<boolean> {
     if ([own.hostname, chosen?.hostname].includes(url.hostname)) return true;

@@ -32,7 +32,10 @@ import type { AccountInCall } from "../accounts/kind_port.ts";
 import type { Connections } from "./connections.ts";
 import { inPlainText, parseResult } from "./mcp_result.ts";
 
-/** The values that an answer may have: those of a message, and more if it is long. */
+/**
+ * The JSON values that an answer of so many bytes may have: as many as a
+ * message, or more if it is long.
+ */
 const valuesIn = (bytes: number) => Math.max(MAX_BODY_VALUES, bytes / 50);
 
 /** The most questions of one call, and rounds of a 2026 server. */
@@ -43,10 +46,10 @@ const MAX_QUESTION_CHARACTERS = 32_000;
 
 const SECONDS = 600;
 
-/** The time for what ends a call there that was cancelled here. */
+/** The time limit of the requests that cancel a call at the server. */
 const CANCEL_MILLISECONDS = 3000;
 
-/** A server, and the account there. */
+/** A server, with the account and the connections there. */
 interface There extends AccountInCall {
   connections: Connections;
 }
@@ -94,14 +97,19 @@ class Call {
   readonly #title: string;
   #questions = 0;
   #left: number;
-  /** The values that all answers may still have: each costs far more memory. */
+  /**
+   * The JSON values that all answers may still have: a value takes far more
+   * memory than its bytes.
+   */
   #valuesLeft: number;
 
   constructor(
     private readonly there: There,
     private readonly asked: Asked,
     private readonly signal: AbortSignal,
-    /** Counts the bytes of all answers until the end of the call. */
+    /**
+     * Reserves memory for the bytes of all answers until the end of the call.
+     */
     private readonly hold: Hold,
   ) {
     this.#title = titleOf(there.service);
@@ -158,7 +166,7 @@ class Call {
     };
   }
 
-  /** Sends a request as the person, whose token only goes to the service. */
+  /** Sends a request as the person, whose token goes only to the service. */
   async #fetch(request: Request): Promise<Response> {
     const { send } = this.there;
     const { method, headers } = request;
@@ -211,7 +219,7 @@ class Call {
     return new ToolError(`${this.#title} ${what}: the call was ended.`);
   }
 
-  /** Answers a question of the server, in the name of no one but the person. */
+  /** Answers a question of the server with the person's answer. */
   async #answer({ method, params }: Question): Promise<Json> {
     this.#count();
     const { sample, roots } = this.asked.options;
@@ -237,7 +245,7 @@ class Call {
   async #ask(
     { mode, message, url, requestedSchema }: Json,
   ): Promise<Json> {
-    // No words of another server may seem to be ours.
+    // The words name the server, so that they cannot seem to be ours.
     const words = `${this.#title} asks: ${inPlainText(message, 4000)}`;
     const question: OwnQuestion = mode === "url"
       ? { message: words, url: pageOf(url, this.#title) }
@@ -247,8 +255,8 @@ class Call {
 }
 
 /**
- * Makes what counts the values of JSON texts, or of a stream of them, chunk by
- * chunk: items, members, and what holds them.
+ * Makes the counter of JSON values in a text, or in a stream of texts, chunk by
+ * chunk. It counts items, members, arrays and objects.
  */
 function valueCounter(): (chunk: Uint8Array) => number {
   let isInString = false;
@@ -256,7 +264,8 @@ function valueCounter(): (chunk: Uint8Array) => number {
   return (chunk) => {
     let values = 0;
     for (const byte of chunk) {
-      // No string of JSON goes on in another line: quotes outside open none.
+      // A JSON string never spans two lines, so a quote outside of JSON only
+      // affects its line.
       if (byte === 0x0a) isInString = isEscaped = false;
       else if (isEscaped) isEscaped = false;
       else if (byte === 0x22) isInString = !isInString;
@@ -294,7 +303,10 @@ function statusOf(error: unknown): number | undefined {
   return status;
 }
 
-/** Says in words what went wrong, without what could be anything. */
+/**
+ * Says what went wrong, in words for the model. Texts of the server are made
+ * plain and short.
+ */
 function inWords(error: unknown, service: AccountService): unknown {
   if (error instanceof ToolError) return error;
   const title = titleOf(service);

@@ -42,7 +42,10 @@ const FRESH_MILLISECONDS = 600_000;
 /** The authorization servers that are remembered of one service. */
 const MAX_ISSUERS = 20;
 
-/** The issuer of tokens, and whom they are for: they go nowhere else. */
+/**
+ * The issuer of tokens, and the resource that they are for: they are sent
+ * nowhere else.
+ */
 interface Issuance extends Place {
   clientId: string;
   resource: string;
@@ -152,7 +155,7 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
     await client.revoke(server, tokens);
   }
 
-  /** Finds what is to be known of the server, which may change. */
+  /** Finds the server's metadata, which may change. */
   #resource(): Promise<McpResource> {
     const { api } = this.service;
     const known = this.#found.get(api);
@@ -178,7 +181,9 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
     throw misbehaved(`${issuer} does not offer PKCE with S256`);
   }
 
-  /** Finds who issued tokens, and our client there. */
+  /**
+   * Finds the authorization server that issued tokens, and our client there.
+   */
   async #issuer(by: Issuance | undefined) {
     if (!by) throw this.#dead();
     const server = await this.#at(by.issuer);
@@ -194,7 +199,7 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
     );
   }
 
-  /** Makes our client, which names the resource in each request (RFC 8707). */
+  /** Makes our client. It names the resource in each request (RFC 8707). */
   #client(application: AccountApplication, resource: string) {
     return oauthClient((url, init = {}) => {
       const form = new URLSearchParams(String(init.body ?? ""));
@@ -246,7 +251,10 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
     return kept?.clientId === clientId ? kept : undefined;
   }
 
-  /** Does something, and forgets a registration that is not known there. */
+  /**
+   * Does something. If the authorization server does not know our registration,
+   * forgets it.
+   */
   async #forgetting<T>(by: Issuance, act: () => Promise<T>): Promise<T> {
     try {
       return await act();

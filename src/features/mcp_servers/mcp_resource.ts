@@ -23,7 +23,10 @@ export interface McpResource {
   scopes: string[];
 }
 
-/** True for two names of one issuer: a slash more or less is the same address. */
+/**
+ * True if two names are of one issuer: `https://a.example` and
+ * `https://a.example/` are the same address.
+ */
 export function isSameIssuer(one: string, other: string): boolean {
   const url = URL.parse(one);
   return url !== null && url.href === URL.parse(other)?.href;
@@ -32,7 +35,7 @@ export function isSameIssuer(one: string, other: string): boolean {
 /**
  * Finds where people sign in.
  *
- * @throws {UpstreamError} also if that is not the `issuer` of its author
+ * @throws {UpstreamError} also if that is not the `issuer` that the author set
  */
 export async function findSignIn(
   fetchUpstream: UpstreamFetch,
@@ -48,7 +51,7 @@ export async function findSignIn(
     const document = await read(fetchUpstream, place);
     if (document) return parse(document, { url, issuer }, challenge.scopes);
   }
-  // The revision of March 2025 knows no such metadata.
+  // Servers of the revision of March 2025 have no such metadata.
   const { scopes } = challenge;
   return { resource: url, issuer: issuer ?? origin, scopes };
 }
@@ -61,7 +64,7 @@ async function read(fetchUpstream: UpstreamFetch, place: string) {
     : undefined;
 }
 
-/** Asks without a token, to be told what is needed. */
+/** Sends a request without a token. The refusal says where the metadata is. */
 async function challengeOf(
   fetchUpstream: UpstreamFetch,
   url: string,
@@ -74,7 +77,8 @@ async function challengeOf(
     },
     body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" }),
   }).catch((error) => {
-    // A redirect, or an answer that is too long: it may be told elsewhere.
+    // A redirect, or an answer that is too long: the metadata may be at its
+    // usual place.
     if (error instanceof UpstreamError && error.kind === "misbehaved") {
       return undefined;
     }
@@ -120,8 +124,8 @@ function parse(
 }
 
 /**
- * True if a resource is an address, or one above it at the same origin: tokens
- * for it go to no other host (RFC 9728 §3.3).
+ * True if a resource is the address, or above it at the same origin, so that
+ * its tokens go to no other host (RFC 9728 §3.3).
  */
 function isAbove(resource: string, url: string): boolean {
   const above = URL.parse(resource);

@@ -1,6 +1,7 @@
 /**
- * The result of a tool at another MCP server, as our own tools may give it: known
- * kinds of content alone, and nothing that names what is there.
+ * The result of a tool at another MCP server, as one of our own tools could
+ * give it: only known kinds of content, and no references to things at that
+ * server.
  *
  * @module
  */
@@ -28,7 +29,7 @@ const KINDS: Readonly<
   },
 };
 
-/** Gives a text without control characters, in at most so many characters. */
+/** Gives a text without control characters, in at most `most` characters. */
 export function inPlainText(text: unknown, most: number): string {
   return `${text ?? ""}`.replaceAll(/[^\P{C}\n]/gu, "").slice(0, most);
 }
@@ -59,7 +60,9 @@ export function parseResult(
   };
 }
 
-/** Takes what is known of a block; undefined for a block of another kind. */
+/**
+ * Copies the known members of a block; undefined for a block of another kind.
+ */
 function parseBlock(block: unknown): Block | undefined {
   if (!isObject(block)) return undefined;
   const { type, annotations } = block;
@@ -74,7 +77,7 @@ function parseBlock(block: unknown): Block | undefined {
   return { type, ...taken(block, [...texts, ...more]), ...noted } as Block;
 }
 
-/** Takes the contents of a resource. */
+/** Copies the contents of a resource. */
 function parseContents(value: unknown) {
   if (!isObject(value) || typeof value.uri !== "string") return undefined;
   const name = typeof value.text === "string" ? "text" : "blob";

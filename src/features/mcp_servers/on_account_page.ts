@@ -1,6 +1,6 @@
 /**
  * The document by which other authorization servers know this server as a
- * client, one for each MCP server: its way back is for that one alone.
+ * client, one document for each MCP server, with a redirect URI of its own.
  *
  * @see draft-ietf-oauth-client-id-metadata-document
  * @module

@@ -27,7 +27,9 @@ const MARGIN_SECONDS = 86_400;
 
 const MAX_CHARACTERS = 4000;
 
-/** An authorization server, and the way back from there. */
+/**
+ * An authorization server, and the redirect URI that it sends people back to.
+ */
 export interface Place {
   issuer: string;
   redirectUri: string;
@@ -35,7 +37,7 @@ export interface Place {
 
 interface RegistrationRecord extends Expiring, Sealed {}
 
-/** A server at which to register, and the way there. */
+/** A server at which to register, and the `fetch` for it. */
 interface Registry {
   server: Metadata;
   fetch: UpstreamFetch;
@@ -88,7 +90,7 @@ export function registrations(server: OpenedServer) {
     const isFirst = await database.commit((transaction) =>
       transaction.check(before).set(key, { ...sealed, expiresAt })
     );
-    // Another process was faster: all of them use one.
+    // Another process was faster: then all processes use its registration.
     return (isFirst ? undefined : await kept(place)) ?? application;
   }
 

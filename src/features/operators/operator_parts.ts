@@ -114,7 +114,10 @@ export function durablePart(
 /** The most people of a page. */
 const MAX_PEOPLE = 100;
 
-/** The most connections shown of each person; End everything ends all. */
+/**
+ * The most connections shown of each person; the End everything button ends
+ * all.
+ */
 const MAX_CONNECTIONS = 20;
 
 /** The most sessions counted of each binding. */

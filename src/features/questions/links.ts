@@ -1,6 +1,6 @@
 /**
- * The links of one run for a client that opens no pages: they end the run, with
- * a result that gives them to the model.
+ * The links of one run, for a client that opens no pages. They end the run with
+ * a result that gives the links to the model.
  *
  * @module
  */
@@ -21,7 +21,10 @@ function personText(links: readonly Link[]): string {
   ].join("\n\n");
 }
 
-/** Prints links for a model. Short: models copy it letter by letter. */
+/**
+ * Prints links for a model. Links are short, because models copy them letter by
+ * letter.
+ */
 function linkText(links: readonly Link[], tool: unknown): string {
   return [
     links.length === 1

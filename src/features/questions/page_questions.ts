@@ -89,7 +89,7 @@ export const connectAddress = (
   service: string,
 ) => `${baseUrl}/connect/${service}`;
 
-/** True if a text sends a person to a page of a wait. */
+/** True if a text sends a person to the page of a wait. */
 export function sendsToPage(
   text: string | undefined,
   pages: Pick<WaitPages, "baseUrl"> | undefined,
@@ -102,14 +102,14 @@ export function sendsToPage(
 export class PageQuestions implements PersonPages {
   #count = 0;
   #taken: TakenWait[] = [];
-  /** The waits whose answers are being kept by durable work, by key. */
+  /** The waits whose answers durable work is storing, by key. */
   readonly #read = new Map<string, Wait>();
   #opening = new Set<Promise<unknown>>();
   #links?: Promise<Links>;
 
   /**
    * @param asker identifies the call with its arguments, or the task: a repeat
-   * of it finds the same questions
+   * finds the same questions
    * @param call the call; undefined for a task
    * @param task the task; undefined for a call
    */
@@ -146,7 +146,7 @@ export class PageQuestions implements PersonPages {
     return await (await links).add(link);
   }
 
-  /** Does an operation, for a task again and again while the database is away. */
+  /** Does an operation; for a task, repeats it while the database is away. */
   #do<T>(operation: () => Promise<T>): Promise<T> {
     return this.task ? persist(operation, this.task) : operation();
   }
@@ -170,7 +170,8 @@ export class PageQuestions implements PersonPages {
     const { subject, binding, clientId, grantId } = caller;
     const connects = `${url}`.startsWith(connectAddress(pages, ""));
     const isOfWork = address !== undefined;
-    // All calls of a client wait for one account together, and all its work.
+    // All calls of a client share one wait for an account, and so does all its
+    // durable work.
     const asker = connects
       ? [url, message, begun, isOfWork]
       : [tool, this.asker, key];
@@ -183,7 +184,7 @@ export class PageQuestions implements PersonPages {
       pageTask: taskId,
       ...isOfWork && { taskId, taskAddress: address },
       asker: await fingerprintOfLong(
-        // The same person in another client is asked anew.
+        // In another client the same person is asked anew.
         canonicalJson([binding, clientId ?? grantId, ...asker]),
       ),
       question: fingerprint,
@@ -207,8 +208,8 @@ export class PageQuestions implements PersonPages {
   }
 
   /**
-   * Takes an answer, once. Durable work only reads it, and takes it when it is
-   * kept: its process may die before that.
+   * Takes an answer, once. Durable work only reads the answer here, and takes
+   * it once it is stored, because its process may die before.
    */
   async #take(
     key: string,
@@ -251,7 +252,10 @@ export class PageQuestions implements PersonPages {
     throw new ToolError(OVER);
   }
 
-  /** Takes the answer to a question of durable work, which has kept it. */
+  /**
+   * Takes the answer to a question of durable work, once the work has stored
+   * it.
+   */
   async kept(key: string): Promise<void> {
     const wait = this.#read.get(key);
     this.#read.delete(key);
@@ -268,7 +272,7 @@ export class PageQuestions implements PersonPages {
     while (this.#opening.size > 0) await Promise.allSettled(this.#opening);
   }
 
-  /** Puts taken answers back, for the run that begins again. */
+  /** Puts taken answers back, for a run that begins again. */
   async release(): Promise<void> {
     await Promise.all(this.#taken.splice(0).map((taken) => taken.release()));
   }

@@ -21,7 +21,7 @@ type QuestionWay =
   | { way: "form"; key: string; fields?: readonly FormField[] }
   /** The person is to open an address. */
   | { way: "address"; key: string; url: string }
-  /** The question is for the client itself, which has the answer. */
+  /** The client itself answers the question, and no person. */
   | { way: "client" };
 
 interface QuestionProps extends FormPage {
@@ -31,7 +31,7 @@ interface QuestionProps extends FormPage {
   id: string;
 }
 
-/** A question in a list, with the way to answer it. */
+/** A question in a list, with the form, link or button to answer it. */
 export function QuestionItem(props: QuestionProps) {
   const { question: { message }, id } = props;
   return (

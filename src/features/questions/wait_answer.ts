@@ -1,6 +1,6 @@
 /**
- * The answer of a wait: accepted once, from a person or from anyone who has the
- * id of a webhook's wait, and taken once. And the end of a wait.
+ * The answer of a wait, and the end of a wait. An answer is accepted once, from
+ * a person or from anyone who has the id of a webhook's wait, and taken once.
  *
  * @module
  */
@@ -30,7 +30,10 @@ import {
 } from "./wait_record.ts";
 import { wakeTwice } from "../../core/store/waiting_work.ts";
 
-/** The time for which the page of a used wait still says so, in seconds. */
+/**
+ * The time for which the page of a used wait still says that it was answered,
+ * in seconds.
+ */
 const USED_SECONDS = 5 * 60;
 
 /** An answer that was taken, and can be put back until the wait expires. */
@@ -45,9 +48,9 @@ export function waitAnswers(
   { sealPart, openPart, readWait }: WaitSeals,
 ) {
   /**
-   * Accepts an answer, once. An answer whose request got 503 may be given
-   * again, until it is taken. Returns the wait as it is then; undefined if
-   * there is none, or if a check of `extraWrites` fails.
+   * Accepts an answer, once. If the request that brings an answer gets 503, the
+   * answer may be given again, until it is taken. Returns the wait as it is
+   * then; undefined if there is none, or if a check of `extraWrites` fails.
    *
    * @param mayReplace true for an answer that takes the place of another, which
    * nothing has used
@@ -102,7 +105,8 @@ export function waitAnswers(
 
     /**
      * Accepts the answer of a signed-in person. Returns the wait with the
-     * answer that was accepted first; undefined if nothing of theirs waits.
+     * answer that was accepted first; undefined if no such wait of the person
+     * is open.
      *
      * @param extraWrites a check of the browser's session
      */
@@ -143,7 +147,7 @@ export function waitAnswers(
 
     /**
      * Takes the answer of a wait, once. Returns undefined if there is none to
-     * take. If the request is answered with 503, the next one may take the
+     * take. If the request is answered with 503, the next request may take the
      * answer again.
      *
      * @param use makes the record of the used wait
@@ -176,8 +180,8 @@ export function waitAnswers(
             // The asker has another wait by now.
             if (pointer.versionstamp !== taken.versionstamp) return false;
             return await database.commit((transaction) => {
-              // The checks fail if the wait was erased, or has ended with its
-              // grant, meanwhile.
+              // The commit fails if the wait was erased meanwhile, or has ended
+              // with its grant.
               transaction.check(taken, pointer);
               putWait(transaction, key, { ...value, state: "answered" });
             }) !== undefined;
@@ -190,8 +194,8 @@ export function waitAnswers(
     },
 
     /**
-     * Accepts no answer from now on. Returns the one that came before, which
-     * stays until the wait is withdrawn.
+     * Accepts no answer from now on. Returns the answer that came before, if
+     * any; it stays until the wait is withdrawn.
      */
     close({ key }: Wait): Promise<JsonObject | undefined> {
       return database.change(
@@ -209,7 +213,7 @@ export function waitAnswers(
 }
 
 /**
- * True if the answer of a wait may be taken: it was not taken yet, or by a
+ * True if the answer of a wait may be taken: no one has taken it yet, or only a
  * request that was answered with 503.
  */
 export async function isToBeTaken(

@@ -109,7 +109,9 @@ export function SignedInLine({ person }: { person: string }) {
   );
 }
 
-/** The page after the answer; it is undefined once the tool has read it. */
+/**
+ * The page after the answer; `answer` is undefined once the tool has read it.
+ */
 export function WaitAnsweredPage(
   { client, answer, ...page }: PageProps & {
     client: ClientInWords;

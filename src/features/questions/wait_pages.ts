@@ -23,7 +23,10 @@ import { personName } from "../../core/oauth/person.ts";
 import type { SignedIn } from "../account_page/signed_in.ts";
 import { clientInWords } from "../account_page/client_words.ts";
 
-/** Names the service that a wait asks to connect; undefined for any other wait. */
+/**
+ * Names the service for which a wait needs an account; undefined for any other
+ * wait.
+ */
 export function connectsAt(
   { payload }: Pick<Wait, "payload">,
   baseUrl: string,
@@ -40,7 +43,7 @@ function pathOf(wait: Wait, baseUrl: string): string {
     : `/connect/${service}?w=${wait.id}`;
 }
 
-/** Answers with the page for a link that is not the person's, or over. */
+/** Answers with the page for a link that is someone else's, or over. */
 export function noWait(
   c: Context,
   { id, session }: SignedIn,
@@ -53,7 +56,9 @@ export function noWait(
   });
 }
 
-/** Answers with the page on which a person signs in to a page of theirs. */
+/**
+ * Answers with the page on which a person signs in, to see a page of theirs.
+ */
 export function signInFor(
   c: Context,
   back: string,
@@ -70,7 +75,7 @@ export function askingClient(
   >,
   services: AccountServices,
 ): ClientInWords {
-  // The client's token is of another issuer, whose IDs say nothing here.
+  // Another issuer made the client's token, so its IDs say nothing here.
   if (grantId === undefined) return { name: clientId };
   const client = clientInWords({ clientId, clientName }, services);
   // A token that the person made has no client.

@@ -25,7 +25,7 @@ import { userOfRun } from "../../core/store/waiting_work.ts";
 import { secretStore } from "../../core/store/secrets.ts";
 
 /**
- * The most bytes of what is asked, and of an answer, as JSON in UTF-8: a record
+ * The most bytes of a question, and of an answer, as JSON in UTF-8: a record
  * has room for both once they are sealed.
  */
 export const MAX_WAIT_BYTES = 20_000;
@@ -35,12 +35,12 @@ export function bytesOf(text: string): number {
   return new TextEncoder().encode(text).length;
 }
 
-/** The origin of a wait: whose it is, and which call or task waits. */
+/** The origin of a wait: its person, and the call or task that waits. */
 export interface Waiting {
   subject: string;
   /**
-   * The list by which it is limited, if that is not its subject's: many people
-   * may share a subject, such as all callers without credentials.
+   * The list by which the wait is limited, if that is not its subject's: many
+   * people may share a subject, such as all callers without credentials.
    */
   list?: string;
   /**
@@ -48,13 +48,18 @@ export interface Waiting {
    * the id.
    */
   kind: "page" | "webhook" | "approval";
-  /** Identifies a question of a call or task: a repeat finds the same wait. */
+  /**
+   * Identifies the question of a call or task: a repeat finds the same wait.
+   */
   asker: string;
   /** Identifies the question's content: another content is another wait. */
   question: string;
   tool: string;
   clientId?: string;
-  /** The grant of the call, or by now of its task: the wait ends with it. */
+  /**
+   * The grant of the call, or the grant that uses its task by now: the wait
+   * ends with it.
+   */
   grantId?: string;
   /** The durable work that waits: an answer wakes it, its end ends the wait. */
   taskId?: string;
@@ -75,16 +80,19 @@ export interface ApprovalState {
   /** The seconds for which its answer stays until the run begins. */
   seconds: number;
   /**
-   * The end of the time to press, where the record stays longer: durable work
-   * that is woken then has to find that no one did.
+   * The end of the time to press, if the record stays longer: durable work that
+   * wakes then must still find that no one pressed.
    */
   closesAt?: number;
   /** The beginning of the run. */
   begunAt?: number;
   endedAt?: number;
-  /** The end of the run; `unknown` if a person has looked in its place. */
+  /**
+   * The end of the run; `unknown` if it never came, and a person has closed the
+   * run instead.
+   */
   outcome?: "ok" | "tool_error" | "failed" | "unknown";
-  /** True if the answer has the result, because its client had left. */
+  /** True if the answer holds the run's result, because the client had left. */
   hasResult?: boolean;
 }
 
@@ -127,7 +135,7 @@ export interface Pointer extends Expiring {
 
 /**
  * True if two waits are of one client: by its ID, or by the access token that
- * its person made. All that have neither count as one.
+ * its person made. All waits with neither count as one client's.
  */
 export function isSameClient(
   one: Pick<Waiting, "clientId" | "grantId">,
@@ -153,8 +161,8 @@ export function queueOf(scope: string): string {
 export const WAIT_SECONDS = 60 * 60;
 
 /**
- * Changes the head of the list of a wait. A commit that checks the head fails if
- * a wait of the list was opened or answered meanwhile.
+ * Changes the record at the head of a wait's list. A commit that checks the
+ * head fails if a wait of the list was opened or answered meanwhile.
  */
 export function touchList(
   transaction: Transaction,
@@ -255,7 +263,7 @@ export function waitSeals(database: Database) {
       const answer = await openPart(found, "answer");
       return { ...plain, ...opened, key: found.key, answer };
     } catch (error) {
-      // The secret could not be read: the wait may be right all the same.
+      // The secret could not be read now: the wait may be valid all the same.
       if (error instanceof StorageError) throw error;
       return undefined;
     }
@@ -266,7 +274,7 @@ export function waitSeals(database: Database) {
 
 /**
  * The basis of a wait: the grant of the call that waits, or the run of the
- * task. A wait is opened while its basis is there, and ends with it.
+ * task. A wait is opened only while its basis exists, and ends with it.
  */
 type Basis = Pick<Waiting, "grantId" | "taskId">;
 
@@ -275,7 +283,7 @@ export async function isLive(
   database: Database,
   { grantId, taskId }: Basis,
 ): Promise<boolean> {
-  // A task may go on with another grant of the same person.
+  // A task may go on with another grant of its person.
   if (taskId !== undefined) {
     return await database.find(taskRunKey(taskId)) !== undefined;
   }
@@ -284,7 +292,7 @@ export async function isLive(
 }
 
 /**
- * Finds the basis of a new wait, for a commit that rests on it.
+ * Finds the basis of a new wait, for a commit that checks it.
  *
  * @throws {ChallengeError} when the grant has ended
  * @throws {HttpError} 409 when the task has ended
@@ -297,7 +305,7 @@ export async function basisOf(
   if (grantId !== undefined) {
     grant = await findGrant(database, grantId);
     if (!grant && taskId !== undefined) {
-      // The grant that uses the task by now.
+      // The last grant that used the task.
       grant = await findGrant(database, await userOfRun(database, taskId));
     }
     if (!grant) {

@@ -1,6 +1,6 @@
 /**
  * Waits: each stands for one answer of one person, or of one webhook, and is
- * used once. A person answers on a page, a webhook is whoever has the id.
+ * used once. A person answers on a page, a webhook by the id of its wait.
  *
  * @module
  */
@@ -58,7 +58,7 @@ export function waitStore(database: Database) {
 
   const room = waitRoom(database);
 
-  /** Reads the waits that a list names, by default of a person. */
+  /** Reads the waits in a list, by default in a person's list. */
   async function listed(
     list: string,
     isWanted: (listed: ListedWait) => boolean = () => true,
@@ -73,7 +73,7 @@ export function waitStore(database: Database) {
     );
   }
 
-  /** Reads the wait of an asker, if it still waits for the same. */
+  /** Reads the wait of an asker, if it still waits for the same question. */
   async function readSame(
     { subject, question }: Pick<Waiting, "subject" | "question">,
     known: Found<WaitRecord> | undefined,
@@ -115,8 +115,8 @@ export function waitStore(database: Database) {
     ...waitAnswers(database, seals),
 
     /**
-     * Opens the wait of an asker, or finds the one that is there. A wait of the
-     * same asker for another question ends.
+     * Opens the wait of an asker, or finds the existing one. A wait of the same
+     * asker for another question ends.
      *
      * @throws {LimitError} when the person has too many
      * @throws {ChallengeError} when the grant has ended
@@ -140,8 +140,8 @@ export function waitStore(database: Database) {
       const askerKey = waitOfAskerKey(asker);
       const id = randomId();
       const key = waitKey(id);
-      // Every new wait changes this record: so two at once cannot both pass the
-      // limit.
+      // Every new wait changes the record at the head of its list, so that two
+      // at once cannot both pass the limit.
       const list = listOfWait(own);
       const head = waitsOfKey(list);
       const opener = { ...own, list, most };
@@ -170,9 +170,9 @@ export function waitStore(database: Database) {
             payload,
           }),
         };
-        // The old wait is dropped first: that ends the asker's entry, which the
-        // new one writes. A used wait stays for a while, because its page says
-        // so.
+        // The old wait is dropped first, because that ends the entry of the
+        // asker, which the new wait then writes. A used wait stays for a while,
+        // because its page says that it was answered.
         if (known && known.value.state !== "used") dropWait(transaction, known);
         putWait(transaction.check(absent(key)), key, record);
         if (grant) transaction.check(grant);
@@ -193,7 +193,7 @@ export function waitStore(database: Database) {
       return found && await readWait(found);
     },
 
-    /** Finds the wait of a person's page; undefined if it is another's. */
+    /** Finds the wait of a person's page; undefined if it is someone else's. */
     async find(id: string, subject: string): Promise<Wait | undefined> {
       const found = await database.find<WaitRecord>(waitKey(id));
       const isTheirs = found?.value.kind === "page" &&
@@ -312,14 +312,14 @@ const FULL_MILLISECONDS = 1000;
 
 /** A wait that is about to be opened. */
 type Opener = Pick<Waiting, "kind" | "clientId" | "grantId"> & {
-  /** The list by which it is limited. */
+  /** The list by which the wait is limited. */
   list: string;
-  /** The most of its kind in that list. */
+  /** The most waits of its kind in that list. */
   most: number;
 };
 
 export function waitRoom(database: Database) {
-  /** The last opening under way here, by list. */
+  /** The latest opening in this process, by list. */
   const openings = new Map<string, Promise<unknown>>();
   /**
    * The openers that found their lists full a moment ago: reading a long list
@@ -336,7 +336,9 @@ export function waitRoom(database: Database) {
   }
 
   return {
-    /** Opens one wait of a list after another: side by side they would compete. */
+    /**
+     * Opens the waits of a list one after another: at once they would compete.
+     */
     inTurn<T>(list: string, open: () => Promise<T>): Promise<T> {
       const turn = (openings.get(list) ?? Promise.resolve()).then(open, open);
       openings.set(list, turn);
@@ -362,8 +364,9 @@ export function waitRoom(database: Database) {
       opener: Opener,
     ): void {
       if (listed === undefined) refuse();
-      // Each kind is counted by itself: webhooks, which wait for days, leave
-      // room for pages. Only people end approvals: those leave room at once.
+      // Each kind is counted by itself: webhooks wait for days, but leave room
+      // for pages. Only people end approvals, and an approval that has ended
+      // leaves room at once.
       const same = listed.filter(({ value: { kind, state } }) =>
         kind === opener.kind &&
         (kind === "approval" ? state === "open" : state !== "used")

@@ -208,7 +208,7 @@ function splitPath(uri: string): [parent: string, name: string] {
   return [uri.slice(0, slash), uri.slice(slash + 1)];
 }
 
-/** Media types of usual files; of others the client sees only the name. */
+/** Media types of usual files; of other files the client sees only the name. */
 const MEDIA_TYPES: Readonly<Record<string, string | undefined>> = {
   __proto__: null as never,
   css: "text/css",

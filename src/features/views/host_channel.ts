@@ -24,7 +24,7 @@ interface Message {
  *
  * @param heard handlers of the host's notifications, by the last word of the
  * method
- * @param end lets the view finish, before the host removes it
+ * @param end finishes the view, before the host removes it
  */
 export function hostChannel(
   page: PageWindow,

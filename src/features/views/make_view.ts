@@ -22,8 +22,9 @@ import type {
 } from "./view.ts";
 
 /**
- * Makes the view of a page. Its source text is put into that page, so it uses
- * nothing from outside: the functions that it calls come as arguments.
+ * Makes the view of a page. The source text of this function is put into that
+ * page, so it uses nothing from outside: the functions that it calls come as
+ * arguments.
  */
 export function makeView<I, O>(
   window: object,
@@ -81,8 +82,8 @@ export function makeView<I, O>(
   }
 
   /**
-   * Sends a request once the host has answered the first. A result with
-   * `isError` is thrown: some hosts refuse in this way.
+   * Sends a request once the host has answered the first one. Throws a result
+   * with `isError`: some hosts refuse in this way.
    */
   async function request(method: string, params: Loose): Promise<Loose> {
     await ready;
@@ -100,8 +101,7 @@ export function makeView<I, O>(
   async function showResult(params: Loose): Promise<void> {
     const result = resultOf(params);
     const { tool } = (state.context.toolInfo ?? {}) as Loose;
-    // Data that was dropped on the way is requested again if the tool only
-    // reads.
+    // If data was dropped on the way, a tool that only reads is called again.
     const again = !params.isError && result.data === undefined &&
       tool?.outputSchema && tool.annotations?.readOnlyHint && state.can.call &&
       await call(tool.name, { ...state.input }).catch(() => undefined);
@@ -190,7 +190,7 @@ export function makeView<I, O>(
       ...state,
       host: hostInfo,
       can: abilities(has),
-      // A state that arrived before the answer stays.
+      // A state that arrived before the answer is not overwritten.
       status: state.status === "connecting" ? "running" : state.status,
     };
     take(hostContext);

@@ -28,8 +28,8 @@ export type DisplayMode = "inline" | "fullscreen" | "pip";
 /** A tool's result as its view gets it. */
 export interface ViewResult<O = Record<string, unknown>> {
   /**
-   * The tool's output. Some hosts drop it; it is then missing if the text is
-   * not JSON either.
+   * The tool's output. Some hosts drop it. Then it is read from the text, and
+   * is missing if that is no JSON.
    */
   data?: O;
   /** The text of the content, which the model reads too. */

@@ -1,7 +1,7 @@
 /**
- * Calls that go on after they were answered, until the same call again takes
- * their result. Each process remembers which tools have such calls, so that
- * calls of other tools need no read.
+ * Calls that go on after they were answered. The same call again (a repeat)
+ * takes their result. Each process remembers which tools have such calls, so
+ * that calls of other tools need no read.
  *
  * @module
  */
@@ -15,17 +15,17 @@ const FRESH_MILLISECONDS = 10_000;
 
 /**
  * The time between the mark of a tool and the first answer that asks to repeat
- * a call of it: by then every process has read the mark.
+ * one of its calls: by then every process has read the mark.
  */
 export const MARKED_BEFORE_MILLISECONDS = 15_000;
 
 /** The most tools that are remembered. */
 const MAX_TOOLS = 1000;
 
-/** The most calls among which a repeat looks for the one that it repeats. */
+/** The most equal calls among which a repeat looks for its own. */
 const MAX_EQUAL = 100;
 
-/** The lifetime of a tool's mark: longer than that of any of its calls. */
+/** The lifetime of a tool's mark: longer than that of any call of the tool. */
 const MARK_SECONDS = TASK_SECONDS + 60 * 60;
 
 type Tools = ReadonlySet<string>;
@@ -36,7 +36,10 @@ export function callRepeats(database: Database) {
   let readMilliseconds = -Infinity;
   let reading: Promise<Tools> | undefined;
 
-  /** Reads the marked tools. While the database is away, the last ones stay. */
+  /**
+   * Reads the marked tools. While the database is away, the last tools read
+   * stay.
+   */
   async function read(): Promise<Tools> {
     // Freshness counts from before the read.
     readMilliseconds = performance.now();

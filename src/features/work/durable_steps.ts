@@ -49,7 +49,7 @@ export class DurableSteps implements DurableContext {
     return this.#step(id, run, { retries, isRepeatable: retries > 0 }, ready);
   }
 
-  /** Does a step that is done again when its process has died in it. */
+  /** Does a step that is repeated if its process dies in it. */
   repeatableStep<T>(id: string, run: StepFunction<T>): Promise<T> {
     return this.#step(id, run, { retries: 0, isRepeatable: true });
   }
@@ -95,8 +95,8 @@ export class DurableSteps implements DurableContext {
    *
    * @param ask opens the question under a key that is the same in every run,
    * and passes the answer on, as JSON, to be stored
-   * @param how `isOnPage`: the answer is given on a page, and `ask` itself lets
-   * the run be parked while it waits for that
+   * @param how `isOnPage`: the answer is given on a page, and `ask` itself has
+   * the run parked while it waits for the answer
    */
   question<T>(
     question: AskedQuestion,
@@ -214,7 +214,10 @@ export class StepExecutor {
 
   constructor(private readonly journal: Journal) {}
 
-  /** Does a step that has not ended in an earlier run, and stores its end. */
+  /**
+   * Does a step that has not ended in an earlier run, and stores its result or
+   * exception.
+   */
   async do<T>(
     entry: JournalEntry,
     run: StepFunction<T>,
@@ -231,8 +234,8 @@ export class StepExecutor {
         ...retries > 0 && { most: retries + 1 },
         ...usesOnce && { usesOnce },
       };
-      // A step that must not be repeated is noted before it happens, and so is
-      // one that may be what kills its process again and again.
+      // A step is noted before it happens if it must not be repeated, or if it
+      // may be what kills its process again and again.
       if (!isRepeatable || claim.run.deaths > 0 && !this.#hasKept) {
         await journal.save(entry, { ...attempt, state: "begun" });
         await journal.run.holdOn();

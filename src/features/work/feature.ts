@@ -90,7 +90,10 @@ function open(server: OpenedServer, calls: ServedCalls): OpenFeature {
 /** The methods of tasks, which are loaded when one is called. */
 const methods = shared(() => import("./task_methods.ts"));
 
-/** Makes a method of one whose calls have tasks, as all calls here. */
+/**
+ * Makes a method from one that needs calls with tasks: all calls here have
+ * them.
+ */
 function method(
   name: string,
   own: (

@@ -1,8 +1,9 @@
 /**
  * The journal of durable work: every step, sleep and question, with its result
- * once it has one. Each is matched by its name and content. In a replay the
- * order must be that of the earlier runs. A different order means that the code
- * has changed, so that stored results would go to the wrong steps.
+ * once it has one. Each is matched by its name and content. A later run must
+ * come to its entries in the same order as the earlier runs. Another order
+ * means that the code has changed, so that stored results would go to the wrong
+ * steps.
  *
  * @module
  */
@@ -142,8 +143,8 @@ export class Journal {
   }
 
   /**
-   * Makes the ID of a question. A question that is repeated, as in a loop, gets
-   * another ID.
+   * Makes the ID of a question. If the same question comes again, as in a loop,
+   * it gets another ID.
    *
    * @throws {TypeError} while the same question to a person is open: an answer
    * could be for either
@@ -209,7 +210,7 @@ export class Journal {
 
   /**
    * Checks a run that has returned a result: it must have awaited all its
-   * steps, and asked for all those of earlier runs. Sleeps and questions may be
+   * steps, and come to all steps of earlier runs. Sleeps and questions may be
    * left open, such as the one that lost a race with a time limit.
    *
    * @throws {DivergenceError | TypeError}
@@ -250,8 +251,8 @@ export class Journal {
 }
 
 /**
- * Prints the result of a step as JSON. Undefined stays undefined. The keys of
- * the person's accounts are not kept: what quotes one is kept without it.
+ * Prints the result of a step as JSON. Undefined stays undefined. Keys of the
+ * person's accounts are cut out of the text.
  *
  * @throws {TypeError} with the step's name, for a value that JSON cannot
  * express, or that has such a key as a member
@@ -362,16 +363,17 @@ export function durableRun(parts: RunParts) {
       );
       if (!mayGoOn) await interrupt(new Expelled());
       await this.holdOn();
-      // It may have been given away meanwhile.
+      // The claim may have been given away meanwhile.
       if (signal.aborted || parking.isReleased) await parking.never();
     },
 
     /**
-     * Returns if this process surely has the claim: one that stood still may
-     * have lost it without a word. Otherwise interrupts the run.
+     * Returns if this process surely has the claim; otherwise interrupts the
+     * run. A process that was paused may have lost the claim unnoticed.
      */
     async holdOn(): Promise<void> {
-      // It may stand still again before it is told that the claim is renewed.
+      // The process may be paused again before it learns that the claim is
+      // renewed.
       while (!isSure(claim)) {
         const isRenewed = await parking.activity(() =>
           persist(renew, { signal })

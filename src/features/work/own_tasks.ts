@@ -60,8 +60,8 @@ export function ownTasks(services: AccountServices) {
   }
 
   /**
-   * Lists the bindings of the person's tasks: that of signing in, and that of
-   * JWTs, if they may have any.
+   * Lists the bindings of the person's tasks: the one for signing in, and the
+   * one for JWTs if the person may have any.
    */
   function bindingsOf({ subject }: AccountSession): string[] {
     const ofTokens = jwtBindingOf(subject);
@@ -83,7 +83,7 @@ export function ownTasks(services: AccountServices) {
     /**
      * Finds a task of the person.
      *
-     * @throws {HttpError} 404 for one that is another's, or gone
+     * @throws {HttpError} 404 if the task is someone else's, or gone
      */
     async find(session: AccountSession, taskId: string): Promise<Task> {
       const task = await find(taskId, bindingsOf(session));
@@ -102,15 +102,15 @@ export function ownTasks(services: AccountServices) {
           .map(async (task) => {
             const isAsking = task.status === "input_required";
             if (!task.isUnattended && !isAsking) return task;
-            // Reading a task begins a watch over its lease: it fails if its
-            // process is gone.
+            // Reading a task begins a watch over its lease: if its process is
+            // gone, the task fails.
             return { ...task, ...await find(task.taskId, bindings) };
           }),
       );
       return { ...listed, tasks: own };
     },
 
-    /** Lets the person's work go on that may wait for an account. */
+    /** Wakes the person's durable work that may wait for an account. */
     async wake(session: AccountSession, service: string): Promise<void> {
       await tasks.wake(
         bindingsOf(session),
@@ -205,7 +205,7 @@ export function stepsInWords(
       const end = known.get(`step:wait ${wait}: end`);
       return part === "time" ? waitInWords(wait, step, end, isOver, now) : [];
     }
-    // An answer is stored before the work that waits for it goes on.
+    // An answer is stored before the waiting work goes on.
     const isAnswered = step.key !== undefined && !isAsking &&
       !Object.hasOwn(inputRequests, step.key);
     return stepInWords(step, { isOver, isAnswered }, now);
@@ -292,7 +292,9 @@ function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** The largest form: 100,000 characters of most scripts, as a form encodes them. */
+/**
+ * The longest form: 100,000 characters of most scripts, as a form encodes them.
+ */
 const MAX_BYTES = 1024 * 1024;
 
 /** Describes the open questions of a task. */

@@ -10,10 +10,13 @@ import { pause } from "../../core/clock.ts";
 const SHORT_SECONDS = 5;
 /** The time without work after which a run that waits leaves its process. */
 const QUIET_MILLISECONDS = 200;
-/** The least and the longest pause of a wait that nothing may end but a look. */
+/**
+ * The least and the longest pause between checks of a run that nothing may
+ * wake.
+ */
 const LEAST_AGAIN_SECONDS = 60;
 const MAX_AGAIN_SECONDS = 12 * 60 * 60;
-/** The longest time of one timer. */
+/** The longest time that one timer can take. */
 const MAX_TIMER_MILLISECONDS = 24 * 60 * 60 * 1000;
 
 /** The interruption of a run that leaves its process, and goes on elsewhere. */
@@ -21,7 +24,7 @@ export class Parked extends Error {
   override name = "Parked";
 }
 
-/** A wait that needs no process. */
+/** A wait during which the run needs no process. */
 interface Waiting {
   /**
    * The end in epoch seconds, to the millisecond; undefined if only an answer
@@ -29,31 +32,35 @@ interface Waiting {
    */
   until?: number;
   question?: string;
-  /** The key of the record of a wait, whose answer ends this one. */
+  /** The key of the record of the wait whose answer ends this one. */
   wait?: Deno.KvKey;
-  /** The text for the client, unless the wait is a sleep. */
+  /** The text for the client; absent for a sleep. */
   waitsFor?: string;
 }
 
 export interface ParkedWaits {
-  /** The earliest end of a wait, in epoch seconds; undefined: answers alone. */
+  /**
+   * The earliest end of a wait, in epoch seconds; undefined if only answers end
+   * the waits.
+   */
   dueSeconds?: number;
   /** The keys of the questions that wait for an answer. */
   questions: readonly string[];
-  /** The keys of the waits whose answers it waits for. */
+  /** The keys of the open waits that the run waits for. */
   waits: readonly Deno.KvKey[];
   waitsFor?: string;
 }
 
 export interface ParkingOptions {
   signal: AbortSignal;
-  /** The time at which the run got as far as it is, in epoch seconds. */
+  /** The time of the run's last progress, in epoch seconds. */
   startedAt: number;
   /** Epoch seconds, to the millisecond. */
   now(): number;
   /**
    * Gives up the claim, so that any process can go on with the run later. The
-   * claim stays if a question or a wait has its answer by now. Absent for plain tasks.
+   * claim stays if a question or a wait has its answer by now. Absent for plain
+   * tasks.
    */
   park?(waits: ParkedWaits): Promise<"parked" | "answered" | "lost">;
   interrupt(reason: unknown): Promise<never>;
@@ -71,7 +78,7 @@ export class Parking {
   #rechecked = new AbortController();
   #quiet?: ReturnType<typeof setTimeout>;
 
-  /** The latest time at which the run got further, in epoch seconds. */
+  /** The latest time at which the run made progress, in epoch seconds. */
   progressAt: number;
 
   constructor(private readonly options: ParkingOptions) {
@@ -88,15 +95,16 @@ export class Parking {
     return this.options.now();
   }
 
-  /** Returns the time that comes so many seconds after now, as a clock tells it. */
+  /** Returns the time in so many seconds, on the clock of the run. */
   after(seconds: number): number {
     return Math.round((this.now() + seconds) * 1000) / 1000;
   }
 
   /**
-   * The seconds until the run looks again for what it lacks, where nothing may
-   * wake it. As long as it has waited so far: so work that waits for weeks costs
-   * next to nothing. Randomly longer, so that much work does not look at once.
+   * The seconds until a run checks again for something that may come without
+   * waking it. They are as many as it has waited so far, so that work that
+   * waits for weeks costs next to nothing; and randomly more, so that many runs
+   * do not check at once.
    */
   get againSeconds(): number {
     const waited = this.now() - this.progressAt;
@@ -112,7 +120,7 @@ export class Parking {
 
   /**
    * The time at which the run goes on, in epoch seconds, if it only waits and
-   * stays in this process. Undefined otherwise.
+   * stays in this process; else undefined.
    */
   get until(): number | undefined {
     if (this.#active > 0 || this.#isLong) return undefined;
@@ -225,8 +233,8 @@ export class Parking {
     }).then(
       (parked) => {
         if (parked !== "answered") return void interrupt(new Parked());
-        // A question has its answer, or is not stored yet: the run tries again
-        // later.
+        // A question has its answer, or is not stored yet: the run tries to
+        // leave again later.
         this.#leaveWhenQuiet();
       },
       // The database is away: the run goes on, and leaves later.

@@ -1,6 +1,6 @@
 /**
- * The repeats of a call that was answered before its tool had ended, where no
- * listed tool asks for the result: the same call again gets it, once. Loaded
+ * The repeats of a call that was answered before its tool had ended. If no
+ * listed tool can ask for the result, the same call again gets it, once. Loaded
  * with the first call that takes long.
  *
  * @module
@@ -19,7 +19,7 @@ import { TaskRelay, waitAsCall } from "./task_wait.ts";
 /** The time for which a repeat can pick up the result of an ended task. */
 const KEPT_SECONDS = 5 * 60;
 
-/** Makes a name that a call has in common with its repeats. */
+/** Makes a name that is the same for a call and its repeats. */
 export function repeatOf(
   { caller, limitKey, sessionId, client, params }: LastingCall,
 ): Promise<string> {
@@ -34,8 +34,8 @@ export function repeatOf(
 
 /**
  * Finds the task of the earlier call that this call repeats, and waits for its
- * end. Undefined if there is none. Two repeats at once take two tasks, if there
- * are two equal calls; else both get the same.
+ * end; undefined if there is none. Of two repeats at once, each takes the task
+ * of another equal call; if there is only one, both get its result.
  */
 export async function pickUp(
   call: LastingCall,
@@ -62,7 +62,8 @@ export async function pickUp(
     const hasLeft = call.startedResponse?.hasEnded === true ||
       call.admitted.request.signal.aborted;
     if (!isTerminal(seen.status) || hasLeft) break;
-    // A result that cannot be marked as taken may be given twice, but is not lost.
+    // If a result cannot be marked as taken, it may be given twice, but is not
+    // lost.
     if (await tasks.takeRepeated(repeat, task.taskId).catch(() => true)) break;
   }
   call.execution.taskId = seen?.taskId;

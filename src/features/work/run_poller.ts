@@ -1,6 +1,6 @@
 /**
- * The poller of durable work whose time has come, or whose process is gone: it
- * claims the work for this process, as long as there is a place for it.
+ * Polls for durable work whose time has come, or whose process is gone, and
+ * claims it for this process as long as there is room.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import type { TaskParts } from "./task_work.ts";
 
 /** The most runs that are claimed at once. */
 const MAX_RUNS_PER_ROUND = 32;
-/** The most taken-over runs that are at work in this process. */
+/** The most taken-over runs at a time in this process. */
 const MAX_TAKEN = 200;
 /**
  * The most taken-over runs of one caller, so that a few callers leave room for
@@ -23,16 +23,16 @@ const MAX_TAKEN = 200;
  */
 export const MAX_TAKEN_PER_CALLER = 50;
 const FREE_SHARE = 1 / 2;
-/** The time until another try with a run whose caller has too many here. */
+/** The time after which a run is tried again whose caller has too many here. */
 const BUSY_SECONDS = 60;
-/** The time until another try with a run that could not be taken over. */
+/** The time after which a run is tried again that could not be taken over. */
 const AGAIN_SECONDS = 30;
 /** The most runs without room that are tried again in the same second. */
 const MAX_NO_ROOM_PER_SECOND = 8;
 /**
- * The time for which work that this process had to leave, because it does not
- * know its tool or its steps, is left to others when it is due again. The
- * process that polls first would else take it each time.
+ * The time for which this process leaves such work to others once it is due:
+ * work that it had to leave because it does not know the tool or the steps.
+ * Else the process that polls first would take it each time.
  */
 const LEFT_SECONDS = 3;
 /** The most such runs that are remembered. */
@@ -45,13 +45,13 @@ const POLL_MILLISECONDS = 1000;
 export interface Poller
   extends Pick<TaskParts, "database" | "runs" | "steps" | "log" | "stopping"> {
   /**
-   * The server addresses whose work is taken over. The empty address is for
+   * The server addresses whose work is taken over. The empty address stands for
    * work of callers who are the same at every address.
    */
   addresses(): readonly string[];
   /**
-   * Goes on with a run; undefined if this process does not work on it, `left`
-   * if another process may.
+   * Goes on with a run. Returns undefined if this process does not work on it,
+   * `left` if another process may.
    */
   takeOver(
     claim: Claim,
@@ -62,8 +62,8 @@ export class RunPoller {
   readonly #bound = new CallerBound(MAX_TAKEN_PER_CALLER, "tasks", 2);
   readonly #wakes;
   /**
-   * Runs whose process may have died. The next round reads as many runs more,
-   * so that these do not keep others waiting.
+   * Runs whose process may have died. The next round reads so many runs more,
+   * so that they do not keep others waiting.
    */
   readonly #watched = new Set<string>();
   /** Runs that this process had to leave to others. */
@@ -72,7 +72,9 @@ export class RunPoller {
   #characters = 0;
   /** The number of runs in this poll for which there was no room. */
   #withoutRoom = 0;
-  /** Settles with the latest measurement of results: one runs at a time. */
+  /**
+   * Settles with the latest measurement of results: only one runs at a time.
+   */
   #measuring: Promise<unknown> = Promise.resolve();
   #hasEnded = false;
   #timer?: ReturnType<typeof setInterval>;
@@ -172,7 +174,7 @@ export class RunPoller {
           reference: taskId,
           error,
         });
-        // Else its lease lapses, which counts as the death of a process.
+        // Else its lease would lapse, which counts as the death of a process.
         const again = database.now() + AGAIN_SECONDS;
         await tidy(() => runs.park(claim, again, [], { deaths }));
       });

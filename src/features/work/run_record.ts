@@ -26,11 +26,14 @@ import {
 import { saveText, type TextRef } from "../../core/kv/texts.ts";
 
 /**
- * The age from which on a lease is watched, in seconds: it has lapsed if it is
- * not renewed for two more heartbeats.
+ * The age from which a lease is watched, in seconds. If it is not renewed for
+ * two more heartbeats, it has lapsed.
  */
 export const LEASE_WATCH_SECONDS = 20;
-/** The most characters of a beginning within the run's own record. */
+/**
+ * The most characters of a {@linkcode RunBeginning} within the run's own
+ * record.
+ */
 const MAX_INLINE_CHARACTERS = 4000;
 /** The most characters of a {@linkcode RunBeginning}: clients may send anything. */
 export const MAX_BEGINNING_CHARACTERS = 256 * 1024;
@@ -55,8 +58,8 @@ export interface NewRun {
   /** The seconds for which the task is stored after its end. */
   keep: number;
   /**
-   * The server's address that the caller is bound to. Empty for callers who are
-   * the same at any address. Servers at other addresses leave the run alone.
+   * The server address that the caller is bound to; servers at other addresses
+   * leave the run alone. Empty for callers who are the same at any address.
    */
   address: string;
   /** The identity by which limits count the caller. */
@@ -81,7 +84,10 @@ export interface RunRecord extends Expiring, NewRun, RunSize {
   isParked: boolean;
   /** The number of processes in a row that died before a step had ended. */
   deaths: number;
-  /** The time since which no process that claimed it knew its tool or steps. */
+  /**
+   * The time since which only processes without its tool or steps have claimed
+   * it.
+   */
   missingSince?: number;
 }
 
@@ -95,7 +101,7 @@ export interface Claim {
   readonly expiresAt: number;
   /** The time of the wake that finds the run when its process dies. */
   dueSeconds: number;
-  /** The time before the latest renewal, by `performance.now()`. */
+  /** A time just before the latest renewal, by `performance.now()`. */
   renewedMilliseconds: number;
   /** The characters of all results that are stored so far. */
   characters: number;
@@ -104,7 +110,7 @@ export interface Claim {
 /**
  * Makes the record of a new run.
  *
- * @throws {HttpError} 413 when what it begins with is too long
+ * @throws {HttpError} 413 when its {@linkcode RunBeginning} is too long
  */
 export async function newRun(
   database: Database,
@@ -135,7 +141,7 @@ export async function newRun(
   };
 }
 
-/** Makes the claim of the process that has written a version of a run. */
+/** Makes the claim of the process that wrote this version of a run. */
 export function claimOf(
   taskId: string,
   run: RunRecord,
@@ -161,7 +167,7 @@ export function renewalAt(
 export function listOfWaits(
   { caller: { subject }, limitKey }: Pick<NewRun, "caller" | "limitKey">,
 ): string {
-  // A form that no subject has: an issuer may give a person any name.
+  // No subject has this form, whatever names issuers give people.
   return limitKey?.isMany ? JSON.stringify(["many", limitKey.name]) : subject;
 }
 
@@ -199,7 +205,7 @@ export function wakeStore(database: Database) {
   return {
     /**
      * Lists the oldest wakes that are due: one bounded read for each address.
-     * Work of other addresses is left to their servers.
+     * Work of other addresses is left to the servers there.
      *
      * @param until epoch seconds
      */
@@ -218,7 +224,8 @@ export function wakeStore(database: Database) {
     async all(limit: number): Promise<Wake[]> {
       let oldest: Wake[] = [];
       let last: Deno.KvKey | undefined;
-      // An address after another: within each the keys are in order of time.
+      // One address after another: within an address the keys are in order of
+      // time.
       for (;;) {
         ({ last } = await database.listSome(wakesAfter(last), 1));
         if (!last) return oldest;
@@ -250,10 +257,10 @@ export interface WorkAhead
 }
 
 /**
- * Lists the durable work of the next wakes, of everyone, without its input and
- * its results. The most overdue comes first.
+ * Lists the durable work of everyone by its next wakes, the most overdue first,
+ * without inputs and results.
  *
- * @param most the most wakes that are read, with a run each
+ * @param most the most wakes that are read, each with its run
  * @returns `hasMore` when there may be more
  */
 export async function workAhead(
@@ -270,7 +277,7 @@ export async function workAhead(
   );
   const work = due.flatMap(([taskId, dueSeconds], index) => {
     const { value: run } = runs[index];
-    // The wake of work that has ended is superfluous.
+    // The work of this wake has ended: the wake is superfluous.
     if (!run) return [];
     const { tool, createdMilliseconds, isParked, deaths, missingSince } = run;
     const createdAt = Math.floor(createdMilliseconds / 1000);

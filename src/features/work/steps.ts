@@ -49,15 +49,17 @@ export interface Step {
   endedAt?: number;
   /** The tries that have failed. */
   attempts?: number;
-  /** The most tries, where there may be several. */
+  /** The most tries, if there may be several. */
   most?: number;
   /** The end of a sleep, or of the pause before the next try. */
   until?: number;
   /** True if the step's function has read `once`. */
   usesOnce?: boolean;
-  /** For a `kept` step: its result as JSON; absent if that is undefined. */
+  /**
+   * For a `kept` step: its result as JSON; absent if the result is undefined.
+   */
   text?: string;
-  /** For a question: the key by which its client answers it. */
+  /** For a question: the key by which the client answers it. */
   key?: string;
   /** For a question: the beginning of its text. */
   asks?: string;
@@ -140,8 +142,8 @@ export function stepStore(database: Database) {
     },
 
     /**
-     * Deletes the results of a task that has ended. Its steps stay in outline
-     * until the task expires.
+     * Deletes the results of a task that has ended. Its steps stay, without
+     * results, until the task expires.
      */
     async settle(taskId: string, expiresAt: number): Promise<void> {
       await rewrite(taskId, (transaction, some) => {
@@ -186,7 +188,7 @@ export function stepStore(database: Database) {
 /** The most characters of an ID. */
 const MAX_ID_CHARACTERS = 200;
 
-/** Names a step for its author; a question, by the beginning of its text. */
+/** Names a step for its author; a question by the beginning of its text. */
 export function named(id: string, asks?: string): string {
   const name = `${KINDS[id.slice(0, id.indexOf(":"))]} "${nameOfStep(id)}"`;
   return asks === undefined ? name : `${name} (${asks})`;
@@ -217,8 +219,8 @@ export function checkName(name: unknown): void {
 }
 
 /**
- * Returns the line of the author's code in the stack of an error, with a space
- * before it. Empty if there is none.
+ * Returns the line of the author's code in the stack of an error, after a
+ * space; empty if there is none.
  */
 export function placeOf({ stack = "" }: Error): string {
   const line = stack.split("\n").slice(1)
@@ -237,7 +239,7 @@ interface Interlude {
   where: Error;
 }
 
-/** Thrown when the author's code was changed while its work was under way. */
+/** Thrown if the author's code was changed while its work was under way. */
 export class DivergenceError extends Error {
   override name = "DivergenceError";
 
@@ -261,7 +263,7 @@ export class DivergenceError extends Error {
 
 /** The time for which a step's failures are remembered after the last one. */
 export const STEP_FAILURES_SECONDS = 7 * 24 * 60 * 60;
-/** The most steps that are counted: the rarest go first. */
+/** The most steps whose failures are counted: the rarest are dropped. */
 export const MAX_STEPS_COUNTED = 100;
 const MAX_NAME_CHARACTERS = 100;
 
@@ -302,7 +304,10 @@ export function addStepFailures(
   );
 }
 
-/** Cuts a name, and writes its numbers as `#`: the steps of a loop are one. */
+/**
+ * Cuts a name, and writes its numbers as `#`, so that the steps of a loop count
+ * as one.
+ */
 function shortened(name: string): string {
   return name.replaceAll(/\d+/g, "#").slice(0, MAX_NAME_CHARACTERS)
     .toWellFormed();

@@ -72,7 +72,9 @@ export function stillWorkingResult(
   return { ...resultOf(text), ...notYetMeta({ taskId, state }) };
 }
 
-/** Makes the answer for a task that does not exist or is not the caller's. */
+/**
+ * Makes the answer for a task that does not exist, or that is not the caller's.
+ */
 export function unknownTaskResult(): CallToolResult {
   return errorResult(UNKNOWN_TASK);
 }
@@ -100,7 +102,7 @@ export function resultOfTask(
 /**
  * Describes the state of a task in words.
  *
- * @param page the page on which its person answers in place of a client
+ * @param page the page on which the task's person answers, instead of a client
  */
 export function stateOf(task: Task, page?: string): string {
   const { status, inputRequests, waitsFor } = task;
@@ -127,7 +129,7 @@ export function stateOf(task: Task, page?: string): string {
     : `${does}: ${message}.`;
 }
 
-/** Returns what a task waits for, or else its sleep and its progress. */
+/** Returns what a task waits for; else its sleep and its progress. */
 function messageOf(task: Task): string | undefined {
   const { statusMessage, waitsFor } = task;
   const end = endOfSleep(task);
@@ -138,7 +140,9 @@ function messageOf(task: Task): string | undefined {
   return statusMessage === undefined ? sleep : `${sleep}: ${statusMessage}`;
 }
 
-/** Prints the time until which a tool sleeps; undefined if it does not. */
+/**
+ * Prints the time until which a tool sleeps; undefined if it does not sleep.
+ */
 function endOfSleep({ status, sleepsUntil }: Task): string | undefined {
   if (sleepsUntil === undefined || status !== "working") return undefined;
   return new Date(sleepsUntil * 1000).toISOString().replace(".000", "");
@@ -151,7 +155,7 @@ function questionOf({ message, url }: JsonObject): string {
   return typeof url === "string" ? `${words}, at ${url}` : words;
 }
 
-/** Returns the page of a task on which its person answers, if there is one. */
+/** Returns the page on which the task's person answers, if there is one. */
 function addressOfTask(
   { taskId }: Task,
   { caller, engine }: Pick<Call, "caller" | "engine">,
@@ -186,8 +190,8 @@ export function checkKnowsTasks(client: McpClient): void {
 }
 
 /**
- * The time between a client's polls, by the time since the last change, in
- * seconds: a task that has not changed for long is polled less often.
+ * The seconds between two polls of a client, by the seconds since the last
+ * change: the longer a task has not changed, the less often it is polled.
  */
 const POLLS: readonly (readonly [quiet: number, poll: number])[] = [
   [600, 30],

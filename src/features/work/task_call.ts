@@ -67,7 +67,7 @@ import type { Claim, RunBeginning, RunRecord } from "./run_record.ts";
 import { reportRun } from "../../core/mcp/exchange/report.ts";
 import type { QuestionPages } from "../../core/mcp/exchange/work.ts";
 
-/** The way of long calls. Its calls have the engine of this feature. */
+/** The handling of long calls. Its calls have the engine of this feature. */
 export const taskCalls: LongCalls = {
   repeat(call, tool) {
     if (!isRepeatable(call, tool)) return undefined;
@@ -116,7 +116,7 @@ async function repeat(
 
 /**
  * Begins a task for a client without tasks, and waits for its end. If that
- * takes longer than the tool allows, the answer is that the task goes on.
+ * takes longer than the tool allows, the answer says that the task goes on.
  */
 async function runAsTask(
   toolCall: PreparedCall,
@@ -130,8 +130,8 @@ async function runAsTask(
   }
   const task = await startTask(toolCall, call);
   call.execution.taskId = task.taskId;
-  // Not for a 2026 client: it would answer with a second call, which would
-  // begin another task.
+  // Not for a 2026 client: it would answer the question with a second call,
+  // which would begin another task.
   const relay = call.stateless
     ? undefined
     : new TaskRelay(call, tool.handOverMilliseconds);
@@ -146,7 +146,7 @@ function answerWith(call: Call, task: Task): Answer {
     : goesOn(call, task);
 }
 
-/** Begins a task, whose end frees the call's place in the tool's limit. */
+/** Begins a task. Its end frees the call's place in the tool's limit. */
 async function startTask(
   toolCall: PreparedCall,
   call: LastingCall,
@@ -161,7 +161,7 @@ async function startTask(
     scopes,
     needsAccounts: needs && true,
     async run(context) {
-      // The prepared value may hold a key.
+      // The prepared value may contain a key.
       const code = CallContext.codeOf(context);
       if (code) code.given = given;
       const run = async () => await runAround(toolCall, context);
@@ -177,9 +177,10 @@ async function startTask(
 }
 
 /**
- * Gives what durable work begins with, without the keys that `prepare` was given.
+ * Gives the value of `prepare`, without the keys of accounts that `prepare`
+ * got.
  *
- * @throws {TypeError} for a key itself, as of a step
+ * @throws {TypeError} if the value itself is such a key
  */
 function keptWithout(given: GivenKeys | undefined, prepared: unknown): unknown {
   if (!given) return prepared;
@@ -218,14 +219,14 @@ async function startDurable(
   return task;
 }
 
-/** The time after which a hand-over that the database failed is tried again. */
+/** The time after which a hand-over is tried again, if the database failed. */
 const AGAIN_MILLISECONDS = 5000;
 
 const UNDECLARED =
   "A call was answered before its tool had ended: give the tool `task` or `handOver`, so that clients are listed tools that ask for its result";
 
 /**
- * Hands the call of a running tool over once it has lasted for
+ * Turns the call of a running tool into a task, once it has lasted for
  * `handOverMilliseconds`.
  *
  * @param result the result of the running tool
@@ -241,8 +242,8 @@ export function handOverInTime(
   let notBefore = isMarked ? due : due - MARKED_BEFORE_MILLISECONDS;
 
   /**
-   * Marks the tool as one whose calls go on after their answer. All processes
-   * see the mark before the client can repeat the call.
+   * Marks the tool as one whose calls go on after their answer, so that all
+   * processes know it before the client can repeat the call.
    */
   async function mark(): Promise<void> {
     await call.engine.tasks.markLong(tool.name);
@@ -281,20 +282,22 @@ function complain(
 function isFree(call: LastingCall, tool: CompiledTool): boolean {
   const { context, execution: { hasEnded, isStopped } } = call;
   if (hasEnded || isStopped || CallContext.isAsking(context)) return false;
-  // The result may contain the answer of one of many people.
+  // The result may contain one person's answer, and many people may share this
+  // caller.
   return !CallContext.hasAsked(context) || hasOneClient(call, tool);
 }
 
-/** True if only the same call again reaches the result of a long call. */
+/**
+ * True if the result of a long call can be had only by a repeat of the call.
+ */
 export function isRepeatable(call: Call, tool: CompiledTool): boolean {
   return call.catalogue.taskTools.size === 0 && mayOutlast(tool) &&
     !hasTasks(call);
 }
 
 /**
- * True if only this client can get the result of a call. The repeats of many
- * people, with one credential or in one network, differ by their sessions
- * alone.
+ * True if only this client can get the result of a call. Many people may share
+ * a credential or a network: only their sessions tell their repeats apart.
  */
 function hasOneClient(call: LastingCall, tool: CompiledTool): boolean {
   const { sessionId, limitKey } = call;
@@ -302,7 +305,7 @@ function hasOneClient(call: LastingCall, tool: CompiledTool): boolean {
     !limitKey.isMany;
 }
 
-/** Makes the name by which repeats of a call find it. */
+/** Makes the name by which repeats of a call find its task. */
 async function nameOf(call: LastingCall): Promise<string> {
   const { repeatOf } = await import("./repeat.ts");
   return await repeatOf(call);
@@ -362,7 +365,8 @@ export function durableWorkOf(
     async run(context) {
       const next = async (parsed: ParsedInput) => {
         if (!parsed.success) {
-          // Not returned: a run that returns must have done its stored steps.
+          // Thrown, not returned: a run that returns must have done its stored
+          // steps.
           throw new ToolError(inputErrorText(parsed.error, parsed.hasMore));
         }
         const input = parsed.data as JsonObject;
@@ -396,7 +400,10 @@ export function resumeBy(
   engine: Omit<TaskEngine, "gate">,
   siteOf: (address: string) => Pick<Engine, "gate" | "waitPages">,
 ): Resume {
-  /** Finds the caller by the grant of the call, or the last that used it. */
+  /**
+   * Finds the caller by the grant of the call, or else by the last grant that
+   * used the task.
+   */
   async function findCaller(
     taskId: string,
     { caller, address }: Pick<RunRecord, "caller" | "address">,
@@ -441,11 +448,11 @@ export function resumeBy(
   };
 }
 
-/** The reason, for the author, why work taken over has no `upstream`. */
+/** The reason, for the author, why taken-over work has no `upstream`. */
 export const LACKS_UPSTREAM =
   "The provider's API is out of reach: this work goes on without the request that began it, and so without its sign-in.";
 
-/** Restores from the record what work needs of the call that began it. */
+/** Restores, from the record, what work needs to know of its first call. */
 function restoredOrigin(
   engine: Omit<Engine, "gate">,
   { taskId, run }: Claim,

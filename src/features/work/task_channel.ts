@@ -1,5 +1,5 @@
 /**
- * A task's channel to its client, in place of the request that began it:
+ * A task's channel to its client, once the request that began the task is over:
  * progress, questions and answers go through the task's record.
  *
  * @module
@@ -38,7 +38,7 @@ interface Surroundings extends Pick<TaskParts, "tasks" | "questions" | "log"> {
   signal: AbortSignal;
   parking: Parking;
   call?: OriginCall;
-  /** False if no one may be asked. */
+  /** False if the task may ask no one. */
   mayAsk: boolean;
   /** The steps of durable work, and its waits for a webhook. */
   durable?: {
@@ -120,7 +120,7 @@ export class TaskChannel implements Work {
     );
   }
 
-  /** A task whose signal fires gives no result any more. */
+  /** Fires once the task can give no result any more. */
   get overSignal(): AbortSignal {
     return this.signal;
   }
@@ -136,7 +136,7 @@ export class TaskChannel implements Work {
     return this.requestId;
   }
 
-  /** Shows a link in the task's status, which the model reads, and goes on. */
+  /** Shows a link in the task's status, for the model, and does not wait. */
   async showLink({ message, address }: Link): Promise<() => Promise<void>> {
     // A long status is cut, but the address must stay whole.
     const link = `${shortened(message, MAX_LINK_CHARACTERS)}\n${address}`;
@@ -166,19 +166,20 @@ export class TaskChannel implements Work {
         options,
       );
     } catch (error) {
-      // The run has left its process, or is over: no author's code goes on.
+      // The run has left its process, or is over: the author's code must not go
+      // on.
       if (signal.aborted) return await new Promise(() => {});
       throw error;
     }
   }
 
   /**
-   * Writes progress into the task's status, since a task sends no
-   * notifications, and sends it to a call that waits for the task.
+   * Writes progress into the task's status, because a task sends no
+   * notifications. Also sends it to a call that waits for the task.
    */
   async notify(method: string, params: JsonObject): Promise<void> {
     if (method !== "notifications/progress") return;
-    // The client got this progress from an earlier run.
+    // An earlier run has already sent this progress.
     if (this.durable?.isReplay) return;
     await this.surroundings.parking.activity(async () => {
       await this.origin.relayProgress?.(params);

@@ -1,6 +1,7 @@
 /**
- * A task that this process works on, from its beginning to its end here. Where
- * a plain task fails, durable work is parked or claimed by another process.
+ * A task that this process works on, from its beginning to its end here. When
+ * the process stops, a plain task fails; durable work is left to another
+ * process.
  *
  * @module
  */
@@ -37,7 +38,7 @@ import {
 import { logRepeated } from "../../core/log/log.ts";
 import { HEARTBEAT_SECONDS } from "../../core/kv/leases.ts";
 
-/** The time for which a stop waits for the database. */
+/** The time for which a stopping process waits for the database. */
 const STOP_MILLISECONDS = 5000;
 
 interface TaskStart extends Partial<Pick<CallInProgress, "mayAsk">> {
@@ -58,7 +59,10 @@ export class TaskExecution {
   readonly channel: TaskChannel;
   readonly #abort = new AbortController();
   readonly #steps?: DurableSteps;
-  /** The end if the signal fires; undefined if the work goes on elsewhere. */
+  /**
+   * The end of the task if the signal fires; undefined if the work then goes on
+   * elsewhere.
+   */
   #onAbort?: SettledTask;
 
   constructor(
@@ -82,7 +86,8 @@ export class TaskExecution {
       stop: () => this.fire(STOPPING),
       startedAt: durable ? progressOf(durable) : database.now(),
       park: claim && (async ({ dueSeconds, questions, waits, waitsFor }) => {
-        // The next run does not send the same progress again.
+        // Written now, so that the next run does not send the same progress
+        // again.
         await this.channel.status.write();
         const more = { waits, waitsFor: waitsFor ?? this.channel.link };
         return await runs.park(claim, dueSeconds, questions, more);
@@ -117,7 +122,7 @@ export class TaskExecution {
     return this.#abort.signal;
   }
 
-  /** Fires the signal that its tool was given. */
+  /** Fires the signal that the tool got. */
   fire(reason: string): void {
     const { log } = this.parts;
     fire(this.#abort, reason, {
@@ -175,18 +180,18 @@ export class TaskExecution {
   /** True while the grant of the task, or the last one to use it, is alive. */
   async #isAllowed(): Promise<boolean> {
     const { taskId, origin: { authenticated, caller } } = this;
-    // Without the session of a 2025 client: its task outlives it.
+    // The session of a 2025 client is not checked: its task outlives it.
     if (await authenticated.isLive?.() ?? true) return true;
     const grantId = await this.parts.tasks.userOf(taskId, caller.binding);
     return await authenticated.isLive?.(grantId) === true;
   }
 
   /**
-   * Watches over the lease of the task, the permission of its caller, and its
-   * record, which its client may end at any process. Returns the end of the
-   * watch.
+   * Watches the lease of the task, the rights of its caller, and its record,
+   * because the client may end the task at any process. Returns the function
+   * that ends the watch.
    *
-   * @param end ends the task in this process, as it is told
+   * @param end ends the task in this process
    */
   #watch(end: (ending: SettledTask | undefined) => void): () => Promise<void> {
     const { claim, taskId, parts: { tasks, runs, log } } = this;
@@ -213,7 +218,7 @@ export class TaskExecution {
       every(LIVE_MILLISECONDS, UNREAD, () => this.#isAllowed(), EXPELLED),
     ];
     const over = new AbortController();
-    // If this fails, the heartbeat notices the end a little later.
+    // If this fails, the heartbeat notices the end of the task a little later.
     const watching = tasks.ended(taskId, over.signal)
       .then(() => end(CANCELLED), () => {});
     return async () => {
@@ -230,7 +235,7 @@ export class TaskExecution {
       await persist(
         () => runs.park(claim, database.now()),
         { forMilliseconds: STOP_MILLISECONDS },
-        // The lease then lapses, and another process takes over.
+        // If this fails, the lease lapses, and another process takes over.
       ).catch(() => {});
     }
     this.fire(STOPPING);
@@ -253,7 +258,8 @@ export class TaskExecution {
     };
     const { ending, isSaved } = await save(settled).catch((error) => {
       if (error instanceof HttpError) {
-        // The end may be stored all the same: better reported twice than never.
+        // The end may be stored all the same. A second report is better than
+        // none.
         report(settled);
         throw error;
       }
@@ -261,7 +267,7 @@ export class TaskExecution {
       return save(failedEnding(error, taskId, this.parts));
     });
     if (isSaved) return report(ending);
-    // The end of durable work is reported by the process that stored it.
+    // The process that stored the end of durable work also reports it.
     if (claim) return;
     // A plain task that had ended already was ended by its client.
     const found = await persist(
@@ -282,7 +288,7 @@ export class TaskExecution {
   }
 }
 
-/** Returns the latest time at which a run got further, in epoch seconds. */
+/** Returns the latest time at which a run made progress, in epoch seconds. */
 function progressOf({ claim, steps }: DurableState): number {
   const ends = steps.map(({ startedAt, endedAt, until, state }) =>
     state === "kept" ? endedAt ?? until ?? startedAt : startedAt
@@ -290,7 +296,7 @@ function progressOf({ claim, steps }: DurableState): number {
   return Math.max(claim.run.createdMilliseconds / 1000, ...ends);
 }
 
-/** Does work, but no longer waits for it once the signal has fired. */
+/** Does work, but stops waiting for it once the signal has fired. */
 async function orAborted<T>(
   signal: AbortSignal,
   work: () => Promise<T>,

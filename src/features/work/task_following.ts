@@ -1,6 +1,5 @@
 /**
- * The tasks that a caller may find; those that a subscription follows are told
- * in every state.
+ * Finds the tasks that a caller may see, and follows them for subscriptions.
  *
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks
@@ -71,7 +70,7 @@ export async function followTask(
  * Finds a caller's task, if they could be granted the scopes of its tool.
  *
  * @throws {ChallengeError} 403 when the scopes were not granted, but could be
- * @throws {ToolError} when it acts with accounts, and the caller may not
+ * @throws {ToolError} when the task acts with accounts, and the caller may not
  */
 export async function findTask(
   tasks: Pick<TaskStore, "find">,
@@ -91,7 +90,7 @@ export async function findTask(
   return task;
 }
 
-/** Finds the caller's task, which goes on under the grant of this call. */
+/** Finds the caller's task, and makes it go on under the grant of this call. */
 export async function useTask(
   { caller, engine: { tasks } }: Pick<LastingCall, "caller" | "engine">,
   taskId: string,

@@ -1,6 +1,6 @@
 /**
  * The tasks of a person, in all clients of theirs: the list by which tasks are
- * limited, with the grant that used each last.
+ * limited. Each entry has the grant that used the task last.
  *
  * @module
  */
@@ -49,7 +49,7 @@ export interface ListedTask extends Omit<Task, "outcome"> {
   isUnattended: boolean;
 }
 
-/** Reads the lists of a person's tasks, by the names that they are bound to. */
+/** Reads the lists of a person's tasks, by the person's bindings. */
 export async function listedOf(
   database: Database,
   ...bindings: readonly string[]
@@ -82,7 +82,7 @@ export function taskLists(database: Database) {
     const task = { tool, status, createdMilliseconds };
     if (!durable) return task;
     const run = await database.find<RunRecord>(taskRunKey(taskId));
-    // The work may end, and its beginning be deleted, meanwhile.
+    // Meanwhile the work may end, which deletes its beginning.
     const beginning = run &&
       await readText(database, run.value.beginning).then(JSON.parse)
         .catch(() => undefined);
@@ -124,7 +124,7 @@ export function taskLists(database: Database) {
 
     /**
      * Lists the tasks of a person, for the copy of their data. Durable work has
-     * its steps, and until it ends its input.
+     * its steps, and its input until it ends.
      */
     async listOf(binding: string) {
       const ids = (await listedOf(database, binding)).map(idOf);
@@ -155,8 +155,8 @@ export function taskLists(database: Database) {
     /**
      * Lists the tasks of a person: durable work that goes on, then the newest.
      *
-     * @param bindings the names that they are bound to
-     * @param most the most that are read; `count` tells how many there are
+     * @param bindings the person's bindings
+     * @param most the most that are read; `count` is the number of all
      */
     async newest(
       bindings: readonly string[],
@@ -199,10 +199,10 @@ function rank({ isOpen, createdMilliseconds }: TaskOfPerson): number {
   return createdMilliseconds + (isOpen ? Number.MAX_SAFE_INTEGER / 2 : 0);
 }
 
-/** The owner of a task, and the grant that uses it. */
+/** The binding of a task's caller, and the grant that uses the task. */
 export type TaskOwner = Pick<Caller, "binding" | "grantId">;
 
-/** A task to store; its `list` is by default that of the person. */
+/** A task to store; its `list` is that of its person by default. */
 type NewTask = Partial<
   Pick<TaskRecord, "tool" | "scopes" | "needsAccounts" | "list" | "repeat">
 >;
@@ -265,7 +265,7 @@ export function taskBeginnings(database: Database) {
   }
 
   return {
-    /** Stores a new task; it can be found anywhere before this resolves. */
+    /** Stores a new task. Every process can find it once this resolves. */
     async create(
       taskId: string,
       owner: TaskOwner,
@@ -274,7 +274,8 @@ export function taskBeginnings(database: Database) {
       const expiresAt = database.now() + RUNNING_SECONDS;
       const saved = await save(taskId, owner, { ...task, expiresAt })
         .catch((error) => {
-          // It may be stored all the same, and a repeat would find it dead.
+          // The task may be stored all the same, and a repeat of the call would
+          // find it dead.
           const { list = owner.binding, repeat } = task;
           database.background(() =>
             persist(() => discard(taskId, { list, repeat }), {
@@ -290,7 +291,7 @@ export function taskBeginnings(database: Database) {
     /**
      * Stores a new task of durable work, and claims it for this process.
      *
-     * @throws {HttpError} 413 when what it begins with is too long
+     * @throws {HttpError} 413 when its {@linkcode RunBeginning} is too long
      */
     async createDurable(
       taskId: string,

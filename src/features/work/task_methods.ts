@@ -1,6 +1,6 @@
 /**
- * The methods of the tasks extension, and the server's own tools, with which a
- * client that knows no tasks asks for a call that was handed over.
+ * The methods of the tasks extension, and the server's own tools for clients
+ * without tasks: they ask for the result of a call that became a task.
  *
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks

@@ -1,5 +1,5 @@
 /**
- * The record of a task, and the task that its client reads from it.
+ * The record of a task, and the task as its client gets it.
  *
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks
@@ -31,12 +31,12 @@ export const TASK_SECONDS = 24 * 60 * 60;
 
 /**
  * The lifetime of the records of a running task, in seconds. They are renewed
- * once half an hour of it is over: so the end of a task need not do that.
+ * once half an hour has passed, so that the end of a task need not renew them.
  */
 export const RUNNING_SECONDS = TASK_SECONDS + 60 * 60;
 const RENEWED_SECONDS = 30 * 60;
 
-/** True if the records of a running task are to be renewed. */
+/** True if the records of a running task have to be renewed. */
 export function isToBeRenewed({ expiresAt }: Expiring, now: number): boolean {
   return expiresAt - now <= RUNNING_SECONDS - RENEWED_SECONDS;
 }
@@ -52,25 +52,28 @@ export type TaskStatus =
   | "failed"
   | "cancelled";
 
-/** A stored task; its answers and its lease have keys of their own. */
+/** A stored task. Its answers and its lease have keys of their own. */
 export interface TaskRecord extends Expiring {
   binding: string;
   /** The list that limits stored tasks. */
   list: string;
   /** The tool that works. */
   tool?: string;
-  /** The grant under which the task began; it names the client that asked. */
+  /** The grant under which the task began. It names the client that asked. */
   grantId?: string;
   /** The scopes that the task's tool needed; absent if none. */
   scopes?: readonly string[];
   /** True if the task's tool acts with its person's accounts. */
   needsAccounts?: true;
   status: TaskStatus;
-  /** The progress of its tool. */
+  /** The last progress message of the tool. */
   statusMessage?: string;
-  /** The number of that progress: a later run gives larger ones alone. */
+  /** The number of that progress. A later run may only give larger ones. */
   progress?: number;
-  /** The reason of the wait, for the client: of a parked task, or a page. */
+  /**
+   * The reason why a parked task waits, or the page that a task waits for; for
+   * the client.
+   */
   waitsFor?: string;
   /** The end of the tool's sleep in epoch seconds, while it is parked. */
   sleepsUntil?: number;
@@ -83,7 +86,7 @@ export interface TaskRecord extends Expiring {
   outcome?: TextRef;
   /** True if the result says that the tool has failed. */
   isError?: true;
-  /** The name under which repeats of the call find the task, if they may. */
+  /** The name by which repeats of the call find the task, if they may. */
   repeat?: string;
   /** Present if the task's work survives its process. */
   durable?: {
@@ -115,12 +118,12 @@ export interface Task extends
     | "repeat"
   > {
   taskId: string;
-  /** The scopes that the tool needed, as does reading the task. */
+  /** The scopes that the tool needed. Reading the task needs them too. */
   scopes: readonly string[];
   inputRequests?: Record<string, InputRequest>;
   /** For durable work: the seconds for which it is stored after its end. */
   keep?: number;
-  /** `completed`: the method's result; `failed`: a JSON-RPC error. */
+  /** If `completed`: the method's result; if `failed`: a JSON-RPC error. */
   outcome?: JsonObject;
 }
 
@@ -147,7 +150,10 @@ export async function isAsking(
   return Object.keys(value?.questions ?? {}).length > 0;
 }
 
-/** Cuts a status message to its room in a record; undefined if empty. */
+/**
+ * Cuts a status message to the room that a record has for it; undefined if
+ * empty.
+ */
 export function shortMessage(message: string): string | undefined {
   return message.slice(0, MAX_MESSAGE_CHARACTERS).toWellFormed() || undefined;
 }
@@ -231,8 +237,8 @@ export function changeTask(
 const MAX_QUESTION_CHARACTERS = 1000;
 
 /**
- * The most characters of all open questions in a record, as JSON. A value has
- * 64 KiB, of two bytes a character at most.
+ * The most characters of all open questions in a record, as JSON. A value in
+ * the database has 64 KiB, and a character takes two bytes at most.
  */
 const MAX_OPEN_CHARACTERS = 24_000;
 
@@ -255,7 +261,7 @@ interface Asking {
   signal: AbortSignal;
   /**
    * For durable work: stores the answer, as JSON, before it is deleted here. An
-   * earlier run may have asked the question already, and have got its answer.
+   * earlier run may already have asked the question, and got its answer.
    */
   keep?(answer: string): Promise<void>;
 }
@@ -284,8 +290,8 @@ export function taskQuestions(database: Database) {
 
   return {
     /**
-     * Opens a question and waits for its answer. Where many are open, it is
-     * opened once others have theirs.
+     * Opens a question and waits for its answer. If too many are open, waits
+     * until others have theirs.
      */
     async ask(
       taskId: string,
@@ -357,7 +363,7 @@ export function taskQuestions(database: Database) {
     },
 
     /**
-     * Accepts answers; those to questions that are not open are ignored.
+     * Accepts answers, and ignores answers to questions that are not open.
      * Returns true if one was accepted.
      *
      * @param extraWrites further checks and writes of an answer's commit
@@ -382,7 +388,8 @@ export function taskQuestions(database: Database) {
           database,
           taskId,
           ({ questions: { [key]: open, ...questions } }, isUnchanged) => {
-            // Then who answers may do so no more.
+            // The task is unchanged, so a check has failed: whoever answers has
+            // lost the right to.
             if (isUnchanged) return;
             asked = open;
             return open && {

@@ -81,8 +81,8 @@ export class TaskRegistry {
   }
 
   /**
-   * The time at which the first durable run of this process goes on. Infinite
-   * if there are none, undefined while one is at work.
+   * The time at which the first durable run of this process goes on: infinite
+   * if there are no runs, undefined while one is at work.
    */
   get waitsUntil(): number | undefined {
     const untils = this.#durable.map(({ parking }) => parking.until);
@@ -96,7 +96,7 @@ export class TaskRegistry {
    *
    * @param durable present for durable work
    * @throws {HttpError} 503 when the server stops, 429 when the caller has too
-   * many, 413 when what durable work begins with is too long
+   * many, 413 when the {@linkcode RunBeginning} of durable work is too long
    */
   start(
     origin: TaskOrigin,
@@ -123,8 +123,8 @@ export class TaskRegistry {
   }
 
   /**
-   * Hands a running call over: its task is stored before the call is answered,
-   * and deleted again if the call has ended meanwhile.
+   * Turns a running call into a task. The task is stored before the call is
+   * answered, and deleted again if the call has ended meanwhile.
    *
    * @throws what {@linkcode start} throws; the call then goes on without a task
    */
@@ -165,8 +165,8 @@ export class TaskRegistry {
   }
 
   /**
-   * Lets the clock of a test jump. Work in this process keeps its claims, and
-   * work that is due afterwards is claimed.
+   * Moves the clock of a test. Work in this process keeps its claims, and work
+   * that is due afterwards is claimed.
    */
   async jump(move: () => void): Promise<void> {
     await this.poller.jumpThenPoll(async () => {
@@ -190,7 +190,7 @@ export class TaskRegistry {
     for (const { parking } of this.#here.keys()) parking.release();
   }
 
-  /** Leaves durable work to other processes, and fails plain tasks. */
+  /** Leaves durable work to other processes; plain tasks fail. */
   async stop(): Promise<void> {
     this.refuse();
     this.#stopping.abort();
@@ -211,9 +211,11 @@ export class TaskRegistry {
     const { runs, database, stopping: signal } = parts;
     const { taskId, run: { deaths, version: firstVersion = 1 } } = claim;
     const resumed = await persist(async () => {
-      // Read after the claim: until then the process before could store steps.
+      // Read after the claim, because the former process could store steps
+      // until then.
       const steps = await parts.steps.list(taskId);
-      // Another process may have taken and ended it, which deletes the steps.
+      // Another process may have claimed and ended the run, which deletes the
+      // steps.
       if (!await runs.isHeld(claim)) return undefined;
       const beginning = await runs.beginningOf(claim);
       return { steps, ...await this.#resume(claim, beginning) };
@@ -223,8 +225,8 @@ export class TaskRegistry {
     const { version } = work ?? { version: 1 };
     const durable = { claim, steps, version };
     const execution = new TaskExecution(parts, { taskId, origin, durable });
-    // Steps of a newer release differ from those of this one, even where their
-    // IDs are the same.
+    // The steps of a newer release differ from those of this release, even if
+    // their IDs are equal.
     const newest = Math.max(
       firstVersion,
       ...steps.map(({ version }) => version),
@@ -250,7 +252,7 @@ export class TaskRegistry {
     return { done: this.#execute(execution, work.run).finally(free) };
   }
 
-  /** Creates a task where its caller has room for one. */
+  /** Creates a task if its caller has room for one. */
   async #create(
     origin: TaskOrigin,
     begin: (taskId: string, list: string) => Promise<Started>,
@@ -268,7 +270,7 @@ export class TaskRegistry {
     }
   }
 
-  /** Runs a task here. At its end, its caller has room for another. */
+  /** Runs a task here. When it ends, its caller has room for another. */
   #execute(execution: TaskExecution, work: TaskWork["run"]): Promise<void> {
     if (this.#room.isClosed) execution.parking.release();
     if (this.#stopping.signal.aborted) execution.leave();
@@ -284,7 +286,10 @@ export class TaskRegistry {
 /** The most tasks that one caller may have running in one process. */
 export const MAX_TASKS_PER_CALLER = 100;
 
-/** The most stored tasks of a person or a list, in any state, for a day. */
+/**
+ * The most tasks that are stored for a person or a list within a day, in any
+ * state.
+ */
 export const MAX_TASKS_KEPT = 1000;
 
 /** The seconds after which to try again: stored tasks expire one by one. */
@@ -300,7 +305,7 @@ export class TaskRoom extends CallerBound {
   }
 
   /**
-   * Takes a place for a new task, and counts the message that it came with.
+   * Takes a place for a new task, and counts the memory of its message.
    *
    * @throws {HttpError} 503 when the server stops, 429 when the caller has too
    * many
@@ -318,9 +323,9 @@ export class TaskRoom extends CallerBound {
   }
 
   /**
-   * Chooses the list for a new task, which limits stored tasks. A caller that
-   * may be many people has many lists, filled evenly, so that counting one list
-   * costs no more than for a person.
+   * Chooses the list of a new task: it limits the stored tasks. A caller that
+   * may be many people has many lists, filled evenly, so that none takes longer
+   * to count than a person's.
    *
    * @throws {LimitError} when that list is full
    */
@@ -342,15 +347,20 @@ export class TaskRoom extends CallerBound {
  * tool, its steps, the provider of its caller, or the keys of its accounts.
  */
 const MISSING_SECONDS = 30;
-/** The time for which such work is left to processes of other releases. */
+/**
+ * The time for which work is left to processes that may know its tool, steps,
+ * provider or keys.
+ */
 const MISSED_SECONDS = 60 * 60;
 /**
- * The time for which a claim waits for the database. Shorter than the lease,
- * because a claim that begins no work counts as the death of a process.
+ * The time for which a claim waits for the database. It is shorter than the
+ * lease, because a claim that begins no work counts as the death of a process.
  */
 const CLAIM_MILLISECONDS = 20_000;
 
-/** Leaves a run to processes that may know more; false after an hour. */
+/**
+ * Leaves a run to processes that may know more. Returns false after an hour.
+ */
 async function leave(
   { runs, database }: TaskParts,
   claim: Claim,
@@ -364,8 +374,8 @@ async function leave(
 }
 
 /**
- * Leaves a run whose tool, steps or settings this process does not have, and
- * ends it with an error once it was left for too long.
+ * Leaves a run if this process lacks its tool, steps or settings; ends it with
+ * an error once it was left for too long.
  */
 async function leaveOrFail(
   parts: TaskParts,

@@ -1,8 +1,8 @@
 /**
  * The runs of durable work, and the claims on them. A process claims a run by
- * writing its record, and everything that it writes for the work checks that
- * version of the record. So a process that was paused, and whose work another
- * has taken over meanwhile, writes nothing any more.
+ * writing the run's record. Everything that it then writes for the work checks
+ * that the record still has this version. So a process that was paused while
+ * another took over its work writes nothing any more.
  *
  * @module
  */
@@ -55,12 +55,12 @@ export type Taking =
   | {
     /**
      * `held`: another process works on the run. `watched`: that process may
-     * have died, which is known only after a while.
+     * have died, which will be known in a while.
      */
     because: "ended" | "held" | "watched" | "lost";
   };
 
-/** True if a task's record is as it was made. */
+/** True if a task's record was not changed since it was made. */
 function isUntouched(task: TaskRecord): boolean {
   return task.updatedMilliseconds === task.createdMilliseconds;
 }
@@ -70,8 +70,8 @@ export type TaskRunStore = ReturnType<typeof taskRunStore>;
 /**
  * Opens the runs of a database.
  *
- * @param options `confirmSeconds`: the time for which a lease that ought to
- * have been renewed is watched before its run is taken
+ * @param options `confirmSeconds`: the time for which an overdue lease is
+ * watched before its run is taken
  */
 export function taskRunStore(
   database: Database,
@@ -90,7 +90,7 @@ export function taskRunStore(
     if (!run || !task.value || isTerminal(task.value.status)) return "ended";
     if (run.isParked) return undefined;
     const hasLapsed = await leases.watch(taskId, held);
-    // A lease that was renewed since this wake was set has another wake.
+    // If the lease was renewed since this wake was set, a later wake exists.
     const renewedAt = isHeld(held) ? held.value!.expiresAt - LEASE_SECONDS : 0;
     if (renewedAt + LEASE_WATCH_SECONDS > dueSeconds) return "held";
     return isHeld(held) || !hasLapsed ? "watched" : undefined;
@@ -131,8 +131,8 @@ export function taskRunStore(
       if (because !== "watched") leases.forget(taskId);
       if (because) return { because };
       const run = entry.value!;
-      // No one has the ID of work whose call was answered with 503: it would be
-      // done twice, because the call is repeated.
+      // If the call that began the work was answered with 503, no one has the
+      // ID of the work. The call is repeated, so the work would be done twice.
       if (isUntouched(task.value!) && await database.isGivenUp(task)) {
         await database.commit((transaction) => {
           transaction.delete(
@@ -171,7 +171,7 @@ export function taskRunStore(
         : { claim: claimOf(taskId, record, version, renewal) };
     },
 
-    /** True if this process still has its claim, which it may have lost. */
+    /** True if this process still has its claim. */
     async isHeld({ term }: Claim): Promise<boolean> {
       const { versionstamp } = await database.get(term.key);
       return versionstamp === term.versionstamp;
@@ -196,8 +196,8 @@ export function taskRunStore(
      * Parks a run: gives up the claim, and sets the time at which a process
      * goes on with it.
      *
-     * @param dueSeconds undefined if it waits for answers alone
-     * @param questions the keys of the open questions that it waits for
+     * @param dueSeconds undefined if the run only waits for answers
+     * @param questions the keys of the open questions that the run waits for
      * @param more see {@linkcode RunRecord} and {@linkcode TaskRecord};
      * `deaths` is set for a run that is put off as soon as it was taken;
      * `waits`: the keys of the open waits that it waits for
@@ -222,7 +222,7 @@ export function taskRunStore(
           return "lost";
         }
         const open = task.value.questions;
-        // Read after the head, which every answer changes.
+        // Read after the head of the list, which every answer changes.
         const waiting = await database.getMany<WaitRecord[]>(waits);
         if (
           questions.some((key) => !Object.hasOwn(open, key)) ||

@@ -1,7 +1,6 @@
 /**
- * The wait of a call for a task, until the task ends or needs a person, and no
- * longer than a client waits. Meanwhile the client is asked the task's
- * questions.
+ * A call waits for a task until the task ends or needs a person, but no longer
+ * than a client waits. Meanwhile the client is asked the task's questions.
  *
  * @module
  */
@@ -26,8 +25,8 @@ export class TaskRelay {
   /** The end of the wait after an answer, by `performance.now()`. */
   untilMilliseconds = -Infinity;
   /**
-   * The questions that the client was asked, by key. A controller is aborted
-   * once the answer is not needed any more.
+   * The questions that the client was asked, by key. Its controller is aborted
+   * once the answer to a question is not needed any more.
    */
   #asked = new Map<string, AbortController>();
   /** Questions that the client did not answer. */
@@ -39,7 +38,10 @@ export class TaskRelay {
     private readonly patienceMilliseconds: number,
   ) {}
 
-  /** Asks the client a task's open questions; true if one is open there. */
+  /**
+   * Asks the client a task's open questions. Returns true if one is open at the
+   * client.
+   */
   ask({ taskId, inputRequests = {} }: Task): boolean {
     for (const [key, asked] of this.#asked) {
       if (Object.hasOwn(inputRequests, key)) continue;
@@ -115,7 +117,7 @@ export async function waitAsCall(
     return await waitForTask(call, task, { untilMilliseconds, relay });
   } catch (error) {
     if (!call.signal.aborted) throw error;
-    // If the server stops, the task may go on elsewhere.
+    // The server stops: the task may go on elsewhere.
     if (call.execution.hasEnded) {
       await call.engine.tasks.end(task.taskId, { status: "cancelled" });
     }
@@ -125,8 +127,8 @@ export async function waitAsCall(
 
 /**
  * Waits until a task has ended, has another status, or sends its person to a
- * page, or until the time is over. Returns the task, or undefined if it is
- * gone. The time is longer while a person answers questions.
+ * page, or until the time is over. While a person answers questions, the time
+ * is longer. Returns the task, or undefined if it is gone.
  *
  * @param relay asks the client; without one a question ends the wait
  * @throws the reason for which the call was stopped
@@ -157,7 +159,8 @@ export async function waitForTask(
       if (seen.status === "input_required" && !isAsked && isNews) break;
       const isKnown = seen.waitsFor === task.waitsFor;
       if (!isKnown && sendsToPage(seen.waitsFor, waitPages)) break;
-      // The task goes on while the database is away, and its call must give its ID.
+      // While the database is away the task goes on, and the call has to return
+      // its ID.
       const last = seen;
       const next = await persist(() => tasks.next(last, binding, waiting), {
         signal: waiting,

@@ -54,7 +54,10 @@ export interface TaskParts {
   showsCauses?: boolean;
   /** The class of contexts, where features add members. */
   Context?: typeof CallContext;
-  /** Fires when the process stops: no end of a task then waits to be stored. */
+  /**
+   * Fires when the process stops. Then no end of a task waits until it can be
+   * stored.
+   */
   stopping: AbortSignal;
 }
 
@@ -89,11 +92,11 @@ export interface CallInProgress {
   readonly request: TaskOrigin & OriginCall;
   readonly result: Promise<CallToolResult>;
   /**
-   * The name under which repeats of the call find its task. Undefined if the
-   * result is not reached by a repeat.
+   * The name by which repeats of the call find its task; undefined if no repeat
+   * gets the result.
    */
   readonly repeat?: string;
-  /** False if someone else may get the result: then no one may be asked. */
+  /** False if someone else may get the result: then the tool may ask no one. */
   readonly mayAsk: boolean;
   /** The latest progress of the call's tool. */
   readonly statusMessage?: string;
@@ -108,7 +111,7 @@ export interface CallInProgress {
 /** The work of a tool. It ends with its process, unless it is durable. */
 export interface TaskWork {
   tool: string;
-  /** The scopes that the tool needs, as does reading the task later. */
+  /** The scopes that the tool needs. Reading the task later needs them too. */
   scopes?: readonly string[];
   /** True if the tool acts with its person's accounts. */
   needsAccounts?: true;
@@ -133,14 +136,20 @@ export interface DurableWork extends TaskWork {
 
 /** Durable work that another process began. */
 export interface ClaimedWork {
-  /** The work; undefined if this process does not know its tool, or `lacks`. */
+  /**
+   * The work; undefined if this process does not know its tool, or if `lacks`
+   * is set.
+   */
   work?: DurableWork;
   /** A setting that the tool needs for accounts, and that is missing here. */
   lacks?: string;
   origin: TaskOrigin;
   /** True if the caller may still do the work. */
   isAllowed: boolean;
-  /** False if only another process may know the caller's provider or issuer. */
+  /**
+   * False if this process does not know the caller's provider or issuer, and
+   * another process may.
+   */
   isConfigured: boolean;
 }
 
@@ -176,7 +185,7 @@ export const EXPELLED: SettledTask = {
   },
 };
 
-/** The log of exceptions, and what their clients are told. */
+/** The log of exceptions, and the errors that clients get of them. */
 type Told = Pick<TaskParts, "log" | "showsCauses">;
 
 export function resultEnding(result: CallToolResult): SettledTask {
@@ -222,7 +231,7 @@ export function taskEndOf({ result, error }: SettledTask): TaskEnd {
     : { status: "failed", outcome: { ...error } };
 }
 
-/** The least time between two messages that are written. */
+/** The least time between two messages that are written, in milliseconds. */
 const MESSAGE_MILLISECONDS = 1000;
 
 /**
@@ -260,7 +269,7 @@ export class StatusMessage {
     if (this.#waiting !== undefined) await this.#flush();
   }
 
-  /** Ends the writing. Returns the queued message, which was not written. */
+  /** Stops writing. Returns the queued message, which was not written. */
   async end(): Promise<string | undefined> {
     this.#hasEnded = true;
     clearTimeout(this.#timer);

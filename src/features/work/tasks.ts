@@ -61,7 +61,7 @@ import { waitStore } from "../questions/waits.ts";
 
 export type { Task };
 
-/** Functions that are called when a task has ended by itself. */
+/** Functions that are called when a task ends other than by its own work. */
 export interface TaskEvents {
   onCancelled?: OnCancelled;
   /** Called when a task has failed because its process died. */
@@ -74,7 +74,7 @@ export type TaskStore = ReturnType<typeof taskStore>;
  * Opens the tasks of a database.
  *
  * @param events `confirmSeconds`: the time for which an expired lease is
- * watched before its task fails
+ * watched before the task fails
  */
 export function taskStore(
   database: Database,
@@ -95,7 +95,7 @@ export function taskStore(
       ]);
       const { value: record } = task;
       if (record?.binding !== binding) return undefined;
-      // Durable work is taken over, and does not fail.
+      // Durable work does not fail: another process takes it over.
       if (isTerminal(record.status) || isHeld(held) || record.durable) {
         leases.forget(taskId);
         return await read(taskId, record);
@@ -174,7 +174,7 @@ export function taskStore(
       signal: AbortSignal,
     ): Promise<Task | undefined> {
       for (;;) {
-        // An expired lease changes no record until the task is read.
+        // An expired lease changes no record until someone reads the task.
         const checkMilliseconds = performance.now() + HEARTBEAT_SECONDS * 1000;
         await database.waitFor<TaskRecord>(
           taskKey(taskId),
@@ -226,7 +226,7 @@ export function taskStore(
         .map(([member, message = ""]) => [member, shortMessage(message)]);
       await changeTask(database, taskId, (task) => ({
         ...Object.fromEntries(short),
-        // An earlier run has come as far, and gave this message.
+        // An earlier run got as far, and has set its own message.
         ...progress! <= task.progress!
           ? { statusMessage: task.statusMessage }
           : { progress: progress ?? task.progress },
@@ -250,7 +250,7 @@ export type TaskEnd =
     | { status: "cancelled" }
   )
   & {
-    /** The last status message; if it is absent, the stored one stays. */
+    /** The last status message; if absent, the stored one stays. */
     statusMessage?: string;
   };
 
@@ -263,14 +263,14 @@ export const DIED = {
 /** The run and the list entry of durable work, and its new `expiresAt`. */
 type WorkRecords = Awaited<ReturnType<typeof readWork>>;
 
-/** Called for durable work that ended other than by its own run. */
+/** Called when durable work was ended by something other than its own run. */
 export type OnCancelled = (taskId: string, run: RunRecord) => void;
 
 export function taskEnds(database: Database, onCancelled?: OnCancelled) {
   /**
    * Ends a task, once. Returns false when it had ended already, or when `claim`
-   * is lost. True also if this claim has ended it before: the answer of that
-   * commit was lost.
+   * is lost. Also returns true if this claim has ended it before, but never
+   * learned so.
    *
    * @param claim the claim of a durable run that ends its own task
    */
@@ -338,10 +338,10 @@ export function taskEnds(database: Database, onCancelled?: OnCancelled) {
     end,
 
     /**
-     * Finds every task that one of these grants used last, and returns a
-     * function that ends them, in the background, once the grants are closed.
-     * If it does not get that far, the process that works on a task notices
-     * within a second that its grant has ended, and ends it too.
+     * Finds every task that one of these grants used last. Returns a function
+     * that ends them in the background, once the grants are closed. If that
+     * function never runs, the process that works on a task notices within a
+     * second that the grant has ended, and ends the task.
      */
     async cancelAllOf(
       binding: string,
@@ -362,9 +362,9 @@ export function taskEnds(database: Database, onCancelled?: OnCancelled) {
     },
 
     /**
-     * Ends the tasks of a person, and deletes them with their results. A task, its
-     * result and its place in the list go last: what is left by a process that
-     * dies on the way is found again by them.
+     * Ends the tasks of a person, and deletes them with their results. A task,
+     * its result and its place in the list go last, so that anything left by a
+     * process that dies on the way can be found and deleted again.
      */
     async forgetAllOf(binding: string): Promise<void> {
       for (const entry of await listedOf(database, binding)) {
@@ -375,8 +375,8 @@ export function taskEnds(database: Database, onCancelled?: OnCancelled) {
         await forgetAnswers(database, taskId);
         const outcome = found?.value.outcome;
         await database.commit((transaction) => {
-          // Its process may still read the task, and then finds that it is
-          // over.
+          // Its process may still read the task, and then finds that it has
+          // ended.
           if (found) transaction.expire(found.key);
           transaction.delete(entry.key, ...outcome ? keysOf(outcome) : []);
           const repeat = found?.value.repeat;
@@ -412,7 +412,9 @@ function endWork(
   transaction.check(listed).set(listed.key, { ...entry, expiresAt });
 }
 
-/** Deletes, in the background, what durable work that has ended had stored. */
+/**
+ * Deletes, in the background, the stored parts of durable work that has ended.
+ */
 function forgetWork(
   database: Database,
   taskId: string,

@@ -35,9 +35,8 @@ interface WaitingWork {
 type WaitingSteps = Pick<DurableSteps, "repeatableStep" | "sleep" | "hasKept">;
 
 /**
- * Waits for a webhook in durable work; undefined if none came in time. The
- * steps that it makes have the same names in every run, and the answer is
- * stored as a step.
+ * Waits for a webhook in durable work; undefined if none came in time. Its
+ * steps have the same names in every run, and the answer is stored as a step.
  */
 export async function waitForWebhook(
   run: WaitingSteps,
@@ -61,8 +60,8 @@ export async function waitForWebhook(
   };
   const most = MAX_WAITS_PER_PERSON * (limitKey?.isMany ? MANY : 1);
   const opening = `wait ${id}: open`;
-  // Before the step, in which no run leaves its process. A later run finds the
-  // same wait, with the same token.
+  // Opened before the step, because during a step no run leaves its process. A
+  // later run finds the same wait, with the same token.
   const opened = run.hasKept(opening) ? undefined : await inTurn(
     parking,
     () =>
@@ -73,8 +72,8 @@ export async function waitForWebhook(
   );
   const until = await run.repeatableStep(opening, async () => {
     const { id, state, createdAt, expiresAt } = opened!;
-    // An answer that came before this was kept stays for longer than the task
-    // may sleep: there is nothing left to wait for.
+    // If the answer came before this step was stored, there is nothing left to
+    // wait for: the answer stays for longer than the task may sleep.
     if (state !== "open") return createdAt;
     await open(id!);
     return expiresAt;
@@ -89,14 +88,15 @@ export async function waitForWebhook(
     new Date(until * 1000),
     { enough: over.signal, wait: wait?.key, waitsFor: message },
   );
-  // An earlier run may have had the answer, and have withdrawn the wait.
+  // An earlier run may have had the answer, and withdrawn the wait.
   if (run.hasKept(end)) over.abort();
   // The run may leave this process meanwhile. Then the end of the sleep, or the
   // answer, wakes it elsewhere.
   else if (wait) {
     const ending = AbortSignal.any([signal, over.signal]);
-    // A wait that is gone before its time went with its work or its person: this
-    // run is about to be told so, and does not take it for a time that is over.
+    // If a wait is gone before its time, its work or its person is gone too.
+    // This run is about to learn that, and must not take it for the end of the
+    // time.
     const answered = waits.settled(wait, ending)
       .then(() => persist(() => waits.read(wait), { signal }))
       .then((left) => left ? undefined : slept);

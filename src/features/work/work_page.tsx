@@ -1,6 +1,6 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * One task of a person: how far it is, what it asks, and what it gave.
+ * One task of a person: its progress, its questions and its result.
  *
  * @module
  */
@@ -19,7 +19,7 @@ import { type StepInWords, WorkSteps } from "./work_steps.tsx";
 export interface WorkPageProps extends FormPage, WorkInWords {
   updatedAt: number;
   expiresAt: number;
-  /** For durable work: the seconds for which it is kept after its end. */
+  /** For durable work: the seconds for which it is stored after its end. */
   keep?: number;
   /** True if the task has not ended. */
   isOpen: boolean;

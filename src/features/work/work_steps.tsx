@@ -8,8 +8,8 @@ import { Moment, Upcoming } from "../../core/pages/times.tsx";
 import { shownMessage } from "../../core/pages/names.tsx";
 
 /**
- * A state in words, and the tone of its badge. If the state goes on, also the
- * words before its time, and the form of a time that is to come.
+ * A state in words, and the tone of its badge. If the step goes on, also the
+ * words before its time, and the form of a time in the future.
  */
 type StateWords = readonly [
   words: string,
@@ -42,8 +42,8 @@ export interface StepInWords {
   name: string;
   state: keyof typeof STATES;
   /**
-   * The time of the state, in epoch seconds. For `tried`, `sleeping` and
-   * `awaiting`, which end at a known time, it is the end.
+   * The time of the state, in epoch seconds: for `tried`, `sleeping` and
+   * `awaiting` the known time at which it ends.
    */
   at: number;
   /** The tries so far, and the most that there may be. */
