@@ -34,9 +34,19 @@ const APPROVAL_OFFER = {
 /** The longest time that `when` and `show` may take. */
 const AUTHOR_MILLISECONDS = 5_000;
 
-/** The most characters of a title, and of the facts together. */
+/** The most characters of a title, of a fact's name, and of all facts. */
 const MAX_TITLE_CHARACTERS = 200;
-const MAX_FACTS_CHARACTERS = 2000;
+const MAX_NAME_CHARACTERS = 40;
+const MAX_FACTS_CHARACTERS = 2400;
+
+/** The most facts that a page shows, which may repeat a client's words. */
+const MAX_FACTS = 30;
+
+/** Makes a text one line that hides nothing, and that ends with "…" if it is cut. */
+function lineOf(text: string, most: number): string {
+  const line = withoutHidden(text);
+  return line.length > most ? `${line.slice(0, most - 1)}…` : line;
+}
 
 /** Waits for an author's function, but not for ever. */
 export async function inTime<T>(
@@ -81,16 +91,27 @@ export async function shownOf(
     `tool ${name}: approval.show`,
   );
   if (fault) throw new TypeError(fault);
-  let left = MAX_FACTS_CHARACTERS;
-  const facts = Object.entries(shown.facts ?? {})
-    .filter(([, fact]) => fact !== undefined)
-    .map(([name, fact]) => [name, `${fact}`] as const)
-    .filter(([name, fact]) => (left -= name.length + fact.length) >= 0);
-  const words = {
-    title: shown.title.slice(0, MAX_TITLE_CHARACTERS),
-    facts: Object.fromEntries(facts),
-  };
-  if (words.title.trim() !== "") return words;
+  const all = Object.entries(shown.facts ?? {})
+    .filter(([, fact]) => fact !== undefined);
+  const lines = all.slice(0, MAX_FACTS).map(([name, fact]) => [
+    lineOf(name, MAX_NAME_CHARACTERS),
+    lineOf(`${fact}`, MAX_FACTS_CHARACTERS),
+  ]);
+  const more = all.length - lines.length;
+  if (more > 0) lines.push(["…", `and ${more} more facts`]);
+  // Only the longest are cut: a long one never takes the place of another.
+  let most = MAX_FACTS_CHARACTERS;
+  const length = () =>
+    lines.reduce((sum, [, fact]) => sum + Math.min(fact!.length, most), 0);
+  const ofNames = lines.reduce((sum, [name]) => sum + name!.length, 0);
+  while (ofNames + length() > MAX_FACTS_CHARACTERS) most--;
+  const facts: Record<string, string> = Object.create(null);
+  for (let [name, fact] of lines as [string, string][]) {
+    while (name in facts) name += "…";
+    facts[name] = lineOf(fact, most);
+  }
+  const words = { title: lineOf(shown.title, MAX_TITLE_CHARACTERS), facts };
+  if (words.title !== "") return words;
   throw new TypeError(`tool ${name}: approval.show gave an empty title`);
 }
 
@@ -106,9 +127,8 @@ export async function offerOf(
   const path = `tool ${name}: approval.remember`;
   const [fault] = kinds.faultsIn(APPROVAL_OFFER, offer, path);
   if (fault) throw new TypeError(fault);
-  const label = withoutHidden(offer.label.toWellFormed())
-    .slice(0, MAX_TITLE_CHARACTERS);
-  if (label.trim() === "") throw new TypeError(`${path} gave an empty label`);
+  const label = lineOf(offer.label, MAX_TITLE_CHARACTERS);
+  if (label === "") throw new TypeError(`${path} gave an empty label`);
   return { ...offer, label };
 }
 

@@ -47,6 +47,47 @@ Deno.test("hostile words on the page are one line each, hide nothing and lead no
   assert.doesNotMatch(page.text, /href="https:\/\/evil/);
 });
 
+Deno.test("an argument of any length leaves every fact on the page, and what is cut ends with …", async () => {
+  await using server = await startOAuthServer({
+    tools: [tool({
+      name: "pay",
+      input: z.object({
+        memo: z.string(),
+        more: z.record(z.string(), z.string()),
+      }),
+      approval: {
+        show: ({ memo, more }) => ({
+          title: `Pay ${memo}`,
+          facts: { Memo: memo, ...more, To: "mallory", Cents: 999_999 },
+        }),
+      },
+      run: () => "paid",
+    })],
+  });
+  const call = await clientOf(server, "2026");
+  const many = Object.fromEntries(
+    Array.from({ length: 40 }, (_, at) => [`line ${at}`, "x".repeat(200)]),
+  );
+  const alike = Object.fromEntries(
+    ["1", "2", "\u200b"].map((end) => [`${"n".repeat(99)}${end}`, `v${end}`]),
+  );
+  for (
+    const [memo, more, seen] of [
+      ["rent", {}, /Memo rent To mallory Cents 999999/],
+      ["m".repeat(3000), {}, /Memo m{2000,}… To mallory Cents 999999/],
+      ["\u200b".repeat(2001), {}, /Memo To mallory Cents 999999/],
+      ["m".repeat(2000), alike, /n{39}… v1 n{39}…… v2 n{39}……… v To mallory/],
+      ["m", { ["k".repeat(3000)]: "v" }, /k{39}… v To mallory Cents 999999/],
+      ["m", many, /line 28 x{40,}… … and 13 more facts/],
+    ] as const
+  ) {
+    const link = linkOf(await resultOf(call("pay", { memo, more })));
+    const { words } = await open(server, link);
+    assert.match(words.split("Who asks")[0], seen);
+    if (memo.length > 200) assert.match(words, /wants to: Pay( m{100,}…)? /);
+  }
+});
+
 Deno.test("a press needs the page's own form, of this session, and one of its answers", async () => {
   await using server = await start();
   const call = await clientOf(server, "2026");
