@@ -57,7 +57,7 @@ export interface StepOptions {
 
 /**
  * The options of {@linkcode import("./context.ts").Context.wait}: of a wait for
- * a webhook, such as that of a payment.
+ * a webhook, such as one about a payment.
  */
 export interface WaitOptions {
   /** The text that the task's status shows during the wait. */

@@ -142,7 +142,7 @@ export interface SelectedAddition<Part = unknown> {
   scopesFor?(method: string, uri: string): readonly string[] | undefined;
 }
 
-/** The beginning of all additions of a feature, one for each catalogue. */
+/** Begins the additions of a feature to one catalogue. */
 export type CatalogueFeature<Part = unknown> = () => CatalogueAddition<Part>;
 
 /** Thrown for a set of definitions with faults. */

@@ -75,10 +75,10 @@ function literal(text: string): string {
 }
 
 /**
- * Finds the values of the variables. Each takes as much as the ones after it
- * leave. Working from the end, it passes over the URI once for each variable: a
- * regular expression with several variables would try every way to divide the
- * URI among them.
+ * Finds the values of the variables. Each variable takes as much as the later
+ * ones leave. Working from the end, it passes over the URI once for each
+ * variable: a regular expression with several variables would try every way to
+ * divide the URI among them.
  */
 function matchSteps(
   head: string,

@@ -116,7 +116,7 @@ export function rateLimit(
 
   /**
    * Takes a token of a credential. Returns the function that gives it back;
-   * undefined if the request shows none that is valid and has one left.
+   * undefined if the request shows no valid credential with a token left.
    */
   async function takeProven(c: Context): Promise<(() => void) | undefined> {
     for (const shown of await listShown(c)) {

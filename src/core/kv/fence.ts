@@ -51,7 +51,10 @@ export class Fence {
   /** Ends the pause of {@linkcode settleForGood}. */
   #settled?: AbortController;
 
-  /** @param onClockAhead called, at most every ten minutes, with seconds */
+  /**
+   * @param onClockAhead called, at most every ten minutes, with the seconds by
+   * which another clock is ahead
+   */
   constructor(
     private readonly kv: Kv,
     private readonly operations: Pick<Operations, "repeat">,

@@ -56,7 +56,7 @@ interface Suspicion {
   sinceMilliseconds: number;
   /** The time for which other processes have watched it before. */
   beforeMilliseconds: number;
-  /** The part of this process's time that the record says. */
+  /** The part of this process's time that is stored in the record already. */
   notedMilliseconds: number;
 }
 
@@ -123,7 +123,7 @@ export class WatchedTaskLeases extends WatchedLeases {
 
   /**
    * Watches the lease of a task, and stores from time to time for how long.
-   * True once it was not renewed for long enough.
+   * Returns true once the lease was not renewed for long enough.
    */
   async watch(taskId: string, lease: Entry<TaskLease>): Promise<boolean> {
     const before = lease.value?.watchedMilliseconds;

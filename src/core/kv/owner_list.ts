@@ -1,6 +1,7 @@
 /**
  * Records that belong to someone: each has an entry in the list of its owner,
- * written in the same commit, by which all of an owner's are found and ended.
+ * written in the same commit, by which all records of the owner are found and
+ * ended.
  *
  * @module
  */

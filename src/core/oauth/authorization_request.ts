@@ -137,8 +137,8 @@ export function parseAuthorizationRequest(
 
 /**
  * Parses the redirect URI of a request and checks it against the client's
- * registration. Before it has returned, no error may be sent to the redirect
- * URI.
+ * registration. Before this function has returned, no error may be sent to the
+ * redirect URI.
  */
 export function parseRedirectUri(
   parameters: Parameters,

@@ -134,7 +134,8 @@ export class Cores {
     }
     const isSteady =
       performance.now() - startedMilliseconds >= STEADY_MILLISECONDS;
-    // Once they have listened, the reason may pass, as a full disk does.
+    // Once a process has listened, the reason may be temporary, such as a full
+    // disk.
     if (isLast && !this.#hasListened) {
       // A process that ran has logged the reason itself.
       if ("error" in properties) {

@@ -115,7 +115,7 @@ async function keepFromOthers(path: string, log: Logger): Promise<void> {
 /**
  * Makes a handle report that its file was removed or replaced: in the log, and
  * by `checkPlace`. The open file can still be written, so nothing else fails;
- * but no other process sees it, and it is lost when this one ends.
+ * but no other process sees the file, and it is lost when this process ends.
  */
 export async function guardFile(
   kv: Deno.Kv,

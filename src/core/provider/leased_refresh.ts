@@ -145,7 +145,7 @@ export function leasedRefresh<F extends StoredTokens>(
       if (!taken) {
         await store.waitForRefresh(
           found,
-          // A little longer than a lease, which has lapsed then.
+          // A little longer than a lease, which by then has lapsed.
           AbortSignal.timeout((REFRESH_LEASE_SECONDS + 1) * 1000),
         ).catch((error) => {
           if (error?.name !== "TimeoutError") throw error;

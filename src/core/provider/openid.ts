@@ -138,7 +138,7 @@ export function openIdProvider(
     };
   }
 
-  /** Replaces an issuer that the provider may use by that of its metadata. */
+  /** Returns the metadata's issuer for any issuer that the provider may use. */
   function metadataIssuer(
     { issuer: own }: Metadata,
     issuer: string | undefined,

@@ -1,6 +1,6 @@
 /**
- * Tokens of a server that are stored here: the store and the server, as their
- * refresh needs them.
+ * Stored tokens of another server: the parts of the store, and of that server,
+ * that their refresh needs.
  *
  * @module
  */

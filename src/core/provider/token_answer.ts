@@ -75,8 +75,8 @@ export async function refusalIn(
     return misbehaved(`${host} answered ${response.status}`);
   }
   const kind = Object.hasOwn(KINDS, code) ? KINDS[code] : "misbehaved";
-  // Without its description, which may repeat a secret. Microsoft's numbers say
-  // what an operator has to do.
+  // Without the answer's description, which may repeat a secret. Microsoft's
+  // numbers say what an operator has to do.
   const numbers = [answer.error_codes].flat().filter(Number.isInteger);
   const more = numbers.length > 0 ? ` (${numbers.slice(0, 5).join()})` : "";
   return new UpstreamError(kind, `${host} refused with ${code}${more}`, {

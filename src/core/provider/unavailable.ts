@@ -73,8 +73,8 @@ export function signInInterrupted(cause: unknown): HttpError {
 const STORE_MILLISECONDS = 15_000;
 
 /**
- * Stores something after the provider's code was exchanged, which cannot be
- * done again: keeps trying while a person waits.
+ * Stores something after the provider's code was exchanged. The exchange cannot
+ * be repeated, so storing is tried again while a person waits.
  *
  * @throws as {@linkcode signInInterrupted} when the database is away for longer
  */

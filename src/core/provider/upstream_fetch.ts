@@ -1,6 +1,6 @@
 /**
- * HTTP requests to the provider, with limits for time, size, and redirects, and
- * those in the name of a person, with the provider's access token.
+ * HTTP requests to the provider, with limits for time, size and redirects. Some
+ * are in the name of a person, with the provider's access token.
  *
  * @see OpenID Connect Core §5.3
  * @module

@@ -177,7 +177,10 @@ function addMiddleware(
   app.use(boundedBodies(bodies, isAuthors));
 }
 
-/** Adds the routes of `/mcp`. `ServerSite` answers most calls before. */
+/**
+ * Adds the routes of `/mcp`. `ServerSite` answers most calls before a request
+ * gets here.
+ */
 function addCallRoutes(
   app: Hono<AppEnv>,
   mcp: McpEndpoint,

@@ -17,7 +17,7 @@ import { scopesInWords } from "../pages/scopes.ts";
 import type { FetchDocument } from "../store/documents.ts";
 import type { ServerCore } from "./server_core.ts";
 
-/** Selects the items whose scopes are all among some. */
+/** Selects the items that need no scopes but the given ones. */
 function openedBy<T extends CommonDefinition>(
   items: readonly T[],
   scopes: readonly string[],
@@ -27,7 +27,7 @@ function openedBy<T extends CommonDefinition>(
   );
 }
 
-/** Lists the services that are needed by what some scopes open, each once. */
+/** Lists the services needed by the items that some scopes open, each once. */
 function servicesOf(
   { tools, prompts, resources, templates }: Catalogue,
   scopes: readonly string[],

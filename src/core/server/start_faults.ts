@@ -30,7 +30,7 @@ export class StartFaults {
     this.sound = this.found.length > 0 ? soundOf(options) : options;
   }
 
-  /** Runs one check; undefined if it throws its faults. */
+  /** Runs one check, and returns its result; undefined if it throws faults. */
   attempt<T>(check: () => T): T | undefined {
     try {
       return check();

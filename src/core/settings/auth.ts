@@ -1,5 +1,5 @@
 /**
- * The settings of `AUTH_STRATEGY`: the callers that are let in, and how they
+ * The settings of `AUTH_STRATEGY`: the callers that are admitted, and how they
  * are known.
  *
  * @module
@@ -213,7 +213,7 @@ function doubtBlockedAddresses(
   );
 }
 
-/** Complains of credentials without `AUTH_STRATEGY`: everyone is let in. */
+/** Complains of credentials without `AUTH_STRATEGY`: everyone is admitted. */
 function complainOfTelltales(settings: Settings): void {
   const { name: variable } = AUTH.AUTH_STRATEGY;
   if (settings.text(AUTH.AUTH_STRATEGY) !== undefined) return;

@@ -57,7 +57,8 @@ export function parseOAuth(
   exposure: Exposure,
   scopes: readonly string[],
 ): OAuthConfig {
-  // First, because clients name variables, which are then not misspelt.
+  // Parsed first: clients name variables, which are then not reported as
+  // misspelt.
   const clients = parseClients(settings);
   const providers = parseProviders(settings, exposure);
   const asserting = assertionSetting(settings);

@@ -53,9 +53,9 @@ export function providerOf(
 }
 
 /**
- * Lists the settings without which no one has an account at some services.
- * Microsoft exchanges only a token whose audience is our application there, so
- * the sign-in has to ask for a scope of it.
+ * Lists the missing settings without which no one can have an account at these
+ * services. Microsoft exchanges only a token whose audience is our application
+ * there, so the sign-in has to ask for a scope of it.
  */
 export function missingForExchange(
   services: readonly UpstreamAccount[],

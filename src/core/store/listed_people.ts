@@ -27,7 +27,7 @@ export interface ListedPerson extends Expiring {
   subject: string;
 }
 
-/** The entries of a person in the lists under one of their names so far. */
+/** A person's entries in the lists, under a name that they have or had. */
 interface IndexedPerson extends Expiring {
   /** The text of the entry by name. */
   name: string;

@@ -29,8 +29,8 @@ const MAX_SEALED_CHARACTERS = 48_000;
 const MAX_ID_CHARACTERS = 256;
 
 /**
- * Makes the sealing of a server: the app's own, or that of its keys. Undefined
- * if it has neither.
+ * Makes the sealing of a server: the app's own, or one with `SECRETS_KEYS`.
+ * Undefined if it has neither.
  */
 export function sealingOf(
   secretsKeys: readonly string[],

@@ -146,7 +146,8 @@ function parseDocument(
 ): unknown {
   if (statusCode !== 200) {
     const says = `The answer was ${statusCode}`;
-    // Redirects are final too: the document is at its own address (§5).
+    // A redirect is refused for good, too: the document is at its own address
+    // (§5).
     throw isTemporary(statusCode) ? new Error(says) : new NoDocument(says);
   }
   const type = headers["content-type"]?.split(";")[0].trim().toLowerCase();

@@ -25,8 +25,8 @@ export interface Gate {
    */
   authenticate(headers: Headers): Authenticated | Promise<Authenticated>;
   /**
-   * Finds a caller who was let in before, as they are known now, without a
-   * request; undefined if they would no longer be let in.
+   * Finds a caller who was admitted before, as they are known now, without a
+   * request; undefined if they would no longer be admitted.
    */
   restore(caller: Caller): MaybePromise<Authenticated | undefined>;
   /**

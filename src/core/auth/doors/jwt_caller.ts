@@ -11,7 +11,7 @@ import type { JwtConfig } from "../../settings/credentials.ts";
 import { addressRuleOf, claimAt, isTrue } from "../../provider/identity.ts";
 
 /**
- * Makes the caller of the claims.
+ * Makes the caller that the claims name.
  *
  * @throws {errors.JWTInvalid} when they name no person
  */

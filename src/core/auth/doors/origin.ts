@@ -90,8 +90,8 @@ export function hostCheck(
   let acceptedUrl = "";
 
   return ({ headers, url }) => {
-    // HTTP/2 has `:authority`, which is in the address, and its client may send
-    // a `Host` besides: both must be good.
+    // In HTTP/2 the name is in `:authority`, and so in the request's URL. A
+    // client may send `Host` besides: both must be good.
     const name = headers.get("host");
     if (name === accepted && url.startsWith(acceptedUrl)) return;
     const authority = authorityOf(url);

@@ -1,6 +1,6 @@
 /**
- * The end of grants at someone's request, one by one or all of a person, a
- * machine or a client.
+ * The end of grants at someone's request: of one grant, or of all grants of a
+ * person, a machine or a client.
  *
  * @module
  */

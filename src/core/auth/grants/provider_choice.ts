@@ -97,7 +97,7 @@ export async function providerUrl(
   { provider, redirectUri, key }: SignInProvider,
   { handle, state = handle, browser, providerHints, isFresh }: {
     handle: string;
-    /** The handle by default. */
+    /** The `state` of the request; by default the handle. */
     state?: string;
     browser: string;
     providerHints?: ProviderHints;
@@ -120,8 +120,8 @@ export async function providerUrl(
  * Derives the PKCE verifier and the nonce of one sign-in at the provider from
  * the browser's cookie and the request's handle. A reader of the database or of
  * the addresses cannot derive them, and only this browser can finish. Each of
- * several providers gets values of its own: with them, a provider that the
- * person left again cannot redeem another's code.
+ * several providers gets values of its own, so that a provider that the person
+ * left again cannot redeem another's code.
  */
 export function upstreamSecrets(
   handle: string,

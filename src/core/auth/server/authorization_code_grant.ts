@@ -1,6 +1,6 @@
 /**
- * A code's redemption: accepted once, within 60 seconds, from the client that
- * requested it.
+ * The redemption of a code: once, within 60 seconds, and only by the client
+ * that requested the code.
  *
  * @see RFC 6749 §4.1.3, RFC 9700 §2.1.1
  * @module

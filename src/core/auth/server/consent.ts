@@ -81,7 +81,8 @@ export function consentEndpoint(
     // The provider that the person chose, or the only one.
     const chosen = choice.find({ key, providerHints });
     if (!chosen) {
-      // Nothing is written: the next form says again what was approved.
+      // Nothing is stored yet: the next form has the approved scopes in hidden
+      // fields.
       return choice.ask(c, [
         ["request", handle],
         [BOXES, "1"],

@@ -64,7 +64,8 @@ export function revokeEndpoint(
     const current = state === "exchanged"
       ? (await replayResponse(refreshToken, grant)).refreshToken!
       : refreshToken;
-    // The provider's tokens end with the grant, so they are opened before.
+    // The provider's tokens are deleted with the grant, so they are read before
+    // that.
     const revokeAtProvider = state === "reused"
       ? undefined
       : await providerTokens.revocation({

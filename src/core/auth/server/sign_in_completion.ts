@@ -122,7 +122,7 @@ export function signInCompletion(services: AuthServices) {
   /**
    * Finds out why a commit failed. Undefined if another sign-in, or a change of
    * the connection, came first. If an earlier try of ours was applied after
-   * all, gives its code.
+   * all, returns the code of that try.
    *
    * @throws {OAuthError} if another process was faster
    */

@@ -52,7 +52,7 @@ export function authorizationServerMetadata(
     revocation_endpoint_auth_methods_supported: AUTH_METHODS,
     revocation_endpoint_auth_signing_alg_values_supported: SIGNATURE_ALGORITHMS,
     authorization_response_iss_parameter_supported: true,
-    // Else OpenID Connect Discovery §3 takes it for true.
+    // If it is absent, OpenID Connect Discovery §3 takes it for true.
     request_uri_parameter_supported: false,
     client_id_metadata_document_supported: config.metadataDocuments.enabled,
     service_documentation: about.websiteUrl,
@@ -88,8 +88,8 @@ export function protectedResourceMetadata(
 }
 
 /**
- * Lists the paths of the server's metadata: below the issuer's own path and the
- * resource's too, where some clients look for it.
+ * Lists the paths of the server's metadata: for the issuer's path, and for the
+ * resource's, where some clients look for it.
  */
 export function serverMetadataPaths(baseUrl: string): string[] {
   const path = "/.well-known/oauth-authorization-server";

@@ -177,9 +177,9 @@ export class Acting {
   /**
    * Does an act, unless the work is over before or meanwhile.
    *
-   * Code that was interrupted learns nothing, nor does code whose sign-in at
-   * the provider has ended: the client has to let the person sign in again, and
-   * a `catch` of the author must not prevent that.
+   * Code that was interrupted gets no result and no exception, nor does code
+   * whose sign-in at the provider has ended: the client must have the person
+   * sign in again, and a `catch` of the author must not prevent that.
    *
    * @throws {DOMException} `AbortError` when the work is over
    */

@@ -146,7 +146,7 @@ export abstract class Call implements AskingCall, Running {
     return new PendingResponse(false, this);
   }
 
-  /** The way of the answer to the client. */
+  /** The {@linkcode Sending} of the answer to the client. */
   get sending(): Sending {
     const { limitKey, engine: { bodies }, admitted: { info } } = this;
     return sendingTo(limitKey, bodies, info);

@@ -25,14 +25,14 @@ export interface ItemWithNeeds {
  */
 export type BegunNeeds = Readonly<
   Record<string, {
-    /** The time of the beginning, in epoch seconds. */
+    /** The time at which the call began, in epoch seconds. */
     at: number;
     label?: string;
     accountId?: string;
   }>
 >;
 
-/** The needs of one call, found. */
+/** The needs that were found for one call. */
 export interface CallNeeds {
   /** The accounts of the call, so that work it begins acts with the same. */
   readonly begun?: BegunNeeds;
@@ -57,7 +57,7 @@ export type Finding = "ask" | "look" | { begun?: BegunNeeds };
 /**
  * Finds the needs of a call.
  *
- * @param input all arguments; one may choose among several accounts
+ * @param input all arguments; one of them may choose among several accounts
  * @throws {ToolError} in words for the model
  * @throws {ChallengeError} when the caller has to sign in first
  */

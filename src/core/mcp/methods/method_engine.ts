@@ -24,7 +24,7 @@ export interface PreparedCall extends ToolRun {
   run(): MaybePromise<Answer>;
 }
 
-/** The way of calls that outlast their requests: that of a feature. */
+/** Handles calls that outlast their requests, for a feature. */
 export interface LongCalls {
   /** Answers a call that repeats an earlier one; undefined if it does not. */
   repeat(

@@ -28,7 +28,10 @@ export interface SubscriptionFilter {
   promptsListChanged?: true;
   resourcesListChanged?: true;
   resourceSubscriptions?: ReadonlySet<string>;
-  /** The names of what features follow, by their members. */
+  /**
+   * The names to follow for each kind of a feature, by the `member` of the
+   * kind.
+   */
   followed?: Readonly<Record<string, readonly string[]>>;
 }
 
