@@ -8,8 +8,11 @@
 import { HttpError } from "../errors.ts";
 import { outsideTrace } from "../telemetry/current.ts";
 
-/** The most chunks of a body: each, however small, costs as much as a call. */
-export const MAX_CHUNKS = 10_000;
+/**
+ * Returns the most chunks in which `size` bytes may come: each, however small,
+ * costs as much as a call.
+ */
+export const mostChunks = (size: number) => 100 + size / 256;
 
 /**
  * The longest body that is read in one step. Deno allocates the announced
@@ -127,9 +130,9 @@ async function readChunks(
       if (isGivenUp) throw givenUp();
       if (done) break;
       const end = size + chunk.length;
-      if (end > most || chunks > MAX_CHUNKS) {
+      if (end > most || chunks > mostChunks(end)) {
         await reader.cancel();
-        throw end > most ? tooLarge(most) : inPieces(MAX_CHUNKS);
+        throw end > most ? tooLarge(most) : inPieces();
       }
       if (end > bytes.length) {
         const larger = new Uint8Array(Math.max(end, 2 * bytes.length));
@@ -175,8 +178,8 @@ export function tooLarge(most: number): HttpError {
 }
 
 /** Makes the refusal of a body in too many chunks. */
-export function inPieces(most: number): HttpError {
-  return new HttpError(400, `The body must come in at most ${most} chunks`);
+export function inPieces(): HttpError {
+  return new HttpError(400, "Send the body in larger chunks");
 }
 
 /** Makes the refusal of a body that is given up for others. */

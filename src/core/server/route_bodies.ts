@@ -14,7 +14,7 @@ import {
   type BodyClock,
   givenUp,
   inPieces,
-  MAX_CHUNKS,
+  mostChunks,
   type TimedBody,
   tooLarge,
   tooLate,
@@ -22,9 +22,6 @@ import {
 } from "../net/body_bytes.ts";
 import { BODY_BYTES } from "../protocol/transport.ts";
 import type { BodyBounds } from "./server_options.ts";
-
-/** If chunks have fewer bytes than this on average, they are too many. */
-const MIN_CHUNK_BYTES = 400;
 
 /**
  * The body of a request that a route reads in any way: chunk by chunk, as far as
@@ -85,8 +82,7 @@ class BoundedBody {
       }
       this.#size += chunk.length;
       if (this.#size > bytes) throw tooLarge(bytes);
-      const chunks = Math.max(MAX_CHUNKS, Math.ceil(bytes / MIN_CHUNK_BYTES));
-      if (++this.#chunks > chunks) throw inPieces(chunks);
+      if (++this.#chunks > mostChunks(this.#size)) throw inPieces();
       unfinished.hold(this.#giveUp, this.parts.sender, this.#size);
       // Deno keeps 64 KiB for a chunk of one byte.
       if (!this.#hasEnded) this.#controller.enqueue(chunk.slice());

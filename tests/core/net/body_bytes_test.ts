@@ -94,15 +94,23 @@ Deno.test("readBytes() takes a body that breaks off for a fault of its client", 
 });
 
 Deno.test("readBytes() refuses more chunks than a body needs, empty ones too", async () => {
-  const bytes = await readBytes(
-    new Chunks(repeated("1", 10_000)).request,
-    16_384,
-  );
-  assert.equal(bytes.length, 10_000);
-  for (const [text, most] of [["1", 16_384], ["", 0]] as const) {
+  // A hundred, and one for each 256 bytes.
+  for (const [text, times] of [["1", 100], ["12345678", 103]] as const) {
+    const body = new Chunks(repeated(text, times));
+    const bytes = await readBytes(body.request, 16_384);
+    assert.equal(bytes.length, times * text.length);
+  }
+  for (
+    const [text, most, read] of [
+      ["1", 16_384, 101],
+      ["12345678", 16_384, 104],
+      ["", 0, 101],
+    ] as const
+  ) {
     const endless = new Chunks(repeated(text));
     await assert.rejects(readBytes(endless.request, most), isStatus(400));
     assert(endless.isCancelled);
+    assert.equal(endless.read, read);
   }
 });
 
