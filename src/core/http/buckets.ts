@@ -17,7 +17,7 @@ import { outsideTrace } from "../telemetry/current.ts";
 
 export type { Rate } from "../store/rate.ts";
 
-/** The most buckets that are remembered; a full bucket need not be. */
+/** The most buckets that are remembered. Full ones may be forgotten. */
 const MAX_BUCKETS = 10_000;
 
 /** Returns `performance.now()` in whole milliseconds: sums are not rounded. */
@@ -100,8 +100,9 @@ interface Share {
   /** Tokens that the database gave to this process, and no request took yet. */
   credit: number;
   /**
-   * Tokens that were given without the database, which takes them off when it
-   * is asked next. Negative if tokens of the database were given back.
+   * Tokens that this process gave without asking the database; the next request
+   * to the database takes them off there. Negative if tokens from the database
+   * were given back.
    */
   owed: number;
   /** The time until which the bucket is empty, by `performance.now()`. */
@@ -138,7 +139,7 @@ export class SharedBuckets {
     this.#part = Math.max(1, Math.floor(rate.burst * PART));
   }
 
-  /** Takes a token. Gives 0, or the milliseconds to wait. Never rejects. */
+  /** Takes a token. Returns 0, or the milliseconds to wait. Never rejects. */
   take(name: string, time = wholeMilliseconds()): MaybePromise<number> {
     // A bucket that is full again begins anew, without its old credit.
     if (this.#own.missing(name, time) === 0) this.#shares.delete(name);

@@ -145,8 +145,8 @@ const PAIR =
   /\s*([!#$%&'*+.^`|~\w-]+)=("(?:[^"\\]|\\.)*"|[^\s",;]*)\s*(?:;|$)/y;
 
 /**
- * Parses the `for` of one element of `Forwarded` (RFC 7239 §4). Gives undefined
- * if there is none, or if the element cannot be read.
+ * Parses the `for` of one element of `Forwarded` (RFC 7239 §4). Returns
+ * undefined if there is no `for`, or if the element cannot be read.
  */
 function forwardedHop(element: string): Address | undefined {
   let address: Address | undefined;

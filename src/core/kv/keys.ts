@@ -95,7 +95,10 @@ export function taskAnswerKey(taskId: string, ...key: string[]): Deno.KvKey {
 }
 /** A call that goes on after its answer, by what its repeats share · as the task. */
 export const repeatKey = ownedBy("repeat");
-/** Mark of a tool that runs long, or all of them · 25 h. */
+/**
+ * Mark of a tool that runs long; without a name, the prefix of all marks · 25
+ * h.
+ */
 export const longToolKey = (...tool: string[]) => ["long-tool", ...tool];
 /** The time at which durable work of an address is due · as the task. */
 export function wakeKey(address: string, dueSeconds: number, taskId: string) {

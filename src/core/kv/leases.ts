@@ -70,7 +70,7 @@ export class WatchedLeases {
   ) {}
 
   /**
-   * Watches a lease; true once it was not renewed for long enough.
+   * Watches a lease. Returns true once it was not renewed for long enough.
    *
    * @param beforeMilliseconds the time for which others have watched it
    */

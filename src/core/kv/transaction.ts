@@ -104,8 +104,9 @@ export class Transaction {
   }
 
   /**
-   * Ends a record, by every clock; it is collected a little later. Unlike a
-   * deleted record, it still shows which transaction ended it.
+   * Ends a record: its end is in the past by every clock. It is collected a
+   * little later. Unlike a deleted record, it still shows which transaction
+   * ended it.
    */
   expire(key: KvKey): this {
     return this.set(key, { expiresAt: 0 });

@@ -96,7 +96,7 @@ export function effectiveScopesBy(
       if (!effective || !permissions) {
         return effective && { scopes: effective.scopes };
       }
-      // The operator chose the scopes of a machine, so they are its ceiling.
+      // The operator chose the scopes of a machine, so these are its ceiling.
       return { ...effective, ceiling: scopesWithin(grant.scopes, allowed) };
     }
     if (!isVouchedFor(grant) || !isAllowed(grant, rules.allowedUsers)) {

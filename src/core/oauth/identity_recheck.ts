@@ -55,10 +55,11 @@ export function identityRecheck(
     isDue: (grant: Grant, now: number): boolean =>
       usesMemberships || usesAddresses && isStale(grant, now),
     /**
-     * Returns the grant with the identity that the provider gives now. Without
-     * one, the known identity stays for a day after the provider last gave it;
-     * then its memberships are removed, and its address is no longer verified.
-     * The same goes for each part that the provider's answer does not have.
+     * Returns the grant with the identity that the provider gives now. If the
+     * provider gives none, the known identity stays for a day after the
+     * provider last gave it. Then its memberships are removed, and its address
+     * is no longer verified. The same holds for each part of the identity that
+     * the provider's answer lacks.
      */
     confirm(
       grant: Grant,

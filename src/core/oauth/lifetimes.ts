@@ -33,8 +33,8 @@ export const REPLAY_MARGIN_SECONDS = MINUTE;
  */
 export const IDENTITY_RECHECK_SECONDS = DAY;
 /**
- * The time for which a used refresh token is still answered after the first
- * call with the access token that it was exchanged for.
+ * The time for which a used refresh token is still answered, counted from the
+ * first call with the access token that it was exchanged for.
  */
 export const REPLAY_SECONDS = 30;
 /** The age up to which a sign-in at the account page counts as recent. */

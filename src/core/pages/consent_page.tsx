@@ -160,8 +160,8 @@ function Permitted({ scopes, tools }: ConsentProps) {
 
 /**
  * The accounts that a new client reaches without another page: the person
- * connected them for tools, whichever client calls those, or has them at the
- * sign-in provider.
+ * connected them earlier for the tools, which any client may call, or has them
+ * at the sign-in provider.
  */
 function Reach(
   { accounts = [], providerName }: Pick<

@@ -116,7 +116,7 @@ function ShownTool({ tool, toolTitle = tool }: ToolInWords) {
   return <bdi>{displayName(toolTitle, tool)}</bdi>;
 }
 
-/** The first few of some tools, for a sentence, and how many more there are. */
+/** The names of a few tools, for a sentence, and the number of the others. */
 export function NamedTools({ tools }: { tools: readonly ToolInWords[] }) {
   const named = tools.slice(0, MAX_NAMED);
   const more = tools.length - named.length;

@@ -96,8 +96,8 @@ export function announce(
 
 /**
  * Lists the callback addresses of several providers. Each must be registered
- * exactly: a provider that accepts longer addresses could send its codes to the
- * address of another.
+ * exactly: a provider that also accepts addresses below a registered one could
+ * send its codes to another provider's address.
  */
 function callbacksOf(
   { oauth }: Config["auth"],

@@ -202,9 +202,9 @@ export class Cores {
 }
 
 /**
- * Returns Deno's variables for telemetry, with defaults for unset ones: metrics
- * of two processes must differ in an attribute; docs/telemetry.md has the
- * reasons for the others.
+ * Returns Deno's variables for telemetry, with defaults for unset ones: the
+ * metrics of two processes must differ in an attribute. docs/telemetry.md has
+ * the reasons for the other variables.
  */
 function telemetryVariables(): Record<string, string> {
   const given = Deno.env.get("OTEL_RESOURCE_ATTRIBUTES");

@@ -51,8 +51,8 @@ export function checkStandardHeaders(
 
 /**
  * Checks one header against the value in the body. `MCP-Protocol-Version` is
- * checked by itself, before the revision: so a mismatch is reported rather than
- * a revision that is not supported.
+ * checked before the revision itself: so a mismatch is reported rather than an
+ * unsupported revision.
  *
  * @throws {RpcError} -32020 on HTTP 400
  */

@@ -114,8 +114,8 @@ export interface Provider {
   /** Revokes the tokens at the provider, if it can do that. */
   revoke?(tokens: UpstreamTokens): Promise<void>;
   /**
-   * True if `revoke` leaves the other tokens of the same person valid. Tokens
-   * that were needed for a moment only are then revoked.
+   * True if `revoke` leaves the other tokens of the same person valid. If so,
+   * tokens that were needed only for a moment are revoked.
    */
   readonly revokesOne?: boolean;
 }

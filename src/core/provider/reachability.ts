@@ -93,8 +93,8 @@ export function watchProvider(
     // Most providers check `iss` without a request, which proves nothing.
     checkIssuer: watched.checkIssuer?.bind(watched),
     async redeem(response) {
-      // Mix-up (RFC 9700 §4.4): that provider's code is not for this one, which
-      // may have no `iss` to compare with.
+      // Mix-up (RFC 9700 §4.4): a code of another provider is refused by its
+      // `iss`, because this provider may have no `iss` to compare that with.
       const { issuer } = response;
       if (issuer !== undefined && isOfAnother?.(issuer)) {
         throw misbehaved("The provider's answer is that of another one");

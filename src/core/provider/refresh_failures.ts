@@ -1,6 +1,6 @@
 /**
- * The failures of refreshes. A request for the same tokens soon after fails in the
- * same way, and the server that issued them is left alone.
+ * The failures of refreshes. Soon after a failure, a request for the same
+ * tokens fails in the same way, without asking the server that issued them.
  *
  * @module
  */

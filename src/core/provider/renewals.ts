@@ -1,7 +1,7 @@
 /**
- * The renewals of access tokens that an API has refused, one a minute for an
- * account or a grant. An API may refuse one resource for ever, and each call of
- * a tool that asks for it would cost another token.
+ * The renewals of access tokens that an API has refused: at most one a minute
+ * for an account or a grant. Otherwise, if an API always refuses one resource,
+ * each call of a tool that requests this resource would cost another token.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
  * The answers of token endpoints. They are not read by oauth4webapi, because
- * real providers are less strict than it: GitHub refuses with status 200 and
+ * real providers deviate from the standard: GitHub refuses with status 200 and
  * answers with forms, others send null.
  *
  * @see RFC 6749 §5

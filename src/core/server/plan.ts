@@ -92,7 +92,7 @@ export class Plan {
    * Checks options and settings.
    *
    * @param checked the name of the function that was called with the options,
-   * and the table by which they are checked, if they have not been checked yet
+   * and the table to check them by; only if they have not been checked yet
    * @throws as `createServer`
    */
   constructor(

@@ -66,7 +66,10 @@ export interface Config {
   notes: readonly string[];
 }
 
-/** An author's own settings and defaults, and how the process reads. */
+/**
+ * An author's own settings and defaults, and the process's ways to read
+ * variables and files.
+ */
 export interface ConfigOptions extends Omit<SettingsOptions, "known"> {
   /** Used in place of an unset `MCP_TITLE`. */
   title?: string;

@@ -21,7 +21,7 @@ import {
   text,
 } from "./shapes.ts";
 
-/** The fix for an application that is missing, with `BASE_URL` as it is set. */
+/** The fix for a missing application, as text; it contains `BASE_URL`. */
 const REGISTER = "Register an application at the provider, with exactly the " +
   "callback address BASE_URL/oauth/provider-callback";
 

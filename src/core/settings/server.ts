@@ -48,7 +48,7 @@ export function isPostgres(path = ""): boolean {
 
 /**
  * Prints a `KV_PATH` without secrets: of an address only the scheme, the host
- * and the path; or the scheme alone if it is unclear what the password is.
+ * and the path; only the scheme if it is unclear which part is the password.
  */
 export function printDatabase(path: string): string {
   const [, scheme, rest] = /^([a-z][a-z\d+.-]+:)(.*)$/is.exec(path) ?? [];

@@ -72,7 +72,9 @@ export interface SettingsOwner {
 export class FeatureValues {
   #values = new Map<NamedSetting, unknown>();
 
-  /** Returns the value; the default where it was not read. */
+  /**
+   * Returns the value of a setting; the default if the setting was not read.
+   */
   of<S extends NamedSetting>(setting: S): ValueOf<S>;
   of(setting: NamedSetting): unknown {
     return this.#values.has(setting)
@@ -246,7 +248,7 @@ export class Settings {
     return [...this.doubts, ...misspelt, ...this.#unknown(misspelt)];
   }
 
-  /** Lists the names that begin like settings and are none. */
+  /** Lists names that begin like settings, but are no settings. */
   #unknown(misspelt: readonly string[]): string[] {
     const known = this.options.known?.map(({ name }) => name) ?? [];
     const read = [...known, ...this.#named];

@@ -1,7 +1,7 @@
 /**
  * A browser's earlier approvals. They never replace the consent page: they add
- * earlier scopes to it, and decide if an error may be sent to a redirect URI
- * without asking.
+ * earlier scopes to the page, and decide if an error may be sent to a redirect
+ * URI without asking the person.
  *
  * @module
  */

@@ -47,7 +47,7 @@ interface RequestRecord extends Leasable {
   isSignedIn?: boolean;
   /** The code, sealed with a key derived from the handle. */
   sealedCode?: string;
-  /** True if the provider has refused a code as unknown or used. */
+  /** True if the provider has refused a code once, as unknown or used. */
   hasDeadCode?: boolean;
 }
 

@@ -57,7 +57,8 @@ export function unlessBlocked(
 }
 
 /**
- * Throws if a block made a commit fail, so that it is not tried for ever.
+ * Throws if a block made a commit fail: trying the commit again would never
+ * help.
  *
  * @throws {import("../errors.ts").OAuthError} with `code`, if there is one
  */

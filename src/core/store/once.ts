@@ -1,7 +1,7 @@
 /**
  * Assertions and request states: each may be used once. A request that is
- * answered with 503 uses nothing up, also if the database applied its commit.
- * So it may be sent again.
+ * answered with 503 uses nothing up, even if the database applied its commit.
+ * So the request may be sent again.
  *
  * @module
  */

@@ -99,7 +99,7 @@ export function peopleStore(
     const lookup = words.toSorted((a, b) => b.length - a.length).at(0);
     const by = lookup === undefined ? "name" : "word";
     const begins = lookup ?? "";
-    // A link may have been made up, or be of another search.
+    // The place in a link may be invented, or belong to another search.
     let after = isPlaceAmong(from.after, begins) ? from.after : undefined;
     const people: PersonGrants[] = [];
     for (let read = 0; read < MAX_PLACES; read += PLACES_PER_READ) {

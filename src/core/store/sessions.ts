@@ -173,8 +173,8 @@ export function sessionStore(
   async function closeOldest(list: string, bound: number): Promise<void> {
     const entries = await lists.entries(list);
     entries.sort((a, b) => b.value.expiresAt - a.value.expiresAt);
-    // An unused session ends before a used one, but one that was opened a
-    // moment ago is about to be used.
+    // An unused session ends before a used one, unless it was opened a moment
+    // ago: then it is about to be used.
     const end = database.now() + UNUSED_SESSION_SECONDS;
     await closeEntries(
       entries.slice(bound).filter(({ value: { expiresAt } }) =>

@@ -108,7 +108,8 @@ export class Operation {
       : undefined;
     if (errorType !== undefined) {
       ending["error.type"] = errorType;
-      // Without a message: that of an error may repeat a client's text.
+      // Without a message, because an error's message may repeat a client's
+      // text.
       span.setStatus({ code: SpanStatusCode.ERROR });
     }
     const attributes = { ...this.#attributes, ...ending };

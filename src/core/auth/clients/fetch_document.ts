@@ -1,6 +1,7 @@
 /**
  * Fetches the document at a stranger's URL, without being led elsewhere: the
- * name is looked up once, and the connection goes to that checked address.
+ * name is looked up once, and the connection goes to the address that was found
+ * and checked.
  *
  * @see draft-ietf-oauth-client-id-metadata-document §5, §8.6, §8.7, RFC 9111 §4.2
  * @module

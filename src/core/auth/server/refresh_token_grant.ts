@@ -104,9 +104,10 @@ export function refreshTokenGrant(
         throw invalidGrant("The refresh token was used before");
       }
 
-      // Exchanged before: the same response again, while its access token is
-      // valid and has the scopes of this request. After that a new access
-      // token, with the refresh token of that response.
+      // If the token was exchanged before, the client gets the same response
+      // again, while its access token is valid and has the scopes of this
+      // request. After that it gets a new access token, with the refresh token
+      // of that response.
       const { scopes: own, grantedScopes = own } = stored;
       // Scopes that the person has revoked since may be requested, and are left
       // out later, as RFC 6749 §6 allows.

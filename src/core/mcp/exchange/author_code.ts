@@ -171,7 +171,7 @@ interface ActingWork {
  * work.
  */
 export class Acting {
-  /** @param work gives the work of now: a call may become a task */
+  /** @param work returns the present work: a call may become a task */
   constructor(private readonly work: () => ActingWork) {}
 
   /**

@@ -388,8 +388,8 @@ export class GivenKeys {
   }
 
   /**
-   * Hides keys in data. Gives it back as it is if it has none, or
-   * if JSON cannot express it.
+   * Hides keys in data. Returns the data itself if it has no keys, or if JSON
+   * cannot express it.
    */
   cleanData<T>(value: T): T {
     if (this.#inData.size === 0) return value;

@@ -37,7 +37,7 @@ export interface ReportedCall {
 /**
  * Reports the end of a call.
  *
- * @param taskId the task that goes on after it, and reports its own end
+ * @param taskId the task that goes on after the call, and reports its own end
  */
 export function report(
   call: ReportedCall,

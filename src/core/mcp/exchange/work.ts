@@ -170,7 +170,7 @@ export interface Work {
   readonly authenticated?: Authenticated;
   readonly upstream?: Upstream;
   readonly requestId: string;
-  /** The beginning of a request, by `performance.now()`. */
+  /** The time at which the request began, by `performance.now()`. */
   readonly startedMilliseconds?: number;
   readonly client: McpClient;
   readonly meta: JsonObject;

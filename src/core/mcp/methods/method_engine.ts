@@ -35,7 +35,8 @@ export interface LongCalls {
    * Returns the function that does a call in a task; undefined if the call runs
    * in its request.
    *
-   * @throws {RpcError} for a tool that is always a task, if the client knows none
+   * @throws {RpcError} for a tool that is always a task, if the client knows no
+   * tasks
    */
   taskOf(
     call: EngineCall,
@@ -64,11 +65,11 @@ export type EngineCall = Call & { readonly engine: MethodEngine };
 
 /** A kind of changes that a feature adds to subscriptions. */
 export interface FollowedKind {
-  /** The member of the filter that names what is followed. */
+  /** The member of a subscription's filter that lists the names to follow. */
   member: string;
   /** The most names: each is polled. */
   most: number;
-  /** @throws {RpcError} if the client may not follow them */
+  /** @throws {RpcError} if the client may not follow changes of this kind */
   check(call: Call): void;
   /**
    * Returns those of the names that the caller may follow, and a function that
