@@ -377,6 +377,7 @@ export function callApprovals(
       const of = { tool, clientName };
       const isRefused = pressed.action === "decline";
       const writeEntry = !isRefused && pressed.remembers && offer &&
+        await remembered.hasRoom(subject) &&
         await remembered.writing(subject, offer, { ...of, grantId });
       const { by, at } = pressed;
       const writeReceipt = await receipts.writing(

@@ -76,6 +76,9 @@ interface ReceiptRecord extends Expiring, Press, Progress {
 
 export type Receipt = Press & Progress & ReceiptWords & { id: string };
 
+/** The words on a page in place of those that cannot be read. */
+export const NO_WORDS = "Words that cannot be read";
+
 /** The most receipts that a page reads. */
 export const MAX_RECEIPTS = 200;
 
@@ -131,7 +134,9 @@ export function receiptStore(database: Database, keepSeconds: number) {
     { sealed, subject }: ReceiptRecord,
   ): Promise<ReceiptWords> {
     const secret = await secrets.find("receipt");
-    return JSON.parse(await unseal(secret, sealed, contextOf(id, subject)));
+    return await unseal(secret, sealed, contextOf(id, subject))
+      .then(JSON.parse)
+      .catch(() => ({ title: NO_WORDS, facts: {}, caller: "someone" }));
   }
 
   async function open(

@@ -54,7 +54,8 @@ interface RememberedRecord extends Expiring {
 /** An entry as its person sees it. */
 export type Remembered = Omit<RememberedRecord, "sealed"> & {
   name: string;
-  label: string;
+  /** Undefined if it cannot be read: the entry then counts for no call. */
+  label?: string;
 };
 
 export function rememberedStore(database: Database) {
@@ -66,8 +67,9 @@ export function rememberedStore(database: Database) {
   ): Promise<Remembered> {
     const name = String(key[2]);
     const secret = await secrets.find("remembered");
-    const context = contextOf(subject, name);
-    return { ...own, name, label: await unseal(secret, sealed, context) };
+    const label = await unseal(secret, sealed, contextOf(subject, name))
+      .catch(() => undefined);
+    return { ...own, name, label };
   }
 
   function contextOf(subject: string, name: string): string {
@@ -135,6 +137,7 @@ export function rememberedStore(database: Database) {
           if (grant) transaction.check(grant);
           const found = { key, value, versionstamp: versionstamp! };
           const remembered = await open(subject, found);
+          if (remembered.label === undefined) return undefined;
           transaction.set(key, { ...value, runs: value.runs + 1 });
           (await receipt(remembered))(transaction);
           return remembered;

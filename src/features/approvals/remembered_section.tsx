@@ -19,6 +19,7 @@ import type {
 import { printNotice } from "../account_page/notices.ts";
 import { harmlessLine } from "./approval_page.tsx";
 import { withOffers } from "./passkey_servers.ts";
+import { NO_WORDS } from "./receipts.ts";
 import { rememberedStore } from "./remembered.ts";
 
 const ACTION = "/account/remembered";
@@ -37,7 +38,7 @@ export async function rememberedSection(
       <div class="card">
         <ul class="rows">
           {all.map((
-            { name, label, tool, clientName = "", runs, expiresAt },
+            { name, label = NO_WORDS, tool, clientName, runs, expiresAt },
           ) => (
             <li>
               <div class="row-head">
@@ -58,7 +59,7 @@ export async function rememberedSection(
                 </AccountForm>
               </div>
               <p class="small soft">
-                <ClientName name={clientName} /> may use{" "}
+                <ClientName name={clientName ?? ""} /> may use{" "}
                 <ToolTitle tool={tool} toolTitle={titleOf(tool)} hasName />{" "}
                 for it until <Upcoming at={expiresAt} now={now} />. Runs so far:
                 {" "}

@@ -321,10 +321,45 @@ Deno.test("one entry is for a hundred runs, and a person has fifty entries", asy
   assert.equal(texts.filter((text) => text === "refunded").length, 100);
   assert.equal(new Set(ran.map(({ approval }) => approval.id)).size, 101);
   for (let n = 1; n < 50; n++) await remember(jo, call, { buyer: `b${n}` });
-  jo.page = await jo.browser.open(
-    linkOf(await resultOf(call("refund", { buyer: "last" }))),
-  );
+  const link = linkOf(await resultOf(call("refund", { buyer: "last" })));
+  jo.page = await jo.browser.open(link);
   assert.doesNotMatch(jo.words, /Without asking me/);
+  // A page that offers nothing can be sent with the answer all the same.
+  await remember(jo, call, { buyer: "last" });
+  await waits(call, "refund", { buyer: "last", cents: 2 });
+});
+
+test.onDatabases("a record whose words cannot be read breaks no page: its entry can be ended, and its calls ask again", async ({ kv }) => {
+  await using server = await start({ kv });
+  const call = await clientOf(server, "2026");
+  const jo = await AccountVisitor.signIn(server);
+  await remember(jo, call);
+  await remember(jo, call, { buyer: "bob" });
+  await waits(call, "refund", { buyer: "cy" });
+  const kinds = new Set<string>();
+  for await (const { key, value } of kv.list<Json>({ prefix: [] })) {
+    const [kind] = key.map(String);
+    if (!value?.sealed || !/^(remembered|receipt|wait)$/.test(kind)) continue;
+    kinds.add(kind);
+    await kv.set(key, { ...value, sealed: `${value.sealed.slice(0, -9)}A` });
+  }
+  assert.deepEqual([...kinds].sort(), ["receipt", "remembered", "wait"]);
+  await jo.look("/calls");
+  assert.equal(jo.words.match(/Words that cannot be read refund/g)?.length, 2);
+  await jo.look("/data");
+  await jo.press("/account/export");
+  assert.equal(JSON.parse(jo.page.text).remembered.length, 2);
+  for (const left of [1, 0]) {
+    assert.match(
+      await jo.look(),
+      /Without asking you Words that cannot be read/,
+    );
+    await waits(call, "refund", { buyer: left ? "ann" : "bob", cents: 3 });
+    await jo.press("/account/remembered");
+  }
+  assert.match(jo.words, /Ended: “ Words that cannot be read ”/);
+  assert.doesNotMatch(await jo.look(), /Without asking you/);
+  await remember(jo, call, { buyer: "cy" });
 });
 
 Deno.test("only callers remember, by a button: next to a scope or a passkey it is a fault at the start", () => {
