@@ -18,6 +18,8 @@ interface AccessOptions extends CredentialsOptions {
   token?: string;
   /** Headers of every request, which may contain a key. */
   headers: Readonly<Record<string, string>>;
+  /** True for a server that is not the author's own. */
+  isAnother?: boolean;
 }
 
 export class Access {
@@ -78,9 +80,8 @@ export class Access {
       response = await fetch(request, { redirect: "manual" });
     } catch (cause) {
       if (request.signal.aborted) throw request.signal.reason;
-      throw new Failure(unreachable(url, wordsOf(cause)), Exit.server, {
-        cause,
-      });
+      const words = unreachable(this.options, wordsOf(cause));
+      throw new Failure(words, Exit.server, { cause });
     }
     if (response.status < 300 || response.status > 399) return response;
     await response.body?.cancel();
@@ -128,11 +129,11 @@ function refused(
 }
 
 /** Describes an address that no connection was made to. */
-function unreachable(url: string, words: string): string {
+function unreachable({ url, isAnother }: AccessOptions, words: string): string {
   if (!/connection refused|actively refused/i.test(words)) {
     return `${url} cannot be reached: ${words}`;
   }
-  return isLoopback(new URL(url))
+  return !isAnother && isLoopback(new URL(url))
     ? `Nothing listens at ${url}. Is \`deno task dev\` running? For another ` +
       "port set PORT, or give --url"
     : `Nothing listens at ${url}`;

@@ -95,7 +95,8 @@ function configuration({ configuration, host, read = [] }: Source): string {
     ...configuration,
     unstable: ["kv", "no-legacy-abort"],
     exclude: ["data", "dist", "vendor"],
-    fmt: { exclude: ["deno.json"] },
+    // What others wrote in YAML is imported: `fmt` changes what it means.
+    fmt: { exclude: ["deno.json", "**/*.yaml", "**/*.yml"] },
     permissions: {
       default: {
         env: { allow: lists.env, ignore: true },

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { counted } from "./list_cost.ts";
 import { visible } from "../../src/core/log/log_line.ts";
 
 export interface Finding {
@@ -89,6 +90,8 @@ export function printReport(findings: readonly Finding[]): string {
   }
   const well = of("ok");
   if (well.length > 0) parts.push(`Well: ${namesOf(well)}`);
+  const list = well.find(({ name }) => name.startsWith("Tools"));
+  if (list) parts.push(`Tools: ${visible(list.found)}`);
   parts.push(summaryOf(things));
   return parts.join("\n\n");
 }
@@ -96,8 +99,6 @@ export function printReport(findings: readonly Finding[]): string {
 function summaryOf(
   { failed, warning }: { failed: number; warning: number },
 ): string {
-  const counted = (n: number, word: string) =>
-    `${n} ${word}${n === 1 ? "" : "s"}`;
   const words = failed === 0
     ? "Nothing to fix"
     : `${counted(failed, "thing")} to fix`;

@@ -55,6 +55,10 @@ export function costWords(tools: readonly CostlyTool[]): string {
       `${printCount(dearest.tokens)} of them`;
 }
 
+/** Prints a number of things: `1 tool`, `3,120 tools`. */
+export const counted = (count: number, word: string) =>
+  `${printCount(count)} ${word}${count === 1 ? "" : "s"}`;
+
 /** Prints 3120 as `3,120`. */
 export function printCount(count: number): string {
   return `${count}`.replaceAll(/\B(?=(\d{3})+$)/g, ",");

@@ -65,8 +65,13 @@ async function readFile(path: string): Promise<Uint8Array> {
     if (size > MAX_BYTES) throw tooLong(path);
     return await Deno.readFile(path);
   } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-    throw new ImportError(`There is no file ${path}.`);
+    if (error instanceof ImportError) throw error;
+    const isMissing = error instanceof Deno.errors.NotFound;
+    throw new ImportError(
+      isMissing
+        ? `There is no file ${path}.`
+        : `${path} cannot be read: ${messageOf(error)}`,
+    );
   }
 }
 

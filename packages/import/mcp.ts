@@ -14,7 +14,7 @@ import { camelCase, literal, snakeCase, unique } from "./names.ts";
 import { sampleOf } from "./sample.ts";
 import { Schemas, sentence } from "./schema.ts";
 import type { ImportItem, ImportSource, ServiceNames } from "./source.ts";
-import { inputCode, type ToolArgument } from "./tool_code.ts";
+import { APPROVAL, inputCode, type ToolArgument } from "./tool_code.ts";
 
 /** The most tools, and pages of them, that are read. */
 const MAX_TOOLS = 2000;
@@ -24,7 +24,8 @@ const MAX_DESCRIPTION = 1000;
 
 /** A tool as its server lists it. */
 interface McpItem extends ImportItem {
-  listed: JsonObject;
+  /** @throws {ImportError} for one that cannot be called */
+  listed(): JsonObject;
 }
 
 /**
@@ -44,7 +45,7 @@ export async function mcpSource(
     clientInfo: { name: "tool-server-import", version: "1" },
     fetch: send,
   };
-  const { info, tools } = await list(url, options);
+  const { info, tools, revision } = await list(url, options);
   const isOpen = await isOpenTo(url, ask);
   const names = new Set<string>();
   const items = tools.map((listed): McpItem => {
@@ -56,8 +57,8 @@ export async function mcpSource(
       group: "",
       title: shown(listed.title ?? listed.description ?? id, 80),
       isDeprecated: false,
-      tokens: () => tokensOfTool(listed),
-      listed,
+      tokens: () => tokensOfTool(callable(listed, revision)),
+      listed: () => callable(listed, revision),
     };
   });
   const title = shown(info.title ?? info.name ?? new URL(url).host, 60);
@@ -65,14 +66,21 @@ export async function mcpSource(
     title: `${title} ${shown(info.version ?? "", 20)}, an MCP server`.trim(),
     name: snakeCase(title, 40) || "server",
     items,
-    what: "tools",
+    what: "tool",
     left: [],
     write: (names) => ({
       service: serviceCode(names, url, title, isOpen),
       notes: [],
-      tool: ({ listed, id }, name) => toolCode(listed, id, name, names),
+      tool: ({ listed, id }, name) => toolCode(listed(), id, name, names),
     }),
   };
+}
+
+/** Gives a tool as it is listed. @throws {ImportError} for one of no use */
+function callable(listed: JsonObject, revision?: string): JsonObject {
+  const { taskSupport } = Object(listed.execution);
+  if (taskSupport !== "required" || revision === "2026-07-28") return listed;
+  throw new ImportError("It runs only as a task, of the revision of 2025.");
 }
 
 /** True if a server answers who does not say who they are. */
@@ -96,10 +104,8 @@ async function list(url: string, options: ClientOptions) {
     await new Client({ ...options, ...way }).close();
     const client = new Client({ ...options, revision: way.revision });
     const { serverInfo, _meta } = await client.discover();
-    const info = Object(
-      serverInfo ??
-        Object(_meta)["io.modelcontextprotocol/serverInfo"],
-    );
+    const key = "io.modelcontextprotocol/serverInfo";
+    const info = Object(serverInfo ?? Object(_meta)[key]);
     const { items, hasMore } = await client
       .list("tools/list", "tools", MAX_PAGES);
     await client.close();
@@ -107,7 +113,7 @@ async function list(url: string, options: ClientOptions) {
     const tools = items.filter(({ name }) =>
       typeof name === "string" && name !== "" && name === shown(name, 256)
     );
-    if (!hasMore && tools.length <= MAX_TOOLS) return { info, tools };
+    if (!hasMore && tools.length <= MAX_TOOLS) return { info, tools, ...way };
   } catch (error) {
     if (error instanceof ImportError) throw error;
     throw new ImportError(
@@ -162,6 +168,7 @@ function toolCode(
       /^(readOnly|destructive|idempotent|openWorld)Hint$/.test(hint) &&
       typeof is === "boolean"
     );
+  const isApproved = Object(listed.annotations).destructiveHint === true;
   const sample = Object.fromEntries(
     members.filter(([, { isOptional }]) => !isOptional)
       .map(([name, { schema }]) => [name, sampleOf(schema, { components })]),
@@ -172,7 +179,7 @@ function toolCode(
       `export default tool({\nname: "${name}",\n` +
       `title: ${literal(shown(listed.title ?? id, 80))},\n` +
       `description: ${literal(description)},\n` +
-      `${input}needs: { ${variable} },\n` +
+      `${input}needs: { ${variable} },\n${isApproved ? APPROVAL : ""}` +
       (hints.length > 0
         ? `annotations: {\n${
           hints.map(([hint, is]) => `${hint}: ${is},\n`).join("")
@@ -189,8 +196,10 @@ function toolCode(
       `const ${variable} = testMcpServer({ ${literal(id)}: "done" });\n` +
       `await using server = await testServer({ tools: [${own}] });\n` +
       `const needs = { ${variable} };\n` +
-      `const { text } = await server.call(${own}, ${
-        literal(sample)
-      }, { needs });\nassert.equal(text, "done");\n});\n`,
+      `const { text } = await server${
+        isApproved ? '.as({ subject: "ada" })' : ""
+      }.call(${own}, ${literal(sample)}, { needs${
+        isApproved ? ', approval: "approve"' : ""
+      } });\nassert.equal(text, "done");\n});\n`,
   };
 }

@@ -10,6 +10,7 @@ import { harmless } from "../call/terminal.ts";
 import { parseOptions } from "../call/command_line.ts";
 import { Failure, usageFailure } from "../call/failure.ts";
 import { CreateError } from "../create/files.ts";
+import { counted } from "../doctor/list_cost.ts";
 import { ImportError, parseDocument, readSource } from "./document.ts";
 import { diffOf } from "./imported_file.ts";
 import { camelCase, snakeCase, TAKEN } from "./names.ts";
@@ -39,7 +40,7 @@ and a file and a test for each tool; again, what the document has changed.
   --token TOKEN    of an MCP server; without it you sign in by a browser
   --list           only lists what is there
   --check          only compares: exit code 1 if the document has changed, 2 if
-                   nothing of it was imported
+                   it cannot be read, or nothing of it was imported
   --take, --keep   what you and the document have changed: take the document's,
                    or keep yours`;
 
@@ -109,6 +110,7 @@ async function accessTo(url: string, token?: string) {
     url,
     token,
     headers: {},
+    isAnother: true,
     file: directory === undefined
       ? undefined
       : await KeptSignInFile.of(directory, url),
@@ -168,22 +170,25 @@ export async function importTools(
         "its test and its line in the list, if you do not need it.",
     );
   }
-  if (flags.check) return report(plan, gone.length, terminal);
-  const isOpen = await apply(plan, project, flags, terminal);
-  if (plan.added.length > 0 && !await project.list(plan.added)) {
-    terminal.print(
-      `List ${plan.added.join(", ")} in ${
-        project.path("tools", "mod.ts")
-      }: its ` +
-        "list was changed by hand.",
-    );
+  const { made, added } = plan;
+  if (flags.check) {
+    return report(plan, gone.length + wanted.length - made.length, terminal);
   }
+  if (made.length === 0) throw new ImportError("No tool can be made of these.");
+  const isOpen = await apply(plan, project, flags, terminal);
+  if (added.length > 0 && !await project.list(added)) {
+    const list = project.path("tools", "mod.ts");
+    const names = added.join(", ");
+    terminal.print(`List ${names} in ${list}: its list was changed by hand.`);
+  }
+  // People connect to these; the first file is that of the service.
+  const isPersonal = /= (account|personalKey|mcpServer)\((?!.*\bopen: true,)/s;
+  const isKept = isPersonal.test(plan.steps[0].file.text);
+  const [cost, count] = [costOf(made), counted(made.length, "tool")];
   terminal.print(
-    `${plan.made.length} tools of ${name}, about ${
-      costOf(plan.made)
-    } tokens in ` +
-      "each conversation.\nNext: read them, run deno task ts settings, " +
-      "deno fmt, and deno task ci.",
+    `${count} of ${name}, about ${cost} tokens in each conversation.\nNext: ` +
+      "read them, run deno task ts settings, deno fmt, and deno task ci." +
+      (isKept ? " Set SECRETS_KEYS: people connect there." : ""),
   );
   return isOpen ? 1 : 0;
 }
@@ -194,10 +199,9 @@ const isTool = (id: string) => id !== "service" && !id.startsWith("test of ");
 function serviceName(given: string): string {
   const name = snakeCase(given, 40);
   if (name !== "") return name;
+  const got = JSON.stringify(given);
   throw usageFailure(
-    `--as must be letters, digits and _, with a letter first: got ${
-      JSON.stringify(given)
-    }.`,
+    `--as must be letters, digits and _, with a letter first: got ${got}.`,
   );
 }
 
@@ -232,12 +236,12 @@ function choose(
     );
     return undefined;
   }
-  const ticked = new Set(usual.length <= MOST_AT_ONCE ? usual : []);
+  const ticked = new Set<ImportItem>();
   terminal.print(printItems(source.items, ticked));
   while (true) {
     const answer = terminal.ask(
-      `${ticked.size} are ticked. Numbers such as 1-3 7, a group, a pattern ` +
-        "such as GET*; Enter takes them:",
+      `${ticked.size} ticked. Numbers such as 1-3 7, a group or a pattern ` +
+        "such as GET* tick, or untick what is ticked; Enter takes them:",
     )?.trim();
     if (!answer) return [...ticked];
     const wrong = tick(source.items, ticked, answer);
@@ -317,9 +321,6 @@ async function planOf(
       if (!(error instanceof ImportError)) throw error;
       terminal.print(`${item.id} is left out: ${error.message}`);
     }
-  }
-  if (made.length === 0) {
-    throw new ImportError("No tool can be made of these.");
   }
   const files = await project.formatted(drafts);
   return { steps: files.map((file) => stepOf(file, project)), made, added };
@@ -429,6 +430,6 @@ export async function main(args: readonly string[]): Promise<number> {
     const isUsage = error instanceof Failure;
     if (!isUsage && !(error instanceof CreateError)) throw error;
     console.error(harmless(error.message));
-    return isUsage ? error.exitCode : 1;
+    return args.includes("--check") ? 2 : isUsage ? error.exitCode : 1;
   }
 }

@@ -36,18 +36,14 @@ export function snakeCase(text: string, most = MAX_NAME): string {
   const name = words.join("_");
   if (name.length <= most) return name;
   const cut = name.slice(0, most);
-  return cut.slice(0, Math.max(cut.lastIndexOf("_"), most / 2)).replace(
-    /_+$/,
-    "",
-  );
+  const end = Math.max(cut.lastIndexOf("_"), most / 2);
+  return cut.slice(0, end).replace(/_+$/, "");
 }
 
 /** Prints a text as `searchMail`, a name of JavaScript. */
 export function camelCase(text: string, otherwise = "value"): string {
-  const name = snakeCase(text).replaceAll(
-    /_+([a-z0-9])/g,
-    (_, letter) => letter.toUpperCase(),
-  );
+  const upper = (it: string) => it.slice(-1).toUpperCase();
+  const name = snakeCase(text).replaceAll(/_+[a-z0-9]/g, upper);
   if (name === "") return otherwise;
   return TAKEN.has(name) ? `${name}${capital(otherwise)}` : name;
 }
@@ -78,13 +74,12 @@ export function literal(value: unknown): string {
   }
   return JSON.stringify(value ?? null).replaceAll(
     /[\u007f-\u009f\u2028\u2029]|\p{Cf}/gu,
-    (it) =>
-      Array.from(
-        { length: it.length },
-        (_, at) => `\\u${it.charCodeAt(at).toString(16).padStart(4, "0")}`,
-      ).join(""),
+    (it) => it.replaceAll(/[^]/g, escaped),
   );
 }
+
+const escaped = (unit: string) =>
+  `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
 /** Prints the name of a member: bare where that can be. */
 export function memberName(name: string): string {

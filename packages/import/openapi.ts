@@ -5,7 +5,7 @@
  */
 import type { JsonObject } from "../../src/core/json.ts";
 import { tokensOfTool } from "../doctor/list_cost.ts";
-import { type ApiDocument, ImportError, shown } from "./document.ts";
+import { type ApiDocument, attempt, ImportError, shown } from "./document.ts";
 import { snakeCase } from "./names.ts";
 import {
   type Details,
@@ -47,8 +47,7 @@ export function openApiSource(document: ApiDocument): ImportSource<ApiItem> {
     left,
     write(names, picked) {
       const chosen = picked.map(({ operation }) => operation);
-      const { url } = names;
-      const address = serverOf(document, root.servers, url);
+      const address = serverOf(document, root.servers, names.url);
       const security = securityOf(document, chosen);
       const service = serviceCode(names, title, security, address);
       return {
@@ -61,7 +60,7 @@ export function openApiSource(document: ApiDocument): ImportSource<ApiItem> {
                 "another service.",
             );
           }
-          checkServer(document, operation, address.api, url);
+          checkServer(document, operation, address.api);
           const own = details(operation, names.variable);
           return toolCode(operation, own, name, names, service);
         },
@@ -86,14 +85,13 @@ function checkServer(
   document: ApiDocument,
   { raw, item }: Operation,
   api: string,
-  url: string | undefined,
 ): void {
   const servers = raw.servers ?? item.servers;
-  if (url !== undefined || !Array.isArray(servers) || servers.length === 0) {
-    return;
-  }
-  const own = serverOf(document, servers);
-  if (own.api === api) return;
+  if (!Array.isArray(servers) || servers.length === 0) return;
+  const there = { ...document, address: document.address ?? new URL(api) };
+  const own = serverOf(there, servers);
+  const rest = attempt(() => serverOf(there, document.root.servers));
+  if (own.api === api || own.api === rest?.api) return;
   throw new ImportError(
     `It is at another server: import it --as another service, with --url ${
       shown(own.api)

@@ -153,7 +153,8 @@ function descriptionOf(summary: string, words: unknown): string {
   return first === "" ? rest : `${ended(first)} ${rest}`;
 }
 
-const ended = (text: string) =>
+/** Ends a text as a sentence. */
+export const ended = (text: string) =>
   text === "" || /[.!?…:]$/.test(text) ? text : `${text}.`;
 
 /** Reads everything of an operation. @throws {ImportError} if no tool can call it */

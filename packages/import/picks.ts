@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { printCount } from "../doctor/list_cost.ts";
+import { counted, printCount } from "../doctor/list_cost.ts";
 import { didYouMean, Failure, usageFailure } from "../call/failure.ts";
 import { attempt } from "./document.ts";
 import type { ImportItem, ImportSource } from "./source.ts";
@@ -60,7 +60,7 @@ export function costOf(items: readonly ImportItem[]): string {
 
 /** Says what a source has: how many, in which groups, and what a list costs. */
 export function summary(
-  { title, items, left, what = "operations" }: ImportSource,
+  { title, items, left, what = "operation" }: ImportSource,
 ): string {
   const groups = Map.groupBy(items, ({ group }) => group || "(no group)");
   const lines = [...groups].map(([name, members]) =>
@@ -69,9 +69,7 @@ export function summary(
   const deprecated = items.filter(({ isDeprecated }) => isDeprecated).length;
   const old = deprecated > 0 ? `, ${deprecated} of them deprecated` : "";
   return [
-    `${title}: ${
-      printCount(items.length)
-    } ${what}${old}. A list of all would ` +
+    `${title}: ${counted(items.length, what)}${old}. A list of all would ` +
     `cost about ${costOf(items)} tokens in each conversation.`,
     ...lines.slice(0, 60),
     ...lines.length > 60 ? [`  and ${lines.length - 60} more groups`] : [],
@@ -133,8 +131,9 @@ export function tick<I extends ImportItem>(
       return `Nothing is named ${JSON.stringify(answer)}.`;
     }
   }
-  const isTicked = named.every((item) => ticked.has(item));
-  for (const item of named) {
+  const possible = named.filter((item) => tokensOf(item) !== undefined);
+  const isTicked = possible.every((item) => ticked.has(item));
+  for (const item of possible) {
     if (isTicked) ticked.delete(item);
     else ticked.add(item);
   }

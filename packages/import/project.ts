@@ -76,16 +76,14 @@ export class ImportProject {
     files: readonly Omit<NewFile, "fingerprint">[],
   ): Promise<NewFile[]> {
     const folder = await Deno.makeTempDir({ prefix: "import-" });
+    const pathOf = (index: number) => `${folder}/${index}.ts`;
     try {
       for (const [index, { text }] of files.entries()) {
-        await Deno.writeTextFile(
-          `${folder}/${index}.ts`,
-          this.#own(text),
-        );
+        await Deno.writeTextFile(pathOf(index), this.#own(text));
       }
-      await this.#format(files.map((_, index) => `${folder}/${index}.ts`));
+      await this.#format(files.map((_, index) => pathOf(index)));
       return await Promise.all(files.map(async (file, index) => {
-        const text = await Deno.readTextFile(`${folder}/${index}.ts`);
+        const text = await Deno.readTextFile(pathOf(index));
         return { ...file, text, fingerprint: fingerprintOf(text) };
       }));
     } finally {

@@ -310,7 +310,7 @@ const isCount = (value: unknown) =>
 function boundsOf(schema: JsonObject): Partial<Plain> {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema;
   const number = (value: unknown) =>
-    typeof value === "number" && Math.abs(value) <= Number.MAX_SAFE_INTEGER
+    typeof value === "number" && Math.abs(value) < Number.MAX_SAFE_INTEGER
       ? value
       : undefined;
   const bounds: Partial<Plain> = {

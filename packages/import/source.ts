@@ -46,7 +46,7 @@ export interface ImportSource<I extends ImportItem = ImportItem> {
   /** The name that its service has unless the author gives another. */
   name: string;
   items: readonly I[];
-  /** The word for its items; `operations` by default. */
+  /** The word for one of its items; `operation` by default. */
   what?: string;
   /** Words about what cannot become tools. */
   left: readonly string[];

@@ -22,6 +22,10 @@ import { ZodCode } from "./zod_code.ts";
 /** The argument that is a request's body. */
 export const BODY = "body";
 
+/** The line of a tool that waits for a person. */
+export const APPROVAL =
+  "// A person approves each call: take this out if they need not.\napproval: {},\n";
+
 /** Prints a tool and its test. */
 export function toolCode(
   operation: Operation,
@@ -56,11 +60,9 @@ export function toolCode(
       `description: ${literal(operation.description)},\n${input}` +
       `${given}: { ${variable} },\n` +
       (service.keys ? `settings: ${service.keys},\n` : "") +
-      (operation.method === "DELETE"
-        ? "// A person approves each call: take this out if they need not.\napproval: {},\n"
-        : "") +
+      (operation.method === "DELETE" ? APPROVAL : "") +
       `annotations: {\nreadOnlyHint: ${isSafe},\n` +
-      `destructiveHint: ${operation.method === "DELETE"},\n` +
+      `destructiveHint: ${!isSafe && operation.method !== "POST"},\n` +
       `idempotentHint: ${
         isSafe || /^(PUT|DELETE)$/.test(operation.method)
       },\n` +
@@ -283,6 +285,7 @@ function testCode(
   const settings = env.map(([key, code]) => `${key}: ${code}`).join(", ");
   const isApproved = operation.method === "DELETE";
   const given = literal(input);
+  const needed = isPersonal ? "" : "serveApi, ";
   const options = [
     ...isPersonal ? ["needs"] : [],
     ...isApproved ? ['approval: "approve"'] : [],
@@ -297,9 +300,7 @@ function testCode(
   const token = '"POST /token": { access_token: "a-token", expires_in: 60 }';
   const served = isTokened ? `{ ${token}, ${routes.slice(2)}` : routes;
   return `import assert from "node:assert/strict";\n` +
-    `import { ${
-      isPersonal ? "" : "serveApi, "
-    }testServer } from "${PACKAGE}/testing";\n` +
+    `import { ${needed}testServer } from "${PACKAGE}/testing";\n` +
     `import ${tool} from "./${name}.ts";\n\n` +
     `Deno.test(${
       literal(`${name} asks for ${operation.id}`)

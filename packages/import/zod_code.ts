@@ -7,6 +7,7 @@
 import * as z from "zod";
 import type { JsonObject } from "../../src/core/json.ts";
 import { camelCase, literal, objectCode, unique } from "./names.ts";
+import { ended } from "./operations.ts";
 import { type Components, partsOf, type Plain } from "./schema.ts";
 
 /** The formats for which Zod has a schema, and those it would read otherwise. */
@@ -177,7 +178,7 @@ function descriptionOf(schema: Plain): string | undefined {
   const { description, defaultValue } = schema;
   if (!isDefault(schema)) return description;
   const words = `By default ${JSON.stringify(defaultValue)}.`;
-  return description === undefined ? words : `${description} ${words}`;
+  return description === undefined ? words : `${ended(description)} ${words}`;
 }
 
 /** True if a schema has a default that it takes itself. */

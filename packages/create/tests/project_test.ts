@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { CreateError } from "../files.ts";
-import { parseProjectName, TASKS } from "../project.ts";
+import { parseProjectName, projectFiles, TASKS } from "../project.ts";
 
 Deno.test("parseProjectName() takes the last part of a path", () => {
   assert.equal(parseProjectName("my-tools"), "my-tools");
@@ -37,10 +37,20 @@ Deno.test("ci of a project says all that is wrong, and fails", async () => {
     return { code, text: decoder.decode(stdout) + decoder.decode(stderr) };
   };
   const tasks = { ci: TASKS.ci, test: "echo tested", ts: "echo checked" };
+  const { "deno.json": made } = projectFiles({ name: "a" });
+  const { fmt } = JSON.parse(made);
   await Deno.writeTextFile(
     `${directory}/deno.json`,
-    JSON.stringify({ tasks, fmt: { exclude: ["deno.json"] } }),
+    JSON.stringify({ tasks, fmt }),
   );
+  // `fmt` would break this so that YAML readers refuse it: it stays as it is.
+  const api =
+    `a:\n  b:\n    content: { application/json: { schema: { type: array, items: ` +
+    `{ type: string } }, example: [a, b] } }\n`;
+  await Deno.mkdir(`${directory}/docs`);
+  for (const path of ["api.yaml", "docs/api.yml"]) {
+    await Deno.writeTextFile(`${directory}/${path}`, api);
+  }
   await Deno.writeTextFile(`${directory}/main.ts`, "const a: number = '1'\n");
   const wrong = await run("ci");
   assert.notEqual(wrong.code, 0);

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { tool } from "../../../src/authoring/tool.ts";
 import { STORES } from "../check.ts";
 import { examine, type ExamineOptions } from "../examine.ts";
-import { type Finding, printFinding } from "../finding.ts";
+import { type Finding, printFinding, printReport } from "../finding.ts";
 import { createServer } from "../../../src/server.ts";
 import type { ServerOptions } from "../../../src/core/server/server_options.ts";
 import { skill } from "../../../src/skill.ts";
@@ -316,5 +316,7 @@ Deno.test("examine() signs in, at the address it shows a person", async () => {
   }));
   assert.deepEqual(bad(all).filter((line) => line.startsWith("FAILED")), []);
   const tools = all.find(({ name }) => name.startsWith("Tools"))!;
-  assert.match(tools.found!, /^1 is listed: your list costs about \d+ tokens/);
+  const cost = /^1 is listed: your list costs about \d+ tokens/;
+  assert.match(tools.found!, cost);
+  assert.match(printReport(all).split("Tools: ")[1], cost);
 });

@@ -52,7 +52,7 @@ Deno.test("import makes code of nothing that a document says", async () => {
   });
   await using trial = await Trial.start();
   const { said } = await trial.import(document, ["--as", "evil_api", "--all"]);
-  assert.match(said, /1 tools of evil_api/);
+  assert.match(said, /1 tool of evil_api/);
   for (const folder of ["tools", "services"]) {
     for (const name of await trial.files(folder)) {
       const text = await trial.read(`${folder}/${name}`);

@@ -319,11 +319,33 @@ Deno.test("import lets a person tick in a terminal", async () => {
     "nonsense",
     "",
   ]);
+  const file = { "application/pdf": {} };
+  const document = documentOf({
+    "/a": {
+      get: { operationId: "getA" },
+      put: { operationId: "putA" },
+      post: {
+        operationId: "postA",
+        requestBody: { required: true, content: file },
+      },
+    },
+  });
+  const few = await trial.import(document, ["--as", "few"], [
+    "POST*",
+    "*A",
+    "put*",
+    "",
+  ]);
+  assert.match(
+    few.said,
+    /\n0 ticked\. .*\n.*\n0 ticked\. [^]*\n2 ticked\. [^]*\n1 ticked\. /,
+  );
+  assert.match(few.said, /\n1 tool of few, /);
   assert.match(said, /\[ \] {2}3 GET \/a2 {2}get2, \d+ tokens/);
   assert.match(said, /There are numbers from 1 to 41: got 99\./);
   assert.match(said, /Nothing is named "nonsense"\./);
   const list = await trial.read("tools/mod.ts");
-  assert.match(list, /\[get0, get1, get2, get8\]/);
+  assert.match(list, /\[get0, get1, get2, get8, getA\]/);
 });
 
 Deno.test("import leaves deprecated operations out, unless they are named", async () => {
@@ -336,6 +358,8 @@ Deno.test("import leaves deprecated operations out, unless they are named", asyn
   await using trial = await Trial.start();
   await trial.import(document, ["--pick", "*A"]);
   assert.match(await trial.read("tools/mod.ts"), /\[putA\]/);
+  // It replaces what is there.
+  assert.match(await trial.read("tools/put_a.ts"), /destructiveHint: true/);
   await trial.import(document, ["--pick", "getA"]);
   assert.match(await trial.read("tools/mod.ts"), /\[putA, getA\]/);
 });
@@ -450,6 +474,10 @@ Deno.test("import leaves out what a tool could not send, and says so", async () 
   await using trial = await Trial.start();
   const { code, said } = await trial.import(document);
   assert.equal(code, 0);
+  assert.match(
+    said,
+    /deno task ci\. Set SECRETS_KEYS: people connect there\.$/,
+  );
   for (const id of ["POST /a", "PUT /a"]) {
     const words =
       "is left out: It takes a file, photo, which tools cannot send.";
@@ -469,6 +497,68 @@ Deno.test("import leaves out what a tool could not send, and says so", async () 
   assert.equal((await trial.import(document, alone)).code, 0);
   const service = await trial.read("services/other.ts");
   assert.doesNotMatch(service, /x-api-key/);
+});
+
+Deno.test("import leaves out what is at another server, also with --url", async () => {
+  const at = (...urls: string[]) => ({ servers: urls.map((url) => ({ url })) });
+  const document = documentOf({
+    "/a": { get: { operationId: "getA" } },
+    "/b": { get: { operationId: "getB", ...at("https://other.example/v1") } },
+    "/c": {
+      get: { operationId: "getC", ...at("https://api.example.com/v1/") },
+    },
+    "/d": { ...at("https://api.example.com/v2"), get: { operationId: "getD" } },
+    "/e": { get: { operationId: "getE", ...at("https://proxy.example") } },
+  });
+  await using trial = await Trial.start();
+  const near = await trial.import(document);
+  assert.match(await trial.read("tools/mod.ts"), /\[getA, getC\]/);
+  const left =
+    /^GET (\/.) is left out: It is at another server: import it --as another service, with --url (\S+)\.$/gm;
+  const leftOf = (said: string) =>
+    [...said.matchAll(left)].map(([, ...it]) => it.join(" "));
+  const [b, d, e] = [
+    "/b https://other.example/v1",
+    "/d https://api.example.com/v2",
+    "/e https://proxy.example",
+  ];
+  assert.deepEqual(leftOf(near.said), [b, d, e]);
+  const url = ["--all", "--as", "far", "--url", "https://proxy.example"];
+  assert.deepEqual(leftOf((await trial.import(document, url)).said), [b, d]);
+  assert.match(await trial.read("tools/mod.ts"), /getAFar, getCFar, getE\]/);
+  const relative = { ...document, ...at("/v1") };
+  const there = await trial.import(relative, [...url, "--as", "near"]);
+  assert.deepEqual(leftOf(there.said), [b, "/c https://api.example.com/v1", d]);
+});
+
+Deno.test("--check says with 2 that a source cannot be read, and with 1 that a tool can be made no more", async () => {
+  await using trial = await Trial.start();
+  await trial.import(TEA, ["--pick", "listCups"]);
+  const path = `${trial.root}/openapi.json`;
+  await Deno.writeTextFile(`${trial.root}/bad.yaml`, "a: [");
+  const { console } = globalThis;
+  const said: string[] = [];
+  globalThis.console = { ...console, error: (it: string) => said.push(it) };
+  try {
+    for (const source of ["none.yaml", "bad.yaml", "bad.yaml/a", "."]) {
+      assert.equal(await main([`${trial.root}/${source}`, "--check"]), 2);
+      assert.equal(await main([`${trial.root}/${source}`, "--list"]), 1);
+    }
+  } finally {
+    globalThis.console = console;
+  }
+  assert.match(
+    said.join("\n"),
+    /There is no file .*neither JSON nor YAML.*bad\.yaml\/a cannot be read: .* is no file/s,
+  );
+  const text = (await Deno.readTextFile(path)).replace(
+    '"in":"query"',
+    '"in":"querystring","required":true',
+  );
+  assert.notEqual(text, await Deno.readTextFile(path));
+  const gone = await trial.import(text, ["--check"]);
+  assert.match(gone.said, /is left out: /);
+  assert.equal(gone.code, 1);
 });
 
 Deno.test("import refuses a command line that is wrong, with the nearest flag and exit code 2", async (t) => {

@@ -17,7 +17,11 @@ const CREATE = {
   },
   annotations: { readOnlyHint: false, other: true },
 };
-const DELETE = { name: "../delete issue", inputSchema: { type: "object" } };
+const DELETE = {
+  name: "../delete issue",
+  inputSchema: { type: "object" },
+  annotations: { destructiveHint: true },
+};
 
 /** Answers as a server of 2026 that lists these tools. */
 function serving(tools: readonly JsonObject[]) {
@@ -64,6 +68,10 @@ Deno.test("an MCP server's tools become files that call it", async () => {
   assert.doesNotMatch(tool, /other: true/);
   const other = await trial.read("tools/delete_issue.ts");
   assert.match(other, /call\("\.\.\/delete issue"\)/);
+  assert.match(other, /need not\.\n {2}approval: {},\n/);
+  assert.doesNotMatch(tool, /approval/);
+  const test = await trial.read("tools/delete_issue_test.ts");
+  assert.match(test, /server\.as\(.*\)\.call\(.*approval: "approve"/s);
   assert.deepEqual(
     (await trial.files("tools")).filter((it) => it.includes("issue")).length,
     4,
@@ -83,6 +91,39 @@ Deno.test("a tool whose name is more than one line is left out: it would end a c
     const text = await trial.read(`tools/${path}`);
     assert.doesNotMatch(text, /Deno\.exit/);
   }
+});
+
+Deno.test("a tool that runs only as a task is left out of a server of 2025, and only there", async () => {
+  await using trial = await Trial.start();
+  const tools = [CREATE, { ...DELETE, execution: { taskSupport: "required" } }];
+  const old = async (request: Request) => {
+    const { id, method } = await request.json();
+    if (method === "server/discover") {
+      const error = { code: -32601, message: "No such method" };
+      return Response.json({ jsonrpc: "2.0", id, error });
+    }
+    if (id === undefined) return new Response(null, { status: 202 });
+    const result = method === "tools/list" ? { tools } : {
+      protocolVersion: "2025-11-25",
+      capabilities: { tools: {} },
+      serverInfo: { name: "Tracker", version: "1" },
+    };
+    return Response.json({ jsonrpc: "2.0", id, result });
+  };
+  const said: string[] = [];
+  const flags = parseFlags([URL, "--all"]);
+  const code = await importTools(flags, { print: (it) => said.push(it) }, {
+    root: trial.root,
+    open: () => mcpSource(URL, old, old),
+  });
+  assert.equal(code, 0);
+  assert.match(
+    said.join("\n"),
+    /\.\.\/delete issue is left out: It runs only as a task, of the revision of 2025\./,
+  );
+  assert.match(await trial.read("tools/mod.ts"), /\[createIssue\]/);
+  const { said: more } = await run(trial, tools, "--all", "--as", "new");
+  assert.doesNotMatch(more, /left out/);
 });
 
 Deno.test("--check finds a description or a schema that an MCP server has changed", async () => {
@@ -149,4 +190,15 @@ Deno.test("an MCP server without a list is told in words", async () => {
     mcpSource(URL, () => Promise.resolve(new Response("<html>"))),
     /gave no list of tools/,
   );
+  const server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen() {} },
+    () => new Response(),
+  );
+  const { port } = server.addr;
+  await server.shutdown();
+  // It is not the author's own: `deno task dev` would not start it.
+  await assert.rejects(openSource(`http://127.0.0.1:${port}/mcp`), {
+    message:
+      `http://127.0.0.1:${port}/mcp gave no list of tools: Nothing listens at http://127.0.0.1:${port}/mcp`,
+  });
 });

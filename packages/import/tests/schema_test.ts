@@ -103,6 +103,19 @@ Deno.test("what each alternative of a schema needs must be there", async () => {
   }
 });
 
+Deno.test("a default is a sentence of its own, and bounds of all whole numbers are none", async () => {
+  const { tool } = await toolOf({
+    type: "object",
+    properties: {
+      kind: { type: "string", description: "The kind of file", default: "a" },
+      least: { type: "integer", minimum: -9007199254740991, maximum: 9 },
+    },
+  });
+  assert.match(tool, /"The kind of file\. By default \\"a\\"\."/);
+  assert.match(tool, /least: z\.int\(\)\.max\(9\)/);
+  assert.match(tool, /destructiveHint: false/);
+});
+
 Deno.test("null alone is null, and beside others what may be left empty", async () => {
   const { tool, test } = await toolOf({
     type: "object",
