@@ -62,9 +62,8 @@ export interface ToolApproval<I = any> {
    */
   when?(input: I): MaybePromise<boolean>;
   /**
-   * Makes the words for the page. By default these are the title of the tool
-   * and its arguments, which the page shows in any case. It must have no side
-   * effects.
+   * Makes the words for the page. Without it, the page shows the title of the
+   * tool and its arguments. It must have no side effects.
    */
   show?(input: I): MaybePromise<ApprovalShown>;
   /**

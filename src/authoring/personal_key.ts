@@ -41,8 +41,8 @@ export function personalKey(
   if (faults.length > 0) {
     return kinds.withFaults({ kind: "personalKey", name, api: "" }, faults);
   }
-  // `_` is allowed too: only the name of a setting, which a key does not have,
-  // could not tell it from `-`.
+  // `_` is allowed too: only in the name of a setting would `_` and `-` be the
+  // same, and a personal key has no setting.
   const plain = `${name}`.replaceAll("_", "-");
   faults.push(...faultsOf(call, plain, [options.api], "an API"));
   const { header = "authorization", scheme = "" } = options;

@@ -100,9 +100,9 @@ export interface ToolDefinition<
   task?: "optional" | "required" | DurableTask;
   /**
    * The seconds after which a call that still runs is handed over: it becomes a
-   * task, and the client is answered with its progress. 0: never. The default
-   * is the server's option of this name, or 45. For a tool with one, or with a
-   * `task`, the server lists `task_status` and `task_cancel` for clients
+   * task, and the client gets an answer with the task's progress. 0: never. The
+   * default is the server's option of this name, or 45. For a tool with one, or
+   * with a `task`, the server lists `task_status` and `task_cancel` for clients
    * without tasks.
    */
   handOver?: number;

@@ -141,7 +141,7 @@ async function serveInSession(
 
 /**
  * True if the header or `_meta` names the revision of 2026, or `_meta` names an
- * unknown one. `initialize` without a revision in `_meta` is of 2025.
+ * unknown one. `initialize` without a revision in `_meta` belongs to 2025.
  */
 function isStateless(
   { method, params }: RpcRequest | RpcNotification,

@@ -39,8 +39,8 @@ export function documentUrl(text: string): URL | undefined {
   const plain = url !== null && url.href === text && !text.includes("#") &&
     url.protocol === "https:" && url.port === "" && url.pathname !== "/" &&
     url.username === "" && url.password === "";
-  // No IP address: people read the host, and a certificate vouches for it. No
-  // quotes, which a URL parser accepts in a host.
+  // No IP address: people read the host name, and a certificate vouches for it.
+  // No quotes, which a URL parser accepts in a host.
   return plain && /^[\w.-]*[a-z_-]$/.test(url.hostname) ? url : undefined;
 }
 

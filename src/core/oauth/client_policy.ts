@@ -107,8 +107,8 @@ export function isSelfRegistered({ domain, isConfigured }: Client): boolean {
 
 /**
  * True if the operator trusts a client in place of the person's consent. The
- * client must be able to prove its identity, at an address that only it
- * receives (RFC 8252 §8.6): a name that a client gave itself proves nothing.
+ * client must be able to prove its identity, at an address where only it gets
+ * responses (RFC 8252 §8.6): a name that a client gave itself proves nothing.
  */
 export function skipsConsent(
   client: Client,

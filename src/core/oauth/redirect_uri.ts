@@ -117,7 +117,7 @@ export function isRegisteredRedirectUri(
   requested: string,
   registered: readonly string[],
 ): boolean {
-  // The port of a requested URI may be beyond 65535.
+  // Else a requested URI could have a port beyond 65535.
   if (!URL.canParse(requested)) return false;
   const portless = withoutLoopbackPort(requested);
   return registered.some((uri) => withoutLoopbackPort(uri) === portless);

@@ -179,8 +179,8 @@ const UNWANTED = new RegExp(
 );
 
 /**
- * Marks on no letter, which would draw a quotation mark in the air, and more than
- * four on one, which would hide the lines around.
+ * Combining marks without a letter, which could look like a quotation mark, and
+ * more than four on one letter, which would cover the lines around.
  */
 const LOOSE = /(?<=^|\s)\p{M}+\s?/gu;
 const PILE = /(\p{M}{4})\p{M}+/gu;

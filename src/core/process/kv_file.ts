@@ -19,7 +19,7 @@ const LOG_MILLISECONDS = 60_000;
  * Makes the folder and the file, readable only by their owner.
  *
  * @throws {StartError} if Deno would ask for permission
- * @throws {Error} if there is something that is not a database
+ * @throws {Error} if there is a file that is not a database
  */
 export async function prepareFile(path: string, log: Logger): Promise<void> {
   const directory = path.replace(/[^/\\]*$/, "");

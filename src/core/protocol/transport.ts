@@ -130,7 +130,7 @@ const strict = new TextDecoder("utf-8", { fatal: true });
 
 /**
  * Decodes bytes as UTF-8. The lenient decoder is much faster, and writes U+FFFD
- * for invalid bytes: only then the strict one is used.
+ * for invalid bytes: only if there is one, the strict decoder is used.
  *
  * @throws {TypeError} for bytes that are not UTF-8
  */

@@ -42,7 +42,8 @@ export interface Metadata extends AuthorizationServer {
 
 /**
  * Makes the reader of a provider's metadata. It is fetched when first needed,
- * and again after an hour; while that fails, the old is used for a day.
+ * and again after an hour; while that fails, the old metadata is used for a
+ * day.
  *
  * @param isIssuer true if the document may name this issuer
  * @param required the endpoints that it must have

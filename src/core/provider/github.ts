@@ -184,8 +184,8 @@ const ORGANIZATION_SCOPES = ["read:org", "write:org", "admin:org", "user"];
  * Reads organizations as `acme` and `id:9919`, teams as `acme/engineers` and
  * `id:42`: names may pass to others, numbers never do. No login has a colon. An
  * organization that has not approved our application is left out without a
- * notice. One that requires its own single sign-on first is left out too, which
- * a header says.
+ * notice. An organization that requires its own single sign-on first is left
+ * out too; a header of the response says so.
  */
 async function gitHubMemberships(
   ask: Ask,

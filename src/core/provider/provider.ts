@@ -93,8 +93,9 @@ export interface Provider {
   refresh(refreshToken: string): Promise<UpstreamTokens>;
   /**
    * Exchanges a person's access token for one of a service behind the provider.
-   * Absent if the provider has no such exchange. A provider of the app's own is
-   * asked where `OAUTH_PROVIDER` is `oidc`, `custom` or `microsoft`.
+   * Absent if the provider has no such exchange. If the app brings its own
+   * provider, this is called only where `OAUTH_PROVIDER` is `oidc`, `custom` or
+   * `microsoft`.
    */
   exchange?(accessToken: string, target: TokenTarget): Promise<UpstreamTokens>;
   /**

@@ -15,8 +15,8 @@ import {
 } from "./provider.ts";
 
 /**
- * Asks the provider. A failure becomes a 503: nothing was used up. A dead token
- * becomes the error that `died` makes.
+ * Asks the provider. A failure becomes a 503, because nothing was used up. A
+ * dead token becomes the error that `died` makes.
  */
 export async function askProvider<T>(
   { name }: Pick<Provider, "name">,

@@ -128,7 +128,8 @@ export function provideNeeds(
   const provided = new Map<Needing, ReturnType<Lifecycle["provide"]>>();
   /**
    * Adds the settings and services of a definition to a context. They are
-   * looked up once: calls come after the start, and nothing changes after it.
+   * looked up once: calls come after the start, and the values never change
+   * after it.
    */
   function fill<C extends CompleteContext>(definition: Needing, context: C): C {
     let own = provided.get(definition);

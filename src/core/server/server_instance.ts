@@ -122,8 +122,8 @@ export class ServerInstance implements Server {
 }
 
 /**
- * Checks that at most one provider is listed if the app brings its own, which
- * replaces the listed one.
+ * Checks that the settings list at most one provider if the app brings its own:
+ * the app's replaces the listed one.
  *
  * @throws {ConfigError}
  */

@@ -2,8 +2,8 @@
  * Blocks: people and clients that an operator shut out while servers run. Every
  * commit that makes a grant live, or signs someone in to the account page,
  * checks that neither is blocked. Open records are read together with a head,
- * which changes with every block: so a block holds before anyone has closed
- * them.
+ * which changes with every block: so a block holds even before the records are
+ * closed.
  *
  * @module
  */

@@ -1,6 +1,7 @@
 /**
  * Grants whose people were erased. A call that was admitted before may still
- * begin a session or a task: every such commit checks that there is no mark.
+ * begin a session or a task: the commit of each checks that its grant has no
+ * mark.
  *
  * @module
  */

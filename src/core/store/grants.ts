@@ -159,7 +159,7 @@ export function grantStore(
     /**
      * Lists the live grants of a person, newest first.
      *
-     * @param most the number that is enough; all by default
+     * @param most the most grants to list; all by default
      */
     async listOfSubject(subject: string, most = Infinity): Promise<Grant[]> {
       const grants: Grant[] = [];

@@ -158,7 +158,7 @@ export function clientDirectory(
     },
 
     /**
-     * Authenticates the client of a request, then calls `act`. If that fails
+     * Authenticates the client of a request, then calls `act`. If `act` fails
      * with 503 or 429, the request may be repeated with the same assertion.
      *
      * @param act `isProven`: true if the client has proved who it is

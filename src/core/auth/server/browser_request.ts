@@ -1,6 +1,6 @@
 /**
- * The authorization request that belongs to a browser, and the refusal of one
- * that was answered.
+ * The authorization request that belongs to a browser, and the refusal of a
+ * request that was answered already.
  *
  * @module
  */

@@ -143,8 +143,8 @@ export function refreshTokenGrant(
       if (!effective) throw ended();
       refuseFor(refreshes.take(grant.id));
 
-      // The provider's tokens before ours, or together: if it does not answer,
-      // the client still holds a refresh token that works.
+      // The provider's tokens are refreshed before ours, or together: if the
+      // provider does not answer, the client's refresh token still works.
       const issuance = await refreshTokens.exchange(refreshToken, read, {
         grant,
         dataKey,

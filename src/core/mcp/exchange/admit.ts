@@ -67,8 +67,8 @@ export function readMessage(
 }
 
 /**
- * Begins to read the session together with the token, and, for a short
- * message, the question that it answers: one round trip for all of them.
+ * Begins to read the session and, for a short message, the question that it
+ * answers, while the token is read: one round trip for all of them.
  */
 function prefetch(engine: Engine, request: Request): Prefetched | undefined {
   const { headers } = request;

@@ -1,7 +1,7 @@
 /**
  * The questions of one context: to the person, by their client or on a page,
- * and to the client itself. A question without an answer ends the run; it
- * throws nothing that the author could catch.
+ * and to the client itself. A question without an answer ends the run, without
+ * an exception that the author could catch.
  *
  * @module
  */

@@ -51,7 +51,8 @@ interface FailedRequest {
   isTool: boolean;
   /**
    * True if the HTTP status was sent already, as on a stream, in a batch or for
-   * a task. Then the message says what status and headers would have said.
+   * a task. Then the error message itself has what status and headers would
+   * have said.
    */
   inBand: boolean;
   /** The HTTP request; undefined for a task. */

@@ -44,7 +44,7 @@ export class PendingResponse {
 
   /**
    * @param isShared true for the requests of a batch
-   * @param call the call that it answers, or the batch
+   * @param call the call, or the batch, that the response answers
    */
   constructor(
     private readonly isShared = false,
