@@ -55,7 +55,7 @@ export function harmlessLine(text: string): string {
 /** Prints arguments so that each character that hides or reorders is seen. */
 export function printArguments(input: unknown): string {
   return JSON.stringify(input, undefined, 2).replaceAll(
-    /(?![\n ])[\p{C}\p{Z}\p{M}\u115f\u1160\u2800\u3164\uffa0]/gu,
+    /(?![\n ])[\p{C}\p{Z}\p{M}\p{Default_Ignorable_Code_Point}\u2800\u{13441}\u{13442}\u{1d159}]/gu,
     (sign) =>
       Array.from(
         { length: sign.length },

@@ -187,14 +187,13 @@ export function passkeysOf(
 
   /**
    * Makes a challenge for one waiting passkey, so that the response confirms no
-   * other.
+   * other, nor the same once it was removed and made again.
    */
   function confirmChallenge(
     subject: string,
-    { id, publicKey, name }: Passkey,
+    { id, publicKey, name, createdAt }: Passkey,
   ): string {
-    return fingerprint(
-      JSON.stringify(["confirm", origin, subject, id, publicKey, name]),
-    );
+    const made = [id, publicKey, name, createdAt];
+    return fingerprint(JSON.stringify(["confirm", origin, subject, ...made]));
   }
 }

@@ -198,6 +198,37 @@ Deno.test("a further passkey counts after a day, or at once once it is confirmed
   assert.match(later.words, /Approved\./);
 });
 
+Deno.test("an old confirmation is worth nothing for a passkey that was removed and made again", async () => {
+  using time = new FakeTime();
+  await using server = await start();
+  const jo = await AccountVisitor.signIn(server);
+  // Neither counts its signatures, so that no counter stops what is sent again.
+  const first = SoftwarePasskey.make(0);
+  const second = SoftwarePasskey.make(0);
+  await openPasskeys(jo);
+  await make(jo, await first, "Laptop");
+  await make(jo, await second, "Phone");
+  const confirm = "/account/passkeys/confirm";
+  const [, options] = /data-get="([^"]*)"/.exec(formOf(jo.page, confirm).text)!;
+  const { challenge } = JSON.parse(options.replaceAll("&quot;", '"'));
+  const get = await (await first).sign({ ...SITE, challenge });
+  await jo.press(confirm, { get });
+  assert.doesNotMatch(jo.words, /It counts from/);
+  const { id } = await second;
+  const remove = "/account/passkeys/remove";
+  const nth = [0, 1].findIndex((nth) =>
+    formOf(jo.page, remove, nth).text.includes(id)
+  );
+  await jo.press(remove, {}, nth);
+  time.tick(DAY_SECONDS);
+  const later = await AccountVisitor.signIn(server);
+  await openPasskeys(later);
+  await make(later, await second, "Phone");
+  assert.match(later.words, /It counts from/);
+  await later.press(confirm, { get });
+  assert.match(later.words, /The passkey was not accepted/);
+});
+
 Deno.test("a removed passkey opens nothing, and whoever removes it cannot take its place for a day", async () => {
   using _time = new FakeTime();
   await using server = await start();
