@@ -62,8 +62,8 @@ export interface ToolApproval<I = any> {
    */
   when?(input: I): MaybePromise<boolean>;
   /**
-   * Makes the words for the page. Without it, the page shows the title of the
-   * tool and its arguments. It must have no side effects.
+   * Makes the words for the page, which shows the title of the tool and its
+   * arguments in any case. It must have no side effects.
    */
   show?(input: I): MaybePromise<ApprovalShown>;
   /**
