@@ -1,6 +1,6 @@
 /**
- * The way to a server: requests with the caller's credentials, which are sent
- * to this one server alone, and a sign-in when the server asks for it.
+ * Requests to a server, and a sign-in when the server asks for one. The
+ * caller's credentials are sent to this server only.
  *
  * @module
  */
@@ -16,7 +16,7 @@ import { Exit, Failure } from "./failure.ts";
 interface AccessOptions extends CredentialsOptions {
   /** A personal token, in place of signing in. */
   token?: string;
-  /** Headers of every request, which may contain a key. */
+  /** Headers of every request. They may contain a key. */
   headers: Readonly<Record<string, string>>;
   /** True for a server that is not the author's own. */
   isAnother?: boolean;
@@ -52,8 +52,7 @@ export class Access {
         hasRefreshed = true;
         if (await credentials.refresh(used)) continue;
       }
-      // A server that asks again and again would make the person sign in for
-      // ever.
+      // If a server asks again and again, the person would sign in for ever.
       if (signIns++ === 2) throw refused(url, refusal);
       await credentials.signIn(refusal);
     }
@@ -104,7 +103,10 @@ export class Access {
   }
 }
 
-/** Reads the refusal in a response that wants other credentials. */
+/**
+ * Reads the refusal in a response that asks for other credentials; undefined if
+ * it is none.
+ */
 export function refusalIn({ status, headers }: Response): Refusal | undefined {
   const challenge = SignIn.parseChallenge(headers);
   const isStepUp = status === 403 && challenge.error === "insufficient_scope";
@@ -128,7 +130,7 @@ function refused(
   );
 }
 
-/** Describes an address that no connection was made to. */
+/** Says that no connection could be made to an address. */
 function unreachable({ url, isAnother }: AccessOptions, words: string): string {
   if (!/connection refused|actively refused/i.test(words)) {
     return `${url} cannot be reached: ${words}`;

@@ -128,7 +128,8 @@ export function convert(
       throw wrong();
     case "array": {
       if (text.trimStart().startsWith("[")) return parseJson(name, text);
-      // Commas separate the items of one list, not those of a list in a list.
+      // Commas separate the items of one list, but not those of a list within a
+      // list.
       if (isItem) throw wrong();
       if (text === "") return [];
       const items = (schema.items ?? {}) as Json;

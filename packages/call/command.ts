@@ -163,7 +163,8 @@ export class Command {
     if (isResource) return await this.#readResource(client);
     const tool = named(target, tools, "tool", "--list");
     const args = await this.#arguments((tool.inputSchema ?? {}) as Json);
-    // Some arguments are repeated in headers, which needs the tool's schema.
+    // Some arguments are repeated in headers: for that the tool's schema is
+    // needed.
     const caller = client.revision === "2026-07-28"
       ? new Client({ ...this.#options, tools: [tool as Json & ListedTool] })
       : client;
@@ -183,7 +184,7 @@ export class Command {
       throw usageFailure("--task wants a server of 2026-07-28");
     }
     const taskId = this.line.target;
-    // Read first, because a stream says nothing of a task that does not exist.
+    // Read first, because a stream does not say that a task does not exist.
     await client.read(await client.post("tasks/get", { taskId }, this.#signal));
     try {
       return await this.#showTool(

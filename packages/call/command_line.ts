@@ -170,8 +170,8 @@ function oneOf<T extends string>(
 }
 
 /**
- * Finds the server to call. A token of the environment is for the server of
- * the environment alone.
+ * Finds the server to call. A token from the environment is only for the server
+ * that the environment names.
  *
  * @throws {Failure}
  */

@@ -1,6 +1,6 @@
 /**
  * The credentials of the person at the terminal for one server: the stored
- * sign-in, which is refreshed, or a new one in their browser.
+ * sign-in, refreshed if need be, or a new sign-in in the person's browser.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import { Exit, Failure } from "./failure.ts";
 import type { KeptSignIn, KeptSignInFile } from "./kept_sign_in.ts";
 import { listen } from "./receiver.ts";
 
-/** A refusal for want of a token, or of scopes. */
+/** A refusal because a token, or a scope, is missing. */
 export interface Refusal extends Challenge {
   isStepUp: boolean;
 }
@@ -29,7 +29,7 @@ export interface CredentialsOptions {
   file?: KeptSignInFile;
   /** Shows the address of a sign-in to the person. */
   show(url: string): void;
-  /** Ends the wait for the person. */
+  /** Ends the wait for the person's sign-in. */
   signal: AbortSignal;
 }
 
@@ -51,7 +51,7 @@ export class Credentials {
   constructor(private readonly options: CredentialsOptions) {}
 
   /**
-   * Returns the stored access token, refreshed if it expires soon. Undefined if
+   * Returns the stored access token, refreshed if it expires soon; undefined if
    * there is none.
    */
   async current(): Promise<string | undefined> {
@@ -66,8 +66,8 @@ export class Credentials {
   }
 
   /**
-   * Refreshes a stale token, unless another process has. Returns false if the
-   * token cannot be refreshed.
+   * Refreshes a stale token, unless another process has done so. Returns false
+   * if the token cannot be refreshed.
    */
   async refresh(stale: string): Promise<boolean> {
     let isGood = false;
@@ -89,7 +89,8 @@ export class Credentials {
         return { ...kept, tokens: { ...tokens, ...fresh } };
       } catch (error) {
         const { error: code, status } = error as SignInError;
-        // No one signs in here any more. A new sign-in tells what to do.
+        // The server has no sign-in any more. A new sign-in tells the person
+        // what to do.
         if (status === 404 || status === 501) return kept;
         // The server has forgotten the client, which must register again.
         if (code === "invalid_client") return undefined;
@@ -126,8 +127,9 @@ export class Credentials {
     const registration = kept?.registration;
     await using receiver = listen(registration?.redirectUri);
     const { redirectUri } = receiver;
-    // A client is only used again if the server surely knows it: one that does
-    // not shows an error to the person alone.
+    // A client is used again only if the server surely knows it. For an unknown
+    // client the server shows an error to the person, and tells this command
+    // nothing.
     const isKnown = registration?.redirectUri === redirectUri &&
       (isStepUp || this.#isClientKnown);
     const asked = new Set(

@@ -42,8 +42,8 @@ export function usageFailure(message: string): Failure {
 }
 
 /**
- * Adds the address of `/mcp` to an error, if the given address does not answer
- * as MCP: people give the BASE_URL of a server.
+ * Adds the address of `/mcp` to an error if the given address does not answer
+ * as MCP, because people give the BASE_URL of a server.
  */
 export function withAddress(error: unknown, url: string): unknown {
   const { status, message } = error as { status?: number; message?: string };
@@ -56,7 +56,9 @@ export function withAddress(error: unknown, url: string): unknown {
   );
 }
 
-/** Counts the characters to change, add or leave out between two words. */
+/**
+ * Counts the characters to change, add or leave out to make one word the other.
+ */
 function distance(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (let i = 1; i <= one.length; i++) {
@@ -97,7 +99,7 @@ export function nearest(name: string, names: readonly string[]): string[] {
     .map(({ it }) => it);
 }
 
-/** Says that a flag is unknown, with those of the usage that are like it. */
+/** Says that a flag is unknown, and names the known flags that are like it. */
 export function notUnderstood(
   flag: string,
   usage: string,

@@ -1,7 +1,7 @@
 /**
- * Calls that a server has handed over to a task, where the revision has no
- * tasks: the result is requested as models do it, by the server's own tools or
- * by the same call again.
+ * Calls that a server has turned into a task, although the client's revision
+ * has no tasks. The result is then requested as models do, by the server's own
+ * tools or by the same call again.
  *
  * @module
  */
@@ -15,8 +15,8 @@ import {
 import { Client, type ClientOptions, type Json } from "../client/mod.ts";
 
 /**
- * The least time between two requests for a result: a server may answer each at
- * once.
+ * The least time between two requests for a result, in case a server answers
+ * each at once.
  */
 const PAUSE_MILLISECONDS = 1000;
 
@@ -40,7 +40,7 @@ export function mayGoOn(
 
 /**
  * Returns the result of a call. Waits for it if the answer says that the call
- * goes on. If the signal fires, the work is ended too.
+ * goes on. If the signal fires, the server's work is ended too.
  *
  * @throws {import("../client/mod.ts").ServerError}
  */
@@ -64,8 +64,8 @@ export async function resultAfter(
       onTask?.({ taskId, status: "working", statusMessage: state });
       const next =
         await (isRepeatable ? send(call, signal) : ask(TASK_STATUS, signal));
-      // A tool may repeat the words of another server, which name a task of
-      // that one.
+      // The tool may have repeated the words of another server: the task is
+      // then on that server.
       if (found === first && isUnknownTask(next)) return answer;
       found = parseNotYet(next);
       if (found?.taskId !== taskId) return next;
@@ -73,8 +73,8 @@ export async function resultAfter(
       signal?.throwIfAborted();
     }
   } catch (error) {
-    // A refusal of this would hide the reason. A repeated call was cancelled
-    // itself.
+    // An error of this request would hide the reason. A repeated call has been
+    // cancelled by itself.
     if (signal?.aborted && !isRepeatable) {
       const end = AbortSignal.timeout(Client.CANCEL_MILLISECONDS);
       await ask(TASK_CANCEL, end).catch(() => {});

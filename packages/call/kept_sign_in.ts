@@ -20,7 +20,9 @@ export class KeptSignInFile {
     private readonly url: string,
   ) {}
 
-  /** Names the file of a server in a directory, which need not be there. */
+  /**
+   * Names the file of a server in a directory; the directory need not exist.
+   */
   static async of(directory: string, url: string): Promise<KeptSignInFile> {
     const bytes = new TextEncoder().encode(url);
     const digest = await crypto.subtle.digest("SHA-256", bytes);
@@ -48,7 +50,7 @@ export class KeptSignInFile {
 
   /**
    * Changes the stored sign-in; undefined deletes it. Other processes wait
-   * until the change has been made. They go on if this process dies.
+   * until the change has been made, or until this process has died.
    */
   async change(
     make: (kept: KeptSignIn | undefined) => Promise<KeptSignIn | undefined>,
@@ -70,7 +72,9 @@ export class KeptSignInFile {
     return after;
   }
 
-  /** Writes a new file, so that a reader never meets half of one. */
+  /**
+   * Writes a new file and renames it, so that a reader never finds half of one.
+   */
   async #write(kept: KeptSignIn): Promise<void> {
     const path = `${this.path}.${crypto.randomUUID()}`;
     try {
@@ -87,7 +91,8 @@ export class KeptSignInFile {
 }
 
 /**
- * Finds the directory of stored sign-ins, below that of the person's settings.
+ * Finds the directory of stored sign-ins, below the directory of the person's
+ * settings.
  */
 export function signInDirectory(
   env: (name: string) => string | undefined,

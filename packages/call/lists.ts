@@ -13,7 +13,10 @@ import type { Terminal } from "./terminal.ts";
 /** The most pages of a list that are read, because it may have no end. */
 const MAX_PAGES = 100;
 
-/** A list by its title, method and member, and its items as text. */
+/**
+ * A list: its title, its method, its member, and the function that prints an
+ * item.
+ */
 type List = [string, string, string, (item: Json) => string];
 
 const LISTS: readonly List[] = [
@@ -60,7 +63,7 @@ export class Lists {
     if (json) output.printJson(found);
   }
 
-  /** Reads a list; a server without the method has nothing in it. */
+  /** Reads a list; empty if the server does not have the method. */
   async #readIfThere(method: string, member: string): Promise<Json[]> {
     try {
       return await this.read(method, member);

@@ -25,7 +25,7 @@ function explain(error: unknown, { terminal, signal }: Surroundings) {
     return error.exitCode;
   }
   const { message, response, code, taskId } = error as Partial<ServerError>;
-  // Exceptions of other kinds have codes too, such as that of a cancelled task.
+  // Other exceptions have codes too, such as that of a cancelled task.
   terminal.report(
     response === undefined || code === undefined
       ? `${message}`

@@ -65,7 +65,7 @@ export function listOf(value: unknown): Json[] {
     : [];
 }
 
-/** The output that a command line asks for. */
+/** Prints results in the form that a command line asks for. */
 export class Output {
   constructor(
     private readonly terminal: Terminal,
@@ -145,16 +145,20 @@ export class Notices {
           `task ts call --task ${taskId}`,
       );
     }
-    // A server may tell a state again.
+    // A server may report the same state again.
     if (status !== "working" || statusMessage === this.#state) return;
     this.#state = statusMessage;
-    // A page that its person has to open is on a line of its own.
+    // The address of a page that the person has to open is on a line of its
+    // own.
     if (/\nhttps?:\/\/\S+$/.test(statusMessage ?? "")) {
       this.terminal.report(`It waits for you: ${statusMessage}`);
     } else this.terminal.progress(`[${status}] ${statusMessage ?? ""}`.trim());
   }
 
-  /** Reports that no server answers about a task, or that one does again. */
+  /**
+   * Reports that no server answers about a task, or that a server answers
+   * again.
+   */
   showAnswering(isAnswering: boolean): void {
     this.terminal.report(
       isAnswering

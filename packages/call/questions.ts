@@ -23,8 +23,8 @@ interface Asking {
 }
 
 /**
- * Answers a question, unless it is answered elsewhere meanwhile. The question
- * of a task stays open where standard input has no more lines.
+ * Answers a question, unless it is answered elsewhere meanwhile. If standard
+ * input has no more lines, the question of a task stays open.
  *
  * @throws {Failure} when there are no more lines
  * @throws {Error} for a kind that this command cannot answer
@@ -176,7 +176,7 @@ function isYesOrNo(field: Json): boolean {
     isOnly(false, field);
 }
 
-/** True if a field takes one value alone, as `z.literal(true)` does. */
+/** True if a field takes only this value, as `z.literal(true)` does. */
 function isOnly(value: boolean, field: Json): boolean {
   const choices = choicesOf(field);
   return choices?.length === 1 && choices[0].value === value;
@@ -190,7 +190,7 @@ function shownUsual(usual: unknown, field: Json): string {
 /** Prints the bounds of a number: ` from 1 to 5`. */
 function boundsOf({ type, minimum, maximum }: Json): string {
   if (type !== "integer" && type !== "number") return "";
-  // Schemas of integers often have the bounds of all safe ones.
+  // Integer schemas often have the bounds of safe integers, which say nothing.
   const isBound = (it: unknown) =>
     typeof it === "number" && Math.abs(it) < Number.MAX_SAFE_INTEGER;
   if (isBound(minimum) && isBound(maximum)) {

@@ -1,6 +1,6 @@
 /**
- * The listener on this machine to which a browser returns from a sign-in, and
- * the start of that browser.
+ * The listener on this machine to which the browser returns from a sign-in; and
+ * the opening of that browser.
  *
  * @module
  */
@@ -33,7 +33,7 @@ export class Receiver implements AsyncDisposable {
     this.redirectUri = `http://127.0.0.1:${this.#server.addr.port}/callback`;
   }
 
-  /** Waits for the browser that has this `state`. Turns any other away. */
+  /** Waits for a browser that brings this `state`, and turns away any other. */
   async response(
     state: string,
     signal?: AbortSignal,
@@ -84,8 +84,8 @@ export async function unlessAborted<T>(
 }
 
 /**
- * Listens at the port of a registered redirect URI, or at another if that is
- * taken.
+ * Listens at the port of a registered redirect URI, or at another port if that
+ * one is taken.
  */
 export function listen(registered?: string): Receiver {
   const port = Number(URL.parse(registered ?? "")?.port ?? 0);

@@ -49,7 +49,10 @@ export function isOpen(schema: Json): boolean {
     typeof additionalProperties === "object";
 }
 
-/** Follows references within a document; a circle ends as an empty schema. */
+/**
+ * Follows references within a document. A reference in a circle gives an empty
+ * schema.
+ */
 function resolve(schema: Json, root: Json): Json {
   for (let hops = 0; hops < 20; hops++) {
     const { $ref } = schema;
@@ -86,7 +89,8 @@ export function choicesOf(schema: Json): Choice[] | undefined {
 }
 
 /**
- * Lists the schemas of which one is enough. Those that take any text come last.
+ * Lists the schemas of which a value has to fit one. Schemas for any text come
+ * last.
  */
 export function alternativesOf(schema: Json, root: Json): Json[] {
   const isText = ({ type }: Json) => type === "string" ? 1 : 0;
@@ -95,8 +99,8 @@ export function alternativesOf(schema: Json, root: Json): Json[] {
 }
 
 /**
- * Lists the alternatives of a schema, each once: a schema may lead back to
- * itself.
+ * Lists the alternatives of a schema, each only once, because a schema may lead
+ * back to itself.
  */
 function flatten(schema: Json, root: Json, known: Set<Json>): Json[] {
   const found = resolve(schema, root);

@@ -11,7 +11,7 @@ export function unwritten(error: unknown): string {
 }
 
 /**
- * Prints a text and a line end. If that fails, as on a full disk, it says so in
+ * Prints a text and a line end. If that fails, as on a full disk, reports it in
  * one line, and ends the process.
  */
 export function print(text: string): void {

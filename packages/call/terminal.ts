@@ -9,7 +9,7 @@ import { Exit, Failure } from "./failure.ts";
 import { unlessAborted } from "./receiver.ts";
 import { unwritten } from "./standard_output.ts";
 
-/** Makes a text that cannot control a terminal; lines and tabs stay. */
+/** Makes a text that cannot control a terminal; line ends and tabs stay. */
 export function harmless(text: string): string {
   return text.replaceAll("\r\n", "\n").split(/([\n\t\u200c\u200d])/)
     .map((part, index) => index % 2 === 0 ? visible(part) : part).join("");
@@ -22,11 +22,11 @@ export function harmlessLine(text: string): string {
 export class Terminal {
   /** True if standard error is a terminal, where a person sees it. */
   readonly isSeen = Deno.stderr.isTerminal();
-  /** True if a person is there, who may sign in at an address that is shown. */
+  /** True if a person is there, and can sign in at an address that is shown. */
   readonly hasPerson = this.isSeen && Deno.stdin.isTerminal();
   readonly #encoder = new TextEncoder();
   #lines?: AsyncGenerator<string, void>;
-  /** The line that is being read: a question may end before it is there. */
+  /** The line that is being read: a question may end before its line comes. */
   #line?: Promise<IteratorResult<string, void>>;
   #hasProgress = false;
 
@@ -76,7 +76,8 @@ export class Terminal {
     this.#lines ??= readLines();
     const line = this.#line ??= this.#lines.next();
     const { value } = await unlessAborted(signal, line).catch((error) => {
-      // Enter, pressed too late at this question, is no answer to the next one.
+      // If Enter was pressed too late for this question, it does not answer the
+      // next one.
       const drop = () => this.#drop(line);
       if (Deno.stdin.isTerminal()) void line.then(drop, drop);
       throw error;
@@ -105,7 +106,7 @@ function columnsOf(): number {
   }
 }
 
-/** Writes to stderr. A reader that has gone does not stop the results. */
+/** Writes to stderr. If no one reads it any more, the results go on. */
 function writeBeside(bytes: Uint8Array): void {
   try {
     write(Deno.stderr, bytes);

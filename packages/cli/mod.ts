@@ -12,7 +12,9 @@
  */
 import { print } from "../call/standard_output.ts";
 
-/** A program of the package. It returns the exit code. */
+/**
+ * A program of the package. It takes a command line and returns the exit code.
+ */
 type Main = (args: readonly string[]) => Promise<number>;
 
 /**
@@ -26,7 +28,7 @@ type Verb = [
   keeps?: readonly ("read" | "write" | "run" | "sys" | "ffi")[],
 ];
 
-/** Makes a program whose command line begins with a word. */
+/** Makes a program that puts a word before the command line. */
 const after = (word: string, { main }: { main: Main }): Main => (args) =>
   main([word, ...args]);
 const create = (verb: string) => async () =>
@@ -42,7 +44,9 @@ async function cores(): Promise<Main> {
     main([WITH_PARENT, ...args.length > 0 ? args : SERVER.split(" ")]);
 }
 
-/** The command that {@linkcode VERBS} `cores` runs where none is given. */
+/**
+ * The command that the verb `cores` of {@linkcode VERBS} runs if none is given.
+ */
 export const SERVER = "deno run --quiet -P --no-prompt --unstable-net " +
   "--env-file=.env main.ts";
 
@@ -142,7 +146,7 @@ export async function main(args: readonly string[]): Promise<number> {
   }
   const [, load, keeps] = VERBS[name];
   const run = await load();
-  // Gives up the permissions that it has no use for.
+  // Gives up the permissions that the verb does not need.
   for (const name of ["read", "write", "run", "sys", "ffi"] as const) {
     if (keeps?.includes(name) === false) {
       await Deno.permissions.revoke({ name });

@@ -35,7 +35,10 @@ export interface ListRead {
  * ```
  */
 export class Client extends TaskExchange {
-  /** The time that `tasks/cancel` may take after its request was cancelled. */
+  /**
+   * The time that `tasks/cancel` may take, after the signal of its request has
+   * fired.
+   */
   static readonly CANCEL_MILLISECONDS = 3000;
 
   /**
@@ -66,7 +69,7 @@ export class Client extends TaskExchange {
       return await this.follow({ taskId }, options);
     } catch (error) {
       if (!options.signal?.aborted) throw error;
-      // A refusal of this would hide the reason.
+      // An error of this request would hide the reason.
       const signal = AbortSignal.timeout(Client.CANCEL_MILLISECONDS);
       await this.begin("tasks/cancel", { taskId }, { signal }).catch(() => {});
       throw options.signal.reason;
@@ -77,7 +80,8 @@ export class Client extends TaskExchange {
    * Reads a list of objects, page after page.
    *
    * @param member the member of a page that has the items
-   * @param mostPages the bound of a list that may have no end
+   * @param mostPages the most pages that are read, because a list may have no
+   * end
    * @throws {ServerError}
    */
   async list(
@@ -92,7 +96,8 @@ export class Client extends TaskExchange {
     do {
       const params = cursor === undefined ? {} : { cursor };
       const page = await this.request(method, params, options);
-      // One by one: a call takes no more arguments than fit onto the stack.
+      // One by one, because a call takes no more arguments than fit onto the
+      // stack.
       for (const it of Array.isArray(page[member]) ? page[member] : []) {
         if (typeof it === "object" && it && !Array.isArray(it)) items.push(it);
       }
@@ -104,8 +109,8 @@ export class Client extends TaskExchange {
   /**
    * Waits for the end of a task of 2026-07-28 and answers its questions, unless
    * they are answered elsewhere meanwhile. If the server has no stream of the
-   * task's changes, or it ends, the state is polled. While no server answers,
-   * each request is tried again for a minute.
+   * task's changes, or if the stream ends, the state is polled. While no server
+   * answers, each request is tried again for a minute.
    *
    * @throws {ServerError} when it failed
    * @throws {DOMException} `AbortError` when it was cancelled
@@ -119,7 +124,7 @@ export class Client extends TaskExchange {
     const signal = options.signal
       ? AbortSignal.any([options.signal, failing.signal])
       : failing.signal;
-    /** The questions that were put to `onQuestion`, by key. */
+    /** The questions that were passed to `onQuestion`, by key. */
     const asked = new Map<string, AbortController>();
     let answering = Promise.resolve();
     const onState = (state: TaskState, response: Response) => {
@@ -147,7 +152,7 @@ export class Client extends TaskExchange {
       throw error;
     } finally {
       for (const question of asked.values()) question.abort();
-      // The answer that ended the task may still be under way.
+      // The answer that led to the end of the task may still be under way.
       await answering;
     }
   }
@@ -170,7 +175,7 @@ export class Client extends TaskExchange {
     const messages = this.messages(response);
     const onBroken = (error: unknown) => {
       if (signal?.aborted || !(error instanceof TypeError)) throw error;
-      // A stream that the network cut says nothing about the task.
+      // A stream that the network has cut says nothing about the task.
       return { value: undefined };
     };
     for (;;) {

@@ -1,5 +1,6 @@
 /**
- * The way to a server: requests that are posted, and the messages of answers.
+ * The connection to a server: it posts requests, and reads the messages in the
+ * answers.
  *
  * @module
  * @see MCP 2025-11-25 and 2026-07-28, Streamable HTTP
@@ -35,7 +36,9 @@ export interface ServerError extends Error {
   taskId?: string;
 }
 
-/** A question to the client; `signal` fires once no answer is awaited. */
+/**
+ * A question to the client; `signal` fires once no one waits for the answer.
+ */
 export interface Question {
   /** `elicitation/create`, `sampling/createMessage` or `roots/list`. */
   method: string;
@@ -71,7 +74,7 @@ export interface ClientOptions {
   revision?: Revision;
   /** The ID of a session that is open already; one is opened by default. */
   sessionId?: string;
-  /** Gives the ids of requests, for a session that others use too. */
+  /** Gives the ids of requests, if others use the session too. */
   nextId?: () => number;
   /** Sends a request; the global `fetch` by default. */
   fetch?: (request: Request) => Response | Promise<Response>;
@@ -81,7 +84,7 @@ export interface ClientOptions {
   capabilities?: Json;
   /** The least severe log messages to ask for; none by default. */
   logLevel?: string;
-  /** The tools as listed: some require arguments to be repeated in headers. */
+  /** The tools as listed: some want arguments to be repeated in headers. */
   tools?: readonly ListedTool[];
   /** Answers a question. Without it a question is an error. */
   onQuestion?: (question: Question) => Json | Promise<Json>;
@@ -95,14 +98,18 @@ export interface ClientOptions {
   onRound?: () => void;
 }
 
-/** The connection of a client. */
+/** The connection of a client to its server. */
 export class Connection {
   /** The ID of the request, by its response. */
   readonly #answered = new WeakMap<Response, unknown>();
 
   constructor(protected readonly options: ClientOptions) {}
 
-  /** Reads a result; callbacks get what precedes. @throws {ServerError} */
+  /**
+   * Reads a result. The messages before it go to the callbacks.
+   *
+   * @throws {ServerError}
+   */
   async read(
     response: Response,
     onQuestion?: (question: Message) => Promise<void>,
@@ -183,7 +190,7 @@ export class Connection {
     let message: Message | undefined;
     try {
       message = JSON.parse(text);
-      // A refusal of OAuth has an error too, which is no object.
+      // A refusal of OAuth has an `error` too, but that is no object.
       if (typeof (message!.error ?? message) !== "object") message = undefined;
     } catch {
       // Reported below, like any other text that is no message.
@@ -191,7 +198,7 @@ export class Connection {
     if (!message) {
       throw Connection.#unanswered(response, "is no JSON-RPC message");
     }
-    // Code that walks or prints a schema calls itself once for each level.
+    // Code that walks or prints a schema recurses once for each level.
     if (Connection.#isTooDeep(text)) {
       const words = `is nested deeper than ${Connection.#MAX_LEVELS} levels`;
       throw Connection.#unanswered(response, words);
@@ -199,7 +206,9 @@ export class Connection {
     return message;
   }
 
-  /** Counts the open brackets outside of strings: a walk costs far more. */
+  /**
+   * Counts open brackets outside of strings. This costs far less than a walk.
+   */
   static #isTooDeep(json: string): boolean {
     let open = 0;
     let isInString = false;
@@ -247,6 +256,8 @@ export class Connection {
 
   static readonly #MAX_CHARACTERS = 64 * 2 ** 20;
   static readonly #MAX_LEVELS = 500;
-  /** One comment every 15 seconds takes half a year to reach it. */
+  /**
+   * At one comment every 15 seconds, a stream takes half a year to reach it.
+   */
   static readonly #MAX_EVENTS = 1_000_000;
 }

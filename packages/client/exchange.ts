@@ -27,7 +27,7 @@ export class Exchange extends Session {
         ? await this.#requestInRounds(method, params, signal)
         : await this.#requestInSession(method, params, signal);
     } catch (error) {
-      // A stream that was cut by the signal is not an error of its own.
+      // If the signal cut the stream, that is no error of its own.
       signal?.throwIfAborted();
       throw error;
     }
@@ -68,7 +68,7 @@ export class Exchange extends Session {
         method: "notifications/cancelled",
         params: { requestId },
       }).finally(() => abort.abort());
-    // A question that is never answered would let no one see a failure.
+    // A question that is never answered would hide the failure from everyone.
     const onAbort = () => void cancel().catch(() => {});
     signal?.addEventListener("abort", onAbort, { once: true });
     try {
@@ -92,8 +92,8 @@ export class Exchange extends Session {
   }
 
   /**
-   * Answers the questions of one round, by key. Leaves out those that no one
-   * waits for any more.
+   * Answers the questions of one round, by key. Leaves out questions that no
+   * one waits for any more.
    */
   protected async answerAll(
     inputRequests: Json,
@@ -122,8 +122,6 @@ export class Exchange extends Session {
     throw new Error(`The server asks ${question.method}: nothing answers here`);
   }
 
-  /**
-   * The most rounds of one request: a server could ask for them without end.
-   */
+  /** The most rounds of one request, because a server could ask without end. */
   static readonly #MAX_ROUNDS = 100;
 }

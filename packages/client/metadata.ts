@@ -1,6 +1,6 @@
 /**
  * The challenge and the metadata by which a client finds its authorization
- * server, and the data of a sign-in, which is plain, so that it can be stored.
+ * server, and the data of a sign-in, in plain objects that can be stored.
  *
  * @module
  * @see RFC 9728, RFC 8414, RFC 7591, RFC 6749 §5.1
@@ -15,7 +15,7 @@ export interface Challenge {
   metadataUrl?: string;
 }
 
-/** A client as an authorization server knows it. */
+/** The registration of a client at an authorization server. */
 export interface Registration {
   clientId: string;
   redirectUri: string;
@@ -72,7 +72,7 @@ export class Metadata {
     const found = new Map<string, string>();
     for (const [, name, quoted, token] of text.matchAll(parameter)) {
       const value = quoted?.replaceAll(/\\(.)/g, "$1") ?? token;
-      // If there are several challenges, the first with the parameter counts.
+      // If several challenges have the parameter, the first one counts.
       if (!found.has(name.toLowerCase())) found.set(name.toLowerCase(), value);
     }
     return {
@@ -133,7 +133,7 @@ export class Metadata {
     return `${origin}/.well-known/${name}${pathname.replace(/\/$/, "")}`;
   }
 
-  /** Reads the first document that is there. */
+  /** Reads the first of the documents that exists. */
   async #first(urls: readonly string[]): Promise<Json> {
     let failure: unknown;
     for (const url of new Set(urls)) {
@@ -188,7 +188,7 @@ export class Metadata {
     try {
       body = JSON.parse(text);
     } catch {
-      // Reported below by the status, which tells more than the invalid JSON.
+      // Reported below by the status, which tells more than the text.
     }
     const isObject = typeof body === "object" && body !== null;
     if (response.ok && isObject) return body;

@@ -1,6 +1,6 @@
 /**
- * The session of 2025 between a client and a server. In 2026-07-28 there is
- * none, and every request says by itself what a session knows.
+ * The session of 2025 between a client and a server. 2026-07-28 has no
+ * sessions: every request says what a session would know.
  *
  * @module
  * @see MCP 2025-11-25, Session Management
@@ -44,7 +44,7 @@ export class Session extends Connection {
     const id = this.options.nextId?.() ?? ++this.#lastId;
     const { clientInfo = Session.#INFO, capabilities = {}, logLevel } =
       this.options;
-    // Only with a token does the server send progress.
+    // The server sends progress only if the request has a token.
     const heard = this.options.onNotification && { progressToken: id };
     if (method === "initialize") {
       const protocolVersion = this.revision;
@@ -109,8 +109,8 @@ export class Session extends Connection {
   }
 
   /**
-   * Returns the ID of the session, which is opened if need be. Undefined where
-   * there are no sessions.
+   * Returns the ID of the session, and opens it if need be; undefined if there
+   * are no sessions.
    */
   async sessionId(): Promise<string | undefined> {
     if (this.revision === "2026-07-28") return undefined;

@@ -19,14 +19,20 @@ export interface SignInOptions {
   /** The address to which the browser returns. */
   redirectUri: string;
   clientName: string;
-  /** A client ID at this issuer; without one the client registers. */
+  /**
+   * A client ID that is registered at this issuer; without one the client
+   * registers.
+   */
   registered?: { clientId: string; issuer?: string };
-  /** The address in the server's challenge; by default the well-known one. */
+  /**
+   * The metadata address in the server's challenge; by default the well-known
+   * one.
+   */
   metadataUrl?: string;
   /** Scopes, separated by spaces; by default those that the server names. */
   scope?: string;
   /**
-   * True if a refresh token is wanted, also where it needs a scope of its own.
+   * True if a refresh token is wanted, even if that takes a scope of its own.
    */
   isLasting?: boolean;
   /** Sends requests; the global `fetch` by default. */

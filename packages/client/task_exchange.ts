@@ -11,14 +11,14 @@ import { Exchange } from "./exchange.ts";
 /** An exchange that knows tasks. */
 export class TaskExchange extends Exchange {
   /**
-   * The message of the reason for which a question's signal fires, if it was
-   * answered elsewhere.
+   * The message of the reason with which a question's signal fires if the
+   * question was answered elsewhere.
    */
   static readonly ANSWERED = "Answered elsewhere";
 
   /**
-   * Returns the questions of a task that were not asked yet; undefined without
-   * any. Withdraws those that the task waits for no more.
+   * Returns the questions of a task that were not asked yet; undefined if there
+   * are none. Withdraws those that the task no longer waits for.
    */
   protected openQuestions(
     { status, inputRequests }: TaskState,
@@ -37,7 +37,10 @@ export class TaskExchange extends Exchange {
     return open.length > 0 ? Object.fromEntries(open) : undefined;
   }
 
-  /** Answers questions of a task that no one else has answered. */
+  /**
+   * Answers the questions of a task, except those that someone else has
+   * answered.
+   */
   protected async answerTask(
     taskId: string,
     open: Json,
@@ -54,8 +57,8 @@ export class TaskExchange extends Exchange {
   }
 
   /**
-   * Posts a request, again while no server answers: one that restarts is back
-   * soon.
+   * Posts a request, and repeats it while no server answers: a server that
+   * restarts is back soon.
    */
   protected async postToTask(
     method: string,

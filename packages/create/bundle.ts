@@ -1,7 +1,8 @@
 /**
- * The bundle of a server, which starts faster than its sources: `dist/`, and in
- * it the permissions, which are the `deno.json` of a release. In `dist/`
- * it has another name, or Deno would read its paths as below that folder.
+ * The bundle of a server in `dist/`, which starts faster than the sources. The
+ * bundle includes the permissions, which become the `deno.json` of a release.
+ * In `dist/` that file has another name: else Deno would take its paths as
+ * relative to that folder.
  *
  * @module
  */
@@ -10,15 +11,15 @@ import { CreateError } from "./files.ts";
 const FOLDER = "dist";
 
 /**
- * Bundles `main.ts`; with `postgres` only the package that a server loads when
- * `KV_PATH` is a `postgres://` address, next to it.
+ * Bundles `main.ts`. With `postgres`, bundles only the package that a server
+ * loads if `KV_PATH` is a `postgres://` address, into the same folder.
  *
  * @throws {CreateError} with the bundler's complaint
  */
 export async function bundle({ postgres }: { postgres: boolean }) {
   if (postgres) {
     await Deno.mkdir(FOLDER, { recursive: true });
-    // The bundler takes a file, and no name that it would have to look up.
+    // The bundler takes a file, but no name that it would have to look up.
     const entry = `${FOLDER}/postgres.ts`;
     const url = import.meta.resolve("../postgres/mod.ts");
     await Deno.writeTextFile(entry, `export * from "${url}";\n`);

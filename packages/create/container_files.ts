@@ -1,7 +1,6 @@
 /**
- * The files that a project gets when they are asked for: those that a container
- * is built from, which are those of this service, and a workflow that checks
- * each push.
+ * The files that a project gets on request: the files for a container, which
+ * are copies of our own, and a workflow that checks each push.
  *
  * @module
  */
@@ -21,7 +20,7 @@ jobs:
       - run: deno task ci
 `;
 
-/** Reads a file of the package, from a disk or an address. */
+/** Reads a file of the package, from a disk or from a web address. */
 async function read(path: string): Promise<string> {
   const response = await fetch(new URL(`../../${path}`, import.meta.url));
   if (!response.ok) {
@@ -30,7 +29,10 @@ async function read(path: string): Promise<string> {
   return await response.text();
 }
 
-/** The makers of files by what is asked for: each gives texts by their path. */
+/**
+ * The makers of files, by the word on the command line: each returns texts by
+ * path.
+ */
 export const ADDITIONS: Readonly<
   Record<string, () => Promise<Record<string, string>>>
 > = {

@@ -34,8 +34,8 @@ function variableOf(name: string): string {
 }
 
 /**
- * Makes the files of a definition, by their path in a project, or in a clone,
- * where the folder is below `src/`.
+ * Makes the files of a definition, by path. In a clone its folder is below
+ * `src/`.
  */
 export function definitionFiles(
   kind: Kind,
@@ -125,8 +125,8 @@ export const ${kind}s: ${type}[] = [];
 }
 
 /**
- * Adds a definition to the list of its kind; undefined if the list has another
- * form than the one made here.
+ * Adds a definition to the list of its kind; undefined if the list does not
+ * have the form that is made here.
  */
 export function listDefinition(
   kind: Kind,
@@ -154,8 +154,8 @@ export function listDefinition(
 }
 
 /**
- * Has a server serve the list of a kind; undefined if its file has another
- * form than the one made here.
+ * Makes a server serve the list of a kind; undefined if its file does not have
+ * the form that is made here.
  */
 export function serveList(kind: Kind, server: string): string | undefined {
   const list = `${kind}s`;

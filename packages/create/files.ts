@@ -5,7 +5,7 @@
  */
 import { dirname } from "node:path";
 
-/** A failure that anyone who typed the command can fix. */
+/** A failure that the person who typed the command can fix. */
 export class CreateError extends Error {
   /** The name of the class. */
   override name = "CreateError";
@@ -22,7 +22,7 @@ export async function exists(path: string): Promise<boolean> {
   });
 }
 
-/** Writes files that are not there yet, with their directories. */
+/** Writes the files that do not exist yet, with their directories. */
 export async function writeFiles(
   root: string,
   files: Readonly<Record<string, string>>,
@@ -34,7 +34,10 @@ export async function writeFiles(
   }
 }
 
-/** Makes a git repository without a commit, unless there is one, or no git. */
+/**
+ * Makes a git repository without a commit, unless there is one already, or no
+ * git.
+ */
 export async function initializeGit(root: string): Promise<void> {
   const git = (...args: string[]) =>
     new Deno.Command("git", {
@@ -79,8 +82,8 @@ export async function formatted(text: string): Promise<string> {
 }
 
 /**
- * Keeps what a command makes under a name from others of its kind, until it is
- * disposed of. A process that dies lets go, as its locks do.
+ * Reserves a path for one command, until the returned object is disposed of. If
+ * the process dies, the system lifts the lock.
  *
  * @throws {CreateError} when another process makes it
  */
@@ -88,7 +91,8 @@ export async function reserve(path: string): Promise<AsyncDisposable> {
   const name = `${path}.lock`;
   const file = await Deno.open(name, { write: true, create: true, mode: 0o600 })
     .catch(explain(`There is no folder ${dirname(path)}`));
-  // The command before may have removed the file after it was opened here.
+  // The command before may have removed the file after this process had opened
+  // it.
   const isTaken = !await file.tryLock(true) ||
     (await Deno.stat(name).catch(() => undefined))?.ino !==
       (await file.stat()).ino;
@@ -104,7 +108,7 @@ export async function reserve(path: string): Promise<AsyncDisposable> {
   };
 }
 
-/** Makes a function that replaces the error of a missing file by a message. */
+/** Makes a function that replaces the error for a missing file by a message. */
 export function explain(words: string) {
   return (it: unknown): never => {
     throw it instanceof Deno.errors.NotFound ? new CreateError(words) : it;

@@ -1,6 +1,7 @@
 /**
- * The guide of a project: the package on a screen, for people and for coding
- * agents. Its blocks are files, which `tests/package/` writes and checks.
+ * The guide of a project: the whole package on one screen, for people and for
+ * coding agents. Its blocks of code are files, and `tests/package/` writes and
+ * checks them.
  *
  * @module
  */

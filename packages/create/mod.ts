@@ -59,7 +59,7 @@ async function run(args: readonly string[]): Promise<void> {
     return print(USAGE);
   }
   const [command, name] = args;
-  /** True for the flag that is the only one allowed; others are mistakes. */
+  /** Returns the flag if it is the only one; others are mistakes. */
   const flag = (...flags: string[]): string | undefined => {
     if (args.length < 2) return undefined;
     if (args.length === 2 && flags.includes(name)) return name;
@@ -119,7 +119,8 @@ async function createProject(directory: string): Promise<void> {
   await writeFiles(root, projectFiles({ name, source }));
   await formatFiles(root);
   await initializeGit(root);
-  // With Node only, tasks are called as this program was.
+  // In a project with Node only, tasks are called in the way in which this
+  // program was called.
   const task = Deno.env.get("npm_command") === "exec"
     ? "npx -y deno task"
     : "deno task";
@@ -210,7 +211,7 @@ export async function main(args: readonly string[]): Promise<number> {
     await run(args);
     return 0;
   } catch (error) {
-    // A folder that takes no files is no fault of the program.
+    // A folder that cannot be written is no fault of the program.
     if (!(error instanceof CreateError || isOfSystem(error))) throw error;
     console.error(messageOf(error));
     return error instanceof UsageError ? 2 : 1;

@@ -24,7 +24,9 @@ async function readManifest(root: string): Promise<Manifest> {
   );
 }
 
-/** True for the folder of a clone, whose own definitions are below `src/`. */
+/**
+ * True for the folder of a clone, which has its own definitions below `src/`.
+ */
 export async function isClone(root: string): Promise<boolean> {
   return await readManifest(root).then(() => true, () => false);
 }
@@ -72,10 +74,10 @@ export async function copyPackage(root: string, to: string): Promise<string> {
 }
 
 /**
- * Replaces the package of a project by that of a clone, and returns its
- * version. `links` in `deno.json` names a complete copy at every moment: without
- * one Deno runs nothing in the project, an update included. So an update that
- * is stopped leaves a project that works, and the next update completes it.
+ * Replaces the package of a project by the package of a clone, and returns its
+ * version. `links` in `deno.json` always names a complete copy, because without
+ * one Deno runs nothing in the project, not even an update. So if an update is
+ * stopped, the project still works, and the next update completes it.
  *
  * @throws {CreateError} if there is no package at `clone`, or none in `project`,
  * or another update is at work

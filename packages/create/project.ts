@@ -46,8 +46,8 @@ export function projectFiles(options: ProjectOptions): Record<string, string> {
     ".env.example": firstExample(SETTINGS),
     ".gitignore":
       "/.env*\n!/.env.example\n/backups/\n/dist/\n/node_modules/\n/coverage/\n/*.tgz\n",
-    // Every copy of the project has the folder, also before the first file in
-    // it.
+    // Makes the folder a part of every copy of the project, even before it has
+    // files.
     "data/.gitignore": "*\n!.gitignore\n",
     "README.md": readmeFile(name, source),
     "AGENTS.md": agentsFile(name, source),
@@ -63,8 +63,8 @@ function printJson(value: unknown): string {
 const CONNECTION = { type: "http", url: "http://127.0.0.1:3000/mcp" };
 
 const CHECK = "deno check --quiet --watch --no-clear-screen main.ts";
-// Without --quiet Deno warns twice where there is no .env, and tells of each
-// restart, as the server does.
+// Without --quiet Deno warns twice if there is no .env, and reports each
+// restart, which the server does too.
 const WATCH = "deno run --quiet --watch --no-clear-screen -P --no-prompt " +
   "--env-file=.env main.ts --no-drain --views";
 
@@ -75,7 +75,7 @@ export const TASKS: Readonly<Record<string, string>> = {
   "start":
     "deno run --quiet -P --no-prompt --env-file=.env main.ts --with-parent",
   "test": "deno test -P --no-prompt",
-  // All of them run, so that one run says all that is wrong.
+  // All of them run, so that one run reports everything that is wrong.
   "ci": "a=0; deno fmt --check || a=1; deno lint || a=1; deno check || a=1; " +
     "deno task -q test || a=1; deno task -q ts settings --check || a=1; " +
     "deno task -q ts skills --check || a=1; exit $a",
@@ -83,8 +83,8 @@ export const TASKS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Prints `deno.json`, with each list on as few lines as it needs: Deno would
- * give every variable a line.
+ * Prints `deno.json` with short lists on few lines: Deno would give every
+ * variable a line.
  */
 function configuration({ configuration, host, read = [] }: Source): string {
   const lists = {
@@ -114,7 +114,7 @@ function configuration({ configuration, host, read = [] }: Source): string {
   ).replace(/\{\s+("exclude": .*)\s+\}/, "{ $1 }");
 }
 
-/** Lets every task import modules from a host, besides the registry. */
+/** Allows every task to import modules from a host, besides the registry. */
 function importing(
   tasks: Readonly<Record<string, string>>,
   host: string,

@@ -31,7 +31,7 @@ import { CreateError, formatFiles } from "./files.ts";
 /** The schemas of declared settings, by the name of their variable. */
 type DeclaredSettings = ReadonlyMap<string, z.ZodType>;
 
-/** A setting of the server, or one that is declared. */
+/** A setting of the server, or one that the project declares. */
 type Row = NamedSetting & Partial<OwnSetting>;
 
 /** Every setting of the server, those of features included. */
@@ -44,7 +44,7 @@ const HEAD = "Copy to .env and remove the # of each setting that you change. " +
   "separated by commas. A value with # or $ in it goes between two '. This " +
   "file is written by `deno task ts settings`.";
 
-/** Lists the groups of settings, the declared ones last. */
+/** Lists the groups of settings; those that the project declares come last. */
 function groupsOf(settings: DeclaredSettings): [string, readonly Row[]][] {
   const own = [...settings].filter(([name]) => !TABLE.has(name))
     .map((entry) => TABLE.own(...entry));
@@ -68,7 +68,9 @@ const FIRST = new Set([
   "BEARER_TOKEN",
 ]);
 
-/** Prints the settings that a project needs first, and its own. */
+/**
+ * Prints the settings that a project needs first, and those that it declares.
+ */
 export function firstExample(settings: DeclaredSettings): string {
   const groups = groupsOf(settings).flatMap(([title, rows]) => {
     const some = rows.filter(({ name }) => title === OWN || FIRST.has(name));
@@ -94,14 +96,14 @@ function heading(title: string): string {
   return `# --- ${title} `.padEnd(78, "-") + "\n";
 }
 
-/** Prints one setting; only a required one is not commented out. */
+/** Prints one setting; commented out, unless it is required. */
 function printSetting({ isRequired, ...setting }: Row): string {
   const { name, words, secret, example = "" } = setting;
   const unset = setting.unset && oneLine(`Unset: ${setting.unset}`);
   const usual = defaultText(setting);
   const value = usual ?? (secret ? "" : example);
   const comment = [
-    // A project does not have the documents of this repository.
+    // A project does not have the documents that the words refer to.
     TABLE.has(name) ? words.replaceAll(/ See docs\/[\w-]+\.md\./g, "") : words,
     unset,
     secret && "(secret)",
@@ -125,7 +127,7 @@ export function wrap(words: string, prefix = ""): string {
   return lines.map((line) => `${line.replaceAll("\u00a0", " ")}\n`).join("");
 }
 
-/** The settings whose misspelt name ends the start. */
+/** The settings whose misspelt names stop the start. */
 const GUARDS = Object.values(TABLE).flat().filter(({ guards }) => guards)
   .map(({ name }) => `\`${name}\``);
 
@@ -175,7 +177,10 @@ export function printTable(rows: readonly (readonly string[])[]): string {
   return [head, line, ...others].join("");
 }
 
-/** Finds the names in the section of own settings of an `.env.example`. */
+/**
+ * Finds the names in the section of an `.env.example` for the project's own
+ * settings.
+ */
 export function namesIn(example: string): string[] {
   const start = example.indexOf(heading(OWN));
   if (start < 0) return [];
@@ -184,8 +189,8 @@ export function namesIn(example: string): string[] {
 }
 
 /**
- * The prefixes of our settings. All variables that begin so may be read, so
- * that a misspelt one is found.
+ * The prefixes of our settings. All variables with them may be read, so that a
+ * misspelt one is found.
  */
 const PATTERNS = ["ACCOUNT_*", "AUTH_*", "OAUTH_*", "CIMD_*", "JWT_*"];
 
@@ -210,7 +215,10 @@ function isCovered(name: string, pattern: string): boolean {
     pattern.endsWith("*") && name.startsWith(pattern.slice(0, -1));
 }
 
-/** Prints a list of JSON that begins after `before`, 80 columns to a line. */
+/**
+ * Prints a JSON list that follows the text `before`, in lines of at most 80
+ * columns.
+ */
 export function printList(
   items: readonly string[],
   indent: string,
@@ -222,7 +230,10 @@ export function printList(
   return `[\n${wrap(texts.join(", "), `${indent}  `)}${indent}]`;
 }
 
-/** Puts the variables that may be read into a `deno.json`, and keeps the rest. */
+/**
+ * Writes the variables that may be read into a `deno.json`, and leaves the rest
+ * as it is.
+ */
 function withVariables(text: string, allow: readonly string[]): string {
   const [list, before, indent] =
     /("env":\s*\{\s*?( *)"allow":\s*)\[[^\]]*\]/.exec(text) ?? [];
@@ -276,7 +287,7 @@ export async function updateSettings(
   const allow = grantedVariables(env.allow, settings, gone);
   const isGranted = allow.join() === env.allow.join();
   const after = {
-    // A project without the page that explains all settings has the first.
+    // A project without the page of all settings gets the first settings only.
     ".env.example": before["docs/settings.md"]
       ? envExample(settings)
       : firstExample(settings),
@@ -294,7 +305,8 @@ export async function updateSettings(
     );
   }
   for (const path of outdated) await Deno.writeTextFile(path, after[path]);
-  // Nothing is done to a file that the project excludes, as ours do.
+  // A file that the project excludes from formatting, as ours does, stays as it
+  // is.
   if (outdated.includes("deno.json")) await formatFiles(".", ["deno.json"]);
   if (!isCheck) {
     print(named ? `Wrote ${named}.` : "Everything is up to date.");

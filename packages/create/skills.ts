@@ -16,7 +16,7 @@ interface SkillFolder {
 
 /**
  * Prints the module that imports the files of every skill, so that they are
- * part of the program. Text files are imported, other files are embedded.
+ * part of the program. Texts are imported as text, other files as bytes.
  *
  * @throws {CreateError} for a folder without `SKILL.md`, or of another name
  */
@@ -77,8 +77,8 @@ const FOLDER = "skills";
 const LIST = `${FOLDER}/mod.ts`;
 
 /**
- * Writes the list of the skills in this directory; with `isCheck` it only says
- * whether it would change.
+ * Writes the list of the skills in this directory; with `isCheck` it only
+ * checks that the list is up to date.
  *
  * @throws {CreateError} when it is out of date, or a folder is no skill
  */

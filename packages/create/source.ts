@@ -1,7 +1,7 @@
 /**
- * The copy of the package that makes a project, and that the project then uses:
- * that of the registry, one in a folder of its own, which comes from a clone, or
- * the sources at an address.
+ * The copy of the package that a project is made by, and then uses: the package
+ * in the registry, a copy of a clone in the project's own folder, or the
+ * sources at a web address.
  *
  * @module
  */
@@ -19,7 +19,7 @@ export const VENDOR = "vendor/tool-server";
 export interface Source {
   /** The members of the project's `deno.json` that point to the copy. */
   configuration: Record<string, unknown>;
-  /** Its module, for `deno doc`. */
+  /** The module of the copy, for `deno doc`. */
   module: string;
   /** The folder that the project's copy is made from. */
   root?: string;
@@ -28,7 +28,7 @@ export interface Source {
   /** Folders of the copy that a program may have to read while it runs. */
   read?: readonly string[];
   /**
-   * The place of the copy, in words for readers of the project. Undefined for
+   * The place of the copy, in words for readers of the project; undefined for
    * the published package.
    */
   place?: string;
@@ -62,8 +62,8 @@ export async function findSource(): Promise<Source> {
 }
 
 /**
- * Makes the source of a project that carries a copy of the folder `root`, which
- * is a clone of the repository `origin`, if that is known.
+ * Makes the source of a project that has its own copy of the folder `root`.
+ * That is a clone of the repository `origin`, if known.
  */
 export function carriedSource(root: string, origin?: string): Source {
   const clone = origin ?? "ADDRESS-OR-FOLDER";
@@ -84,7 +84,8 @@ deno task ts update ../tool-server
 
 /**
  * Reads the address from which a folder was cloned, without a name or a
- * password; undefined if it is no clone, or one of a folder on this machine.
+ * password. Undefined if the folder is no clone, or a clone of a folder on this
+ * machine.
  */
 async function originOf(root: string): Promise<string | undefined> {
   if (!await exists(`${root}/.git`)) return undefined;
@@ -95,7 +96,7 @@ async function originOf(root: string): Promise<string | undefined> {
   return success ? printOrigin(new TextDecoder().decode(stdout)) : undefined;
 }
 
-/** Prints the address of a repository that others can clone. */
+/** Prints the address of a repository; undefined if others cannot clone it. */
 export function printOrigin(address: string): string | undefined {
   const text = address.trim();
   if (/^[\w.-]+@[\w.-]+:[\w./~-]+$/.test(text)) return text;
@@ -107,7 +108,7 @@ export function printOrigin(address: string): string | undefined {
 }
 
 /**
- * Makes the source of a project that uses the modules at an address. They
+ * Makes the source of a project that uses the modules at a web address. These
  * import by names that only our own configuration explains.
  */
 export function addressSource(root: URL, own: OwnConfiguration): Source {

@@ -1,6 +1,6 @@
 /**
- * The MCP client of the page for development: 2026-07-28, in a browser, with
- * a sign-in where the server wants one.
+ * The MCP client of the page for development: revision 2026-07-28, in a
+ * browser, with a sign-in if the server wants one.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import type { Client, SignIn, TaskState } from "../client/mod.ts";
 /** The client by which the page sends requests to its server. */
 export type DevClient = ReturnType<typeof devClient>;
 
-/** The parts of the client, and the tools and callbacks of the page. */
+/** The parts of the client, and the page's tools and callbacks. */
 interface Surroundings {
   Client: typeof Client;
   SignIn: typeof SignIn;
@@ -68,14 +68,16 @@ export function devClient(
 
   return {
     /**
-     * Returns the result of a request. @throws {Error} in the server's words
+     * Returns the result of a request.
+     *
+     * @throws {Error} in the server's words
      */
     request: (method: string, params: Loose): Promise<Loose> =>
       client.request(method, params),
 
     /**
-     * Sends the person to the sign-in. A token, for a server without sign-in,
-     * is stored in its place.
+     * Sends the person to the sign-in. With `token`, for a server without
+     * sign-in, stores that instead.
      */
     async signIn(token?: string): Promise<void> {
       if (token !== undefined) return kept.setItem("token", token);
@@ -89,7 +91,7 @@ export function devClient(
       location.assign(request.url);
     },
 
-    /** Completes a sign-in, if the browser came to the page from one. */
+    /** Completes a sign-in, if the browser has just returned from one. */
     async comeBack(): Promise<void> {
       const answer = new URLSearchParams(location.search);
       const asked = JSON.parse(kept.getItem("signing-in") ?? "null");

@@ -16,7 +16,7 @@ export function hostAnswers(
     tools: readonly Loose[];
     client: DevClient;
     palette: Palette;
-    /** Changes the display mode, and returns the one that it is now. */
+    /** Changes the display mode, and returns the new one. */
     setMode(mode: string): string;
   },
 ) {
@@ -26,9 +26,7 @@ export function hostAnswers(
     document.getElementById("said").append(make("li", words, who));
   }
 
-  /**
-   * Answers a request of the view. @throws {Error} for what the host refuses
-   */
+  /** Answers a request of the view. @throws {Error} if the host refuses it */
   async function answer(method: string, params: Loose): Promise<unknown> {
     switch (method) {
       case "tools/call": {
@@ -51,7 +49,7 @@ export function hostAnswers(
         say("person", textOf(params));
         return {};
       case "ui/update-model-context":
-        // Replaces the context the model had before.
+        // Replaces the context that the model had before.
         document.querySelector("#said .known")?.remove();
         say("known", `The model knows: ${textOf(params)}`);
         return {};

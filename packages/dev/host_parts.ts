@@ -1,7 +1,6 @@
 /**
- * The functions and classes that the script of the page for development is made
- * of: their source texts are put into the page, so none uses anything from
- * outside.
+ * The functions and classes of the script of the page for development. Their
+ * source texts are put into the page, so none uses anything from outside.
  *
  * @module
  */
@@ -37,11 +36,11 @@ export const PARTS = {
 };
 
 /**
- * Prints a part as an expression, with the classes that it extends. It may use
- * nothing else of its module.
+ * Prints a part as an expression, with the classes that it extends. The part
+ * may use nothing else of its module.
  */
 export function partText(part: object): string {
-  // From the text: a bundler may have renamed the class itself.
+  // From the source text, because a bundler may have renamed the class.
   const base = /^class [^{]*\bextends ([\w$]+)/.exec(`${part}`)?.[1];
   return base === undefined
     ? `${part}`

@@ -6,7 +6,7 @@
  * @see MCP Apps 2026-01-26, Theming
  */
 
-/** The standard's variables, which a view may use, by the theme. */
+/** The variables of the standard that a view may use, by theme. */
 export type Palette = Record<"light" | "dark", Record<string, string>>;
 
 export const PALETTE: Palette = {

@@ -25,7 +25,10 @@ interface Windows {
 export interface HostSide {
   /** The host's context at the beginning; `setContext` reports changes. */
   context: Record<string, unknown>;
-  /** Answers any request not handled here: returns the result, or throws. */
+  /**
+   * Answers any request that is not handled here: returns the result, or
+   * throws.
+   */
   answer(method: string, params: Loose): unknown;
   /** Called with the size in CSS pixels that the view wants. */
   resize(size: { width?: number; height?: number }): void;
@@ -35,11 +38,14 @@ export interface HostSide {
 
 /** A view that is shown. */
 export interface HostedView {
-  /** Sends `tool-input`, `tool-result` or another, once the view listens. */
+  /**
+   * Sends a notification such as `tool-input` or `tool-result`, once the view
+   * listens.
+   */
   notify(what: string, params: unknown): void;
   /** Changes the host's context. */
   setContext(change: Record<string, unknown>): void;
-  /** Lets the view finish, and listens no more. */
+  /** Gives the view time to finish, then stops listening. */
   end(): Promise<void>;
 }
 

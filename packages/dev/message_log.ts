@@ -36,7 +36,7 @@ export function messageLog(document: Loose) {
     at("log").children[300]?.remove();
   }
 
-  /** Shows a problem of the view above it, until another view is shown. */
+  /** Shows a problem above the view, until another view is shown. */
   function complain(words: string): void {
     note("error", words);
     at("problem").hidden = false;

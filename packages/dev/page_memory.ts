@@ -34,7 +34,7 @@ export function pageMemory(page: Loose) {
     try {
       kept.setItem("views", JSON.stringify(remembered));
     } catch {
-      // A result of megabytes does not fit and is lost with a reload.
+      // A result of megabytes does not fit: a reload loses it.
     }
   }
 

@@ -36,10 +36,10 @@ const SCRIPT = `((__name) => (${runHostPage})(globalThis, {
 }))((f) => f);`;
 
 /**
- * The script that a view gets only in development, at the very beginning: it
+ * The script that a view gets only in development, at the very beginning. It
  * reports errors in the view to the page around it. It is one line, so that
  * line numbers stay right. It does not report a blocked `eval`: libraries try
- * whether they may, and if it matters, an error follows.
+ * if `eval` works, and if it matters an error follows.
  */
 const PROBLEM_SCRIPT = `<script>${
   `
@@ -147,8 +147,8 @@ function shownTools(catalogue: Catalogue): ShownTool[] {
 }
 
 /**
- * Prints the policy that the standard gives a view, plus a sandbox for a view
- * that is opened by itself.
+ * Prints the policy that the standard gives a view, and a sandbox in case the
+ * view is opened by itself.
  *
  * @see MCP Apps 2026-01-26, Content Security Policy Enforcement
  */

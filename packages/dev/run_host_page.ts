@@ -7,7 +7,7 @@ import type { PARTS } from "./host_parts.ts";
 import type { HOST_OPTIONS, HostedView, Loose } from "./host_view.ts";
 import type { Palette } from "./host_style.ts";
 
-/** Runs the page. The source text of this function is put into it. */
+/** Runs the page. The source text of this function is put into the page. */
 export async function runHostPage(
   page: Loose,
   parts: typeof PARTS & { options: typeof HOST_OPTIONS; palette: Palette },
@@ -48,7 +48,7 @@ export async function runHostPage(
     setMode,
   });
 
-  /** Makes a new frame: each call in a conversation has its own. */
+  /** Makes a new frame, because each call in a conversation has its own. */
   function newFrame(): HostedView {
     host?.end();
     at("problem").replaceChildren();
@@ -137,8 +137,8 @@ export async function runHostPage(
     const last = remembered.shown[tool.name];
     at("input").value = remembered.inputs[tool.name] ??
       JSON.stringify(last?.input ?? firstInput(tool), null, 2);
-    // The tool's source may have changed since, so a read-only call is
-    // repeated.
+    // The tool's source may have changed since, so the call is repeated if it
+    // only reads.
     const isStale = last?.isCalled && tool.annotations?.readOnlyHint;
     if (last) {
       const result = isStale ? undefined : last.result;
@@ -177,7 +177,7 @@ export async function runHostPage(
     const { inputs } = remembered;
     remember({ inputs: { ...inputs, [tool.name]: at("input").value } });
   });
-  /** Runs an action at the press of a button, if the arguments are JSON. */
+  /** Runs an action when a button is pressed, if the arguments are JSON. */
   function press(id: string, act: (input: Loose) => unknown): void {
     on(id, "click", async () => {
       await back;

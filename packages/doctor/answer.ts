@@ -1,5 +1,5 @@
 /**
- * The answer of a server to one request, or the reason why none comes.
+ * The answer of a server to one request, or the reason why there is none.
  *
  * @module
  */
@@ -29,7 +29,7 @@ export async function readBody(
     return await readText(response);
   }
   if (method === "GET") {
-    // A GET asks nothing that a message could answer.
+    // A GET asks for no message.
     await response.body.cancel();
     return "";
   }
@@ -39,7 +39,7 @@ export async function readBody(
   return "";
 }
 
-/** Reads a text up to a bound, because it may have no end. */
+/** Reads a text up to a limit, because it may have no end. */
 async function readText({ body }: Response): Promise<string> {
   let text = "";
   for await (const part of body?.pipeThrough(new TextDecoderStream()) ?? []) {
@@ -60,7 +60,10 @@ export function parseObject(target: string, text: string, fix: string): Json {
   throw new Fault(`${target} does not answer with a JSON object`, fix);
 }
 
-/** The reasons why a server is not reached, by the words of `fetch`: the fault and its fix. */
+/**
+ * The reasons why a server is not reached: for the words of `fetch`, the fault
+ * and its fix.
+ */
 const OBSTACLES: readonly [RegExp, found: string, fix: string][] = [
   [
     /TimeoutError/,

@@ -7,7 +7,10 @@ import type { Site } from "./site.ts";
 
 /** A check of one property of a server. */
 export interface Check {
-  /** The name of the thing and, in brackets, the clients it matters to. */
+  /**
+   * The name of the checked thing and, in brackets, the clients that it matters
+   * to.
+   */
   name: string;
   /**
    * Runs the check and describes a good result.
@@ -24,6 +27,6 @@ export type Store = "claude" | "chatgpt";
 export const STORES: readonly Store[] = ["claude", "chatgpt"];
 
 export interface StoreCheck extends Check {
-  /** The directories whose reviewers make it. */
+  /** The directories whose reviewers make this check. */
   stores: readonly Store[];
 }

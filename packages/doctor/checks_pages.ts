@@ -80,8 +80,8 @@ async function checkCard(site: Site): Promise<string> {
 }
 
 /**
- * Makes a check of a link that the start page may have, or metadata, where its
- * kind is part of a member's name.
+ * Makes a check of a link. The start page may have the link, or the metadata
+ * may: there the link's kind is part of a member's name.
  */
 function linkCheck(
   name: string,
@@ -116,8 +116,8 @@ function linkCheck(
 }
 
 /**
- * Finds the address of the first link that has one of the words in it. Each part
- * of the page is read once: it is a stranger's, and may be of nothing but
+ * Finds the address of the first link that contains one of the words. Reads
+ * each part of the page only once, because a stranger's page may consist of
  * beginnings of links.
  */
 function findLink(html: string, words: RegExp): string | undefined {
@@ -132,7 +132,8 @@ function findLink(html: string, words: RegExp): string | undefined {
 }
 
 /**
- * Reads a document. Returns `{}` for a server without sign-in, which has none.
+ * Reads a document. Returns `{}` for a server without sign-in, which has no
+ * such document.
  */
 async function documentOf(read: () => Promise<Json>): Promise<Json> {
   try {

@@ -149,7 +149,7 @@ export const REACH_CHECKS: readonly Check[] = [
       }).catch(() => {
         throw new Skipped("a body of 4 MB was not answered");
       });
-      // Caddy answers 502 when it has sent on what its bound lets through.
+      // Caddy answers 502 once it has passed on as much as its limit allows.
       if (status !== 413 && status < 500) return "4 MB are not too long";
       throw new Fault(
         `answers ${status} to a body of 4 MB, and a Tool Server takes 4 MiB`,
@@ -188,7 +188,7 @@ export const REACH_CHECKS: readonly Check[] = [
       const { headers } = await site.greeting();
       const exposed = lower(headers, "access-control-expose-headers");
       for (const name of ["mcp-session-id", "www-authenticate"]) {
-        // A header that a server never sends need not be readable.
+        // A header that the server does not send need not be readable.
         if (exposed.includes(name) || !headers.has(name)) continue;
         throw new Fault(
           `a page cannot read ${name}`,
@@ -225,8 +225,8 @@ export const REACH_CHECKS: readonly Check[] = [
 ];
 
 /**
- * Checks that two requests of which no more is sent are answered or cut off:
- * one whose headers do not end, and one that announces a long body.
+ * Checks that the server answers or cuts off two unfinished requests: one stops
+ * within its headers, the other within its body.
  *
  * @throws {Fault} a warning
  */
@@ -247,7 +247,9 @@ async function checkHalfSent(site: Site): Promise<string> {
   );
 }
 
-/** The ends of two requests, and the settings of a proxy that bound them. */
+/**
+ * The two unfinished requests, and the settings by which a proxy limits them.
+ */
 const HALF_SENT = [
   {
     more: "accept: ",

@@ -1,6 +1,6 @@
 /**
- * The checks that the known clients can register and go to the person's
- * browser, and no others.
+ * The checks that the known clients, and no others, can register and send the
+ * person to the sign-in.
  *
  * @module
  * @see RFC 7591, RFC 6749 §4.1

@@ -16,8 +16,8 @@ import { baseUrlFix, OTHER_ORIGIN } from "./requests.ts";
 import type { Site } from "./site.ts";
 
 /**
- * The most reads of `/ready`, for 11 seconds together: a server waits ten for a
- * provider.
+ * The most reads of `/ready`, which take 11 seconds together: a server waits
+ * ten for a provider.
  */
 const PROVIDER_LOOKS = 44;
 const PROVIDER_PAUSE_MILLISECONDS = 250;
@@ -59,9 +59,9 @@ const PROVIDER_CHECK: Check = {
 };
 
 /**
- * Lists the addresses to register at several providers. Only the operator can
- * see if a provider accepts every address that begins alike: it would then
- * accept that of another provider.
+ * Lists the addresses to register at several providers. If a provider accepts
+ * every address that begins with a registered one, it would accept that of
+ * another provider: only the operator can see that.
  */
 function exactCallbacks({ base }: Site, names: readonly string[]): string {
   const addresses = names.map((name) => callbackAt(base, name)).join(", ");
@@ -72,7 +72,8 @@ function exactCallbacks({ base }: Site, names: readonly string[]): string {
 async function askForProviders(site: Site): Promise<Record<string, unknown>> {
   for (let left = PROVIDER_LOOKS;; left--) {
     const { status, text } = await site.send(`${site.base}/ready`);
-    // Another kind of server, or a 503 that the readiness check reports.
+    // This is another kind of server, or the 503 is reported by the check of
+    // readiness.
     if (status !== 200 || !text.startsWith("{")) return {};
     const ready = parseObject("/ready", text, "Answer with JSON.");
     const { provider, providers = { "": provider } } = ready;
@@ -214,7 +215,7 @@ export const SIGN_IN_CHECKS: readonly Check[] = [
   },
 ];
 
-/** Makes a check that lists of the server metadata name these values. */
+/** Makes a check that lists in the server metadata contain these values. */
 function listed(name: string, values: Readonly<Record<string, string>>): Check {
   return {
     name,

@@ -95,8 +95,8 @@ const MANUAL_BYTES = 256 * KIBIBYTE;
 const SKILL_BYTES = 5 * KIBIBYTE * KIBIBYTE;
 
 /**
- * Checks ChatGPT's limits on skills. The limits of all clients are checked when
- * a server starts.
+ * Checks the limits that ChatGPT has for skills. A server checks the limits of
+ * all clients at its start.
  */
 async function checkSkills(site: Site): Promise<string> {
   const { extensions, skills: list, read } = await site.description();
@@ -116,7 +116,7 @@ async function checkSkills(site: Site): Promise<string> {
       throw new Fault(`${uri} is no text`, "Serve it as text/markdown.");
     }
     checkSize(`${uri}`, new TextEncoder().encode(text).length, MANUAL_BYTES);
-    // The files of a skill without a list are not known in advance.
+    // If a skill does not list its files, they are not known in advance.
     const files: unknown[] = Array.isArray(resources) ? resources : [];
     let bytes = 0;
     for (const file of files) bytes += Number(Object(file).size);

@@ -9,7 +9,7 @@ import { type Store, type StoreCheck, STORES } from "./check.ts";
 import { Fault, Skipped } from "./finding.ts";
 import { costWords } from "./list_cost.ts";
 
-/** The checked members of a tool; those of another type count as absent. */
+/** The checked members of a tool; members of another type count as absent. */
 interface ListedTool {
   name: string;
   title: string;
@@ -55,7 +55,7 @@ export const TOOL_CHECKS: readonly StoreCheck[] = [
       }
       const verb = tools.length === 1 ? "is" : "are";
       const found = `${tools.length} ${verb} listed`;
-      // No model is given more; a stranger's list may have any length.
+      // No model gets more tools, and a stranger's list may have any length.
       return tools.length > 1000 ? found : `${found}: ${costWords(tools)}`;
     },
   },
@@ -134,11 +134,11 @@ export const TOOL_CHECKS: readonly StoreCheck[] = [
   ),
 ];
 
-/** The most patterns of one tool that are looked at, and the time for each. */
+/** The most patterns of one tool that are examined, and the time for each. */
 const MAX_PATTERNS = 20;
 const PATTERN_MILLISECONDS = 500;
 
-/** True if a regular expression of the tool's own may backtrack without end. */
+/** True if a regular expression of the tool may backtrack without end. */
 async function hasSlowPattern({ inputSchema }: ListedTool): Promise<boolean> {
   const patterns = [...patternsOf(inputSchema)].slice(0, MAX_PATTERNS);
   if (patterns.length === 0) return false;
@@ -148,13 +148,13 @@ async function hasSlowPattern({ inputSchema }: ListedTool): Promise<boolean> {
     try {
       return !isSafePattern(pattern, { timeout: PATTERN_MILLISECONDS }).safe;
     } catch {
-      // Its syntax is newer than the checker.
+      // The pattern's syntax is newer than the checker.
       return false;
     }
   });
 }
 
-/** Finds the patterns of a schema; those of Zod's own formats are known. */
+/** Finds the patterns in a schema, without those of Zod's own formats. */
 function* patternsOf(schema: unknown): Iterable<string> {
   if (typeof schema !== "object" || schema === null) return;
   const { pattern, format } = schema as Json;
@@ -190,7 +190,7 @@ function eachTool(
   };
 }
 
-/** True if a model can fill in an input. */
+/** True if a model can fill in the input of a schema. */
 function canBeFilledIn(schema: Json | undefined): boolean {
   return schema?.type === "object" && typeof schema.properties === "object" &&
     !["anyOf", "oneOf", "allOf", "not", "if", "$ref"]

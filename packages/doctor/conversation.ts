@@ -1,6 +1,6 @@
 /**
- * A conversation with the server by a client with credentials: its description
- * of itself, and its tools.
+ * A client with credentials talks with the server: it reads the server's
+ * description of itself, and its tools.
  *
  * @module
  */
@@ -68,7 +68,7 @@ export async function describe(
   };
 }
 
-/** @throws {Fault} for a request that is refused */
+/** @throws {Fault} if the request is refused */
 async function answered<T>(method: string, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();

@@ -13,7 +13,7 @@ import { Fault, type Finding, Skipped } from "./finding.ts";
 import { Site, type SiteOptions } from "./site.ts";
 
 export interface ExamineOptions extends SiteOptions {
-  /** Directories whose reviewers will look at the server. */
+  /** The directories whose reviewers will look at the server. */
   stores?: readonly Store[];
 }
 
@@ -35,9 +35,9 @@ export async function* examine(
   for (const { name, run } of CHECKS) {
     const finding = await examineOne(name, () => run(site), reported);
     yield finding;
-    // If nothing answers, there is nothing more to check.
+    // If nothing answers, nothing more can be checked.
     if (name === "Health" && finding.result === "failed") return;
-    // A server without sign-in needs no checks of it.
+    // If a server has no sign-in, checks of the sign-in are left out.
     const { result, cause } = finding;
     if (/^Challenge/.test(name) && result === "skipped" && !cause) break;
   }
@@ -67,7 +67,8 @@ async function examineOne(
     }
     if (!(error instanceof Fault)) throw error;
     const { found, fix, result } = error;
-    // Answers and faults serve several checks, and a fault is reported once.
+    // Several checks use the same answers and faults, but a fault is reported
+    // once.
     const cause = told.get(error);
     if (cause !== undefined) {
       return {

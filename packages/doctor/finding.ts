@@ -7,11 +7,13 @@ import { counted } from "./list_cost.ts";
 import { visible } from "../../src/core/log/log_line.ts";
 
 export interface Finding {
-  /** The check's name, and the clients it matters to: "CORS (Inspector)". */
+  /**
+   * The check's name, and the clients that it matters to: "CORS (Inspector)".
+   */
   name: string;
   /**
-   * `warning`: it works for some clients only. `skipped`: a check before it
-   * failed, or this server does not have it.
+   * `warning`: works only for some clients. `skipped`: an earlier check failed,
+   * or this server does not have the checked thing.
    */
   result: "ok" | "warning" | "failed" | "skipped";
   /** A description of the result. */
@@ -47,8 +49,8 @@ const MARKS: Readonly<Record<Finding["result"], string>> = {
 };
 
 /**
- * Prints a finding in one line, with its fix. The server wrote some of its
- * words: they neither end the line nor control the terminal.
+ * Prints a finding in one line, with its fix. Some of its words are the
+ * server's: they cannot end the line or control the terminal.
  */
 export function printFinding({ name, result, found, fix }: Finding): string {
   const line = `${MARKS[result]}  ${name}: ${found}`;
@@ -58,9 +60,9 @@ export function printFinding({ name, result, found, fix }: Finding): string {
 const INDENT = " ".repeat(9);
 
 /**
- * Prints all findings as advice: what is wrong and its fix, then what is so for
- * some clients only, then what could not be checked, and in one line what is
- * well. Findings with the same fix count as one.
+ * Prints all findings as advice: first the faults with their fixes, then the
+ * warnings, then what could not be checked, and in one line what is well.
+ * Findings with the same fix are printed as one.
  */
 export function printReport(findings: readonly Finding[]): string {
   const parts: string[] = [];

@@ -1,14 +1,15 @@
 /**
- * The tokens that a list of tools costs in each conversation: an estimate, as
- * every model counts in its own way.
+ * The estimated tokens that a list of tools costs in each conversation. Every
+ * model counts in its own way.
  *
  * @module
  */
 
 /**
- * Estimates the tokens of a text. Words of up to eleven letters are one, longer
- * ones two or more, digits go by threes, and signs that often stand together,
- * as in JSON, by fours. tests/imports/documents_suite.ts compares it with what GPT-4o counts.
+ * Estimates the tokens of a text. A word of up to eleven letters is one token,
+ * a longer one two or more. Three digits are one token, and so are four signs
+ * that often stand together, as in JSON. tests/imports/documents_suite.ts
+ * compares the estimate with the count of GPT-4o.
  */
 export function estimateTokens(text: string): number {
   let tokens = 0;
@@ -26,14 +27,17 @@ export function estimateTokens(text: string): number {
   return tokens;
 }
 
-/** A tool as a client is sent it. */
+/** A tool as clients get it. */
 interface CostlyTool {
   readonly name?: unknown;
   readonly description?: unknown;
   readonly inputSchema?: unknown;
 }
 
-/** Estimates the tokens of one tool: what clients pass on to their model. */
+/**
+ * Estimates the tokens of the parts of a tool that clients pass on to their
+ * model.
+ */
 export function tokensOfTool(tool: CostlyTool): number {
   const { name, description, inputSchema } = tool;
   return estimateTokens(
@@ -41,7 +45,7 @@ export function tokensOfTool(tool: CostlyTool): number {
   );
 }
 
-/** Says what a list costs, and its dearest tool. */
+/** Says the cost of a list, and its dearest tool. */
 export function costWords(tools: readonly CostlyTool[]): string {
   const costs = tools.map((tool) => ({
     name: `${tool.name}`,

@@ -22,8 +22,8 @@ const USAGE = "deno task ts doctor http://127.0.0.1:3000 " +
 type Arguments = ExamineOptions & { url: string };
 
 /**
- * Parses the command line. Without an address, the server of the environment is
- * examined, with `TOOL_SERVER_TOKEN`.
+ * Parses the command line. Without an address, the server that the environment
+ * names is examined, with `TOOL_SERVER_TOKEN`.
  *
  * @throws {Error} with its fault
  */
@@ -105,7 +105,8 @@ export async function main(args: readonly string[]): Promise<number> {
     examine(url, {
       ...options,
       browser,
-      // The bounds are those of a proxy, which on this machine has https.
+      // The limits are those of a proxy. A server behind one has https, even on
+      // this machine.
       connect: isLoopback(new URL(url)) && url.startsWith("http:")
         ? undefined
         : connect,

@@ -13,7 +13,7 @@ import {
 import { type Answer, parseObject, readBody, unreachable } from "./answer.ts";
 import { Fault } from "./finding.ts";
 
-/** Another origin, which is the Inspector's in a browser. */
+/** An origin other than the server's: that of the Inspector in a browser. */
 export const OTHER_ORIGIN = "http://localhost:6274";
 
 const TIMEOUT_MILLISECONDS = 10_000;
@@ -45,7 +45,7 @@ export class Requests {
 
   /**
    * Finds the address to which clients POST. People give the address of the
-   * server, and servers have their endpoint at different paths below it.
+   * server, but servers have their endpoints at different paths below it.
    *
    * @throws {Fault} when nothing answers
    */
@@ -110,13 +110,13 @@ export class Requests {
     return this.keep("first answer", async () => {
       const answer = await this.greet();
       if (answer.status !== 400) return answer;
-      // A server with 2026-07-28 alone has no initialize.
+      // A server with only 2026-07-28 has no initialize.
       const discovered = await this.discover();
       return discovered.status === 200 ? discovered : answer;
     });
   }
 
-  /** Sends the request of `greeting()` again, with more headers. */
+  /** Sends the request of `greeting()` again, with further headers. */
   greet(headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
     return this.#ask("2025-11-25", "initialize", headers);
   }
@@ -159,7 +159,7 @@ export class Requests {
     const { text, ...answer } = await this.send(String(input), init);
     const headers = new Headers(answer.headers);
     const type = headers.get("content-type") ?? "";
-    // Of a stream, one message is read.
+    // Of a stream only one message is read.
     if (/^text\/event-stream/.test(type)) {
       headers.set("content-type", "application/json");
     }
@@ -176,7 +176,7 @@ export class Requests {
 }
 
 /**
- * Describes the fix of a fault whose cause is another `BASE_URL` than the
+ * Describes the fix of a fault that comes from a `BASE_URL` other than the
  * address that clients use.
  */
 export function baseUrlFix({ base }: Pick<Requests, "base">): string {
@@ -185,8 +185,8 @@ export function baseUrlFix({ base }: Pick<Requests, "base">): string {
 
 /**
  * Lists the addresses to which clients may have to POST, the likeliest first.
- * `/` may be one of our servers, at a root. A path may be the endpoint itself,
- * or the address of a server whose endpoint is below.
+ * At `/` one of our servers may be the root. A path may be the endpoint itself,
+ * or the address of a server whose endpoint is below it.
  */
 function endpointsFor(url: string): string[] {
   const { origin, pathname } = new URL(url);

@@ -1,6 +1,6 @@
 /**
- * The server under examination, and its sign-in: the metadata, and a sign-in of
- * a person. No browser is opened: the address is shown to the person.
+ * The server under examination: its metadata, and a sign-in of a person there.
+ * No browser is opened; the person is shown the address.
  *
  * @module
  * @see RFC 9728, RFC 8414
@@ -11,9 +11,9 @@ import { describe, type ServerDescription } from "./conversation.ts";
 import { Fault, Skipped } from "./finding.ts";
 import { baseUrlFix, Requests } from "./requests.ts";
 
-/** The person's browser, in which they sign in. */
+/** The browser in which the person signs in. */
 export interface Browser {
-  /** The address on this machine to which it returns. */
+  /** The address on this machine to which the browser returns. */
   readonly redirectUri: string;
   /** Shows the address of the sign-in to the person. */
   show(address: string): void;
@@ -28,18 +28,23 @@ export interface Connection {
   close(): void;
 }
 
-/** The credentials of a client, or the way to get them. */
+/** The credentials of a client, or the means to get them. */
 export interface SiteOptions {
   fetch?: typeof fetch;
   /** An access token, in place of signing in. */
   token?: string;
   /** The browser to sign in with; by default none. */
   browser?: Browser;
-  /** Opens a connection to an origin; by default requests are whole. */
+  /**
+   * Opens a connection to an origin; if absent, no unfinished requests are
+   * sent.
+   */
   connect?(origin: URL): Promise<Connection>;
-  /** True if the server's settings are known, and no proxy is in them. */
+  /** True if the server's settings are known, and name no proxy. */
   namesNoProxy?: boolean;
-  /** The longest wait for the end of a request that is half sent; 15,000. */
+  /**
+   * The longest wait for an answer to an unfinished request; 15,000 by default.
+   */
   halfSentMilliseconds?: number;
 }
 
@@ -118,7 +123,8 @@ export class Site extends Requests {
   /**
    * Returns the address at which clients register themselves.
    *
-   * @throws {Fault} a warning, because an operator may want it so
+   * @throws {Fault} a warning if there is none, because an operator may want
+   * that
    */
   registrationEndpoint(): Promise<string> {
     return this.keep("registration endpoint", async () => {
@@ -156,7 +162,7 @@ export class Site extends Requests {
     };
     try {
       return await Promise.race([
-        // A connection that is reset has ended too.
+        // A connection that was reset has ended too.
         end().then(() => true, () => true),
         pause(halfSentMilliseconds, over.signal).then(() => false),
       ]);
@@ -166,7 +172,12 @@ export class Site extends Requests {
     }
   }
 
-  /** Asks the server with credentials to describe itself. @throws {Fault} @throws {Skipped} */
+  /**
+   * Asks the server, with credentials, for its description of itself.
+   *
+   * @throws {Fault}
+   * @throws {Skipped}
+   */
   description(): Promise<ServerDescription> {
     return this.keep("description", async () => {
       const { status } = await this.greeting();

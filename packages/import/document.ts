@@ -11,7 +11,7 @@ import { isLoopback } from "../../src/core/net/url.ts";
 import { messageOf } from "../../src/core/thrown.ts";
 import { CreateError } from "../create/files.ts";
 
-/** The reason for which a source, or a part of it, does not become tools. */
+/** The reason why a source, or a part of it, does not become tools. */
 export class ImportError extends CreateError {
   /** The name of the class. */
   override name = "ImportError";
@@ -20,13 +20,15 @@ export class ImportError extends CreateError {
 /** The most bytes of a document. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** The most values in a document; one that YAML repeats counts each time. */
+/**
+ * The most values in a document. A value that YAML repeats counts each time.
+ */
 const MAX_VALUES = 5_000_000;
 
 /** The deepest level of a document. */
 const MAX_DEPTH = 200;
 
-/** The milliseconds in which a document comes from an address. */
+/** The time in which a document must arrive from an address. */
 const TIMEOUT_MILLISECONDS = 60_000;
 
 /** A document, with its references unresolved. */
@@ -40,8 +42,8 @@ export interface ApiDocument {
 /**
  * Reads the text of a file or of an address.
  *
- * @throws {ImportError} unless it is there, https or on this machine, and short
- * enough
+ * @throws {ImportError} unless the source exists, is https or on this machine,
+ * and is short enough
  */
 export async function readSource(
   source: string,
@@ -112,7 +114,7 @@ function checkAddress(address: URL): void {
  * Parses a document.
  *
  * @param source names it in errors
- * @throws {ImportError} unless it is an OpenAPI document that can be read
+ * @throws {ImportError} unless the text is a readable OpenAPI document
  */
 export async function parseDocument(
   text: string,
@@ -144,7 +146,10 @@ function parseText(text: string, source: string): JsonObject {
   throw new ImportError(`${source} is no OpenAPI document.`);
 }
 
-/** Counts what is in a document. @throws {ImportError} */
+/**
+ * Checks that a document does not have too many values, or too many levels.
+ * @throws {ImportError}
+ */
 function checkSize(root: JsonObject, source: string): void {
   let left = MAX_VALUES;
   const visit = (value: unknown, depth: number): void => {
@@ -160,7 +165,7 @@ function checkSize(root: JsonObject, source: string): void {
   visit(root, 0);
 }
 
-/** Gives a document of OpenAPI 3. @throws {ImportError} for another kind */
+/** Converts a document to OpenAPI 3. @throws {ImportError} for another kind */
 async function upgraded(
   root: JsonObject,
   source: string,
@@ -185,13 +190,14 @@ async function upgraded(
   }
 }
 
-/** The most references that lead to each other. */
+/** The most references in a row. */
 const MAX_HOPS = 20;
 
 /**
  * Follows a value to what it refers to, if it is a reference.
  *
- * @throws {ImportError} for one that leads nowhere, in a circle, or elsewhere
+ * @throws {ImportError} if the reference leads nowhere, into a circle, or out
+ * of the document
  */
 export function resolve(
   document: Pick<ApiDocument, "root">,
@@ -205,7 +211,10 @@ export function resolve(
   throw new ImportError(`${shown(Object(value).$ref)} refers to itself.`);
 }
 
-/** Gives what a function does; undefined where it is no part of a tool. */
+/**
+ * Returns the result of a function; undefined if it throws an
+ * {@linkcode ImportError}.
+ */
 export function attempt<T>(make: () => T): T | undefined {
   try {
     return make();
@@ -215,7 +224,11 @@ export function attempt<T>(make: () => T): T | undefined {
   }
 }
 
-/** Finds what a reference within the document names. @throws {ImportError} */
+/**
+ * Finds the value that a reference within the document names.
+ *
+ * @throws {ImportError}
+ */
 export function at({ root }: Pick<ApiDocument, "root">, ref: string): unknown {
   if (!ref.startsWith("#")) {
     throw new ImportError(
@@ -240,7 +253,7 @@ export function unescaped(part: string): string {
   try {
     text = decodeURIComponent(part);
   } catch {
-    // It is meant as it is.
+    // The part is meant as it stands.
   }
   return text.replaceAll("~1", "/").replaceAll("~0", "~");
 }

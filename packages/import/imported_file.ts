@@ -1,33 +1,35 @@
 /**
- * Written files, as they are found again: the first line says what a file was
- * made of, and with which text.
+ * Imported files. The first line of each has the item that it was made of, and
+ * the fingerprint of the text that was written.
  *
  * @module
  */
 import { digest } from "../../src/core/crypto/crypto.ts";
 import { PACKAGE } from "../create/source.ts";
 
-/** An imported file, by what it says of itself. */
+/** An imported file, with the facts from its first line. */
 export interface ImportedFile {
   path: string;
-  /** Its text, without the line that says so. */
+  /** The text without the first line. */
   text: string;
   service: string;
-  /** The item's name at the source, with `test of` for a test. */
+  /** The name that the source has for the item; for a test, after `test of`. */
   id: string;
   /** The fingerprint of the text that was written. */
   fingerprint: string;
-  /** Of a service: the name that its source has, and the author's `--url`. */
+  /** For a service: the name of its source, and the author's `--url`. */
   source?: string;
   url?: string;
-  /** True if the author has changed it since. */
+  /** True if the author has changed the file since. */
   isChanged: boolean;
 }
 
 const LINE =
   /^\/\/ Imported: ([a-z][a-z0-9_]*) (\S.*) ([0-9a-f]{12})(?: of ([a-z][a-z0-9_]*))?(?: at (\S+))?\n/;
 
-/** Reads what a file says of itself; undefined if it was not imported. */
+/**
+ * Reads an imported file with its first line; undefined if it was not imported.
+ */
 export function parseImported(
   path: string,
   whole: string,
@@ -41,7 +43,7 @@ export function parseImported(
   return { path, text, service, id, fingerprint, source, url, isChanged };
 }
 
-/** Prints a file with the line that says what it was made of. */
+/** Prints a file with its first line. */
 export function printImported(
   { service, id, fingerprint, text, source, url }: Omit<
     ImportedFile,
@@ -55,22 +57,26 @@ export function printImported(
   return `// Imported: ${service} ${id} ${fingerprint}${of}${at}\n${text}`;
 }
 
-/** Gives the fingerprint of a text. */
+/** Computes the fingerprint of a text. */
 export function fingerprintOf(text: string): string {
   return digest(text).toHex().slice(0, 12);
 }
 
-/** The imports of a file in a clone, whose own folders are below `src/`. */
+/**
+ * Adapts the imports of a file to a clone, whose own folders are below `src/`.
+ */
 export function inClone(text: string): string {
   return text.replaceAll(`"${PACKAGE}/api"`, '"../api.ts"')
     .replaceAll(`"${PACKAGE}/testing"`, '"../../packages/testing/mod.ts"')
     .replaceAll(`"${PACKAGE}"`, '"../mod.ts"');
 }
 
-/** Prints the lines in which two texts differ, with two lines around each. */
+/**
+ * Prints the lines in which two texts differ, with two lines before and after.
+ */
 export function diffOf(before: string, after: string): string {
   const [a, b] = [before.split("\n"), after.split("\n")];
-  // The longest common lines: files of tools are short.
+  // Compares by the longest common lines, because files of tools are short.
   const common = Array.from(
     { length: a.length + 1 },
     () => new Uint16Array(b.length + 1),

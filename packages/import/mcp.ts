@@ -1,6 +1,7 @@
 /**
- * The tools of another MCP server as a source of tools. What it says is in the
- * author's files, and in a diff, before any model reads it.
+ * The tools of another MCP server as a source of tools. The words of that
+ * server stand in the author's files, and in a diff, before any model reads
+ * them.
  *
  * @module
  */
@@ -31,8 +32,8 @@ interface McpItem extends ImportItem {
 /**
  * Reads the tools of a server.
  *
- * @param send sends a request, and signs in where that is needed
- * @param ask sends one without any credentials
+ * @param send sends a request, and signs in if that is needed
+ * @param ask sends a request without credentials
  * @throws {ImportError} in words for the author
  */
 export async function mcpSource(
@@ -83,7 +84,7 @@ function callable(listed: JsonObject, revision?: string): JsonObject {
   throw new ImportError("It runs only as a task, of the revision of 2025.");
 }
 
-/** True if a server answers who does not say who they are. */
+/** True if a server answers callers without credentials. */
 async function isOpenTo(
   url: string,
   ask: (request: Request) => Promise<Response>,
@@ -97,7 +98,7 @@ async function isOpenTo(
   return response.status !== 401 && response.status !== 403;
 }
 
-/** Reads who a server is, and what it lists. */
+/** Reads the name of a server, and its list of tools. */
 async function list(url: string, options: ClientOptions) {
   try {
     const way = await new Connections().find("", "", options);
@@ -109,7 +110,7 @@ async function list(url: string, options: ClientOptions) {
     const { items, hasMore } = await client
       .list("tools/list", "tools", MAX_PAGES);
     await client.close();
-    // The name goes into the line that says what a file was made of.
+    // The name of a tool must fit into the first line of its file.
     const tools = items.filter(({ name }) =>
       typeof name === "string" && name !== "" && name === shown(name, 256)
     );
@@ -137,7 +138,7 @@ function serviceCode(
     `${isOpen ? "open: true,\n" : ""}});\n`;
 }
 
-/** Prints a tool and its test. @throws {ImportError} for a schema of no use */
+/** Prints a tool and its test. @throws {ImportError} for an unusable schema */
 function toolCode(
   listed: JsonObject,
   id: string,

@@ -78,7 +78,7 @@ export function parseFlags(args: readonly string[]): Flags {
   throw usageFailure(`Not understood: ${more.join(" ")}\n${USAGE}`);
 }
 
-/** The part of a terminal that the command needs; a test gives its own. */
+/** The part of a terminal that the command needs; a test passes its own. */
 export interface ImportTerminal {
   print(text: string): void;
   /** Asks for a line; undefined if no one is there to answer. */
@@ -99,7 +99,10 @@ export async function openSource(
   return openApiSource(await parseDocument(text, source, address));
 }
 
-/** Makes the way to an MCP server, to which the author signs in if need be. */
+/**
+ * Makes the functions that send requests to an MCP server. The author signs in
+ * if need be.
+ */
 async function accessTo(url: string, token?: string) {
   const { Access } = await import("../call/access.ts");
   const { KeptSignInFile, signInDirectory } = await import(
@@ -142,7 +145,7 @@ export async function importTools(
     ? project.serviceOf(source.name)
     : project.files.get(`${serviceName(flags.as)} service`);
   const name = before?.service ?? serviceName(flags.as ?? source.name);
-  // A key in an address would stay in the file.
+  // If the address had a key in it, the key would stay in the file.
   const url = flags.url?.replace(/[?#].*/s, "") ?? before?.url;
   const there = [...project.files.values()]
     .filter(({ service, id }) => service === name && isTool(id));
@@ -206,8 +209,7 @@ function serviceName(given: string): string {
 }
 
 /**
- * Finds what is to be imported besides what is there; undefined if no one has
- * said it.
+ * Finds the new items to import; undefined if the author has not chosen any.
  *
  * @throws {ImportError | Failure}
  */
@@ -249,10 +251,10 @@ function choose(
   }
 }
 
-/** A file, and what is to be done with it. */
+/** A file, and the change to make to it. */
 interface Step {
   file: NewFile;
-  /** The text that is there, if there is one. */
+  /** The text that the file has now, if it exists. */
   before?: string;
   kind: "new" | "same" | "changed" | "both changed";
 }
@@ -265,7 +267,7 @@ interface Plan {
   added: readonly string[];
 }
 
-/** Prints every file, and compares it with what is there. */
+/** Prints every file, and compares it with the existing one. */
 async function planOf(
   source: ImportSource,
   project: ImportProject,
@@ -306,7 +308,7 @@ async function planOf(
         id: item.id,
         text: files.tool,
       });
-      // A test that the author has deleted stays away.
+      // If the author has deleted a test, it is not made again.
       if (test || !there) {
         drafts.push({
           path: test?.path ?? place("_test.ts"),
@@ -337,7 +339,7 @@ function stepOf(file: NewFile, project: ImportProject): Step {
   return { file, before: there.text, kind };
 }
 
-/** Finds a name of a tool whose file is not there yet. */
+/** Finds a free name for a tool. */
 async function freeName(
   wanted: string,
   service: string,
@@ -357,7 +359,7 @@ async function freeName(
   }
 }
 
-/** Says what a check has found, and returns the exit code. */
+/** Reports the result of a check, and returns the exit code. */
 function report(
   { steps }: Plan,
   gone: number,
@@ -374,7 +376,10 @@ function report(
   return 0;
 }
 
-/** Writes the files. Returns true if a choice is left to the author. */
+/**
+ * Writes the files. Returns true if the author still has to choose between two
+ * texts.
+ */
 async function apply(
   { steps }: Plan,
   project: ImportProject,
@@ -401,7 +406,8 @@ async function apply(
     const question = "Take the document's, without your changes? (y/N)";
     const isTaken = take ||
       !keep && /^y/i.test(terminal.ask?.(question) ?? "");
-    // Written with the new fingerprint, so that the next import does not ask.
+    // Written with the new fingerprint, so that the next import does not ask
+    // again.
     await project.write({ ...file, text: isTaken ? file.text : before! });
     terminal.print(`${isTaken ? "Changed" : "Kept"} ${file.path}`);
   }

@@ -1,6 +1,7 @@
 /**
- * Names in written files, made of a document's: only letters, digits and _ of
- * it become code, and nothing that JavaScript or a written file means otherwise.
+ * Names in imported files, made from names in a document. Only letters, digits
+ * and _ become code, and no name has another meaning in JavaScript or in the
+ * file.
  *
  * @module
  */
@@ -8,7 +9,7 @@
 /** The longest name of a tool. */
 const MAX_NAME = 64;
 
-/** Names that a written file has, or that JavaScript keeps for itself. */
+/** Names that imported files use already, or that JavaScript reserves. */
 export const TAKEN: ReadonlySet<string> = new Set(
   ("break case catch class const continue debugger default delete do else " +
     "enum export extends false finally for function if import in instanceof " +
@@ -53,7 +54,9 @@ export function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** Gives a name that is not among others, and adds it to them. */
+/**
+ * Makes a name that differs from all others in a set, and adds it to the set.
+ */
 export function unique(name: string, among: Set<string>, mark = ""): string {
   let found = name;
   for (let count = 2; among.has(found); count++) {
@@ -64,7 +67,9 @@ export function unique(name: string, among: Set<string>, mark = ""): string {
   return found;
 }
 
-/** Prints a value as code: text of a document ends no string and no comment. */
+/**
+ * Prints a value as code: no text of a document can end a string or a comment.
+ */
 export function literal(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(literal).join(", ")}]`;
   if (typeof value === "object" && value !== null) {
@@ -87,7 +92,7 @@ export function memberName(name: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? name : literal(name);
 }
 
-/** Prints an object of code by names: `{ a, "b-c": d }`. */
+/** Prints the code of an object by its members' names: `{ a, "b-c": d }`. */
 export function objectCode(members: Iterable<[string, string]>): string {
   const printed = [...members].map(([name, code]) =>
     name === code ? name : `${memberName(name)}: ${code}`

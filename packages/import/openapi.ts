@@ -26,7 +26,7 @@ export interface ApiItem extends ImportItem {
   operation: Operation;
 }
 
-/** Makes a source of a document. */
+/** Makes a source of tools from a document. */
 export function openApiSource(document: ApiDocument): ImportSource<ApiItem> {
   const { root } = document;
   const info = Object(root.info);
@@ -69,7 +69,7 @@ export function openApiSource(document: ApiDocument): ImportSource<ApiItem> {
   };
 }
 
-/** Makes a name of a title, without words that every title has. */
+/** Makes a name from a title, without words that every title has. */
 function nameOf(title: string): string {
   const name = snakeCase(title, 40).split("_")
     .filter((word) =>
@@ -80,7 +80,7 @@ function nameOf(title: string): string {
   return name || "api";
 }
 
-/** @throws {ImportError} for an operation that is at another server */
+/** @throws {ImportError} if the operation is at another server */
 function checkServer(
   document: ApiDocument,
   { raw, item }: Operation,
@@ -123,7 +123,7 @@ function tokensOf(operation: Operation, details: Details): number {
   });
 }
 
-/** Prints a schema as Zod will, as far as its length goes. */
+/** Prints a schema about as long as Zod will print it. */
 function schemaJson(
   schema: Plain,
   components: Components,

@@ -1,6 +1,6 @@
 /**
- * The operations of an OpenAPI document: which there are, and what one of them
- * takes and gives.
+ * The operations of an OpenAPI document, and the parameters, body and answer of
+ * each.
  *
  * @module
  */
@@ -33,13 +33,13 @@ export interface Operation {
   title: string;
   description: string;
   isDeprecated: boolean;
-  /** The document's own object. */
+  /** The operation's object in the document. */
   raw: JsonObject;
-  /** The path's own object. */
+  /** The object of the operation's path in the document. */
   item: JsonObject;
 }
 
-/** The places of parameters. */
+/** The places that a parameter can have. */
 export type Place = "path" | "query" | "header" | "cookie";
 
 /** One parameter of an operation. */
@@ -52,7 +52,7 @@ export interface Parameter {
   required: boolean;
   /** True if the value is sent as JSON. */
   isJson: boolean;
-  /** The style, where it is not the usual one of its place. */
+  /** The style, if it is not the usual one of the parameter's place. */
   style?: ParameterStyle;
   options: StyleOptions;
 }
@@ -60,7 +60,7 @@ export interface Parameter {
 /** The body of an operation. */
 export interface Body {
   kind: "json" | "form" | "multipart" | "text";
-  /** The media type, where it is not the usual one of its kind. */
+  /** The media type, if it is not the usual one of the body's kind. */
   type?: string;
   schema: Plain;
   required: boolean;
@@ -73,11 +73,13 @@ export interface Details {
   parameters: Parameter[];
   body?: Body;
   schemas: Schemas;
-  /** An answer of the document's, as JSON. */
+  /** An answer from the document, as JSON. */
   answer: unknown;
 }
 
-/** Lists the operations of a document, and what no tool could call. */
+/**
+ * Lists the operations of a document, and says which ones no tool could call.
+ */
 export function listOperations(
   document: ApiDocument,
 ): { operations: Operation[]; left: string[] } {
@@ -198,7 +200,7 @@ function parametersOf(
       inPath.delete(parameter.name);
     if (parameter && isKnown) parameters.push(parameter);
   }
-  // Of some documents' paths the parameters were forgotten.
+  // Some documents do not declare the parameters in their paths.
   for (const name of inPath) {
     parameters.push({
       name,
@@ -213,7 +215,7 @@ function parametersOf(
   return parameters.sort((a, b) => Number(b.required) - Number(a.required));
 }
 
-/** Headers that are no parameters (OpenAPI, Parameter Object). */
+/** Headers that are never parameters (OpenAPI, Parameter Object). */
 const OTHERS_HEADERS = ["accept", "content-type", "authorization", "cookie"];
 
 const STYLES =
@@ -277,7 +279,10 @@ function parameterOf(
   };
 }
 
-/** Names the argument of a parameter; the second of a name has its place. */
+/**
+ * Names the argument of a parameter. If the name is taken, the place goes
+ * before it.
+ */
 function argumentOf(name: string, place: string, names: Set<string>): string {
   const own = camelCase(name);
   return unique(names.has(own) ? `${place}${capital(own)}` : own, names);
@@ -291,7 +296,7 @@ function firstExample(document: ApiDocument, examples: unknown): unknown {
 
 const FORM = "application/x-www-form-urlencoded";
 
-/** The bodies that tools can send, from the one they like best. */
+/** The bodies that tools can send, the preferred one first. */
 const KINDS: readonly [RegExp, Body["kind"], string][] = [
   [/^application\/json\b/i, "json", "application/json"],
   [/^application\/([\w.+-]+\+)?json\b|^\*\/\*$/i, "json", "application/json"],
@@ -339,7 +344,7 @@ function bodyOf(
   );
 }
 
-/** Reads the schema of a body. @throws {ImportError} if it takes a file */
+/** Reads the schema of a body. @throws {ImportError} if the body has a file */
 function withoutFiles(entry: JsonObject, schemas: Schemas): Plain {
   const schema = schemas.plain(entry.schema);
   const target = schemas.target(schema);
@@ -374,7 +379,10 @@ function stylesOf({ encoding }: JsonObject): Body["styles"] {
   return styles;
 }
 
-/** Finds an example of a good answer; an object that says so if there is none. */
+/**
+ * Finds an example of a successful answer; if there is none, returns an object
+ * that says so.
+ */
 function answerOf(document: ApiDocument, { raw }: Operation): unknown {
   for (const [status, given] of Object.entries(Object(raw.responses))) {
     if (!/^2/.test(status)) continue;

@@ -9,7 +9,7 @@ import { didYouMean, Failure, usageFailure } from "../call/failure.ts";
 import { attempt } from "./document.ts";
 import type { ImportItem, ImportSource } from "./source.ts";
 
-/** The most items that are taken without a choice. */
+/** The most items that are imported unless the author chooses. */
 export const MOST_AT_ONCE = 40;
 
 /**
@@ -50,7 +50,7 @@ export function picked<I extends ImportItem>(
   return items.filter((item) => found.has(item));
 }
 
-/** Estimates the tokens of an item; undefined for one that no tool can do. */
+/** Estimates the tokens of an item; undefined if it cannot become a tool. */
 const tokensOf = (item: ImportItem) => attempt(() => item.tokens());
 
 /** Prints the tokens of several items. */
@@ -58,7 +58,10 @@ export function costOf(items: readonly ImportItem[]): string {
   return printCount(items.reduce((sum, it) => sum + (tokensOf(it) ?? 0), 0));
 }
 
-/** Says what a source has: how many, in which groups, and what a list costs. */
+/**
+ * Describes a source: its number of items, their groups, and the cost of a
+ * list.
+ */
 export function summary(
   { title, items, left, what = "operation" }: ImportSource,
 ): string {
@@ -79,7 +82,7 @@ export function summary(
   ].join("\n");
 }
 
-/** Prints items with their numbers and what each costs. */
+/** Prints items with their numbers and costs. */
 export function printItems(
   items: readonly ImportItem[],
   ticked?: ReadonlySet<ImportItem>,
@@ -102,8 +105,9 @@ export function printItems(
 }
 
 /**
- * Ticks what an answer names, or takes its tick away: numbers and ranges such
- * as `1-3 7`, or a pattern. Returns words about what was not understood.
+ * Ticks the items that an answer names, or unticks them if they are ticked. An
+ * answer has numbers and ranges such as `1-3 7`, or a pattern. Returns words
+ * about what was not understood.
  */
 export function tick<I extends ImportItem>(
   items: readonly I[],

@@ -50,7 +50,7 @@ export class ImportProject {
   }
 
   /**
-   * Finds the service that was made of a source.
+   * Finds the file of the service that was made from a source.
    *
    * @throws {Failure} if there are several
    */
@@ -61,12 +61,12 @@ export class ImportProject {
     throw usageFailure(`It was imported as ${names}: add --as NAME.`);
   }
 
-  /** Gives the path of a file in one of the folders. */
+  /** Gives the path of a file in one of the two folders. */
   path(folder: "tools" | "services", name: string): string {
     return `${this.isClone ? "src/" : ""}${folder}/${name}`;
   }
 
-  /** True if there is a file. */
+  /** True if a file exists. */
   has(path: string): Promise<boolean> {
     return exists(`${this.root}/${path}`);
   }
@@ -106,7 +106,10 @@ export class ImportProject {
     throw new CreateError(`The files cannot be formatted: ${words}`);
   }
 
-  /** Writes a file in one step: a stop leaves the old one or the new one. */
+  /**
+   * Writes a file in one step: if the program is stopped, either the old or the
+   * new file is there.
+   */
   async write(file: NewFile): Promise<void> {
     await this.#replace(file.path, printImported(file));
   }
@@ -119,7 +122,7 @@ export class ImportProject {
   }
 
   /**
-   * Adds tools to the list of tools; false if it has another form than the one
+   * Adds tools to the list of tools; false if the list does not have the form
    * that `create` makes.
    */
   async list(names: readonly string[]): Promise<boolean> {

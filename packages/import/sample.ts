@@ -1,5 +1,5 @@
 /**
- * Values that a schema takes, for the tests of imported tools.
+ * Sample values that fit a schema, for the tests of imported tools.
  *
  * @module
  */
@@ -9,19 +9,22 @@ import type { Components, Plain } from "./schema.ts";
 /** The choices for a sample. */
 export interface SampleOptions {
   components: Components;
-  /** True for members that need not be there, too. */
+  /** True to include optional members too. */
   all?: boolean;
-  /** The values that may still be made: a schema may need itself, twice. */
+  /**
+   * The number of values that may still be made, because a schema may contain
+   * itself twice.
+   */
   left?: number;
 }
 
-/** The deepest level of members that must be there. */
+/** The deepest level of required members. */
 const MAX_RECURSION = 50;
 
 /** The deepest level of optional members in a sample. */
 const MAX_DEPTH = 4;
 
-/** Makes a value that a schema takes. */
+/** Makes a value that fits a schema. */
 export function sampleOf(
   schema: Plain,
   options: SampleOptions,
@@ -100,7 +103,7 @@ function objectSample(
   return made;
 }
 
-/** Texts for the formats of OpenAPI and JSON Schema. */
+/** Sample texts for the formats of OpenAPI and JSON Schema. */
 const FORMATS: Readonly<Record<string, string>> = {
   "date-time": "2026-01-31T12:00:00Z",
   date: "2026-01-31",
@@ -125,7 +128,7 @@ function textSample(
   return pattern === undefined ? text : matching(pattern, text, minLength);
 }
 
-/** Looks for a text that a pattern takes, among a few short ones. */
+/** Looks for a text that fits a pattern, among a few short ones. */
 function matching(pattern: string, text: string, least: number): string {
   const tried = parsePattern(pattern);
   const candidates = [
@@ -140,7 +143,9 @@ function matching(pattern: string, text: string, least: number): string {
     tried ?? text;
 }
 
-/** Follows a simple pattern: classes, groups, alternatives and counts. */
+/**
+ * Makes a text from a simple pattern: classes, groups, alternatives and counts.
+ */
 function parsePattern(pattern: string): string | undefined {
   let at = 0;
   let steps = 0;
@@ -197,22 +202,23 @@ function parsePattern(pattern: string): string | undefined {
   }
 }
 
-/** The characters that stand for the classes of a pattern. */
+/** The character that stands for each class of a pattern. */
 const CLASSES = new Map(Object.entries({ d: "1", w: "a", s: " ", W: "-" }))
   .set("D", "a").set("S", "a").set("b", "").set("B", "");
 
 const escaped = (letter = "") => CLASSES.get(letter) ?? letter;
 
 /**
- * True if a pattern cannot take long on a text: the text is short, and the pattern
- * has at most four choices, and repeats no group. No other is ever run.
+ * True if a pattern surely runs quickly on a text: the text is short, and the
+ * pattern has at most four choices, and repeats no group. Other patterns are
+ * never run.
  */
 function isQuick(pattern: string, text: string): boolean {
   return text.length <= 20 && !/\)[*+?{]|\\[\dk]/.test(pattern) &&
     (pattern.match(/[*+?{|]/g) ?? []).length <= 4;
 }
 
-/** Tries a pattern on a text; false where that might take long. */
+/** Tries a pattern on a text; false if that might take long. */
 function matches(pattern: string, text: string): boolean {
   try {
     return isQuick(pattern, text) && new RegExp(pattern, "u").test(text);
@@ -233,7 +239,7 @@ function numberSample(
     : Math.ceil(wanted / multipleOf) * multipleOf;
 }
 
-/** True if a schema takes a value, as far as samples need it. */
+/** True if a value fits a schema, as far as samples need it. */
 export function fits(
   value: unknown,
   schema: Plain,
@@ -285,7 +291,7 @@ export function fits(
   }
 }
 
-/** The forms that Zod and validators of requests want. */
+/** The forms that Zod, and validators of requests, want for a format. */
 const SHAPES: Readonly<Record<string, RegExp>> = {
   "date-time":
     /^\d{4}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-5]\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/,
@@ -305,7 +311,7 @@ function fitsText(
 ): boolean {
   if (text.length < minLength || text.length > maxLength) return false;
   if (Object.hasOwn(SHAPES, format)) return SHAPES[format].test(text);
-  // An example of the document is trusted where its pattern is not run.
+  // If its pattern is not run, an example from the document is trusted.
   return pattern === undefined || !isQuick(pattern, text) ||
     matches(pattern, text);
 }

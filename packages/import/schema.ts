@@ -1,7 +1,7 @@
 /**
- * Schemas of a document, made plain: one type each, references by name, and
- * only what can be sent. Schemas of tools, samples of tests and estimates are
- * made of these.
+ * Schemas of a document in a plain form: one type each, references by name, and
+ * only members that can be sent. The schemas of tools, the samples for tests
+ * and the estimates are made from these.
  *
  * @module
  */
@@ -10,17 +10,20 @@ import { type ApiDocument, at, ImportError, shown } from "./document.ts";
 
 type Scalar = "string" | "integer" | "number" | "boolean" | "null";
 
-/** A schema of one type; a type of its own for what none says. */
+/** A schema in the plain form, with at most one type. */
 export interface Plain {
-  /** The pointer of a component, which is in {@linkcode Components}. */
+  /** The pointer to a component in {@linkcode Components}. */
   ref?: string;
   type?: Scalar | "array" | "object";
   description?: string;
   nullable?: boolean;
-  /** The only values. */
+  /** The only values that fit. */
   values?: readonly (string | number | boolean)[];
   format?: string;
-  /** Only for samples: a stranger's pattern checks nothing of our callers'. */
+  /**
+   * Only for samples: a pattern from a document is never run on a caller's
+   * values.
+   */
   pattern?: string;
   minimum?: number;
   maximum?: number;
@@ -34,11 +37,11 @@ export interface Plain {
   items?: Plain;
   properties?: ReadonlyMap<string, Plain>;
   required?: ReadonlySet<string>;
-  /** The schema of members without a name; true for any. */
+  /** The schema of members that `properties` does not name; true for any. */
   others?: Plain | true;
-  /** One of these. */
+  /** A value has to fit one of these. */
   union?: readonly Plain[];
-  /** All of these. */
+  /** A value has to fit all of these. */
   all?: readonly Plain[];
   defaultValue?: unknown;
   example?: unknown;
@@ -47,18 +50,18 @@ export interface Plain {
 /** Components by their pointers, in the order of their first use. */
 export type Components = Map<string, Plain>;
 
-/** The most schemas that one tool has, written out. */
+/** The most schemas of one tool, with references written out. */
 const MAX_SCHEMAS = 5_000;
 
 /** The deepest level of one schema without a reference. */
 const MAX_DEPTH = 60;
 
-/** The most characters that are taken of a description. */
+/** The most characters of a description that are used. */
 const MAX_DESCRIPTION = 300;
 
 /** Makes the schemas of one tool plain. */
 export class Schemas {
-  /** The components that were met. */
+  /** The components that were read so far. */
   readonly components: Components = new Map();
   readonly #open = new Set<string>();
   #left = MAX_SCHEMAS;
@@ -87,7 +90,10 @@ export class Schemas {
     };
   }
 
-  /** Gives what a component is; the schema itself if it is none. */
+  /**
+   * Gives the component that a schema refers to; the schema itself if it refers
+   * to none.
+   */
   target(schema: Plain): Plain {
     const target = schema.ref && this.components.get(schema.ref);
     return target ? this.target(target) : schema;
@@ -97,7 +103,8 @@ export class Schemas {
     if (!this.components.has(ref) && !this.#open.has(ref)) {
       this.#open.add(ref);
       const target = at(this.document, ref);
-      // The order of first use, before what is within.
+      // Set first, so that the order is that of first use, before the parts of
+      // the component.
       this.components.set(ref, {});
       this.components.set(ref, this.plain(target, depth + 1));
       this.#open.delete(ref);
@@ -109,7 +116,7 @@ export class Schemas {
     const parts: Plain[] = [];
     if (Array.isArray(schema.allOf)) {
       for (const member of schema.allOf) {
-        // A component that is being read is the parent of its own variant.
+        // A component that is being read is the parent of this variant.
         if (isObject(member) && this.#open.has(`${member.$ref}`)) continue;
         const part = this.target(this.plain(member, depth + 1));
         parts.push(...part.all ?? [part]);
@@ -148,7 +155,10 @@ export class Schemas {
     return { union: found, ...nulls };
   }
 
-  /** Says by which words of a discriminator a variant is told from others. */
+  /**
+   * Adds, to a variant of a union, the values of the discriminator that mean
+   * this variant.
+   */
   #told(discriminator: unknown, variant: unknown, plain: Plain): Plain {
     const { propertyName, mapping } = Object(discriminator);
     const target = this.target(plain);
@@ -241,7 +251,8 @@ export class Schemas {
     const { additionalProperties: others } = schema;
     return {
       properties,
-      // A part of an `allOf` may only say which members of another must be.
+      // A part of an `allOf` may name required members that another part
+      // declares.
       required: properties.size > 0 ? known(required, properties) : required,
       ...isObject(others) && Object.keys(others).length > 0
         ? { others: this.plain(others, depth + 1) }
@@ -259,7 +270,7 @@ function known(
   return required.intersection(new Set(properties?.keys()));
 }
 
-/** True for a variant that only says which members there must be. */
+/** True for a variant that only names required members. */
 function isOnlyRequired(variant: JsonObject): boolean {
   const words = Object.keys(variant);
   return words.every((word) =>
@@ -267,7 +278,10 @@ function isOnlyRequired(variant: JsonObject): boolean {
   );
 }
 
-/** Finds the members that must be there in each of variants that say no more. */
+/**
+ * Finds the members that each variant requires, among variants that only name
+ * required members.
+ */
 function neededByEach(variants: unknown): ReadonlySet<string> {
   const needed = [variants ?? []].flat().map((it) => {
     const isMeant = isObject(it) && isOnlyRequired(it);
@@ -292,7 +306,7 @@ function typeOf(schema: JsonObject): string | undefined {
     : undefined;
 }
 
-/** Takes the words of a schema that have a meaning. */
+/** Copies the members of a schema that have a valid value. */
 function taken(
   schema: JsonObject,
   isMeant: (value: unknown) => boolean,
@@ -333,7 +347,7 @@ function exampleOf({ example, examples }: JsonObject): Partial<Plain> {
     : {};
 }
 
-/** Joins schemas of which a value has to meet each. */
+/** Joins schemas into one: a value that fits it fits each of them. */
 function merged(parts: readonly Plain[]): Plain {
   if (parts.length === 1) return parts[0];
   const isJoinable = (part: Plain) =>
@@ -367,8 +381,8 @@ function joinTwo(a: Plain, b: Plain): Plain {
 }
 
 /**
- * Cuts a text at the end of a sentence, without control characters; empty for
- * what is no text.
+ * Cuts a text at the end of a sentence, and removes control characters. Empty
+ * if it is no text.
  */
 export function sentence(text: unknown, most = MAX_DESCRIPTION): string {
   const line = shown(typeof text === "string" ? text : "", 4 * most);
@@ -379,8 +393,8 @@ export function sentence(text: unknown, most = MAX_DESCRIPTION): string {
 }
 
 /**
- * Counts the parts of a schema as they are when every component is written out
- * at each of its uses, which is what a client is sent.
+ * Counts the parts of a schema with every component written out at each use, as
+ * clients get it.
  *
  * @throws {ImportError} for more than a model could use
  */
@@ -393,7 +407,7 @@ export function checkWrittenOut(
     if (schema.ref !== undefined) {
       const known = sizes.get(schema.ref);
       if (known !== undefined) return known;
-      // One that is within itself is referred to, and not written again.
+      // A component within itself stays a reference.
       sizes.set(schema.ref, 1);
       const own = size(components.get(schema.ref) ?? {});
       sizes.set(schema.ref, own);

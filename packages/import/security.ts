@@ -9,7 +9,7 @@ import { SCOPE_TOKEN } from "../../src/authoring/scope.ts";
 import { type ApiDocument, resolve, shown } from "./document.ts";
 import type { Operation } from "./operations.ts";
 
-/** One way to say who is calling. */
+/** One way in which a request shows its caller. */
 export type Scheme =
   | { kind: "code"; name: string; options: [string, unknown][] }
   | {
@@ -24,17 +24,19 @@ export type Scheme =
 
 /** The schemes that requests of a service carry, and the scopes of its tools. */
 export interface Security {
-  /** None if the API is open to all. */
+  /** Empty if the API is open to all. */
   schemes: readonly Scheme[];
   scopes: readonly string[];
-  /** Operations that want other schemes than these, by their names. */
+  /** The names of the operations that want other schemes than these. */
   others: ReadonlySet<string>;
 }
 
-/** The kinds of schemes from the one that suits people best. */
+/** The kinds of schemes, the best for people first. */
 const PREFERRED = ["code", "key", "client", "query", "cookie"];
 
-/** Orders schemes: the first is in `Authorization`, if one has to be. */
+/**
+ * Ranks a scheme. If one of them has to be in `Authorization`, it comes first.
+ */
 const rankOf = (scheme: Scheme) =>
   2 * PREFERRED.indexOf(scheme.kind) + Number("header" in scheme);
 
@@ -57,7 +59,8 @@ export function securityOf(
       const schemes = names.flatMap((name) => known.get(name) ?? [])
         .sort((a, b) => rankOf(a) - rankOf(b));
       if (names.length === 0 || schemes.length < names.length) continue;
-      // One `Authorization` can be in a request, and one way to tokens.
+      // A request can have one `Authorization` header, and tokens from one
+      // source.
       const rest = schemes.slice(1);
       if (!rest.every((it) => "parameter" in it || "header" in it)) continue;
       const key = JSON.stringify(names);
@@ -181,7 +184,7 @@ function flowOf(
   return isPasted ? { kind: "key", name, help: "an access token" } : undefined;
 }
 
-/** Gives an address to which keys may go; undefined for any other. */
+/** Parses an address to which keys may be sent; undefined for any other. */
 function addressOf(document: ApiDocument, given: unknown): string | undefined {
   if (typeof given !== "string") return undefined;
   const url = URL.parse(given, document.address);

@@ -7,7 +7,7 @@ import { isObject, type JsonObject } from "../../src/core/json.ts";
 import { isLoopback } from "../../src/core/net/url.ts";
 import { type ApiDocument, ImportError, shown } from "./document.ts";
 
-/** A part of an address that its operator chooses. */
+/** A variable in an address, which the operator of the API chooses. */
 export interface ServerVariable {
   name: string;
   value: string;
@@ -18,20 +18,20 @@ export interface ServerVariable {
 export interface ServerAddress {
   /** The address with `{name}` in it. */
   template: string;
-  /** The address with the usual value of each. */
+  /** The address with the usual value of each variable. */
   api: string;
   variables: readonly ServerVariable[];
   notes: readonly string[];
 }
 
-/** Characters of an address, and of a variable's value. */
+/** The characters that an address may have, and those of a variable's value. */
 const PLAIN = /^https?:\/\/[\w.:{}/~%@+,-]+$/i;
 const VALUE = /^[\w.~:/-]+$/;
 
 /**
  * Finds the address of an API.
  *
- * @param given replaces the document's own
+ * @param given replaces the address in the document
  * @throws {ImportError} if there is none, or one to which no key may go
  */
 export function serverOf(

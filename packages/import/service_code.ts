@@ -12,22 +12,24 @@ import type { Scheme, Security } from "./security.ts";
 import type { ServerAddress } from "./servers.ts";
 import type { ServiceNames } from "./source.ts";
 
-/** A second key, which the server sends along with the person's. */
+/** A further key, which the server sends along with the person's key. */
 interface SentAlong {
   place: "headers" | "query" | "cookies";
   name: string;
   setting: string;
 }
 
-/** The module of a service, and what its tools have to know. */
+/** The module of a service, and the facts about it that its tools need. */
 export interface ServiceCode {
   text: string;
-  /** True if people connect; false for a service that starts. */
+  /**
+   * True if people connect their own accounts; false if the server has one key.
+   */
   isPersonal: boolean;
-  /** The constant with the settings of keys that tools send along. */
+  /** The constant that has the settings of the keys that tools send along. */
   keys?: string;
   along: readonly SentAlong[];
-  /** The settings of a test, in code, with `api.url` for the address. */
+  /** The settings of a test, in code; `api.url` stands for the address. */
   env: readonly [string, string][];
   notes: readonly string[];
 }
@@ -86,7 +88,7 @@ export function serviceCode(
   };
 }
 
-/** @param isOnly true for the one key of a service */
+/** @param isOnly true if this is the service's only key */
 function sentAlong(scheme: Scheme, prefix: string, isOnly = false) {
   const { kind } = scheme;
   const name = "parameter" in scheme
@@ -94,7 +96,7 @@ function sentAlong(scheme: Scheme, prefix: string, isOnly = false) {
     : kind === "key"
     ? scheme.header
     : undefined;
-  // A second `Authorization` cannot be.
+  // A request cannot have a second `Authorization`.
   if (name === undefined) return [];
   const own = isOnly ? "" : snakeCase(scheme.name, 40).toUpperCase();
   const place = kind === "cookie"
@@ -165,7 +167,7 @@ function personalCode(
 
 const constOf = (name: string) => snakeCase(name).toUpperCase() || "PART";
 
-/** Prints an address with its variables: each is a name of the code's own. */
+/** Prints an address with its variables. Each becomes a name in the code. */
 function templateCode(
   template: string,
   variables: ServerAddress["variables"],
@@ -179,7 +181,7 @@ function templateCode(
   return `\`${text}\``;
 }
 
-/** Prints an object with a line for each member. */
+/** Prints an object with one member a line. */
 function linesCode(members: readonly [string, string][]): string {
   const lines = members.map(([name, code]) =>
     name === code ? `${name},\n` : `${memberName(name)}: ${code},\n`

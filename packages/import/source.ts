@@ -1,15 +1,16 @@
 /**
- * A source of tools, whatever it is: a document, or a server of another kind.
- * The command picks, compares and writes; a source lists and prints.
+ * A source of tools, such as an OpenAPI document or an MCP server. The source
+ * lists items and prints their code. The command lets the author choose,
+ * compares and writes.
  *
  * @module
  */
 
-/** Something of a source that can become a tool. */
+/** An item of a source that can become a tool. */
 export interface ImportItem {
   /** The name at the source, on one line: `GET /pets/{petId}`. */
   id: string;
-  /** Other names by which it can be picked. */
+  /** Other names by which the item can be picked. */
   aliases: readonly string[];
   /** The name of its tool, in snake case. */
   name: string;
@@ -19,17 +20,21 @@ export interface ImportItem {
   title: string;
   /** True if only an exact name picks it. */
   isDeprecated: boolean;
-  /** Estimates the tokens of its place in a list. @throws {ImportError} */
+  /**
+   * Estimates the tokens that the tool costs in a list.
+   *
+   * @throws {ImportError}
+   */
   tokens(): number;
 }
 
-/** The names that written files have for a source. */
+/** The names for a source in the files that are written. */
 export interface ServiceNames {
-  /** The file's name, and that of the service: `pet_store`. */
+  /** The name of the file and of the service: `pet_store`. */
   name: string;
-  /** The constant: `petStore`. */
+  /** The name of the constant: `petStore`. */
   variable: string;
-  /** The address of the API, in place of the document's own. */
+  /** The address of the API, instead of the one in the document. */
   url?: string;
 }
 
@@ -41,14 +46,14 @@ export interface ToolFiles {
 
 /** A source of tools. */
 export interface ImportSource<I extends ImportItem = ImportItem> {
-  /** Names it for people: its title, kind and version. */
+  /** The title, kind and version of the source, for people. */
   title: string;
-  /** The name that its service has unless the author gives another. */
+  /** The name of the service, unless the author gives another. */
   name: string;
   items: readonly I[];
   /** The word for one of its items; `operation` by default. */
   what?: string;
-  /** Words about what cannot become tools. */
+  /** Sentences about items that cannot become tools. */
   left: readonly string[];
   /**
    * Prints the service of picked items, and makes the printer of their tools.
@@ -58,12 +63,18 @@ export interface ImportSource<I extends ImportItem = ImportItem> {
   write(names: ServiceNames, picked: readonly I[]): WrittenService<I>;
 }
 
-/** A service of a source, in code. */
+/** The code of a service, and of its tools. */
 export interface WrittenService<I extends ImportItem = ImportItem> {
-  /** The module, which exports the constant. */
+  /** The text of the module, which exports the constant. */
   service: string;
-  /** Words for the author: a key that goes into an address, and the like. */
+  /**
+   * Notes for the author, for example about a key that is sent in an address.
+   */
   notes: readonly string[];
-  /** Prints the files of one item. @throws {ImportError} if no tool can do it */
+  /**
+   * Prints the files of one item.
+   *
+   * @throws {ImportError} if it cannot become a tool
+   */
   tool(item: I, name: string): ToolFiles;
 }

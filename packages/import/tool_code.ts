@@ -19,7 +19,7 @@ import type { ServiceCode } from "./service_code.ts";
 import type { ServiceNames, ToolFiles } from "./source.ts";
 import { ZodCode } from "./zod_code.ts";
 
-/** The argument that is a request's body. */
+/** The name of the argument that becomes a request's body. */
 export const BODY = "body";
 
 /** The line of a tool that waits for a person. */
@@ -82,8 +82,8 @@ export interface ToolArgument {
 }
 
 /**
- * Prints the input of a tool, empty without arguments, and the constants that
- * stand before it.
+ * Prints the input of a tool, which is empty if it has no arguments, and the
+ * constants before it.
  *
  * @param taken the names that the file has already
  * @throws {ImportError} for schemas of which no model can make use
@@ -126,7 +126,7 @@ export function argumentsOf(
   return found;
 }
 
-/** The members of a request by the places of parameters. */
+/** The members of a request, by the places of its parameters. */
 const PLACES = {
   path: "path",
   query: "query",
@@ -173,7 +173,7 @@ function styledCode(
   return `styled(${code}, "${style}"${more})`;
 }
 
-/** The styles of a form that its schema has members for. */
+/** The styles of a form, for the members that the schema has. */
 function stylesOf({ styles, schema }: Body, { schemas }: Details) {
   const { properties } = schemas.target(schema);
   return [...styles].filter(([name]) => properties?.has(name));
@@ -193,14 +193,14 @@ function bodyCode(body: Body, details: Details): string {
   return `{ ...${BODY}, ${members.join(", ")} }`;
 }
 
-/** Makes the arguments of a call that the document takes. */
+/** Makes sample arguments of a call that fit the document. */
 export function sampleInput(
   details: Details,
   { all = false }: { all?: boolean } = {},
 ): JsonObject {
   const { components } = details.schemas;
   const input: JsonObject = {};
-  // An object without members would be an empty part of a path.
+  // An object without members would make an empty part of a path.
   const inPath = new Set(
     details.parameters.filter(({ place }) => place === "path")
       .map(({ argument }) => argument),
@@ -213,7 +213,7 @@ export function sampleInput(
   return input;
 }
 
-/** Makes the request that a tool would make of its arguments. */
+/** Makes the request that a tool would make from its arguments. */
 export function requestOf(details: Details, input: JsonObject): ApiRequest {
   const { parameters, body } = details;
   const request: JsonObject = {};
@@ -242,11 +242,14 @@ export function requestOf(details: Details, input: JsonObject): ApiRequest {
   return request;
 }
 
-/** Finds the route that a request takes, for the routes of a test. */
+/**
+ * Finds the route of the request that a tool sends, for the routes of its test.
+ */
 function routeOf(operation: Operation, details: Details): string {
   let route = "";
   const request = requestOf(details, sampleInput(details));
-  // Everything until the first await of the call happens at once.
+  // The call sends its request before its first await, so the route is known at
+  // once.
   callApi(
     {
       fetch(path) {
@@ -278,7 +281,7 @@ function testCode(
       `assert.deepEqual(await request.json(), ${literal(input[BODY])});\n` +
       `return Response.json(answer);\n}`
     : "answer";
-  // Keys in the address are the server's own, and no part of the call.
+  // Keys in the address are the server's own, and not part of the call.
   const inQuery = along.some(({ place }) => place === "query");
   const shownRoute = inQuery ? route.replace(/\?.*$/, "") : route;
   const routes = `{ ${literal(shownRoute)}: ${answering} }`;

@@ -1,6 +1,6 @@
 /**
- * Schemas as Zod, the way a person writes them: components that are used twice
- * have names.
+ * Prints schemas as Zod code, the way a person writes it: components that are
+ * used twice have names.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { camelCase, literal, objectCode, unique } from "./names.ts";
 import { ended } from "./operations.ts";
 import { type Components, partsOf, type Plain } from "./schema.ts";
 
-/** The formats for which Zod has a schema, and those it would read otherwise. */
+/** The Zod schema of each format, as code and as a value. */
 const FORMATS: Readonly<Record<string, [string, z.ZodType]>> = {
   "date-time": [
     "z.iso.datetime({ offset: true })",
@@ -23,7 +23,10 @@ const FORMATS: Readonly<Record<string, [string, z.ZodType]>> = {
   uuid: ["z.guid()", z.guid()],
 };
 
-/** Gives a format as a list has it, often with a long pattern. */
+/**
+ * Gives the JSON Schema of a format, as a list of tools shows it, often with a
+ * long pattern.
+ */
 export function formatJson(format = ""): JsonObject {
   if (!Object.hasOwn(FORMATS, format)) return {};
   const { $schema: _, ...json } = z.toJSONSchema(FORMATS[format][1]);
@@ -50,7 +53,7 @@ export class ZodCode {
     for (const root of roots) this.#count(root, []);
   }
 
-  /** The lines before the tool: schemas that have names. */
+  /** The constants before the tool: schemas that have names. */
   get consts(): string {
     return this.#consts.map((line) => `${line}\n\n`).join("");
   }
@@ -86,7 +89,10 @@ export class ZodCode {
     return `${code}${nullable}${value}${described}`;
   }
 
-  /** @param isVariant true where what is not named must stay for others */
+  /**
+   * @param isVariant true if members that are not named must be left for other
+   * variants
+   */
   #base(schema: Plain, isVariant: boolean): string {
     const { ref, values, type, union, all } = schema;
     if (ref !== undefined) return this.#component(ref, isVariant);
@@ -154,7 +160,7 @@ export class ZodCode {
       const code = this.#base(schema, isVariant);
       return schema.nullable ? `${code}.nullable()` : code;
     }
-    // A variant of a union lets members through that only another one names.
+    // A variant of a union allows members that only another variant names.
     const key = isVariant ? `${ref} loose` : ref;
     let name = this.#names.get(key);
     if (name === undefined) {
@@ -173,7 +179,10 @@ export class ZodCode {
   }
 }
 
-/** Tells a default in words: sent, it could undo what is already so. */
+/**
+ * Adds the default to the description. As a value it would be sent, and could
+ * undo a choice that was made before.
+ */
 function descriptionOf(schema: Plain): string | undefined {
   const { description, defaultValue } = schema;
   if (!isDefault(schema)) return description;
@@ -181,7 +190,7 @@ function descriptionOf(schema: Plain): string | undefined {
   return description === undefined ? words : `${ended(description)} ${words}`;
 }
 
-/** True if a schema has a default that it takes itself. */
+/** True if a schema has a default that fits it. */
 function isDefault({ type, values, defaultValue, nullable }: Plain): boolean {
   if (defaultValue === undefined || defaultValue === null || nullable) {
     return false;

@@ -1,6 +1,6 @@
 /**
- * `deno task ts backup DATABASE COPY`: a consistent copy of a database file, while
- * servers write to it. The copy is complete, or it is not there.
+ * `deno task ts backup DATABASE COPY`: a consistent copy of a database file,
+ * while servers write to it. The copy is complete, or it does not exist.
  *
  * @module
  */
@@ -14,8 +14,8 @@ Copies a database file while servers write to it. An older copy is not replaced.
 
 /**
  * Copies a database of Deno KV, or of denokv. All writes that were acknowledged
- * before it begins are in the copy. No one else may read the copy, and it is
- * compact, which the database itself never is.
+ * before it begins are in the copy. Only its owner may read the copy. It is
+ * compact, unlike the database.
  *
  * @throws {Error} when the database cannot be read, the copy already exists, or
  * another command makes it
@@ -36,14 +36,17 @@ export async function backUp(path: string, copy: string): Promise<void> {
     }
   }
   await using _cleaning = { [Symbol.asyncDispose]: clean };
-  // A killed backup leaves a journal, which would be taken for this copy's.
+  // A killed backup leaves a journal, which SQLite would take for that of this
+  // copy.
   await clean();
-  // SQLite may write into an empty file, which was never readable for others.
+  // SQLite may write into an empty file. So the copy is never readable by
+  // others.
   await Deno.writeFile(partial, new Uint8Array(), { mode: 0o600 });
   try {
-    // Opened for reading only, SQLite would leave its files next to it.
+    // If it were opened only for reading, SQLite would leave its files next to
+    // it.
     using database = new DatabaseSync(path);
-    // Checkpoints of the servers may be in the way for a moment.
+    // Checkpoints of the servers may block the copy for a moment.
     database.exec("PRAGMA busy_timeout = 10000");
     database.prepare("VACUUM INTO ?").run(partial);
   } catch (error) {
@@ -56,17 +59,21 @@ export async function backUp(path: string, copy: string): Promise<void> {
     if (found !== "ok") throw new Error(`The copy is damaged: ${found}`);
   }
   {
-    // Not even a machine that stops now leaves half a copy under this name.
+    // Written to the disk first, so that even if the machine stops now, no half
+    // copy has this name.
     using written = await Deno.open(partial, { read: true, write: true });
     await written.sync();
   }
-  // Unlike a rename, a link never takes the place of an older copy.
+  // Unlike a rename, a link never replaces an older copy.
   await Deno.link(partial, copy).catch((error) => {
     throw error instanceof Deno.errors.AlreadyExists ? taken() : error;
   });
 }
 
-/** Runs a command that takes two files and gives words, and returns the exit code. */
+/**
+ * Runs a command that takes two files and returns a text. Prints that, and
+ * returns the exit code.
+ */
 export async function runOnFiles(
   args: readonly string[],
   usage: string,

@@ -28,8 +28,7 @@ export class ClientsCommand extends Command {
     }
     const ended = await register.endClient(id);
     this.audit("Everything of a client ended", { clientId: id, ended });
-    // The client may have ended before: there is no record of a client by
-    // itself.
+    // The client may have ended before: a client has no record of its own.
     return this.print(
       { clientId: id, ended },
       ended > 0 ? endedWords(ended) : unknown,

@@ -1,5 +1,5 @@
 /**
- * The parts that all commands of an operator share, and the printing of
+ * The parts that all commands of an operator share, such as the printing of
  * results.
  *
  * @module
@@ -15,7 +15,9 @@ import {
 } from "./command_line.ts";
 import type { Register } from "./register.ts";
 
-/** The person who runs a command, and the register that it is about. */
+/**
+ * The person who runs a command, and the register that the command works on.
+ */
 export interface Operator {
   register: Register;
   log: Logger;
@@ -28,9 +30,9 @@ export interface Operator {
 /** The person or the client that a block is about. */
 export interface Blockable {
   name: string;
-  /** True if something is known of the name. */
+  /** True if anything is known about this name. */
   isKnown: boolean;
-  /** The words for a name of which nothing is known. */
+  /** The message if nothing is known about the name. */
   unknown: string;
   /** Ends everything that the person or client has open. */
   end(): Promise<EndedCounts>;
@@ -45,7 +47,9 @@ export abstract class Command {
   /** Runs the command, and returns its text. @throws {UsageError} */
   abstract run(): Promise<string>;
 
-  /** Prints a value as JSON if that is asked for, or its text. */
+  /**
+   * Prints a value as JSON if the command line asks for that; else its text.
+   */
   protected print(value: unknown, text: string): string {
     return this.line.json ? JSON.stringify(value, null, 2) : text;
   }
@@ -55,7 +59,7 @@ export abstract class Command {
     log.audit(`${did} on the command line`, { operator: by, ...facts });
   }
 
-  /** Blocks a person or a client, and ends everything that they have open. */
+  /** Blocks a person or a client, and ends everything that it has open. */
   protected async block(about: Blockable): Promise<string> {
     const { name } = about;
     const { register: { blocks }, by } = this.operator;
@@ -102,7 +106,7 @@ export function day(seconds: number): string {
   return new Date(seconds * 1000).toISOString().slice(0, 10);
 }
 
-/** Prints how many connections were ended, and accounts disconnected. */
+/** Prints the numbers of ended connections and disconnected accounts. */
 export function endedWords(count: number, accounts = 0): string {
   const words = `${count} ${count === 1 ? "connection" : "connections"} ended`;
   if (accounts === 0) return words;
@@ -112,10 +116,10 @@ export function endedWords(count: number, accounts = 0): string {
 
 /** The most characters of a cell: a person may have a long name. */
 const MAX_CELL = 400;
-/** The widest column; longer cells move the rest of their own line alone. */
+/** The widest column. A longer cell moves only the rest of its own line. */
 const MAX_WIDTH = 60;
 
-/** Prints records by their members, a line each. */
+/** Prints records as a table, one a line. */
 export function table(rows: readonly Record<string, unknown>[]): string {
   if (rows.length === 0) return "None.";
   const head = Object.keys(rows[0]);

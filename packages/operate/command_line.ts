@@ -28,12 +28,11 @@ const VERBS = {
 export class UsageError extends Error {}
 
 /**
- * Thrown for a command line that is well formed, and cannot be carried out as
- * it is.
+ * Thrown for a command line that is well formed, but cannot be carried out now.
  */
 export class RefusalError extends UsageError {}
 
-/** Thrown for a command about a name of which nothing is known. */
+/** Thrown for a command about a name that nothing is known about. */
 export class UnknownNameError extends RefusalError {}
 
 export interface CommandLine {
@@ -81,7 +80,7 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
 /** The longest name and reason, in characters: a block stores both. */
 const MAX_CHARACTERS = 4096;
 
-/** Refuses superfluous options, and texts too long. @throws {UsageError} */
+/** Refuses superfluous options and long texts. @throws {UsageError} */
 function checkParts(
   { noun, verb, named, after, reason, reset }: CommandLine,
 ): void {

@@ -1,5 +1,5 @@
 /**
- * The database that a command is about, and the log of what goes on with it.
+ * The database that a command works on, and the log of a command.
  *
  * @module
  */
@@ -7,7 +7,7 @@ import { Log, type Logger } from "../../src/core/log/log.ts";
 import { jsonLine } from "../../src/core/log/log_line.ts";
 import { isPostgres, isRemote } from "../../src/core/settings/server.ts";
 
-/** True unless the file of a database is missing: opening it would make it. */
+/** False if the file of a database is missing. Opening it would create it. */
 export async function isThere(path: string): Promise<boolean> {
   if (isRemote(path) || isPostgres(path)) return true;
   return await Deno.stat(path).then(() => true, () => false);

@@ -53,8 +53,8 @@ async function databasePath(): Promise<string | undefined> {
 }
 
 /**
- * Checks that a server has used Deno's default database for this folder, which
- * may be another than that of the server that is meant.
+ * Checks that a server has used Deno's default database for this folder. The
+ * server that the operator means may run in another folder.
  *
  * @throws {RefusalError}
  */
@@ -107,7 +107,8 @@ export async function main(args: readonly string[]): Promise<number> {
           "command may be done in part: see to the database, then run the " +
           "command again",
       );
-      // At once: to close the register would wait for operations that hang.
+      // At once, because closing the register would wait for operations that
+      // hang.
       Deno.exit(1);
     } finally {
       await register.close();

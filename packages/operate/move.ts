@@ -52,8 +52,8 @@ async function open(kvPath: string, isSecond: boolean): Promise<Kv> {
 }
 
 /**
- * True if a process has the database open, busy or not. A file that is no
- * database is not open: opening it says what is wrong.
+ * True if a process has the database open, even an idle one. A file that is no
+ * database counts as not open: opening it says what is wrong.
  */
 function isOpenElsewhere(path: string): boolean {
   using database = new DatabaseSync(path);
@@ -69,7 +69,7 @@ function isOpenElsewhere(path: string): boolean {
   }
 }
 
-/** Makes the refusal of a database that a process has open. */
+/** Makes the refusal of a database that another process has open. */
 function inUse(path: string): MoveError {
   return new MoveError(
     `${
@@ -80,7 +80,8 @@ function inUse(path: string): MoveError {
 }
 
 /**
- * Opens one of the databases for a move: no other process may use it.
+ * Opens one of the databases for a move, and checks that no other process uses
+ * it.
  *
  * @throws {StartError}
  * @throws {MoveError}
@@ -106,7 +107,7 @@ async function close(kv: Kv): Promise<void> {
 }
 
 async function dryRun(from: Kv, toPath: string): Promise<void> {
-  // Opening a file that is not there would make it.
+  // Opening a missing file would create it.
   if (await isThere(toPath)) {
     const to = await open(toPath, true);
     await checkUnused(to).finally(() => close(to));
@@ -164,7 +165,7 @@ export async function main(args: readonly string[]): Promise<number> {
     const from = await (isDry ? open : openAlone)(fromPath, false);
     try {
       if (await isEmpty(from)) {
-        // A start that fails later makes its database first.
+        // An empty database may be left by a start that failed.
         throw new MoveError(
           `${printDatabase(fromPath)} has no records: there is nothing to move`,
         );

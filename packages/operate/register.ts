@@ -1,6 +1,6 @@
 /**
- * The register of a server: its people and clients with their records, and ways
- * to end them.
+ * The register of a server: its people and clients with their records, and
+ * functions that end them.
  *
  * @module
  */
@@ -31,10 +31,12 @@ import { sessionStore } from "../../src/core/store/sessions.ts";
 import { taskStore } from "../../src/features/work/tasks.ts";
 import { waitRecords, waitStore } from "../../src/features/questions/waits.ts";
 
-/** Calls are stored for longer than `OAUTH_LEDGER_DAYS` may be. */
+/**
+ * Longer than `OAUTH_LEDGER_DAYS` may be, so that no stored call is left out.
+ */
 const LEDGER_SECONDS = 366 * 24 * 60 * 60;
 
-/** A client, as the connections of people show it. */
+/** A client, as shown by the connections of people. */
 interface RegisteredClient {
   clientId: string;
   clientName: string;
@@ -100,10 +102,10 @@ export function openRegister(database: Database, log: Logger) {
 
     ...data,
 
-    /** Seals all accounts anew with the first of some keys. */
+    /** Seals all accounts anew with the first of these keys. */
     reseal: (keys: readonly string[]) => resealAll(database, keyRing(keys)),
 
-    /** Lists the clients that people have allowed, by the last use. */
+    /** Lists the clients that people have allowed, the last used first. */
     async clients(): Promise<RegisteredClient[]> {
       const found = new Map<string, RegisteredClient>();
       for await (const open of grants.open()) {

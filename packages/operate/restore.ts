@@ -1,6 +1,7 @@
 /**
- * `deno task ts restore COPY DATABASE`: replaces a database that no process has
- * open by a copy. The old database is kept next to it.
+ * `deno task ts restore COPY DATABASE`: replaces a database by a copy, if no
+ * process has the database open. The old database stays next to it under
+ * another name.
  *
  * @module
  */
@@ -19,9 +20,9 @@ The database that was there is kept next to it, as data/tools.db.replaced.`;
 export const LAYOUT = 3;
 
 /**
- * Refuses what a server would not start on: a database of another layout, one
- * with records of a server and no layout, or half of a move. Other files have
- * none of these.
+ * Refuses a file on which a server would not start: a database of another
+ * layout, one with records of a server but no layout, or half of a move. Other
+ * files have none of these.
  */
 function checkLayout(path: string): void {
   using database = new DatabaseSync(path, { readOnly: true });
@@ -52,8 +53,8 @@ function checkLayout(path: string): void {
 }
 
 /**
- * Writes a database's `-wal` into it, and removes that and `-shm`: SQLite would
- * take them for those of the file that comes in its place.
+ * Writes a database's `-wal` into it, and removes `-wal` and `-shm`. Else
+ * SQLite would take them for those of the file that replaces the database.
  */
 function checkpoint(path: string): void {
   try {
@@ -70,9 +71,9 @@ function checkpoint(path: string): void {
 }
 
 /**
- * Restores a database from a copy. At any time, there is either the complete
- * old one or the complete new one. The new one has the owner of the old one,
- * or, if there was none, of the folder.
+ * Restores a database from a copy. At any time either the complete old database
+ * or the complete new one is in place. The new one gets the owner of the old
+ * one, or of the folder if there was none.
  *
  * @throws {Error} when the copy is damaged or of another layout, the database
  * is open somewhere, the file that an earlier restore replaced is still there,
@@ -87,7 +88,7 @@ export async function restore(
   const restored = `${path}.restored`;
   const clean = () => Deno.remove(restored).catch(() => {});
   await using _cleaning = { [Symbol.asyncDispose]: clean };
-  // A leftover of a restore that was killed.
+  // Removes what a killed restore has left.
   await clean();
   await backUp(copy, restored);
   checkLayout(restored);

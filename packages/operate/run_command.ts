@@ -26,8 +26,7 @@ import {
 } from "./command_line.ts";
 
 /**
- * Carries out a command, and returns its text, in which nothing controls a
- * terminal.
+ * Carries out a command, and returns its text, which cannot control a terminal.
  *
  * @throws {UsageError}
  */
@@ -65,13 +64,14 @@ class PeopleCommand extends Command {
         return (await Array.fromAsync(register.print(subject))).join("");
       case "end":
       case "erase": {
-        // Also of an unknown person, who may have signed in meanwhile.
+        // An unknown person is ended too, because they may have signed in
+        // meanwhile.
         const isErased = verb === "erase";
         const end = isErased ? register.erase : register.endPerson;
         const { grants: ended, accounts } = await end(subject);
         if (!isKnown && ended === 0) throw new UnknownNameError(unknown);
         const counts = { ended, accounts };
-        // The name itself is what is erased.
+        // Without the name, which is what was erased.
         if (isErased) this.audit("Person erased", counts);
         else this.audit("Everything of a person ended", { subject, ...counts });
         const words = endedWords(ended, accounts);
@@ -113,7 +113,7 @@ class PeopleCommand extends Command {
     return this.print({ people, next }, table(people) + more);
   }
 
-  /** Seals all keys of people anew that an old key of ours has sealed. */
+  /** Seals anew all keys of people that an old key of ours has sealed. */
   async #reseal(): Promise<string> {
     const secretsKeys = this.operator.readSecretsKeys?.() ?? [];
     if (secretsKeys.length === 0) {
@@ -132,7 +132,10 @@ class PeopleCommand extends Command {
     );
   }
 
-  /** Lists the passkeys of a person; or deletes them, so that the next counts. */
+  /**
+   * Lists the passkeys of a person, or deletes them. Then the next one counts
+   * at once.
+   */
   async #passkeys(subject: string): Promise<string> {
     const { passkeys } = this.operator.register;
     if (this.line.reset) {
@@ -185,7 +188,7 @@ class PeopleCommand extends Command {
     if (isMachine(named)) {
       throw new UsageError("That is a client: use deno task ts clients");
     }
-    // A subject is used as it is: its person may have nothing open yet.
+    // A subject is used as it is, because the person may have nothing open yet.
     if (/^(?:[^\s@:]+:\S+|https?:\/\/[^\s#]+#.+)$/s.test(named)) return named;
     const { people, next } = await this.operator.register.list({
       search: named,
@@ -212,9 +215,9 @@ class PeopleCommand extends Command {
 }
 
 /**
- * True if a text is a whole name of a person. With an @ it must be an address
- * that the provider has verified: anyone may take a name that looks like
- * another's address.
+ * True if a text is the whole name of a person. A text with an @ must be an
+ * address that the provider has verified, because anyone may choose a name that
+ * looks like another's address.
  */
 function isCalled({ subject, identity }: Grant, text: string): boolean {
   if (text.includes("@")) {

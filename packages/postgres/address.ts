@@ -25,10 +25,13 @@ export type Tls =
 
 const MODES = ["disable", "require", "verify-ca", "verify-full"] as const;
 
-/** The parameters of an address that are read. */
+/** The parameters of an address that are used. */
 const PARAMETERS = ["sslmode", "sslrootcert", "schema"];
 
-/** Parameters of other programs, in addresses that providers hand out. */
+/**
+ * Parameters of other programs, which providers put into the addresses that
+ * they hand out.
+ */
 const OTHERS = [
   ...["application_name", "channel_binding", "connect_timeout"],
   ...["connection_limit", "gssencmode", "pgbouncer", "pool", "pool_timeout"],
@@ -38,10 +41,13 @@ const OTHERS = [
 const DEFAULT_PORT = 5432;
 const DEFAULT_SCHEMA = "tool_server";
 
-/** A name that needs no quotes, and leaves room for the name of a channel. */
+/**
+ * A name that needs no quotes, and that is short enough for the name of a
+ * channel.
+ */
 const SCHEMA = /^[a-z_][a-z0-9_]{0,50}$/;
 
-/** An address with several hosts, which other programs take. */
+/** An address with several hosts, which other programs accept. */
 const HOSTS = /^postgres(?:ql)?:\/\/(?:[^/?#]*@)?[^@/?#]*,[^@/?#]*(?:[/?#]|$)/;
 
 /**
@@ -62,7 +68,7 @@ export function parseAddress(text: string, password?: string): Address {
       fix: "Use postgres://USER@HOST:5432/DATABASE",
     });
   }
-  // A password with one of these characters would be cut there.
+  // A password with one of these characters would be cut off at it.
   if (url.hash || /@/.test(url.pathname + url.search)) {
     throw new PostgresError(
       "its password has a /, a ? or a # that is no escape",
@@ -124,7 +130,7 @@ export function printPlace({ host, port, database }: Address): string {
 }
 
 /**
- * Reads how connections are encrypted: by default not at all on this machine,
+ * Reads the encryption of connections: by default none on this machine, and
  * elsewhere with all checks.
  */
 function parseTls(parameters: URLSearchParams, host: string): Tls {

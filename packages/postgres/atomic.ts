@@ -20,18 +20,18 @@ import { binaryArray, bool, int8 } from "./binary_array.ts";
 import { packBytes } from "./packed_key.ts";
 
 /**
- * The first byte of a value: the format of the bytes after it. This is V8's
+ * The first byte of a value, which gives the format of the bytes after it: V8's
  * serialization.
  */
 const V8_FORMAT = Buffer.of(1);
 
-/** The digits of a version, so that all versions have one length. */
+/** The digits of a version; all versions have the same length. */
 const VERSION_DIGITS = 16;
 
-/** A hundred years: a record with a longer lifetime never ends. */
+/** A hundred years. A record with a longer lifetime never expires. */
 const MAX_EXPIRY_MILLISECONDS = 100 * 365 * 24 * 60 * 60 * 1000;
 
-/** A write; without `bytes`, a deletion. */
+/** A write; a deletion if `bytes` is absent. */
 interface Mutation {
   key: KvKey;
   bytes?: Uint8Array;
@@ -57,7 +57,8 @@ export function printVersion(version: string): string {
 }
 
 /**
- * Parses a version; one of another database becomes -1, which no record has.
+ * Parses a version. A version of another database becomes -1, which no record
+ * has.
  */
 function parseVersion(versionstamp: string | null): bigint | null {
   if (versionstamp === null) return null;

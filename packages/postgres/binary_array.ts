@@ -1,6 +1,6 @@
 /**
- * Arrays in the binary form that Postgres accepts. Unlike in text, nothing is
- * escaped, doubled in length or parsed.
+ * Arrays in the binary form of Postgres. Unlike the text form, it needs no
+ * escapes or parsing, and is half as long.
  *
  * @module
  */
@@ -9,13 +9,16 @@ import { Buffer } from "node:buffer";
 /** The types of elements, by their numbers in Postgres. */
 const TYPES = { bool: 16, bytea: 17, int8: 20, text: 25 } as const;
 
-/** The dimensions, the mark of nulls, the type, the length and the first index. */
+/**
+ * The bytes before the elements: the dimensions, the mark of nulls, the type,
+ * the length and the first index.
+ */
 const HEAD_BYTES = 20;
 const LENGTH_BYTES = 4;
 /** The length of a null. */
 const NULL = -1;
 
-/** Packs an array of elements that are packed already. */
+/** Packs an array whose elements are packed already. */
 export function binaryArray(
   type: keyof typeof TYPES,
   elements: readonly (Uint8Array | null)[],

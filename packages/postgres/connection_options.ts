@@ -8,7 +8,10 @@ import { isIP } from "node:net";
 import type { Address, Tls } from "./address.ts";
 import { PostgresError } from "./failure.ts";
 
-/** The time a statement may take. A commit that was given up ends after it. */
+/**
+ * The time that a statement may take. After it, a commit that was given up has
+ * ended too.
+ */
 const STATEMENT_MILLISECONDS = 4500;
 /**
  * The time to connect: less than an operation may take, so that the log has the
@@ -46,8 +49,8 @@ export async function connectionOptions(
     port,
     database,
     user,
-    // A function: an object that is logged does not show it. It is called when
-    // Postgres asks.
+    // A function, so that the password is not shown if the object is logged. It
+    // is called when Postgres asks for the password.
     password() {
       if (password) return password;
       throw new PostgresError("it wants a password, and there is none", {
@@ -76,12 +79,12 @@ async function tlsOptions(
           "process may read (data, unless its command names another)",
       });
     });
-  // As libpq has it: `require` checks the certificate only against a given CA.
+  // As in libpq: `require` checks the certificate only if a CA is given.
   const rejectUnauthorized = mode !== "require" || ca !== undefined;
   return {
     ca,
     rejectUnauthorized,
-    // An IP address is no server name in TLS.
+    // An IP address cannot be a server name in TLS.
     ...isIP(host) === 0 && { servername: host },
     ...mode !== "verify-full" && { checkServerIdentity: () => undefined },
   };

@@ -1,5 +1,5 @@
 /**
- * Connections to Postgres, by the driver `pg`: the only file that knows it.
+ * Connections to Postgres. Only this file uses the driver `pg`.
  *
  * @module
  * @see https://node-postgres.com
@@ -24,7 +24,9 @@ export interface Statement {
 /** A row of an answer, by the names of its columns. */
 export type Row = Record<string, unknown>;
 
-/** The part of the driver that is used. Its published types need Node's. */
+/**
+ * The part of the driver that is used. Its published types need those of Node.
+ */
 interface Driver {
   Pool: new (
     options: ConnectionOptions & {
@@ -78,7 +80,7 @@ interface Client {
 const pg: Driver = driver;
 const ignore = () => {};
 
-/** The connections of a process that statements take turns on. */
+/** The connections of a process. Statements take turns on them. */
 export class Connections {
   readonly #pool: InstanceType<Driver["Pool"]>;
   readonly #clients = new Set<PoolClient>();
@@ -96,20 +98,20 @@ export class Connections {
       idleTimeoutMillis: IDLE_MILLISECONDS,
       allowExitOnIdle: true,
     });
-    // A connection that is lost while no one uses it is replaced.
+    // If an idle connection is lost, the pool opens another.
     this.#pool.on("error", ignore);
     this.#pool.on("connect", (client) => this.#clients.add(client));
     this.#pool.on("remove", (client) => this.#clients.delete(client));
   }
 
   /**
-   * Carries out a `select`: one round trip on a connection that is free.
+   * Carries out a `select`: one round trip on a free connection.
    *
    * @throws {PostgresError} when the answer is another statement's
    */
   async query({ name, text, values }: Statement): Promise<Row[]> {
     const client = await this.#pool.connect();
-    // The statement fails with the connection, and reports it.
+    // If the connection fails, its statement fails too, and reports that.
     client.on("error", ignore);
     let failure: unknown;
     try {
@@ -119,7 +121,7 @@ export class Connections {
         values,
       });
       if (command === "SELECT") return rows;
-      // Its rows would look like a missing record.
+      // The rows of another statement would look like a missing record.
       throw new PostgresError(
         `a pooler between gave the answer of another statement (${command})`,
         { isTransient: true },
@@ -135,17 +137,17 @@ export class Connections {
   }
 
   /**
-   * Closes the connections that no statement uses: where one is not answered,
-   * the others likely lead to the same server, which hangs or is cut off.
+   * Closes the idle connections. If one connection gets no answer, the others
+   * likely lead to the same server, which hangs or is cut off.
    */
   #closeIdle(failure: unknown): void {
     for (const client of this.#clients) {
       try {
-        // The pool closes an idle connection that fails. Others have a listener
-        // that ignores this, or, for a moment, none.
+        // The pool closes an idle connection that fails. A busy one has a
+        // listener that ignores this, or, for a moment, none.
         client.emit("error", failure);
       } catch {
-        // It is in use.
+        // The connection is in use.
       }
     }
   }
@@ -166,7 +168,7 @@ function isLate(error: unknown): boolean {
   return error instanceof Error && /^Query read timeout/.test(error.message);
 }
 
-/** One connection that receives notifications. */
+/** A connection that receives notifications. */
 export class Ear {
   #client?: Client;
 
@@ -179,7 +181,7 @@ export class Ear {
   ) {}
 
   /**
-   * Connects and listens, in place of the connection before.
+   * Connects and listens, and drops the former connection.
    *
    * @param text is carried out too; the connection then keeps no process alive
    * @throws {Error} of the driver
@@ -220,7 +222,10 @@ export class Ear {
     this.#client?.unref();
   }
 
-  /** True if no pooler is between: one gives numbers of its own. */
+  /**
+   * True if no pooler is in between: a pooler reports process numbers of its
+   * own.
+   */
   async isDirect(): Promise<boolean> {
     const client = this.#client!;
     const { rows: [row] } = await client.query("select pg_backend_pid() as id");

@@ -1,6 +1,6 @@
 /**
- * Failures of Postgres, in words for whoever operates it: the reason, and what
- * to do. No password and no stored value is in them.
+ * Failures of Postgres, in words for the operator: the reason, and what to do.
+ * They never contain a password or a stored value.
  *
  * @module
  * @see https://www.postgresql.org/docs/current/errcodes-appendix.html
@@ -12,7 +12,7 @@ import { REPLACED } from "./layout.ts";
 export class PostgresError extends Error {
   /** `PostgresError` */
   override name = "PostgresError";
-  /** The reason alone: the message says how to fix it too. */
+  /** The reason alone; the message also says how to fix it. */
   readonly reason: string;
   /** The way to fix the failure, if it is known. */
   readonly fix?: string;
@@ -38,7 +38,7 @@ export class PostgresError extends Error {
   }
 }
 
-/** A reason that is known, by its code. */
+/** A known reason, by its code. */
 interface Reason {
   words: string;
   fix: string;
@@ -133,7 +133,7 @@ for (
   ]
 ) REASONS[alias] = REASONS.UNABLE_TO_VERIFY_LEAF_SIGNATURE;
 
-/** Codes of commits that were not carried out, for want of a lock. */
+/** The codes of commits that failed because they did not get a lock. */
 const LOCKED = ["55P03", "40P01", "40001"];
 
 /**
@@ -164,7 +164,7 @@ export function failureOf(
   );
 }
 
-/** Finds the reason of an error without a code of its own. */
+/** Finds the reason of an error that has no code. */
 function reasonInWords(message: string): Reason | undefined {
   if (/does not support SSL/.test(message)) {
     return {
@@ -186,7 +186,7 @@ function reasonInWords(message: string): Reason | undefined {
   if (/certificate|UnknownIssuer|self.signed/i.test(message)) {
     return REASONS.UNABLE_TO_VERIFY_LEAF_SIGNATURE;
   }
-  // A server that ends drops its connections without a code.
+  // A server that stops drops its connections without a code.
   if (/terminated|ECONNRESET|closed|not queryable/i.test(message)) {
     return {
       words: "the connection was cut",

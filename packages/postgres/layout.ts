@@ -1,7 +1,8 @@
 /**
- * The layout of the tables and functions in Postgres. It only grows: processes
- * of the release before work on it too, so that a release can be rolled out, and
- * back, one process at a time. What changes gets a new name.
+ * The layout of the tables and functions in Postgres. The layout only grows:
+ * processes of the former release work on it too, so that a release can be
+ * rolled out, or back, one process at a time. A table or function that changes
+ * gets a new name.
  *
  * @module
  */
@@ -10,8 +11,8 @@
 export const MAX_LOCKS = 32;
 
 /**
- * The steps to the layout of this version, from nothing. A step that was
- * released is never changed.
+ * The steps from an empty database to the layout of this version. A released
+ * step is never changed.
  */
 const STEPS: readonly ((schema: string) => string)[] = [tables];
 
@@ -52,7 +53,7 @@ $layout$`;
 }
 
 /**
- * Makes the statement that reads the properties of a database which a process
+ * Makes the statement that reads the properties of a database that a process
  * must know first.
  */
 export function statusSql(schema: string): string {
@@ -68,8 +69,8 @@ export function statusSql(schema: string): string {
 }
 
 /**
- * Makes the statement that reads the layout, and the rights that the role
- * lacks: `DELETE on tool_server.kv, …`.
+ * Makes the statement that reads the number of the layout, and the rights that
+ * the role lacks: `DELETE on tool_server.kv, …`.
  */
 export function readLayoutSql(schema: string): string {
   const rights = [
@@ -88,25 +89,29 @@ export function readLayoutSql(schema: string): string {
 }
 
 /**
- * Makes the expression that tells the tables from others under the same name.
- * A dump carries the second half; tables that are made again differ in the first.
+ * Makes the expression that identifies the tables, among others of the same
+ * name. Its first half changes if tables are made again; its second half is
+ * kept by a dump.
  */
 export function identityOf(schema: string): string {
   return `(select '${schema}.kv'::regclass::oid::int || ' ' || id
   from ${schema}.kv_layout)`;
 }
 
-/** The code of a commit to other tables than those of the start. */
+/**
+ * The code of a commit that fails because the tables are not those of the
+ * start.
+ */
 export const REPLACED = "TS001";
 
-/** The name by which changes are announced. */
+/** The name of the channel on which changes are announced. */
 export function channelOf(schema: string): string {
   return `${schema}.kv`;
 }
 
 /**
- * Makes the statement by which the listening connection shows, as long as it
- * lasts, that a process uses the tables.
+ * Makes the statement by which the listening connection shows that a process
+ * uses the tables, for as long as the connection lasts.
  */
 export function presenceSql(schema: string): string {
   return `select pg_advisory_lock_shared(

@@ -1,6 +1,6 @@
 /**
- * The announcements of changes, on a connection of their own that is opened
- * again whenever it is lost.
+ * Listens to announcements of changes, on a connection of its own that is
+ * opened again whenever it is lost.
  *
  * @module
  */
@@ -10,7 +10,10 @@ import { Ear } from "./driver.ts";
 
 /** The time that a test announcement may take behind a pooler. */
 const ECHO_MILLISECONDS = 1000;
-/** The time that it may take without one: the server may be slow. */
+/**
+ * The time that a test announcement may take without a pooler: the server may
+ * be slow.
+ */
 const MAX_ECHO_MILLISECONDS = 5000;
 /** The pause between two checks of the connection. */
 const CHECK_MILLISECONDS = 10_000;
@@ -37,7 +40,9 @@ export class Listener {
   #echo?: { payload: string; heard: PromiseWithResolvers<boolean> };
   #announce: (payload: string) => Promise<unknown> = () => Promise.resolve();
   #timer?: ReturnType<typeof setTimeout>;
-  /** Counts what was to be done next, of which the last replaces the others. */
+  /**
+   * Counts the plans for the next action. Only the last plan is carried out.
+   */
   #turn = 0;
   #pauseMilliseconds = FIRST_PAUSE_MILLISECONDS;
   #isOver = false;
@@ -57,8 +62,8 @@ export class Listener {
   }
 
   /**
-   * Connects, and finds out if announcements arrive. If so, no pooler lends the
-   * connection to others, and it shows that this process uses the database.
+   * Connects, and finds out if announcements arrive. If they do, no pooler
+   * shares the connection, so it can show that this process uses the database.
    *
    * @param announce announces a text, on another connection
    */
@@ -87,11 +92,11 @@ export class Listener {
     else if (payload === this.#echo?.payload) this.#echo.heard.resolve(true);
   }
 
-  /** True if an announcement of its own arrives. */
+  /** True if this listener receives an announcement of its own. */
   async #hearsItself(milliseconds: number): Promise<boolean> {
     const payload = `${ECHO}${crypto.randomUUID()}`;
     const heard = Promise.withResolvers<boolean>();
-    // One before, of a connection that was cut, is not waited for.
+    // An earlier announcement, on a connection that was cut, is given up.
     this.#echo?.heard.resolve(false);
     this.#echo = { payload, heard };
     await this.#announce(payload);
@@ -103,13 +108,14 @@ export class Listener {
   }
 
   /**
-   * Checks from time to time that the connection leads to where the others do:
-   * one to a server that hangs, or that was the primary, stays open and mute.
+   * Checks from time to time that this connection leads to the same server as
+   * the others. If its server hangs, or is no longer the primary, the
+   * connection stays open but receives nothing.
    */
   #checkLater(): void {
     this.#after(this.checkMilliseconds, async (isLast) => {
       const hears = await this.#hearsItself(MAX_ECHO_MILLISECONDS)
-        // While the database is away, nothing is known of this connection.
+        // While the database is away, this says nothing about the connection.
         .catch(() => true);
       if (!isLast()) return;
       if (hears) this.#checkLater();
@@ -128,7 +134,8 @@ export class Listener {
         );
         return this.#again();
       }
-      // It may have been cut again, or closed, which leaves nothing open.
+      // The connection may have been cut again, or closed: then nothing is left
+      // to do.
       if (this.#isOver || !isLast()) return;
       this.#pauseMilliseconds = FIRST_PAUSE_MILLISECONDS;
       this.#checkLater();
@@ -136,7 +143,7 @@ export class Listener {
     });
   }
 
-  /** Does the next thing, in place of what was to be next. */
+  /** Plans the next action, in place of the one that was planned. */
   #after(
     milliseconds: number,
     run: (isLast: () => boolean) => Promise<void>,

@@ -1,6 +1,6 @@
 /**
- * Opening a database in Postgres: its address, its layout, and all that an
- * operator should be told at the start.
+ * Opens a database in Postgres: reads its address, makes its layout, and tells
+ * the operator about its settings.
  *
  * @module
  */
@@ -81,7 +81,7 @@ export async function openPostgres(
   }
 }
 
-/** Reads `PGPASSWORD`; undefined where it is unset or may not be read. */
+/** Reads `PGPASSWORD`; undefined if it is unset or may not be read. */
 function readPassword(): string | undefined {
   try {
     return env.PGPASSWORD;
@@ -117,7 +117,10 @@ async function open(
   return kv;
 }
 
-/** Connects. Leaves the time limit of statements out if a pooler refuses it. */
+/**
+ * Connects. If a pooler refuses the time limit of statements, connects without
+ * it.
+ */
 async function connect(address: Address, max: number) {
   for (const hasTimeout of [true, false]) {
     const options = await connectionOptions(address, { hasTimeout });
@@ -127,8 +130,8 @@ async function connect(address: Address, max: number) {
       channelOf(schema),
       presenceSql(schema),
     );
-    // A pooler that passes nothing on may run each statement on another
-    // connection, which has not prepared it.
+    // A pooler that passes on no announcements may run each statement on
+    // another connection, where it is not prepared.
     const isPrepared = () => listener.hears;
     const connections = new Connections(options, { max }, isPrepared);
     try {
@@ -199,7 +202,9 @@ async function layoutOf(
   });
 }
 
-/** Yields the sentences for an operator about settings of the database. */
+/**
+ * Yields sentences for the operator about doubtful settings of the database.
+ */
 function* doubts(
   {
     is_endless: isEndless,

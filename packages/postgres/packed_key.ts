@@ -1,5 +1,5 @@
 /**
- * Keys as bytes, whose order is that of keys.
+ * Keys as bytes. The bytes have the same order as the keys.
  *
  * @module
  */
@@ -19,7 +19,8 @@ export function packRange(
   if ("start" in selector) {
     return { start: packBytes(selector.start), end: packBytes(selector.end) };
   }
-  // No part begins with 0, nor with 0xff, which continues an escaped zero.
+  // No part of a key begins with 0, or with 0xff, which continues an escaped
+  // zero.
   const prefix = packBytes(selector.prefix);
   return {
     start: Buffer.concat([prefix, Buffer.of(0)]),

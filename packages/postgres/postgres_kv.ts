@@ -31,7 +31,7 @@ import { Watchers } from "./watchers.ts";
 /** The most records of one round trip of a list. */
 const MAX_BATCH = 500;
 
-/** The parts of a database that is open. */
+/** The parts of an open database. */
 interface PostgresParts {
   connections: Connections;
   listener: Listener;
@@ -48,9 +48,9 @@ export class PostgresKv implements Kv, AsyncDisposable {
   readonly #statements: Statements;
   readonly #watchers: Watchers;
   readonly #sweeper: Sweeper;
-  /** Tells the tables from others in their place; known once announced. */
+  /** Identifies the tables that were first seen; undefined before that. */
   #identity?: string;
-  /** Set for good once other tables are in the place. */
+  /** Set for good once other tables have taken their place. */
   #lost?: Error;
   #closing?: Promise<unknown>;
 
@@ -81,8 +81,8 @@ export class PostgresKv implements Kv, AsyncDisposable {
   }
 
   /**
-   * Rejects, as everything does from then on, if the tables are others than at
-   * the start: caches rest on what was in those.
+   * Rejects if the tables are not those of the start; then every later
+   * operation rejects too. Caches hold records of the old tables.
    */
   async checkPlace(): Promise<void> {
     this.#see(await this.#query(this.#statements.identity()));
@@ -129,7 +129,8 @@ export class PostgresKv implements Kv, AsyncDisposable {
       const [row] = await this.#query(statement);
       const version = row.version as string | null;
       if (version === null) return { ok: false };
-      // Without announcements this process sees its own changes all the same.
+      // Without announcements, this process tells its own watches about its
+      // changes.
       if (!this.isRemote) this.#noticeAll(announced);
       return { ok: true, versionstamp: printVersion(version) };
     }, this.#parts.isAnnounced);
@@ -152,8 +153,8 @@ export class PostgresKv implements Kv, AsyncDisposable {
   }
 
   /**
-   * Counts the other processes that have the database open. Those behind a
-   * pooler that passes no announcements on are not seen.
+   * Counts the other processes that have the database open, except those behind
+   * a pooler that passes on no announcements.
    */
   async countOthers(): Promise<number> {
     const [row] = await this.#query(this.#statements.users());
@@ -175,13 +176,16 @@ export class PostgresKv implements Kv, AsyncDisposable {
   /** Closes the handle, if it is open, and waits for its connections. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.#closing) this.close();
-    // Idle connections keep no process alive, so this must until they end.
+    // Idle connections keep no process alive, so this timer does until they
+    // end.
     const waiting = setInterval(() => {}, 1000);
     await this.#closing;
     clearInterval(waiting);
   }
 
-  /** @throws {PostgresError} if the tables are others than those of before */
+  /**
+   * @throws {PostgresError} if the tables are not those that were first seen
+   */
   #see([{ identity }]: Row[]): void {
     this.#identity ??= identity as string;
     if (identity === this.#identity) return;
@@ -216,15 +220,15 @@ function closed(): KvClosedError {
 }
 
 /**
- * Makes the entry of a key from its row. Without a row, or a value in it, there
- * is no record.
+ * Makes the entry of a key from its row. Without a row, or without a value in
+ * it, the key has no record.
  */
 function entryOf(key: KvKey, row?: Row): KvEntryMaybe {
   const bytes = row?.value as Buffer | null | undefined;
   if (!bytes) return { key, value: null, versionstamp: null };
   return {
     key,
-    // The first byte is the format, of which there is one so far.
+    // The first byte is the format. So far there is only one.
     value: deserialize(bytes.subarray(1)),
     versionstamp: printVersion(row!.version as string),
   };

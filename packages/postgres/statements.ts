@@ -16,7 +16,7 @@ export function statementsOn(schema: string) {
   const prepared =
     <V extends unknown[]>(name: string, text: string) =>
     (...values: V): Statement => ({ name, text, values });
-  // Each key is looked up by itself, whatever the planner knows of the table.
+  // Looks up each key by itself, whatever statistics the planner has.
   const getMany = prepared<[keys: Buffer]>(
     "kv_get_many",
     `select found.value, found.version
@@ -36,7 +36,9 @@ left join lateral (
       `select key, value, version from ${schema}.kv
 where key >= $1 and key < $2 order by key limit $3`,
     ),
-    /** The values of a commit, and the first part of the identity. */
+    /**
+     * Carries out a commit on the tables with this first part of the identity.
+     */
     commit: prepared<[...values: Buffer[], tables: string]>(
       "kv_commit",
       `select ${schema}.kv_commit(

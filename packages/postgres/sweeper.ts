@@ -1,5 +1,5 @@
 /**
- * The collection of expired records: by every process in turn, some at a time.
+ * Deletes expired records: every process in turn, some records at a time.
  *
  * @module
  */
@@ -15,12 +15,12 @@ const MAX_ROWS = 500;
 /** The pause between two statements. */
 const BREATH_MILLISECONDS = 20;
 
-/** Sweeps from time to time, for as long as it is not stopped. */
+/** Sweeps from time to time, until it is stopped. */
 export class Sweeper {
   #timer?: ReturnType<typeof setTimeout>;
   #isOver = false;
 
-  /** @param sweep deletes at most so many rows, and returns the number */
+  /** @param sweep deletes at most so many rows, and returns their number */
   constructor(private readonly sweep: (most: number) => Promise<number>) {
     this.#rest();
   }
@@ -43,7 +43,7 @@ export class Sweeper {
         return this.#after(BREATH_MILLISECONDS, () => this.#run());
       }
     } catch {
-      // The database is away, or about to close: the next sweep deletes the
+      // The database is away, or about to close: the next sweep deletes these
       // rows.
     }
     this.#rest();

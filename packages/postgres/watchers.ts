@@ -1,6 +1,6 @@
 /**
- * The watches of a process on one connection: a change that is announced makes
- * the watches of its key stale, and they read it again.
+ * The watches of a process, on one connection. If a change is announced, the
+ * watches of its key become stale, and read the key again.
  *
  * @module
  */
@@ -47,7 +47,7 @@ class Watch {
       if (!this.#isOver) controller.enqueue(entries);
       this.#isReading = false;
     } catch {
-      // The next change, or the next connection, lets it read again.
+      // The next change, or the next connection, makes the watch read again.
       this.#isStale = true;
       this.#isReading = false;
       return;
@@ -87,7 +87,7 @@ export class Watchers {
         this.#add(watch);
       },
       pull: () => {
-        // Not awaited: while nothing changes there is nothing to wait for.
+        // Not awaited, because while nothing changes it would wait for ever.
         watch.emit();
       },
       cancel: () => {

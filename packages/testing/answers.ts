@@ -23,7 +23,7 @@ export interface AskedQuestion {
 }
 
 /**
- * An answer, by the question it is for:
+ * An answer, by the kind of its question:
  *
  * - `ask`: the answer that the tool will get, such as
  *   `{ action: "accept", content: { name: "Ada" } }`, or the action alone:
@@ -50,7 +50,9 @@ export type TestAnswers =
 export class AnswerScript {
   readonly asked: AskedQuestion[] = [];
 
-  /** @param caller the name of the tool that asks, for errors: `choose` */
+  /**
+   * @param caller the name of the tool that asks, such as `choose`, for errors
+   */
   constructor(
     private readonly caller: string,
     private readonly answers: TestAnswers = [],
@@ -59,7 +61,8 @@ export class AnswerScript {
   /**
    * Makes the result for a question.
    *
-   * @throws {Error} when the test has no answer for it, or one of another kind
+   * @throws {Error} when the test has no answer for the question, or one of
+   * another kind
    */
   answer(method: string, params: JsonObject, key?: string): JsonObject {
     const kind = method.split("/")[0];
@@ -115,7 +118,11 @@ function isList<T>(value: readonly T[] | object): value is readonly T[] {
   return Array.isArray(value);
 }
 
-/** Prints an answer for the wire. @throws {Error} for one of another kind */
+/**
+ * Prints an answer for the wire.
+ *
+ * @throws {Error} for an answer of another kind
+ */
 function printAnswer(answer: TestAnswer, question: AskedQuestion): JsonObject {
   const { method } = question;
   switch (method) {

@@ -1,5 +1,5 @@
 /**
- * One request of a test's client, and the messages about it.
+ * One request of a test's client, with its questions, progress and logs.
  *
  * @module
  */
@@ -65,7 +65,9 @@ export class Conversation {
   #isHandedOver = false;
   #isTask = false;
 
-  /** @param what the name of the request's target, for errors: `choose` */
+  /**
+   * @param what the name of the called tool, or the like, for errors: `choose`
+   */
   constructor(
     readonly target: Target,
     readonly what: string,
@@ -106,7 +108,7 @@ export class Conversation {
         );
       },
       onNotification: (method, params) => this.#notice(method, params),
-      // The tool runs again from its beginning, and repeats these messages.
+      // The tool starts over, and sends these messages again.
       onRound: () => {
         if (!this.#isHandedOver) this.progress.length = this.logs.length = 0;
       },
@@ -114,7 +116,7 @@ export class Conversation {
   }
 
   /**
-   * Sends the request, answers its questions, and returns its result, which may
+   * Sends the request, answers its questions, and returns its result. That may
    * be a task.
    *
    * @throws {RefusedError} when the server refuses
@@ -151,7 +153,7 @@ export class Conversation {
         )
       );
     } catch (error) {
-      // A task may wait for a question that no one will answer.
+      // The task may wait for a question that no one will answer.
       const params = { name: TASK_CANCEL, arguments: { taskId } };
       await this.run("tools/call", params, {}).catch(() => {});
       throw error;
@@ -173,23 +175,26 @@ export class Conversation {
     }
   }
 
-  /** Makes durable work that is taken over wait until {@linkcode begin}. */
+  /** Makes durable work wait until {@linkcode begin} is called. */
   hold(): void {
     this.#begun = Promise.withResolvers();
   }
 
-  /** Lets durable work begin at once. */
+  /** Makes durable work begin at once. */
   begin(): void {
     this.#begun.resolve();
   }
 
-  /** Lets durable work begin after this turn: `crash()` may be called first. */
+  /**
+   * Makes durable work begin after the present turn, so that `crash()` may be
+   * called first.
+   */
   beginSoon(): void {
     const tool = this.target.catalogue.tools.get(this.what);
     if (tool && durableOf(tool)) setTimeout(this.#begun.resolve);
   }
 
-  /** Runs a part of the request; refusals are described for the test's author. */
+  /** Runs a part of the request, and explains refusals to the test's author. */
   async attempt<T>(part: () => Promise<T>): Promise<T> {
     try {
       return await part();
@@ -201,7 +206,11 @@ export class Conversation {
     }
   }
 
-  /** Makes the error for a refusal. @throws {Error} the tool's exception */
+  /**
+   * Makes the error for a refusal.
+   *
+   * @throws {Error} the tool's exception, if there was one
+   */
   refused(error: ServerError): RefusedError {
     const { target, what, caller } = this;
     target.exceptions.rethrow(error.message, what);
@@ -216,7 +225,7 @@ export class Conversation {
     const { what, caller, options, target: { approvals, catalogue } } = this;
     if (options.approval === undefined) {
       const { approval } = catalogue.tools.get(what) ?? {};
-      // The page is open, and the test presses with approve().
+      // The page stays open: the test presses with approve().
       const waits = this.#isTask || typeof approval?.by === "object";
       if (waits) return { action: "accept" };
       throw new Error(

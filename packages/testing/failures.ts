@@ -1,6 +1,6 @@
 /**
- * The failures that a test shows to its author: requests that were refused, and
- * exceptions whose reference is all that a client sees.
+ * The failures that a test shows to its author: refused requests, and
+ * exceptions, of which a client sees only the reference.
  *
  * @module
  */
@@ -57,7 +57,7 @@ export function refusedWords(
 const REFERENCE = /\(reference ([\w-]+)\)/;
 
 /**
- * The log of a test server: warnings alone, unless its test asks for events. It
+ * The log of a test server: only warnings, unless the test asks for events. It
  * remembers the exceptions of tools, so that the test can show them.
  */
 export class ExceptionLog implements LogOptions {

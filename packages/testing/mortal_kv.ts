@@ -16,14 +16,17 @@ import type {
 /** A key and the value that a commit sets. */
 type Write = Pick<KvEntry, "key" | "value">;
 
-/** The side of a commit on which the process dies, if it does. */
+/**
+ * The side of the commit on which the process dies: before it or after it.
+ * Undefined if the process lives on.
+ */
 export type Verdict = "before" | "after" | undefined;
 
 /** The database of one process. */
 export class MortalKv {
   /** The database as the process has it. */
   readonly kv: Kv;
-  /** Decides for each commit if the process dies before it or after it. */
+  /** Decides for each commit if the process dies, before it or after it. */
   judge: (writes: readonly Write[]) => Verdict = () => undefined;
   #isDead = false;
   readonly #death = Promise.withResolvers<void>();
@@ -51,14 +54,14 @@ export class MortalKv {
     return this.#death.promise;
   }
 
-  /** Lets every operation hang from now on, also those under way. */
+  /** Makes every operation hang from now on, even those under way. */
   die(): void {
     this.#isDead = true;
     this.#death.resolve();
   }
 
   /**
-   * Lets the operations that hang end, as if the database were empty. Then the
+   * Ends the operations that hang, as if the database were empty, so that the
    * code of the dead process ends too.
    */
   bury(): void {

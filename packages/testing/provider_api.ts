@@ -9,7 +9,7 @@ import type { MaybePromise } from "../../src/authoring/service.ts";
 /** The base address of the paths of `upstream.fetch` in a test. */
 const API = "https://provider.test";
 
-/** The access token that tools are given in a test. */
+/** The access token that tools get in a test. */
 const TOKEN = "provider-token";
 
 /** Answers requests in place of the provider. */
@@ -37,18 +37,18 @@ export type ApiAnswer =
 export type ProviderApi = ApiHandler | Readonly<Record<string, ApiAnswer>>;
 
 /**
- * The APIs of services, by the names that a tool gives them in `needs`;
- * undefined where the caller has no account.
+ * The APIs of services, by the names in a tool's `needs`; undefined if the
+ * caller has no account there.
  */
 export type ServiceApis = Readonly<Record<string, ProviderApi | undefined>>;
 
-/** An API of a test, which answers without the network. */
+/** An API in a test, which answers without the network. */
 export class TestApi {
   #missing: string[] = [];
 
   /**
    * @param of the owner of the API, for errors
-   * @param address the beginning of its routes
+   * @param address the beginning of the URLs of its routes
    */
   constructor(
     private readonly api: ProviderApi,
@@ -56,7 +56,7 @@ export class TestApi {
     private readonly address = API,
   ) {}
 
-  /** Answers a request, as the test says. */
+  /** Answers a request by the test's routes. */
   async answer(request: Request): Promise<Response> {
     if (typeof this.api === "function") return await this.api(request);
     const answer = this.#route(this.api, request);
@@ -66,7 +66,7 @@ export class TestApi {
   }
 
   /**
-   * Reports requests that had no route. The tool may have caught that error and
+   * Reports requests that had no route. The tool may have caught the error and
    * answered something else.
    *
    * @throws {Error}
@@ -95,7 +95,7 @@ export class TestApi {
   }
 }
 
-/** An {@linkcode Upstream} that reaches a test's own API and no network. */
+/** An {@linkcode Upstream} that reaches only the test's own API. */
 export class TestUpstream extends TestApi implements Upstream {
   token(): Promise<string> {
     return Promise.resolve(TOKEN);

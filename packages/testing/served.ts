@@ -19,8 +19,8 @@ export interface Served extends AsyncDisposable {
 
 /**
  * Starts a server on a port that the system picks, for clients of your own.
- * They call as an anonymous caller with every scope, or as anyone else with
- * the headers of {@linkcode TestServer.headersOf}.
+ * Such a client calls as an anonymous caller with every scope, or as anyone
+ * else with the headers of {@linkcode TestServer.headersOf}.
  *
  * @example
  * ```ts ignore
@@ -67,8 +67,9 @@ export interface ServedApi extends AsyncDisposable {
 }
 
 /**
- * Starts an API on a port that the system picks, for tools whose service has
- * its address from a setting. At its end it reports requests without a route.
+ * Starts an API on a port that the system picks, for tools whose service gets
+ * the address from a setting. When the API ends, it reports requests without a
+ * route.
  *
  * @example
  * ```ts ignore

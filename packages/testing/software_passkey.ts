@@ -12,7 +12,7 @@ import {
   randomId,
 } from "../../src/core/crypto/crypto.ts";
 
-/** The request of a page to an authenticator, and what the test makes of it. */
+/** The request of a page to an authenticator, and the test's choices. */
 export interface PasskeyRequest {
   /** In base64url. */
   challenge: string;
@@ -20,7 +20,7 @@ export interface PasskeyRequest {
   origin: string;
   /** The host that the passkey is for. */
   rpId: string;
-  /** False for an authenticator that did not ask who is there. */
+  /** False for an authenticator that has not verified the person. */
   userVerified?: boolean;
 }
 

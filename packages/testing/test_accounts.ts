@@ -23,10 +23,10 @@ import { Connections } from "../../src/features/mcp_servers/connections.ts";
 import { callThere } from "../../src/features/mcp_servers/mcp_call.ts";
 import { type ServiceApis, TestApi } from "./provider_api.ts";
 
-/** The key that tools are given in a test. */
+/** The key that tools get in a test. */
 const KEY = "personal-key";
 
-/** The accounts of one request, which reach a test's own APIs and no network. */
+/** The accounts of one request. They reach only the test's own APIs. */
 export class TestAccounts {
   readonly #apis: TestApi[] = [];
 
@@ -95,13 +95,13 @@ function missing(name: string, tool: string): Error {
   );
 }
 
-/** Names the account of a call that begins durable work. */
+/** The name under which durable work keeps the account that it began with. */
 const ACCOUNT = "account";
 
 /**
  * Makes the finder of accounts for a test's server.
  *
- * @param accountsOf finds those that the test gave a caller
+ * @param accountsOf finds the accounts that the test gave a caller
  */
 export function findTestAccounts(
   accountsOf: (caller: Caller) => TestAccounts | undefined,
@@ -124,7 +124,7 @@ export function findTestAccounts(
         bound = context;
         Object.assign(context, { needs });
         const code = CallContext.codeOf(context);
-        // Hidden in results and errors, as a person's own key is.
+        // Hidden in results and errors, like a person's own key.
         if (code) givenTo(code).add(KEY);
       },
       account,

@@ -1,5 +1,6 @@
 /**
- * The presses of a test on the pages of approvals, which the kit does not have.
+ * The presses of a test on the pages of approvals. The kit has no browser for
+ * these pages.
  *
  * @module
  */
@@ -30,9 +31,9 @@ export interface TestApproval {
 }
 
 /**
- * The press on the page of an approval: of the one button, also with the box of
- * the author's offer to remember ticked, or with a passkey of the kit; or of the
- * other.
+ * The press on the page of an approval: `approve`; `remember`, which also ticks
+ * the box of the author's offer; `passkey`, which approves with a passkey of
+ * the kit; or the refusal.
  */
 export type TestPress = "approve" | "remember" | "passkey" | {
   /** The reason, which the model reads. */
@@ -50,7 +51,7 @@ export const TEST_PRESS = kinds.like<TestPress>(
 /** The path of the pages of approvals. */
 const PAGE = /\/approve\/([\w-]{43})$/;
 
-/** The site for which the passkeys of tests are. */
+/** The site that the passkeys of tests are for. */
 const SITE = { origin: "https://tools.example.com", rpId: "tools.example.com" };
 
 const PATIENCE_MILLISECONDS = 2000;
@@ -65,12 +66,18 @@ export class TestApprovals {
     this.#database = new Database(kv, { clock });
   }
 
-  /** Finds the id in the address of a page; undefined if it is no such page. */
+  /**
+   * Finds the id in the address of an approval's page; undefined for another
+   * address.
+   */
   static idOf(address: unknown): string | undefined {
     return PAGE.exec(`${address}`)?.[1];
   }
 
-  /** Makes the person behind a caller, for the tools of a server. */
+  /**
+   * Makes the approver for a caller. The scopes `all` are those that the
+   * server's tools name.
+   */
   static approverOf(
     { subject = "anonymous", scopes = "all", identity }: {
       subject?: string;

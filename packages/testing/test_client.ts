@@ -41,9 +41,9 @@ export class TestClient {
   ) {}
 
   /**
-   * Calls a tool and waits for its answer; if it becomes a task, for the end of
-   * the task, also if the server hands the call over in words. Typed if given
-   * the tool itself, untyped if given its name.
+   * Calls a tool and waits for its answer. If the call becomes a task, waits
+   * for the end of the task, even if the server only says so in words. The
+   * result is typed if you pass the tool itself, not its name.
    *
    * @throws {import("./failures.ts").RefusedError} for an unknown tool, a
    * missing scope, or whatever else a server refuses
@@ -86,8 +86,9 @@ export class TestClient {
   }
 
   /**
-   * Approves the newest call that waits for this caller, or that of a tool, as
-   * on its page: a task goes on then. Returns what the page shows.
+   * Approves the newest call that waits for this caller (with `tool`: the
+   * newest of that tool), as on its page. A task then goes on. Returns the
+   * facts that the page shows.
    *
    * @throws {Error} if none waits within 2 seconds
    */
@@ -101,7 +102,7 @@ export class TestClient {
     return await this.#press(tool, passkey ? "passkey" : "approve");
   }
 
-  /** Refuses such a call. The model reads the reason. @throws as `approve` */
+  /** Refuses such a call, with a reason for the model. @throws as `approve` */
   async refuse(reason = "", tool?: string | Tool): Promise<TestApproval> {
     return await this.#press(tool, { refuse: reason });
   }
@@ -189,8 +190,8 @@ export class TestClient {
   }
 
   /**
-   * Lists everything the server offers, as clients see it, but the two tools of
-   * the server itself.
+   * Lists everything that the server offers, as clients see it, without the
+   * server's own two tools.
    */
   async list(options?: RequestOptions): Promise<Listed> {
     const tools = await this.#list<ListedTool>("tools", "tools/list", options);
@@ -235,7 +236,10 @@ export class TestClient {
     return await TestSubscription.open(request, uris);
   }
 
-  /** Requests anything of the server as this caller, such as your own route. */
+  /**
+   * Sends any request to the server as this caller, for example to your own
+   * route.
+   */
   async fetch(path: string, init: RequestInit = {}): Promise<Response> {
     const headers = new Headers(this.target.gate.admit(this.caller));
     for (const [name, value] of new Headers(init.headers)) {

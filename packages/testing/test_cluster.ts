@@ -18,10 +18,14 @@ import { type ProcessOptions, TestProcess } from "./test_process.ts";
 /** The point at which a process dies; by default at once. */
 export interface CrashPoint {
   /**
-   * The step, question or sleep after which it dies, once the result is stored.
+   * The step, question or sleep after which the process dies, once its result
+   * is stored.
    */
   after?: string;
-  /** The step in which it dies: it was done, and its result is not stored. */
+  /**
+   * The step in which the process dies: the step was done, but its result is
+   * not stored.
+   */
   in?: string;
 }
 
@@ -32,7 +36,7 @@ export const CRASH_POINT = {
 } satisfies kinds.Members<CrashPoint>;
 
 /**
- * Lets the process of a task die, and another one take its work over.
+ * Makes the process of a task die, and another process take over its work.
  *
  * @param onDeath is called before the work is taken over
  * @param signal fires when it must not die any more
@@ -100,8 +104,8 @@ export class TestCluster implements AsyncDisposable {
         : undefined;
       try {
         const response = await process.answer(request);
-        // Work whose question was answered goes on now, not when wakes are read
-        // next.
+        // Work whose question was answered goes on now, without waiting for the
+        // next read of wakes.
         if (methodOf(request) === "tasks/update") {
           // The process may die meanwhile.
           await Promise.race([
@@ -117,7 +121,7 @@ export class TestCluster implements AsyncDisposable {
     }
   }
 
-  /** Lets the process die, and another one take its work over. */
+  /** Makes the process die, and another one take over its work. */
   readonly crash: Crash = async (taskId, point, onDeath, signal) => {
     await this.#next;
     const dying = this.#process;
@@ -153,7 +157,9 @@ export class TestCluster implements AsyncDisposable {
     );
   }
 
-  /** Lets time go by: all that falls due meanwhile happens in its order. */
+  /**
+   * Moves the clock: everything that falls due meanwhile happens in its order.
+   */
   async advance(seconds: number): Promise<void> {
     const untilMilliseconds = this.#aheadMilliseconds + seconds * 1000;
     const clock = this.#options.clock!;
@@ -166,7 +172,7 @@ export class TestCluster implements AsyncDisposable {
       const rest = await this.#rest();
       const all = await wakes.all(MAX_WAKES);
       const wake = all.find(({ dueSeconds }) => dueSeconds * 1000 <= last);
-      // A wake that no one takes up does not stop the time.
+      // If no one takes up a wake, time does not wait for it.
       const isNew = wake !== undefined && nameOf(wake) !== before;
       before = wake && nameOf(wake);
       const next = Math.min(rest, isNew ? wake.dueSeconds : Infinity);
@@ -184,7 +190,7 @@ export class TestCluster implements AsyncDisposable {
   /** Stops all processes. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#next;
-    // Work that was to begin after this turn begins, and is then stopped.
+    // Work that was to begin after this turn begins now, and is then stopped.
     if (this.#options.tools?.some(durableOf)) await pause(0);
     for (const process of [...this.#dead, this.#process]) {
       await process[Symbol.asyncDispose]();
@@ -205,14 +211,14 @@ export class TestCluster implements AsyncDisposable {
   }
 
   /**
-   * Waits until all durable work waits for its time. Returns the time at which
-   * the first of it goes on.
+   * Waits until no durable work is running. Returns the time at which the first
+   * of it goes on.
    */
   async #rest(): Promise<number> {
     const started = performance.now();
     for (;;) {
       const isLate = performance.now() - started > PATIENCE_MILLISECONDS;
-      // An answer that never comes must not stop the time.
+      // If an answer never comes, time must not wait for it.
       const isAsked = !isLate && await this.#isAsked();
       const { waitsUntil } = registryOf(this.#process.server.opened);
       if (waitsUntil !== undefined && !isAsked) return waitsUntil;
@@ -221,7 +227,7 @@ export class TestCluster implements AsyncDisposable {
     }
   }
 
-  /** True while the answer to a question of a followed task is on its way. */
+  /** True while an answer to a question of a followed task is on its way. */
   async #isAsked(): Promise<boolean> {
     const database = new Database(this.#options.kv);
     for (const { taskId } of this.followed) {

@@ -11,9 +11,9 @@ export interface TestFile extends AsyncDisposable {
 }
 
 /**
- * Makes room for a file that a service opens, where `:memory:` is not enough:
- * `crash()` of a task starts the services of another process. It is in `data/`,
- * which the tests of a project may write to.
+ * Makes a path for a file that a service opens, if `:memory:` is not enough:
+ * after `crash()` of a task, the services start again in another process. It is
+ * in `data/`, which the tests of a project may write to.
  *
  * @example
  * ```ts ignore

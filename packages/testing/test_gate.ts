@@ -1,5 +1,5 @@
 /**
- * A gate for tests that lets in any caller that a test names.
+ * A gate for tests. It admits any caller that a test names.
  *
  * @module
  */
@@ -64,7 +64,9 @@ export class TestGate implements Gate {
   /** The listeners by the ID of their task, for later runs of its work. */
   #ofTasks = new Map<string, TaskListener>();
 
-  /** Admits a caller and returns the headers that make a request theirs. */
+  /**
+   * Admits a caller, and returns the headers that make a request the caller's.
+   */
   admit(
     given: TestCaller,
     upstream?: Authenticated["upstream"],
@@ -112,7 +114,7 @@ export class TestGate implements Gate {
     if (binding === ANONYMOUS.binding) return { caller: ANONYMOUS };
     const all = [...this.#callers.values()]
       .filter(({ caller }) => caller.binding === binding);
-    // Of several requests, one that was given accounts.
+    // Prefers a caller to whom some request gave accounts.
     const known = all.findLast(({ caller }) => this.#accounts.has(caller)) ??
       all[0];
     return known && { caller: known.caller };

@@ -10,7 +10,10 @@ import type { ApiHandler } from "./provider_api.ts";
 /** The answer of a tool: a text, a whole result, or a JSON object. */
 export type McpAnswer = string | CallToolResult | JsonObject;
 
-/** The tools of a server: each a function of its input, or an answer. */
+/**
+ * The tools of a server: for each its answer, or a function from its input to
+ * an answer.
+ */
 export type McpTools = Readonly<
   Record<
     string,
@@ -20,8 +23,8 @@ export type McpTools = Readonly<
 >;
 
 /**
- * Makes the server that a test gives its caller in `needs`. A tool that throws
- * has failed there, with these words.
+ * Makes the server that a test gives its caller in `needs`. If a tool throws,
+ * the call fails with the words of the error.
  *
  * @example
  * ```ts

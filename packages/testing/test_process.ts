@@ -1,5 +1,5 @@
 /**
- * One process of a test's server: it may die without ending anything.
+ * One process of a test's server. It may die in the middle of its work.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import type { CreateServerOptions } from "../../src/core/server/server_options.t
 import type { ServerDependencies } from "../../src/core/server/server_core.ts";
 import { MortalKv } from "./mortal_kv.ts";
 
-/** The options of a process, the database and the settings among them. */
+/** The options of a process, with its database and settings. */
 export interface ProcessOptions
   extends Omit<ServerDependencies, "kv">, CreateServerOptions {
   log: LogOptions;
@@ -30,7 +30,7 @@ export class TestProcess implements AsyncDisposable {
   readonly database: MortalKv;
   #isLogging: boolean;
 
-  /** @param isFirst false for one that takes the place of another */
+  /** @param isFirst false if the process takes the place of another */
   constructor(options: ProcessOptions, isFirst: boolean) {
     const { log } = options;
     this.database = new MortalKv(options.kv);
@@ -39,8 +39,8 @@ export class TestProcess implements AsyncDisposable {
       level: log.level,
       audit: log.audit,
       write: (event: LogEvent) => {
-        // A dead process logs nothing, and the next one no warnings while it
-        // starts.
+        // A dead process logs nothing, and the next one logs no warnings while
+        // it starts.
         if (this.database.isDead || !this.#isLogging) return;
         return log.write?.(event);
       },
@@ -53,7 +53,7 @@ export class TestProcess implements AsyncDisposable {
       ...options,
       kv: this.database.kv,
       deadlineMilliseconds: DEADLINE_MILLISECONDS,
-      // The process before is dead for certain: its lease need not be watched.
+      // The former process is surely dead, so its lease need not be watched.
       ...!isFirst && { runs: { confirmSeconds: 0 } },
     });
   }
@@ -84,7 +84,8 @@ export class TestProcess implements AsyncDisposable {
   }
 
   /**
-   * Stops the process and its services. Of a dead one, ends what still hangs.
+   * Stops the process and its services. If it is dead, ends the operations that
+   * hang.
    */
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.database.isDead) this.database.bury();

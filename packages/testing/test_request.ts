@@ -56,19 +56,22 @@ export interface RequestOptions {
   /** Answers to the tool's questions; a question without one fails the test. */
   answers?: TestAnswers;
   /**
-   * The press on the page of a tool's `approval`, by the caller. A call that
-   * waits for one fails the test without it. For a task, see `approve()`.
+   * The press on the page of a tool's `approval`, as the caller. Without it, a
+   * call that waits for one fails the test. For a task, see `approve()`.
    */
   approval?: TestPress;
   /** The provider's API behind the caller; without it there is none. */
   upstream?: ProviderApi;
   /**
    * The APIs of the services at which the tool needs its caller's accounts, by
-   * their names in its `needs`: undefined where its person has none connected.
-   * A test may change an entry while the tool runs.
+   * the names in its `needs`; undefined if the caller has no account there. A
+   * test may change an entry while the tool runs.
    */
   needs?: ServiceApis;
-  /** Cancels the request as a client does; it then rejects with the reason. */
+  /**
+   * Cancels the request as a client does. Then the request rejects with the
+   * reason.
+   */
   signal?: AbortSignal;
   /**
    * The protocol revision of the client; by default that of the test's server.
@@ -81,15 +84,17 @@ export interface RequestOptions {
 }
 
 /**
- * A tool's input, with the server's own argument `account`, which it has where
- * its caller may have several accounts of a service.
+ * A tool's input, and the argument `account` that the server adds if the caller
+ * may have several accounts of a service.
  */
 export type CallInput<I> = "account" extends keyof I
   ? string extends keyof I ? I | { account?: string } : I
   : I extends object ? I & { account?: string }
   : I;
 
-/** A tool's input and the options; the input may be left out if it may be empty. */
+/**
+ * A tool's input and the options. The input may be left out if it may be empty.
+ */
 export type CallArguments<I> = Record<never, never> extends I
   ? [input?: CallInput<I>, options?: RequestOptions]
   : [input: CallInput<I>, options?: RequestOptions];
@@ -98,7 +103,9 @@ export type CallArguments<I> = Record<never, never> extends I
 export interface Listed {
   /** `tools/list` */
   tools: ListedTool[];
-  /** The tokens that the tools cost in each conversation, and the dearest one's. */
+  /**
+   * The tokens that the tools cost in each conversation, and the dearest tool.
+   */
   cost: string;
   /** `resources/list`: those with one address. */
   resources: ListedResource[];
@@ -122,7 +129,7 @@ export interface TestView {
   uri: string;
   /** The document, with the script that speaks with the client. */
   html: string;
-  /** The metadata for the client: `ui`, and ChatGPT's names for the same. */
+  /** The metadata for the client: `ui`, and the same under ChatGPT's names. */
   meta: Readonly<Record<string, unknown>>;
 }
 

@@ -13,13 +13,15 @@ import type { Conversation } from "./conversation.ts";
 const ADVICE =
   "upstream was used after the work had left the process of its call, by a sleep, an answer or a crash. Use the provider's API before the first of them, and keep what it gave in a step";
 
-/** A tool's answer, with its messages on the way; `O` is its output. */
+/**
+ * A tool's answer, with the messages before it; `O` is the type of its output.
+ */
 export class TestResult<O = unknown> {
   /** The content as the wire has it. */
   readonly content: readonly ContentBlock[];
   /** True if the tool failed with a message for the model. */
   readonly isError: boolean;
-  /** Every progress message, those of a task too. */
+  /** Every progress message, including those of a task. */
   readonly progress: readonly Progress[];
   /** Everything that the tool logged for the client. */
   readonly logs: readonly LogMessage[];

@@ -60,8 +60,8 @@ function checkTestOptions(given: TestServerOptions): void {
 }
 
 /**
- * A server in memory, and a client of it: an anonymous caller with every
- * scope. `await using` ends it.
+ * A server in memory, and its client: an anonymous caller with every scope.
+ * `await using` ends it.
  */
 export class TestServer extends TestClient implements AsyncDisposable {
   readonly #cluster: TestCluster;
@@ -136,7 +136,7 @@ export class TestServer extends TestClient implements AsyncDisposable {
 
   /**
    * Returns the headers with which a client of your own calls as another
-   * caller, with a provider and accounts at services behind them.
+   * caller, with the caller's provider and accounts.
    */
   headersOf(
     caller: TestCaller,
@@ -167,12 +167,15 @@ export class TestServer extends TestClient implements AsyncDisposable {
     await this.#cluster.advance(seconds);
   }
 
-  /** Tells running calls and streams to end, as a process that stops does. */
+  /** Tells running calls and streams to end, as a stopping process does. */
   stop(): void {
     this.#cluster.process.server.stop();
   }
 
-  /** Stops the server and its services. A database of its own is lost. */
+  /**
+   * Stops the server and its services. If its database is its own, that is
+   * lost.
+   */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#cluster[Symbol.asyncDispose]();
     this.#kv?.[Symbol.dispose]();
@@ -182,7 +185,7 @@ export class TestServer extends TestClient implements AsyncDisposable {
 /**
  * Makes the kit's hook around tools, which calls the author's hook. It passes
  * all progress of a task to the test, because the task's status has only the
- * last. Durable work begins once the test has the task.
+ * last message. It makes durable work wait until the test has the task.
  */
 function aroundTasks(gate: TestGate, own?: Around): Around {
   return (call, next) => {
@@ -211,8 +214,8 @@ function aroundTasks(gate: TestGate, own?: Around): Around {
 }
 
 /**
- * Passes the keys of questions to the test. Lets the test answer for the
- * server's own page, which the kit does not have.
+ * Passes the keys of questions to the test. The test also answers in place of
+ * the server's own pages, which the kit does not have.
  */
 function helpToAnswer(context: Context, gate: TestGate): void {
   const { ask } = context;

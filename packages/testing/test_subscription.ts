@@ -7,7 +7,7 @@ import type { ChangingList } from "../../src/authoring/context.ts";
 import type { Message } from "../client/mod.ts";
 import type { Conversation } from "./conversation.ts";
 
-/** The thing that changed: a resource, or one of the lists. */
+/** The changed thing: a resource, or one of the lists. */
 export type TestChange = { uri: string } | { list: ChangingList };
 
 /** A subscription of 2026-07-28. `await using` ends it. */
@@ -36,7 +36,7 @@ export class TestSubscription implements AsyncDisposable {
       abort.signal,
     );
     const messages = client.messages(response);
-    // Changes from the acknowledgement on are received.
+    // Changes are received from the acknowledgement on.
     const { value } = await messages.next();
     if (value?.error) {
       throw request.refused(client.failure(value.error, response));

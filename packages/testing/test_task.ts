@@ -17,7 +17,9 @@ const TOO_LATE =
 export interface TestTaskStatus {
   /** The last three are final. */
   status: "working" | "input_required" | "completed" | "failed" | "cancelled";
-  /** The tool's last progress, what it waits for, or when its sleep ends. */
+  /**
+   * The tool's last progress, the reason why it waits, or the end of its sleep.
+   */
   statusMessage?: string;
 }
 
@@ -47,10 +49,11 @@ export class TestTask<O = unknown> {
   }
 
   /**
-   * Lets the process of the test's server die without ending anything, at once
-   * or at a step, and answers the task's questions until then. Another process
-   * on the same database takes the work over, half a minute later by the
-   * server's clock. Requests that the work has already sent elsewhere go on.
+   * Makes the process of the test's server die in the middle of its work, at
+   * once or at a step, and answers the task's questions until then. Half a
+   * minute later by the server's clock, another process on the same database
+   * takes over the work. Requests that the work has already sent elsewhere go
+   * on.
    *
    * @throws {Error} when the work does not get to that step
    */

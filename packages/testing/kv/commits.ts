@@ -1,5 +1,5 @@
 /**
- * The promises of commits: of their checks, writes, versions and limits.
+ * The promises about commits: their checks, writes, versions and limits.
  *
  * @module
  */
@@ -17,7 +17,10 @@ import {
 
 const absent = (key: KvKey): KvCheck => ({ key, versionstamp: null });
 
-/** The most tries of one change: of forty at once, one succeeds each time. */
+/**
+ * The most tries of one change. Of forty commits at once, one succeeds each
+ * time.
+ */
 const MAX_TRIES = 1000;
 
 /** Adds one to a number. Tries again if another commit was faster. */
@@ -145,7 +148,7 @@ export const COMMITS: readonly KvPromise[] = [
     async check({ kv, other }) {
       await write(kv, ["a"], 1, { expireIn: 1 });
       await pause(50);
-      // The expired record may be collected in between, but not each time.
+      // The expired record may be deleted in between, but not each time.
       for (let tries = 0; tries < 3; tries++) {
         const entry = await other.get(["a"]);
         const answer = await commit(() =>
@@ -192,8 +195,8 @@ export const COMMITS: readonly KvPromise[] = [
     async check({ kv }) {
       const fits = "x".repeat(65_530);
       await write(kv, ["a"], fits);
-      // set() must not throw: a store would have to expect errors in two
-      // places.
+      // set() must not throw, because then a store would have to expect errors
+      // in two places.
       const large = kv.atomic().set(["b"], 1).set(["a"], `${fits}x`);
       await refused(() => large.commit(), KvUsageError);
       const negative = async () =>

@@ -1,5 +1,5 @@
 /**
- * The promises of watches, and of a handle's end.
+ * The promises about watches, and about the end of a handle.
  *
  * @module
  */
@@ -11,12 +11,16 @@ import { commit, type KvPromise, refused, write } from "./promise.ts";
 /** The longest time that a change may take to be reported, in milliseconds. */
 const MAX_NOTICE_MILLISECONDS = 30_000;
 
-/** Watches keys. `until` reads until the keys have the wanted values. */
+/**
+ * Watches keys. The returned `until` reads until the keys have the wanted
+ * values.
+ */
 function watching(kv: Kv, keys: readonly KvKey[]) {
   const reader = kv.watch(keys).getReader();
   async function until(...wanted: unknown[]) {
     const { promise: late, reject } = Promise.withResolvers<never>();
-    // The timer keeps the process alive too: a connection that waits may not.
+    // The timer also keeps the process alive, which a waiting connection may
+    // not.
     const timer = setTimeout(
       () => reject(new Error(`${JSON.stringify(wanted)} was not told`)),
       MAX_NOTICE_MILLISECONDS,

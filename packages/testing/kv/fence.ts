@@ -1,5 +1,5 @@
 /**
- * The promise that the fence of a process rests on.
+ * The promise that the fence of a process needs.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import type { Kv, KvEntryMaybe, KvKey } from "../../../src/core/kv/kv.ts";
 import { commit, type KvPromise, write } from "./promise.ts";
 
 const ROUNDS = 24;
-/** The commits of a round: each waits for the ones before it. */
+/** The commits of a round; each waits for the ones before it. */
 const COMMITS_AT_ONCE = 20;
 /** The most keys of one `getMany`. */
 const MAX_KEYS_PER_READ = 10;
@@ -24,7 +24,7 @@ async function readAll(
   return (await Promise.all(reads)).flat();
 }
 
-/** The race of a fence against commits that wait for one another. */
+/** The race between a fence and commits that wait for one another. */
 export const FENCE: KvPromise = {
   name: "no commit is carried out after the acknowledged write of a key " +
     "whose absence it checks",
@@ -41,7 +41,7 @@ export const FENCE: KvPromise = {
             .set(["hot"], n).set(key, n)
         )
       );
-      // In half of the rounds some commits come before the fence.
+      // In half of the rounds, some commits come before the fence.
       if (round % 2) await Promise.race(commits);
       await write(kv, fence.key, 1);
       const seen = await readAll(kv, keys);

@@ -1,6 +1,6 @@
 /**
- * A promise of the contract of the database, with a check that a handle fulfils
- * it, and what the checks share.
+ * A promise of the database's contract, with the check that a handle fulfils
+ * it; and the parts that checks share.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import assert from "node:assert/strict";
 import type { Kv, KvAtomic, KvCommit, KvKey } from "../../../src/core/kv/kv.ts";
 import { kvErrorOf, KvLockedError } from "../../../src/core/kv/kv_error.ts";
 
-/** Two handles on one database that is empty, as two processes have them. */
+/** Two handles on one empty database, as two processes would have them. */
 export interface KvHandles {
   /** The handle of one process. */
   kv: Kv;
@@ -33,7 +33,7 @@ export interface KvPromise {
 /** The longest pause before a commit is sent again, in milliseconds. */
 const MAX_PAUSE_MILLISECONDS = 20;
 
-/** Sends a commit, again while the database is locked. */
+/** Sends a commit, and repeats it while the database is locked. */
 export async function commit(build: () => KvAtomic): Promise<KvCommit> {
   for (;;) {
     try {
@@ -62,7 +62,7 @@ export async function read(kv: Kv, key: KvKey): Promise<unknown> {
   return (await kv.get(key)).value;
 }
 
-/** Requires that an operation is refused with an error of a class. */
+/** Requires that an operation is refused with an error of this class. */
 export async function refused(
   operation: () => Promise<unknown>,
   kind: new (message: string) => Error,

@@ -1,5 +1,5 @@
 /**
- * The promises of reads and lists.
+ * The promises about reads and lists.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import type { Kv, KvKey, KvSelector } from "../../../src/core/kv/kv.ts";
 import { KvUsageError } from "../../../src/core/kv/kv_error.ts";
 import { commit, type KvPromise, read, refused, write } from "./promise.ts";
 
-/** A value with all that JSON would change or lose. */
+/** A value with everything that JSON would change or lose. */
 const VALUE = {
   text: "é€😀\0",
   bytes: new Uint8Array([0, 255]),
@@ -42,7 +42,7 @@ const ORDERED: readonly KvKey[] = [
   ["o", true],
 ];
 
-/** Keys that are near {@linkcode ORDERED}, and not among them. */
+/** Keys that are close to {@linkcode ORDERED}, but not beneath ["o"]. */
 const BESIDE: readonly KvKey[] = [
   ["o"],
   ["n", "z"],
@@ -60,7 +60,7 @@ async function keysOf(
   return entries.map(({ key }) => key);
 }
 
-/** Writes all keys of the lists, the last one first. */
+/** Writes all keys of the lists, beginning with the last one. */
 async function writeAll(kv: Kv): Promise<void> {
   await commit(() => {
     const operation = kv.atomic();

@@ -131,7 +131,7 @@ export type AccountServices = AuthServices & {
   additions: readonly AccountAddition[];
 };
 
-/** A search in what has happened. */
+/** A search for calls. */
 export interface CallFilter {
   /** Beginnings of words of a person's name. */
   person?: string;
@@ -150,7 +150,7 @@ export interface AccountAddition {
     services: PlacedServices,
     rated: MiddlewareHandler,
   ): void;
-  /** Lists what waits for a person. */
+  /** Lists the questions and approvals that wait for a person. */
   waiting?(
     session: AccountVisit["session"],
     services: AccountServices,
@@ -167,7 +167,7 @@ export interface AccountAddition {
    * they are deleted here.
    */
   unrevokedOf?(subject: string, services: AuthServices): Promise<string[]>;
-  /** Makes a section of the first part, below what waits. */
+  /** Makes a section of the first part, below the waiting questions. */
   section?(visit: AccountVisit, services: AccountServices): Promise<Child>;
   /** Makes a section below the latest calls. */
   amongCalls?(

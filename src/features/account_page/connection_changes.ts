@@ -24,7 +24,7 @@ import { clientNameOf } from "./client_words.ts";
 import { personName } from "../../core/oauth/person.ts";
 import { leadBack, type PlacedServices } from "./account_pages.ts";
 
-/** Grants as they are after a change; undefined for what has ended. */
+/** Grants as they are after a change; undefined for each that has ended. */
 type Changes = (Grant | undefined)[];
 
 export function connectionChanges(services: PlacedServices) {
@@ -149,7 +149,7 @@ export function connectionChanges(services: PlacedServices) {
     };
   }
 
-  /** Ends everything of a person or a machine. Gives the notice of that. */
+  /** Ends everything of a person or a machine. Returns the notice of that. */
   async function endAllOf(
     c: Context,
     subject: string,

@@ -146,7 +146,9 @@ export function isFreshNow(
 
 /**
  * Checks that the provider has just authenticated the person, so that someone
- * else at their open browser cannot do `what`. @throws {HttpError} 403
+ * else at their open browser cannot do `what`.
+ *
+ * @throws {HttpError} 403
  */
 export function checkFresh(
   session: AccountSession,

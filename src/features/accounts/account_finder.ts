@@ -52,7 +52,7 @@ import { UpstreamAccounts } from "./upstream_accounts.ts";
 /** The member of a result's `_meta` that says as whom the tool has acted. */
 const ACCOUNT = "tool-server/account";
 
-/** The most characters that are kept of the name of a client. */
+/** The most characters of a client's name that are stored. */
 const MAX_NAME_CHARACTERS = 80;
 
 /** The most times that a person is asked again for a lost account. */

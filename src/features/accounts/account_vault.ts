@@ -55,7 +55,7 @@ export function accountVault(
   const queue = revocationQueue(database);
   /** Settles with the last note of a refusal. */
   let notes = Promise.resolve();
-  /** The records whose use is noted since they were read. */
+  /** The records whose use was noted after they were read. */
   const noted = new WeakSet<Found<AccountRecord>>();
 
   /** Makes the record of a new account. */

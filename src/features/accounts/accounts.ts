@@ -102,7 +102,7 @@ export function accountName(
 export type AccountStore = ReturnType<typeof accountStore>;
 
 /**
- * Opens the store of what is kept of accounts; it opens no key.
+ * Opens the store of account records. It cannot open their keys.
  *
  * @param revokeSoon called once tokens are in the queue of revocations
  */
@@ -180,8 +180,7 @@ export function accountStore(
      * does. The key stays, because the service may have refused only one
      * resource.
      *
-     * @returns false if the key is there no more, or one of the caller's checks
-     * failed
+     * @returns false if the key is gone, or one of the caller's checks failed
      */
     noteRefusal: (
       found: Found<AccountRecord>,

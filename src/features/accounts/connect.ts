@@ -217,7 +217,9 @@ export function connectEndpoints(services: ConnectServices) {
   };
 }
 
-/** Notes for the log at which service nothing was kept, and what it answered. */
+/**
+ * Notes the service for the log, with its answer or that nothing was stored.
+ */
 function noteRefusal(
   c: Context,
   { service: { name } }: Visit,

@@ -53,7 +53,9 @@ export function parseKey({ shape, title }: PersonalKey, text: string): string {
 }
 
 /**
- * Parses the name that a person gave the account of a key. @throws {KeyRefusal}
+ * Parses the name that a person gave the account of a key.
+ *
+ * @throws {KeyRefusal}
  */
 export function parseLabel(text: string, key: string): string {
   const isLong = text.length > 10 * MAX_LABEL_CHARACTERS;
@@ -99,8 +101,9 @@ export interface ToldAccount {
 }
 
 /**
- * Makes a service's description of an account fit to store. @throws
- * {KeyRefusal}
+ * Makes a service's description of an account fit to store.
+ *
+ * @throws {KeyRefusal}
  */
 export function accountTold(told: unknown, key: string): ToldAccount {
   const { id, label = told } = isObject(told) ? told : {} as ToldAccount;

@@ -74,7 +74,9 @@ export async function inTime<T>(
 }
 
 /**
- * Makes the words of the page. @throws {TypeError} for a word that is no text
+ * Makes the words of the page.
+ *
+ * @throws {TypeError} for a word that is no text
  */
 export async function shownOf(
   tool: CompiledTool,

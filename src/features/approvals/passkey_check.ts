@@ -1,6 +1,7 @@
 /**
- * The check of what a browser sends of a passkey (WebAuthn Level 3 §7). This file
- * alone loads `@simplewebauthn/server`, once someone makes or uses a passkey.
+ * The check of the responses of passkeys, as browsers send them (WebAuthn Level
+ * 3 §7). This file alone loads `@simplewebauthn/server`, once someone makes or
+ * uses a passkey.
  *
  * @module
  */

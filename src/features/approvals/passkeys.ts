@@ -40,7 +40,9 @@ export const passkeyStoreOf = ofServer(({ database }) =>
   passkeyStore(database)
 );
 
-/** Makes the challenge of a press: the hash of what its page shows, and to whom. */
+/**
+ * Makes the challenge of a press: a hash of the page's contents and its reader.
+ */
 export function challengeOf(
   { id, tool, clientId, clientName, payload }: CallApproval,
   subject: string,

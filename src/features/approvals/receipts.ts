@@ -1,7 +1,7 @@
 /**
- * Receipts: what was approved or refused, by whom, and what came of it, for the
- * caller, for who pressed, and for operators. They stay when a connection ends,
- * as long as the ledger of calls does.
+ * Receipts: each says what was approved or refused, by whom, and how the run
+ * ended. The caller, the person who pressed and operators see it. When a
+ * connection ends, its receipts stay for as long as the ledger keeps calls.
  *
  * @module
  */
@@ -46,7 +46,7 @@ export interface ReceiptWords {
   remembered?: string;
 }
 
-/** The progress of what was approved. Times are epoch seconds. */
+/** The progress of an approved run. Times are epoch seconds. */
 type Progress =
   & Pick<ApprovalState, "begunAt" | "endedAt" | "outcome">
   & {
@@ -231,7 +231,10 @@ export function receiptStore(database: Database, keepSeconds: number) {
     } satisfies PersonRecords as PersonRecords,
   };
 
-  /** Deletes a receipt of a caller, or the name of who pressed from it. */
+  /**
+   * Deletes a receipt for its caller; for the person who pressed, deletes only
+   * their name in it.
+   */
   async function forget(
     found: Found<ReceiptRecord>,
     subject: string,

@@ -145,7 +145,10 @@ export function rememberedStore(database: Database) {
       );
     },
 
-    /** Lists the entries of a person whose connections are there. */
+    /**
+     * Lists the person's entries, without those whose connection has ended or
+     * is paused.
+     */
     async list(subject: string): Promise<Remembered[]> {
       const all = await listAll(subject);
       const live = await Promise.all(

@@ -20,7 +20,7 @@ import type {
 import { clientNameOf } from "../account_page/client_words.ts";
 import { ownGrants } from "../account_page/connections_part.ts";
 
-/** The most people whose calls a page shows, and connections of each. */
+/** The most people on a page, and the most connections of each. */
 const MAX_PEOPLE = 100;
 const MAX_CONNECTIONS = 20;
 

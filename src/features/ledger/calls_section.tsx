@@ -34,7 +34,7 @@ interface CallsProps extends Pick<FormPage, "base"> {
   isForOperators?: boolean;
   /** True if there are more people than were read. */
   hasMore?: boolean;
-  /** Sections of what else has happened. */
+  /** Further sections about other events. */
   below?: Child;
   now: number;
 }

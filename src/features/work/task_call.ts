@@ -1,6 +1,6 @@
 /**
- * Calls that outlast their requests: repeats of earlier ones, and calls whose
- * tool runs in a task.
+ * Calls that outlast their requests: calls whose tool runs in a task, and
+ * repeats of such calls.
  *
  * @module
  */

@@ -250,8 +250,8 @@ export class StatusMessage {
   ) {}
 
   /**
-   * Sets a new message. Resolves once it is written, or queued until {@linkcode
-   * MESSAGE_MILLISECONDS} have passed.
+   * Sets a new message. Resolves once it is written, or queued until
+   * {@linkcode MESSAGE_MILLISECONDS} have passed.
    */
   async report(messages: TaskMessages): Promise<void> {
     if (this.#hasEnded) return;
