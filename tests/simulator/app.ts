@@ -128,6 +128,7 @@ export class App {
       () => this.#refresh(),
       () => this.#begin(),
       () => this.#begin(),
+      () => this.#begin([]),
       () => this.#profile("profile"),
       () => this.#profile("elsewhere"),
       () => this.#profile("balance"),
@@ -145,6 +146,10 @@ export class App {
       () => this.person.erase(),
       () => this.person.pause(),
       async () => {
+        await this.#begin(Array<Part>(5).fill("repeated"));
+        await this.person.block();
+      },
+      async () => {
         await this.person.endAllowances();
         await world.sleep(1.5);
         await this.#pay(true);
@@ -153,7 +158,7 @@ export class App {
       () => this.#pay(),
       () => this.#payOn(),
     ];
-    const rare = [10, 11, 12, 13, 14, 15, 16];
+    const rare = [11, 12, 13, 14, 15, 16, 17, 18];
     while (!world.faults.isOver) {
       await world.sleep(random.between(0, 8));
       if (!this.#grant) await this.#signIn();
@@ -264,6 +269,8 @@ export class App {
     if (world.seconds - grant.at > TOKEN_SECONDS) await this.#refresh();
     const since = world.seconds;
     const { endedAt = Infinity, pausedAt = Infinity } = grant;
+    const subject = `github:${this.person.name}`;
+    const blockedAt = world.blocked.get(subject) ?? Infinity;
     const headers = this.#headers;
     const sending = this.#sender.call(method, params, {
       headers,
@@ -292,6 +299,13 @@ export class App {
         `${method} was answered ${
           (since - endedAt).toFixed(2)
         } s after the end of its connection`,
+      );
+    }
+    if (since > blockedAt + OBEYED_SECONDS && message?.result) {
+      world.breaks(
+        `${method} was answered ${
+          (since - blockedAt).toFixed(2)
+        } s after the block of its person`,
       );
     }
     if (since > pausedAt + OBEYED_SECONDS && message?.result) {
@@ -404,16 +418,24 @@ export class App {
     grant.at = this.world.seconds;
   }
 
-  /** Begins work. */
-  async #begin(): Promise<void> {
-    const { random, orders } = this;
-    const count = 1 + random.below(5);
-    const parts = Array.from(
-      { length: count },
-      (): Part => random.pick(PARTS),
+  /** Picks the parts of an order. */
+  #parts(): Part[] {
+    const { random } = this;
+    return Array.from(
+      { length: 1 + random.below(5) },
+      () => random.pick(PARTS),
     );
+  }
+
+  /** Begins work. @param parts none for a plain task */
+  async #begin(parts = this.#parts()): Promise<void> {
+    const { orders } = this;
     const order = orders.order(parts);
-    const name = parts.includes("account") ? "crm_order" : "order";
+    const name = parts.length === 0
+      ? "report"
+      : parts.includes("account")
+      ? "crm_order"
+      : "order";
     const grant = this.#grant;
     const message = await this.#send("tools/call", {
       name,
@@ -461,12 +483,13 @@ export class App {
       const text = result?.content?.[0]?.text ?? error?.message ??
         statusMessage;
       if (work) this.orders.finish(work, status, text);
-      else if (!order.mayEnd) {
+      else if (!order.mayEnd && order.parts.length > 0) {
         this.world.breaks(`${id} ended ${status} before it began: ${text}`);
       }
       this.#forget(id);
       return;
     }
+    this.orders.goesOn(id, order);
     for (const [key, { params }] of Object.entries<Json>(inputRequests ?? {})) {
       if (params.mode === "url") continue;
       const inputResponses = {

@@ -101,6 +101,7 @@ export class Payments {
         const { process } = world;
         const run: Run = { process, at: world.seconds };
         const words = `${process.name} ran ${name}`;
+        world.begins(`github:${payment.person.name}`, name);
         if (approval === undefined) {
           return world.breaks(`${words} without an approval`) ?? "";
         }

@@ -6,8 +6,11 @@
 import assert from "node:assert/strict";
 import { AccountVisitor, formOf } from "../kit/account_visitor.ts";
 import { type Arrival, Browser } from "../kit/browser.ts";
+import { Database } from "../../src/core/kv/database.ts";
 import { accountKey } from "../../src/core/kv/keys.ts";
 import { PROVIDER_URL } from "../kit/fake_provider.ts";
+import { openRegister } from "../../packages/operate/register.ts";
+import { silentLogger } from "../kit/log.ts";
 import { BASE_URL } from "../kit/server.ts";
 import type { ServiceGrant } from "../kit/token_service.ts";
 import type { App } from "./app.ts";
@@ -323,6 +326,38 @@ export class Person {
       account.isThere = false;
       account.grant = undefined;
     });
+  }
+
+  /** An operator blocks this person, and lifts that a while later. */
+  async block(): Promise<void> {
+    const { world, world: { random }, accounts, apps } = this;
+    const subject = `github:${this.name}`;
+    if (world.blocked.has(subject)) return;
+    await this.#change(async () => {
+      this.erasures++;
+      this.#erasing++;
+      const ends = apps.map((app) => app.mayEnd());
+      const { blocks, endPerson } = openRegister(
+        new Database(world.database.kv),
+        silentLogger,
+      );
+      await blocks.block(subject, { by: "operator" });
+      world.blocked.set(subject, world.seconds);
+      // The command may die before it has ended anything.
+      if (random.chance(0.5)) {
+        await endPerson(subject);
+        for (const end of ends) end();
+      }
+      await world.sleep(random.between(1.5, 15));
+      world.blocked.delete(subject);
+      await blocks.lift(subject);
+      for (const account of Object.values(accounts)) {
+        account.isThere = false;
+        account.grant = undefined;
+      }
+    });
+    // Each process learns of it within a second.
+    void world.sleep(60).then(() => this.#erasing--);
   }
 
   /**

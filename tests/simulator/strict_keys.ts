@@ -78,6 +78,7 @@ export class StrictKeys {
         `${process.name} used ${text} ${passed.toFixed(2)} s after its end`,
       );
     }
+    world.begins(`github:${account}`, text);
     const { pathname } = new URL(request.url);
     if (pathname === "/api/me") return new Response(account);
     return new Response(null, {

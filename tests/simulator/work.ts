@@ -28,6 +28,11 @@ export const PARTS = [
 
 export type Part = typeof PARTS[number];
 
+/** The longest time of work that is no durable one. */
+const PLAIN_SECONDS = 60;
+/** A plain task has ended so long after everything is well, at the latest. */
+const PLAIN_END_SECONDS = 180;
+
 /** The longest time of a webhook: far longer than the simulation. */
 const WEBHOOK_SECONDS = 24 * 3600;
 /** A process without trouble for so long knows that it still has its work. */
@@ -50,6 +55,10 @@ interface Known {
 export class Work {
   /** The end of the task, as its client read it. */
   end?: { status: string; text: string };
+  /** The process in which a plain task began, and when. */
+  begun?: { process: ServerProcess; at: number };
+  /** The person for whom it runs. */
+  subject = "";
   readonly known: Known[];
 
   constructor(
@@ -63,6 +72,7 @@ export class Work {
 /** One call that begins work; an answer that is lost may leave several tasks. */
 export interface Order {
   name: string;
+  /** None of a plain task. */
   parts: readonly Part[];
   /** The time at which the right to do it was taken away, as its person was told. */
   forbiddenAt?: number;
@@ -106,7 +116,8 @@ export class Orders {
       tool({
         name: "profile",
         needs: { crm },
-        run: async (_input, { needs }) => {
+        run: async (_input, { needs, caller }) => {
+          world.begins(caller.subject, "profile");
           const response = await needs.crm.fetch("/me");
           return `${response.status} ${await response.text()}`;
         },
@@ -132,10 +143,57 @@ export class Orders {
         },
       }),
       tool({
+        name: "report",
+        input: z.object({ order: z.string() }),
+        task: "required",
+        run: ({ order }, context) => this.#report(order, context),
+      }),
+      tool({
         name: "whoami",
-        run: (_input, { caller }) => caller.subject,
+        run: (_input, { caller }) => {
+          world.begins(caller.subject, "whoami");
+          return caller.subject;
+        },
       }),
     ];
+  }
+
+  /** Runs a plain task, which no process takes over. */
+  async #report(
+    name: string,
+    { requestId: id, caller }: Pick<Context, "requestId" | "caller">,
+  ): Promise<string> {
+    const { world, world: { process, random } } = this;
+    world.begins(caller.subject, `${name} (${id})`);
+    if (this.works.has(id)) world.breaks(`${id} runs twice`);
+    const work = new Work(id, this.#orders.get(name)!);
+    work.begun = { process, at: world.seconds };
+    this.works.set(id, work);
+    await world.sleep(random.between(0, PLAIN_SECONDS));
+    return `report of ${name}`;
+  }
+
+  /** Checks that a plain task that has not ended may still run. */
+  goesOn(id: string, { parts, name }: Order): void {
+    const { world } = this;
+    const { at } = this.works.get(id)?.begun ?? { at: 0 };
+    const passed = world.seconds - Math.max(at, world.wellSince);
+    if (parts.length > 0 || !(passed > PLAIN_END_SECONDS)) return;
+    world.breaks(`${name} (${id}) has not ended in ${passed.toFixed(0)} s`);
+  }
+
+  /** Checks the end of a plain task. */
+  #checkPlain({ id, order, begun }: Work, status: string, text: string): void {
+    const { world } = this;
+    if (status === "completed") {
+      if (text === `report of ${order.name}`) return;
+    } else if (order.mayEnd) return;
+    else if (status === "failed" && begun) {
+      const { process, at } = begun;
+      if (process.isDead || process.isEnding) return;
+      if (!world.isSound(process, world.seconds - at + 1)) return;
+    }
+    world.breaks(`${id} (${order.name}) ended ${status}: ${text}`);
   }
 
   async #run(
@@ -149,6 +207,7 @@ export class Orders {
     const { requestId, step } = context;
     let work = this.works.get(requestId);
     if (!work) this.works.set(requestId, work = new Work(requestId, order));
+    work.subject = context.caller.subject;
     const values: unknown[] = [];
     for (const [n, part] of order.parts.entries()) {
       // A release has a step that the one before it had not.
@@ -255,8 +314,9 @@ export class Orders {
   onWebhook: (work: Work, n: number, token: string) => void = () => {};
 
   /** Checks that a step begins in the process that has the work. */
-  #begin({ id }: Work, n: number): void {
+  #begin({ id, subject }: Work, n: number): void {
     const { world, world: { process: { name } } } = this;
+    world.begins(subject, `step ${n} of ${id}`);
     const holder = world.database.holderOf(id) ?? name;
     if (holder === name) return;
     world.breaks(`${name} begins step ${n} of ${id}, which ${holder} has`);
@@ -332,7 +392,9 @@ export class Orders {
         `${work.id} ended twice: ${Deno.inspect([before, work.end])}`,
       );
     }
-    if (before || work.order.mayEnd) return;
+    if (before) return;
+    if (work.begun) return this.#checkPlain(work, status, text);
+    if (work.order.mayEnd) return;
     const { known, order } = work;
     if (status === "completed") {
       const wanted = `[${known.map(({ value }) => value).join()}]`;

@@ -65,6 +65,8 @@ export class World implements Disposable {
   };
   readonly random: Random;
   processes: ServerProcess[] = [];
+  /** The people who are blocked, and since when. */
+  readonly blocked = new Map<string, number>();
   /** The first promise that was broken. */
   broken?: BrokenPromise;
   /** The time at which the last fault ended. */
@@ -129,6 +131,18 @@ export class World implements Disposable {
     this.broken ??= new BrokenPromise(
       `after ${this.seconds.toFixed(3)} s: ${words}`,
     );
+  }
+
+  /** Checks that what begins for a person is not of one who is blocked. */
+  begins(subject: string, words: string): void {
+    const { process } = this;
+    const passed = this.seconds - (this.blocked.get(subject) ?? Infinity);
+    if (passed > 1 && this.isSound(process, passed + 1)) {
+      const since = passed.toFixed(2);
+      this.breaks(
+        `${process.name} began ${words} ${since} s after ${subject} was blocked`,
+      );
+    }
   }
 
   /** Waits, in the world. */
