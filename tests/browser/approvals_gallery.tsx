@@ -21,7 +21,7 @@ import {
 import type { CallApproval } from "../../src/features/approvals/approval_store.ts";
 import { ACCOUNT_SESSION_SECONDS } from "../../src/features/account_page/account_sessions.ts";
 import { PASSKEY_SCRIPT } from "../../src/features/approvals/passkey_script.ts";
-import { withOffers } from "../../src/features/approvals/passkey_servers.ts";
+import { approvalTools } from "../../src/features/approvals/approval_tools.ts";
 import { passkeyStore } from "../../src/features/approvals/passkey_store.ts";
 import { passkeysPart } from "../../src/features/approvals/passkeys_part.tsx";
 import {
@@ -61,7 +61,8 @@ export async function approvalsGallery(
   const database = new Database(memoryKv(), { clock: () => at * 1000 });
   const config = { auth: { oauth: { ledgerDays: 30 } } };
   const server = { database, config } as unknown as OpenedServer;
-  withOffers.add(server);
+  const offering = { name: "refund", approval: { remember: () => undefined } };
+  approvalTools.set(server, new Map([["refund", offering as never]]));
   const services = {
     server,
     database,

@@ -145,11 +145,7 @@ export function checkJson(
   value: unknown,
   at = "its input",
 ): void {
-  if (
-    value === null || typeof value === "string" || typeof value === "boolean"
-  ) {
-    return;
-  }
+  if (value === null || /^(string|boolean)$/.test(typeof value)) return;
   if (typeof value === "number" && Number.isFinite(value)) return;
   if (Array.isArray(value)) {
     return value.forEach((it, index) => checkJson(tool, it, `${at}[${index}]`));
@@ -191,8 +187,11 @@ export function unknownWords(tool: string, begunAt: number): string {
   return `A run of ${tool} with these arguments was approved and began at ${time}, and its end is not known. It was not run again: look first whether it has happened. The person can say on the page of the approval that it has not.`;
 }
 
-/** Tells the model of a refusal. */
-export function refusedWords(reason = ""): string {
+/** Tells the model of a refusal, which ends a task. */
+export function refusedWords(isTask: boolean, reason = ""): string {
   const why = reason && `, and said: ${JSON.stringify(reason)}`;
-  return `The person refused this${why}. It was not run. If they want it after all, they can still approve it on the same page: call it again only then.`;
+  const after = isTask
+    ? "This task has ended: begin another only if they want it after all."
+    : "If they want it after all, they can still approve it on the same page: call it again only then.";
+  return `The person refused this${why}. It was not run. ${after}`;
 }

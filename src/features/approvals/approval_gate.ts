@@ -112,7 +112,7 @@ export function approvalGate(
   > {
     const { tool, input, account, call: { engine } } = toolRun;
     const waitPages = engine.waitPages as WaitPages | undefined;
-    const { caller } = work;
+    const { caller, startedMilliseconds } = work;
     const { by, passkey } = tool.approval!;
     const scope = typeof by === "object" ? by.scope : undefined;
     // Callers without a connection may be many people.
@@ -189,7 +189,7 @@ export function approvalGate(
       case "decline":
         throw new ToolError(
           "reason" in verdict
-            ? refusedWords(verdict.reason)
+            ? refusedWords(startedMilliseconds === undefined, verdict.reason)
             : "The person did not open the page on which they could approve this. It was not run.",
         );
       case "cancel":

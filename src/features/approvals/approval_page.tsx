@@ -129,7 +129,7 @@ export function ApprovalPage(props: ApprovalProps) {
           <SignedInLine person={props.person} />
         </Fact>
       </dl>
-      <details>
+      <details open={Object.keys(facts).length === 0}>
         <summary>The arguments, which the app has sent</summary>
         <pre>{printArguments(input)}</pre>
       </details>
@@ -297,11 +297,16 @@ export function ApprovalAnsweredPage(props: ApprovalProps) {
   );
 }
 
-/** Names an approval in the list of what waits. */
+/** Names an approval in the list of what waits, so that like ones differ. */
 export function approvalInWords(
-  { answer, payload: { title } }: CallApproval,
+  { answer, payload: { title, facts, input } }: CallApproval,
 ): string {
-  const name = displayName(title, "an act without a name");
+  const told = Object.entries(Object.keys(facts).length > 0 ? facts : input)
+    .map(([name, it]) =>
+      `${name}: ${typeof it === "string" ? it : JSON.stringify(it)}`
+    ).join(", ");
+  const name = [title, told].map((text) => displayName(text, ""))
+    .filter(Boolean).join("; ");
   return answer
     ? `You refused, and can still approve: ${name}`
     : `Wants your approval: ${name}`;

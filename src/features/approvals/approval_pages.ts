@@ -31,6 +31,7 @@ import {
 import { type AskedPasskey, challengeOf, passkeysOf } from "./passkeys.ts";
 import { stepReport } from "./approval_steps.ts";
 import { PASSKEY_SCRIPT } from "./passkey_script.ts";
+import { approvalTools } from "./approval_tools.ts";
 import { receiptsOf } from "./receipts.ts";
 
 /** The step of each button. */
@@ -45,6 +46,9 @@ export function approvalEndpoints(services: AccountServices) {
   const approvals = callApprovals(database, receiptsOf(services.server));
   const passkeys = passkeysOf(services);
   const report = stepReport(services.log);
+  /** True if a tool offers to remember now: a page may be older. */
+  const offers = (it?: CallApproval) =>
+    it && approvalTools.get(services.server)?.get(it.tool)?.approval?.remember;
 
   /** Gives what a press needs; undefined for a tool that asks for no passkey. */
   async function passkeyFor(
@@ -116,7 +120,7 @@ export function approvalEndpoints(services: AccountServices) {
         now: now(clock),
         mayPress: mayPress(approval, approver),
         passkey: passkey?.isNeeded ? passkey : undefined,
-        mayRemember: approval.payload.offer !== undefined &&
+        mayRemember: !!offers(approval) &&
           await approvals.mayOffer(approval.subject),
       };
       return page(
@@ -155,7 +159,8 @@ export function approvalEndpoints(services: AccountServices) {
           action: "accept",
           ...by,
           passkey: used?.name,
-          remembers: form.get("remember") === "on",
+          remembers: form.get("remember") === "on" &&
+            !!offers(await approvals.findPage(id, approver)),
         }
         : { action: "decline", ...by, reason };
       const approval = said === "looked"

@@ -5,7 +5,7 @@
  */
 import type { CatalogueAddition } from "../../core/catalogue/compiled_definitions.ts";
 import type { OnAccountPage } from "../account_page/feature.ts";
-import { withOffers, withPasskeys } from "./passkey_servers.ts";
+import { approvalTools } from "./approval_tools.ts";
 
 /** The member of a tool's `_meta` that says if its calls wait for approval. */
 const APPROVAL = "tool-server/approval";
@@ -35,13 +35,7 @@ export const approvalsFeature: OnAccountPage = {
   name: "approvals",
   accountPage: () => import("./on_account_page.ts"),
   open(server, { catalogue }) {
-    const tools = [...catalogue.tools.values()];
-    if (tools.some(({ approval }) => approval?.remember)) {
-      withOffers.add(server);
-    }
-    if (tools.some(({ approval }) => approval?.passkey)) {
-      withPasskeys.add(server);
-    }
+    approvalTools.set(server, catalogue.tools);
     return {
       async records() {
         const { approvalRecords } = await import("./approval_records.ts");

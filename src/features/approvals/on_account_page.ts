@@ -7,7 +7,7 @@
 import type { AccountAddition } from "../account_page/account_pages.ts";
 import { printDuration } from "../../core/pages/times.tsx";
 import { approvalEndpoints } from "./approval_pages.ts";
-import { withPasskeys } from "./passkey_servers.ts";
+import { hasOption } from "./passkeys.ts";
 import { PASSKEYS_SECONDS } from "./passkey_store.ts";
 import { passkeyEndpoints, passkeysPart } from "./passkeys_part.tsx";
 import { rememberedEnd, rememberedSection } from "./remembered_section.tsx";
@@ -15,9 +15,9 @@ import { receiptsSection } from "./receipts_section.tsx";
 
 const addition: AccountAddition = {
   parts: (services) =>
-    withPasskeys.has(services.server) ? [passkeysPart(services)] : [],
+    hasOption(services.server, "passkey") ? [passkeysPart(services)] : [],
   routes(app, services, rated) {
-    if (withPasskeys.has(services.server)) {
+    if (hasOption(services.server, "passkey")) {
       const passkeys = passkeyEndpoints(services);
       app.post("/account/passkeys", rated, passkeys.make);
       app.post("/account/passkeys/confirm", rated, passkeys.confirm);

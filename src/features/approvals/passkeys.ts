@@ -4,6 +4,8 @@
  *
  * @module
  */
+import type { OpenedServer } from "../../core/store/opened_server.ts";
+import { approvalTools } from "./approval_tools.ts";
 import type { AccountServices } from "../account_page/account_pages.ts";
 import { fingerprint } from "../../core/crypto/crypto.ts";
 import { canonicalJson } from "../../core/json.ts";
@@ -17,6 +19,12 @@ import {
   type Passkey,
   passkeyStore,
 } from "./passkey_store.ts";
+
+/** True if a tool of a server has an option of its approval. */
+export function hasOption(server: OpenedServer, it: "passkey" | "remember") {
+  return [...approvalTools.get(server)?.values() ?? []]
+    .some(({ approval }) => approval?.[it]);
+}
 
 /** The time that a person has for a gesture. */
 const GESTURE_MILLISECONDS = 5 * 60 * 1000;

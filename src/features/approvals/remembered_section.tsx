@@ -18,7 +18,7 @@ import type {
 } from "../account_page/account_pages.ts";
 import { printNotice } from "../account_page/notices.ts";
 import { harmlessLine } from "./approval_page.tsx";
-import { withOffers } from "./passkey_servers.ts";
+import { hasOption } from "./passkeys.ts";
 import { NO_WORDS } from "./receipts.ts";
 import { rememberedStore } from "./remembered.ts";
 
@@ -29,7 +29,7 @@ export async function rememberedSection(
   { session: { subject }, form, now }: AccountVisit,
   { server, database, titleOf }: AccountServices,
 ): Promise<Child> {
-  if (!withOffers.has(server)) return null;
+  if (!hasOption(server, "remember")) return null;
   const all = await rememberedStore(database).list(subject);
   if (all.length === 0) return null;
   return (

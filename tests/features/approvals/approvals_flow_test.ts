@@ -62,6 +62,38 @@ function start(options: OAuthServerOptions = {}): Promise<OAuthServer> {
   return startOAuthServer({ ...TOOLS, ...options });
 }
 
+Deno.test("calls of one title differ on their pages and in the list, in words that hide nothing", async () => {
+  const drop = tool({
+    name: "drop",
+    title: "Delete an order",
+    input: z.object({ order: z.string(), lines: z.array(z.int()).optional() }),
+    approval: {},
+    run: () => "gone",
+  });
+  await using server = await start({ tools: [drop, ...TOOLS.tools] });
+  const call = await clientOf(server, "2026");
+  const long = "x".repeat(2000);
+  const links = [];
+  for (const order of ["o1", "o2\u202e\n<b>“all”</b>", long]) {
+    links.push(linkOf(await resultOf(call("drop", { order, lines: [1] }))));
+  }
+  await call("refund", { charge: "c7" });
+  const visitor = await open(server, links[0]);
+  assert.match(visitor.page.text, /<details open[^>]*>.*&quot;o1&quot;/s);
+  const list = await visitor.look();
+  assert.match(list, /approval: Delete an order; order: o1, lines: \[1\]/);
+  assert.match(
+    list,
+    /Delete an order; order: o2 &lt;b&gt;&#39;all&#39;&lt;\/b&gt;,/,
+  );
+  assert.match(list, /Delete an order; order: x{72}…/);
+  assert.match(list, /Refund €10\.00; Charge: c7/);
+  // Facts stand for the arguments, which stay under their fold.
+  const fold = linkOf(await resultOf(call("refund", { charge: "c7" })));
+  visitor.page = await visitor.browser.open(fold);
+  assert.match(visitor.page.text, /<details>/);
+});
+
 for (const generation of ["2025", "2026"] as const) {
   Deno.test(`${generation}: a call with approval runs once its person has pressed, once, with the kept arguments`, async () => {
     await using server = await start();
@@ -126,6 +158,7 @@ for (const generation of ["2025", "2026"] as const) {
       );
       assert.equal(isError, true);
       assert.match(content[0].text, /refused this, and said: "Too much"/);
+      assert.match(content[0].text, /can still approve it on the same page/);
       assert.doesNotMatch(content[0].text, /http/);
     }
     assert.deepEqual(ran, []);
@@ -139,7 +172,8 @@ for (const generation of ["2025", "2026"] as const) {
     const visitor = await open(server, link);
     await press(visitor, "refuse", "Too much");
     assert.match(await textOf(call("refund", input)), /refused this/);
-    const offer = /You refused, and can still approve: Refund €10\.00/;
+    const offer =
+      /You refused, and can still approve: Refund €10\.00; Charge: c1/;
     assert.match(await visitor.look(), offer);
     assert.ok(visitor.page.text.includes(new URL(link).pathname));
     visitor.page = await visitor.browser.open(link);

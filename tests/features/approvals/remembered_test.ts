@@ -265,6 +265,26 @@ Deno.test("a release, another definition, and an operator who tightens ask again
     await textOf(at(server)("refund", { buyer: "ann" })),
     "refunded",
   );
+  // A page that was opened before the setting may still have the box.
+  const link = linkOf(await resultOf(at(server)("refund", { buyer: "bob" })));
+  const later = await start({
+    kv,
+    provider: server.provider,
+    environment: { APPROVALS: "ref*=caller" },
+  });
+  await using _later = later;
+  const bob = await AccountVisitor.signIn(later, {
+    as: server.provider.subject,
+  });
+  bob.page = await bob.browser.open(link);
+  assert.doesNotMatch(bob.words, /Without asking me/);
+  await bob.press(new URL(link).pathname, {
+    answer: "approve",
+    remember: "on",
+  });
+  assert.match(bob.words, /Approved/);
+  await at(server)("refund", { buyer: "bob" });
+  await waits(at(server), "refund", { buyer: "bob" });
 });
 
 Deno.test("remember that throws, hangs or lies begins nothing, and is in the log", async () => {
