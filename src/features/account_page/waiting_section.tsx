@@ -29,6 +29,9 @@ export interface WaitInWords extends Partial<ToolInWords> {
 /** The most characters of a message in the list. */
 const MAX_LISTED_CHARACTERS = 200;
 
+/** The waits after which a list may be no whole one: a queue is read so far. */
+const MAX_WAITS = 200;
+
 /** A person's open questions; nothing where there are none. */
 export function WaitingSection(
   { base = "", waits, now }: Pick<PageProps, "base"> & {
@@ -71,6 +74,9 @@ export function WaitingSection(
           ))}
         </ul>
       </div>
+      {waits.length >= MAX_WAITS && (
+        <p class="small soft">There may be more: this list is full.</p>
+      )}
     </section>
   );
 }

@@ -96,6 +96,25 @@ Deno.test("someone else with the scope finds the call in their list, and approve
   );
 });
 
+Deno.test("a list that is full says that there may be more", async () => {
+  await using server = await start({ environment: { CALLS_PER_MINUTE: "0" } });
+  const boss = await AccountVisitor.signIn(server, {
+    as: "1",
+    email: "boss@example.com",
+  });
+  server.provider.email = "jo@example.com";
+  for (const as of ["601", "602"]) {
+    assert.doesNotMatch(await boss.look(), /this list is full/);
+    for (let client = 0; client < 4; client++) {
+      const call = await clientOf(server, "2026", { as });
+      for (let cents = 100; cents < 125; cents++) {
+        linkOf(await resultOf(call("pay", { cents })));
+      }
+    }
+  }
+  assert.match(await boss.look(), /There may be more: this list is full\./);
+});
+
 Deno.test("a caller never approves their own call, also not as another subject with their address; others need the scope", async () => {
   await using server = await start();
   const { call, link } = await ask(server, "boss@example.com");
