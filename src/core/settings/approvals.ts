@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { isNear } from "../../authoring/options.ts";
 import { SCOPE_TOKEN } from "../../authoring/scope.ts";
 import type { Tool } from "../../authoring/tool.ts";
 import { ConfigError } from "./complaint.ts";
@@ -36,7 +37,9 @@ export function parseApprovals(
       /^([\w.*-]+)\s*=\s*(\S+?)(\+passkey)?$/.exec(entry) ?? [];
     const source = name.replaceAll(".", "\\.").replaceAll("*", ".*");
     const pattern = new RegExp(`^${source}$`);
-    const isRule = name !== "" && SCOPE_TOKEN.test(by);
+    // A near miss of `caller` is no scope.
+    const isRule = name !== "" && SCOPE_TOKEN.test(by) &&
+      (by === "caller" || !isNear(by.split("+")[0], "caller"));
     if (isRule && tools.some(({ name }) => pattern.test(name))) {
       rules.push({
         pattern,
@@ -50,8 +53,7 @@ export function parseApprovals(
       got: entry,
       wants: isRule
         ? "a tool of this server before the ="
-        : "tool=caller or tool=scope, such as delete_*=caller, with +passkey " +
-          "behind it where a passkey is required",
+        : "tool=caller or tool=scope, such as delete_*=caller, with +passkey behind it where a passkey is required",
       fix: `The tools are ${tools.map(({ name }) => name).join(", ")}`,
     });
   }
