@@ -162,10 +162,24 @@ export class Person {
     });
   }
 
+  /** Presses "Approve" on the page of another person, if it is there. */
+  async #intrude(link: string): Promise<void> {
+    await this.visit("open the page of another", async (browser) => {
+      const page = await this.open(browser, link);
+      if (!page.text.includes('value="approve"')) return true;
+      const form = formOf(page, new URL(link).pathname);
+      await browser.press(form, "answer", "approve");
+      return true;
+    });
+  }
+
   /** Decides about a payment on its page. */
   async decide(payment: Payment, link: string): Promise<void> {
     const { world } = this;
     const path = new URL(link).pathname;
+    if (world.random.chance(0.05) && !world.faults.isOver) {
+      await new Person(world, "stranger").#intrude(link);
+    }
     await this.visit("approve a payment", async (browser) => {
       const page = await this.open(browser, link);
       // Its connection has ended, or the time for it is over.
