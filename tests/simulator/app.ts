@@ -362,6 +362,8 @@ export class App {
         arguments: { payment: name, isSmall },
       });
       if (!message) return;
+      // A call that stood still goes on as a task: the same call asks again.
+      if (message.result?.taskId) continue;
       const isBound = this.#grant === grant && !grant!.mayEnd &&
         grant!.pauses === 0;
       const text = message.result?.content?.[0]?.text ??
