@@ -448,6 +448,7 @@ const FEATURE_STORES: ReadonlySet<string> = new Set([
   "src/features/accounts/account_vault.ts",
   "src/features/accounts/accounts.ts",
   "src/features/approvals/approval_store.ts",
+  "src/features/approvals/approval_task.ts",
   "src/features/approvals/passkey_store.ts",
   "src/features/approvals/receipts.ts",
   "src/features/approvals/remembered.ts",

@@ -25,6 +25,7 @@ import {
   waitSeals,
 } from "../questions/wait_record.ts";
 import { type Wait, type Waiting, waitStore } from "../questions/waits.ts";
+import { hasTaskEnded, taskCheck } from "./approval_task.ts";
 import { type Offer, rememberedStore } from "./remembered.ts";
 import {
   receiptIdOf,
@@ -84,11 +85,7 @@ export interface CallApproval extends Omit<Wait, "payload" | "answer"> {
 
 /** A run that has begun with an approval. */
 export interface BegunRun {
-  /**
-   * Notes the end of the run.
-   *
-   * @param result kept for the next call, if its client has left
-   */
+  /** Notes the end of the run; `result` is for a client that has left. */
   end(
     outcome: ApprovalState["outcome"],
     result?: CallToolResult,
@@ -179,6 +176,7 @@ export function callApprovals(
   async function isPressable(record: WaitRecord): Promise<boolean> {
     if (record.state === "open" && isClosed(record)) return false;
     if (!await isLive(database, record)) return false;
+    if (await hasTaskEnded(database, record)) return false;
     const { grantId } = record;
     const grant = grantId && await database.find<Grant>(grantKey(grantId));
     return !grant || grant.value.pausedAt === undefined;
@@ -419,13 +417,14 @@ export function callApprovals(
      * was faster.
      */
     async begin(
-      approval: Pick<Wait, "key" | "createdAt">,
+      approval: CallApproval,
       reference: string,
     ): Promise<BegunRun | undefined> {
       const { key } = approval;
       const begunAt = database.now();
       const receipt = receiptOf(approval);
-      const progress = { begunAt, reference };
+      const write = await receipts.progressing(receipt, { begunAt, reference });
+      const check = await taskCheck(database, approval);
       const taken = await waits.take({ key }, (record) => {
         const { seconds, scope } = record.approval!;
         return {
@@ -434,7 +433,7 @@ export function callApprovals(
           approval: { seconds, scope, begunAt },
           expiresAt: begunAt + BEGUN_SECONDS,
         };
-      }, await receipts.progressing(receipt, progress));
+      }, (transaction) => [write, check].forEach((it) => it(transaction)));
       return taken && {
         end: (outcome, result) => endRun({ key }, outcome, result),
         async release() {

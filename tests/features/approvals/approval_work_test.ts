@@ -8,7 +8,9 @@ import {
 import { tool, z } from "../../../src/mod.ts";
 import { testServer } from "../../../packages/testing/mod.ts";
 import { resultOf } from "../../kit/answer.ts";
+import { openTestKv } from "../../kit/databases.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
+import { atomicWith, kvWith } from "../../kit/kv.ts";
 import type { Json } from "../../kit/message.ts";
 import { startOAuthServer } from "../../kit/sign_in.ts";
 import { TASKS } from "../../kit/task.ts";
@@ -117,6 +119,63 @@ Deno.test("no press counts once its time is over, also for durable work that no 
   time.tick(1);
   const pressed = { action: "accept", by: person.subject, at: 0 } as const;
   assert.equal(await store.press(link, pressed, person), undefined);
+});
+
+Deno.test("a plain task that has ended, also elsewhere, takes no press and begins no run", async () => {
+  await using kv = await openTestKv();
+  const setStatus = (status: string) =>
+    kv.set(["task", "t"], { status, expiresAt: 4e9 });
+  const person = { subject: "github:42", scopes: [] };
+  const pressed = { action: "accept", by: person.subject, at: 0 } as const;
+  // As another process does it just before the commit of the beginning.
+  let isEndedMeanwhile = false;
+  const store = callApprovals(
+    new Database(kvWith(kv, {
+      atomic: atomicWith(kv, async (commit) => {
+        if (isEndedMeanwhile) await setStatus("cancelled");
+        return await commit();
+      }),
+    })),
+  );
+  const asked = async (asker: string) => {
+    await setStatus("working");
+    const { key, id: link } = await store.open({
+      subject: person.subject,
+      kind: "approval",
+      tool: "pay",
+      asker,
+      question: "q",
+      pageTask: "t",
+      approval: { seconds: 600 },
+    }, {
+      id: asker,
+      input: {},
+      title: "Pay",
+      facts: {},
+      caller: { name: "ann", addresses: [] },
+    });
+    return { key, link: link! };
+  };
+  for (const status of ["failed", "cancelled", "completed"]) {
+    const { link } = await asked(status);
+    await setStatus(status);
+    assert.equal(await store.findPage(link, person), undefined);
+    assert.equal(await store.press(link, pressed, person), undefined);
+    await setStatus("input_required");
+    assert.ok(await store.press(link, pressed, person));
+  }
+
+  const { key, link } = await asked("late");
+  const approval = (await store.press(link, pressed, person))!;
+  await setStatus("failed");
+  await assert.rejects(store.begin(approval, "run"), /The task has ended/);
+  await setStatus("working");
+  isEndedMeanwhile = true;
+  assert.equal(await store.begin(approval, "run"), undefined);
+  isEndedMeanwhile = false;
+  await setStatus("working");
+  assert.ok(await store.begin(approval, "run"));
+  assert.equal((await store.read({ key }))?.state, "used");
 });
 
 Deno.test("a cancelled task leaves nothing that could be approved", async () => {

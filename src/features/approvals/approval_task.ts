@@ -1,0 +1,45 @@
+/**
+ * The plain task that waits for an approval. It may have ended in another
+ * process. Durable work, whose approvals have `closesAt`, ends them itself.
+ *
+ * @module
+ */
+import { ToolError } from "../../authoring/tool.ts";
+import type { Database, Expiring, Write } from "../../core/kv/database.ts";
+import { taskKey } from "../../core/kv/keys.ts";
+import type { WaitRecord } from "../questions/wait_record.ts";
+
+/** The states of a task that goes on. */
+const GOING_ON = ["working", "input_required"];
+
+/** The part of a wait that names its task. */
+type OfTask = Pick<WaitRecord, "pageTask" | "approval">;
+
+/** Finds the task; false if it has ended, undefined if none waits. */
+async function findTask(database: Database, { pageTask, approval }: OfTask) {
+  if (!pageTask || approval?.closesAt) return undefined;
+  type Task = Expiring & { status: string };
+  const found = await database.find<Task>(taskKey(pageTask));
+  return found !== undefined && GOING_ON.includes(found.value.status) && found;
+}
+
+export async function hasTaskEnded(
+  database: Database,
+  wait: OfTask,
+): Promise<boolean> {
+  return await findTask(database, wait) === false;
+}
+
+/**
+ * Makes the check of a commit that the task has not ended.
+ *
+ * @throws {ToolError} when it has ended
+ */
+export async function taskCheck(
+  database: Database,
+  wait: OfTask,
+): Promise<Write> {
+  const task = await findTask(database, wait);
+  if (task !== false) return (transaction) => task && transaction.check(task);
+  throw new ToolError("The task has ended, and nothing was run.");
+}
