@@ -310,7 +310,7 @@ Deno.test("resourceUpdated() and listChanged() tell who listens", async () => {
 
 Deno.test("step(), sleep() and wait() throw at once in a tool that is not durable", () => {
   const { step, sleep, wait } = contextOf().context;
-  const because = /only in the run of a tool with task: { durable: true }/;
+  const because = /only in a run of a tool with task: { durable: true }/;
   assert.throws(() => step("a", () => 1), because);
   assert.throws(() => sleep("a", 1), because);
   const moment = { message: "", open: () => {}, seconds: 1 };
