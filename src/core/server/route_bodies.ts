@@ -23,6 +23,9 @@ import {
 import { BODY_BYTES } from "../protocol/transport.ts";
 import type { BodyBounds } from "./server_options.ts";
 
+/** More chunks than of a form: some programs send a file line by line. */
+const MORE_CHUNKS = 900;
+
 /**
  * The body of a request that a route reads in any way: chunk by chunk, as far as
  * the route asks for it, within bounds. Reading it fails with an `HttpError`:
@@ -82,7 +85,8 @@ class BoundedBody {
       }
       this.#size += chunk.length;
       if (this.#size > bytes) throw tooLarge(bytes);
-      if (++this.#chunks > mostChunks(this.#size)) throw inPieces();
+      const most = MORE_CHUNKS + mostChunks(this.#size);
+      if (++this.#chunks > most) throw inPieces();
       unfinished.hold(this.#giveUp, this.parts.sender, this.#size);
       // Deno keeps 64 KiB for a chunk of one byte.
       if (!this.#hasEnded) this.#controller.enqueue(chunk.slice());

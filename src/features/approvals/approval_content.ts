@@ -45,7 +45,8 @@ const MAX_FACTS = 30;
 /** Makes a text one line that hides nothing, and that ends with "…" if it is cut. */
 function lineOf(text: string, most: number): string {
   const line = withoutHidden(text);
-  return line.length > most ? `${line.slice(0, most - 1)}…` : line;
+  const cut = line.length > most ? `${line.slice(0, most - 1)}…` : line;
+  return cut.toWellFormed();
 }
 
 /** Waits for an author's function, but not for ever. */

@@ -172,11 +172,11 @@ export function callApprovals(
       approval.closesAt <= database.now();
   }
 
-  /** True unless the connection of an approval has ended, or is paused. */
+  /** True unless an approval, its task or its connection is over, or paused. */
   async function isPressable(record: WaitRecord): Promise<boolean> {
-    if (record.state === "open" && isClosed(record)) return false;
-    if (!await isLive(database, record)) return false;
-    if (await hasTaskEnded(database, record)) return false;
+    const isOver = record.state === "open" &&
+      (isClosed(record) || await hasTaskEnded(database, record));
+    if (isOver || !await isLive(database, record)) return false;
     const { grantId } = record;
     const grant = grantId && await database.find<Grant>(grantKey(grantId));
     return !grant || grant.value.pausedAt === undefined;

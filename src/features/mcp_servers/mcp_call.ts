@@ -26,6 +26,7 @@ import {
   MAX_TOOL_ANSWER_BYTES,
 } from "../../core/net/bounded_answer.ts";
 import { RpcCode } from "../../core/errors.ts";
+import { STATELESS_REVISION } from "../../core/protocol/revisions.ts";
 import { MAX_BODY_VALUES } from "../../core/protocol/transport.ts";
 import { holding } from "../../core/mcp/exchange/held_answers.ts";
 import type { AccountInCall } from "../accounts/kind_port.ts";
@@ -136,7 +137,8 @@ class Call {
         if (isAgain) throw error;
         // Nothing was done yet: a header is missing, or the session has ended.
         const { code } = error as Partial<ServerError>;
-        if (code === RpcCode.headerMismatch) {
+        const isNew = way.revision === STATELESS_REVISION;
+        if (isNew && code === RpcCode.headerMismatch) {
           tools = await connections.list(connection, tool, client, signal);
         } else if (statusOf(error) === 404 && way.sessionId) {
           connections.forget(service.name, connection);

@@ -163,6 +163,9 @@ Deno.test("a plain task that has ended, also elsewhere, takes no press and begin
     assert.equal(await store.press(link, pressed, person), undefined);
     await setStatus("input_required");
     assert.ok(await store.press(link, pressed, person));
+    // A refusal ends the task, and its page says so.
+    await setStatus(status);
+    assert.equal((await store.findPage(link, person))?.state, "answered");
   }
 
   const { key, link } = await asked("late");

@@ -285,6 +285,20 @@ Deno.test("arguments that a 2026 server wants as headers too are sent so, once i
   ]);
 });
 
+Deno.test("a 2025 server that refuses with the code of a missing header is called once", async () => {
+  await using service = new McpService("2025");
+  let calls = 0;
+  service.tools.act = ({ id }) => {
+    calls++;
+    const error = { code: -32020, message: "of its own" };
+    return Response.json({ jsonrpc: "2.0", id, error }, { status: 400 });
+  };
+  const { server, client } = await started(service);
+  await using _ = server;
+  assert.match(await callThrough(client, "act"), /of its own/);
+  assert.equal(calls, 1);
+});
+
 Deno.test("a task of a 2026 server is followed to its end", async () => {
   await using service = new McpService();
   service.tools.long = () => ({
