@@ -35,7 +35,6 @@ const dropped = new FinalizationRegistry((hold: Hold) => hold.release());
  *
  * @param refuse makes the error that the reader then gets
  * @param hold counts what has come, until the reader has it all or gives up
- * @throws {TypeError} for an invalid bound
  */
 export function bounded(
   response: Response,

@@ -22,7 +22,9 @@ const EVENTS = {
 
 export type ApprovalStep = keyof typeof EVENTS;
 
-/** @param of `seconds`: the time since the step before */
+/**
+ * @param of `seconds`: since an earlier step; of `expired` the time that it had
+ */
 export type ReportStep = (
   step: ApprovalStep,
   of: { tool: string; seconds?: number; outcome?: ApprovalState["outcome"] },

@@ -99,7 +99,7 @@ export function waitStore(database: Database) {
       .sort((one, other) => other.createdAt - one.createdAt);
   }
 
-  /** Reads the waits that are open, and whose connection has not ended. */
+  /** Reads the waits in some states whose connection has not ended. */
   async function readOpen(
     found: readonly Found<WaitRecord>[],
     states: readonly WaitRecord["state"][] = ["open"],
@@ -365,8 +365,7 @@ export function waitRoom(database: Database) {
     ): void {
       if (listed === undefined) refuse();
       // Each kind is counted by itself: webhooks wait for days, but leave room
-      // for pages. Only people end approvals, and an approval that has ended
-      // leaves room at once.
+      // for pages. An approval that a person has decided leaves room at once.
       const same = listed.filter(({ value: { kind, state } }) =>
         kind === opener.kind &&
         (kind === "approval" ? state === "open" : state !== "used")

@@ -413,7 +413,8 @@ function endWork(
 }
 
 /**
- * Deletes, in the background, the stored parts of durable work that has ended.
+ * Deletes, in the background, what is stored of durable work that has ended but
+ * the outline of its steps, which stays as long as the task.
  */
 function forgetWork(
   database: Database,
