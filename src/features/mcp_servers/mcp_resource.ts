@@ -115,12 +115,12 @@ function parse(
   if (typeof resource !== "string" || !isAbove(resource, url)) {
     throw misbehaved(`${url} says that it is another resource`);
   }
-  if (typeof issuer !== "string" || !URL.canParse(issuer)) {
+  if (!/^https?:$/.test(URL.parse(`${issuer}`)?.protocol ?? "")) {
     const named = wanted ?? "an authorization server";
     throw misbehaved(`${url} does not name ${named}`);
   }
   const scopes = asked.length > 0 ? asked : scopesIn(document.scopes_supported);
-  return { resource, issuer, scopes };
+  return { resource, issuer: `${issuer}`, scopes };
 }
 
 /**

@@ -233,6 +233,17 @@ const REFUSED: Record<string, [Partial<McpService>, RegExp]> = {
     { resource: { authorization_servers: [] } },
     /does not name an authorization server/,
   ],
+  ...Object.fromEntries(
+    ["file:///etc/passwd", "data:,a", "urn:a", "mailto:a@b.example"].map((
+      address,
+    ) => [
+      `the authorization server ${address}`,
+      [
+        { resource: { authorization_servers: [address] } },
+        /does not name an authorization server/,
+      ],
+    ]),
+  ),
   "an authorization server over http": [
     { resource: { authorization_servers: ["http://id.example"] } },
     /named without https/,
