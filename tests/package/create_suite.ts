@@ -354,7 +354,7 @@ Deno.test("create tool refuses a name that is taken or none", async () => {
   assert.equal(taken.code, 1);
   assert.match(taken.output, /tools\/greet\.ts exists already/);
   const none = await project.deno("task", "ts", "tool", "../greet");
-  assert.equal(none.code, 1);
+  assert.equal(none.code, 2);
   assert.match(none.output, /A tool's name must be/);
 });
 
