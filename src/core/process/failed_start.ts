@@ -13,7 +13,8 @@ import {
   type SettingComplaint,
   StartError,
 } from "../settings/complaint.ts";
-import type { Environment } from "../settings/setting.ts";
+import { SERVER } from "../settings/server.ts";
+import { type Environment, Settings } from "../settings/setting.ts";
 
 /** Makes the complaint about an address at which no one can listen. */
 export function addressComplaint(
@@ -67,10 +68,10 @@ export function withAddress(error: Error, environment: Environment): Error {
   const isSound = (name: string) =>
     complaints.every(({ variable }) => variable !== name);
   if (!isSound("HOST")) return error;
-  const host = environment.HOST?.trim() || "127.0.0.1";
-  const isShared = environment.REUSE_PORT?.trim();
-  const port = isSound("PORT") && !isShared
-    ? Number(environment.PORT?.trim() || 3000)
+  const settings = new Settings(environment);
+  const host = settings.read(SERVER.HOST);
+  const port = isSound("PORT") && !settings.read(SERVER.REUSE_PORT)
+    ? settings.read(SERVER.PORT)
     : 0;
   try {
     Deno.listen({ hostname: host, port }).close();

@@ -208,8 +208,7 @@ function doubtBlockedAddresses(
   settings.doubts.push(
     "OAUTH_BLOCKED: an address is known of who comes with a token of " +
       `${from.join(" or ")} only if the token has it as email, or a ` +
-      "connection of theirs here: " +
-      "block these people by their subject",
+      "connection of theirs here: block these people by their subject",
   );
 }
 
