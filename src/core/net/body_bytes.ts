@@ -210,7 +210,10 @@ export interface TimedBody {
   readonly seconds: number;
   /** The time of the body's first check; a quick body needs no clock. */
   seenMilliseconds?: number;
-  /** Called when its time is over, or with the error that ends it before. */
+  /**
+   * Ends the body: with the error that does so, by default that its time is
+   * over.
+   */
   giveUp(error?: HttpError): void;
 }
 
@@ -240,7 +243,6 @@ export class BodyClock {
     arriving.add(body);
     if (arriving.size <= MAX_ARRIVING) return;
     const [oldest] = arriving;
-    arriving.delete(oldest);
     oldest.giveUp(givenUp());
   }
 
@@ -294,7 +296,7 @@ export class BodyClock {
     for (const body of this.#bodies) {
       body.seenMilliseconds ??= now;
       if (now - body.seenMilliseconds < body.seconds * 1000) continue;
-      this.end(body);
+      this.#bodies.delete(body);
       body.giveUp();
     }
   }
