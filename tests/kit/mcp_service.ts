@@ -18,6 +18,77 @@ export interface ToolRequest {
   request: Request;
 }
 
+/** The answer to `server/discover`. */
+export const DISCOVERED = {
+  supportedVersions: ["2026-07-28"],
+  capabilities: { tools: {} },
+  serverInfo: { name: "other", version: "1" },
+};
+
+/** A server at which people sign in with OAuth. */
+interface SignInServer {
+  origin: string;
+  /** Its MCP endpoint. */
+  url: string;
+  /** The client that it says it has registered. */
+  clientId: string;
+  /** Members of its metadata as a resource, and as an authorization server. */
+  resource?: Json;
+  metadata?: Json;
+  /** The clients that it has registered. */
+  registered?: Json[];
+}
+
+/** Answers requests for metadata, and those of clients to register. */
+export async function introduce(
+  request: Request,
+  server: SignInServer,
+): Promise<Response | undefined> {
+  const { origin, url, clientId, resource, metadata, registered } = server;
+  const { pathname } = new URL(request.url);
+  switch (pathname) {
+    case "/.well-known/oauth-protected-resource/mcp":
+      return Response.json({
+        resource: url,
+        authorization_servers: [origin],
+        scopes_supported: ["read"],
+        ...resource,
+      });
+    case "/.well-known/oauth-authorization-server":
+      return Response.json({
+        issuer: origin,
+        authorization_endpoint: `${origin}/authorize`,
+        token_endpoint: `${origin}/token`,
+        revocation_endpoint: `${origin}/revoke`,
+        registration_endpoint: `${origin}/register`,
+        code_challenge_methods_supported: ["S256"],
+        ...metadata,
+      });
+    case "/register": {
+      const client = await request.json();
+      registered?.push(client);
+      return Response.json({
+        ...client,
+        client_id: clientId,
+        client_secret: "our-secret",
+      }, { status: 201 });
+    }
+  }
+  if (pathname.startsWith("/.well-known/")) {
+    await request.body?.cancel();
+    return new Response(null, { status: 404 });
+  }
+}
+
+/** Answers a call that came without a token that counts. */
+export function askToSignIn({ origin }: Pick<SignInServer, "origin">) {
+  const metadata = `${origin}/.well-known/oauth-protected-resource/mcp`;
+  return new Response("sign in", {
+    status: 401,
+    headers: { "www-authenticate": `Bearer resource_metadata="${metadata}"` },
+  });
+}
+
 type Tool = (call: ToolRequest) => Json | Response | Promise<Json | Response>;
 
 /** Prints messages as the events of a stream. */
@@ -70,41 +141,9 @@ export class McpService extends TokenService {
     const { pathname } = new URL(request.url);
     const own = await this.answer?.(request, pathname);
     if (own) return own;
-    const { origin } = this;
-    switch (pathname) {
-      case "/.well-known/oauth-protected-resource/mcp":
-        return Response.json({
-          resource: this.url,
-          authorization_servers: [origin],
-          scopes_supported: ["read"],
-          ...this.resource,
-        });
-      case "/.well-known/oauth-authorization-server":
-        return Response.json({
-          issuer: origin,
-          authorization_endpoint: `${origin}/authorize`,
-          token_endpoint: `${origin}/token`,
-          revocation_endpoint: `${origin}/revoke`,
-          registration_endpoint: `${origin}/register`,
-          code_challenge_methods_supported: ["S256"],
-          ...this.metadata,
-        });
-      case "/register": {
-        const client = await request.json();
-        this.registered.push(client);
-        return Response.json({
-          ...client,
-          client_id: this.clientId,
-          client_secret: "our-secret",
-        }, { status: 201 });
-      }
-      case "/mcp":
-        return await this.#serveMcp(request);
-    }
-    if (pathname.startsWith("/.well-known/")) {
-      await request.body?.cancel();
-      return new Response(null, { status: 404 });
-    }
+    if (pathname === "/mcp") return await this.#serveMcp(request);
+    const introduced = await introduce(request, this);
+    if (introduced) return introduced;
     if (request.method === "POST") {
       const text = await request.clone().text();
       this.forms.push(new URLSearchParams(text));
@@ -118,14 +157,7 @@ export class McpService extends TokenService {
       this.grants.find(({ access }) => access.has(token)) ?? {};
     if (account === undefined) {
       await request.body?.cancel();
-      const metadata =
-        `${this.origin}/.well-known/oauth-protected-resource/mcp`;
-      return new Response("sign in", {
-        status: 401,
-        headers: {
-          "www-authenticate": `Bearer resource_metadata="${metadata}"`,
-        },
-      });
+      return askToSignIn(this);
     }
     const session = request.headers.get("mcp-session-id") ?? "";
     if (request.method === "DELETE") {
@@ -158,11 +190,7 @@ export class McpService extends TokenService {
       const isKnown = this.sessions.get(session) === account;
       if (!isKnown) return refuse(-32001, "No such session", 404);
     } else if (method === "server/discover") {
-      return answer({
-        supportedVersions: ["2026-07-28"],
-        capabilities: { tools: {} },
-        serverInfo: { name: "other", version: "1" },
-      });
+      return answer(DISCOVERED);
     }
     const tool = this.tools[params?.name];
     if (method !== "tools/call" || !tool) {
