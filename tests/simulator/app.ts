@@ -7,20 +7,18 @@ import { Client } from "../kit/client.ts";
 import type { HeadersOf, Json } from "../kit/message.ts";
 import { BASE_URL, Sender } from "../kit/server.ts";
 import { TASKS } from "../kit/task.ts";
-import { insist, type Person, type ServiceName } from "./person.ts";
+import { insist, type Person } from "./person.ts";
 import type { Allowance, Payment, Payments } from "./payments.ts";
 import type { Random } from "./random.ts";
 import type { Order, Orders, Part } from "./work.ts";
 import { PARTS } from "./work.ts";
 import type { Answer } from "./server_process.ts";
-import type { World } from "./world.ts";
+import { OBEYED_SECONDS, type World } from "./world.ts";
 
 const capabilities = { ...TASKS, elicitation: {} };
 
 /** An access token is used for so long, and then refreshed: it lives for an hour. */
 const TOKEN_SECONDS = 1800;
-/** An end is obeyed within this time, everywhere. */
-const OBEYED_SECONDS = 1;
 
 /** One sign-in, with all its tokens. */
 interface Grant {
@@ -122,6 +120,9 @@ export class App {
   /** Lives until the faults are over, and then brings everything to its end. */
   async live(): Promise<void> {
     const { world, random } = this;
+    const rarely = (act: () => Promise<unknown>) => async () => {
+      if (!random.chance(0.8)) await act();
+    };
     const acts = [
       () => this.#call(),
       () => this.#call(),
@@ -134,37 +135,35 @@ export class App {
       () => this.#profile("balance"),
       () => this.#look(),
       () => this.#look(),
-      () => this.#useTwice(),
-      () => this.#revoke(),
-      () => this.person.disconnect(),
+      rarely(() => this.#useTwice()),
+      rarely(() => this.#revoke()),
+      rarely(() => this.person.disconnect()),
       // A call that is under way has no other key than the next one.
-      () =>
+      rarely(() =>
         Promise.all([
           this.#profile("balance"),
           this.person.disconnect("bank"),
-        ]),
-      () => this.person.erase(),
-      () => this.person.pause(),
-      async () => {
+        ])
+      ),
+      rarely(() => this.person.erase()),
+      rarely(() => this.person.pause()),
+      rarely(async () => {
         await this.#begin(Array<Part>(5).fill("repeated"));
         await this.person.block();
-      },
-      async () => {
+      }),
+      rarely(async () => {
         await this.person.endAllowances();
         await world.sleep(1.5);
         await this.#pay(true);
-      },
+      }),
       () => this.#pay(),
       () => this.#pay(),
       () => this.#payOn(),
     ];
-    const rare = [11, 12, 13, 14, 15, 16, 17, 18];
     while (!world.faults.isOver) {
       await world.sleep(random.between(0, 8));
       if (!this.#grant) await this.#signIn();
-      const n = random.below(acts.length);
-      if (rare.includes(n) && random.chance(0.8)) continue;
-      const acting = acts[n]();
+      const acting = acts[random.below(acts.length)]();
       if (!world.faults.shares.has("haste")) await acting;
     }
     for (;;) {
@@ -172,7 +171,9 @@ export class App {
       if (!this.#grant) await this.#signIn();
       await this.#look();
       await this.#call();
-      for (const name of ACTING) await this.#profile(name);
+      await this.#profile("profile");
+      await this.#profile("elsewhere");
+      await this.#profile("balance");
       await this.#payOn();
     }
   }
@@ -268,9 +269,11 @@ export class App {
     if (!grant) return;
     if (world.seconds - grant.at > TOKEN_SECONDS) await this.#refresh();
     const since = world.seconds;
-    const { endedAt = Infinity, pausedAt = Infinity } = grant;
-    const subject = `github:${this.person.name}`;
-    const blockedAt = world.blocked.get(subject) ?? Infinity;
+    const ends = Object.entries({
+      "end of its connection": grant.endedAt,
+      "block of its person": world.blocked.get(this.person.subject),
+      "pause of its connection": grant.pausedAt,
+    });
     const headers = this.#headers;
     const sending = this.#sender.call(method, params, {
       headers,
@@ -294,25 +297,10 @@ export class App {
       await world.sleep(this.random.between(0, 5));
       return await this.#send(method, params, isRepeatable);
     }
-    if (since > endedAt + OBEYED_SECONDS && message?.result) {
+    for (const [end, at = Infinity] of ends) {
+      if (since <= at + OBEYED_SECONDS || !message?.result) continue;
       world.breaks(
-        `${method} was answered ${
-          (since - endedAt).toFixed(2)
-        } s after the end of its connection`,
-      );
-    }
-    if (since > blockedAt + OBEYED_SECONDS && message?.result) {
-      world.breaks(
-        `${method} was answered ${
-          (since - blockedAt).toFixed(2)
-        } s after the block of its person`,
-      );
-    }
-    if (since > pausedAt + OBEYED_SECONDS && message?.result) {
-      world.breaks(
-        `${method} was answered ${
-          (since - pausedAt).toFixed(2)
-        } s after the pause of its connection`,
+        `${method} was answered ${(since - at).toFixed(2)} s after the ${end}`,
       );
     }
     if (response.status !== 200 && isRepeatable) {
@@ -387,7 +375,7 @@ export class App {
     const message = await this.#send("tools/call", { name: "whoami" });
     if (!message) return;
     const text = message.result?.content?.[0]?.text;
-    if (text !== `github:${this.person.name}`) {
+    if (text !== this.person.subject) {
       this.world.breaks(`whoami gave ${JSON.stringify(message)}`);
     }
   }
@@ -512,7 +500,7 @@ export class App {
   }
 
   /** Acts at a service as the person. */
-  async #profile(name: typeof ACTING[number]): Promise<void> {
+  async #profile(name: keyof typeof ACTING): Promise<void> {
     const { person, world } = this;
     const before = person.isSettled ? person.changesBegun : undefined;
     const leads = this.random.chance(0.1) && !world.faults.isOver;
@@ -530,11 +518,9 @@ export class App {
     const link = /^http\S*\/connect\/\S*$/m.exec(text)?.[0];
     if (!link) return;
     const { accounts, changesBegun } = person;
-    const [service, isLost] = {
-      profile: ["crm", world.service.isLost(person.name)],
-      elsewhere: ["other", world.other.isLost(person.name)],
-      balance: ["bank", false],
-    }[name] as [ServiceName, boolean];
+    const service = ACTING[name];
+    const isLost = service !== "bank" &&
+      world.services[service].isLost(person.name);
     const isSame = before === changesBegun && accounts[service].isThere;
     if (isSame && !isLost) {
       world.breaks(`the account of ${person.name} is gone: ${text}`);
@@ -599,8 +585,8 @@ export class App {
   }
 }
 
-/** The tools that act at other services. */
-const ACTING = ["profile", "elsewhere", "balance"] as const;
+/** The services at which tools act. */
+const ACTING = { profile: "crm", elsewhere: "other", balance: "bank" } as const;
 
 const FORM = { "content-type": "application/x-www-form-urlencoded" };
 

@@ -8,14 +8,12 @@ import * as z from "zod";
 import { tool } from "../../src/authoring/tool.ts";
 import type { Person } from "./person.ts";
 import type { ServerProcess } from "./server_process.ts";
-import type { World } from "./world.ts";
+import { OBEYED_SECONDS, type World } from "./world.ts";
 
 /** The time for which a person lets small payments run without a press. */
 const REMEMBERED_SECONDS = 60;
 /** An approval can be given for 15 minutes, by clocks that jump. */
 const OPEN_SECONDS = 600;
-/** An end is obeyed within this time, everywhere. */
-const OBEYED_SECONDS = 1;
 
 /** The permission of a person for one app to act without a press. */
 export interface Allowance {
@@ -101,12 +99,12 @@ export class Payments {
         const { process } = world;
         const run: Run = { process, at: world.seconds };
         const words = `${process.name} ran ${name}`;
-        world.begins(`github:${payment.person.name}`, name);
+        world.begins(payment.person.subject, name);
         if (approval === undefined) {
           return world.breaks(`${words} without an approval`) ?? "";
         }
         const { id, by, remembered } = approval;
-        if (by !== `github:${payment.person.name}`) {
+        if (by !== payment.person.subject) {
           world.breaks(`${words}, approved by ${by}`);
         }
         if (payment.runs.has(id)) {

@@ -16,7 +16,6 @@ import type { ServiceGrant } from "../kit/token_service.ts";
 import type { App } from "./app.ts";
 import type { Payment } from "./payments.ts";
 import { CutError } from "./server_process.ts";
-import type { StrictService } from "./strict_service.ts";
 import type { World } from "./world.ts";
 
 const CONNECT = `${BASE_URL}/connect/`;
@@ -35,7 +34,7 @@ const TRIES = 40;
 const ANSWERED = /Your answer has arrived|You said|Nothing waits for you here/;
 
 /** The services at which people have accounts. */
-export type ServiceName = keyof World["declared"];
+type ServiceName = keyof World["services"];
 
 const SERVICES: readonly ServiceName[] = ["crm", "other", "bank"];
 
@@ -68,7 +67,12 @@ export class Person {
   #changes = 0;
   changesBegun = 0;
 
-  constructor(readonly world: World, readonly name: string) {}
+  /** The subject by which the server knows this person. */
+  readonly subject: string;
+
+  constructor(readonly world: World, readonly name: string) {
+    this.subject = `github:${name}`;
+  }
 
   /** True if no change to an account is under way. */
   get isSettled(): boolean {
@@ -91,7 +95,8 @@ export class Person {
           return Promise.resolve(redirectTo(location));
         };
       }
-      for (const service of [world.service, world.other]) {
+      const { crm, other } = world.services;
+      for (const service of [crm, other]) {
         if (origin !== service.origin) continue;
         return (request) => {
           service.account = name;
@@ -271,32 +276,23 @@ export class Person {
         const page = await this.open(browser, link);
         if (ANSWERED.test(page.text)) return "over";
         const visitor = new AccountVisitor(browser, page);
-        if (service === "bank") key = world.bank.make(name);
-        const { text } = await this.#connect(visitor, service, key);
+        if (service === "bank") key = world.services.bank.make(name);
+        const path = `/connect/${service}`;
+        await visitor.press(path, { answer: "connect", ...key && { key } });
+        const { text } = await visitor.press(path, { answer: "connect" });
         return /is connected|Connected as/.test(text) ? "connected" : undefined;
       });
       if (end === "over") return;
       const account = this.accounts[service];
       account.isThere = isCertain();
       if (service === "bank") {
-        if (isCertain()) world.bank.expectEnd(name, key);
+        if (isCertain()) world.services.bank.expectEnd(name, key);
         return;
       }
       account.grant = isCertain()
-        ? this.#grantsOf(service).grantOf(name)
+        ? world.services[service].grantOf(name)
         : undefined;
     });
-  }
-
-  /** Allows it at the service or pastes a key, and confirms the account. */
-  async #connect(visitor: AccountVisitor, service: ServiceName, key: string) {
-    const path = `/connect/${service}`;
-    await visitor.press(path, { answer: "connect", ...key && { key } });
-    return await visitor.press(path, { answer: "connect" });
-  }
-
-  #grantsOf(service: "crm" | "other"): StrictService {
-    return service === "crm" ? this.world.service : this.world.other;
   }
 
   /**
@@ -316,7 +312,6 @@ export class Person {
     service = this.world.random.pick(SERVICES),
   ): Promise<void> {
     const { world, name } = this;
-    const account = this.accounts[service];
     await this.#change(async (isAlone, isCertain) => {
       await this.visit("disconnect an account", async (browser) => {
         const page = await this.open(browser, `${BASE_URL}/account/accounts`);
@@ -332,20 +327,24 @@ export class Person {
         const { text } = await visitor.press(action);
         return text.includes("No tool acts with it any more") || undefined;
       });
+      const { grant } = this.accounts[service];
       if (service === "bank") {
-        if (isCertain()) world.bank.expectEnd(name);
-      } else if (account.grant && isAlone()) {
-        this.#grantsOf(service).expectEnd(account.grant);
+        if (isCertain()) world.services.bank.expectEnd(name);
+      } else if (grant && isAlone()) {
+        world.services[service].expectEnd(grant);
       }
-      account.isThere = false;
-      account.grant = undefined;
+      this.#lose(service);
     });
+  }
+
+  /** Notes that accounts are not there any more. */
+  #lose(...services: readonly ServiceName[]): void {
+    for (const service of services) this.accounts[service] = { isThere: false };
   }
 
   /** An operator blocks this person, and lifts that a while later. */
   async block(): Promise<void> {
-    const { world, world: { random }, accounts, apps } = this;
-    const subject = `github:${this.name}`;
+    const { world, world: { random }, subject, apps } = this;
     if (world.blocked.has(subject)) return;
     await this.#change(async () => {
       this.erasures++;
@@ -365,10 +364,7 @@ export class Person {
       await world.sleep(random.between(1.5, 15));
       world.blocked.delete(subject);
       await blocks.lift(subject);
-      for (const account of Object.values(accounts)) {
-        account.isThere = false;
-        account.grant = undefined;
-      }
+      this.#lose(...SERVICES);
     });
     // Each process learns of it within a second.
     void world.sleep(60).then(() => this.#erasing--);
@@ -379,7 +375,7 @@ export class Person {
    * account.
    */
   async erase(): Promise<void> {
-    const { world, accounts, apps, name } = this;
+    const { world, apps, name, subject } = this;
     await this.#change(async (isAlone, isCertain) => {
       this.erasures++;
       this.#erasing++;
@@ -402,19 +398,16 @@ export class Person {
       this.#erasing--;
       for (const end of ends) end();
       await keeping;
-      if (isCertain()) world.bank.expectEnd(name);
+      if (isCertain()) world.services.bank.expectEnd(name);
       await world.sleep(2);
-      const prefix = accountKey(`github:${name}`);
+      const prefix = accountKey(subject);
       const records = await Array.fromAsync(world.database.kv.list({ prefix }));
       // A deleted record may stay for a while, without anything in it.
       const left = records.some(({ value }) => "sealed" in Object(value));
       if (left && isAlone()) {
         world.breaks(`an account of ${name} is there after the erasure`);
       }
-      for (const account of Object.values(accounts)) {
-        account.isThere = false;
-        account.grant = undefined;
-      }
+      this.#lose(...SERVICES);
     });
   }
 

@@ -115,8 +115,8 @@ export async function simulate(
   void scheduler.as(undefined, async () => {
     for (;;) {
       await world.sleep(5);
-      world.service.checkEnds();
-      world.other.checkEnds();
+      world.services.crm.checkEnds();
+      world.services.other.checkEnds();
     }
   });
   while (scheduler.steps < steps && !world.broken) await scheduler.step();

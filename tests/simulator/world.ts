@@ -29,6 +29,9 @@ const PROXY_MILLISECONDS = 60_000;
 /** The mean time between two faults of the whole, divided by their share. */
 const EVENT_MILLISECONDS = 150;
 
+/** An end is obeyed within this time, everywhere. */
+export const OBEYED_SECONDS = 1;
+
 /** The share of {@linkcode Faults.strikes} for each operation on the database. */
 const AT_OPERATION = 0.2;
 
@@ -54,9 +57,7 @@ export class World implements Disposable {
   readonly faults: Faults;
   readonly database: FaultyDatabase;
   readonly provider: StrictProvider;
-  readonly service: StrictService;
-  readonly other: StrictMcp;
-  readonly bank: StrictKeys;
+  readonly services: { crm: StrictService; other: StrictMcp; bank: StrictKeys };
   /** These, as the tools declare them. */
   readonly declared: {
     crm: OAuthAccount;
@@ -103,13 +104,14 @@ export class World implements Disposable {
       random.chance(0.5),
     );
     this.provider = new StrictProvider(this);
-    this.service = new StrictService(this);
-    this.other = new StrictMcp(this);
-    this.bank = new StrictKeys(this);
+    const crm = new StrictService(this);
+    const other = new StrictMcp(this);
+    const bank = new StrictKeys(this);
+    this.services = { crm, other, bank };
     this.declared = {
-      crm: this.service.declare(),
-      other: this.other.server(),
-      bank: this.bank.declare(),
+      crm: crm.declare(),
+      other: other.server(),
+      bank: bank.declare(),
     };
     globalThis.fetch = (input, init) =>
       this.#answerFetch(new Request(input, init));
@@ -135,14 +137,26 @@ export class World implements Disposable {
 
   /** Checks that what begins for a person is not of one who is blocked. */
   begins(subject: string, words: string): void {
-    const { process } = this;
-    const passed = this.seconds - (this.blocked.get(subject) ?? Infinity);
-    if (passed > 1 && this.isSound(process, passed + 1)) {
-      const since = passed.toFixed(2);
-      this.breaks(
-        `${process.name} began ${words} ${since} s after ${subject} was blocked`,
-      );
-    }
+    const at = this.blocked.get(subject);
+    this.obeys(this.process, `began ${words}`, `${subject} was blocked`, at);
+  }
+
+  /**
+   * Checks that a process in no trouble does nothing after an end.
+   *
+   * @param did its act now, in words
+   * @param at the time of the end; undefined if there was none
+   */
+  obeys(
+    process: ServerProcess,
+    did: string,
+    end: string,
+    at = Infinity,
+  ): void {
+    const passed = this.seconds - at;
+    if (passed <= OBEYED_SECONDS) return;
+    if (!this.isSound(process, passed + OBEYED_SECONDS)) return;
+    this.breaks(`${process.name} ${did} ${passed.toFixed(2)} s after ${end}`);
   }
 
   /** Waits, in the world. */
@@ -294,7 +308,7 @@ export class World implements Disposable {
         OAUTH_CLIENT_ID: "our-client",
         OAUTH_CLIENT_SECRET: "our-secret",
         SECRETS_KEYS: SECRETS_KEY,
-        ...this.service.environment,
+        ...this.services.crm.environment,
       },
       onLog: (owner, event) => this.#read(owner, event),
     });
@@ -407,7 +421,7 @@ export class World implements Disposable {
 
   /** Answers a request of a process to a service. */
   #answerFetch(request: Request): Promise<Response> {
-    const { scheduler, service, other, bank } = this;
+    const { scheduler, services } = this;
     const { origin, pathname } = new URL(request.url);
     const { promise, resolve, reject } = Promise.withResolvers<Response>();
     request.signal.addEventListener(
@@ -415,13 +429,13 @@ export class World implements Disposable {
       () => reject(request.signal.reason),
     );
     const owner = scheduler.owner;
-    const asked = [service, other, bank].find((it) => it.origin === origin);
+    const asked = Object.values(services).find((it) => it.origin === origin);
     if (!asked) {
       reject(new TypeError(`nothing is at ${origin}`));
       return promise;
     }
     this.exchange(pathname, async () => {
-      if (asked !== bank) await bank.checkOther(request);
+      if (asked !== services.bank) await services.bank.checkOther(request);
       const answer = await asked.serve(request, owner as ServerProcess);
       const location = answer.headers.get("location");
       if (!location || request.redirect === "manual") return answer;
