@@ -5,7 +5,7 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { filesBelow } from "./mutation/workplace.ts";
+import { filesBelow } from "./kit/files.ts";
 
 /** The most lines below each folder, and in all of them with the rest. */
 const LIMITS: Record<string, number> = {

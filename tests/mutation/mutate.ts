@@ -21,7 +21,8 @@ import { Hunt, inTurns, nearestTests } from "./hunt.ts";
 import { type Mutant, mutantsOf } from "./mutants.ts";
 import { isSurvivor, Results, summary } from "./results.ts";
 import { type Numbered, withSwitches } from "./switches.ts";
-import { filesBelow, RealTests, Workplace } from "./workplace.ts";
+import { filesBelow } from "../kit/files.ts";
+import { RealTests, Workplace } from "./workplace.ts";
 
 /** The folders with rules, gates, stores, endpoints and the wire. */
 const RULES = [

@@ -5,6 +5,7 @@
  * @module
  */
 import { memoryKv } from "../../src/core/kv/memory_kv.ts";
+import { filesBelow } from "../kit/files.ts";
 import { BASE_URL } from "../kit/server.ts";
 import { App } from "./app.ts";
 import type { Simulation } from "./faults.ts";
@@ -145,22 +146,18 @@ let warming: Promise<void> | undefined;
 
 /** Loads every module that is loaded when it is first needed. */
 async function warmUp(): Promise<void> {
-  const roots = ["core", "features", "authoring"]
-    .map((name) => new URL(`../../src/${name}/`, import.meta.url));
-  for await (const file of filesUnder(roots)) {
-    const text = await Deno.readTextFile(file);
-    for (const [, name] of text.matchAll(/\bimport\(\s*"([^"]+)"\s*,?\)/g)) {
-      await import(name.startsWith(".") ? new URL(name, file).href : name);
+  for (const folder of ["core", "features", "authoring"]) {
+    const { pathname } = new URL(`../../src/${folder}`, import.meta.url);
+    for await (const path of filesBelow(pathname)) {
+      if (!/\.tsx?$/.test(path)) continue;
+      const text = await Deno.readTextFile(path);
+      for (const [, name] of text.matchAll(IMPORT)) {
+        const isOurs = name.startsWith(".");
+        await import(isOurs ? new URL(name, `file://${path}`).href : name);
+      }
     }
   }
 }
 
-/** Lists the files of our code below some folders. */
-async function* filesUnder(folders: URL[]): AsyncGenerator<URL> {
-  for (const folder of folders) {
-    for await (const { name, isDirectory } of Deno.readDir(folder)) {
-      if (isDirectory) yield* filesUnder([new URL(`${name}/`, folder)]);
-      else if (/\.tsx?$/.test(name)) yield new URL(name, folder);
-    }
-  }
-}
+/** An import of a module that is loaded when it is first needed. */
+const IMPORT = /\bimport\(\s*"([^"]+)"\s*,?\)/g;
