@@ -5,12 +5,10 @@
  * @module
  */
 import { ToolError } from "../../authoring/tool.ts";
-import type { Database, Expiring, Write } from "../../core/kv/database.ts";
+import type { Database, Write } from "../../core/kv/database.ts";
 import { taskKey } from "../../core/kv/keys.ts";
 import type { WaitRecord } from "../questions/wait_record.ts";
-
-/** The states of a task that goes on. */
-const GOING_ON = ["working", "input_required"];
+import { isTerminal, type TaskRecord } from "../work/task_record.ts";
 
 /** The part of a wait that names its task. */
 type OfTask = Pick<WaitRecord, "pageTask" | "approval">;
@@ -18,9 +16,8 @@ type OfTask = Pick<WaitRecord, "pageTask" | "approval">;
 /** Finds the task; false if it has ended, undefined if none waits. */
 async function findTask(database: Database, { pageTask, approval }: OfTask) {
   if (!pageTask || approval?.closesAt) return undefined;
-  type Task = Expiring & { status: string };
-  const found = await database.find<Task>(taskKey(pageTask));
-  return found !== undefined && GOING_ON.includes(found.value.status) && found;
+  const found = await database.find<TaskRecord>(taskKey(pageTask));
+  return found !== undefined && !isTerminal(found.value.status) && found;
 }
 
 export async function hasTaskEnded(
