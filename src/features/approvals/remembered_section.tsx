@@ -7,16 +7,15 @@
  */
 import type { Context } from "@hono/hono";
 import type { Child } from "@hono/hono/jsx";
-import { redirect } from "../../core/http/browser.ts";
 import { AccountForm } from "../../core/pages/layout.tsx";
 import { ClientName, ToolTitle } from "../../core/pages/names.tsx";
 import { Upcoming } from "../../core/pages/times.tsx";
-import type {
-  AccountServices,
-  AccountVisit,
-  PlacedServices,
+import {
+  type AccountServices,
+  type AccountVisit,
+  leadBack,
+  type PlacedServices,
 } from "../account_page/account_pages.ts";
-import { printNotice } from "../account_page/notices.ts";
 import { harmlessLine } from "./approval_page.tsx";
 import { hasOption } from "./passkeys.ts";
 import { NO_WORDS } from "./receipts.ts";
@@ -88,10 +87,11 @@ export function rememberedEnd(
       });
     }
     const names = [harmlessLine(form.get("label") ?? "")];
-    const notice = await printNotice(
-      id,
+    return await leadBack(
+      c,
+      places,
+      { id, form },
       isEnded ? { change: "asksAgain", names } : { change: "over" },
     );
-    return redirect(c, places.addressOf(form.get("back"), notice));
   };
 }
