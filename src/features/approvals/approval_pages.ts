@@ -72,9 +72,11 @@ export function approvalEndpoints(services: AccountServices) {
    *
    * @throws {HttpError} 403
    */
-  async function useFor(id: string, approver: Approver, response?: string) {
-    const approval = await approvals.findPage(id, approver);
-    const { subject } = approver;
+  async function useFor(
+    approval: CallApproval | undefined,
+    { subject }: Approver,
+    response?: string,
+  ) {
     const asked = approval && await passkeyFor(approval, subject);
     if (!asked) return undefined;
     if (asked.isNeeded) return await asked.use(response);
@@ -151,16 +153,16 @@ export function approvalEndpoints(services: AccountServices) {
       const approver = approverOf(person.session);
       const stays = await signedIn.staysAllowed(person);
       const by = { by: subject, at: now(clock) };
-      const used = said === "approve"
-        ? await useFor(id, approver, form.get("get"))
+      const toApprove = said === "approve"
+        ? await approvals.findPage(id, approver)
         : undefined;
+      const used = await useFor(toApprove, approver, form.get("get"));
       const pressed: Pressed = said === "approve"
         ? {
           action: "accept",
           ...by,
           passkey: used?.name,
-          remembers: form.get("remember") === "on" &&
-            !!offers(await approvals.findPage(id, approver)),
+          remembers: form.get("remember") === "on" && !!offers(toApprove),
         }
         : { action: "decline", ...by, reason };
       const approval = said === "looked"
