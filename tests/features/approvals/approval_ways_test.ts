@@ -18,9 +18,8 @@ import { silentLogger } from "../../kit/log.ts";
 import type { HeadersOf, Json } from "../../kit/message.ts";
 import { BASE_URL } from "../../kit/server.ts";
 import { type OAuthServer, startOAuthServer } from "../../kit/sign_in.ts";
-import { TASKS } from "../../kit/task.ts";
 import { until } from "../../kit/wait.ts";
-import { FORMS, open, OPENS, press } from "./approving.ts";
+import { followTask, FORMS, open, OPENS, press } from "./approving.ts";
 
 let ran: string[] = [];
 
@@ -118,25 +117,6 @@ const DOORS: Record<
   },
 };
 
-/** Calls a tool as a task, and reads that until it is as wanted. */
-async function followTask(
-  server: OAuthServer,
-  name: string,
-  headers: HeadersOf,
-  isWanted: (task: Json) => boolean,
-): Promise<Json> {
-  const options = { headers, capabilities: { ...FORMS, ...TASKS } };
-  const { taskId } = await resultOf(
-    server.call("tools/call", { name }, options),
-  );
-  let task: Json = {};
-  await until(async () => {
-    task = await resultOf(server.call("tasks/get", { taskId }, options));
-    return isWanted(task);
-  });
-  return task;
-}
-
 for (const [door, enter] of Object.entries(DOORS)) {
   Deno.test(`calls with ${door} wait for their approval, in both generations and in tasks`, async () => {
     ran = [];
@@ -157,13 +137,7 @@ for (const [door, enter] of Object.entries(DOORS)) {
       ),
     ];
     for (const name of NAMES.slice(1)) {
-      const task = await followTask(
-        server,
-        name,
-        headers,
-        ({ status, statusMessage }) =>
-          status !== "working" || /http/.test(statusMessage),
-      );
+      const task = await followTask(server, { headers, name });
       texts.push(task.result?.content[0].text ?? task.statusMessage);
     }
     const isWithoutPage = door.includes("ID-JAG");
@@ -222,12 +196,7 @@ async function begin(
     await until(() => server.app.running === 1);
     return { link: params.url, held };
   }
-  const task = await followTask(
-    server,
-    name,
-    headers,
-    ({ statusMessage }) => /http/.test(statusMessage),
-  );
+  const task = await followTask(server, { headers, name });
   return { link: task.statusMessage.match(/http\S*/)[0] };
 }
 

@@ -11,11 +11,10 @@ import { resultOf } from "../../kit/answer.ts";
 import { openTestKv } from "../../kit/databases.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 import { atomicWith, kvWith } from "../../kit/kv.ts";
-import type { Json } from "../../kit/message.ts";
 import { startOAuthServer } from "../../kit/sign_in.ts";
 import { TASKS } from "../../kit/task.ts";
 import { until } from "../../kit/wait.ts";
-import { FORMS, open, press } from "./approving.ts";
+import { followTask, FORMS, open, press } from "./approving.ts";
 
 let ran: string[] = [];
 
@@ -73,29 +72,22 @@ Deno.test("durable work of a server with sign-in goes on once its person has pre
   ran = [];
   await using server = await startOAuthServer(TOOLS);
   const { headers } = await server.person();
-  const capabilities = {
-    ...FORMS,
-    extensions: { "io.modelcontextprotocol/tasks": {} },
-  };
-  const ask = (method: string, params: Json) =>
-    resultOf(server.call(method, params, { headers, capabilities }));
-  const { taskId } = await ask("tools/call", {
+  const { taskId, statusMessage } = await followTask(server, {
+    headers,
     name: "archive",
-    arguments: { name: "a" },
+    input: { name: "a" },
   });
-  let task: Json = {};
-  await until(async () => {
-    task = await ask("tasks/get", { taskId });
-    return /\/approve\//.test(task.statusMessage ?? "");
-  });
-  const [link] = task.statusMessage.match(/http\S*/);
+  const [link] = statusMessage.match(/http\S*/);
   const visitor = await open(server, link);
   assert.match(visitor.words, /wants to: archive/);
   await press(visitor, "approve");
   await until(() => ran.length === 1);
   visitor.page = await visitor.browser.open(link);
   assert.match(visitor.words, /It has begun/);
-  await ask("tasks/cancel", { taskId });
+  const capabilities = { ...FORMS, ...TASKS };
+  await resultOf(
+    server.call("tasks/cancel", { taskId }, { headers, capabilities }),
+  );
 });
 
 Deno.test("no press counts once its time is over, also for durable work that no process could end meanwhile", async () => {
@@ -103,15 +95,12 @@ Deno.test("no press counts once its time is over, also for durable work that no 
   using time = new FakeTime();
   await using server = await startOAuthServer(TOOLS);
   const { headers } = await server.person();
-  const options = { headers, capabilities: { ...FORMS, ...TASKS } };
-  const params = { name: "archive", arguments: { name: "a" } };
-  const { taskId } = await resultOf(server.call("tools/call", params, options));
-  let link = "";
-  await until(async () => {
-    const task = await resultOf(server.call("tasks/get", { taskId }, options));
-    link = /\/approve\/([\w-]+)/.exec(task.statusMessage ?? "")?.[1] ?? "";
-    return link !== "";
+  const { statusMessage } = await followTask(server, {
+    headers,
+    name: "archive",
+    input: { name: "a" },
   });
+  const [, link] = /\/approve\/([\w-]+)/.exec(statusMessage)!;
   const store = callApprovals(new Database(server.kv));
   const person = { subject: "github:42", scopes: [] };
   time.tick(599);

@@ -5,8 +5,11 @@
  */
 import assert from "node:assert/strict";
 import { AccountVisitor } from "../../kit/account_visitor.ts";
-import { type Json, rpc } from "../../kit/message.ts";
+import { resultOf } from "../../kit/answer.ts";
+import { type HeadersOf, type Json, rpc } from "../../kit/message.ts";
 import type { OAuthServer } from "../../kit/sign_in.ts";
+import { TASKS } from "../../kit/task.ts";
+import { until } from "../../kit/wait.ts";
 
 /** The capabilities of Codex and Claude Code. */
 export const FORMS = { elicitation: {} };
@@ -52,6 +55,27 @@ export function linkOf({ content, isError }: Json): string {
     content[0].text,
   );
   return link;
+}
+
+/** Calls a tool as a task, and reads the task until it has a link or has ended. */
+export async function followTask(
+  server: OAuthServer,
+  { headers, name, input = {} }: {
+    headers: HeadersOf;
+    name: string;
+    input?: Json;
+  },
+): Promise<Json> {
+  const options = { headers, capabilities: { ...FORMS, ...TASKS } };
+  const params = { name, arguments: input };
+  const { taskId } = await resultOf(server.call("tools/call", params, options));
+  let task: Json = {};
+  await until(async () => {
+    task = await resultOf(server.call("tasks/get", { taskId }, options));
+    return task.status !== "working" ||
+      /\/approve\//.test(task.statusMessage ?? "");
+  });
+  return task;
 }
 
 /** Opens a link as a person, who signs in where they must. */
