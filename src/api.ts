@@ -85,7 +85,7 @@ export interface Api {
 interface OwnApi extends Api {
   /** The keys and tokens that requests carry now. */
   given: GivenKeys;
-  /** The names of the query parameters of each request: no one prints a key. */
+  /** The names of the query parameters that each request carries. */
   ownQuery: ReadonlySet<string>;
 }
 
@@ -309,7 +309,7 @@ function wordsOf(text: string): string {
     if (text.length > MAX_ANSWER) throw new RangeError();
     found = sayingOf(JSON.parse(text), 0) ?? text;
   } catch {
-    // It is no JSON, or could have a million values: the text itself.
+    // The text is no JSON, or so long that it could have a million values.
   }
   return `${found}`.slice(0, MAX_WORDS).replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, " ")
     .trim();
@@ -425,7 +425,7 @@ export function httpApi(options: HttpApiOptions): Api {
       }
       const mark = `${path}`.includes("?") ? "&" : "?";
       const at = search === "" ? path : `${path}${mark}${search}`;
-      // A caller's own share is not known here, only that of all.
+      // The caller is not known here, so only the total of all is bounded.
       const held = { ...init, headers: all, hold: () => holding() };
       const response = await send(at, held);
       if (response.status === 401) tokens?.(true);

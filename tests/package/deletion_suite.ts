@@ -116,7 +116,7 @@ for (const feature of features) {
     await copy.write("src/features.ts", withoutFeatures(list, folders));
     await copy.write("tests/whole_test.ts", wholeTest(sources));
     const { success, output } = await copy.test(
-      // Those that start a server by the test kit go with it.
+      // Suites that start a server by the test kit go with the feature.
       SUITES.filter((path) => sources.includes(path)),
     );
     assert.ok(success, output.slice(-4000));

@@ -26,7 +26,7 @@ postgresTest(
     await sql(new TextDecoder().decode(stdout).replace(/^\\.*$/gm, ""));
     await assert.rejects(busy.atomic().set(["b"], 1).commit(), REFUSED);
     await assert.rejects(busy.get(["a"]), REFUSED);
-    // What each process announces to itself every ten seconds.
+    // Each process announces something to itself every ten seconds.
     await assert.rejects(idle.announce("echo"), REFUSED);
     await assert.rejects(idle.get(["a"]), REFUSED);
     const later = await open();

@@ -325,7 +325,7 @@ export class App {
     this.#grant = undefined;
     for (const { order } of this.#works.splice(0)) order.mayEnd = true;
     this.#payments.clear();
-    // What was allowed ends with its connection.
+    // A remembered approval ends with its connection.
     this.allowance = {};
   }
 

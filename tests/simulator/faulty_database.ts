@@ -126,7 +126,7 @@ export class FaultyDatabase {
         );
       }
     }
-    // Who watches an expired lease notes that in it.
+    // A process that watches an expired lease notes that in it.
     const isWatch = (lease?.value as TaskLease | undefined)
       ?.watchedMilliseconds !== undefined;
     if (isWatch) return;

@@ -29,7 +29,7 @@ export interface WaitInWords extends Partial<ToolInWords> {
 /** The most characters of a message in the list. */
 const MAX_LISTED_CHARACTERS = 200;
 
-/** The most waits of a scope that are read: a list of so many may lack some. */
+/** The most waits of one scope that are read: further ones are not listed. */
 const MAX_WAITS = 200;
 
 /** A person's open questions; nothing where there are none. */

@@ -15,7 +15,7 @@ import type { Write } from "../../core/kv/transaction.ts";
 /** The records that are read, or deleted, at a time. */
 const BATCH = 200;
 
-/** The most accounts that one account stands in for. */
+/** The most accounts in whose place one account is used. */
 const MAX_STANDS_IN_FOR = 5;
 
 /** The last call that used an account. */
@@ -44,8 +44,8 @@ export interface AccountRecord extends Leasable, Sealed {
    */
   accountId?: string;
   /**
-   * Accounts for which this one stands in, because the person said so: work
-   * that began with them before goes on with this one.
+   * The accounts in whose place this one is used, because the person said so:
+   * work that began with one of them before goes on with this one.
    */
   standsInFor?: readonly BegunNeeds[string][];
   /** The scopes that were asked for at the service. */
@@ -54,7 +54,10 @@ export interface AccountRecord extends Leasable, Sealed {
   given?: readonly string[];
   /** The origin of the API that a pasted key may be sent to. */
   api?: string;
-  /** The origin of the tokens; absent for a pasted key. */
+  /**
+   * The application that got the tokens, and the page on which the person
+   * confirmed the account; absent for a pasted key.
+   */
   oauth?: {
     /** Names our application at the service. */
     application: string;
@@ -195,8 +198,8 @@ export function accountStore(
       ),
 
     /**
-     * Makes an account stand in for another: work that began with the other
-     * goes on with this one.
+     * Notes that an account is used in place of another: work that began with
+     * the other goes on with this one.
      *
      * @returns as `noteRefusal`
      */

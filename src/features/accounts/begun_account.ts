@@ -31,8 +31,8 @@ export function ofService(
 }
 
 /**
- * Finds the account that a call has begun with, or the one that stands in for
- * it.
+ * Finds the account that a call has begun with, or the one that is used in its
+ * place.
  */
 export function findBegun(
   own: readonly Found<AccountRecord>[],

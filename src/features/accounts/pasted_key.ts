@@ -77,7 +77,7 @@ function cleanName(text: string, key: string): string {
   return name;
 }
 
-/** Makes the filter for texts that may quote a key. */
+/** Makes the filter that hides a key in texts. */
 function given(key: string): GivenKeys {
   const keys = new GivenKeys();
   keys.add(key);

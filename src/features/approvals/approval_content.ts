@@ -102,7 +102,7 @@ export async function shownOf(
   ]);
   const more = all.length - lines.length;
   if (more > 0) lines.push(["…", `and ${more} more facts`]);
-  // Only the longest are cut: a long one never takes the place of another.
+  // Only the longest facts are cut, so that a long one displaces no other.
   let most = MAX_FACTS_CHARACTERS;
   const length = () =>
     lines.reduce((sum, [, fact]) => sum + Math.min(fact!.length, most), 0);

@@ -297,7 +297,10 @@ export function ApprovalAnsweredPage(props: ApprovalProps) {
   );
 }
 
-/** Names an approval in the list of what waits, so that like ones differ. */
+/**
+ * Names an approval in the list of waiting calls. Approvals with the same title
+ * differ by their facts or arguments.
+ */
 export function approvalInWords(
   { answer, payload: { title, facts, input } }: CallApproval,
 ): string {

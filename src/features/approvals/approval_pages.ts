@@ -46,7 +46,10 @@ export function approvalEndpoints(services: AccountServices) {
   const approvals = callApprovals(database, receiptsOf(services.server));
   const passkeys = passkeysOf(services);
   const report = stepReport(services.log);
-  /** True if a tool offers to remember now: a page may be older. */
+  /**
+   * True if a tool offers to remember approvals. A page may show an offer that
+   * the tool does not make any more.
+   */
   const offers = (it?: CallApproval) =>
     it && approvalTools.get(services.server)?.get(it.tool)?.approval?.remember;
 

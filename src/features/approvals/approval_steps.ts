@@ -23,7 +23,8 @@ const EVENTS = {
 export type ApprovalStep = keyof typeof EVENTS;
 
 /**
- * @param of `seconds`: since an earlier step; of `expired` the time that it had
+ * @param of `seconds`: the time since an earlier step; for `expired`, the time
+ * in which someone could have pressed
  */
 export type ReportStep = (
   step: ApprovalStep,

@@ -13,7 +13,7 @@ import { isTerminal, type TaskRecord } from "../work/task_record.ts";
 /** The part of a wait that names its task. */
 type OfTask = Pick<WaitRecord, "pageTask" | "approval">;
 
-/** Finds the task; false if it has ended, undefined if none waits. */
+/** Finds the task; false if it has ended, undefined if no plain task waits. */
 async function findTask(database: Database, { pageTask, approval }: OfTask) {
   if (!pageTask || approval?.closesAt) return undefined;
   const found = await database.find<TaskRecord>(taskKey(pageTask));

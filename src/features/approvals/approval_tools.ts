@@ -1,5 +1,5 @@
 /**
- * The tools of each server, for the pages that only some of them need.
+ * The tools of each server, for pages that are there only if a tool needs them.
  *
  * @module
  */

@@ -79,7 +79,10 @@ export class Connections {
     this.#speaks.delete(service);
   }
 
-  /** The tool of that name, if its arguments had to be sent as headers too. */
+  /**
+   * Gives the tool of that name as {@linkcode list} has found it; empty if no
+   * call had to look for it.
+   */
   listed(connection: string, tool: string): ListedTool[] {
     return this.#listed.get(JSON.stringify([connection, tool])) ?? [];
   }

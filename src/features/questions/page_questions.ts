@@ -253,8 +253,8 @@ export class PageQuestions implements PersonPages {
   }
 
   /**
-   * Takes the answer to a question of durable work, once the work has stored
-   * it.
+   * Takes the answer that durable work has read. Called once the work has
+   * stored that answer.
    */
   async kept(key: string): Promise<void> {
     const wait = this.#read.get(key);

@@ -91,8 +91,8 @@ function open(server: OpenedServer, calls: ServedCalls): OpenFeature {
 const methods = shared(() => import("./task_methods.ts"));
 
 /**
- * Makes a method from one that needs calls with tasks: all calls here have
- * them.
+ * Gives a name to a method of tasks. On a server with this feature every call
+ * is a {@linkcode LastingCall}.
  */
 function method(
   name: string,

@@ -91,7 +91,7 @@ test.inMemory("adopt() gives a session though something else is written at the s
   const ada = { binding: "ada", grantId: "g" };
   const adopted = await sessionStore(new Database(slow)).adopt(id, ada);
   assert.deepEqual([adopted?.binding, adopted?.logLevel], ["ada", "error"]);
-  // What is the caller's already keeps the grant that used it last.
+  // A session that is the caller's already keeps the grant that used it last.
   await sessions.adopt(id, { ...ada, grantId: "other" });
   assert.equal((await stored(kv, id))?.grantId, "g");
   await markErased(database, ["erased"]);

@@ -379,7 +379,7 @@ Deno.test("POST /account/tokens makes none without a sign-in of the last five mi
   const late = await make(visitor);
   assert.deepEqual([late.page.status, late.token], [403, ""]);
   assert.match(late.page.text, /Only a sign-in of the last 5 minutes/);
-  // What is there already is ended without one.
+  // A token that was made before can be ended without such a sign-in.
   await visitor.look("/tokens");
   assert.match((await visitor.press("/account/end")).text, /Ended: /);
   const made = events.filter(({ message }) => /token made/.test(message));

@@ -356,7 +356,7 @@ Deno.test("a person has 100 open approvals, and 25 with one client; one that is 
       links.push(linkOf(await resultOf(one("wipe", { n }))));
     }
     assert.match(await textOf(one("wipe", { n: 25 })), isFull);
-    // What waits already is told again.
+    // A call that waits already gets its link again.
     linkOf(await resultOf(one("wipe", { n: 0 })));
   }
   assert.equal(new Set(links).size, 100);

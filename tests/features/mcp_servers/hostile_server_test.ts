@@ -202,7 +202,8 @@ for (const [what, [answer, words]] of Object.entries(ANSWERS)) {
     await connectThere(server, service);
     const client = await hearing(server);
     assert.match(await callThrough(client, "bad"), words);
-    // What only looks like values, and the most that there may be, is let in.
+    // An answer is let in whose text only looks like values, and that has about
+    // as many values as it may have.
     assert.equal(await callThrough(client, "full"), ",[{".repeat(20_000));
     // Nothing is lost: the next call works.
     assert.equal(await callThrough(client, "who"), "ada@acme");

@@ -356,7 +356,7 @@ Deno.test("an account that is disconnected is revoked at its authorization serve
   await using service = new McpService();
   await using server = await startThrough(service);
   const visitor = await connectThere(server, service);
-  // Where no scopes are named either, it is an account, and no key.
+  // The page speaks of an account, not of a key, even if no scopes are named.
   assert.match(visitor.words, /Other does not say whose account it is/);
   assert.match(
     await visitor.look("/accounts"),

@@ -217,7 +217,7 @@ test.inMemory("take() does work of which only a message was given up", async ({ 
   await refused;
   await stalled.end();
   await until(async () => {
-    // What is tried again waits for the time to pass.
+    // The next try comes only once time has passed.
     time.tick(0.5);
     return (await keysOf(kv)).includes("given-up");
   });
