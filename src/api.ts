@@ -483,7 +483,7 @@ function clientTokens(
     if (forget || performance.now() >= endsAt) current = undefined;
     if (forget) return Promise.resolve("");
     if (current !== undefined) return current;
-    // While it is asked for, all wait for the same one.
+    // While a token is asked for, all calls wait for it.
     endsAt = Infinity;
     const asked = exchange().catch((error) => {
       if (current === asked) current = undefined;

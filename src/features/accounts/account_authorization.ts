@@ -72,7 +72,10 @@ export function accountAuthorization(
   const redirectUriOf = ({ service: { name } }: ConnectedService) =>
     `${baseUrl}/connect/${name}/callback`;
 
-  /** Makes what seals `state`: for one session, person and service. */
+  /**
+   * Makes the key and the context that seal `state` for one session, person and
+   * service.
+   */
   const sealOf = (found: ConnectedService, person: SignedIn) => ({
     key: deriveKey(person.id, "connect state"),
     context: contextOf(found, person),

@@ -201,7 +201,7 @@ export function accountClient(
       return {
         tokens,
         async findAccount() {
-          // Without metadata there are no keys to verify one with.
+          // Without metadata there are no keys to verify an ID token with.
           if (idToken === undefined || !discover) return {};
           const claims = await client.verify(server, idToken, {
             nonce: response.nonce,

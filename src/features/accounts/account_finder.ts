@@ -81,7 +81,8 @@ export async function findAccounts(
   const sturdy = <T>(look: () => Promise<T>) =>
     isDurable ? persist(look, context) : look();
   const services = Object.values(item.needs);
-  // These come first: no one need connect anything if they are refused.
+  // Accounts behind the provider come first: if they are refused, no one has
+  // to connect any other.
   const upstream = services.some(isUpstream)
     ? await sturdy(() => UpstreamAccounts.find(context, item.needs, server))
     : undefined;

@@ -121,7 +121,7 @@ export function accountVault(
       isFresh = false,
     ): MaybePromise<readonly Found<AccountRecord>[]> {
       if (isFresh) known.forget(subject);
-      // A list is always found, if an empty one.
+      // The list is always found, though it may be empty.
       return known.find(subject) as MaybePromise<Found<AccountRecord>[]>;
     },
 

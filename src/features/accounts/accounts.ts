@@ -211,7 +211,7 @@ export function accountStore(
       changeKept(
         found,
         ({ standsInFor = [], ...record }) => {
-          // Its clock may be ahead of ours.
+          // The work may have begun in a process whose clock is ahead of ours.
           const at = Math.max(database.now(), begun.at);
           const all = [{ ...begun, at }, ...standsInFor];
           return { ...record, standsInFor: all.slice(0, MAX_STANDS_IN_FOR) };

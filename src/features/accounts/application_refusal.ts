@@ -11,7 +11,7 @@ import type { UpstreamError } from "../../core/provider/provider.ts";
 const CODES = [
   "invalid_client",
   "unauthorized_client",
-  // GitHub's and Slack's.
+  // Codes of GitHub and Slack.
   "incorrect_client_credentials",
   "invalid_client_id",
   "bad_client_secret",

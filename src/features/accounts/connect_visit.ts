@@ -48,7 +48,7 @@ export function connectVisits(services: ConnectServices) {
     return redirect(c, `${baseUrl}/connect/${visit.service.name}?${query}`);
   }
 
-  /** Answers a form that was sent twice, by what became of the first. */
+  /** Answers a form that came a second time, with the outcome of the first. */
   async function showKept(
     c: Context,
     visit: Visit,

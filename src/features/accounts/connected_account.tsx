@@ -26,7 +26,7 @@ export function AccountName({ label }: Pick<ListedAccount, "label">) {
 
 /** A call, or work, that waits for an account. */
 export interface AskingInWords extends ToolInWords {
-  /** Names its wait. */
+  /** Names the wait of the call. */
   id: string;
   client: ClientInWords;
   /** The account that the call has begun with, if it goes on with no other. */

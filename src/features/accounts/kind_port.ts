@@ -15,7 +15,7 @@ import { ofServer, type OpenedServer } from "../../core/store/opened_server.ts";
 import type { Acting } from "../../core/mcp/exchange/author_code.ts";
 import type { AccountClient } from "./account_client.ts";
 
-/** An account of one call, for what calls a service in its own way. */
+/** The account of one call, for a kind of services with calls of its own. */
 export interface AccountInCall {
   service: AccountService;
   context: Context;

@@ -284,7 +284,7 @@ export function passkeyRecords(database: Database): PersonRecords {
         passkey
       );
     },
-    // They open nothing by themselves, and stay until the person is erased.
+    // Passkeys open nothing by themselves: they stay until the person is erased.
     endAllOf: () => Promise.resolve(),
     forgetAllOf,
   };

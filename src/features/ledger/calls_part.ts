@@ -48,7 +48,7 @@ export function callsPart(
           amongCalls?.(visit, filter, services)
         ),
       );
-      // It is awaited below.
+      // A failure is thrown where `below` is awaited.
       below.catch(() => {});
       const { grants, hasMore } = isOperator
         ? await grantsOfPeople(services, filter)

@@ -13,7 +13,7 @@ import { shownMessage } from "../../core/pages/names.tsx";
 const MAX_TITLE_CHARACTERS = 200;
 /** The most characters of a field's description. */
 const MAX_DESCRIPTION_CHARACTERS = 500;
-/** A text that may have more characters has several lines. */
+/** The most characters of a text whose field has one line. */
 const MAX_LINE_CHARACTERS = 200;
 
 /** A text of the author's, which may repeat what strangers wrote. */
