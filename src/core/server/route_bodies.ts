@@ -23,7 +23,10 @@ import {
 import { BODY_BYTES } from "../protocol/transport.ts";
 import type { BodyBounds } from "./server_options.ts";
 
-/** More chunks than of a form: some programs send a file line by line. */
+/**
+ * The chunks that a route's body may have beyond those of a form: some programs
+ * send a file line by line.
+ */
 const MORE_CHUNKS = 900;
 
 /**
