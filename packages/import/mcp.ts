@@ -72,6 +72,7 @@ export async function mcpSource(
     write: (names) => ({
       service: serviceCode(names, url, title, isOpen),
       notes: [],
+      isPersonal: !isOpen,
       tool: ({ listed, id }, name) => toolCode(listed(), id, name, names),
     }),
   };

@@ -173,7 +173,7 @@ export async function importTools(
         "its test and its line in the list, if you do not need it.",
     );
   }
-  const { made, added } = plan;
+  const { made, added, isPersonal } = plan;
   if (flags.check) {
     return report(plan, gone.length + wanted.length - made.length, terminal);
   }
@@ -184,14 +184,11 @@ export async function importTools(
     const names = added.join(", ");
     terminal.print(`List ${names} in ${list}: its list was changed by hand.`);
   }
-  // People connect to these; the first file is that of the service.
-  const isPersonal = /= (account|personalKey|mcpServer)\((?!.*\bopen: true,)/s;
-  const isKept = isPersonal.test(plan.steps[0].file.text);
   const [cost, count] = [costOf(made), counted(made.length, "tool")];
   terminal.print(
     `${count} of ${name}, about ${cost} tokens in each conversation.\nNext: ` +
       "read them, run deno task ts settings, deno fmt, and deno task ci." +
-      (isKept ? " Set SECRETS_KEYS: people connect there." : ""),
+      (isPersonal ? " Set SECRETS_KEYS: people connect there." : ""),
   );
   return isOpen ? 1 : 0;
 }
@@ -265,6 +262,8 @@ interface Plan {
   made: readonly ImportItem[];
   /** The names of the tools that are not listed yet. */
   added: readonly string[];
+  /** True if people connect their own accounts. */
+  isPersonal: boolean;
 }
 
 /** Prints every file, and compares it with the existing one. */
@@ -325,7 +324,8 @@ async function planOf(
     }
   }
   const files = await project.formatted(drafts);
-  return { steps: files.map((file) => stepOf(file, project)), made, added };
+  const steps = files.map((file) => stepOf(file, project));
+  return { steps, made, added, isPersonal: written.isPersonal };
 }
 
 function stepOf(file: NewFile, project: ImportProject): Step {

@@ -53,6 +53,7 @@ export function openApiSource(document: ApiDocument): ImportSource<ApiItem> {
       return {
         service: service.text,
         notes: service.notes,
+        isPersonal: service.isPersonal,
         tool({ operation }, name) {
           if (security.others.has(operation.id)) {
             throw new ImportError(

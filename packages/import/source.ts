@@ -72,6 +72,10 @@ export interface WrittenService<I extends ImportItem = ImportItem> {
    */
   notes: readonly string[];
   /**
+   * True if people connect their own accounts, which `SECRETS_KEYS` seals.
+   */
+  isPersonal: boolean;
+  /**
    * Prints the files of one item.
    *
    * @throws {ImportError} if it cannot become a tool

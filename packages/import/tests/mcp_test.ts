@@ -154,8 +154,12 @@ for (const [status, isOpen] of [[200, true], [401, false], [403, false]]) {
       asked.push(request);
       return Promise.resolve(new Response(null, { status: Number(status) }));
     });
-    const { service } = source.write({ name: "a_b", variable: "aB" }, []);
+    const { service, isPersonal } = source.write(
+      { name: "a_b", variable: "aB" },
+      [],
+    );
     assert.equal(service.includes("open: true"), isOpen);
+    assert.equal(isPersonal, !isOpen);
     assert.match(service, /mcpServer\("a-b"/);
     assert.equal(asked[0].headers.has("authorization"), false);
   });

@@ -96,6 +96,7 @@ Deno.test("a key in the query becomes a setting, with parts of the address besid
     said,
     /\nNote: Its key goes into addresses, which proxies may log/,
   );
+  assert.doesNotMatch(said, /SECRETS_KEYS/);
   assert.match(service, /TEA_SHOP_URL: z\.url\(\)\.optional\(\)/);
   assert.match(
     service,
