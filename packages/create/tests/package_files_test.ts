@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { TemporaryDirectory } from "../../../tests/kit/process.ts";
-import { writeFiles } from "../files.ts";
-import { reserve } from "../files.ts";
+import { reserve, writeFiles } from "../files.ts";
 import { copyPackage, updatePackage } from "../package_files.ts";
 import { PACKAGE, VENDOR } from "../source.ts";
 

@@ -202,7 +202,6 @@ Deno.test("import leaves alone what its author has changed, unless the document 
   assert.equal(kept.code, 0);
   assert.match(kept.said, /\nKept tools\/list_cups\.ts\n/);
   assert.match(await trial.read("tools/list_cups.ts"), /"Show cups"/);
-  assert.match(await trial.read("tools/list_cups.ts"), /"Show cups"/);
   assert.equal((await trial.import(changed, ["--check"])).code, 0);
   const newer = described("Lists all.");
   const asked = await trial.import(newer, [], ["n"]);
@@ -531,24 +530,32 @@ Deno.test("import leaves out what is at another server, also with --url", async 
   assert.deepEqual(leftOf(there.said), [b, "/c https://api.example.com/v1", d]);
 });
 
+/** Runs a function, and returns the errors that it prints. */
+async function complaintsOf(run: () => Promise<void>): Promise<string> {
+  const { console } = globalThis;
+  const said: string[] = [];
+  globalThis.console = { ...console, error: (it: string) => said.push(it) };
+  try {
+    await run();
+  } finally {
+    globalThis.console = console;
+  }
+  return said.join("\n");
+}
+
 Deno.test("--check says with 2 that a source cannot be read, and with 1 that a tool can be made no more", async () => {
   await using trial = await Trial.start();
   await trial.import(TEA, ["--pick", "listCups"]);
   const path = `${trial.root}/openapi.json`;
   await Deno.writeTextFile(`${trial.root}/bad.yaml`, "a: [");
-  const { console } = globalThis;
-  const said: string[] = [];
-  globalThis.console = { ...console, error: (it: string) => said.push(it) };
-  try {
+  const said = await complaintsOf(async () => {
     for (const source of ["none.yaml", "bad.yaml", "bad.yaml/a", "."]) {
       assert.equal(await main([`${trial.root}/${source}`, "--check"]), 2);
       assert.equal(await main([`${trial.root}/${source}`, "--list"]), 1);
     }
-  } finally {
-    globalThis.console = console;
-  }
+  });
   assert.match(
-    said.join("\n"),
+    said,
     /There is no file .*neither JSON nor YAML.*bad\.yaml\/a cannot be read: .* is no file/s,
   );
   const text = (await Deno.readTextFile(path)).replace(
@@ -574,18 +581,10 @@ Deno.test("import refuses a command line that is wrong, with the nearest flag an
     ] as const
   ) {
     await t.step(args.join(" ") || "nothing", async () => {
-      const { console } = globalThis;
-      const said: string[] = [];
-      globalThis.console = {
-        ...console,
-        error: (text: string) => said.push(text),
-      };
-      try {
+      const said = await complaintsOf(async () => {
         assert.equal(await main(args), 2);
-      } finally {
-        globalThis.console = console;
-      }
-      assert.match(said.join("\n"), words);
+      });
+      assert.match(said, words);
     });
   }
 });

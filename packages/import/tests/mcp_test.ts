@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/core/json.ts";
 import { importTools, openSource, parseFlags } from "../mod.ts";
 import { mcpSource } from "../mcp.ts";
+import { freePort } from "../../../tests/kit/port.ts";
 import { Trial } from "./kit.ts";
 
 const URL = "https://tracker.example/mcp";
@@ -194,12 +195,7 @@ Deno.test("an MCP server without a list is told in words", async () => {
     mcpSource(URL, () => Promise.resolve(new Response("<html>"))),
     /gave no list of tools/,
   );
-  const server = Deno.serve(
-    { port: 0, hostname: "127.0.0.1", onListen() {} },
-    () => new Response(),
-  );
-  const { port } = server.addr;
-  await server.shutdown();
+  const port = freePort();
   // It is not the author's own: `deno task dev` would not start it.
   await assert.rejects(openSource(`http://127.0.0.1:${port}/mcp`), {
     message:
