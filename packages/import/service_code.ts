@@ -89,23 +89,26 @@ export function serviceCode(
 }
 
 /** @param isOnly true if this is the service's only key */
-function sentAlong(scheme: Scheme, prefix: string, isOnly = false) {
-  const { kind } = scheme;
-  const name = "parameter" in scheme
-    ? scheme.parameter
-    : kind === "key"
-    ? scheme.header
-    : undefined;
-  // A request cannot have a second `Authorization`.
-  if (name === undefined) return [];
+function sentAlong(
+  scheme: Scheme,
+  prefix: string,
+  isOnly = false,
+): SentAlong[] {
   const own = isOnly ? "" : snakeCase(scheme.name, 40).toUpperCase();
-  const place = kind === "cookie"
-    ? "cookies"
-    : kind === "key"
-    ? "headers"
-    : "query";
-  const sent: SentAlong = { place, name, setting: `${prefix}_${own || "KEY"}` };
-  return [sent];
+  const setting = `${prefix}_${own || "KEY"}`;
+  switch (scheme.kind) {
+    case "query":
+      return [{ place: "query", name: scheme.parameter, setting }];
+    case "cookie":
+      return [{ place: "cookies", name: scheme.parameter, setting }];
+    case "key":
+      // A request cannot have a second `Authorization`.
+      return scheme.header === undefined
+        ? []
+        : [{ place: "headers", name: scheme.header, setting }];
+    default:
+      return [];
+  }
 }
 
 const secretCode = (words: string) =>
