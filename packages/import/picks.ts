@@ -12,6 +12,9 @@ import type { ImportItem, ImportSource } from "./source.ts";
 /** The most items that are imported unless the author chooses. */
 export const MOST_AT_ONCE = 40;
 
+/** Lists the names by which an item can be picked. */
+const namesOf = ({ id, name, aliases }: ImportItem) => [id, name, ...aliases];
+
 /**
  * Finds the items that patterns name: an id, a name of the source or of the
  * tool, or any of them with `*`.
@@ -31,15 +34,11 @@ export function picked<I extends ImportItem>(
     );
     const named = items.filter((item) =>
       (isExact || !item.isDeprecated) &&
-      [item.id, item.name, ...item.aliases].some((it) => form.test(it))
+      namesOf(item).some((it) => form.test(it))
     );
     if (named.length === 0) {
-      const names = items.flatMap(({ id, name, aliases }) => [
-        id,
-        name,
-        ...aliases,
-      ]);
-      const guess = didYouMean(pattern, [...new Set(names)]) ||
+      const names = new Set(items.flatMap(namesOf));
+      const guess = didYouMean(pattern, [...names]) ||
         ": --list shows what there is.";
       throw usageFailure(
         `--pick ${JSON.stringify(pattern)} names nothing${guess}`,
