@@ -108,6 +108,17 @@ export async function reserve(path: string): Promise<AsyncDisposable> {
   };
 }
 
+/**
+ * Reads the `server.ts` of a project or of a clone.
+ *
+ * @throws {CreateError} if there is none
+ */
+export function readServer(root = "."): Promise<string> {
+  return Deno.readTextFile(`${root}/server.ts`).catch(explain(
+    "There is no server.ts here. Run this in the folder of a project, or of a clone.",
+  ));
+}
+
 /** Makes a function that replaces the error for a missing file by a message. */
 export function explain(words: string) {
   return (it: unknown): never => {

@@ -25,6 +25,7 @@ import {
   explain,
   formatFiles,
   initializeGit,
+  readServer,
   UsageError,
   writeFiles,
 } from "./files.ts";
@@ -146,9 +147,7 @@ async function hasContent(directory: string): Promise<boolean> {
 /** Adds a definition of a kind, its test, and its place in the list. */
 async function addDefinition(kind: Kind, given: string): Promise<void> {
   const name = parseDefinitionName(kind, given);
-  const server = await Deno.readTextFile("server.ts").catch(explain(
-    "There is no server.ts here. Run this in the folder of a project, or of a clone.",
-  ));
+  const server = await readServer();
   const folder = await isClone(".") ? `src/${kind}s` : `${kind}s`;
   const files = definitionFiles(kind, name, folder);
   for (const path of Object.keys(files)) {

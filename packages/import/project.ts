@@ -4,7 +4,7 @@
  * @module
  */
 import { emptyList, listDefinition } from "../create/definition_files.ts";
-import { CreateError, exists } from "../create/files.ts";
+import { CreateError, exists, readServer } from "../create/files.ts";
 import { isClone } from "../create/package_files.ts";
 import { usageFailure } from "../call/failure.ts";
 import {
@@ -29,11 +29,7 @@ export class ImportProject {
 
   /** Reads a project. @throws {CreateError} if there is none */
   static async open(root = "."): Promise<ImportProject> {
-    if (!await exists(`${root}/server.ts`)) {
-      throw new CreateError(
-        "There is no server.ts here. Run this in the folder of a project, or of a clone.",
-      );
-    }
+    await readServer(root);
     const clone = await isClone(root);
     const files = new Map<string, ImportedFile>();
     for (const folder of ["tools", "services"]) {
