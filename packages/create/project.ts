@@ -95,7 +95,7 @@ function configuration({ configuration, host, read = [] }: Source): string {
     ...configuration,
     unstable: ["kv", "no-legacy-abort"],
     exclude: ["data", "dist", "vendor"],
-    // What others wrote in YAML is imported: `fmt` changes what it means.
+    // YAML files may be OpenAPI documents, and `fmt` can change their meaning.
     fmt: { exclude: ["deno.json", "**/*.yaml", "**/*.yml"] },
     permissions: {
       default: {

@@ -6,10 +6,11 @@
  */
 
 /**
- * Estimates the tokens of a text. A word of up to eleven letters is one token,
- * a longer one two or more. Three digits are one token, and so are four signs
- * that often stand together, as in JSON. tests/imports/documents_suite.ts
- * compares the estimate with the count of GPT-4o.
+ * Estimates the number of tokens in a text. A word of up to eleven letters is
+ * one token, a longer one two or more. Three digits are one token, and so are
+ * four punctuation characters in a row, as in JSON.
+ * tests/imports/documents_suite.ts compares the estimate with the count of
+ * GPT-4o.
  */
 export function estimateTokens(text: string): number {
   let tokens = 0;
@@ -27,7 +28,7 @@ export function estimateTokens(text: string): number {
   return tokens;
 }
 
-/** A tool as clients get it. */
+/** The members of a listed tool that cost tokens. */
 interface CostlyTool {
   readonly name?: unknown;
   readonly description?: unknown;

@@ -13,7 +13,7 @@ import { baseUrlFix, Requests } from "./requests.ts";
 
 /** The browser in which the person signs in. */
 export interface Browser {
-  /** The address on this machine to which the browser returns. */
+  /** The redirect URI, at a port of this machine. */
   readonly redirectUri: string;
   /** Shows the address of the sign-in to the person. */
   show(address: string): void;

@@ -253,7 +253,7 @@ export function unescaped(part: string): string {
   try {
     text = decodeURIComponent(part);
   } catch {
-    // The part is meant as it stands.
+    // The part is not percent-encoded, and is used as it is.
   }
   return text.replaceAll("~1", "/").replaceAll("~0", "~");
 }

@@ -1,7 +1,6 @@
 /**
- * The tools of another MCP server as a source of tools. The words of that
- * server stand in the author's files, and in a diff, before any model reads
- * them.
+ * The tools of another MCP server as a source of tools. The author can read the
+ * words of that server in files, and in a diff, before any model does.
  *
  * @module
  */
@@ -25,7 +24,7 @@ const MAX_DESCRIPTION = 1000;
 
 /** A tool as its server lists it. */
 interface McpItem extends ImportItem {
-  /** @throws {ImportError} for one that cannot be called */
+  /** @throws {ImportError} if no tool can call it */
   listed(): JsonObject;
 }
 
@@ -78,7 +77,7 @@ export async function mcpSource(
   };
 }
 
-/** Gives a tool as it is listed. @throws {ImportError} for one of no use */
+/** Returns a listed tool. @throws {ImportError} if no tool can call it */
 function callable(listed: JsonObject, revision?: string): JsonObject {
   const { taskSupport } = Object(listed.execution);
   if (taskSupport !== "required" || revision === "2026-07-28") return listed;

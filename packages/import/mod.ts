@@ -100,7 +100,7 @@ export async function openSource(
 }
 
 /**
- * Makes the functions that send requests to an MCP server. The author signs in
+ * Makes the function that sends requests to an MCP server. The author signs in
  * if need be.
  */
 async function accessTo(url: string, token?: string) {
@@ -145,7 +145,7 @@ export async function importTools(
     ? project.serviceOf(source.name)
     : project.files.get(`${serviceName(flags.as)} service`);
   const name = before?.service ?? serviceName(flags.as ?? source.name);
-  // If the address had a key in it, the key would stay in the file.
+  // The query is left out: a key in it would be written into the file.
   const url = flags.url?.replace(/[?#].*/s, "") ?? before?.url;
   const there = [...project.files.values()]
     .filter(({ service, id }) => service === name && isTool(id));

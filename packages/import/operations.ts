@@ -155,7 +155,7 @@ function descriptionOf(summary: string, words: unknown): string {
   return first === "" ? rest : `${ended(first)} ${rest}`;
 }
 
-/** Ends a text as a sentence. */
+/** Adds a full stop to a text that does not end like a sentence. */
 export const ended = (text: string) =>
   text === "" || /[.!?…:]$/.test(text) ? text : `${text}.`;
 

@@ -49,7 +49,7 @@ export function picked<I extends ImportItem>(
   return items.filter((item) => found.has(item));
 }
 
-/** Estimates the tokens of an item; undefined if it cannot become a tool. */
+/** Estimates the tokens of an item's tool; undefined if it cannot become one. */
 const tokensOf = (item: ImportItem) => attempt(() => item.tokens());
 
 /** Prints the tokens of several items. */
@@ -105,8 +105,8 @@ export function printItems(
 
 /**
  * Ticks the items that an answer names, or unticks them if they are ticked. An
- * answer has numbers and ranges such as `1-3 7`, or a pattern. Returns words
- * about what was not understood.
+ * answer has numbers and ranges such as `1-3 7`, or a pattern. Returns a
+ * complaint about an answer that was not understood.
  */
 export function tick<I extends ImportItem>(
   items: readonly I[],

@@ -202,7 +202,7 @@ function parsePattern(pattern: string): string | undefined {
   }
 }
 
-/** The character that stands for each class of a pattern. */
+/** The characters in a sample for the classes of a pattern, such as `\d`. */
 const CLASSES = new Map(Object.entries({ d: "1", w: "a", s: " ", W: "-" }))
   .set("D", "a").set("S", "a").set("b", "").set("B", "");
 

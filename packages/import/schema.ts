@@ -279,8 +279,8 @@ function isOnlyRequired(variant: JsonObject): boolean {
 }
 
 /**
- * Finds the members that each variant requires, among variants that only name
- * required members.
+ * Finds the members that every variant requires. A variant that does more than
+ * name required members counts as one that requires none.
  */
 function neededByEach(variants: unknown): ReadonlySet<string> {
   const needed = [variants ?? []].flat().map((it) => {
@@ -393,8 +393,8 @@ export function sentence(text: unknown, most = MAX_DESCRIPTION): string {
 }
 
 /**
- * Counts the parts of a schema with every component written out at each use, as
- * clients get it.
+ * Counts the parts of the schemas in a list of tools, where every component is
+ * written out at each use.
  *
  * @throws {ImportError} for more than a model could use
  */
@@ -407,7 +407,7 @@ export function checkWrittenOut(
     if (schema.ref !== undefined) {
       const known = sizes.get(schema.ref);
       if (known !== undefined) return known;
-      // A component within itself stays a reference.
+      // A component that contains itself remains a reference there.
       sizes.set(schema.ref, 1);
       const own = size(components.get(schema.ref) ?? {});
       sizes.set(schema.ref, own);

@@ -35,7 +35,8 @@ export interface Security {
 const PREFERRED = ["code", "key", "client", "query", "cookie"];
 
 /**
- * Ranks a scheme. If one of them has to be in `Authorization`, it comes first.
+ * Ranks a scheme. Among schemes of one kind, one that has to be sent in
+ * `Authorization` comes first.
  */
 const rankOf = (scheme: Scheme) =>
   2 * PREFERRED.indexOf(scheme.kind) + Number("header" in scheme);

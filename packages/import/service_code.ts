@@ -29,7 +29,7 @@ export interface ServiceCode {
   /** The constant that has the settings of the keys that tools send along. */
   keys?: string;
   along: readonly SentAlong[];
-  /** The settings of a test, in code; `api.url` stands for the address. */
+  /** The settings of a test by name, in code such as `api.url`, its address. */
   env: readonly [string, string][];
   notes: readonly string[];
 }

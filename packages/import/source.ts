@@ -21,9 +21,9 @@ export interface ImportItem {
   /** True if only an exact name picks it. */
   isDeprecated: boolean;
   /**
-   * Estimates the tokens that the tool costs in a list.
+   * Estimates the number of tokens that the item's tool adds to a list of tools.
    *
-   * @throws {ImportError}
+   * @throws {ImportError} if it cannot become a tool
    */
   tokens(): number;
 }

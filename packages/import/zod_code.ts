@@ -93,8 +93,8 @@ export class ZodCode {
   }
 
   /**
-   * @param isVariant true if members that are not named must be left for other
-   * variants
+   * @param isVariant true if the object may have members that only another
+   * variant names
    */
   #base(schema: Plain, isVariant: boolean): string {
     const { ref, values, type, union, all } = schema;

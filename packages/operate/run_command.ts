@@ -71,7 +71,7 @@ class PeopleCommand extends Command {
         const { grants: ended, accounts } = await end(subject);
         if (!isKnown && ended === 0) throw new UnknownNameError(unknown);
         const counts = { ended, accounts };
-        // Without the name, which is what was erased.
+        // The subject is left out of the log, because it was erased.
         if (isErased) this.audit("Person erased", counts);
         else this.audit("Everything of a person ended", { subject, ...counts });
         const words = endedWords(ended, accounts);
@@ -133,8 +133,8 @@ class PeopleCommand extends Command {
   }
 
   /**
-   * Lists the passkeys of a person, or deletes them. Then the next one counts
-   * at once.
+   * Lists the passkeys of a person, or deletes them. After a deletion, a new
+   * passkey counts at once.
    */
   async #passkeys(subject: string): Promise<string> {
     const { passkeys } = this.operator.register;

@@ -50,7 +50,7 @@ export class PostgresKv implements Kv, AsyncDisposable {
   readonly #sweeper: Sweeper;
   /** Identifies the tables that were first seen; undefined before that. */
   #identity?: string;
-  /** Set for good once other tables have taken their place. */
+  /** The error of each operation since other tables replaced those. */
   #lost?: Error;
   #closing?: Promise<unknown>;
 

@@ -56,7 +56,7 @@ export class TestApi {
     private readonly address = API,
   ) {}
 
-  /** Answers a request by the test's routes. */
+  /** Answers a request with the answer that the test gave its route. */
   async answer(request: Request): Promise<Response> {
     if (typeof this.api === "function") return await this.api(request);
     const answer = this.#route(this.api, request);

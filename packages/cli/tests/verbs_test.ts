@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { VERBS } from "../mod.ts";
 
-/** Runs a verb, and returns its exit code and what it complained of. */
+/** Runs a verb, and returns its exit code and its complaints. */
 async function run(verb: string, args: readonly string[]) {
   const said: string[] = [];
   const { error, log } = console;
@@ -57,15 +57,15 @@ const MISSPELT: Record<string, readonly (readonly [string, string?])[]> = {
 Deno.test({
   name:
     "each verb refuses a word that it does not know with exit code 2 and the nearest that it knows, and does nothing",
-  // To write, to run a program or to connect would be another error.
+  // A verb that writes, runs a program or connects fails with another error.
   permissions: { read: true, env: true, sys: true },
   async fn(t) {
     for (const verb of Object.keys(VERBS)) {
-      // It runs any command.
+      // `cores` takes any word as the command that it runs.
       if (verb === "cores") continue;
       for (const [line, near] of MISSPELT[verb]) {
         await t.step(`${verb} ${line}`, async () => {
-          // A question mark stands for a space within a word.
+          // A question mark is replaced by a space within the word.
           const args = line.split(" ").map((it) => it.replace("?", " "));
           const { code, words } = await run(verb, args);
           assert.equal(code, 2, words);

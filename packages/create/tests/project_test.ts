@@ -43,7 +43,7 @@ Deno.test("ci of a project says all that is wrong, and fails", async () => {
     `${directory}/deno.json`,
     JSON.stringify({ tasks, fmt }),
   );
-  // `fmt` would break this so that YAML readers refuse it: it stays as it is.
+  // YAML readers would refuse this after `deno fmt`, so it must not be changed.
   const api =
     `a:\n  b:\n    content: { application/json: { schema: { type: array, items: ` +
     `{ type: string } }, example: [a, b] } }\n`;

@@ -357,7 +357,7 @@ Deno.test("import leaves deprecated operations out, unless they are named", asyn
   await using trial = await Trial.start();
   await trial.import(document, ["--pick", "*A"]);
   assert.match(await trial.read("tools/mod.ts"), /\[putA\]/);
-  // It replaces what is there.
+  // A PUT replaces a resource.
   assert.match(await trial.read("tools/put_a.ts"), /destructiveHint: true/);
   await trial.import(document, ["--pick", "getA"]);
   assert.match(await trial.read("tools/mod.ts"), /\[putA, getA\]/);
@@ -430,7 +430,7 @@ Deno.test("import remembers --as and --url, and wants --as for the second of a d
   }
   const named = ["--as", "cups", "--check"];
   assert.deepEqual(await trial.import(TEA, named), nothing);
-  // Another address is taken, and remembered in its turn.
+  // A new --url replaces the former one, and is remembered too.
   const moved = ["--as", "cups", "--url", "https://other.example"];
   const { said } = await trial.import(TEA, moved);
   assert.match(said, /Changed services\/cups\.ts/);

@@ -182,7 +182,7 @@ Deno.test("--token is sent to the MCP server whose tools are read, and refused f
   const url = `http://127.0.0.1:${server.addr.port}/mcp?team=1`;
   const { items } = await openSource(url, "a-token");
   assert.deepEqual(items.map(({ name }) => name), ["create_issue"]);
-  // Once without, to see if it is open to anyone.
+  // One request has no token, to find out if the server is open to anyone.
   assert.deepEqual([...seen].sort(), ["Bearer a-token", null].sort());
   await assert.rejects(
     openSource("api.yaml", "a-token"),
@@ -196,7 +196,7 @@ Deno.test("an MCP server without a list is told in words", async () => {
     /gave no list of tools/,
   );
   const port = freePort();
-  // It is not the author's own: `deno task dev` would not start it.
+  // The message names no `deno task dev`, which would not start this server.
   await assert.rejects(openSource(`http://127.0.0.1:${port}/mcp`), {
     message:
       `http://127.0.0.1:${port}/mcp gave no list of tools: Nothing listens at http://127.0.0.1:${port}/mcp`,

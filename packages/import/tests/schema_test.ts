@@ -1,4 +1,4 @@
-/** Schemas of documents as they are in tools, and the samples of their tests. */
+/** The schemas of a document in its tools, and the samples in their tests. */
 import assert from "node:assert/strict";
 import { tool, z } from "../../../src/mod.ts";
 import { tokensOfTool } from "../../doctor/list_cost.ts";
@@ -116,7 +116,7 @@ Deno.test("a default is a sentence of its own, and bounds of all whole numbers a
   assert.match(tool, /destructiveHint: false/);
 });
 
-Deno.test("null alone is null, and beside others what may be left empty", async () => {
+Deno.test("the type null alone is null, and together with other types makes them nullable", async () => {
   const { tool, test } = await toolOf({
     type: "object",
     required: ["nothing", "some"],

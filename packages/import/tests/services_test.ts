@@ -1,4 +1,4 @@
-/** Services of imported APIs: how they are signed in to, and where they are. */
+/** The services of imported APIs: their ways to sign in, and their addresses. */
 import assert from "node:assert/strict";
 import { documentOf, Trial } from "./kit.ts";
 
@@ -12,7 +12,7 @@ const SERVERS = {
   }],
 };
 
-/** Imports one operation that wants all of some schemes, and reads the files. */
+/** Imports one operation that needs all these schemes, and reads the files. */
 async function imported(
   securitySchemes: Record<string, unknown>,
   { scopes = [], servers = {} }: { scopes?: string[]; servers?: object } = {},
@@ -88,7 +88,7 @@ Deno.test("OpenID Connect becomes an account of its issuer", async () => {
   );
 });
 
-Deno.test("a key in the query becomes a setting, with parts of the address beside it", async () => {
+Deno.test("a key in the query becomes a setting, and so do the parts of the address", async () => {
   const { said, service, tool, test } = await imported({ key: QUERY }, {
     servers: SERVERS,
   });

@@ -62,7 +62,7 @@ Deno.test("call() takes the press on the page as an option", () =>
       /refund waits for an approval, which the test does not give/,
     );
     assert.deepEqual(ran, [1, 500]);
-    // A refusal answers the same call until its time is over.
+    // Until a refusal expires, it answers the same call again.
     const again = () =>
       ann.call(refund, { cents: 600 }, { ...options, approval: "approve" });
     assert.match((await again()).text, /refused this/);
