@@ -52,6 +52,8 @@ export type Components = Map<string, Plain>;
 
 /** The most schemas of one tool, with references written out. */
 const MAX_SCHEMAS = 5_000;
+const TOO_MANY =
+  `Its schemas have more than ${MAX_SCHEMAS} parts, too many for a model.`;
 
 /** The deepest level of one schema without a reference. */
 const MAX_DEPTH = 60;
@@ -74,11 +76,7 @@ export class Schemas {
     if (depth > MAX_DEPTH) {
       throw new ImportError("A schema is nested too deep.");
     }
-    if (this.#left-- === 0) {
-      throw new ImportError(
-        `Its schemas have more than ${MAX_SCHEMAS} parts, too many for a model.`,
-      );
-    }
+    if (this.#left-- === 0) throw new ImportError(TOO_MANY);
     const description = sentence(schema.description);
     const found = typeof schema.$ref === "string"
       ? this.#component(schema.$ref, depth)
@@ -416,10 +414,7 @@ export function checkWrittenOut(
     return partsOf(schema).reduce((sum, part) => sum + size(part), 1);
   };
   const whole = schemas.reduce((sum, schema) => sum + size(schema), 0);
-  if (whole <= MAX_SCHEMAS) return;
-  throw new ImportError(
-    `Its schemas have more than ${MAX_SCHEMAS} parts, too many for a model.`,
-  );
+  if (whole > MAX_SCHEMAS) throw new ImportError(TOO_MANY);
 }
 
 /** Lists the schemas within a schema. */

@@ -28,6 +28,12 @@ export interface ServerAddress {
 const PLAIN = /^https?:\/\/[\w.:{}/~%@+,-]+$/i;
 const VALUE = /^[\w.~:/-]+$/;
 
+/** Makes the refusal of an address that no API can have. */
+export const notOfApi = (address: string) =>
+  new ImportError(
+    `${shown(address)} cannot be the address of an API: add --url https://….`,
+  );
+
 /**
  * Finds the address of an API.
  *
@@ -59,11 +65,7 @@ export function serverOf(
     notes.push(`The document says http: ${url.origin} is used, with https.`);
   }
   if (!/^https?:$/.test(url.protocol) || url.username || url.password) {
-    throw new ImportError(
-      `${
-        shown(url.href)
-      } cannot be the address of an API: add --url https://….`,
-    );
+    throw notOfApi(url.href);
   }
   url.search = url.hash = "";
   const api = url.href.replace(/\/$/, "");

@@ -6,10 +6,10 @@
  */
 import { PACKAGE } from "../create/source.ts";
 import { isAddress } from "../../src/authoring/personal_key.ts";
-import { ImportError, shown } from "./document.ts";
+import { shown } from "./document.ts";
 import { literal, memberName, objectCode, snakeCase } from "./names.ts";
 import type { Scheme, Security } from "./security.ts";
-import type { ServerAddress } from "./servers.ts";
+import { notOfApi, type ServerAddress } from "./servers.ts";
 import type { ServiceNames } from "./source.ts";
 
 /** A further key, which the server sends along with the person's key. */
@@ -129,11 +129,7 @@ function personalCode(
   scopes: readonly string[],
   { api, template, variables }: ServerAddress,
 ): Made {
-  if (!isAddress(api)) {
-    throw new ImportError(
-      `${shown(api)} cannot be the address of an API: add --url https://….`,
-    );
-  }
+  if (!isAddress(api)) throw notOfApi(api);
   const consts = variables.map(({ name, value, choices }) => {
     const others = choices.filter((it) => it !== value).slice(0, 20);
     const comment = others.length > 0
