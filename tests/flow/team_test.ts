@@ -19,7 +19,6 @@ import { parseShell } from "../docs/shell.ts";
 import { AccountVisitor, formOf } from "../kit/account_visitor.ts";
 import { resultOf, textOf } from "../kit/answer.ts";
 import { browserOf } from "../kit/browser.ts";
-import { Client } from "../kit/client.ts";
 import { linkOf } from "../kit/connected.ts";
 import { devServer, signInByName } from "../kit/dev_server.ts";
 import { importedTools } from "../kit/imported_tools.ts";
@@ -29,6 +28,7 @@ import { signInAt, startOpenIdProvider } from "../kit/open_id_provider.ts";
 import { REPOSITORY, TemporaryDirectory } from "../kit/process.ts";
 import { BASE_URL, startServer, type TestServer } from "../kit/server.ts";
 import { TokenService } from "../kit/token_service.ts";
+import { connect } from "../kit/walk.ts";
 
 const PAGE = "docs/team.md";
 const EXAMPLE = "examples/bookings";
@@ -108,15 +108,11 @@ class Person {
     issuers: readonly string[],
   ): Promise<Person> {
     const browser = browserOf(server, { issuers: [issuer, ...issuers] });
-    const client = await Client.register(server);
-    const consent = await browser.open(client.authorizationUrl());
-    const away = await browser.press(consent, "decision", "approve");
-    const back = await signInAt(issuer, browser, away, name);
-    const { body } = await client.redeem(client.codeFrom(back));
+    const { tokens } = await connect(server, issuer, browser, name);
     const page = await browser.open(`${BASE_URL}/account`);
     const sent = await browser.press(formOf(page, "/account/sign-in"), "", "");
     const account = await signInAt(issuer, browser, sent, name);
-    const headers = { authorization: `Bearer ${body.access_token}` };
+    const headers = { authorization: `Bearer ${tokens.access_token}` };
     return new Person(
       new AccountVisitor(browser, account),
       (name, input = {}) =>

@@ -5,7 +5,8 @@
 import assert from "node:assert/strict";
 import { JWT_BEARER_GRANT_TYPE } from "../../src/core/oauth/client.ts";
 import { startAssertionProvider } from "../kit/assertion_provider.ts";
-import { type Arrival, Browser } from "../kit/browser.ts";
+import { formOf } from "../kit/account_visitor.ts";
+import { Browser } from "../kit/browser.ts";
 import { factsOf, type Visit } from "./language_client.ts";
 import { has, pythonScript, pythonWith } from "./languages.ts";
 import {
@@ -27,15 +28,6 @@ const CLIENTS = [
     client_secret_env: "OAUTH_CLIENT_SECRET_INTEROP",
   },
 ];
-
-/** Cuts a page to one form, by its action. */
-function formOf(page: Arrival, action: string): Arrival {
-  const form = page.text.split("<form").find((part) =>
-    part.includes(`action="${action}"`)
-  );
-  assert(form, page.text);
-  return { ...page, text: `<form${form.split("</form>")[0]}` };
-}
 
 /** Makes an access token on the account page, with every box ticked. */
 async function personalToken({ url }: ServerProcess): Promise<string> {

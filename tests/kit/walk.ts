@@ -16,11 +16,12 @@ export async function connect(
   server: Answering,
   issuer: string,
   browser = browserOf(server, { issuer }),
+  name?: string,
 ): Promise<{ client: Client; tokens: Json }> {
   const client = await Client.register(server);
   const page = await browser.open(client.authorizationUrl());
   const away = await browser.press(page, "decision", "approve");
-  const back = await signInAt(issuer, browser, away);
+  const back = await signInAt(issuer, browser, away, name);
   const { status, body } = await client.redeem(client.codeFrom(back));
   assert.equal(status, 200, JSON.stringify(body));
   return { client, tokens: body };

@@ -88,18 +88,14 @@ Deno.test(`${ROUNDS} kills, with ${APPROVALS} approvals under way each, run noth
   const { host } = new URL(first.url);
   const browserOf = () =>
     new Browser((url) => url.host === host ? fetch : undefined);
-  const signInPage = async () => {
-    const browser = browserOf();
-    const page = await browser.open(`${first.url}/account`);
-    const form = formOf(page, "/account/sign-in");
-    const provider = await browser.press(form, "", "");
-    await browser.press(provider, "name", "ada");
-    return browser;
-  };
-  const signedIn = await signInPage();
+  const signedIn = browserOf();
+  const account = await signedIn.open(`${first.url}/account`);
+  const form = formOf(account, "/account/sign-in");
+  const provider = await signedIn.press(form, "", "");
+  await signedIn.press(provider, "name", "ada");
   /** Presses on the page in two browsers at once, which count once. */
   const press = async (link: string) => {
-    let page = await signedIn.open(link);
+    const page = await signedIn.open(link);
     const { pathname } = new URL(link);
     const twin = browserOf();
     for (const [name, value] of signedIn.cookies) twin.cookies.set(name, value);
@@ -108,8 +104,8 @@ Deno.test(`${ROUNDS} kills, with ${APPROVALS} approvals under way each, run noth
         browser.press(formOf(page, pathname), "answer", "approve")
       ),
     );
-    for (page of pressed) {
-      assert.match(new AccountVisitor(signedIn, page).words, /Approved/);
+    for (const next of pressed) {
+      assert.match(new AccountVisitor(signedIn, next).words, /Approved/);
     }
   };
   const begun = async () => {
