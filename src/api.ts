@@ -89,13 +89,15 @@ interface OwnApi extends Api {
   ownQuery: ReadonlySet<string>;
 }
 
-/** The most characters of an answer that a tool gives to a model. */
+/**
+ * The maximum length in characters of an answer that a tool gives to a model.
+ */
 const MAX_ANSWER = 50_000;
 
 /** The characters read after these: a key that begins before ends in them. */
 const MAX_KEY = 5000;
 
-/** The most characters of the service's own words in an error. */
+/** The maximum length in characters of the service's own words in an error. */
 const MAX_WORDS = 500;
 
 /** The methods of OpenAPI, and a path that begins with a slash. */

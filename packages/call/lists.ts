@@ -10,7 +10,10 @@ import { listOf, type Output } from "./output.ts";
 import { describe, propertiesOf, requiredOf } from "./schema.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** The most pages of a list that are read, because it may have no end. */
+/**
+ * The maximum number of pages of a list that are read, because it may have no
+ * end.
+ */
 const MAX_PAGES = 100;
 
 /**

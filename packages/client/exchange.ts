@@ -122,6 +122,9 @@ export class Exchange extends Session {
     throw new Error(`The server asks ${question.method}: nothing answers here`);
   }
 
-  /** The most rounds of one request, because a server could ask without end. */
+  /**
+   * The maximum number of rounds of one request, because a server could ask
+   * without end.
+   */
   static readonly #MAX_ROUNDS = 100;
 }

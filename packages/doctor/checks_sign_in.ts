@@ -16,8 +16,8 @@ import { baseUrlFix, OTHER_ORIGIN } from "./requests.ts";
 import type { Site } from "./site.ts";
 
 /**
- * The most reads of `/ready`, which take 11 seconds together: a server waits
- * ten for a provider.
+ * The maximum number of reads of `/ready`, which take 11 seconds together: a
+ * server waits ten for a provider.
  */
 const PROVIDER_LOOKS = 44;
 const PROVIDER_PAUSE_MILLISECONDS = 250;

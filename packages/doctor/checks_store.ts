@@ -11,7 +11,7 @@ import { TOOL_CHECKS } from "./checks_tools.ts";
 import { Fault, Skipped } from "./finding.ts";
 import type { Site } from "./site.ts";
 
-/** The most characters of the instructions that ChatGPT reads. */
+/** The maximum length in characters of the instructions that ChatGPT reads. */
 const MAX_INSTRUCTIONS_LENGTH = 512;
 
 /** The checks of the directories, tools first. */
@@ -86,12 +86,12 @@ async function checkViews(site: Site): Promise<string> {
 
 const SKILLS_EXTENSION = "io.modelcontextprotocol/skills";
 
-/** The most skills that ChatGPT takes. */
+/** The maximum number of skills that ChatGPT takes. */
 const MAX_SKILLS = 5;
 const KIBIBYTE = 1024;
-/** The most bytes of a `SKILL.md`. */
+/** The maximum size in bytes of a `SKILL.md`. */
 const MANUAL_BYTES = 256 * KIBIBYTE;
-/** The most bytes of all files of a skill. */
+/** The maximum size in bytes of all files of a skill. */
 const SKILL_BYTES = 5 * KIBIBYTE * KIBIBYTE;
 
 /**

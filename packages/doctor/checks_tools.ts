@@ -31,7 +31,10 @@ function listedTool(tool: Json): ListedTool {
   };
 }
 
-/** The most characters of a description; Claude Code cuts longer ones. */
+/**
+ * The maximum length in characters of a description; Claude Code cuts longer
+ * ones.
+ */
 const MAX_DESCRIPTION_LENGTH = 2048;
 
 const HINTS = ["readOnlyHint", "destructiveHint", "openWorldHint"] as const;
@@ -134,7 +137,10 @@ export const TOOL_CHECKS: readonly StoreCheck[] = [
   ),
 ];
 
-/** The most patterns of one tool that are examined, and the time for each. */
+/**
+ * The maximum number of patterns of one tool that are examined, and the time
+ * for each.
+ */
 const MAX_PATTERNS = 20;
 const PATTERN_MILLISECONDS = 500;
 

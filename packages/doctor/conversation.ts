@@ -23,7 +23,10 @@ export interface ServerDescription {
   skills(): Promise<readonly Json[]>;
 }
 
-/** The most pages of a list that are read, because it may have no end. */
+/**
+ * The maximum number of pages of a list that are read, because it may have no
+ * end.
+ */
 const MAX_PAGES = 20;
 
 /** Asks the server to describe itself, with sessions or without. @throws {Fault} */

@@ -17,11 +17,12 @@ export class ImportError extends CreateError {
   override name = "ImportError";
 }
 
-/** The most bytes of a document. */
+/** The maximum size in bytes of a document. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
 /**
- * The most values in a document. A value that YAML repeats counts each time.
+ * The maximum number of values in a document. A value that YAML repeats counts
+ * each time.
  */
 const MAX_VALUES = 5_000_000;
 
@@ -190,7 +191,7 @@ async function upgraded(
   }
 }
 
-/** The most references in a row. */
+/** The maximum number of references in a row. */
 const MAX_HOPS = 20;
 
 /**

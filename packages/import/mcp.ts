@@ -16,7 +16,7 @@ import { Schemas, sentence } from "./schema.ts";
 import type { ImportItem, ImportSource, ServiceNames } from "./source.ts";
 import { APPROVAL, inputCode, type ToolArgument } from "./tool_code.ts";
 
-/** The most tools, and pages of them, that are read. */
+/** The maximum number of tools, and pages of them, that are read. */
 const MAX_TOOLS = 2000;
 const MAX_PAGES = 40;
 

@@ -9,7 +9,7 @@ import { didYouMean, Failure, usageFailure } from "../call/failure.ts";
 import { attempt } from "./document.ts";
 import type { ImportItem, ImportSource } from "./source.ts";
 
-/** The most items that are imported unless the author chooses. */
+/** The maximum number of items that are imported unless the author chooses. */
 export const MOST_AT_ONCE = 40;
 
 /** Lists the names by which an item can be picked. */

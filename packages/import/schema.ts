@@ -50,7 +50,7 @@ export interface Plain {
 /** Components by their pointers, in the order of their first use. */
 export type Components = Map<string, Plain>;
 
-/** The most schemas of one tool, with references written out. */
+/** The maximum number of schemas of one tool, with references written out. */
 const MAX_SCHEMAS = 5_000;
 const TOO_MANY =
   `Its schemas have more than ${MAX_SCHEMAS} parts, too many for a model.`;
@@ -58,7 +58,7 @@ const TOO_MANY =
 /** The deepest level of one schema without a reference. */
 const MAX_DEPTH = 60;
 
-/** The most characters of a description that are used. */
+/** The maximum length in characters of a description that are used. */
 const MAX_DESCRIPTION = 300;
 
 /** Makes the schemas of one tool plain. */

@@ -114,7 +114,9 @@ export function endedWords(count: number, accounts = 0): string {
   return `${words}, ${accounts} ${noun} at other services disconnected`;
 }
 
-/** The most characters of a cell: a person may have a long name. */
+/**
+ * The maximum length in characters of a cell: a person may have a long name.
+ */
 const MAX_CELL = 400;
 /** The widest column. A longer cell moves only the rest of its own line. */
 const MAX_WIDTH = 60;

@@ -39,7 +39,7 @@ export async function runCommand(
   return visibleLines(await new Noun(line, operator).run());
 }
 
-/** The most people on a page. */
+/** The maximum number of people on a page. */
 const PAGE = 100;
 
 /** `deno task ts people …`: what an operator does about people. */

@@ -7,7 +7,7 @@
  * @module
  */
 
-/** The most keys that a commit locks one by one. */
+/** The maximum number of keys that a commit locks one by one. */
 export const MAX_LOCKS = 32;
 
 /**

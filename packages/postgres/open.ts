@@ -38,7 +38,10 @@ const PAUSE_MILLISECONDS = 250;
 export interface PostgresOptions {
   /** The password, if the address has none; by default `PGPASSWORD`. */
   password?: string;
-  /** The most connections at a time, besides the one that listens; 10. */
+  /**
+   * The maximum number of connections at a time, besides the one that listens;
+   * 10.
+   */
   connections?: number;
   /**
    * The first parts of the keys whose changes are announced to other processes;

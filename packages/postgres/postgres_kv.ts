@@ -28,7 +28,7 @@ import { type Statements, statementsOn } from "./statements.ts";
 import { Sweeper } from "./sweeper.ts";
 import { Watchers } from "./watchers.ts";
 
-/** The most records of one round trip of a list. */
+/** The maximum number of records of one round trip of a list. */
 const MAX_BATCH = 500;
 
 /** The parts of an open database. */

@@ -10,7 +10,10 @@ import { clearTimeout, setTimeout } from "node:timers";
  * that processes do not sweep at the same time.
  */
 const PAUSE_MILLISECONDS = 40_000;
-/** The most rows of one statement: commits wait for the disk meanwhile. */
+/**
+ * The maximum number of rows of one statement: commits wait for the disk
+ * meanwhile.
+ */
 const MAX_ROWS = 500;
 /** The pause between two statements. */
 const BREATH_MILLISECONDS = 20;

@@ -61,7 +61,7 @@ const LAPSE_SECONDS = 31;
 const PATIENCE_MILLISECONDS = 5000;
 const CHECK_MILLISECONDS = 5;
 
-/** The most wakes that are read to find the next one. */
+/** The maximum number of wakes that are read to find the next one. */
 const MAX_WAKES = 1000;
 
 const STILL_AT_WORK =

@@ -18,8 +18,8 @@ import {
 const absent = (key: KvKey): KvCheck => ({ key, versionstamp: null });
 
 /**
- * The most tries of one change. Of forty commits at once, one succeeds each
- * time.
+ * The maximum number of tries of one change. Of forty commits at once, one
+ * succeeds each time.
  */
 const MAX_TRIES = 1000;
 

@@ -10,7 +10,7 @@ import { commit, type KvPromise, write } from "./promise.ts";
 const ROUNDS = 24;
 /** The commits of a round; each waits for the ones before it. */
 const COMMITS_AT_ONCE = 20;
-/** The most keys of one `getMany`. */
+/** The maximum number of keys of one `getMany`. */
 const MAX_KEYS_PER_READ = 10;
 
 async function readAll(

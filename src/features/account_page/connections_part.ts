@@ -77,7 +77,10 @@ function byClient(grants: readonly Grant[]): Grant[][] {
   return [...groups.values()];
 }
 
-/** The most connections and access tokens on one page; a person has a few. */
+/**
+ * The maximum number of connections and access tokens on one page; a person has
+ * a few.
+ */
 const MAX_CONNECTIONS = 500;
 
 /**

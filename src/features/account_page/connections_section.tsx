@@ -112,7 +112,9 @@ export function CutNote({ most }: { most?: number }) {
   );
 }
 
-/** The most sign-ins of a client that are shown without a click. */
+/**
+ * The maximum number of sign-ins of a client that are shown without a click.
+ */
 const MAX_SIGN_INS = 3;
 
 function ClientRow(

@@ -10,7 +10,7 @@ import { deriveKey } from "../../core/oauth/data_key.ts";
 import { displayName } from "../../core/pages/names.tsx";
 import type { Notice } from "./notice.tsx";
 
-/** The most names in a notice, which is sent in an address. */
+/** The maximum number of names in a notice, which is sent in an address. */
 const MAX_NAMES = 5;
 
 /** Prints a notice as parameters of the address of a page. */

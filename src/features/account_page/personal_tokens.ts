@@ -29,7 +29,7 @@ function tokenDays(
   return [...TOKEN_DAYS.filter((days) => days < most), most];
 }
 
-/** The most tokens of one person; then no more can be made. */
+/** The maximum number of tokens of one person; then no more can be made. */
 const MAX_TOKENS = 50;
 
 /** True if a token with all scopes that a person may have opens any tool. */

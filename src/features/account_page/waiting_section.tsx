@@ -26,10 +26,13 @@ export interface WaitInWords extends Partial<ToolInWords> {
   createdAt: number;
 }
 
-/** The most characters of a message in the list. */
+/** The maximum length in characters of a message in the list. */
 const MAX_LISTED_CHARACTERS = 200;
 
-/** The most waits of one scope that are read: further ones are not listed. */
+/**
+ * The maximum number of waits of one scope that are read: further ones are not
+ * listed.
+ */
 const MAX_WAITS = 200;
 
 /** A person's open questions; nothing where there are none. */

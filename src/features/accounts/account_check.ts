@@ -14,7 +14,10 @@ import { accountFetch } from "../../core/provider/account_fetch.ts";
 /** The time in which a check must be done, in milliseconds. */
 const CHECK_MILLISECONDS = 10_000;
 
-/** The most bytes of one answer, decoded: more than any account needs. */
+/**
+ * The maximum size in bytes of one answer, decoded: more than any account
+ * needs.
+ */
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
 /**

@@ -52,10 +52,12 @@ import { UpstreamAccounts } from "./upstream_accounts.ts";
 /** The member of a result's `_meta` that says as whom the tool has acted. */
 const ACCOUNT = "tool-server/account";
 
-/** The most characters of a client's name that are stored. */
+/** The maximum length in characters of a client's name that are stored. */
 const MAX_NAME_CHARACTERS = 80;
 
-/** The most times that a person is asked again for a lost account. */
+/**
+ * The maximum number of times that a person is asked again for a lost account.
+ */
 const MAX_ROUNDS = 3;
 
 /** The services whose accounts are missing. */

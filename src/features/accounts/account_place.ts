@@ -69,7 +69,7 @@ export function goesTo(
     api === originOf(service);
 }
 
-/** The most former names of an account that are kept. */
+/** The maximum number of former names of an account that are kept. */
 const MAX_FORMER_LABELS = 5;
 
 /** The place of an account. */

@@ -30,7 +30,7 @@ import {
 } from "./revocation_record.ts";
 import type { Write } from "../../core/kv/transaction.ts";
 
-/** The most accounts of one person. */
+/** The maximum number of accounts of one person. */
 export const MAX_ACCOUNTS = 50;
 
 /** The time after which another use of an account is noted, in seconds. */

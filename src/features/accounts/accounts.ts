@@ -15,7 +15,7 @@ import type { Write } from "../../core/kv/transaction.ts";
 /** The records that are read, or deleted, at a time. */
 const BATCH = 200;
 
-/** The most accounts in whose place one account is used. */
+/** The maximum number of accounts in whose place one account is used. */
 const MAX_STANDS_IN_FOR = 5;
 
 /** The last call that used an account. */

@@ -34,12 +34,18 @@ const APPROVAL_OFFER = {
 /** The longest time that `when` and `show` may take. */
 const AUTHOR_MILLISECONDS = 5_000;
 
-/** The most characters of a title, of a fact's name, and of all facts. */
+/**
+ * The maximum length in characters of a title, of a fact's name, and of all
+ * facts.
+ */
 const MAX_TITLE_CHARACTERS = 200;
 const MAX_NAME_CHARACTERS = 40;
 const MAX_FACTS_CHARACTERS = 2400;
 
-/** The most facts that a page shows, which may repeat a client's words. */
+/**
+ * The maximum number of facts that a page shows, which may repeat a client's
+ * words.
+ */
 const MAX_FACTS = 30;
 
 /** Makes a text one line that hides nothing, and that ends with "…" if it is cut. */

@@ -58,7 +58,7 @@ import { type ApprovalState, bytesOf } from "../questions/wait_record.ts";
 /** The name of the question in its call: no author's question has it. */
 const KEY = "tool-server-approval";
 
-/** The most bytes of arguments and words: they are kept in one record. */
+/** The maximum size in bytes of arguments and words, kept in one record. */
 const MAX_BYTES = 10_000;
 
 /** The answer that a run gets; durable work stores it. */

@@ -26,7 +26,7 @@ import type { CallApproval } from "./approval_store.ts";
 import { PASSKEY_SCRIPT } from "./passkey_script.ts";
 import type { AskedPasskey } from "./passkeys.ts";
 
-/** The most characters of a reason. */
+/** The maximum length in characters of a reason. */
 export const MAX_REASON_CHARACTERS = 500;
 
 interface ApprovalProps extends PageProps, ToolInWords {

@@ -103,7 +103,7 @@ export interface Approver {
   scopes: readonly string[];
 }
 
-/** The most approvals of one scope that are listed. */
+/** The maximum number of approvals of one scope that are listed. */
 const MAX_QUEUED = 200;
 
 /**

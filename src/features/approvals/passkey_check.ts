@@ -17,7 +17,10 @@ import { HttpError } from "../../core/errors.ts";
 import { isObject } from "../../core/json.ts";
 import { ALGORITHMS, type Passkey } from "./passkey_store.ts";
 
-/** The most characters of a response: one with a long certificate has 10,000. */
+/**
+ * The maximum length in characters of a response: one with a long certificate
+ * has 10,000.
+ */
 const MAX_CHARACTERS = 20_000;
 
 /** The expected origin and RP ID, and if the person must be verified. */

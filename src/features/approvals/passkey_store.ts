@@ -20,7 +20,10 @@ export const PASSKEYS_SECONDS = 366 * 24 * 60 * 60;
  */
 const DELAY_SECONDS = 24 * 60 * 60;
 
-/** The most passkeys of a person, with those removed in the last day. */
+/**
+ * The maximum number of passkeys of a person, with those removed in the last
+ * day.
+ */
 const MAX_PASSKEYS = 20;
 
 /** The COSE algorithms that are offered: EdDSA, ES256 and RS256. */

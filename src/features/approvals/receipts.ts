@@ -79,7 +79,7 @@ export type Receipt = Press & Progress & ReceiptWords & { id: string };
 /** The words on a page in place of those that cannot be read. */
 export const NO_WORDS = "Words that cannot be read";
 
-/** The most receipts that a page reads. */
+/** The maximum number of receipts that a page reads. */
 export const MAX_RECEIPTS = 200;
 
 /** The name of the list of everyone's receipts. No subject looks like this. */

@@ -17,13 +17,13 @@ import type { Write } from "../../core/kv/transaction.ts";
 import type { Grant } from "../../core/oauth/grant.ts";
 import { secretStore } from "../../core/store/secrets.ts";
 
-/** The most entries of one person: more are not offered. */
+/** The maximum number of entries of one person: more are not offered. */
 const MAX_REMEMBERED = 50;
 
-/** The most runs of one entry: the next call asks again. */
+/** The maximum number of runs of one entry: the next call asks again. */
 const MAX_RUNS = 100;
 
-/** The most seconds by which clocks of two processes differ. */
+/** The longest time, in seconds, by which clocks of two processes differ. */
 const CLOCK_SECONDS = 60;
 
 const NAME = /^[\w-]{43}$/;

@@ -21,7 +21,10 @@ export const ID_JAG_TYPE = "oauth-id-jag+jwt";
 
 /** The checked claims of an assertion. */
 interface IdentityAssertion {
-  /** The most scopes that the client may have; undefined for no limit. */
+  /**
+   * The maximum number of scopes that the client may have; undefined for no
+   * limit.
+   */
   scopes?: string[];
   /** The id of the assertion, which is accepted only once. */
   jti: string;

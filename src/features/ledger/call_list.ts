@@ -22,7 +22,7 @@ export type EndedCall = Pick<NotedCall, "at" | "tool" | "outcome">;
 const LATEST = 40;
 const OLDER_FAILURES = 10;
 
-/** The most entries of a connection. */
+/** The maximum number of entries of a connection. */
 export const CALLS = LATEST + OLDER_FAILURES;
 
 /** The time within which equal calls of a tool are counted together. */

@@ -20,7 +20,7 @@ import type {
 import { clientNameOf } from "../account_page/client_words.ts";
 import { ownGrants } from "../account_page/connections_part.ts";
 
-/** The most people on a page, and the most connections of each. */
+/** The maximum number of people on a page, and of connections of each. */
 const MAX_PEOPLE = 100;
 const MAX_CONNECTIONS = 20;
 

@@ -39,7 +39,7 @@ interface CallsProps extends Pick<FormPage, "base"> {
   now: number;
 }
 
-/** The most rows of a page; no one reads more. */
+/** The maximum number of rows of a page; no one reads more. */
 const MAX_ROWS = 100;
 
 const OUTCOME_WORDS: Readonly<

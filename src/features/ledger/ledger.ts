@@ -34,12 +34,12 @@ import { ofServer } from "../../core/store/opened_server.ts";
 const WRITE_MILLISECONDS = 5000;
 
 /**
- * The most grants whose calls may wait to be written; calls of further grants
- * are dropped.
+ * The maximum number of grants whose calls may wait to be written; calls of
+ * further grants are dropped.
  */
 const MAX_GRANTS = 10_000;
 
-/** The most grants in a commit: each takes two checks. */
+/** The maximum number of grants in a commit: each takes two checks. */
 const GRANTS_PER_COMMIT = Math.floor(MAX_CHECKS / 2);
 
 /** The number of tries when other processes write at the same time. */

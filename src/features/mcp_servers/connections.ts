@@ -21,13 +21,18 @@ const KNOWN_MILLISECONDS = 3_600_000;
 /** The time without use after which a session is opened anew. */
 const IDLE_MILLISECONDS = 600_000;
 
-/** The most sessions that are kept open at a time. */
+/** The maximum number of sessions that are kept open at a time. */
 const MAX_SESSIONS = 1000;
 
-/** The most pages of a list of tools that are searched for one tool. */
+/**
+ * The maximum number of pages of a list of tools that are searched for one
+ * tool.
+ */
 const MAX_PAGES = 40;
 
-/** The most characters of a tool that is kept, and the most such tools. */
+/**
+ * The maximum length in characters of a tool that is kept, and of such tools.
+ */
 const MAX_KEPT_CHARACTERS = 64 * 1024;
 const MAX_KEPT = 200;
 

@@ -39,10 +39,10 @@ import { inPlainText, parseResult } from "./mcp_result.ts";
  */
 const valuesIn = (bytes: number) => Math.max(MAX_BODY_VALUES, bytes / 50);
 
-/** The most questions of one call, and rounds of a 2026 server. */
+/** The maximum number of questions of one call, and rounds of a 2026 server. */
 const MAX_QUESTIONS = 20;
 
-/** The most characters of one question. */
+/** The maximum length in characters of one question. */
 const MAX_QUESTION_CHARACTERS = 32_000;
 
 const SECONDS = 600;

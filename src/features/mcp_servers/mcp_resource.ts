@@ -12,7 +12,7 @@ import {
   type UpstreamFetch,
 } from "../../core/provider/upstream_fetch.ts";
 
-/** The most scopes that a server may ask for by itself. */
+/** The maximum number of scopes that a server may ask for by itself. */
 const MAX_SCOPES = 50;
 
 export interface McpResource {

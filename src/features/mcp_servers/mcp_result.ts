@@ -10,10 +10,10 @@ import { isObject } from "../../core/json.ts";
 
 type Block = CallToolResult["content"][number];
 
-/** The most blocks of content of a result. */
+/** The maximum number of blocks of content of a result. */
 const MAX_BLOCKS = 1000;
 
-/** The most characters of an error's words. */
+/** The maximum length in characters of an error's words. */
 const MAX_ERROR_CHARACTERS = 10_000;
 
 /** The members of each kind of content, and those that must be texts. */

@@ -111,16 +111,16 @@ export function durablePart(
   };
 }
 
-/** The most people of a page. */
+/** The maximum number of people of a page. */
 const MAX_PEOPLE = 100;
 
 /**
- * The most connections shown of each person; the End everything button ends
- * all.
+ * The maximum number of connections shown of each person; the End everything
+ * button ends all.
  */
 const MAX_CONNECTIONS = 20;
 
-/** The most sessions counted of each binding. */
+/** The maximum number of sessions counted of each binding. */
 const MAX_SESSIONS = 200;
 
 export function peoplePart(services: AccountServices): AccountPart {

@@ -125,7 +125,7 @@ interface OperatorWorkProps {
   work: readonly (WorkAhead & ToolInWords)[];
   /** True if there is more than the page has read. */
   hasMore: boolean;
-  /** The most wakes that are read. */
+  /** The maximum number of wakes that are read. */
   wakes: number;
   /** The steps that failed, the worst first. */
   failures: readonly (StepFailure & ToolInWords)[];
@@ -134,7 +134,7 @@ interface OperatorWorkProps {
 
 /** The time after its wake from which work is shown as overdue. */
 const OVERDUE_SECONDS = 60;
-/** The most rows of each table. */
+/** The maximum number of rows of each table. */
 const MAX_ROWS = 25;
 
 /** Everyone’s durable work. */

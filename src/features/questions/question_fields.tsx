@@ -9,11 +9,11 @@ import { boxOf, type FormField } from "../../core/protocol/form_fields.ts";
 import { DATE_TIME } from "../../core/protocol/text_format.ts";
 import { shownMessage } from "../../core/pages/names.tsx";
 
-/** The most characters of a field's title, and of a choice. */
+/** The maximum length in characters of a field's title, and of a choice. */
 const MAX_TITLE_CHARACTERS = 200;
-/** The most characters of a field's description. */
+/** The maximum length in characters of a field's description. */
 const MAX_DESCRIPTION_CHARACTERS = 500;
-/** The most characters of a text whose field has one line. */
+/** The maximum length in characters of a text whose field has one line. */
 const MAX_LINE_CHARACTERS = 200;
 
 /** A text of the author's, which may repeat what strangers wrote. */

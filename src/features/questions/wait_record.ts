@@ -25,8 +25,8 @@ import { userOfRun } from "../../core/store/waiting_work.ts";
 import { secretStore } from "../../core/store/secrets.ts";
 
 /**
- * The most bytes of a question, and of an answer, as JSON in UTF-8: a record
- * has room for both once they are sealed.
+ * The maximum size in bytes of a question, and of an answer, as JSON in UTF-8:
+ * a record has room for both once they are sealed.
  */
 export const MAX_WAIT_BYTES = 20_000;
 

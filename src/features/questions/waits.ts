@@ -298,10 +298,13 @@ export function waitRecords(
   };
 }
 
-/** The most waits of each kind that one person has at a time. */
+/** The maximum number of waits of each kind that one person has at a time. */
 export const MAX_WAITS_PER_PERSON = 100;
 
-/** The most pages of one client for a person, to leave room for others. */
+/**
+ * The maximum number of pages of one client for a person, to leave room for
+ * others.
+ */
 export const MAX_WAITS_PER_CLIENT = 25;
 
 /** The `Retry-After` of one wait too many: pages end within an hour. */
@@ -314,7 +317,7 @@ const FULL_MILLISECONDS = 1000;
 type Opener = Pick<Waiting, "kind" | "clientId" | "grantId"> & {
   /** The list by which the wait is limited. */
   list: string;
-  /** The most waits of its kind in that list. */
+  /** The maximum number of waits of its kind in that list. */
   most: number;
 };
 

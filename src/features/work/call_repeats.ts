@@ -19,10 +19,10 @@ const FRESH_MILLISECONDS = 10_000;
  */
 export const MARKED_BEFORE_MILLISECONDS = 15_000;
 
-/** The most tools that are remembered. */
+/** The maximum number of tools that are remembered. */
 const MAX_TOOLS = 1000;
 
-/** The most equal calls among which a repeat looks for its own. */
+/** The maximum number of equal calls among which a repeat looks for its own. */
 const MAX_EQUAL = 100;
 
 /** The lifetime of a tool's mark: longer than that of any call of the tool. */

@@ -193,14 +193,16 @@ export class DurableSteps implements DurableContext {
 
 /** The longest pause between two tries. */
 const MAX_PAUSE_SECONDS = 300;
-/** The most deaths of processes during a step that has read `once`. */
+/**
+ * The maximum number of deaths of processes during a step that has read `once`.
+ */
 const MAX_DEATHS = 10;
 
 export type StepFunction<T> = (context: StepContext) => MaybePromise<T>;
 
 /** The ways in which a step may be done more than once. */
 export interface Repetition {
-  /** The most repetitions after an exception. */
+  /** The maximum number of repetitions after an exception. */
   retries: number;
   /** True if the step is done again after its process died during it. */
   isRepeatable: boolean;

@@ -32,10 +32,12 @@ import { Parked, type Parking } from "./parking.ts";
  */
 const PATIENCE_MILLISECONDS = 5000;
 
-/** The most steps, sleeps and questions of one task. */
+/** The maximum number of steps, sleeps and questions of one task. */
 export const MAX_STEPS = 1000;
 
-/** The most characters that the results of one task have together. */
+/**
+ * The maximum number of characters that the results of one task have together.
+ */
 export const MAX_CHARACTERS = 4 * 1024 * 1024;
 
 /** A step, sleep or question as this run asks for it. */
@@ -296,7 +298,7 @@ export function parseKept<T>(text: string | undefined): T {
   return (text === undefined ? undefined : JSON.parse(text)) as T;
 }
 
-/** The most characters of an error's message that are stored. */
+/** The maximum length in characters of an error's message that are stored. */
 const MAX_MESSAGE_CHARACTERS = 1000;
 
 export function printThrown(thrown: unknown): Step["error"] {

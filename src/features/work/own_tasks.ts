@@ -146,7 +146,7 @@ export function ownTasks(services: AccountServices) {
   };
 }
 
-/** The most characters of a result on its page. */
+/** The maximum length in characters of a result on its page. */
 const MAX_RESULT_CHARACTERS = 20_000;
 
 /**

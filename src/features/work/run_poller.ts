@@ -12,14 +12,14 @@ import { outsideTrace } from "../../core/telemetry/current.ts";
 import { CallerBound } from "../../core/mcp/exchange/caller_bound.ts";
 import type { TaskParts } from "./task_work.ts";
 
-/** The most runs that are claimed at once. */
+/** The maximum number of runs that are claimed at once. */
 const MAX_RUNS_PER_ROUND = 32;
-/** The most taken-over runs at a time in this process. */
+/** The maximum number of taken-over runs at a time in this process. */
 const MAX_TAKEN = 200;
 /**
- * The most taken-over runs of one caller, so that a few callers leave room for
- * others. At most half of the free places; twice as many for a caller that may
- * be many people.
+ * The maximum number of taken-over runs of one caller, so that a few callers
+ * leave room for others. At most half of the free places; twice as many for a
+ * caller that may be many people.
  */
 export const MAX_TAKEN_PER_CALLER = 50;
 const FREE_SHARE = 1 / 2;
@@ -27,7 +27,10 @@ const FREE_SHARE = 1 / 2;
 const BUSY_SECONDS = 60;
 /** The time after which a run is tried again that could not be taken over. */
 const AGAIN_SECONDS = 30;
-/** The most runs without room that are tried again in the same second. */
+/**
+ * The maximum number of runs without room that are tried again in the same
+ * second.
+ */
 const MAX_NO_ROOM_PER_SECOND = 8;
 /**
  * The time for which this process leaves such work to others once it is due:
@@ -35,9 +38,12 @@ const MAX_NO_ROOM_PER_SECOND = 8;
  * Else the process that polls first would take it each time.
  */
 const LEFT_SECONDS = 3;
-/** The most such runs that are remembered. */
+/** The maximum number of such runs that are remembered. */
 const MAX_LEFT = 1000;
-/** The most characters of stored results in all taken-over runs at a time. */
+/**
+ * The maximum length in characters of stored results in all taken-over runs at
+ * a time.
+ */
 const MAX_CHARACTERS = 32 * 1024 * 1024;
 const POLL_MILLISECONDS = 1000;
 

@@ -31,11 +31,14 @@ import { saveText, type TextRef } from "../../core/kv/texts.ts";
  */
 export const LEASE_WATCH_SECONDS = 20;
 /**
- * The most characters of a {@linkcode RunBeginning} within the run's own
- * record.
+ * The maximum length in characters of a {@linkcode RunBeginning} within the
+ * run's own record.
  */
 const MAX_INLINE_CHARACTERS = 4000;
-/** The most characters of a {@linkcode RunBeginning}: clients may send anything. */
+/**
+ * The maximum length in characters of a {@linkcode RunBeginning}: clients may
+ * send anything.
+ */
 export const MAX_BEGINNING_CHARACTERS = 256 * 1024;
 
 /** The call that durable work began with. */

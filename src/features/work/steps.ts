@@ -25,7 +25,7 @@ import type { Logger } from "../../core/log/log.ts";
 import { sharedList } from "../../core/store/shared_list.ts";
 
 const MAX_INLINE_CHARACTERS = 28_000;
-/** The most steps that one commit rewrites or deletes. */
+/** The maximum number of steps that one commit rewrites or deletes. */
 const STEPS_PER_COMMIT = MAX_CHECKS;
 
 /** The state of a step: at work, between two tries, or over. */
@@ -49,7 +49,7 @@ export interface Step {
   endedAt?: number;
   /** The tries that have failed. */
   attempts?: number;
-  /** The most tries, if there may be several. */
+  /** The maximum number of tries, if there may be several. */
   most?: number;
   /** The end of a sleep, or of the pause before the next try. */
   until?: number;
@@ -185,7 +185,7 @@ export function stepStore(database: Database) {
   }
 }
 
-/** The most characters of an ID. */
+/** The maximum length in characters of an ID. */
 const MAX_ID_CHARACTERS = 200;
 
 /** Names a step for its author; a question by the beginning of its text. */
@@ -263,7 +263,10 @@ export class DivergenceError extends Error {
 
 /** The time for which a step's failures are remembered after the last one. */
 export const STEP_FAILURES_SECONDS = 7 * 24 * 60 * 60;
-/** The most steps whose failures are counted: the rarest are dropped. */
+/**
+ * The maximum number of steps whose failures are counted: the rarest are
+ * dropped.
+ */
 export const MAX_STEPS_COUNTED = 100;
 const MAX_NAME_CHARACTERS = 100;
 

@@ -24,7 +24,7 @@ import type { McpClient } from "../../authoring/context.ts";
 import { RpcCode, RpcError } from "../../core/errors.ts";
 import { TASKS_EXTENSION } from "../../core/catalogue/printed_lists.ts";
 
-/** The most characters of a question that are repeated. */
+/** The maximum length in characters of a question that are repeated. */
 const MAX_QUESTION_CHARACTERS = 500;
 
 /** Answers a call with the task that goes on after it. */

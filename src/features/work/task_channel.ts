@@ -28,7 +28,7 @@ import {
 } from "./task_work.ts";
 import { waitForWebhook } from "./webhook_wait.ts";
 
-/** The most characters of a message that is shown with a link. */
+/** The maximum length in characters of a message that is shown with a link. */
 const MAX_LINK_CHARACTERS = 500;
 
 const NO_ONE =

@@ -41,7 +41,7 @@ export function isToBeRenewed({ expiresAt }: Expiring, now: number): boolean {
   return expiresAt - now <= RUNNING_SECONDS - RENEWED_SECONDS;
 }
 
-/** The most characters of a status message in a record. */
+/** The maximum length in characters of a status message in a record. */
 const MAX_MESSAGE_CHARACTERS = 1000;
 
 /** MCP extension Tasks, Task Status. */
@@ -233,12 +233,15 @@ export function changeTask(
   );
 }
 
-/** The most characters of a question in a record, which may have several. */
+/**
+ * The maximum length in characters of a question in a record, which may have
+ * several.
+ */
 const MAX_QUESTION_CHARACTERS = 1000;
 
 /**
- * The most characters of all open questions in a record, as JSON. A value in
- * the database has 64 KiB, and a character takes two bytes at most.
+ * The maximum length in characters of all open questions in a record, as JSON.
+ * A value in the database has 64 KiB, and a character takes two bytes at most.
  */
 const MAX_OPEN_CHARACTERS = 24_000;
 

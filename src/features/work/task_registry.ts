@@ -283,12 +283,14 @@ export class TaskRegistry {
   }
 }
 
-/** The most tasks that one caller may have running in one process. */
+/**
+ * The maximum number of tasks that one caller may have running in one process.
+ */
 export const MAX_TASKS_PER_CALLER = 100;
 
 /**
- * The most tasks that are stored for a person or a list within a day, in any
- * state.
+ * The maximum number of tasks that are stored for a person or a list within a
+ * day, in any state.
  */
 export const MAX_TASKS_KEPT = 1000;
 

@@ -53,9 +53,9 @@ export interface StepInWords {
   said?: string;
 }
 
-/** The most steps of a page. */
+/** The maximum number of steps of a page. */
 const MAX_STEPS = 200;
-/** The most characters of the words for a failure. */
+/** The maximum length in characters of the words for a failure. */
 const MAX_FAILURE_CHARACTERS = 300;
 
 export function WorkSteps(
