@@ -46,7 +46,7 @@ import {
 } from "./grants/person_data.ts";
 import { providerChoice } from "./grants/provider_choice.ts";
 
-/** Lists the hosts of documents that the operator's settings name. */
+/** Lists the hosts of client ID metadata documents that the settings name. */
 function trustedHosts(
   { policy, metadataDocuments }: OAuthConfig,
 ): ReadonlySet<string> {
@@ -58,15 +58,18 @@ export interface AuthorizationServerOptions {
   config: OAuthConfig;
   log: Logger;
   database: Database;
-  /** The engine's store, because a process has one cache of sessions. */
+  /**
+   * The session store of the engine, because a process has one cache of
+   * sessions.
+   */
   sessions: SessionStore;
-  /** The tasks of people, if a feature keeps some. */
+  /** The tasks of people, if a feature stores tasks. */
   tasks?: PersonTasks;
   /** The server, for the pages of features. */
   server: OpenedServer;
-  /** The records of features about people: those of sign-ins first. */
+  /** The records of features about people; sign-ins come first. */
   records: readonly PersonRecords[];
-  /** The latest calls of connections. */
+  /** The latest calls of connections, if there is a ledger. */
   ledger?: PersonStores["ledger"];
   baseUrl: string;
   serverTitle: string;
@@ -76,17 +79,17 @@ export interface AuthorizationServerOptions {
   fetchDocument: FetchDocument;
   scopes: Scopes;
   permissions?: Permissions;
-  /** True if something here needs no scope. */
+  /** True if a tool, resource or prompt needs no scope. */
   opensUnscoped: boolean;
   inWords(scopes: readonly string[]): ScopeInWords[];
   /**
-   * Lists the tools that a client with some scopes could use; tools that change
-   * something come first.
+   * Lists the tools that a client with some scopes can use; tools that are not
+   * read-only come first.
    */
   toolsWithin(
     scopes: readonly string[],
   ): (ToolInWords & { needsScope: boolean })[];
-  /** Lists the services that a client with some scopes could act at. */
+  /** Lists the services at which a client with some scopes can act. */
   servicesWithin(scopes: readonly string[]): AccountService[];
   /** True if a tool needs an account at a service. */
   needsAccount(tool: string, service: string): boolean;
@@ -121,7 +124,7 @@ function openStores(
   };
 }
 
-/** Opens the stores of an authorization server, and reads its rules. */
+/** Makes the stores and the rules of an authorization server. */
 export function authorizationServices(options: AuthorizationServerOptions) {
   const { config, log, database, baseUrl, permissions } = options;
   const { clock } = database;
@@ -137,7 +140,7 @@ export function authorizationServices(options: AuthorizationServerOptions) {
   });
   const endGrants = grantsEnd(shared);
   const { serverTitle, about } = options;
-  /** The props of every page. */
+  /** The props that every page gets. */
   const frame = { base: basePathOf(baseUrl), serverTitle, about };
   return {
     ...shared,
@@ -147,7 +150,7 @@ export function authorizationServices(options: AuthorizationServerOptions) {
     lifetimes,
     policy,
     providers,
-    /** The prefixes of all subjects. */
+    /** The prefixes of the subjects of all people and machines. */
     subjectIds: subjectIds(config),
     clients: clientDirectory({
       ...shared,
@@ -171,7 +174,7 @@ export function authorizationServices(options: AuthorizationServerOptions) {
       providers,
       background: (work) => database.background(work),
     }),
-    /** Decides when the provider is asked who a person is now. */
+    /** Decides when the provider is asked again who a person is. */
     identityRecheck: identityRecheck({ ...shared, allowedUsers }),
     /** Computes the scopes of a grant that are still effective. */
     effectiveScopes: effectiveScopesBy({ ...config, baseUrl, permissions }),

@@ -1,6 +1,6 @@
 /**
- * `/mcp`: one endpoint for both generations. The body of a POST decides which
- * one is spoken; the headers must agree. A call is admitted, parsed, found,
+ * `/mcp`: one endpoint for both generations. The body of a POST decides about
+ * its generation; the headers must agree. A call is admitted, parsed, found,
  * checked, run, settled and encoded.
  *
  * @module
@@ -40,14 +40,18 @@ import {
 } from "../protocol/revisions.ts";
 import { checkAccept, checkContentType } from "../protocol/transport.ts";
 
-/** The two verbs of `/mcp` that do something. */
+/**
+ * The handlers of `POST /mcp` and `DELETE /mcp`; other methods are not allowed.
+ */
 export interface McpEndpoint {
-  /** @param info the connection of the request, if it is known */
+  /** @param info the network connection of the request, if it is known */
   post(request: Request, info?: ConnectionInfo): Promise<Response>;
   delete(request: Request, info?: ConnectionInfo): Promise<Response>;
 }
 
-/** Serves `/mcp`. It never rejects: a refusal is an answer too. */
+/**
+ * Makes the handlers of `/mcp`. They never reject: an error becomes a response.
+ */
 export function mcpEndpoint(engine: GenerationEngine): McpEndpoint {
   return {
     post: (request, info) => post(engine, { request, info }),
@@ -55,7 +59,7 @@ export function mcpEndpoint(engine: GenerationEngine): McpEndpoint {
   };
 }
 
-/** Admits a POST, parses its message, and has it served. */
+/** Admits a POST, parses its message and serves it. */
 async function post(
   engine: GenerationEngine,
   incoming: Incoming,
@@ -104,8 +108,8 @@ async function end(
 }
 
 /**
- * Serves a message by the rules of its generation: finds its call and its
- * method, then `respond` does the rest.
+ * Serves a message by the rules of its generation: finds the call and its
+ * method, and calls `respond` with both.
  */
 function serve(
   engine: GenerationEngine,
@@ -115,7 +119,7 @@ function serve(
   if (!isStateless(message, admitted)) {
     return serveInSession(engine, message, admitted);
   }
-  // 2026 has no notifications over HTTP; a client's own do no harm.
+  // Accepted and ignored: 2026 has no notifications from clients over HTTP.
   if (message.kind === "notification") return emptyResponse(202);
   const { call, method } = findStateless(engine, message, admitted);
   return respond(call, method);

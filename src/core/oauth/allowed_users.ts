@@ -75,7 +75,8 @@ export function isAbout(
     case "address":
       return verifiedAddresses(identity).includes(entry.address);
     case "domain":
-      // Mail software disagrees about an address with a second @.
+      // An address with a second @ has no domain: mail software disagrees about
+      // it.
       return verifiedAddresses(identity).some((address) =>
         address.match(/^[^@]+(@[^@]+)$/)?.[1] === entry.domain
       );
@@ -99,7 +100,7 @@ export function isAboutClient(entry: ListEntry, clientId: string): boolean {
     entry.clientId === shortClientId(clientId);
 }
 
-/** Lists the addresses that the provider has verified, in small letters. */
+/** Lists the addresses that the provider has verified, in lower case. */
 export function verifiedAddresses(
   { email, emailVerified, otherEmails = [] }: Identity,
 ): string[] {

@@ -23,34 +23,37 @@ export interface AuthorizationRequest {
   state?: string;
   scopes: string[];
   resource: string;
-  /** S256. */
+  /** The S256 code challenge (RFC 7636 §4.2). */
   codeChallenge: string;
   providerHints?: ProviderHints;
 }
 
 /** Hints of a client for the provider's page. Nothing else depends on them. */
 export interface ProviderHints {
-  /** The account to propose: usually an e-mail address. */
+  /** `login_hint`, the account to propose: usually an e-mail address. */
   loginHint?: string;
   /**
-   * The steps that the provider is to ask of the person even if they are signed
-   * in there.
+   * Values of `prompt` for the provider: steps that it asks of the person even
+   * if they are signed in there.
    */
   prompts?: readonly (typeof PROVIDER_PROMPTS)[number][];
 }
 
 /**
- * The values of `prompt` that are passed on to the provider. `consent` is asked
- * on our own page.
+ * The values of `prompt` that are passed on to the provider. `consent` is not:
+ * our own page asks for it.
  */
 const PROVIDER_PROMPTS = ["login", "select_account"] as const;
 
 const STATE_MAX_LENGTH = 4096;
 
-/** The longest e-mail address (RFC 5321 §4.5.3.1), and no line breaks. */
+/**
+ * A login hint: as long as an e-mail address may be (RFC 5321 §4.5.3.1), and
+ * without line breaks.
+ */
 const LOGIN_HINT = /^\P{Cc}{1,320}$/u;
 
-/** Lists the values of `prompt`. */
+/** Parses the values of `prompt`. */
 export function parsePrompts(parameters: Parameters): string[] {
   return parameters.get("prompt")?.split(" ") ?? [];
 }
@@ -58,7 +61,7 @@ export function parsePrompts(parameters: Parameters): string[] {
 function parseProviderHints(parameters: Parameters): ProviderHints | undefined {
   const loginHint = parameters.get("login_hint");
   const asked = parsePrompts(parameters);
-  // No sign-in is younger than 0 seconds: the person is asked again.
+  // `max_age=0`: any sign-in is too old, so the person must sign in again.
   if (parameters.get("max_age") === "0") asked.push("login");
   const prompts = PROVIDER_PROMPTS.filter((prompt) => asked.includes(prompt));
   const providerHints = {
@@ -147,7 +150,8 @@ export function parseRedirectUri(
   const registered = client.metadata.redirect_uris;
   const requested = parameters.get("redirect_uri");
   if (requested === undefined) {
-    // RFC 6749 §3.1.2.3: it may be left out if only one is registered.
+    // RFC 6749 §3.1.2.3: `redirect_uri` may be absent if only one is
+    // registered.
     if (registered.length === 1 && URL.canParse(registered[0])) {
       return registered[0];
     }
@@ -162,14 +166,15 @@ export function parseRedirectUri(
   return requested;
 }
 
-/** The response to a client: a code, or the reason why there is none. */
+/** The response to a client: a code, or an error. */
 export type AuthorizationResponse =
   | { code: string }
   | { error: Pick<OAuthError, "code" | "description"> };
 
 /**
- * Makes the redirect URI with the response in its query. The URI stays as the
- * client wrote it; the response is appended (RFC 6749 §3.1.2).
+ * Builds the redirect URI with the response in its query, and with `iss` (RFC
+ * 9207). The URI stays as the client wrote it; the response is appended (RFC
+ * 6749 §3.1.2).
  */
 export function authorizationResponseUrl(
   { redirectUri, state }: { redirectUri: string; state?: string },

@@ -1,6 +1,7 @@
 /**
- * A client of any origin: its metadata, from its registration or its own
- * document, and the registration on the wire.
+ * A client of any origin: its metadata, from a dynamic registration, from the
+ * operator or from its client ID metadata document, and the registration
+ * response.
  *
  * @see RFC 7591
  * @module
@@ -37,7 +38,7 @@ export const AUTH_METHODS = [
 /** The grant types for every client, which are also the default. */
 export const GRANT_TYPES = ["authorization_code", "refresh_token"] as const;
 
-/** RFC 6749 §4.4, for clients that the operator set up. */
+/** RFC 6749 §4.4, only for clients that the operator set up. */
 export const MACHINE_GRANT_TYPE = "client_credentials";
 
 /** RFC 7523 §2.1. */
@@ -47,7 +48,7 @@ export const JWT_BEARER_GRANT_TYPE =
 /** Grant types of clients that the operator or a domain vouches for. */
 const VOUCHED_GRANT_TYPES = [...GRANT_TYPES, JWT_BEARER_GRANT_TYPE];
 
-/** True if a grant type has no page, and needs a client that authenticates. */
+/** True if a grant type opens no page, so that the client must authenticate. */
 export function needsAuthentication(type: string): boolean {
   return type === MACHINE_GRANT_TYPE || type === JWT_BEARER_GRANT_TYPE;
 }
@@ -56,22 +57,23 @@ export function needsAuthentication(type: string): boolean {
 const PRIVATE_MEMBERS = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
 function makeSchema() {
-  // No control characters, because it is shown and logged.
+  // Without control characters, because these texts are shown and logged.
   const words = z.string().max(200).regex(/^\P{Cc}*$/u);
   const address = z.string().max(2048).regex(/^\P{Cc}*$/u);
   const publicKey = z.record(z.string(), z.unknown()).refine((key) =>
     PRIVATE_MEMBERS.every((member) => !Object.hasOwn(key, member))
   );
-  // Unknown values are allowed here, and dropped later.
+  // Unknown values are accepted here, and dropped by `parseClientMetadata`.
   const choices = z.array(z.string().max(100)).max(20);
   return z.object({
-    // Clients that act for themselves need none.
+    // Machines need no redirect URI.
     redirect_uris: z.array(z.string()).max(20).default([]),
     client_name: words.optional(),
     // Public clients with PKCE are the rule here, so `none` is the default; the
-    // response states it (RFC 7591 §3.2.1 lets a server fill in its own).
+    // registration response states it (RFC 7591 §3.2.1 lets a server fill in
+    // its own).
     token_endpoint_auth_method: z.enum(AUTH_METHODS).default("none"),
-    // Further methods that a client with a document may use.
+    // Further methods that a client with a metadata document may use.
     token_endpoint_auth_methods_supported: choices.optional(),
     grant_types: choices.default([...GRANT_TYPES]),
     response_types: choices.default(["code"]),
@@ -131,7 +133,7 @@ function refuseUris(): never {
 export function parseClientMetadata(
   body: unknown,
   { machines = false, vouched = machines }: {
-    /** True if the client may be one that acts for itself. */
+    /** True if the client may be a machine, which acts for itself. */
     machines?: boolean;
     /** True if the operator or a domain vouches for the client. */
     vouched?: boolean;
@@ -172,7 +174,7 @@ export function parseClientMetadata(
   if (metadata.response_types.length === 0) {
     refuse("response_types must include code");
   }
-  // A secret cannot be an additional choice: a client has one or not.
+  // A client secret cannot be a further method: a client has a secret or not.
   metadata.token_endpoint_auth_methods_supported &&= metadata
     .token_endpoint_auth_methods_supported.filter((method) =>
       method === "none" || method === "private_key_jwt"
@@ -213,7 +215,7 @@ export function registerClient(body: unknown, now: number): Registration {
   return { client, clientSecret };
 }
 
-/** Prints the registration response (RFC 7591 §3.2.1). */
+/** Returns the registration response (RFC 7591 §3.2.1). */
 export function printRegistration(
   { client, clientSecret }: Registration,
 ): Record<string, unknown> {
@@ -226,7 +228,7 @@ export function printRegistration(
   };
 }
 
-/** Returns the name of a client for people. */
+/** Returns the name of a client for pages and logs. */
 export function clientName({ clientId, metadata, domain }: Client): string {
   return metadata.client_name ?? domain ?? shortClientId(clientId);
 }

@@ -1,5 +1,6 @@
 /**
- * The authentication of a client at the token endpoint.
+ * The authentication of a client at the token endpoint and the revocation
+ * endpoint.
  *
  * @see RFC 6749 §2.3, RFC 7523 §2.2, OpenID Connect Core §9
  * @module
@@ -84,7 +85,7 @@ function parseBasic(
       decodeURIComponent(half.replaceAll("+", " "))
     );
     if (id === "" || rest.length === 0 || more.length > 0) refuse();
-    // Some clients send an empty password if they have none.
+    // Clients without a secret may send an empty password.
     const secret = rest.join(":");
     return secret === ""
       ? { method: "none", clientId: id }
@@ -106,7 +107,10 @@ function claimedSubject(assertion: string): string {
   refuse();
 }
 
-/** Checks the secret of a client; without one, that `none` is allowed. */
+/**
+ * Checks the client's secret. Without a secret, checks that the client may use
+ * the method `none`.
+ */
 export function checkClientSecret(
   client: Client,
   credentials: ClientCredentials,
@@ -116,7 +120,8 @@ export function checkClientSecret(
       if (!acceptedAuthMethods(client.metadata).includes("none")) refuse();
       return;
     case "secret":
-      // In the header or the body: libraries choose by themselves.
+      // A secret may come in the header or the body, whatever method the client
+      // registered: libraries choose by themselves.
       if (
         client.secretFingerprint === undefined ||
         !isSameSecret(fingerprint(credentials.secret), client.secretFingerprint)
@@ -132,7 +137,7 @@ export function checkSignsAssertions({ metadata }: Client): void {
   if (!acceptedAuthMethods(metadata).includes("private_key_jwt")) refuse();
 }
 
-/** True if an assertion was refused because no known key has its id. */
+/** True if an assertion was refused because no known key has its `kid`. */
 export function isUnknownKey(error: unknown): boolean {
   return error instanceof OAuthError &&
     error.cause instanceof errors.JWKSNoMatchingKey;
@@ -167,7 +172,8 @@ export async function verifyClientAssertion(
       },
     );
     const { jti, exp = Infinity, aud } = payload;
-    // With a second audience, that server could present it here (RFC 7523 §3).
+    // An assertion for a second audience could be presented here by that
+    // audience (RFC 7523 §3).
     const isGood = [aud].flat().length === 1 && typeof jti === "string" &&
       exp <= now + ASSERTION_MAX_TTL_SECONDS &&
       ASSERTION_TYPES.includes(protectedHeader.typ?.toLowerCase());

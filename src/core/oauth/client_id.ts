@@ -1,27 +1,32 @@
 /**
- * Client IDs: ours are a short name, a dot, and the sealed registration; others
- * are addresses of documents, or the operator's choice.
+ * Client IDs. Ours are a short name, a dot, and the sealed registration. Others
+ * are URLs of client ID metadata documents, or the operator's choice.
  *
  * @see draft-ietf-oauth-client-id-metadata-document §3
  * @module
  */
 
-/** The longest client ID: it is sent in query strings, among other places. */
+/**
+ * The maximum length of a client ID, which is sent in query strings, among
+ * other places.
+ */
 export const CLIENT_ID_MAX_CHARACTERS = 3000;
 
 const SEALED = /^([\w-]{22})\.[\w.-]+$/;
 
-/** True if the ID may carry a registration. */
+/** True if a client ID has the form of ours, which carries a registration. */
 export function isSealedClientId(clientId: string): boolean {
   return clientId.length <= CLIENT_ID_MAX_CHARACTERS && SEALED.test(clientId);
 }
 
-/** Returns the short name of an ID, for logs and lists. */
+/** Returns the short name of a client ID, for logs and lists. */
 export function shortClientId(clientId: string): string {
   return SEALED.exec(clientId)?.[1] ?? clientId;
 }
 
-/** True if a client ID claims to be the address of a metadata document. */
+/**
+ * True if a client ID claims to be the URL of a client ID metadata document.
+ */
 export function namesDocument(clientId: string): boolean {
   return clientId.startsWith("https://");
 }
@@ -29,10 +34,10 @@ export function namesDocument(clientId: string): boolean {
 const MAX_URL_CHARACTERS = 1024;
 
 /**
- * Reads a URL that means the same to every reader: https on its usual port,
- * with a host name and a path, written as a parser would print it. Anything
- * that parsers normalize (dot segments, tabs, backslashes, upper-case hosts,
- * numbers for addresses) gives undefined.
+ * Parses a URL that means the same to every parser: https on the default port,
+ * with a host name and a path, in its normalized form. Returns undefined for a
+ * URL that parsers would normalize (dot segments, tabs, backslashes, upper-case
+ * hosts, numbers for addresses).
  */
 export function documentUrl(text: string): URL | undefined {
   const url = text.length <= MAX_URL_CHARACTERS ? URL.parse(text) : null;
@@ -45,8 +50,8 @@ export function documentUrl(text: string): URL | undefined {
 }
 
 /**
- * True if the present settings still allow a client. A client whose ID carries
- * its registration is always allowed.
+ * True if the settings still allow a client. A client whose ID carries its
+ * registration is always allowed.
  */
 export function isKnownClient(
   clientId: string,

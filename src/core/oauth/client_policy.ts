@@ -1,6 +1,6 @@
 /**
- * The operator's policy for clients: registration, redirect hosts, and clients
- * that need no consent.
+ * The operator's policy for clients: dynamic registration, redirect hosts, and
+ * clients that need no consent.
  *
  * @module
  */
@@ -11,13 +11,13 @@ import { redirectKind } from "./redirect_uri.ts";
 
 /** The operator's decisions about clients. */
 export interface ClientPolicy {
-  /** True if clients may register themselves. */
+  /** True if clients may register themselves (RFC 7591). */
   registration: boolean;
   /**
-   * The places to which clients that the operator did not set up may have
-   * responses sent: host names, `localhost` for every loopback address, and
-   * schemes of apps (`cursor:`). If it is empty, any place except the scheme of
-   * an unknown app.
+   * The places that clients may use as redirect URIs unless the operator set up
+   * the client: host names, `localhost` for every loopback address, and schemes
+   * of apps (`cursor:`). An empty list allows any place except the scheme of an
+   * unknown app.
    */
   redirectHosts: readonly string[];
   /** Client IDs, and domains of metadata documents, that need no consent. */
@@ -25,9 +25,9 @@ export interface ClientPolicy {
 }
 
 /**
- * The schemes of well-known apps that are no domain names, though RFC 8252 §7.1
- * demands one. Any other such scheme may be one that the operating system or the
- * browser knows: a stranger could have it opened with an address of their choice.
+ * Schemes of well-known apps that are not domain names, though RFC 8252 §7.1
+ * demands one. Any other such scheme may belong to the operating system or the
+ * browser: a stranger could make it open a URL of their choice.
  */
 const KNOWN_APPS = new Set(
   ("antigravity chatgpt cherrystudio claude code-oss cursor cursor-dev goose " +
@@ -36,14 +36,14 @@ const KNOWN_APPS = new Set(
     "workbuddy zed").split(" "),
 );
 
-/** True for an app's scheme that is a domain name, or a well-known app's. */
+/** True if the scheme of a URI is a domain name or that of a well-known app. */
 function isOfApp(uri: string): boolean {
   const scheme = uri.slice(0, uri.indexOf(":"));
   return scheme.includes(".") || KNOWN_APPS.has(scheme);
 }
 
 function isAllowedRedirect(uri: string, hosts: readonly string[]): boolean {
-  // Parsed as a browser does it, because the browser follows it.
+  // Parsed as the browser does, because the browser follows the URI.
   const url = URL.parse(uri);
   switch (redirectKind(uri)) {
     case "https":
@@ -81,10 +81,10 @@ export function checkRedirectHosts(
 }
 
 /**
- * True if the browser may be sent to a redirect URI with an error that its
- * person has not seen: the operator listed the client or the place, or the place
- * is this person's own machine. Anyone can register any other, and would turn
- * this server into an open redirector.
+ * True if the browser may be sent to a redirect URI with an error before the
+ * person has seen a page: the operator listed the client or the place, or the
+ * place is the person's own machine. Any other redirect URI may be anyone's,
+ * and would make this server an open redirector.
  *
  * @see RFC 9700 §4.11.2
  */
@@ -95,20 +95,22 @@ export function isTrustedWithErrors(
 ): boolean {
   return client.isConfigured === true ||
     redirectKind(redirectUri) === "loopback" ||
-    // If the operator listed places, the redirect URI was checked to be in one.
+    // If the operator listed places, an earlier check found the URI in one of
+    // them.
     policy.redirectHosts.length > 0 ||
     skipsConsent(client, redirectUri, policy);
 }
 
-/** True if the client alone vouches for its identity. */
+/** True if no one but the client itself vouches for its identity. */
 export function isSelfRegistered({ domain, isConfigured }: Client): boolean {
   return domain === undefined && isConfigured !== true;
 }
 
 /**
  * True if the operator trusts a client in place of the person's consent. The
- * client must be able to prove its identity, at an address where only it gets
- * responses (RFC 8252 §8.6): a name that a client gave itself proves nothing.
+ * client must be able to prove its identity, and its redirect URI must be one
+ * where only that client gets responses (RFC 8252 §8.6): the name that a client
+ * gave itself proves nothing.
  */
 export function skipsConsent(
   client: Client,
@@ -124,8 +126,8 @@ export function skipsConsent(
     !acceptedAuthMethods(metadata).includes("none");
   return isProven &&
     (trusted.includes(clientId) ||
-      // Without this, anyone with a document on the domain could get codes
-      // elsewhere.
+      // Without this check, anyone with a metadata document on the domain could
+      // have codes sent to another host.
       domain !== undefined && trusted.includes(domain) &&
         `.${hostname}`.endsWith(`.${domain}`));
 }

@@ -1,7 +1,7 @@
 /**
- * Clients that the operator set up, for machines and for apps that cannot
- * register themselves. They are written with the names of RFC 7591, but without
- * secrets: the text names a secret's hash or its variable.
+ * Clients that the operator set up: machines, and apps that cannot register
+ * themselves. The setting has the members of RFC 7591, but no secrets: it has
+ * the hash of a secret, or the name of the variable that holds the secret.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import {
 } from "./client.ts";
 import { parseScope } from "./scope.ts";
 
-/** A client ID: VSCHAR (RFC 6749 appendix A.1), and no address. */
+/** A client ID: VSCHAR (RFC 6749 appendix A.1), and not a URL. */
 const CLIENT_ID = /^(?!https?:)[\x21-\x7E]{1,200}$/;
 
 const HASH = /^[0-9a-f]{64}$/i;
@@ -24,12 +24,12 @@ const HASH = /^[0-9a-f]{64}$/i;
 const MIN_SECRET_CHARACTERS = 16;
 
 /**
- * Parses clients.
+ * Parses the clients of `OAUTH_CLIENTS`.
  *
  * @param text a JSON array of RFC 7591 client metadata, each with a
  * `client_id`. A client with a secret also has `client_secret_sha256` (64
  * hexadecimal digits) or `client_secret_env` (the name of a variable)
- * @param secretOf gives the value of a variable
+ * @param secretOf returns the value of a variable
  * @throws {Error} whose message names the fault, without a secret
  */
 export function parseConfiguredClients(
@@ -50,7 +50,8 @@ function parseArray(text: string): unknown[] {
   try {
     parsed = JSON.parse(text);
   } catch {
-    // The parser's message would repeat the text.
+    // The message of `JSON.parse` would repeat the setting, which may hold
+    // secrets.
     throw new Error("it is not JSON");
   }
   if (Array.isArray(parsed)) return parsed;
@@ -103,7 +104,10 @@ function parseClient(
   }
 }
 
-/** Reads a secret as its SHA-256, or from the variable that holds it. */
+/**
+ * Returns the fingerprint of a client's secret, from its SHA-256 or from the
+ * variable that holds the secret.
+ */
 function readSecret(
   { client_secret_sha256: hash, client_secret_env: variable }: Record<
     string,
@@ -132,7 +136,7 @@ function readSecret(
   return fingerprint(secret);
 }
 
-/** True if the client may ask for tokens of its own (RFC 6749 §4.4). */
+/** True if a client may get tokens for itself (RFC 6749 §4.4). */
 export function isMachine({ isConfigured, metadata }: Client): boolean {
   return isConfigured === true &&
     metadata.grant_types.includes(MACHINE_GRANT_TYPE);

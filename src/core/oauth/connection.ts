@@ -13,8 +13,8 @@ import { unionOfScopes } from "./scope.ts";
 export type ConnectionOf = Pick<Grant, "subject" | "clientId">;
 
 /**
- * The most live grants of one connection. A client has one for each machine on
- * which it is used.
+ * The maximum number of live grants of one connection. A client has one grant
+ * for each machine on which it is used.
  */
 export const MAX_SIGN_INS = 100;
 
@@ -39,7 +39,10 @@ export function leastUsed<T extends { value: Grant }>(open: readonly T[]): T[] {
     .slice(0, Math.max(0, open.length + 1 - MAX_SIGN_INS));
 }
 
-/** Lists the scopes that a connection has at a redirect URI, on any port. */
+/**
+ * Lists the scopes that a connection has at a redirect URI, whatever its
+ * loopback port.
+ */
 export function scopesAt(
   open: readonly { value: Grant }[],
   { redirectUri, lifetimes, now }: {
@@ -71,9 +74,9 @@ export function scopesOfSignIn(
   { approved, offered, named, redirectUri }: {
     /** The scopes that the person left ticked. */
     approved: readonly string[];
-    /** The scopes that the page showed. */
+    /** The scopes that the consent page showed. */
     offered: readonly string[];
-    /** The scopes that the client named. */
+    /** The scopes that the client named in its request. */
     named: readonly string[];
     redirectUri: string;
   },
@@ -81,7 +84,7 @@ export function scopesOfSignIn(
     /** The scopes that the client has at this redirect URI. */
     had: readonly string[];
     revokedScopes: readonly string[];
-    /** True if the page was shown before the person revoked them. */
+    /** True if the page was shown before the person revoked `revokedScopes`. */
     isOlder: boolean;
   },
 ): string[] {

@@ -24,7 +24,9 @@ type MintedKind = keyof typeof PREFIXES;
 
 export type CredentialKind = MintedKind | "personal_token";
 
-/** A prefix for the kind, the grant's 16 random bytes, a secret of 32 bytes. */
+/**
+ * A prefix for the kind, the grant id of 16 random bytes, a secret of 32 bytes.
+ */
 const CREDENTIAL = /^(ts[car])_([\w-]{22})_[\w-]{43}$/;
 
 /** Makes an id for a grant: 22 characters. */
@@ -32,7 +34,7 @@ export function newGrantId(): string {
   return randomId(16);
 }
 
-/** Makes a credential of a grant, by default with 256 random bits. */
+/** Makes a code or token of a grant; the default secret has 256 random bits. */
 export function mintCredential(
   kind: MintedKind,
   grantId: string,
@@ -41,7 +43,10 @@ export function mintCredential(
   return `${PREFIXES[kind]}_${grantId}_${secret}`;
 }
 
-/** Reads the kind and the grant of a credential; undefined if it is none. */
+/**
+ * Returns the kind and the grant id of a credential; undefined for any other
+ * text.
+ */
 export function parseCredential(
   text: string,
 ): { kind: CredentialKind; grantId: string } | undefined {
@@ -84,11 +89,12 @@ function isJoseHeader(encoded: string): boolean {
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /**
- * An access token that a person makes for a program: a prefix, the grant's id,
- * a secret and a checksum. It is pasted into files, so scanners must be able to
- * recognize a leaked one.
+ * A personal token: an access token that a person makes for a program: a
+ * prefix, the grant's id, a secret and a checksum. It is pasted into files, so
+ * scanners must be able to recognize a leaked one.
  *
- * @see https://github.blog/2021-04-05-behind-githubs-new-authentication-token-formats/
+ * @see
+ * https://github.blog/2021-04-05-behind-githubs-new-authentication-token-formats/
  */
 const PERSONAL_TOKEN =
   /^(tsp_([0-9A-Za-z]{22})[0-9A-Za-z]{30})([0-9A-Za-z]{6})$/;
@@ -104,7 +110,7 @@ export function mintPersonalToken(grantId: string): string {
   return body + checksum(body);
 }
 
-/** Finds the grant of a personal token; undefined if it is not one. */
+/** Returns the grant id of a personal token; undefined for any other text. */
 export function parsePersonalToken(text: string): string | undefined {
   const [, body, grantId, sum] = PERSONAL_TOKEN.exec(text) ?? [];
   return body !== undefined && checksum(body) === sum ? grantId : undefined;
@@ -153,9 +159,9 @@ export function newRefreshKey(): string {
 }
 
 /**
- * Makes a refresh token of a grant, with a tag (HMAC) that proves that we made
- * it. Used tokens need not be stored: a token with a valid tag that is not
- * stored was used before.
+ * Makes a refresh token of a grant, with a tag (HMAC) that proves that this
+ * server made it. Used refresh tokens need not be stored: a token with a valid
+ * tag that is not among the accepted ones was used before.
  */
 export function mintRefreshToken(grantId: string, refreshKey: string): string {
   const random = crypto.getRandomValues(new Uint8Array(RANDOM_BYTES));
@@ -163,12 +169,15 @@ export function mintRefreshToken(grantId: string, refreshKey: string): string {
   return mintCredential("refresh_token", grantId, secret);
 }
 
-/** True if a refresh token was made with a grant's key; false without one. */
+/**
+ * True if a refresh token was made with a grant's key; false if the grant has
+ * no key.
+ */
 export function isMinted(refreshToken: string, refreshKey?: string): boolean {
   if (refreshKey === undefined) return false;
   const secret = refreshToken.slice(-SECRET_CHARACTERS);
   const random = fromBase64url(secret).subarray(0, RANDOM_BYTES);
-  // Compared as text: the same bytes can be written in several ways.
+  // Compared as texts: base64url can write the same bytes in several ways.
   return isSameSecret(secret, taggedSecret(random, refreshKey));
 }
 

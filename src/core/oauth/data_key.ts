@@ -1,8 +1,8 @@
 /**
  * Keys that are never stored. A grant's provider tokens are sealed with a
  * random data key. The data key is sealed once for each live credential of the
- * grant, with a key derived from that credential. A person who has only the
- * database can open nothing.
+ * grant, with a key derived from that credential. Whoever has only the database
+ * can decrypt no provider tokens.
  *
  * @module
  */
@@ -28,7 +28,7 @@ export function deriveKey(secret: string, purpose: string): Uint8Array {
   return hkdf(sha256, encoder.encode(secret), undefined, info, 32);
 }
 
-/** Seals a grant's data key, so that `credential` opens it. */
+/** Seals a grant's data key with a key derived from `credential`. */
 export function wrapDataKey(
   dataKey: Uint8Array,
   grantId: string,
@@ -38,7 +38,7 @@ export function wrapDataKey(
   return seal(key, base64url(dataKey), grantId);
 }
 
-/** Opens the result of {@linkcode wrapDataKey}. */
+/** Unseals the data key that {@linkcode wrapDataKey} sealed. */
 export async function unwrapDataKey(
   wrapped: string,
   grantId: string,
@@ -56,12 +56,14 @@ export interface UpstreamTokens {
   tokenType: string;
   /** The refresh token, if the provider gave one. */
   refreshToken?: string;
-  /** The granted scope, if the provider's response had it. */
+  /** The granted `scope`, if the provider's token response had one. */
   scope?: string;
-  /** The end of the access token in epoch seconds, if it has one. */
+  /** The epoch second at which the access token expires, if it does. */
   expiresAt?: number;
-  /** The time from which the access token is replaced before its use. */
+  /**
+   * The epoch second from which the access token is refreshed before its use.
+   */
   refreshAt?: number;
-  /** The `id_token` of the same response, if the person is identified by it. */
+  /** The `id_token` of the same token response, if it identifies the person. */
   idToken?: string;
 }

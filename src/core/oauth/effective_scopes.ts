@@ -1,6 +1,6 @@
 /**
- * The effective scopes of a grant: those that it still has after the operator
- * has changed the provider, removed the client or blocked the person.
+ * The effective scopes of a grant: those that remain after the operator has
+ * changed the provider, removed the client or blocked the person.
  *
  * @module
  */
@@ -72,7 +72,10 @@ export function effectiveScopesBy(
     }
   }
 
-  /** Keeps the scopes within a ceiling; undefined if nothing is left of the grant. */
+  /**
+   * Reduces the scopes to a ceiling. Returns undefined if no scope of the grant
+   * remains.
+   */
   function within(
     grant: Grant,
     scopes: readonly string[],
@@ -88,7 +91,7 @@ export function effectiveScopesBy(
   return (grant, scopes = grant.scopes) => {
     if (!isGrantOf(grant, here)) return undefined;
     if (isBlocked(grant, rules.blocked)) return undefined;
-    // A token from before the person revoked scopes still names them.
+    // An access token from before the person revoked scopes still names them.
     if (scopes !== grant.scopes) scopes = scopesWithin(scopes, grant.scopes);
     if (grant.kind === "client") {
       const allowed = machines.get(grant.clientId);

@@ -1,19 +1,21 @@
 /**
- * The scopes that another service says it has given. Each says so in its own
- * way, so this helps a person to see what is missing, and decides nothing.
+ * The scopes that another service says it has granted. Services say so in
+ * different ways, so this only shows people which scopes are missing; no access
+ * depends on it.
  *
  * @see RFC 6749 §5.1
  * @module
  */
 import { SCOPE_TOKEN } from "../../authoring/scope.ts";
 
-/** The most scopes that are stored, and the most characters of each. */
+/** The maximum number of scopes that are stored, and of characters in each. */
 const MAX_SCOPES = 50;
 const MAX_CHARACTERS = 200;
 
 /**
- * Parses the `scope` of an answer, with spaces or commas between them. Undefined
- * without one: all that was asked for was given.
+ * Parses the `scope` of a token response, separated by spaces or commas.
+ * Returns undefined without a `scope`, which means that all requested scopes
+ * were granted.
  */
 export function parseGiven(text: string | undefined): string[] | undefined {
   if (text === undefined) return undefined;
@@ -24,8 +26,9 @@ export function parseGiven(text: string | undefined): string[] | undefined {
 }
 
 /**
- * Scopes that say who someone is, or for how long: Google answers with an
- * address in place of `email`, Microsoft leaves out `offline_access`.
+ * Scopes of OpenID Connect, which services grant under other names or none:
+ * Google answers with a URL in place of `email`, Microsoft leaves out
+ * `offline_access`.
  */
 const GENERIC = ["openid", "profile", "email", "offline_access"];
 
@@ -46,10 +49,11 @@ export function unnamedScopes(
 function covers(given: string, asked: string): boolean {
   if (given.toLowerCase() === asked.toLowerCase()) return true;
   const isAddress = [given, asked].map((it) => it.includes("://"));
-  // Microsoft: https://graph.microsoft.com/Mail.Read is Mail.Read.
+  // Microsoft may answer `https://graph.microsoft.com/Mail.Read` for
+  // `Mail.Read`.
   if (isAddress[0] !== isAddress[1]) return lastPart(given) === lastPart(asked);
-  // GitHub leaves out what another scope includes: user:email with user,
-  // read:org with admin:org, and all of repo.
+  // GitHub leaves out a scope that another includes: `user:email` with `user`,
+  // `read:org` with `admin:org`, `public_repo` with `repo`.
   const [verb, noun] = asked.split(":");
   if (noun === undefined) return given === "repo" && asked === "public_repo";
   return given === verb || given === noun || given === `admin:${noun}` ||

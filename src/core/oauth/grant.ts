@@ -15,49 +15,70 @@ import { scopesWithin } from "./scope.ts";
 /** A person's permission for a client. Times are epoch seconds. */
 export interface Grant {
   id: string;
-  /** The base URL when the grant was made; it is valid at no other. */
+  /** The base URL when the grant was made; the grant is valid at no other. */
   issuer: string;
   resource: string;
   /** See {@linkcode import("./subject.ts").subjectOf}: `github:583231`. */
   subject: string;
   identity: Identity;
-  /** The `providerId` where the person signed in; absent without a sign-in. */
+  /**
+   * The id of the provider where the person signed in; absent without a
+   * sign-in.
+   */
   provider?: string;
   clientId: string;
   /**
    * `client`: a machine acts for itself, without a provider. `token`: a person
    * made an access token for a program of their own, whose name is
    * `clientName`. `assertion`: an identity provider allowed a client for a
-   * person. Absent: a person allowed a client.
+   * person. Absent: a person allowed a client on the consent page.
    */
   kind?: "client" | "token" | "assertion";
-  /** For an `assertion`: the identity provider that made it. */
+  /** For an `assertion`: the identity provider that issued it. */
   assertedBy?: string;
   /** For a `token`: true if it may act with its person's accounts. */
   mayUseAccounts?: true;
-  /** The client's name when it was approved. */
+  /** The client's name when the person approved it. */
   clientName: string;
   scopes: readonly string[];
   /** The scopes before the person revoked some. */
   grantedScopes?: readonly string[];
-  /** The key for the HMAC tags of its refresh tokens; absent without any. */
+  /**
+   * The key for the HMAC tags of the grant's refresh tokens; absent if it has
+   * none.
+   */
   refreshKey?: string;
-  /** The accepted refresh tokens; absent before the code is redeemed. */
+  /**
+   * The refresh tokens that are accepted; absent before the code is redeemed.
+   */
   refreshTokens?: RefreshTokens;
-  /** The time of a pause: tokens are refused until the person resumes it. */
+  /**
+   * The time of a pause: tokens are refused until the person resumes the grant.
+   */
   pausedAt?: number;
-  /** The fingerprint of the texts by which operators find the person. */
+  /** The fingerprint of the terms by which operators find the person. */
   listedAs?: string;
-  /** The redirect URI of the code; absent if there was no code. */
+  /** The redirect URI that got the code; absent if there was no code. */
   redirectUri?: string;
-  /** The fingerprint of the browser's cookie; absent without a browser. */
+  /**
+   * The fingerprint of the cookie of the browser that signed in; absent without
+   * a browser.
+   */
   browserFingerprint?: string;
-  /** `pending` until its code is redeemed. */
+  /**
+   * `pending` until the code is redeemed, `closed` when the grant has ended.
+   */
   status: "pending" | "active" | "closed";
   createdAt: number;
-  /** The last time after the sign-in at which the provider named the person. */
+  /**
+   * The last time after the sign-in at which the provider confirmed the
+   * identity.
+   */
   confirmedAt?: number;
-  /** The last token response; or the last use of a `token`, to the minute. */
+  /**
+   * The time of the last token response; for a `token`, of its last use, to the
+   * minute.
+   */
   usedAt: number;
   /** The time at which the grant ends even if it is refreshed. */
   endsAt: number;
@@ -66,8 +87,8 @@ export interface Grant {
 }
 
 /**
- * Extends a grant after a token response, but never past its end. Without
- * refresh tokens it lives as long as its access token.
+ * Extends a grant after a token response, but never past its end. A grant
+ * without refresh tokens lives as long as its access token.
  */
 export function useGrant(
   grant: Grant,
@@ -89,7 +110,9 @@ export function useGrant(
   };
 }
 
-/** Shortens a grant to the present lifetimes, by which it may have ended. */
+/**
+ * Shortens a grant to the lifetimes that are now set; it may be expired then.
+ */
 export function withinLifetimes(grant: Grant, lifetimes: Lifetimes): Grant {
   const { kind, createdAt, usedAt, refreshKey } = grant;
   const seconds = kind === "token"
@@ -109,9 +132,10 @@ export function withinLifetimes(grant: Grant, lifetimes: Lifetimes): Grant {
 }
 
 /**
- * Computes the end of a grant's access token by the present lifetimes.
+ * Returns the time at which a grant's access token expires by the lifetimes
+ * that are now set.
  *
- * @param token `issuedAt` is by default that of the last token response
+ * @param token `issuedAt` is by default the time of the last token response
  */
 export function endOfToken(
   grant: Grant,
@@ -128,7 +152,7 @@ export function endOfToken(
   return Math.min(expiresAt, ended, latest);
 }
 
-/** Pauses a grant: tokens are refused until its person resumes it. */
+/** Pauses a grant: its tokens are refused until the person resumes it. */
 export function pauseGrant(grant: Grant, now: number): Grant {
   return { ...grant, pausedAt: grant.pausedAt ?? now };
 }
@@ -149,8 +173,8 @@ export function narrowGrant(grant: Grant, kept: readonly string[]): Grant {
 }
 
 /**
- * Makes a grant's tombstone: closed and not paused. Its identity keeps the
- * provider's subject alone; or everything, if `blocked` names the person or the
+ * Makes a grant's tombstone: closed and not paused. Of the identity only the
+ * provider's subject stays, or all of it if `blocked` names the person or the
  * client.
  */
 export function closeGrant(
@@ -163,7 +187,7 @@ export function closeGrant(
   return { ...grant, identity, status: "closed", usedAt: now };
 }
 
-/** True if the grant is alive, and was made here for this resource. */
+/** True if a grant is active, and was made by this issuer for this resource. */
 export function isGrantOf(
   grant: Grant,
   { issuer, resource }: { issuer: string; resource: string },
@@ -186,21 +210,24 @@ export function bindingOf(
   return JSON.stringify([issuer, resource, subject]);
 }
 
-/** Returns the binding of a person at the server with this base URL. */
+/** Returns the binding of a person at the server with a base URL. */
 export function bindingAt(baseUrl: string, subject: string): string {
   const resource = resourceOf(baseUrl);
   return bindingOf({ issuer: baseUrl, resource, subject });
 }
 
 /**
- * True if the grant ends with its only access token and the client gets another
+ * True if a grant ends with its only access token, and the client gets the next
  * grant without a person. Changing such a grant would have no effect.
  */
 export function hasSingleToken({ kind }: Pick<Grant, "kind">): boolean {
   return kind === "client" || kind === "assertion";
 }
 
-/** Returns the id of a grant's ledger, which single-token grants share. */
+/**
+ * Returns the id of a grant's ledger, which all grants of a machine, or of one
+ * client by assertions for one person, share.
+ */
 export function ledgerIdOf({ kind, id, subject, clientId }: Grant): string {
   switch (kind) {
     case "client":

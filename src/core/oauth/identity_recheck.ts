@@ -1,6 +1,6 @@
 /**
- * The rule by which the provider is asked again about a person: addresses and
- * groups pass from one person to another while grants live on.
+ * The rule that decides when the provider is asked again about a person:
+ * addresses and groups pass from one person to another while grants live on.
  *
  * @module
  */
@@ -18,10 +18,9 @@ import {
 } from "./person.ts";
 import type { Permissions } from "./permissions.ts";
 
-/** The rule by which a provider is asked again who a person is. */
 export type IdentityRecheck = ReturnType<typeof identityRecheck>;
 
-/** Makes the rule from the lists of people and the permissions. */
+/** Makes the rule from the lists of people and the permissions of a server. */
 export function identityRecheck(
   { allowedUsers, blocked, admins, permissions }: {
     allowedUsers: readonly ListEntry[];
@@ -41,7 +40,10 @@ export function identityRecheck(
     return now >= (confirmedAt ?? createdAt) + IDENTITY_RECHECK_SECONDS;
   }
 
-  /** Removes the memberships and further addresses that no rule uses. */
+  /**
+   * Removes from an identity the memberships and further addresses that no rule
+   * uses.
+   */
   function reduce(identity: Identity): Identity {
     const reduced = permissions?.reduce(identity) ??
       withoutMemberships(identity);
@@ -55,11 +57,10 @@ export function identityRecheck(
     isDue: (grant: Grant, now: number): boolean =>
       usesMemberships || usesAddresses && isStale(grant, now),
     /**
-     * Returns the grant with the identity that the provider gives now. If the
-     * provider gives none, the known identity stays for a day after the
-     * provider last gave it. Then its memberships are removed, and its address
-     * is no longer verified. The same holds for each part of the identity that
-     * the provider's answer lacks.
+     * Returns the grant with the identity that the provider now gives. Without
+     * an `answer`, the known identity stays for a day after the provider last
+     * confirmed it; then its memberships are removed, and its address counts as
+     * unverified. The same holds for each part that an incomplete answer lacks.
      */
     confirm(
       grant: Grant,

@@ -1,7 +1,7 @@
 /**
- * An entry of an operator's list: people or a client, written as `/account` and
- * the log print them. This is the notation of `OAUTH_ALLOWED_USERS`,
- * `OAUTH_ADMINS`, `OAUTH_BLOCKED` and `OAUTH_PERMISSIONS`.
+ * An entry of an operator's list: people or a client, in the form in which
+ * `/account` and the log show them. The settings `OAUTH_ALLOWED_USERS`,
+ * `OAUTH_ADMINS`, `OAUTH_BLOCKED` and `OAUTH_PERMISSIONS` have such entries.
  *
  * @module
  */
@@ -13,13 +13,16 @@ import { idOfSubject, MACHINE_ID, subjectOf } from "./subject.ts";
 /** The people, or the client, that an entry names. */
 export type ListEntry =
   | { kind: "everyone" }
-  /** One person, by their subject here: `github:583231`. */
+  /** One person, by their subject at this server: `github:583231`. */
   | { kind: "subject"; subject: string }
   /** A verified e-mail address, in lower case. */
   | { kind: "address"; address: string }
   /** A domain with its `@`, in lower case. */
   | { kind: "domain"; domain: string }
-  /** Members of a group; of one provider, if there are several. */
+  /**
+   * The members of a group; of one provider's group, if there are several
+   * providers.
+   */
   | { kind: Membership; name: string; provider?: string }
   /** A client, by its short ID. */
   | { kind: "client"; clientId: string };
@@ -30,20 +33,29 @@ export type ListKind = "everyone" | "membership" | "client";
 export interface EntryOptions {
   /** The accepted kinds besides people. */
   takes?: readonly ListKind[];
-  /** The advice for an entry with a group, if the list accepts no groups. */
+  /**
+   * The fix to suggest for an entry with a group, if the list accepts no
+   * groups.
+   */
   groupFix?: string;
 }
 
 /** The providers, issuers and clients whose names an entry may use. */
 export interface KnownNames {
   providers: readonly {
-    /** The prefix of the subjects of the provider's people. */
+    /** The prefix of the subjects of people who sign in at this provider. */
     id: string;
-    /** The provider's name in `OAUTH_PROVIDER`, if that lists several. */
+    /**
+     * The provider's name in `OAUTH_PROVIDER`, if that setting lists several
+     * providers.
+     */
     key?: string;
     /** `github`, `oidc` and so on. */
     kind: string;
-    /** True if anyone can make an organization whose people sign in there. */
+    /**
+     * True if anyone can make a tenant of this provider, whose people may sign
+     * in.
+     */
     isForEveryTenant?: boolean;
   }[];
   /** The prefixes of the subjects of assertion issuers. */
@@ -53,26 +65,23 @@ export interface KnownNames {
 
 /** The fault of an entry, and the way to fix it. */
 export class EntryError extends Error {
-  /**
-   * @param why the reason why the entry matches no one, as the end of a
-   * sentence
-   */
+  /** @param why why the entry matches no one, as the end of a sentence */
   constructor(readonly why: string, readonly fix: string) {
     super(`${why}. ${fix}`);
   }
 }
 
-/** Providers that name people by numbers: which number, and an example. */
+/** Providers that identify people by numbers: which number, and an example. */
 const NUMBERED: Readonly<Record<string, readonly [string, string]>> = {
   github: ["the number of an account, not its name", "583231"],
   gitlab: ["the number of an account, not its name", "42"],
   google: ["the number of an account", "110169484474386276334"],
 };
 
-/** A name that was probably meant as a domain. */
+/** A name that was probably meant to be a domain. */
 const LIKE_A_DOMAIN = /^(\*\.)?[a-z\d-]+(\.[a-z\d-]+)*\.[a-z]{2,}$/i;
 
-/** Parses an entry. @throws {EntryError} if it can match no one */
+/** Parses an entry of a list. @throws {EntryError} if it can match no one */
 export function parseListEntry(
   text: string,
   known: KnownNames,
@@ -105,7 +114,10 @@ export function parseListEntry(
   return parseOwnName(text, known);
 }
 
-/** Puts A to Z in lower case; the Kelvin sign is not a k in an address. */
+/**
+ * Lowercases A to Z only: the Kelvin sign, which `toLowerCase` makes a k,
+ * stays.
+ */
 export function lowerAscii(text: string): string {
   return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
@@ -182,7 +194,10 @@ function parseAddress(text: string): ListEntry {
     : { kind: "address", address: name + domain };
 }
 
-/** Parses an entry without a prefix: the only provider's name for a person. */
+/**
+ * Parses an entry without a prefix: the name that the only provider gives a
+ * person.
+ */
 function parseOwnName(text: string, known: KnownNames): ListEntry {
   const { providers: [provider, ...others] } = known;
   if (text.includes(":")) {
@@ -229,7 +244,7 @@ function idsOf({ providers, otherIds }: KnownNames): string[] {
   return [...new Set([...providers.map(({ id }) => id), ...otherIds])];
 }
 
-/** Checks the provider's own name for a person. @throws {EntryError} */
+/** Checks the name that a provider gives a person. @throws {EntryError} */
 function checkName(name: string, id: string, { providers }: KnownNames): void {
   const { kind = "" } = providers.find((provider) => provider.id === id) ?? {};
   if (!Object.hasOwn(NUMBERED, kind)) {

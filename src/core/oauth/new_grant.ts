@@ -23,9 +23,12 @@ export function openGrant(
   { lifetimes, now, ...granted }:
     & Pick<Grant, "issuer" | "identity" | "clientName">
     & {
-      /** The `providerId` of the provider that the person signed in at. */
+      /** The id of the provider where the person signed in. */
       provider: string;
-      /** The scopes that the person approved and may grant; all by default. */
+      /**
+       * The scopes that the person approved and may be granted; by default all
+       * requested ones.
+       */
       scopes?: readonly string[];
       lifetimes: Lifetimes;
       now: number;
@@ -88,7 +91,7 @@ export function openClientGrant(
   });
 }
 
-/** Makes the grant of an access token that a person makes for a program. */
+/** Makes the grant of a personal token. */
 export function openPersonalGrant(
   { name, seconds, ...person }:
     & Pick<
@@ -115,7 +118,7 @@ export function openPersonalGrant(
 interface SignInRules {
   /** The prefixes of all subjects. */
   subjectIds: readonly string[];
-  /** The people who may sign in; if empty, everyone. */
+  /** The people who may sign in; an empty list means everyone. */
   allowedUsers: readonly ListEntry[];
   /** The people and clients who may not sign in. */
   blocked: readonly ListEntry[];

@@ -1,12 +1,12 @@
 /**
- * Request parameters by the rules of RFC 6749 §3.1: none may be repeated, and
- * an empty one is treated as absent.
+ * Request parameters by the rules of RFC 6749 §3.1: no parameter may be
+ * repeated, and an empty one counts as absent.
  *
  * @module
  */
 import { OAuthError, type Situation } from "../errors.ts";
 
-/** Makes the `invalid_request` of a request that is malformed or too late. */
+/** Makes an `invalid_request`, for a request that is malformed or too late. */
 export function invalidRequest(
   description: string,
   situation?: Situation,
@@ -14,14 +14,17 @@ export function invalidRequest(
   return new OAuthError("invalid_request", description, { situation });
 }
 
-/** Makes the `invalid_grant` of a credential. @param cause for the log */
+/**
+ * Makes an `invalid_grant`, for a credential that is refused. @param cause for
+ * the log
+ */
 export function invalidGrant(description: string, cause?: unknown): OAuthError {
   return new OAuthError("invalid_grant", description, { cause });
 }
 
 /**
- * The names that a refusal may repeat. Others are a stranger's text, which may
- * have characters that no `error_description` may have (RFC 6749 §5.2).
+ * The parameter names that an error may repeat. Any other name may have
+ * characters that are not allowed in `error_description` (RFC 6749 §5.2).
  */
 const NAMES: ReadonlySet<string> = new Set(
   (
@@ -32,17 +35,20 @@ const NAMES: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-/** The most parameters of a request, so that one request stays cheap to read. */
+/** The maximum number of parameters, so that a request stays cheap to parse. */
 const MAX_PARAMETERS = 1000;
 
-/** Parameters by name; `resource` may be given several times (RFC 8707 §2). */
+/**
+ * The parameters of a request, by name; `resource` may be repeated (RFC 8707
+ * §2).
+ */
 export class Parameters {
   readonly #values = new Map<string, string[]>();
 
   /**
    * @param repeatable the names that may be repeated
-   * @throws {OAuthError} `invalid_request` when another is repeated, or there
-   * are too many
+   * @throws {OAuthError} `invalid_request` if another name is repeated, or
+   * there are too many parameters
    */
   constructor(
     entries: Iterable<[string, string]>,
@@ -76,7 +82,7 @@ export class Parameters {
     return this.#values.get(name)?.[0];
   }
 
-  /** @throws {OAuthError} `invalid_request` when it is missing */
+  /** @throws {OAuthError} `invalid_request` if the parameter is missing */
   require(name: string): string {
     const value = this.get(name);
     if (value !== undefined) return value;

@@ -1,6 +1,6 @@
 /**
- * The permissions of people: the scopes that each may be granted. At consent a
- * person decides what to give, and cannot give more than their permissions.
+ * The permissions of people: the scopes that each person may be granted. At
+ * consent a person chooses among them.
  *
  * @module
  */
@@ -28,7 +28,7 @@ interface RuleComplaint {
   fix?: string;
 }
 
-/** An author's own rule: the scopes that a person may be granted. */
+/** An author's own rule: returns the scopes that a person may be granted. */
 export type DecidePermissions = (
   person: Person,
 ) => readonly string[] | "all";
@@ -37,8 +37,8 @@ const EVERY_SCOPE = "*";
 
 /**
  * Parses `OAUTH_PERMISSIONS`: entries between semicolons or line ends, each
- * `who=scope scope …`. The last `=` of an entry is the separator: names of
- * groups may have others.
+ * `who=scope scope …`. The last `=` of an entry separates, because the name of
+ * a group may have `=` in it.
  *
  * @returns the rules, and the faults of the entries
  */
@@ -86,9 +86,9 @@ export function parsePermissions(
   return { rules, complaints };
 }
 
-/** The kinds of memberships that rules use. */
+/** The kinds of memberships that the rules use. */
 export interface NeededMemberships {
-  /** The kinds to read, from the claims or by asking the provider. */
+  /** The kinds to read, from the claims or from the provider's API. */
   memberships: ReadonlySet<Membership>;
   /** The kinds in the operator's rules, for which a scope is requested. */
   named: ReadonlySet<Membership>;
@@ -96,13 +96,16 @@ export interface NeededMemberships {
 
 export type Permissions = NonNullable<ReturnType<typeof permissionsOf>>;
 
-/** The most characters of each list that are stored for an author's rule. */
+/**
+ * The maximum number of characters that are stored of each kind of membership,
+ * if an author's rule reads them.
+ */
 const MAX_KEPT_CHARACTERS = 8192;
 
 /**
- * Makes the permissions of a server; undefined if there are none, so that
- * everyone may be granted everything. If the operator and the author both have
- * rules, a scope must be allowed by both.
+ * Makes the permissions of a server. Returns undefined if it has no rules, so
+ * that everyone may be granted every scope. If the operator and the author both
+ * have rules, both must allow a scope.
  */
 export function permissionsOf(
   { rules, decide, supported }: {
@@ -140,8 +143,8 @@ export function permissionsOf(
 
   return {
     /**
-     * The scopes that everyone may be granted, and that a stranger sees.
-     * Without rules these are all scopes.
+     * The scopes that everyone may be granted, which a stranger is shown.
+     * Without rules of the operator these are all that the author allows.
      */
     everyones: allowed(
       rules === undefined
@@ -157,10 +160,10 @@ export function permissionsOf(
       );
       return allowed(byRule, decide?.(person) ?? "all");
     },
-    /** True if a rule is about an e-mail address or a domain. */
+    /** True if a rule names an e-mail address or a domain. */
     usesAddresses: rules?.some(({ who }) => isAddressEntry(who)) ?? false,
     ...neededBy(rules),
-    /** Returns the memberships to read, by the prefix of a subject. */
+    /** Returns the memberships to read of people of one provider. */
     neededAt: (id: string): NeededMemberships =>
       neededBy(
         rules?.filter(({ who }) =>
@@ -191,7 +194,7 @@ function unionOf(rules: readonly PermissionRule[]): readonly string[] | "all" {
   return rules.flatMap(({ scopes }) => scopes as readonly string[]);
 }
 
-/** Keeps as many names as fit into a grant. */
+/** Keeps the first names, as many as fit into `MAX_KEPT_CHARACTERS`. */
 function truncate(names: readonly string[]): string[] {
   let characters = 0;
   return names.filter(({ length }) =>

@@ -6,19 +6,22 @@
  */
 import { type Identity, type Membership, MEMBERSHIPS } from "../caller.ts";
 
-/** A person, as rules and pages know them. */
+/** A person, as rules and pages see them. */
 export interface Person {
-  /** The stable subject here, with the provider's name: `github:583231`. */
+  /**
+   * The stable subject at this server, with the provider's prefix:
+   * `github:583231`.
+   */
   subject: string;
-  /** The provider's claims about them. */
+  /** The provider's claims about the person. */
   identity: Identity;
 }
 
-/** An identity from one answer of a provider, which may be incomplete. */
+/** An identity from one response of a provider, which may lack parts. */
 export interface ProviderIdentity extends Identity {
   /**
-   * The parts that the answer lacks: they are unknown, not removed. `email`
-   * means all addresses.
+   * The parts that the response lacks: they are unknown, not removed. `email`
+   * stands for all addresses.
    */
   unknown?: readonly (
     | "groups"
@@ -29,14 +32,14 @@ export interface ProviderIdentity extends Identity {
   )[];
 }
 
-/** Removes `unknown` from an identity: the missing parts stay absent. */
+/** Returns an identity without `unknown`: the missing parts stay absent. */
 export function knownIdentity(
   { unknown: _, ...identity }: ProviderIdentity,
 ): Identity {
   return identity;
 }
 
-/** Lists the parts of a known identity that are missing in an answer. */
+/** Lists the parts of a known identity that a provider's response lacks. */
 export function unknownParts(
   { unknown = [] }: ProviderIdentity,
   known: Identity,
@@ -46,7 +49,9 @@ export function unknownParts(
   );
 }
 
-/** Completes an answer: fills in its missing parts from the known identity. */
+/**
+ * Completes a provider's identity: copies the missing parts from the known one.
+ */
 export function completed(answer: ProviderIdentity, known: Identity): Identity {
   const identity = knownIdentity(answer);
   for (const part of unknownParts(answer, known)) {
@@ -59,16 +64,21 @@ export function completed(answer: ProviderIdentity, known: Identity): Identity {
   return identity;
 }
 
-/** The most characters of a text that are compared. */
+/** The maximum number of characters of a search term. */
 const MAX_TERM_CHARACTERS = 60;
 const NAME_WORDS = 8;
 
-/** Returns a person's name: as the provider shows it, else their subject. */
+/**
+ * Returns the name by which a page shows a person: a name from the provider,
+ * else the subject.
+ */
 export function personName({ identity, subject }: Person): string {
   return identity.login ?? identity.name ?? identity.email ?? subject;
 }
 
-/** Folds a text for a search: without case, accents, invisible characters. */
+/**
+ * Folds a text for a search: removes case, accents and invisible characters.
+ */
 export function folded(text: string): string {
   return text.normalize("NFKD").replaceAll(/[\p{M}\p{C}]/gu, "")
     .replaceAll(/\s+/g, " ").trim().toLowerCase()
@@ -81,10 +91,10 @@ export function personSortKey(person: Person): string {
 }
 
 /**
- * Lists the folded texts by which a search finds a person, if one begins with
- * the word searched for: their subject with and without its issuer and its
- * scheme, their name and its words, their short name, their e-mail address and
- * its domain.
+ * Lists the folded terms of a person; a search finds the person if a term
+ * begins with the search word. Terms are the subject with and without its
+ * issuer and scheme, the name and each word of it, the login, the e-mail
+ * address and its domain.
  */
 export function personTerms({ identity, subject }: Person): string[] {
   const { login = "", name = "", email = "" } = identity;
@@ -104,7 +114,10 @@ export function searchWords(search: string): string[] {
   return folded(search).split(" ").filter((word) => word !== "");
 }
 
-/** True if each search word begins a term of the person, or a word in one. */
+/**
+ * True if each search word is the beginning of a term of the person, or of a
+ * word in a term.
+ */
 export function isFoundBy(person: Person, words: readonly string[]): boolean {
   const terms = personTerms(person).flatMap((
     term,
@@ -119,7 +132,9 @@ const MEMBERSHIP_OF: Readonly<Record<string, Membership>> = {
   team: "teams",
 };
 
-/** Parses `role:editor`, `org:acme`, …; without a prefix it is a group. */
+/**
+ * Parses `role:editor`, `org:acme`, …; without a prefix the name is a group's.
+ */
 export function parseMembership(
   text: string,
 ): { kind: Membership; name: string; isPrefixed: boolean } {
@@ -129,7 +144,10 @@ export function parseMembership(
     : { kind: "groups", name: text, isPrefixed: false };
 }
 
-/** Lowercases organizations and teams: GitHub ignores their case. */
+/**
+ * Returns the name to compare: in lower case for organizations and teams, whose
+ * case GitHub ignores.
+ */
 export function membershipName(kind: Membership, name: string): string {
   return kind === "organizations" || kind === "teams"
     ? name.toLowerCase()

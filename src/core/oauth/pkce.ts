@@ -1,5 +1,5 @@
 /**
- * Proof Key for Code Exchange, S256 only.
+ * Proof Key for Code Exchange (PKCE), S256 only.
  *
  * @see RFC 7636
  * @module
@@ -22,7 +22,7 @@ export function parseCodeChallenge(parameters: Parameters): string {
   if (challenge === undefined) {
     throw invalidRequest("PKCE is required: code_challenge is missing");
   }
-  // An absent method would mean "plain" (RFC 7636 §4.3).
+  // RFC 7636 §4.3: an absent method would mean `plain`.
   if (parameters.get("code_challenge_method") !== "S256") {
     throw invalidRequest("code_challenge_method must be S256");
   }
@@ -39,7 +39,7 @@ export function codeChallenge(verifier: string): string {
   return fingerprint(verifier);
 }
 
-/** Checks a token request's verifier against the code's challenge. */
+/** Checks the `code_verifier` of a token request against the code challenge. */
 export function checkCodeVerifier(verifier: string, challenge: string): void {
   if (
     !VERIFIER.test(verifier) ||

@@ -1,7 +1,8 @@
 /**
- * Redirect URIs, handled as strings. A URL parser turns `java\tscript:`,
- * `https://2130706433/` and dot segments into something that was not written,
- * so nothing here is parsed and printed again.
+ * Redirect URIs: registration, and the exact match of a requested one. They are
+ * compared as strings. A URL parser turns `java\tscript:`,
+ * `https://2130706433/` and dot segments into something that the client did not
+ * write, so no URI is parsed and printed again.
  *
  * @see RFC 8252 §7, RFC 9700 §4.1
  * @module
@@ -9,7 +10,9 @@
 import { OAuthError } from "../errors.ts";
 import { seenText } from "../log/log_line.ts";
 
-/** The receiver: a website, a program on the person's device, an app. */
+/**
+ * The kind of receiver: a website, a program on the person's device, an app.
+ */
 type RedirectKind = "https" | "loopback" | "private-use";
 
 const MAX_LENGTH = 2048;
@@ -25,7 +28,7 @@ const LOOPBACK =
   /^(https?:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::\d{1,5})?((?:[/?].*)?)$/;
 const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:[/?]|$)/i;
 
-/** Schemes that run code, read data or lead elsewhere. */
+/** Schemes that run code, read data, or open other programs of the device. */
 const REFUSED_SCHEMES = new Set(
   (
     "about android-app blob chrome chrome-extension content data edge " +
@@ -35,7 +38,10 @@ const REFUSED_SCHEMES = new Set(
   ).split(" "),
 );
 
-/** The parameters that the response adds (RFC 6749 §4.1.2, RFC 9207 §2). */
+/**
+ * The parameters that an authorization response adds (RFC 6749 §4.1.2, RFC 9207
+ * §2).
+ */
 const RESPONSE_PARAMETERS = [
   "code",
   "state",
@@ -96,7 +102,9 @@ export function checkRedirectUri(uri: string): RedirectKind {
   return "private-use";
 }
 
-/** True if browsers read the host as an IPv4 address in another form. */
+/**
+ * True if browsers would read the host as an IPv4 address in an unusual form.
+ */
 function isOddNumber(authority: string): boolean {
   const host = authority.replace(/:.*/, "");
   const last = host.split(".").at(-1)!;
@@ -110,14 +118,14 @@ export function redirectKind(uri: string): RedirectKind {
 }
 
 /**
- * True if a requested redirect URI is a registered one: the same string, or the
- * same except for the port of a loopback address (RFC 8252 §7.3).
+ * True if a requested redirect URI is an exact match of a registered one, or
+ * differs only in the port of an http loopback address (RFC 8252 §7.3).
  */
 export function isRegisteredRedirectUri(
   requested: string,
   registered: readonly string[],
 ): boolean {
-  // Else a requested URI could have a port beyond 65535.
+  // Otherwise a requested URI could have a port beyond 65535.
   if (!URL.canParse(requested)) return false;
   const portless = withoutLoopbackPort(requested);
   return registered.some((uri) => withoutLoopbackPort(uri) === portless);
@@ -126,7 +134,7 @@ export function isRegisteredRedirectUri(
 /**
  * Removes the port of an http loopback address: a native client has a new port
  * each time (RFC 8252 §7.3). Another program of the machine may get the same
- * port later, so a remembered approval never replaces consent.
+ * port later, so a remembered approval never replaces consent there.
  */
 export function withoutLoopbackPort(uri: string): string {
   const match = LOOPBACK.exec(uri);

@@ -1,9 +1,9 @@
 /**
- * The refresh tokens of a grant. The current one may be exchanged. The one
- * before it is answered with the same response again until 30 seconds after the
- * client first used that response: responses get lost, and some clients refresh
- * from two machines. Any other use of an earlier token is a reuse, which ends
- * the grant.
+ * Refresh token rotation and reuse detection. Only the current refresh token of
+ * a grant can be exchanged. The one before it gets a replay of the same
+ * response until 30 seconds after the client first used that response:
+ * responses get lost, and some clients refresh from two machines. Any other use
+ * of an earlier token is reuse, which ends the grant.
  *
  * @see RFC 6749 §6, RFC 9700 §4.14.2
  * @module
@@ -17,30 +17,33 @@ import type { IssuedTokens } from "./token_response.ts";
 
 /** The refresh tokens of a grant that are accepted. */
 export interface RefreshTokens {
-  /** The fingerprint of the token that may be exchanged. */
+  /** The fingerprint of the refresh token that may be exchanged. */
   current: string;
   /** The grant's data key, sealed with the current token. */
   wrappedKey: string;
-  /** The exchange that issued the current token; absent if a code did. */
+  /**
+   * The exchange that issued the current token; absent if an authorization code
+   * did.
+   */
   exchange?: Exchange;
 }
 
 interface Exchange {
   refreshToken: string;
-  /** The fingerprint of the access token that it was exchanged for. */
+  /** The fingerprint of the access token that the exchange issued. */
   accessToken: string;
   /** The response, sealed with a key derived from the refresh token. */
   response: string;
-  /** True if the client has revoked the issued access token. */
+  /** True if the client has revoked that access token. */
   isRevoked?: boolean;
   /**
-   * The time until which the response is given again, in epoch seconds; absent
-   * before the first call with the issued access token.
+   * The epoch second until which the response is replayed; absent before the
+   * first call with that access token.
    */
   replayUntil?: number;
 }
 
-/** The members of a grant about its refresh tokens. */
+/** The members of a grant that are about its refresh tokens. */
 interface Refreshable {
   id: string;
   refreshKey?: string;
@@ -50,7 +53,7 @@ interface Refreshable {
 const responseKey = (refreshToken: string) =>
   deriveKey(refreshToken, "successor");
 
-/** Makes the record of an exchange. */
+/** Makes the record of an exchange of a refresh token for `tokens`. */
 export async function exchangeOf(
   refreshToken: string,
   tokens: IssuedTokens,
@@ -65,9 +68,9 @@ export async function exchangeOf(
 }
 
 /**
- * Judges a refresh token by its grant: it may be exchanged (`current`), it is
- * answered with the same response again (`exchanged`), or it was used before
- * (`reused`). Returns undefined for a token that was never made for the grant.
+ * Judges a refresh token by its grant: it may be exchanged (`current`), its
+ * response is replayed (`exchanged`), or it was used before (`reused`). Returns
+ * undefined for a token that was never made for the grant.
  */
 export function stateOfToken(
   refreshToken: string,
@@ -79,12 +82,12 @@ export function stateOfToken(
   const { refreshToken: last, replayUntil = Infinity } =
     refreshTokens?.exchange ?? {};
   if (token === last && now < replayUntil) return "exchanged";
-  // The tag proves that the token is one of the grant's: used tokens are not
-  // stored.
+  // A valid tag proves that the token was issued for this grant; used tokens
+  // are not stored.
   return isMinted(refreshToken, refreshKey) ? "reused" : undefined;
 }
 
-/** Opens the response that an exchanged refresh token was answered with. */
+/** Unseals the response that an exchanged refresh token was answered with. */
 export async function replayResponse(
   refreshToken: string,
   { id, refreshTokens }: Refreshable,
@@ -93,7 +96,7 @@ export async function replayResponse(
   return JSON.parse(await unseal(responseKey(refreshToken), response, id));
 }
 
-/** Opens a grant's data key with its current refresh token. */
+/** Unseals a grant's data key with the current refresh token. */
 export function dataKeyOf(
   { id, refreshTokens }: Refreshable,
   current: string,
@@ -101,7 +104,7 @@ export function dataKeyOf(
   return unwrapDataKey(refreshTokens!.wrappedKey, id, current);
 }
 
-/** True if an access token is that of the grant's last exchange. */
+/** True if an access token was issued by the grant's last exchange. */
 export function isOfExchange(
   accessToken: string,
   { refreshTokens }: Refreshable,
@@ -110,8 +113,8 @@ export function isOfExchange(
 }
 
 /**
- * Returns true if a call is the first one with the access token that the
- * grant's last exchange issued.
+ * Returns true if no call with an access token of the grant's last exchange has
+ * been seen.
  *
  * @param exchanged the fingerprint of the refresh token that was exchanged for
  * the call's access token; undefined if none was
@@ -125,7 +128,7 @@ export function isUnseen(
     replayUntil === undefined;
 }
 
-/** Changes members of a grant's last exchange. */
+/** Returns a grant with changes to its last exchange. */
 function withExchange<G extends Refreshable>(
   grant: G,
   changes: Partial<Exchange>,
@@ -135,12 +138,14 @@ function withExchange<G extends Refreshable>(
   return { ...grant, refreshTokens: { ...refreshTokens!, exchange } };
 }
 
-/** Ends the replays of the last response, which the client now has. */
+/**
+ * Replays the last response for `REPLAY_SECONDS` more: the client now has it.
+ */
 export function endReplays<G extends Refreshable>(grant: G, now: number): G {
   return withExchange(grant, { replayUntil: now + REPLAY_SECONDS });
 }
 
-/** Notes that the access token of the last exchange was revoked. */
+/** Records that the access token of the last exchange was revoked. */
 export function noteRevoked<G extends Refreshable>(grant: G): G {
   return withExchange(grant, { isRevoked: true });
 }

@@ -1,6 +1,6 @@
 /**
- * The resource of this server, the address of its metadata, and the ways in
- * which clients write its name.
+ * The resource of this server, the URL of its metadata (RFC 9728), and the ways
+ * in which clients write the resource.
  *
  * @see RFC 8707, RFC 8414 §3.1, RFC 9728 §3.1
  * @module
@@ -8,23 +8,28 @@
 import { basePathOf } from "../net/url.ts";
 import { OAuthError } from "../errors.ts";
 
-/** Returns the protected resource's identifier, the address of `/mcp`. */
+/** Returns the identifier of the protected resource: the URL of `/mcp`. */
 export function resourceOf(baseUrl: string): string {
   return `${baseUrl}/mcp`;
 }
 
-/** Returns the address of the resource's metadata; with a client's `sid`. */
+/**
+ * Returns the URL of the protected resource metadata, with a client's `sid`.
+ */
 export function resourceMetadataUrl(baseUrl: string, sid?: string): string {
   const url = wellKnown("oauth-protected-resource", resourceOf(baseUrl));
   return sid === undefined ? url : `${url}?sid=${sid}`;
 }
 
-/** Returns the address of the authorization server's metadata. */
+/** Returns the URL of the authorization server metadata. */
 export function serverMetadataUrl(baseUrl: string): string {
   return wellKnown("oauth-authorization-server", baseUrl);
 }
 
-/** Makes a well-known address: its name is between origin and path. */
+/**
+ * Makes a well-known URL: `/.well-known/NAME` goes between the origin and the
+ * path.
+ */
 function wellKnown(name: string, address: string): string {
   const { origin } = new URL(address);
   return `${origin}/.well-known/${name}${basePathOf(address)}`;
@@ -32,8 +37,8 @@ function wellKnown(name: string, address: string): string {
 
 /**
  * Checks that every `resource` of a request is this server's. Clients send
- * nothing, the bare origin, a trailing slash, or a query of their own; all of
- * these mean our resource.
+ * none, the bare origin, a trailing slash, or a query of their own; all of
+ * these mean this resource.
  *
  * @throws {OAuthError} `invalid_target` (RFC 8707 §2)
  */
@@ -59,17 +64,17 @@ export function checkResources(
 }
 
 /**
- * A `sid`: a name that a client's address may carry (`/mcp?sid=…`), to
- * correlate its requests. It means nothing else.
+ * A `sid`: a name that the client may put into the URL of its requests
+ * (`/mcp?sid=…`), to correlate them. It has no other effect.
  */
 const SID = /^[A-Za-z0-9._~-]{1,128}$/;
 
-/** True if the text may correlate requests as `sid`. */
+/** True if a text has the form of a `sid`. */
 export function isSid(text: string): boolean {
   return SID.test(text);
 }
 
-/** Reads the `sid` of a request's address; undefined without a valid one. */
+/** Returns the `sid` in the URL of a request; undefined without a valid one. */
 export function sidOf({ url }: Request): string | undefined {
   const sid = new URL(url).searchParams.get("sid");
   return sid !== null && isSid(sid) ? sid : undefined;

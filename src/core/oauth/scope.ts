@@ -8,13 +8,13 @@ import { SCOPE_TOKEN, type Scopes } from "../../authoring/scope.ts";
 import { OAuthError } from "../errors.ts";
 import { seenText } from "../log/log_line.ts";
 
-/** The scope that asks for refresh tokens, which every client gets anyway. */
+/** The scope for refresh tokens, which every client gets without it, too. */
 export const OFFLINE_ACCESS = "offline_access";
 
 /**
- * Parses a `scope` parameter, each scope once.
+ * Parses a `scope` parameter into scopes without duplicates.
  *
- * @throws {OAuthError} `invalid_scope` on a character that none may have
+ * @throws {OAuthError} `invalid_scope` on a character that no scope may have
  */
 export function parseScope(text: string | undefined): string[] {
   const scopes = new Set<string>();
@@ -31,14 +31,14 @@ export function parseScope(text: string | undefined): string[] {
   return [...scopes];
 }
 
-/** Prints scopes as the wire has them. */
+/** Formats scopes as a `scope` parameter. */
 export function printScope(scopes: readonly string[]): string {
   return scopes.join(" ");
 }
 
 /**
- * The scopes that clients request from any server. No resource here needs them,
- * and a request for only these is no mistake.
+ * Scopes that clients request from any server. No tool here needs them, and a
+ * request for only these is not an error.
  *
  * @see OpenID Connect Core §5.4 and §11
  */
@@ -46,12 +46,12 @@ const GENERIC = ["openid", "profile", "email", "address", "phone"];
 
 /**
  * Computes the scopes that an authorization request may get. A request without
- * `scope` gets the `usual` ones, and any other no more than it names (RFC 6749
- * §3.3): with `offline_access` alone, its token opens only what needs no scope.
- * Unknown scopes are left out. If none is known, the request is refused,
- * because its token would open nothing.
+ * `scope` gets the `usual` ones, any other no more than it names (RFC 6749
+ * §3.3): `offline_access` alone gets a token for whatever needs no scope.
+ * Unknown scopes are dropped. A request for unknown scopes only is refused,
+ * because its token would be of no use.
  *
- * @throws {OAuthError} `invalid_scope` when none of them is known
+ * @throws {OAuthError} `invalid_scope` if no requested scope is known
  */
 export function grantableScopes(
   requested: readonly string[],
@@ -61,7 +61,7 @@ export function grantableScopes(
   const specific = requested.filter((scope) =>
     scope !== OFFLINE_ACCESS && !GENERIC.includes(scope)
   );
-  // A server whose tools need no scopes accepts any.
+  // A server whose tools need no scopes accepts unknown ones.
   if (known.length === 0 && specific.length > 0 && supported.length > 0) {
     throw new OAuthError(
       "invalid_scope",
@@ -76,8 +76,8 @@ export function grantableScopes(
 }
 
 /**
- * Keeps the scopes that are in a ceiling; `offline_access` has no effect and
- * always stays. Without a ceiling, returns the same list.
+ * Returns the scopes that are in a ceiling. `offline_access` grants nothing
+ * here and always stays. Without a ceiling, returns the same list.
  */
 export function scopesWithin(
   scopes: readonly string[],
@@ -102,9 +102,10 @@ export function unionOfScopes(
 }
 
 /**
- * Computes the scopes of an access token: those that were granted, or fewer.
+ * Returns the scopes of an access token: the requested ones, by default all
+ * that were granted.
  *
- * @throws {OAuthError} `invalid_scope` when a requested scope was not granted
+ * @throws {OAuthError} `invalid_scope` if a requested scope was not granted
  * (RFC 6749 §6)
  */
 export function narrowScopes(

@@ -1,9 +1,9 @@
 /**
- * Clients that are found by their ID alone. Either the ID carries their
- * registration, sealed. Clients keep an ID for ever, and are stuck if
- * `/authorize` no longer knows it; a server that stores no registrations loses
- * none, and no stranger can fill its database. Or the ID is the address of a
- * metadata document, so that its domain vouches for the client.
+ * Clients that are found by their ID alone. Either the ID carries the sealed
+ * registration, so that nothing is stored: clients keep an ID for ever, and are
+ * stuck if `/authorize` no longer knows it, and no stranger can fill the
+ * database. Or the ID is the URL of a client ID metadata document, so that its
+ * domain vouches for the client.
  *
  * @see draft-ietf-oauth-client-id-metadata-document §3 and §4
  * @module
@@ -23,8 +23,8 @@ import {
 } from "./client_id.ts";
 
 /**
- * The members of a registration that the ID carries. Others are only repeated
- * in the response.
+ * The members of a registration that the ID carries. The other members are only
+ * in the registration response.
  */
 const KEPT = [
   "redirect_uris",
@@ -41,10 +41,10 @@ interface Sealed extends Pick<Client, "secretFingerprint" | "issuedAt"> {
 }
 
 /**
- * Gives a client an ID that carries its registration.
+ * Returns a client with an ID that carries its registration.
  *
  * @param key a secret of the database, 32 bytes
- * @throws {OAuthError} `invalid_client_metadata` when the registration is too
+ * @throws {OAuthError} `invalid_client_metadata` if the registration is too
  * long
  */
 export async function sealClient(
@@ -66,7 +66,10 @@ export async function sealClient(
   return { ...client, clientId: carrying };
 }
 
-/** Opens the client whose registration an ID of this server carries. */
+/**
+ * Unseals the registration that a client ID carries; undefined if this server
+ * did not seal it.
+ */
 export async function openClient(
   key: Uint8Array,
   clientId: string,
@@ -86,7 +89,9 @@ export async function openClient(
   }
 }
 
-/** Checks that a client ID is the address of a document on an allowed host. */
+/**
+ * Checks that a client ID is the URL of a metadata document on an allowed host.
+ */
 export function checkDocumentUrl(
   clientId: string,
   allowedDomains: readonly string[],
@@ -109,12 +114,12 @@ export function checkDocumentUrl(
 }
 
 /**
- * Parses the client that a document describes. It has no secret, because a
- * public document cannot hold one.
+ * Parses the client that a client ID metadata document describes. It has no
+ * secret, because a public document cannot hold one.
  *
- * @throws {OAuthError} `invalid_client` when it is not the document of
- * `clientId`; `invalid_redirect_uri` or `invalid_client_metadata` when its
- * content is wrong
+ * @throws {OAuthError} `invalid_client` if it is not the document of
+ * `clientId`; `invalid_redirect_uri` or `invalid_client_metadata` if its
+ * members are wrong
  */
 export function parseMetadataDocument(
   clientId: string,

@@ -1,6 +1,6 @@
 /**
- * JWTs that others have signed: clients, identity providers, and the
- * authorization servers of others.
+ * The verification of JWTs that others have signed: clients, identity
+ * providers, and other authorization servers.
  *
  * @see RFC 8725
  * @module
@@ -34,7 +34,9 @@ export const SIGNATURE_ALGORITHMS = [
   "RS512",
 ];
 
-/** Verifies the signature, the times and the claims of a JWT, as of `now`. */
+/**
+ * Verifies the signature, the times and the claims of a JWT at the time `now`.
+ */
 export async function verifySignedJwt(
   jwt: string,
   keys: JWTVerifyGetKey,
@@ -61,8 +63,8 @@ const FAULTS_OF_JWT = [
 ];
 
 /**
- * Returns true if the JWT is at fault. Other errors are the fault of its
- * issuer, whose keys could not be read, or of the network.
+ * Returns true if an error is the fault of the JWT. Other errors are the fault
+ * of its issuer, whose keys could not be read, or of the network.
  */
 export function isFaultOfJwt(error: unknown): boolean {
   return FAULTS_OF_JWT.some((Fault) => error instanceof Fault);

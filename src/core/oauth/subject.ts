@@ -1,12 +1,13 @@
 /**
- * Subjects: the names of people and machines here. Each is an issuer and the
- * issuer's own name, so that people of different issuers are never confused.
+ * Subjects: the names of people and machines at this server. Each consists of
+ * an issuer and the name that the issuer gave, so that people of different
+ * issuers are never confused.
  *
  * @module
  */
 import type { Identity } from "../caller.ts";
 
-/** An issuer of JWTs that this server accepts: it says who people are. */
+/** An issuer of JWTs that this server trusts to identify people. */
 export interface TrustedIssuer {
   /** The exact `iss` of the issuer. */
   issuer: string;
@@ -15,27 +16,27 @@ export interface TrustedIssuer {
 }
 
 /**
- * Prints an issuer as settings and grants have it: its address, then `#` and
- * the tenant if there is one. No issuer's address has a `#`.
+ * Formats an issuer as settings and grants have it: its URL, then `#` and the
+ * tenant if there is one. The URL of an issuer has no `#`.
  */
 export function printIssuer({ issuer, tenant }: TrustedIssuer): string {
   return tenant === undefined ? issuer : `${issuer}#${tenant}`;
 }
 
-/** Parses the result of {@linkcode printIssuer}. */
+/** Parses an issuer that {@linkcode printIssuer} formatted. */
 export function parseIssuer(text: string): TrustedIssuer {
   const [issuer, ...rest] = text.split("#");
   const tenant = rest.join("#");
   return tenant === "" ? { issuer } : { issuer, tenant };
 }
 
-/** The prefix of the subjects of clients that act for themselves. */
+/** The prefix of the subjects of machines. */
 export const MACHINE_ID = "client";
 
 /**
- * Makes the prefix that keeps an issuer's subjects apart from another's: the
- * issuer without a slash at its end, which does not change the address of its
- * metadata. A tenant follows after `?`, which no issuer has (RFC 8414 §2).
+ * Returns the prefix of an issuer's subjects: the issuer without a slash at its
+ * end, which does not change the URL of its metadata, and `?` with the tenant
+ * if there is one. No issuer has a `?` (RFC 8414 §2).
  */
 export function issuerId({ issuer, tenant }: TrustedIssuer): string {
   const { origin, pathname } = new URL(issuer);
@@ -46,8 +47,8 @@ export function issuerId({ issuer, tenant }: TrustedIssuer): string {
 }
 
 /**
- * Makes a person's subject here: `github:583231`, or
- * `https://id.example.com#42` with an issuer, which has no `#`.
+ * Makes a person's subject: `github:583231`, or `https://id.example.com#42` for
+ * an issuer, which has no `#`.
  *
  * @param id `OAUTH_PROVIDER`, or an {@linkcode issuerId}
  */
@@ -59,16 +60,14 @@ export function subjectOf(
 }
 
 /**
- * Returns the binding of a caller with JWTs of an issuer. It has neither token
- * nor client: these come and go, the person stays.
+ * Returns the binding of a person who calls with JWTs of an issuer. It names
+ * neither token nor client: these come and go, the person stays.
  */
 export function jwtBinding(id: string, name: string): string {
   return JSON.stringify([id, name]);
 }
 
-/**
- * Returns the issuer's ID and the person's name of a {@linkcode jwtBinding}.
- */
+/** Parses a {@linkcode jwtBinding}. */
 export function parseJwtBinding(
   binding: string,
 ): readonly [id: string, name: string] {
@@ -77,24 +76,28 @@ export function parseJwtBinding(
 
 /**
  * Returns the {@linkcode jwtBinding} of a person whose subject begins with an
- * issuer's address, and who may call with JWTs of it too; else undefined.
+ * issuer's URL, because that person may also call with JWTs of the issuer.
+ * Returns undefined for other subjects.
  */
 export function jwtBindingOf(subject: string): string | undefined {
   const [, id, name] = /^(https?:\/\/[^#]*)#(.+)$/s.exec(subject) ?? [];
   return id === undefined ? undefined : jwtBinding(id, name);
 }
 
-/** Makes the subject of a client that acts for itself. */
+/** Makes the subject of a machine. */
 export function machineSubject(clientId: string): string {
   return subjectOf(MACHINE_ID, { subject: clientId });
 }
 
-/** True for the subject of a client that acts for itself. */
+/** True for the subject of a machine. */
 export function isMachineSubject(subject: string): boolean {
   return subject.startsWith(machineSubject(""));
 }
 
-/** Finds the prefix with which a subject begins; undefined if none does. */
+/**
+ * Returns the prefix with which a subject begins; undefined if it is none of
+ * `ids`.
+ */
 export function idOfSubject(
   text: string,
   ids: readonly string[],

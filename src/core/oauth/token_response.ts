@@ -9,12 +9,12 @@ import { printScope } from "./scope.ts";
 export interface IssuedTokens {
   accessToken: string;
   /**
-   * Absent for a client that registered without `refresh_token`, and where the
-   * client can ask again without a person.
+   * Absent if the client registered without `refresh_token`, or can get the
+   * next access token without a person.
    */
   refreshToken?: string;
   scopes: readonly string[];
-  /** The end of the access token, in epoch seconds. */
+  /** The epoch second at which the access token expires. */
   expiresAt: number;
 }
 
@@ -27,7 +27,7 @@ export function printTokenResponse(
     token_type: "Bearer",
     expires_in: expiresAt - now,
     ...refreshToken !== undefined && { refresh_token: refreshToken },
-    // Always, even if empty: the client may have asked for other scopes (§5.1).
+    // Sent even if empty: the client may have requested other scopes (§5.1).
     scope: printScope(scopes),
   };
 }

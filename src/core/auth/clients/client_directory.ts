@@ -1,5 +1,5 @@
 /**
- * Clients of every origin by their identifier, and their authentication.
+ * Finds clients of every origin by their client ID, and authenticates them.
  *
  * @module
  */
@@ -29,7 +29,10 @@ import { type Clock, now } from "../../clock.ts";
 
 export type ClientDirectory = ReturnType<typeof clientDirectory>;
 
-/** Finds clients among registrations and metadata documents. */
+/**
+ * Makes the directory of clients: those of the operator, dynamic registrations
+ * and client ID metadata documents.
+ */
 export function clientDirectory(
   parts: {
     baseUrl: string;
@@ -52,7 +55,8 @@ export function clientDirectory(
       return await document;
     } catch (cause) {
       if (cause instanceof HttpError) throw cause;
-      // Without details, which would help to map our network.
+      // Without details, which would help a stranger to map this server's
+      // network.
       throw cause instanceof DocumentError && cause.isPermanent
         ? new OAuthError(
           "invalid_client",
@@ -69,11 +73,11 @@ export function clientDirectory(
   }
 
   /**
-   * Finds a client. With `stale`, an old copy of its metadata document is used
-   * if it cannot be fetched again.
+   * Finds a client. With `stale`, the cached copy of its metadata document is
+   * used if the document cannot be fetched again.
    *
-   * @throws {OAuthError} `invalid_client` when there is none,
-   * `temporarily_unavailable` when its document cannot be read
+   * @throws {OAuthError} `invalid_client` if no client has the ID,
+   * `temporarily_unavailable` if its document cannot be read
    */
   async function find(
     clientId: string,
@@ -104,7 +108,10 @@ export function clientDirectory(
       : undefined;
   }
 
-  /** Fetches a client's keys again; undefined if it registered with them. */
+  /**
+   * Fetches a client's JWKS again; undefined if the client registered its keys
+   * inline (`jwks`), not at a URL.
+   */
   async function renewKeys(
     { clientId, domain, metadata: { jwks_uri } }: Client,
     network?: string,
@@ -149,7 +156,7 @@ export function clientDirectory(
     find,
     findRegistered,
 
-    /** Stores the documents of a client with which someone has signed in. */
+    /** Keeps the documents of a client with which someone has signed in. */
     async keepDocuments(
       { clientId, domain, metadata: { jwks_uri } }: Client,
     ): Promise<void> {

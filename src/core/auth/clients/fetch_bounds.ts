@@ -1,6 +1,6 @@
 /**
- * Bounds on fetches from URLs that strangers choose: which addresses may be
- * connected to, and how many fetches there may be. Anyone may name a metadata
+ * Bounds on fetches from URLs that strangers choose: the addresses that may be
+ * connected to, and the number of fetches. Anyone may name a client ID metadata
  * document, at any host, as often as they like.
  *
  * @module
@@ -17,7 +17,9 @@ import {
 } from "../../net/address.ts";
 import { registeredDomain } from "../../net/url.ts";
 
-/** A bound on the fetches of each name: at once, and within a minute. */
+/**
+ * A bound on the fetches of each name: how many at once, and how many a minute.
+ */
 class FetchBound {
   readonly #perMinute: Buckets;
   readonly #open = new Map<string, number>();
@@ -30,7 +32,7 @@ class FetchBound {
     return (this.#open.get(name) ?? 0) >= this.atOnce;
   }
 
-  /** Takes one of the fetches of this minute. False if none is left. */
+  /** Takes one fetch of this minute; returns false if none is left. */
   take(name: string): boolean {
     return this.#perMinute.take(name) === 0;
   }
@@ -49,13 +51,14 @@ class FetchBound {
 const ALL = "all";
 
 /**
- * Bounds the fetches of documents: by the network that asks, so that no network
- * uses up the fetches of others; by the domain of the document, whose owner can
- * have any number of hosts in it; and all together. Documents of clients that
- * someone has signed in with are fetched without bounds, so that no stranger
- * can block them.
+ * Bounds the fetches of documents: by the network of the request, so that no
+ * network uses up the fetches of others; by the domain of the document, whose
+ * owner can have any number of hosts in it; and all together. Documents of
+ * clients that someone has signed in with are fetched without bounds, so that
+ * no stranger can block them.
  *
- * @param trustedHosts hosts that the operator trusts: only the network counts
+ * @param trustedHosts hosts that the operator trusts: only the bound of the
+ * network applies
  */
 export function rateLimitedFetch(
   fetchDocument: FetchDocument,
@@ -74,7 +77,8 @@ export function rateLimitedFetch(
       bounds.push([domains, registeredDomain(hostname)], [all, ALL]);
     }
     const isAllowed = !bounds.some(([bound, name]) => bound.isBusy(name)) &&
-      // A network that asks too often uses up nothing of the other bounds.
+      // `every` stops at the network's bound: a network that asks too often
+      // takes nothing from the other bounds.
       bounds.every(([bound, name]) => bound.take(name));
     if (!isAllowed) {
       const cause = new Error("Too many are fetched");
@@ -90,15 +94,15 @@ export function rateLimitedFetch(
 }
 
 /**
- * A document could not be fetched. The message is the same whatever happened,
- * so that no one can probe a network through this server; only `isPermanent`
- * differs. The log finds the reason in `cause`.
+ * An error because a document could not be fetched. Its message is always the
+ * same, so that no one can probe a network through this server; only
+ * `isPermanent` differs. The log has the reason, from `cause`.
  */
 export class DocumentError extends Error {
   override name = "DocumentError";
-  /** True if the host answered, but not with a document. */
+  /** True if the host responded, but not with a document. */
   readonly isPermanent: boolean;
-  /** True if it was not fetched, because of bounds. */
+  /** True if the document was not fetched because of the bounds. */
   readonly isRefused: boolean;
   constructor(
     { isRefused = false, ...options }: ErrorOptions & { isRefused?: boolean },
@@ -109,7 +113,7 @@ export class DocumentError extends Error {
   }
 }
 
-/** An answer that cannot be used, now or later. */
+/** An error for a response that is not a document, and will not become one. */
 export class NoDocument extends Error {
   override name = "NoDocument";
 }
@@ -144,8 +148,8 @@ const SPECIAL_IPV4 = [
 const GLOBAL_UNICAST = parseNetwork("2000::/3")!;
 
 /**
- * Networks of global unicast that are not public, or that lead to an IPv4
- * address which is not checked here.
+ * Networks of global unicast that are not public, or that embed an IPv4
+ * address, which is not checked here.
  *
  * @see IANA IPv6 Special-Purpose Address Registry (RFC 6890)
  */
@@ -160,8 +164,8 @@ const SPECIAL_IPV6 = [
 
 /**
  * True if an IP address, as a resolver prints it, is on the public Internet.
- * False for anything that is not an address, for an IPv6 address with an IPv4
- * address inside (mapped, compatible, 6to4, NAT64, Teredo), and for one with a
+ * False for anything that is not an address, for an IPv6 address that embeds an
+ * IPv4 address (mapped, compatible, 6to4, NAT64, Teredo), and for one with a
  * zone.
  */
 export function isPublicAddress(address: string): boolean {

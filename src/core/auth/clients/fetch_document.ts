@@ -1,9 +1,10 @@
 /**
- * Fetches the document at a stranger's URL, without being led elsewhere: the
- * name is looked up once, and the connection goes to the address that was found
- * and checked.
+ * Fetches a client ID metadata document, or a JWKS, from a stranger's URL. The
+ * host name is resolved once, and the connection goes to the address that was
+ * checked, so that DNS cannot lead it to another (rebinding).
  *
- * @see draft-ietf-oauth-client-id-metadata-document §5, §8.6, §8.7, RFC 9111 §4.2
+ * @see draft-ietf-oauth-client-id-metadata-document §5, §8.6, §8.7, RFC 9111
+ * §4.2
  * @module
  */
 import { lookup } from "node:dns/promises";
@@ -14,37 +15,43 @@ import { readAtMost } from "../../net/body_bytes.ts";
 import { DocumentError, isPublicAddress, NoDocument } from "./fetch_bounds.ts";
 import type { FetchDocument } from "../../store/documents.ts";
 
-/** The time from the look-up of the host name to the last byte. */
+/** The maximum time from the resolution of the host name to the last byte. */
 const TIMEOUT_SECONDS = 5;
 
-/** More than the 5 KB of the draft, because of key sets in documents. */
+/**
+ * The maximum size of a document in bytes. The draft recommends 5 KB; documents
+ * with a JWKS need more.
+ */
 const MAX_DOCUMENT_BYTES = 16 * 1024;
 
 /**
- * The most levels of nesting in a document: the database cannot store
- * thousands.
+ * The maximum depth of nesting in a document: the database cannot store
+ * thousands of levels.
  */
 const MAX_LEVELS = 20;
 
-/** The most addresses of one name that are tried, one after the other. */
+/** The maximum number of addresses of one host name that are tried in turn. */
 const MAX_ADDRESSES = 4;
 
-/** The parsed JSON, and the time until which its headers call it fresh. */
+/**
+ * The parsed JSON of a document, and the time until which it is fresh by its
+ * headers.
+ */
 type FetchedDocument = Awaited<ReturnType<FetchDocument>>;
 
-/** The connection's settings; the defaults are for the public Internet. */
+/** The options of a fetch; the defaults are for the public Internet. */
 export interface DocumentOptions {
   /** Epoch seconds. */
   now?: number;
   timeoutSeconds?: number;
-  /** The addresses of a host name. */
+  /** Resolves a host name to its addresses. */
   resolve?: (hostname: string) => Promise<readonly string[]>;
-  /** The endpoint to connect to for an address that has been checked. */
+  /** Returns the endpoint to connect to for an address that was checked. */
   connect?: (address: string) => { host: string; port: number; ca?: string };
 }
 
 /**
- * Fetches a JSON document from a public https address.
+ * Fetches a JSON document from a public https URL.
  *
  * @throws {DocumentError} always with the same message
  */
@@ -112,7 +119,7 @@ async function resolveAddresses(hostname: string): Promise<string[]> {
   return found.map(({ address }) => address);
 }
 
-/** Refuses all addresses of a name if one of them is not public. */
+/** Refuses all addresses of a host name if one of them is not public. */
 function checkAddresses(addresses: readonly string[]): readonly string[] {
   const wrong = addresses.find((address) => !isPublicAddress(address));
   if (wrong !== undefined) throw new Error(`${wrong} is not a public address`);
@@ -120,7 +127,10 @@ function checkAddresses(addresses: readonly string[]): readonly string[] {
   return addresses.slice(0, MAX_ADDRESSES);
 }
 
-/** Sends a request to an address; the certificate must match the URL's name. */
+/**
+ * Sends a request to an address. The certificate must match the host name of
+ * the URL.
+ */
 function get(
   target: URL,
   { host, port, ca }: { host: string; port: number; ca?: string },
@@ -134,7 +144,7 @@ function get(
       servername: target.hostname,
       path: target.pathname + target.search,
       headers: { host: target.host, accept: "application/json" },
-      // One document seldom follows another: no connection stays open.
+      // Documents are fetched too seldom to keep connections open.
       agent: false,
       signal,
     }, resolve).on("error", reject).end();
@@ -147,7 +157,7 @@ function parseDocument(
 ): unknown {
   if (statusCode !== 200) {
     const says = `The answer was ${statusCode}`;
-    // A redirect is refused for good, too: the document is at its own address
+    // A redirect is a permanent error, too: a document must be at its own URL
     // (§5).
     throw isTemporary(statusCode) ? new Error(says) : new NoDocument(says);
   }
@@ -165,7 +175,7 @@ function parseDocument(
   throw new NoDocument(`It is nested more than ${MAX_LEVELS} deep`);
 }
 
-/** True if a value has at most this many levels of objects and arrays. */
+/** True if a value is nested at most this many levels deep. */
 function isWithin(value: unknown, levels: number): boolean {
   if (typeof value !== "object" || value === null) return true;
   return levels > 0 &&
@@ -176,12 +186,12 @@ function isTemporary(status = 500): boolean {
   return status >= 500 || status === 429 || status === 408;
 }
 
-/** The default for responses whose headers give no time. */
+/** The freshness of responses whose headers give none, in seconds. */
 const DEFAULT_FRESH_SECONDS = 3600;
 
 /**
- * Computes the seconds for which an answer stays fresh, from its
- * `Cache-Control`, `Expires` and `Age`; never less than 0.
+ * Computes the seconds for which a response stays fresh, from its
+ * `Cache-Control`, `Expires` and `Age`; at least 0.
  *
  * @param now epoch seconds
  */
@@ -197,7 +207,7 @@ function freshSecondsOf(headers: Headers, now: number): number | undefined {
   if (lifetime !== undefined) return lifetime - age(headers);
   const expires = headers.get("expires");
   if (expires === null) return undefined;
-  // An invalid date is in the past (RFC 9111 §5.3).
+  // RFC 9111 §5.3: an invalid `Expires` means that the response is stale.
   const expiresAt = Date.parse(expires) / 1000;
   const date = Date.parse(headers.get("date") ?? "") / 1000;
   if (Number.isNaN(expiresAt)) return 0;

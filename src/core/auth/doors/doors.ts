@@ -1,5 +1,5 @@
 /**
- * The doors of `AUTH_STRATEGY=bearer` and `api_key`, with credentials that the
+ * The doors of `AUTH_STRATEGY=bearer` and `api_key`, whose credentials the
  * operator chose and hands out; and the gate of several doors.
  *
  * @module
@@ -19,9 +19,9 @@ interface Doors {
 }
 
 /**
- * Makes one gate of all doors; a single door is the gate itself. The form of
- * the credential in a request decides which door checks it; no other does. So a
- * refusal comes from one door, and a stolen credential opens only one.
+ * Makes one gate of all doors; a single door is the gate itself. The form of a
+ * credential decides which door checks it, and no other door does. So a refusal
+ * comes from one door, and a stolen credential works at only one.
  */
 export function gateOfDoors(doors: Doors): Gate {
   const { oauth, jwt, bearer, apiKey } = doors;
@@ -32,7 +32,10 @@ export function gateOfDoors(doors: Doors): Gate {
   const takesTokens = oauth ?? jwt ?? bearer;
   const byDoor = { oauth, token: oauth, jwt, bearer, api_key: apiKey };
 
-  /** Finds the door by a token's form; without it, that of static tokens. */
+  /**
+   * Finds the door for a token by its form. A form whose door is not configured
+   * goes to the door of static tokens.
+   */
   function doorOf(token: string): Gate | undefined {
     switch (tokenShape(token)) {
       case "own":
@@ -68,8 +71,8 @@ export function gateOfDoors(doors: Doors): Gate {
     isConfigured: (caller) =>
       caller.door !== undefined &&
       (byDoor[caller.door]?.isConfigured(caller) ?? false),
-    // The TypeScript SDK reads the first scheme only, so Bearer comes first;
-    // the metadata that it names lists every authorization server.
+    // Bearer comes first, because the TypeScript SDK reads only the first
+    // scheme. Its metadata lists every authorization server.
     challenge: (refusal, sid) =>
       [takesTokens, apiKey].filter((gate) => gate !== undefined)
         .map((gate) => gate.challenge(refusal, sid)).join(", "),
@@ -77,13 +80,13 @@ export function gateOfDoors(doors: Doors): Gate {
 }
 
 /**
- * Makes a door that admits anyone with an accepted credential, as `operator`.
+ * Makes a door that admits any sender of an accepted credential, as `operator`.
  */
 function staticDoor(
   door: "bearer" | "api_key",
   { accepted, presentedIn, challenge }: Pick<Gate, "challenge"> & {
     accepted: readonly string[];
-    /** Reads the credential of a request. */
+    /** Returns the credential of a request. */
     presentedIn(headers: Headers): string | undefined;
   },
 ): Gate {
@@ -101,8 +104,8 @@ function staticDoor(
       if (presented === undefined) {
         throw new ChallengeError("Credentials are needed");
       }
-      // All secrets are compared, always: the time taken must not reveal which
-      // one was nearly right.
+      // Every secret is compared, even after a match: the time taken must not
+      // reveal which secret was nearly right.
       const matches = accepted.filter((it) => isSameSecret(presented, it));
       if (matches.length > 0) return holder;
       throw new ChallengeError("The credentials are wrong", "invalid_token");
@@ -113,7 +116,7 @@ function staticDoor(
   };
 }
 
-/** Makes the doors of static credentials. */
+/** Makes the doors of the static credentials that the settings have. */
 export function staticDoors(
   { bearer, apiKey }: AuthConfig,
 ): Pick<Doors, "bearer" | "apiKey"> {

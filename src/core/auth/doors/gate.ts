@@ -1,6 +1,7 @@
 /**
- * The gate in front of `/mcp`: it identifies the caller. A door is one way to be
- * known, a strategy of `AUTH_STRATEGY`; the gate is all doors that are open.
+ * The gate in front of `/mcp`: it identifies the caller. A door is one way to
+ * identify callers, a value of `AUTH_STRATEGY`; the gate consists of all
+ * configured doors.
  *
  * @see RFC 6750 §2.1 and §3, RFC 9728 §5.1
  * @module
@@ -16,35 +17,36 @@ import {
 import { ChallengeError } from "../../errors.ts";
 import { unionOfScopes } from "../../oauth/scope.ts";
 
-/** A gate; each door is one too. */
+/** A gate; each door is a gate, too. */
 export interface Gate {
   /**
-   * Identifies the sender of these headers.
+   * Identifies the caller by the headers of a request.
    *
-   * @throws {ChallengeError} 401 when the credentials are missing or dead
+   * @throws {ChallengeError} 401 if the credentials are missing or no longer
+   * valid
    */
   authenticate(headers: Headers): Authenticated | Promise<Authenticated>;
   /**
-   * Finds a caller who was admitted before, as they are known now, without a
-   * request; undefined if they would no longer be admitted.
+   * Returns a caller who was admitted before, with their present scopes, for
+   * work without a request. Returns undefined if they would no longer be
+   * admitted.
    */
   restore(caller: Caller): MaybePromise<Authenticated | undefined>;
   /**
-   * True if the way in which a caller became known, and their provider or
-   * issuer, are configured here. During a roll-out they may be configured in
-   * another process only.
+   * True if this process has the settings for a caller: their door, and their
+   * provider or issuer. During a roll-out only another process may have them.
    */
   isConfigured(caller: Caller): MaybePromise<boolean>;
   /**
-   * Prints the `WWW-Authenticate` value for a refusal (RFC 6750 §3). A `sid` is
-   * passed on in the address of the metadata.
+   * Formats the `WWW-Authenticate` header for a refusal (RFC 6750 §3). A `sid`
+   * is passed on in the URL of the metadata.
    */
   challenge(refusal: ChallengeError, sid?: string): string;
 }
 
 const AUTHENTICATED: Authenticated = Object.freeze({ caller: ANONYMOUS });
 
-/** `AUTH_STRATEGY=none`: everyone is the same anonymous caller. */
+/** The gate of `AUTH_STRATEGY=none`: everyone is the same anonymous caller. */
 export const openGate: Gate = {
   authenticate: () => AUTHENTICATED,
   restore: ({ binding }) =>
@@ -53,7 +55,7 @@ export const openGate: Gate = {
   challenge: () => "Bearer",
 };
 
-/** Makes a gate that is loaded with the first request to pass it. */
+/** Makes a gate that is loaded by the first request that needs it. */
 export function lateGate(load: () => Promise<Gate>): Gate {
   let gate: Gate | undefined;
   async function loaded(): Promise<Gate> {
@@ -67,21 +69,21 @@ export function lateGate(load: () => Promise<Gate>): Gate {
         : loaded().then((gate) => gate.authenticate(headers)),
     restore: async (caller) => await (await loaded()).restore(caller),
     isConfigured: async (caller) => await (await loaded()).isConfigured(caller),
-    // Only a request that has loaded the gate is challenged.
+    // A challenge follows `authenticate()`, which has loaded the gate.
     challenge: (refusal, sid) => gate!.challenge(refusal, sid),
   };
 }
 
 /**
- * Makes the gate of `AUTH_ANONYMOUS`, so that people can try a server: it
- * admits a request without credentials, as a stranger without a scope. A
- * request with credentials is admitted only if they are good: a dead token is
- * refused, because otherwise its client would never get another.
+ * Makes the gate of `AUTH_ANONYMOUS`, for people who try a server: a request
+ * without credentials is admitted as a stranger without scopes. Invalid
+ * credentials are still refused with 401, because otherwise the client would
+ * never get new ones.
  */
 export function anonymousGate(
   gate: Gate,
   { keyHeader, ceiling }: {
-    /** The header of API keys, if there are any. */
+    /** The header of API keys, if the server accepts any. */
     keyHeader?: string;
     /** The ceiling of strangers; all scopes by default. */
     ceiling?: readonly string[];
@@ -103,13 +105,16 @@ export function anonymousGate(
 
 const BEARER = /^Bearer +(\S+) *$/i;
 
-/** Reads the token of an `Authorization` header; undefined if there is none. */
+/**
+ * Returns the bearer token of an `Authorization` header; undefined if it has
+ * none.
+ */
 export function parseBearer(authorization: string | null): string | undefined {
   return authorization === null ? undefined : BEARER.exec(authorization)?.[1];
 }
 
 /**
- * Reads the bearer token of a request.
+ * Returns the bearer token of a request.
  *
  * @throws {ChallengeError} 401 without one
  */
@@ -120,11 +125,12 @@ export function presentedBearer(headers: Headers): string {
 }
 
 /**
- * Prints a challenge.
+ * Formats a Bearer challenge.
  *
- * @param parameters parameters of the strategy, such as `resource_metadata`;
- * undefined ones are left out
- * @param scopes the scopes of every sign-in, which a 401 names besides its own
+ * @param parameters further parameters, such as `resource_metadata`; undefined
+ * ones are left out
+ * @param scopes the scopes of every sign-in, which a 401 names besides those of
+ * the refusal
  */
 export function printChallenge(
   refusal: ChallengeError,
@@ -146,7 +152,10 @@ export function printChallenge(
   return printed.length > 0 ? `Bearer ${printed.join(", ")}` : "Bearer";
 }
 
-/** Replaces characters that no value of a challenge may have (RFC 6750 §3). */
+/**
+ * Replaces characters that a parameter of a challenge may not have (RFC 6750
+ * §3).
+ */
 function quotable(text: string): string {
   return text.replaceAll('"', "'").replace(/[^\x20-\x5B\x5D-\x7E]/g, "?");
 }

@@ -11,9 +11,9 @@ import type { JwtConfig } from "../../settings/credentials.ts";
 import { addressRuleOf, claimAt, isTrue } from "../../provider/identity.ts";
 
 /**
- * Makes the caller that the claims name.
+ * Makes the caller from the claims of a JWT.
  *
- * @throws {errors.JWTInvalid} when they name no person
+ * @throws {errors.JWTInvalid} if they name no person
  */
 export function callerIn(
   payload: JWTPayload,

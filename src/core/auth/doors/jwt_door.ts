@@ -27,34 +27,42 @@ import {
 } from "../../oauth/subject.ts";
 import { upstreamFetch } from "../../provider/upstream_fetch.ts";
 
-/** Subjects of other doors that name no person. */
+/** Subjects of callers at other doors who are no particular person. */
 const RESERVED_SUBJECTS = ["anonymous", "operator"];
 
-/** The seconds in which the keys of an issuer must arrive. */
+/** The maximum time for fetching the JWKS of an issuer, in seconds. */
 const KEYS_TIMEOUT_SECONDS = 5;
 
-/** The result for a token, remembered for up to a second. */
+/** The result of verifying a token, remembered for up to a second. */
 interface Verified {
   authenticated: Authenticated;
   expiresAt: number;
   isBlocked: boolean;
 }
 
-/** Makes the door for holders of a trusted issuer's JWT for this resource. */
+/** Makes the door for JWTs that a trusted issuer issued for this resource. */
 export function jwtDoor(
   options: JwtConfig & {
     baseUrl: string;
-    /** The prefixes of the subjects of other doors. */
+    /** The prefixes of the subjects of people at other doors. */
     otherIds?: readonly string[];
     /** `OAUTH_BLOCKED`. */
     blocked?: readonly ListEntry[];
-    /** Returns true if `OAUTH_BLOCKED` has an address of a person's grants. */
+    /**
+     * Returns true if `OAUTH_BLOCKED` names an e-mail address that a person's
+     * grants have.
+     */
     isKnownBlocked?(subject: string): Promise<boolean>;
-    /** Returns true if an operator has blocked a subject. */
+    /** Returns true if an operator has blocked a person. */
     isBlockedPerson(subject: string): Promise<boolean>;
-    /** Begins the reads that a person's calls need, while the blocks are read. */
+    /**
+     * Starts the database reads that a person's calls need, while the blocks
+     * are read.
+     */
     readAhead?(subject: string): void;
-    /** Makes the exchange of a JWT for tokens of services behind its issuer. */
+    /**
+     * Returns the exchange of a JWT for tokens of services behind its issuer.
+     */
     exchange?(id: string, token: string): ServiceTokens | undefined;
     clock: Clock;
   },
@@ -92,14 +100,14 @@ export function jwtDoor(
     return issuers.some((issuer) => issuerId(issuer) === id);
   }
 
-  /** True if the settings or an operator block someone. */
+  /** True if the settings or an operator block a person. */
   async function isShutOut(person: Person): Promise<boolean> {
     return isBlocked({ ...person, clientId: "" }, blocked) ||
       await isKnownBlocked?.(person.subject) ||
       await isBlockedPerson(person.subject);
   }
 
-  /** True if no operator had blocked someone up to a second ago. */
+  /** True if no operator has blocked a person, as of at most a second ago. */
   async function isUnblocked(subject: string): Promise<boolean> {
     return await unblocked.find(subject) === true;
   }
@@ -136,7 +144,7 @@ export function jwtDoor(
           [],
           { cause },
         )
-        // A 401 would make clients throw good tokens away.
+        // Not 401, which would make clients discard good tokens.
         : new HttpError(503, "The token issuer's keys cannot be read", {
           cause,
         });
@@ -144,8 +152,9 @@ export function jwtDoor(
   }
 
   /**
-   * Makes a person's subject here. For the first issuer it is `sub` alone,
-   * unless another door could have the same subject, or knows the same people.
+   * Makes a person's subject at this server. For the first issuer it is the
+   * `sub` alone, unless another door could have the same subject, or knows the
+   * same people.
    */
   function subjectIn(id: string, sub: string): string {
     const isFree = id === firstId && !otherIds.includes(id) &&
@@ -158,7 +167,7 @@ export function jwtDoor(
     if (!found || found.expiresAt <= now(clock)) {
       throw new ChallengeError("The access token has expired", "invalid_token");
     }
-    // Not 401: another token of their issuer would be refused too.
+    // Not 401: another token for the same person would be refused, too.
     if (found.isBlocked) throw new HttpError(403, BLOCKED);
     return found.authenticated;
   }
@@ -169,15 +178,16 @@ export function jwtDoor(
       return found instanceof Promise ? found.then(admit) : admit(found);
     },
 
-    // A caller comes back while their issuer is trusted: no one reports that a
-    // JWT was revoked.
+    // A caller is restored as long as their issuer is trusted: no issuer
+    // reports revoked JWTs.
     async restore(caller) {
       if (caller.door !== "jwt") return undefined;
       const [id, sub] = parseJwtBinding(caller.binding);
       const person = personOf(caller);
       if (!isTrusted(id) || await isShutOut(person)) return undefined;
       return {
-        // Computed again: by now `JWT_ISSUER` may list another issuer first.
+        // The subject is computed again: `JWT_ISSUER` may now list another
+        // issuer first.
         caller: { ...caller, subject: subjectIn(id, sub) },
         isLive: () => isUnblocked(person.subject),
       };
@@ -193,7 +203,9 @@ export function jwtDoor(
   };
 }
 
-/** Returns the person of a caller, always with the issuer in the subject. */
+/**
+ * Returns the person of a caller, whose subject always begins with the issuer.
+ */
 function personOf(
   { binding, identity }: Pick<Caller, "binding" | "identity">,
 ): Person {
@@ -204,7 +216,7 @@ function personOf(
   };
 }
 
-/** Normalizes a media type, "" for none (RFC 7515 §4.1.9). */
+/** Normalizes the `typ` of a JWT (RFC 7515 §4.1.9); "" stays. */
 function mediaType(typ: string): string {
   return typ.toLowerCase().replace(/^application\//, "");
 }

@@ -1,5 +1,5 @@
 /**
- * The door of `AUTH_STRATEGY=oauth`: access tokens that we issued.
+ * The door of `AUTH_STRATEGY=oauth`: access tokens that this server issued.
  *
  * @module
  */
@@ -29,7 +29,7 @@ import {
 } from "../../oauth/resource.ts";
 import { type Gate, presentedBearer, printChallenge } from "./gate.ts";
 
-/** The result for a token, remembered for up to a second. */
+/** The result of verifying a token, remembered for up to a second. */
 interface Verified {
   authenticated: Authenticated;
   expiresAt: number;
@@ -38,16 +38,16 @@ interface Verified {
 }
 
 /**
- * Makes the door for holders of a live token whose grant is valid here. Work
- * without a request is admitted by its grant alone. Both answers are at most a
- * second stale.
+ * Makes the door for access tokens whose grant is valid here. Work without a
+ * request is admitted by its grant alone. Tokens and grants may be a second
+ * stale.
  */
 export function oauthDoor(
   parts: {
     baseUrl: string;
     /** The listed providers. */
     providers: readonly { id: string }[];
-    /** The scopes of every sign-in, for challenges. */
+    /** The scopes of every sign-in, which challenges name. */
     scopes: Pick<Scopes, "usual">;
     /** Computes the scopes of a grant that are still effective. */
     effectiveScopes: FindEffectiveScopes;
@@ -56,7 +56,10 @@ export function oauthDoor(
     upstream: ProviderTokens["upstream"];
     exchange: ProviderTokens["exchange"];
     lifetimes: Lifetimes;
-    /** Begins the reads that a grant's calls need, while its token is read. */
+    /**
+     * Starts the database reads that a grant's calls need, while its token is
+     * read.
+     */
     readAhead?(grantId: string): void;
     clock: Clock;
   },
@@ -86,7 +89,7 @@ export function oauthDoor(
     return found?.effective.scopes.length === scopes.length;
   }
 
-  /** True while a token has neither expired nor been revoked. */
+  /** True if a token has neither expired nor been revoked. */
   async function isAccepted(
     token: string,
     expiresAt: number,
@@ -122,7 +125,8 @@ export function oauthDoor(
   function admit(found: Verified | undefined): Authenticated {
     if (found && found.expiresAt > now(clock)) {
       if (!found.isPaused) return found.authenticated;
-      // Not 401: a client would throw away tokens that will work again later.
+      // Not 401: the client would discard tokens that work again once the
+      // person resumes.
       throw new HttpError(
         403,
         `This connection is paused: resume it at ${baseUrl}/account`,
@@ -144,8 +148,7 @@ export function oauthDoor(
       return found.then(admit);
     },
 
-    // Without `upstream`: the provider's tokens are sealed with the access
-    // token.
+    // Without `upstream`: only the access token unseals the provider's tokens.
     async restore({ grantId = "", scopes }) {
       const found = await find(grantId, scopes === "all" ? [] : scopes);
       if (!found) return undefined;
@@ -161,7 +164,8 @@ export function oauthDoor(
       (provider === undefined || providers.some(({ id }) => id === provider)),
 
     challenge: (refusal, sid) =>
-      // RFC 9728 clients follow the first; other clients look for the second.
+      // Clients of RFC 9728 follow `resource_metadata`; others look for
+      // `authorization_uri`.
       printChallenge(refusal, {
         resource_metadata: resourceMetadataUrl(baseUrl, sid),
         authorization_uri: serverMetadataUrl(baseUrl),

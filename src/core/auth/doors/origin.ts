@@ -1,8 +1,8 @@
 /**
- * The check of requests from browsers. A page on any site can make a browser
- * send requests to this server, so `Origin` decides. A host name can be made to
- * point at this machine (DNS rebinding), so a server bound to loopback checks
- * `Host` too.
+ * The check of `Origin` and `Host`. A page on any site can make a browser send
+ * requests to this server, so `Origin` is checked. A host name can be made to
+ * resolve to this machine (DNS rebinding), so a server bound to loopback also
+ * checks `Host`.
  *
  * @module
  * @see MCP 2026-07-28, Streamable HTTP, Security & Endpoint
@@ -14,10 +14,11 @@ import { seenText } from "../../log/log_line.ts";
 import { isLoopback } from "../../net/url.ts";
 
 /**
- * Checks a request. Returns true if it has an `Origin`, as every request of a
- * page to another origin does.
+ * Checks the `Origin` and `Host` of a request. Returns true if it has an
+ * `Origin`, as every cross-origin request of a page does.
  *
- * @throws {HttpError} 403, which names what was seen and what is wanted
+ * @throws {HttpError} 403, which names the value that was sent and those that
+ * are accepted
  */
 export type CheckOrigin = (
   request: Pick<Request, "headers" | "url">,
@@ -25,17 +26,23 @@ export type CheckOrigin = (
 
 /** The time after which the same refusal is logged again. */
 const QUIET_MILLISECONDS = 60_000;
-/** The most different refusals that are logged in that time. */
+/** The maximum number of different refusals that are logged in that time. */
 const MAX_SEEN = 20;
 
-/** Makes the function that refuses an `Origin` or a `Host`, and logs it. */
+/**
+ * Makes the function that refuses an `Origin` or a `Host`, and logs the
+ * refusal.
+ */
 function refusals(
   baseUrl: string | undefined,
   log?: Logger,
 ): (what: "Origin" | "Host", value: string) => never {
   const loggedAt = new Map<string, number>();
 
-  /** Decides if a refusal is logged: strangers can make up any number. */
+  /**
+   * True if a refusal is to be logged: strangers can make up any number of
+   * values.
+   */
   function isNews(what: string): boolean {
     const time = performance.now();
     for (const [one, at] of loggedAt) {
@@ -69,7 +76,8 @@ function refusals(
 
 /**
  * Makes the check of `Host`. A server that is bound to loopback accepts only
- * loopback names and the host of `BASE_URL`; any other accepts every name.
+ * loopback names and the host of `BASE_URL`; any other server accepts every
+ * name.
  */
 export function hostCheck(
   { host, baseUrl }: Pick<Config, "host" | "baseUrl">,
@@ -85,13 +93,13 @@ export function hostCheck(
     return url !== null && url.host === name && isLoopback(url);
   }
 
-  /** The `Host` that was accepted last, as most requests have the same. */
+  /** The last accepted `Host`, because most requests have the same. */
   let accepted: string | null | undefined;
   let acceptedUrl = "";
 
   return ({ headers, url }) => {
-    // In HTTP/2 the name is in `:authority`, and so in the request's URL. A
-    // client may send `Host` besides: both must be good.
+    // With HTTP/2 the name is in `:authority`, and so in the URL of the
+    // request. A client may send `Host` as well: then both must be accepted.
     const name = headers.get("host");
     if (name === accepted && url.startsWith(acceptedUrl)) return;
     const authority = authorityOf(url);
@@ -104,8 +112,8 @@ export function hostCheck(
 }
 
 /**
- * Makes the check of `Origin` and `Host`. `Origin` may be absent, our own,
- * loopback (such as the Inspector's), or one of `ALLOWED_ORIGINS`.
+ * Makes the check of `Origin` and `Host`. `Origin` may be absent, our own, a
+ * loopback origin (such as the MCP Inspector's), or one of `ALLOWED_ORIGINS`.
  */
 export function originCheck(
   config: Pick<Config, "host" | "baseUrl" | "allowedOrigins">,

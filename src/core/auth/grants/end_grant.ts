@@ -1,6 +1,6 @@
 /**
- * The end of grants at someone's request: of one grant, or of all grants of a
- * person, a machine or a client.
+ * The end of grants by a person or an operator: of one grant, or of all grants
+ * of a person, a machine or a client.
  *
  * @module
  */
@@ -13,9 +13,11 @@ import type { SessionStore } from "../../store/sessions.ts";
 
 const CLOSED_AT_ONCE = 10;
 
-/** Ends the tasks of a binding that belong to some of its grants. */
+/** Cancels the tasks of a binding that belong to some of its grants. */
 export interface EndsTasks {
-  /** @param ids of grants; undefined for tasks without one */
+  /**
+   * @param ids the ids of grants; undefined stands for tasks without a grant
+   */
   cancelAllOf(
     binding: string,
     ids: ReadonlySet<string | undefined>,
@@ -24,15 +26,16 @@ export interface EndsTasks {
 
 interface EndedGrant {
   grant: Grant;
-  /** The grant's entry, if it was just read. */
+  /** The grant's database entry, if it was just read. */
   read?: Entry<Grant>;
 }
 
 export type EndGrants = ReturnType<typeof grantsEnd>;
 
 /**
- * Makes the function that ends grants with everything that belongs to them. It
- * lists a person's sessions and tasks once, however many of their grants end.
+ * Makes the function that ends grants and everything that belongs to them. It
+ * lists the sessions and tasks of a person once, however many of their grants
+ * end.
  */
 export function grantsEnd(
   { grants, sessions, tasks, database }: {
@@ -52,8 +55,8 @@ export function grantsEnd(
       tasks?.cancelAllOf(binding, ids),
     ]);
     // The sessions end in the same commit as the first grant. If they ended
-    // later and that failed, a second try would find the grant closed, and
-    // leave them open. Tasks end by themselves.
+    // later and that failed, a retry would find the grant closed, and leave the
+    // sessions open. Tasks of an ended grant end by themselves.
     await grants.close(first.grant.id, {
       read: first.read,
       extraWrites: endSessions.write,
@@ -76,23 +79,26 @@ export function grantsEnd(
 
 const MAX_ROUNDS = 5;
 
-/** Records of one kind that a feature keeps about people. */
+/** Records of one kind that a feature stores about people. */
 export interface PersonRecords {
-  /** Their name in a copy, and in the counts of what has ended. */
+  /**
+   * The name of these records in a copy of a person's data, and in
+   * `EndedCounts`.
+   */
   readonly name: string;
-  /** Lists those of a person, without secrets. */
+  /** Lists the records of a person, without secrets. */
   listOf(subject: string): Promise<readonly object[]>;
-  /** Deletes those of a person. Returns their number, if it is known. */
+  /** Ends the records of a person; returns how many, if that is known. */
   endAllOf(subject: string): Promise<number | void>;
-  /** Deletes those that stay until the person is erased. */
+  /** Deletes the records of a person that stay until the person is erased. */
   forgetAllOf?(subject: string): Promise<void>;
 }
 
-/** The stores in which something of a subject may be open. */
+/** The stores that may have live records of a subject. */
 interface SubjectStores {
   /**
-   * The records of features. Those of sign-ins come first: a sign-in that has
-   * ended makes no more of the other records.
+   * The records of features. Sign-ins come first: a sign-in that has ended can
+   * add no further records.
    */
   records: readonly PersonRecords[];
   grants: Pick<GrantStore, "listOpen">;
@@ -105,8 +111,8 @@ interface SubjectStores {
 const NO_GRANT = new Set([undefined]);
 
 /**
- * Ends the sessions and tasks that a person opened with JWTs of another issuer:
- * no grant is behind them.
+ * Ends the sessions and tasks that a person began with JWTs of another issuer,
+ * which have no grant.
  */
 async function endOfTokens(
   subject: string,
@@ -123,13 +129,16 @@ async function endOfTokens(
   endTasks?.();
 }
 
-/** The numbers of what was open of a subject, by the names of records. */
+/**
+ * The numbers of records that were ended, by `PersonRecords.name`, and of
+ * grants.
+ */
 export type EndedCounts = Record<string, number> & { grants: number };
 
 /**
- * Ends everything of a subject: grants, also with codes that are not redeemed,
- * sessions and tasks, and the records of features: sign-ins to the account page,
- * accounts at other services.
+ * Ends everything of a subject: grants (also those whose code is not redeemed
+ * yet), sessions, tasks, and the records of features, such as sign-ins to the
+ * account page and accounts at other services.
  */
 export async function endSubject(
   subject: string,
@@ -138,7 +147,8 @@ export async function endSubject(
   const { records, grants, endGrants } = stores;
   await endOfTokens(subject, stores);
   const counts: EndedCounts = { grants: 0 };
-  // Repeated until no grant is open: a client may get another one meanwhile.
+  // Repeated until no grant is open, because a client may get another grant
+  // meanwhile.
   for (let round = 0; round < MAX_ROUNDS; round++) {
     for (const { name, endAllOf } of records) {
       const count = await endAllOf(subject);
@@ -152,7 +162,7 @@ export async function endSubject(
   return counts;
 }
 
-/** Ends the open grants of a client, by its short ID; gives their number. */
+/** Ends the open grants of a client, by its short ID; returns how many. */
 export async function endClient(
   shortId: string,
   { grants, endGrants }: {

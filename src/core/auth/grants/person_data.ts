@@ -1,5 +1,6 @@
 /**
- * The data kept about a person: a copy of it without secrets, and its end.
+ * The data stored about a person: a copy of it without secrets, and its
+ * erasure.
  *
  * @module
  */
@@ -26,14 +27,14 @@ import {
   type PersonRecords,
 } from "./end_grant.ts";
 
-/** A connection or an access token in a copy, ended or not. */
+/** A grant of the person in a copy, ended or not, with its calls. */
 type CopiedGrant =
   & Omit<Grant, "refreshKey" | "refreshTokens" | "listedAs">
   & {
     calls: readonly unknown[];
   };
 
-/** Prints a copy as JSON, with times in ISO 8601. */
+/** Formats a value of a copy as JSON, with times in ISO 8601. */
 function printCopied(value: unknown): string {
   return JSON.stringify(
     value,
@@ -45,7 +46,7 @@ function printCopied(value: unknown): string {
   );
 }
 
-/** The most times that an erasure begins again. */
+/** The maximum number of times that an erasure is repeated. */
 const MAX_ROUNDS = 5;
 
 /** The tasks of people, by the bindings of their callers. */
@@ -54,7 +55,7 @@ export interface PersonTasks extends EndsTasks {
   listOf(binding: string): Promise<readonly { createdMilliseconds: number }[]>;
 }
 
-/** The stores in which something is kept about a person. */
+/** The stores that have data about a person. */
 export interface PersonStores {
   database: Database;
   records: readonly PersonRecords[];
@@ -62,16 +63,19 @@ export interface PersonStores {
   blocks: Pick<BlockStore, "find">;
   connections: Pick<ClientConnectionStore, "forget" | "listOf">;
   grants: Pick<GrantStore, "forget" | "kept" | "listOpen" | "unlist">;
-  /** The calls of connections, by their ledger IDs, if they are kept. */
+  /** The calls of connections, by their ledger IDs, if there is a ledger. */
   ledger?: { list(ids: readonly string[]): Promise<(readonly object[])[]> };
   sessions: Pick<SessionStore, "closeAllOf" | "countsOf" | "forgetAllOf">;
   tasks?: PersonTasks;
   endGrants: EndGrants;
-  /** Finds the base URL of the server; undefined if it has never started. */
+  /**
+   * Finds the base URL of the server; undefined if the server has never
+   * started.
+   */
   findBaseUrl(): Promise<string | undefined>;
 }
 
-/** Lists tasks for a copy. */
+/** Lists the tasks of bindings for a copy. */
 async function tasksOf(
   tasks: PersonTasks,
   bindings: ReadonlySet<string>,
@@ -83,12 +87,14 @@ async function tasksOf(
   }));
 }
 
-/** Makes the reader and the eraser of what is kept about people. */
+/** Makes the functions that copy and erase the data stored about people. */
 export function personData(stores: PersonStores) {
   const { database, grants, ledger, sessions, tasks, connections } = stores;
   const { records, accessTokens, blocks } = stores;
 
-  /** Lists the bindings of a person that are known without a grant. */
+  /**
+   * Lists the bindings of a person that are known without reading the grants.
+   */
   async function bindingsOf(subject: string): Promise<Set<string>> {
     const baseUrl = await stores.findBaseUrl();
     const bindings = [
@@ -98,7 +104,7 @@ export function personData(stores: PersonStores) {
     return new Set(bindings.filter((binding) => binding !== undefined));
   }
 
-  /** Copies the grants of a person with their calls, some at a time. */
+  /** Yields the grants of a person with their calls, a few at a time. */
   async function* grantsOf(subject: string): AsyncGenerator<CopiedGrant[]> {
     for await (const kept of grants.kept(subject)) {
       const calls = await ledger?.list(kept.map(ledgerIdOf));
@@ -109,7 +115,7 @@ export function personData(stores: PersonStores) {
     }
   }
 
-  /** Reads everything but the grants. */
+  /** Reads all data of a person but the grants. */
   async function restOf(subject: string, bindings: ReadonlySet<string>) {
     const counts = await Promise.all(
       [...bindings].map((binding) => sessions.countsOf(binding)),
@@ -130,7 +136,7 @@ export function personData(stores: PersonStores) {
     };
   }
 
-  /** Gathers everything that is kept about a person, without secrets. */
+  /** Returns everything that is stored about a person, without secrets. */
   async function gather(subject: string) {
     const bindings = await bindingsOf(subject);
     const kept: CopiedGrant[] = [];
@@ -144,7 +150,9 @@ export function personData(stores: PersonStores) {
     };
   }
 
-  /** True if a person has signed in, or connected anything, since all ended. */
+  /**
+   * True if a person has signed in, or made records, since everything ended.
+   */
   async function hasSignedIn(subject: string): Promise<boolean> {
     const left = await Promise.all([
       ...records.map(({ listOf }) => listOf(subject)),
@@ -158,7 +166,7 @@ export function personData(stores: PersonStores) {
     const bindings = await bindingsOf(subject);
     for await (const kept of grants.kept(subject)) {
       for (const grant of kept) bindings.add(bindingOf(grant));
-      // From here on, calls that still run store nothing more for these grants.
+      // From here on, running calls store nothing more for these grants.
       await markErased(database, kept.map(({ id }) => id));
     }
     for (const binding of bindings) {
@@ -178,7 +186,7 @@ export function personData(stores: PersonStores) {
   return {
     gather,
 
-    /** True if anything is kept about a person. */
+    /** True if anything is stored about a person. */
     async isKnown(subject: string): Promise<boolean> {
       if (await blocks.find(subject)) return true;
       for await (const kept of grants.kept(subject)) {
@@ -190,7 +198,7 @@ export function personData(stores: PersonStores) {
         Object.values(lists).some(({ length }) => length > 0);
     },
 
-    /** Prints the result of `gather` as JSON, while it is read. */
+    /** Yields the same data as `gather` as JSON, while it is read. */
     async *print(subject: string): AsyncGenerator<string> {
       const bindings = await bindingsOf(subject);
       const block = await blocks.find(subject) ?? null;
@@ -209,12 +217,12 @@ export function personData(stores: PersonStores) {
     },
 
     /**
-     * Ends everything of a person, and deletes what is kept about them. A
+     * Ends everything of a person, and deletes what is stored about them. A
      * person who signs in meanwhile may connect an account or an app again, so
      * the erasure is repeated until no sign-in is left. After a failure it can
      * be repeated, because the list of grants is deleted last.
      *
-     * @throws {HttpError} 503 while they sign in again and again
+     * @throws {HttpError} 503 if the person signs in again and again
      */
     async erase(subject: string): Promise<EndedCounts> {
       const counts: EndedCounts = { grants: 0 };

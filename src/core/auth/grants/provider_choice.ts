@@ -1,6 +1,7 @@
 /**
  * The choice among several providers, by the person or by an e-mail address;
- * and the authorization URL at the provider, with PKCE verifier and nonce.
+ * and the URL of the authorization request at the provider, with PKCE and
+ * nonce.
  *
  * @module
  */
@@ -32,7 +33,7 @@ export function providerChoice(
 ) {
   const cookie = { name: "provider", baseUrl };
 
-  /** Lists the providers, first the one that this browser used last. */
+  /** Lists the providers; the one that this browser used last comes first. */
   function options(c: Context): ProviderOption[] {
     const last = readCookie(c, cookie);
     return providers.all.map(({ id, key, provider: { name } }) => ({
@@ -47,12 +48,12 @@ export function providerChoice(
 
     /**
      * Finds the provider that a form names, or that of the domain in
-     * `login_hint`, or the only one. Undefined if the person has to choose:
-     * among several without a name or a domain, or because of the prompt
-     * `select_account`.
+     * `login_hint`, or the only one. Returns undefined if the person has to
+     * choose: there are several, and neither form nor domain names one, or
+     * `prompt` is `select_account`.
      *
-     * @throws {OAuthError} `invalid_request` if a form names one that is not
-     * listed
+     * @throws {OAuthError} `invalid_request` if a form names a provider that is
+     * not configured
      */
     find(
       { key, providerHints: { loginHint, prompts = [] } = {} }: {
@@ -72,7 +73,10 @@ export function providerChoice(
       );
     },
 
-    /** Asks the person on a page whose form goes to `POST /authorize`. */
+    /**
+     * Shows the page on which the person chooses; its form goes to `POST
+     * /authorize`.
+     */
     ask: (c: Context, fields: readonly (readonly [string, string])[]) =>
       page(
         c,
@@ -92,16 +96,19 @@ export function providerChoice(
   };
 }
 
-/** Makes the authorization URL at a provider for a request of a browser. */
+/**
+ * Makes the URL of the authorization request that a browser takes to a
+ * provider.
+ */
 export async function providerUrl(
   { provider, redirectUri, key }: SignInProvider,
   { handle, state = handle, browser, providerHints, isFresh }: {
     handle: string;
-    /** The `state` of the request; by default the handle. */
+    /** The `state` of the authorization request; by default the handle. */
     state?: string;
     browser: string;
     providerHints?: ProviderHints;
-    /** True if the provider must ask again who the person is. */
+    /** True if the provider must authenticate the person again. */
     isFresh?: boolean;
   },
 ): Promise<URL> {
@@ -118,10 +125,10 @@ export async function providerUrl(
 
 /**
  * Derives the PKCE verifier and the nonce of one sign-in at the provider from
- * the browser's cookie and the request's handle. A reader of the database or of
- * the addresses cannot derive them, and only this browser can finish. Each of
- * several providers gets values of its own, so that a provider that the person
- * left again cannot redeem another's code.
+ * the browser's cookie and the request's handle. Whoever reads only the
+ * database or the URLs cannot derive them, so only this browser can finish the
+ * sign-in. Each of several providers has its own verifier and nonce, so that a
+ * provider that the person left cannot redeem another provider's code.
  */
 export function upstreamSecrets(
   handle: string,

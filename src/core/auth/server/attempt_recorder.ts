@@ -1,5 +1,5 @@
 /**
- * Records how attempts to connect end, as middleware of the endpoints.
+ * Middleware that records how attempts to connect end.
  *
  * @module
  */
@@ -10,9 +10,9 @@ import type { Attempt } from "../../store/attempts.ts";
 import type { AuthServices } from "../services.ts";
 
 /**
- * Makes the middleware of every endpoint that an attempt to connect passes. An
- * endpoint that has found its client sets `client` in the context to its name;
- * one that anyone may call sets `claimedName`.
+ * Makes the middleware for the endpoints of an attempt to connect. An endpoint
+ * that has found its client sets `client` in the context to the client's name;
+ * an endpoint that anyone may call sets `claimedName`.
  */
 export function attemptRecorder(
   { baseUrl, attempts }: Pick<AuthServices, "baseUrl" | "attempts">,
@@ -23,9 +23,9 @@ export function attemptRecorder(
     const named = c.req.query("client_id");
     const client = known ?? c.get("claimedName") ??
       (named && shortClientId(named));
-    // Only a known client gets a redirect to its redirect URI.
+    // A redirect to a redirect URI is sent only for a known client, too.
     const isStranger = known === undefined && end.client === undefined;
-    // A name says more than the redirect URI.
+    // A client's name says more than the redirect URI.
     attempts.note({ step, isStranger, ...end, client: client ?? end.client });
   }
 
@@ -40,8 +40,8 @@ export function attemptRecorder(
 }
 
 /**
- * Parses the authorization response in a redirect to a client, which has our
- * `iss` (RFC 9207); undefined for any other redirect.
+ * Parses the authorization response in a redirect to a client, which has this
+ * server's `iss` (RFC 9207). Returns undefined for any other redirect.
  */
 function endOf(
   location: string | null,

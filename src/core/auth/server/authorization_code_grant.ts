@@ -1,6 +1,6 @@
 /**
- * The redemption of a code: once, within 60 seconds, and only by the client
- * that requested the code.
+ * The exchange of an authorization code for tokens: once, within 60 seconds,
+ * and only by the client that requested the code. A reused code ends the grant.
  *
  * @see RFC 6749 §4.1.3, RFC 9700 §2.1.1
  * @module
@@ -16,8 +16,8 @@ import type { ReadCode } from "../../store/codes.ts";
 import type { AuthServices } from "../services.ts";
 
 /**
- * Makes the function that redeems codes, for an authenticated client. It gets
- * `reading` if the reading of the code has begun.
+ * Makes the function that redeems a code for an authenticated client. `reading`
+ * is the read of the code, if it was already started.
  */
 export function authorizationCodeGrant(
   { codes, grants, effectiveScopes, lifetimes, clock }: Pick<
@@ -32,11 +32,12 @@ export function authorizationCodeGrant(
   ): Promise<IssuedTokens> {
     const code = parameters.require("code");
     const codeVerifier = parameters.require("code_verifier");
-    // If it is sent, it must be that of the request; else PKCE protects.
+    // `redirect_uri` must be an exact match of the one in the authorization
+    // request. It may be absent: PKCE protects the code then.
     const redirectUri = parameters.get("redirect_uri");
     for (;; reading = undefined) {
-      // The code must be the client's own. An attempt by another client changes
-      // nothing.
+      // The code must have been issued to this client. An attempt by another
+      // client changes nothing.
       const read = await (reading ?? codes.read(code));
       const record = read?.code.value;
       if (!read || !record || record.clientId !== clientId) throw unknown();
@@ -47,7 +48,8 @@ export function authorizationCodeGrant(
       }
       checkCodeVerifier(codeVerifier, record.codeChallenge);
 
-      // Used before: the grant ends, unless its client was answered with 503.
+      // A used code ends the grant, unless the response to its first use was a
+      // 503.
       if (record.usedAt !== undefined) {
         const tokens = await codes.replayResponse(code, read);
         if (tokens) return tokens;
@@ -55,7 +57,7 @@ export function authorizationCodeGrant(
         throw invalidGrant("The code was used before");
       }
 
-      // The grant, which the operator's present rules must allow.
+      // The settings must still allow the grant.
       const { grant: { value: pending }, upstream: { value: upstream } } = read;
       if (pending?.status !== "pending" || !upstream) throw unknown();
       const grant = useGrant(pending, {
@@ -70,7 +72,7 @@ export function authorizationCodeGrant(
       const used = { grant, scopes, record, upstream, read };
       const tokens = await codes.use(code, used);
       if (tokens) return tokens;
-      // Another request was faster.
+      // Another request redeemed the code first: read it again.
     }
   };
 }

@@ -1,7 +1,7 @@
 /**
- * The sign-in of a server, as `AUTH_STRATEGY` says: the authorization server, an
- * app of its own, or routes that say that there is none. The gate of `/mcp` is
- * loaded without them: `doors/oauth_door.ts` verifies access tokens.
+ * Builds the sign-in of a server by `AUTH_STRATEGY`: the authorization server,
+ * or routes that refuse because there is no sign-in. The gate of `/mcp` is
+ * loaded without this module: `doors/oauth_door.ts` verifies access tokens.
  *
  * @module
  */
@@ -45,8 +45,8 @@ export function authorizationServer(
     rateLimit(services, endpoint, perSecond, listShown);
   const shown = shownCredentials(services, () => pages);
   const authorizing = limit("authorize", 10, shown.authorizing);
-  // A failure is cheap here, and other people at the same address must be able
-  // to refresh.
+  // A generous limit: a failed token request costs little, and other people of
+  // the same network must be able to refresh.
   const issuing = limit("token", 200, shown.token);
   const pages: SignedInPages | undefined = makePages?.(
     services,
@@ -87,7 +87,8 @@ export function authorizationServer(
     waiveRate(c);
     return response;
   };
-  // A single provider answers at the first path, each of several at its own.
+  // A single provider redirects to the first path, each of several to a path of
+  // its own.
   for (const path of [CALLBACK_PATH, `${CALLBACK_PATH}/:provider`]) {
     app.get(path, opened, recorded, returning, providerCallback);
   }
@@ -99,23 +100,31 @@ export function authorizationServer(
   return {
     app,
     providers: services.providers.all,
-    /** Makes the provider's API in the name of the person behind a grant. */
+    /**
+     * Returns the provider's API, with the tokens of the person behind a grant.
+     */
     upstream: services.providerTokens.upstream,
-    /** Makes the exchange of that person's tokens for those of services. */
+    /**
+     * Returns the exchange of that person's provider tokens for tokens of
+     * services.
+     */
     exchange: services.providerTokens.exchange,
-    /** Ends background work, after the last request. */
+    /** Writes what is buffered, after the last request. */
     close: async () => {
       await services.attempts.close();
     },
   };
 }
 
-/** The routes of a sign-in; without a sign-in, routes that say so. */
+/**
+ * The routes of a server's sign-in; without an authorization server, routes
+ * that refuse.
+ */
 export type SignIn =
   & Pick<ReturnType<typeof authorizationServer>, "app">
   & Partial<ReturnType<typeof authorizationServer>>;
 
-/** Makes the sign-in of a server, whatever its strategy. */
+/** Builds the routes of a server's sign-in for any `AUTH_STRATEGY`. */
 export function signIn(
   { auth, grantTypes, pages, ...options }:
     & Omit<AuthorizationServerOptions, "config">
@@ -123,7 +132,7 @@ export function signIn(
       auth: AuthConfig;
       /** The grant types that features add. */
       grantTypes?: readonly MakeGrantType[];
-      /** Pages behind a sign-in of their own, that a feature adds. */
+      /** Pages that a feature adds, with a sign-in of their own. */
       pages?: MakeSignedInPages;
     },
 ): SignIn {
@@ -147,7 +156,9 @@ export function signIn(
   return { ...server, app };
 }
 
-/** The steps of an attempt to connect. */
+/**
+ * The routes of the authorization server, each a step of an attempt to connect.
+ */
 export const STEPS: readonly string[] = [
   "POST /register",
   "GET /authorize",
@@ -158,10 +169,11 @@ export const STEPS: readonly string[] = [
   "POST /revoke",
 ];
 
-/** Makes the routes of a server that is no authorization server. */
+/** Makes the routes of a server without an authorization server. */
 function closedServer(auth: AuthConfig, baseUrl: string): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
-  // Clients take a missing document for "no sign-in", and a 5xx for an outage.
+  // 404 for metadata means "no sign-in" to clients; they take a 5xx for an
+  // outage.
   const missing = refusal(404, auth);
   for (const path of serverMetadataPaths(baseUrl)) app.get(path, missing);
   for (const endpoint of [...STEPS, "GET /account/*", "POST /account/*"]) {
@@ -171,7 +183,7 @@ function closedServer(auth: AuthConfig, baseUrl: string): Hono<AppEnv> {
   return app;
 }
 
-/** Makes an endpoint that only says that no one signs in here. */
+/** Makes an endpoint that refuses every request: this server has no sign-in. */
 function refusal(status: 404 | 501, auth: AuthConfig): () => never {
   const strategies = Object.keys(auth).join(",") || "none";
   // For the log only.

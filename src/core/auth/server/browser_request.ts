@@ -1,6 +1,6 @@
 /**
- * The authorization request that belongs to a browser, and the refusal of a
- * request that was answered already.
+ * Finds the authorization request that a browser began, and refuses a request
+ * that was already answered.
  *
  * @module
  */
@@ -13,10 +13,10 @@ import { invalidRequest } from "../../oauth/parameters.ts";
 import type { AuthServices } from "../services.ts";
 
 /**
- * Finds the request with this handle, and the cookie that opens it.
+ * Finds the request with a handle, and the browser's cookie that unseals it.
  *
  * @throws {OAuthError} `invalid_request` if there is none, or if it began in
- * another browser: the answer is the same
+ * another browser: the error is the same
  */
 export async function findBrowserRequest(
   c: Context,
@@ -37,7 +37,9 @@ export async function findBrowserRequest(
   );
 }
 
-/** Makes the refusal of a request that was answered, or is being answered. */
+/**
+ * Makes the error for a request that was answered, or is just being answered.
+ */
 export function finishedAlready(found?: FoundRequest): OAuthError {
   return invalidRequest(
     "This sign-in has finished, or another window is finishing it",

@@ -1,5 +1,5 @@
 /**
- * An access token for a machine, which acts for itself.
+ * Issues access tokens to machines, which act for themselves.
  *
  * @see RFC 6749 §4.4
  * @module
@@ -16,7 +16,10 @@ import type { Parameters } from "../../oauth/parameters.ts";
 import type { IssuedTokens } from "../../oauth/token_response.ts";
 import type { AuthServices } from "../services.ts";
 
-/** Issues tokens to machines, without a refresh token: they ask again. */
+/**
+ * Makes the function that issues a token to a machine. It gets no refresh
+ * token, because it can request the next access token without a person.
+ */
 export function clientCredentialsGrant(
   { baseUrl, accessTokens, lifetimes, effectiveScopes, clock }: AuthServices,
 ) {
@@ -41,8 +44,8 @@ export function clientCredentialsGrant(
       now: now(clock),
     }, lifetimes);
     if (!effectiveScopes(grant)) throw refusedByBlock("unauthorized_client");
-    // Only a block makes this commit fail. If it was lifted at that moment, the
-    // next try succeeds.
+    // Only a block makes this commit fail. If an operator lifts the block at
+    // this moment, the next try succeeds.
     for (;;) {
       const tokens = await accessTokens.issue(grant);
       if (tokens) return tokens;

@@ -21,7 +21,10 @@ import { providerUrl } from "../grants/provider_choice.ts";
 import { checkSameSite, redirect } from "../../http/browser.ts";
 import type { AuthServices } from "../services.ts";
 
-/** Sends the browser to the provider, or a refusal to the client. */
+/**
+ * Makes the endpoint that sends the browser to the provider, or a refusal to
+ * the client.
+ */
 export function consentEndpoint(
   services: AuthServices,
 ): (c: Context) => Promise<Response> {
@@ -43,7 +46,9 @@ export function consentEndpoint(
     );
   }
 
-  /** Stores the consent. Of several answers the last is kept. */
+  /**
+   * Stores the consent. If the person answers twice, the last answer is kept.
+   */
   async function keepConsent(
     c: Context,
     found: FoundRequest,
@@ -51,15 +56,16 @@ export function consentEndpoint(
   ): Promise<void> {
     for (;;) {
       if (await requests.approve(found, consent)) return;
-      // The button was pressed twice, or the provider has answered meanwhile.
+      // The button was pressed twice, or the provider has redirected back
+      // meanwhile.
       ({ found } = await findBrowserRequest(c, found.handle, services));
       if (found.value.phase === "done") throw answeredAlready();
     }
   }
 
   return async function consent(c) {
-    // Only our own page sends this form. The handle and the cookie would
-    // protect it without this check, too.
+    // Only our own page may send this form. The handle and the cookie would
+    // protect the request without this check, too.
     checkSameSite(c.req.raw, baseUrl);
     const form = await readParameters(c.req.raw, ["resource", "scope"]);
     const handle = form.require("request");
@@ -68,7 +74,8 @@ export function consentEndpoint(
       found.value;
     if (phase === "done") throw answeredAlready();
 
-    // The decision. The page on which people choose a provider comes after it.
+    // First the decision. The page on which the person chooses a provider,
+    // whose form comes here too, is shown after it.
     const key = form.get("provider");
     const decision = form.get("decision") ?? (key && "approve");
     if (decision !== "approve" && decision !== "deny") {
@@ -78,19 +85,19 @@ export function consentEndpoint(
     const isEmptied = opensNothing(scopes) && !opensNothing(asked);
     if (decision === "deny" || isEmptied) return await deny(c, found);
 
-    // The provider that the person chose, or the only one.
+    // Then the provider that the person chose, or the only one.
     const chosen = choice.find({ key, providerHints });
     if (!chosen) {
-      // Nothing is stored yet: the next form has the approved scopes in hidden
-      // fields.
+      // The consent is not stored yet: the next form has the approved scopes in
+      // hidden fields.
       return choice.ask(c, [
         ["request", handle],
         [BOXES, "1"],
         ...scopes.map((scope) => ["scope", scope] as const),
       ]);
     }
-    // Before anything is written: if the provider cannot be reached, the person
-    // can press the button again.
+    // Then the provider's URL, before anything is written: if the provider
+    // cannot be reached, the person can press the button again.
     const url = await askProvider(
       chosen.provider,
       () => providerUrl(chosen, { handle, browser, providerHints }),
@@ -102,9 +109,9 @@ export function consentEndpoint(
 }
 
 /**
- * Finds the scopes that a person left ticked. A form without boxes, sent by a
- * program that copies only its hidden fields, approves all requested scopes
- * except those that the person revoked before.
+ * Returns the scopes that a person left ticked. A form without checkboxes, sent
+ * by a program that copies only the hidden fields, approves all requested
+ * scopes except those that the person revoked before.
  */
 function chosenScopes(
   asked: readonly string[],

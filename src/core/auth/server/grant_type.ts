@@ -1,5 +1,5 @@
 /**
- * A grant type of the token endpoint that a feature adds.
+ * Grant types that features add to the token endpoint.
  *
  * @module
  */
@@ -9,15 +9,18 @@ import type { Parameters } from "../../oauth/parameters.ts";
 import type { IssuedTokens } from "../../oauth/token_response.ts";
 import type { AuthServices } from "../services.ts";
 
-/** A grant type without a page. */
+/** A grant type for which no one sees a page. */
 export interface GrantType {
   /** The value of `grant_type`. */
   name: string;
-  /** Members of the server's metadata besides `grant_types_supported`. */
+  /**
+   * Members that this grant type adds to the authorization server's metadata,
+   * besides its name.
+   */
   metadata: Readonly<Record<string, unknown>>;
-  /** The words of the log when tokens were issued. */
+  /** The message of the log line when tokens were issued. */
   signedIn: string;
-  /** Redeems a token request of a client. */
+  /** Issues tokens for a token request of a client. */
   redeem(
     parameters: Parameters,
     client: Client,
@@ -26,5 +29,5 @@ export interface GrantType {
   ): Promise<{ tokens: IssuedTokens; grant: Grant }>;
 }
 
-/** Makes a grant type; undefined if the settings allow it to no one. */
+/** Makes a grant type; undefined if the settings allow it to no client. */
 export type MakeGrantType = (services: AuthServices) => GrantType | undefined;

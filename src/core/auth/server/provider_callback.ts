@@ -1,6 +1,7 @@
 /**
- * `GET /oauth/provider-callback`: the person returns from the provider. The
- * provider's tokens are sealed here and the client gets a code of ours.
+ * `GET /oauth/provider-callback`: the person returns from the provider. Seals
+ * the provider's tokens, and sends the client an authorization code of this
+ * server.
  *
  * @module
  */
@@ -32,7 +33,7 @@ import { upstreamSecrets } from "../grants/provider_choice.ts";
 import type { AuthServices } from "../services.ts";
 import { signInCompletion } from "./sign_in_completion.ts";
 
-/** The end of a sign-in without a code, with facts for the log. */
+/** The reason why a sign-in ends without a code, with facts for the log. */
 interface Refusal extends Pick<OAuthError, "code" | "description"> {
   situation?: OAuthError["situation"];
   facts?: Record<string, unknown>;
@@ -53,8 +54,8 @@ export function providerCallbackEndpoint(
   }
 
   /**
-   * Ends the request, and sends the error to its client; a block is shown to
-   * the person instead.
+   * Ends the request, and sends the error to the client. A person who is
+   * blocked sees a page instead.
    */
   async function refuse(
     c: Context,
@@ -77,8 +78,8 @@ export function providerCallbackEndpoint(
   }
 
   /**
-   * Refuses a response that is not the provider's, and leaves the request open:
-   * the provider's own may still come (RFC 9207 §2.4).
+   * Refuses a response that the provider did not send, and leaves the request
+   * open: the provider's own response may still come (RFC 9207 §2.4).
    */
   function refuseForeign(
     c: Context,
@@ -96,7 +97,7 @@ export function providerCallbackEndpoint(
     return new HttpError(400, message, { situation: "foreign answer" });
   }
 
-  /** Reads an error response; undefined if it is no error. */
+  /** Parses an error response; undefined if the response has no `error`. */
   function refusalIn(
     parameters: Parameters,
     { provider }: SignInProvider,
@@ -108,7 +109,8 @@ export function providerCallbackEndpoint(
     return {
       code: error === "temporarily_unavailable" ? error : code,
       description,
-      // Only a code in the form of the standard; strangers write here too.
+      // Logged only if it looks like an error code, because strangers may send
+      // anything.
       facts: { providerError: /^\w{1,40}$/.test(error) ? error : "unreadable" },
     };
   }
@@ -125,8 +127,8 @@ export function providerCallbackEndpoint(
       if (!(error instanceof UpstreamError)) throw error;
       const { kind, isCodeSpent } = error;
       if (kind === "denied") return deniedAt(provider);
-      // The code may belong to another sign-in. Only once, because each try
-      // asks the provider.
+      // The code may belong to another sign-in. The request stays open only the
+      // first time, because each try is a request to the provider.
       if (kind === "dead" && !isCodeSpent && !leased.value.hasDeadCode) {
         await requests.release(leased, true);
         throw refuseForeign(c, leased, provider, error);
@@ -136,20 +138,21 @@ export function providerCallbackEndpoint(
         return { code, description, facts: { error } };
       }
       if (isCodeSpent) throw signInInterrupted(error);
-      // Loading the page again may work: the provider's code has not been used.
+      // The request stays open: the provider's code is not used yet, so
+      // reloading the page may work.
       await requests.release(leased);
       throw providerUnavailable(provider.name, error);
     }
   }
 
   return async function providerCallback(c) {
-    // The request that this browser began.
+    // First the request, which must have begun in this browser.
     const parameters = new Parameters(new URL(c.req.url).searchParams);
     const handle = parameters.require("state");
     const { found, browser } = await findBrowserRequest(c, handle, services);
     const { phase, provider: sentTo } = found.value;
     if (phase === "done") {
-      // This page may have been answered with 503 a moment ago.
+      // A moment ago this page may have been answered with 503.
       const code = await requests.replayCode(found);
       if (code === undefined) throw finishedAlready(found);
       waiveRate(c);
@@ -158,8 +161,8 @@ export function providerCallbackEndpoint(
     if (phase === "consent") {
       throw invalidRequest("This sign-in was not approved", "not approved");
     }
-    // Only the provider that the browser was sent to may answer. Each has its
-    // own redirect URI, against mix-up (RFC 9700 §4.4.2.2).
+    // Only the provider to which the browser was sent may respond. Each has its
+    // own redirect URI, against mix-up attacks (RFC 9700 §4.4.2.2).
     const from = providers.find(c.req.param("provider"));
     if (!from || from.id !== sentTo) {
       throw invalidRequest(
@@ -168,7 +171,7 @@ export function providerCallbackEndpoint(
       );
     }
 
-    // The provider's answer.
+    // Then the provider's response.
     const { provider } = from;
     const issuer = parameters.get("iss");
     const other = await refusalOf(() => provider.checkIssuer?.(issuer));
@@ -177,11 +180,11 @@ export function providerCallbackEndpoint(
     if (refusal) return await refuse(c, found, refusal);
     const providerCode = parameters.require("code");
 
-    // The lease: one request at a time may redeem the provider's code.
+    // Then the lease: one request at a time may redeem the provider's code.
     const leased = await requests.lease(found);
     if (!leased) throw finishedAlready(found);
 
-    // The person, and their tokens at the provider.
+    // Then the person, and the provider's tokens.
     const signedIn = await redeem(c, leased, from, {
       code: providerCode,
       ...upstreamSecrets(handle, browser, from),
@@ -190,7 +193,7 @@ export function providerCallbackEndpoint(
     if (!("identity" in signedIn)) return await refuse(c, leased, signedIn);
     const { identity } = signedIn;
 
-    // The grant and its code, by the operator's present rules.
+    // Then the grant and its code, if the settings now allow them.
     let completed: Awaited<ReturnType<typeof complete>>;
     try {
       completed = await complete(leased, {

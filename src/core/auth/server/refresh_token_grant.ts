@@ -1,9 +1,9 @@
 /**
- * A refresh: a refresh token is exchanged once, for a new pair. Because
- * responses get lost and databases stall, the exchanged token gives that same
- * pair again until a token of the pair is used; and for 30 s after the first
- * call with its access token, because some clients refresh from two machines.
- * After that it is a replay, and the grant ends.
+ * A refresh, with rotation and reuse detection: a refresh token is exchanged
+ * once, for a new pair of tokens. Because responses get lost and databases
+ * stall, the exchanged token gets the same pair again, until 30 seconds after
+ * the first call with the access token of the pair, or until its refresh token
+ * is used. After that the exchanged token is reused, and the grant ends.
  *
  * @see RFC 6749 §6, RFC 9700 §4.14.2
  * @module
@@ -34,16 +34,16 @@ import { refuseFor } from "../../http/rate_limit.ts";
 import type { ProviderTokens } from "../../provider/provider_tokens.ts";
 import type { AuthServices } from "../services.ts";
 
-/** The rate of refreshes of one grant, in each process. */
+/** The limit on the refreshes of one grant, in each process. */
 const PER_GRANT: Rate = { burst: 600, perSecond: 1 };
 
 /**
- * Makes the function that refreshes, for an authenticated client. It gets
- * `reading` if the reading of the token has begun.
+ * Makes the function that refreshes for an authenticated client. `reading` is
+ * the read of the refresh token, if it was already started.
  *
  * @throws {OAuthError} `invalid_grant` or `invalid_scope`
- * @throws {import("../../errors.ts").HttpError} 503 when the provider does not
- * answer, 429 when the client refreshes without end
+ * @throws {import("../../errors.ts").HttpError} 503 if the provider does not
+ * respond, 429 if the client refreshes too often
  */
 export function refreshTokenGrant(
   services:
@@ -64,7 +64,10 @@ export function refreshTokenGrant(
   const here = { issuer: baseUrl, resource: resourceOf(baseUrl) };
   const refreshes = new Buckets(PER_GRANT);
 
-  /** True if a response is still valid, and has the scopes of this request. */
+  /**
+   * True if a response may be replayed: its access token is still valid, and
+   * has the scopes of this request.
+   */
   function mayReplay(
     response: IssuedTokens,
     grant: Grant,
@@ -72,7 +75,7 @@ export function refreshTokenGrant(
   ): boolean {
     if (grant.refreshTokens?.exchange?.isRevoked) return false;
     const effective = effectiveScopes(grant, requested);
-    // No scope is left: the refresh then refuses.
+    // No scope is left, so the refresh below refuses.
     if (!effective) return false;
     if (!isSameScopes(effective.scopes, response.scopes)) return false;
     const time = now(clock);
@@ -86,12 +89,12 @@ export function refreshTokenGrant(
     reading?: Promise<ReadRefreshToken | undefined>,
   ): Promise<IssuedTokens> {
     const refreshToken = parameters.require("refresh_token");
-    // If this process was stalled, and the client has asked another process
-    // meanwhile, this request is no reuse of the token.
+    // The time of arrival counts: if this process stalled while the client got
+    // its tokens from another one, this request is no reuse of the token.
     const came = now(clock);
     const scopes = parseScope(parameters.get("scope"));
     for (;; reading = undefined) {
-      // A token of a live grant of this client.
+      // First the refresh token: it must be of an active grant of this client.
       const read = await (reading ?? refreshTokens.read(refreshToken));
       const stored = read?.grant.value;
       if (!read || !isOf(client, stored)) throw unknown();
@@ -104,13 +107,12 @@ export function refreshTokenGrant(
         throw invalidGrant("The refresh token was used before");
       }
 
-      // If the token was exchanged before, the client gets the same response
-      // again, while its access token is valid and has the scopes of this
-      // request. After that it gets a new access token, with the refresh token
-      // of that response.
+      // A token that was exchanged before gets the same response again, as long
+      // as that response may be replayed. After that the client gets a new
+      // access token, and the refresh token of that response.
       const { scopes: own, grantedScopes = own } = stored;
-      // Scopes that the person has revoked since may be requested, and are left
-      // out later, as RFC 6749 §6 allows.
+      // Scopes that the person has revoked since may be requested; the token is
+      // issued without them, as RFC 6749 §6 allows.
       const requested = narrowScopes(scopes, grantedScopes);
       const replayed = state === "exchanged"
         ? await replayResponse(refreshToken, stored)
@@ -118,8 +120,9 @@ export function refreshTokenGrant(
       if (replayed && mayReplay(replayed, stored, requested)) return replayed;
       const { refreshToken: successor } = replayed ?? {};
 
-      // The person as they are now, if a rule uses facts that may have changed.
-      // The provider's new tokens are stored before that.
+      // Then the person as they are now, if a rule depends on facts that may
+      // have changed. `identify` stores the provider's new tokens before it
+      // returns.
       let grant = withinLifetimes(stored, lifetimes);
       if (!isGrantOf(grant, here) || grant.expiresAt <= time) throw ended();
       const dataKey = await dataKeyOf(stored, successor ?? refreshToken);
@@ -134,17 +137,19 @@ export function refreshTokenGrant(
         const confirm = (known: Grant) =>
           identityRecheck.confirm(known, identity, time);
         grant = confirm(grant);
-        // Its access token must end now, not when it expires.
+        // The grant's access token must be refused from now on, not from when
+        // it expires.
         if (!effectiveScopes(grant)) await grants.change(read.grant, confirm);
       }
 
-      // The operator's present rules.
+      // Then the scopes that the settings now allow.
       const effective = effectiveScopes(grant, requested);
       if (!effective) throw ended();
       refuseFor(refreshes.take(grant.id));
 
-      // The provider's tokens are refreshed before ours, or together: if the
-      // provider does not answer, the client's refresh token still works.
+      // Last the tokens. The provider's tokens are refreshed before ours, or in
+      // the same commit: if the provider does not respond, the client's refresh
+      // token still works.
       const issuance = await refreshTokens.exchange(refreshToken, read, {
         grant,
         dataKey,
@@ -156,12 +161,12 @@ export function refreshTokenGrant(
             .catch(refuseDead) ||
         await refreshTokens.commit(issuance, grant);
       if (isCommitted) return issuance.tokens;
-      // Another request was faster.
+      // Another request changed the grant first: read it again.
     }
   };
 }
 
-/** True if a grant is alive and the client's. */
+/** True if a grant is active and belongs to the client. */
 function isOf(
   { clientId }: Pick<Client, "clientId">,
   grant: Grant | undefined,
@@ -181,7 +186,10 @@ function ended(cause?: unknown): OAuthError {
   return invalidGrant("The sign-in has ended", cause);
 }
 
-/** Refuses a grant whose tokens at the provider are dead. */
+/**
+ * Ends a refresh because the provider no longer accepts its tokens for the
+ * grant.
+ */
 function refuseDead(error: unknown): never {
   throw error instanceof ChallengeError ? ended(error) : error;
 }

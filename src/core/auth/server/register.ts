@@ -17,7 +17,10 @@ import { now } from "../../clock.ts";
 import { readJson } from "../../http/body.ts";
 import type { AuthServices } from "../services.ts";
 
-/** Registers any client: a person decides later what it may do. */
+/**
+ * Makes the endpoint that registers any client: a person decides later what the
+ * client may do.
+ */
 export function registerEndpoint(
   { policy, secrets, clock, log }: AuthServices,
 ): (c: Context) => Promise<Response> {

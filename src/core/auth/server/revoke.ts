@@ -1,5 +1,6 @@
 /**
- * `POST /revoke`: ends an access token, or a refresh token and its grant.
+ * Token revocation, `POST /revoke`: ends an access token, or a refresh token
+ * and its grant.
  *
  * @see RFC 7009
  * @module
@@ -20,13 +21,19 @@ import { networkOf } from "../../http/client_address.ts";
 import { waiveRate } from "../../http/rate_limit.ts";
 import type { AuthServices } from "../services.ts";
 
-/** Revokes tokens; the answer is 200 for unknown ones too (RFC 7009 §2.2). */
+/**
+ * Makes the endpoint that revokes tokens. It responds with 200 for unknown
+ * tokens, too (RFC 7009 §2.2).
+ */
 export function revokeEndpoint(
   services: AuthServices,
 ): (c: Context) => Promise<Response> {
   const { clients, accessTokens, refreshTokens, providerTokens } = services;
   const { endGrants, clock, log } = services;
-  /** Finds a token and the way to revoke it; undefined if it is unknown. */
+  /**
+   * Finds a token, and the function that revokes it; undefined if the token is
+   * unknown.
+   */
   async function find(token: string): Promise<
     { clientId: string; revoke(c: Context): Promise<void> } | undefined
   > {
@@ -49,7 +56,9 @@ export function revokeEndpoint(
     }
   }
 
-  /** Ends the grant of a refresh token, here and at the provider. */
+  /**
+   * Ends the grant of a refresh token here, and revokes the provider's tokens.
+   */
   async function revokeRefreshToken(
     c: Context,
     refreshToken: string,
@@ -59,13 +68,13 @@ export function revokeEndpoint(
     if (grant?.status !== "active") return;
     const state = stateOfToken(refreshToken, grant, now(clock));
     if (state === undefined) return;
-    // An exchanged token opens the response that it was exchanged for; the
-    // refresh token in that response opens the grant.
+    // An exchanged refresh token unseals only the response to its exchange; the
+    // refresh token in that response unseals the data key of the grant.
     const current = state === "exchanged"
       ? (await replayResponse(refreshToken, grant)).refreshToken!
       : refreshToken;
-    // The provider's tokens are deleted with the grant, so they are read before
-    // that.
+    // The provider's tokens are deleted together with the grant, so they are
+    // read before.
     const revokeAtProvider = state === "reused"
       ? undefined
       : await providerTokens.revocation({
@@ -84,12 +93,13 @@ export function revokeEndpoint(
     try {
       await revokeAtProvider?.();
     } catch (error) {
-      // The provider keeps a token that can no longer be opened here.
+      // The tokens stay valid at the provider, and can no longer be unsealed
+      // here.
       log.warning("The provider did not revoke", { reference, grantId, error });
     }
   }
 
-  /** Revokes a token that a person made, as any holder may. */
+  /** Revokes a personal token; any holder of the token may do that. */
   async function revokePersonal(c: Context, token: string): Promise<void> {
     const access = await accessTokens.find(token);
     if (!access) return;
@@ -101,7 +111,7 @@ export function revokeEndpoint(
     });
   }
 
-  /** True if a client is public, so that it cannot authenticate. */
+  /** True if a client may go without authentication. */
   async function isPublic(clientId: string): Promise<boolean> {
     const { metadata } = await clients.find(clientId, { stale: true });
     return acceptedAuthMethods(metadata).includes("none");
@@ -118,7 +128,8 @@ export function revokeEndpoint(
     const isNamed = headers.has("authorization") ||
       parameters.get("client_id") !== undefined ||
       parameters.get("client_assertion") !== undefined;
-    // Read together with the client, which may take a round trip as well.
+    // Starts to read the token while the client is read, which may take a round
+    // trip as well.
     const finding = find(token);
     finding.catch(() => {});
     const revokeFor = async (client?: Client) => {

@@ -1,6 +1,7 @@
 /**
- * The credentials in requests from a network that is over its limit: a session,
- * an approval, an open authorization request, a code, a token.
+ * The credentials in requests from a network that is over its rate limit: a
+ * session, an approval, an authorization request, a code, a token. A valid one
+ * lets the request pass.
  *
  * @module
  */
@@ -17,15 +18,15 @@ import type { AuthServices } from "../services.ts";
 import type { SignedInPages } from "./signed_in_pages.ts";
 
 /**
- * The most forms that are being received at once from networks over their
+ * The maximum number of forms that are read at once from networks over their
  * limit.
  */
 const MAX_FORMS = 100;
 let formCount = 0;
 
 /**
- * Reads a form, which its endpoint can read again. Undefined for a malformed
- * form, and while too many others are being received: a stranger's form may
+ * Reads a form, which the endpoint can read again. Returns undefined for a
+ * malformed form, and if too many others are being read: a stranger's form may
  * never end.
  */
 async function readForm(c: Context): Promise<Parameters | undefined> {
@@ -40,7 +41,7 @@ async function readForm(c: Context): Promise<Parameters | undefined> {
   }
 }
 
-/** Makes a list of one credential; of none if it is absent. */
+/** Makes a list of one credential; an empty list if it is absent. */
 function only(
   value: string | undefined,
   isValid: (value: string) => Promise<boolean>,
@@ -60,14 +61,20 @@ export function shownCredentials(
       async () => await pages()?.find(c) !== undefined,
     );
 
-  /** The handle of an authorization request that began in this browser. */
+  /**
+   * Lists the handle of an authorization request, valid if it began in this
+   * browser.
+   */
   const request = (c: Context, handle: string | undefined) =>
     only(handle, async (handle) => {
       const browser = browserOf(c, baseUrl) ?? "";
       return await requests.find(handle, browser) !== undefined;
     });
 
-  /** The cookie of a browser that has approved the client before. */
+  /**
+   * Lists the browser's cookie, valid if the person has approved the client in
+   * this browser before.
+   */
   const approval = (c: Context) =>
     only(browserOf(c, baseUrl), async (browser) => {
       const { client_id: clientId = "", redirect_uri: redirectUri = "" } = c.req

@@ -1,7 +1,7 @@
 /**
- * The end of a sign-in: the grant of a person who has come back from the
- * provider and the code for its client, in one commit with the approval and the
- * new state of the connection.
+ * The end of a sign-in, when the person has come back from the provider. One
+ * commit stores the grant, its code, the approval and the new state of the
+ * connection.
  *
  * @module
  */
@@ -20,28 +20,31 @@ import { subjectOf } from "../../oauth/subject.ts";
 import { finishedAlready } from "./browser_request.ts";
 import type { AuthServices } from "../services.ts";
 
-/** The most tries: another change of the connection makes one fail. */
+/**
+ * The maximum number of tries; a change of the connection meanwhile makes a try
+ * fail.
+ */
 const MAX_TRIES = 50;
 
 /** A person who has come back from the provider. */
 interface ReturnedPerson {
-  /** The prefix of their provider's subjects. */
+  /** The id of the provider: the prefix of its people's subjects. */
   providerId: string;
   identity: Identity;
   tokens: UpstreamTokens;
-  /** The value of their browser's cookie. */
+  /** The value of the cookie of their browser. */
   browser: string;
   /** The reference of this request in the log. */
   reference: string;
 }
 
 /**
- * Makes the function that ends a leased request with a grant and its code.
+ * Makes the function that completes a leased request with a grant and its code.
  *
- * @throws {OAuthError} `access_denied` by the operator's present rules; another
- * code when the request was finished elsewhere
- * @throws {import("../../errors.ts").HttpError} 503 when the database is away
- * for too long
+ * @throws {OAuthError} `access_denied` if the settings do not allow the
+ * sign-in; another code if the request was completed by another process
+ * @throws {import("../../errors.ts").HttpError} 503 if the database is
+ * unreachable for too long
  */
 export function signInCompletion(services: AuthServices) {
   const { baseUrl, approvals, connections, requests, database } = services;
@@ -49,19 +52,23 @@ export function signInCompletion(services: AuthServices) {
 
   /**
    * Makes the write that records an approval. It is not stored before the
-   * person has signed in: anyone can press a button, and it is kept for months.
+   * person has signed in: anyone could press the button, and approvals are kept
+   * for months.
    */
   async function approvalOf(
     { value: { request, consented } }: FoundRequest,
     browser: string,
   ): Promise<Write | undefined> {
-    // For a client that needs no consent, nothing was approved.
+    // A client that needs no consent got no approval.
     if (!consented) return undefined;
     const approved = { ...request, scopes: consented };
     return await approvals.add(browser, approved, request.scopes);
   }
 
-  /** Makes the grant of a person, and the new state of their connection. */
+  /**
+   * Makes the grant of a person, and the new state of the connection that it
+   * joins.
+   */
   function join(
     { identity, providerId }: ReturnedPerson,
     { value: record }: FoundRequest,
@@ -100,7 +107,9 @@ export function signInCompletion(services: AuthServices) {
     };
   }
 
-  /** Ends the least recently used sign-ins of a connection with too many. */
+  /**
+   * Ends the least recently used sign-ins of a connection that has too many.
+   */
   async function makeRoom(
     { open }: Connection,
     reference: string,
@@ -120,11 +129,11 @@ export function signInCompletion(services: AuthServices) {
   }
 
   /**
-   * Finds out why a commit failed. Undefined if another sign-in, or a change of
-   * the connection, came first. If an earlier try of ours was applied after
-   * all, returns the code of that try.
+   * Finds out why a commit failed. Returns undefined if another sign-in, or a
+   * change of the connection, came first. Returns the code of an earlier try of
+   * ours if that was applied after all.
    *
-   * @throws {OAuthError} if another process was faster
+   * @throws {OAuthError} if another process completed the request
    */
   async function completedAlready(
     leased: FoundRequest,
@@ -160,8 +169,8 @@ export function signInCompletion(services: AuthServices) {
       const outcome = { grant, upstreamTokens, extraWrites };
       const code = await storeSignIn(() => requests.complete(leased, outcome));
       if (code !== undefined) {
-        // After the commit: a sign-in that fails must not end another one. If
-        // this process dies here, the next sign-in ends the rest.
+        // Makes room only after the commit, so that a sign-in that fails ends
+        // no other one. If this process dies here, the next sign-in makes room.
         database.background(() => makeRoom(connection, reference));
         return { grant, code };
       }

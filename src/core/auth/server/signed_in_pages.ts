@@ -1,6 +1,6 @@
 /**
- * Pages of the server behind a sign-in of their own at the provider. This
- * sign-in shares its callback address with the authorization server.
+ * Pages of a server that need a sign-in at the provider of their own. It uses
+ * the same redirect URIs at the provider as the authorization server.
  *
  * @module
  */
@@ -12,13 +12,16 @@ import type { AuthServices } from "../services.ts";
 
 export interface SignedInPages {
   app: Hono<AppEnv>;
-  /** True if a callback ends a sign-in that began on these pages. */
+  /**
+   * True if a provider's callback belongs to a sign-in that began on these
+   * pages.
+   */
   isReturning(c: Context): boolean;
-  /** Answers such a callback. */
+  /** Completes such a sign-in. */
   finish(c: Context): Promise<Response>;
-  /** Lists the credentials that such a callback shows. */
+  /** Lists the credentials that the request of such a callback presents. */
   shown: ListShown;
-  /** Finds the person who is signed in at a browser. */
+  /** Finds the person who is signed in to these pages in a browser. */
   find(c: Context): Promise<KnownPerson | undefined>;
   /** Lists the accounts that a person has at services. */
   accountsOf(
@@ -26,7 +29,7 @@ export interface SignedInPages {
   ): Promise<readonly { service: string; createdAt: number }[]>;
 }
 
-/** @param limit the rate of requests, counted by network */
+/** @param limit middleware with the rate limit of networks */
 export type MakeSignedInPages = (
   services: AuthServices,
   limit: MiddlewareHandler,

@@ -1,6 +1,5 @@
 /**
- * `POST /token`: authenticates the client, and leaves the rest to the grant
- * type.
+ * `POST /token`: authenticates the client, and calls the grant type.
  *
  * @see RFC 6749 §3.2
  * @module
@@ -32,7 +31,9 @@ import { refreshTokenGrant } from "./refresh_token_grant.ts";
 import type { GrantType } from "./grant_type.ts";
 import type { AuthServices } from "../services.ts";
 
-/** The rate of one client's tokens that need no page, in each process. */
+/**
+ * The limit on the tokens that one client gets without a page, in each process.
+ */
 const PER_CLIENT: Rate = { burst: 300, perSecond: 5 };
 
 export function tokenEndpoint(
@@ -46,7 +47,10 @@ export function tokenEndpoint(
   const issueToMachine = clientCredentialsGrant(services);
   const withoutPage = new Buckets(PER_CLIENT);
 
-  /** Begins to read the presented code or token while the client is found. */
+  /**
+   * Starts to read the code or refresh token of a request while the client is
+   * read.
+   */
   function readAhead(parameters: Parameters) {
     const code = parameters.get("code");
     const refreshToken = parameters.get("refresh_token");
@@ -56,7 +60,8 @@ export function tokenEndpoint(
         ? undefined
         : refreshTokens.read(refreshToken),
     };
-    // A failure is reported to the code that awaits it, if any does.
+    // Marks errors as handled here: a grant type that awaits the read gets its
+    // error.
     Promise.all(Object.values(ahead)).catch(() => {});
     return ahead;
   }
@@ -85,14 +90,15 @@ export function tokenEndpoint(
     }
     const type = added.find(({ name }) => name === grantType);
     if (!type) {
-      // Telemetry gets known values only.
+      // Telemetry gets known values only, so this one is removed.
       c.set("grantType", undefined);
       throw new OAuthError(
         "unsupported_grant_type",
         "grant_type must be one of grant_types_supported in the metadata",
       );
     }
-    // Anyone may name a client that proves nothing.
+    // The limit counts only clients that have authenticated, because anyone may
+    // name a client.
     if (isProven) refuseFor(withoutPage.take(client.clientId));
     const { tokens, grant } = await type.redeem(parameters, client, isProven);
     log.audit(type.signedIn, {
@@ -114,8 +120,8 @@ export function tokenEndpoint(
       async (client, isProven) => {
         c.set("client", clientName(client));
         c.set("clientId", shortClientId(client.clientId));
-        // Nothing after the tokens are issued may fail, because they cannot be
-        // issued twice.
+        // From here on nothing may fail, because the code or refresh token
+        // cannot be used again.
         const known = { client, isProven, parameters, ahead };
         const tokens = await issue(c, known);
         c.set("grantId", parseCredential(tokens.accessToken)?.grantId);

@@ -1,6 +1,6 @@
 /**
- * The admission of an HTTP request: its origin, its caller, and the reads that
- * need not wait for the caller.
+ * The admission of an HTTP request: its `Origin`, its caller, and the reads
+ * that can start before the caller is known.
  *
  * @module
  */
@@ -11,15 +11,17 @@ import { isRequestId } from "../../protocol/messages.ts";
 import { type MessageBody, readBody } from "../../protocol/transport.ts";
 import type { AdmittedRequest, Engine, Prefetched } from "./engine.ts";
 
-/** The largest body that is read before the caller is known. */
+/**
+ * The maximum size in bytes of a body that is read before the caller is known.
+ */
 const MAX_PREFETCHED_BYTES = 16_384;
 
 /**
- * Admits a caller; anyone who may not call learns nothing else. Returns a
- * promise only if the caller has to be looked up: a promise would cost every
- * other call time.
+ * Admits a caller; a sender who may not call learns nothing else. Returns a
+ * promise only if the caller has to be looked up: a promise would make every
+ * other call slower.
  *
- * @throws {HttpError} 403 for another origin
+ * @throws {HttpError} 403 for a foreign `Origin`
  * @throws {ChallengeError} 401 without credentials
  */
 export function admit(
@@ -58,7 +60,7 @@ function admitAs(
   };
 }
 
-/** Reads the body of a POST as JSON, unless that has begun already. */
+/** Reads the body of a POST as JSON, unless `prefetch` already does. */
 export function readMessage(
   { bodies }: Engine,
   { request, prefetched, authenticated: { caller } }: AdmittedRequest,
@@ -67,15 +69,15 @@ export function readMessage(
 }
 
 /**
- * Begins to read the session and, for a short message, the question that it
- * answers, while the token is read: one round trip for all of them.
+ * Starts to read the session and, for a short response, the question that it
+ * answers, while the token is read: all in one round trip.
  */
 function prefetch(engine: Engine, request: Request): Prefetched | undefined {
   const { headers } = request;
   const sessionId = headers.get("mcp-session-id");
   if (request.method !== "POST" || !sessionId) return undefined;
   const session = engine.sessions.find(sessionId);
-  // A failure is handled by the code that reads the session again.
+  // The code that reads the session again handles a failure.
   if (session instanceof Promise) session.catch(() => {});
   const length = headers.get("content-length");
   if (length === null || Number(length) > MAX_PREFETCHED_BYTES) {
@@ -87,7 +89,8 @@ function prefetch(engine: Engine, request: Request): Prefetched | undefined {
       ? engine.replies.read(sessionId, value.id)
       : undefined
   );
-  // A failure is reported to the code that awaits it, if any does.
+  // Marks errors as handled here: the code that awaits the read, if any, gets
+  // them.
   reply.catch(() => {});
   return { body, reply };
 }

@@ -1,6 +1,6 @@
 /**
- * The answer of a method, the ending of its request, and the HTTP responses of
- * `/mcp` that are sent in one piece.
+ * The answer of a method, the ending of its request, and responses of `/mcp`
+ * that are not streams.
  *
  * @module
  */
@@ -15,26 +15,26 @@ import { CORS_HEADERS } from "../../http/cors.ts";
 
 export type Answer =
   | Result
-  /** Anything that was thrown. */
+  /** Anything that the method threw. */
   | { error: unknown }
-  /** The questions that the client must answer: `InputRequiredResult`. */
+  /** Questions for the client: an `InputRequiredResult`. */
   | { ask: JsonObject }
-  /** The work that goes on after the request, and reports its own end. */
+  /** A task that goes on after the request, and reports its own end. */
   | { taskId: string; goesOn: JsonObject };
 
 /** A result as JSON text. */
 export interface Result {
   result: string;
-  /** True if it is the result of a tool, with `isError`. */
+  /** True if it is a `CallToolResult` with `isError`. */
   isToolError?: boolean;
-  /** The outcome, where it does not follow from `isToolError`. */
+  /** The outcome, if it does not follow from `isToolError`. */
   outcome?: Outcome;
 }
 
-/** The end of a request: the printed answer, and the outcome for the log. */
+/** The end of a request: the response as JSON, and the outcome for the log. */
 export interface Ending extends JsonAnswer, Pick<Result, "isToolError"> {
   outcome: Outcome;
-  /** The reason of a refusal in a few words, for the log. */
+  /** The reason of a refusal, short, for the log. */
   refusal?: string;
   /** The JSON-RPC error code in the body. */
   code?: number;
@@ -42,19 +42,22 @@ export interface Ending extends JsonAnswer, Pick<Result, "isToolError"> {
 
 const CORS = Object.entries(CORS_HEADERS);
 
-/** An answer as JSON text. Without a body where the client expects none. */
+/** A response as JSON text; without a body if it is empty. */
 export interface JsonAnswer {
   body?: string;
-  /** The HTTP status, if it is not sent on a stream; 200 by default. */
+  /**
+   * The HTTP status of a response that is not sent on a stream; 200 by default.
+   */
   status?: number;
   headers?: Readonly<Record<string, string>>;
 }
 
 /**
- * Makes a JSON response. A long one is written as its client reads. The
- * constructor gets no more than necessary: Deno is slow with an `init`, and
- * headers in it cost a native response with a finalizer. CORS headers, which
- * cost time and bytes as well, are left out where no page asks.
+ * Makes an HTTP response with a JSON body. A long body is sent as the client
+ * reads. The constructor gets no more than necessary: Deno is slow with an
+ * `init`, and headers in it cost a native response with a finalizer. CORS
+ * headers, which cost time and bytes as well, are left out for requests without
+ * an `Origin`.
  */
 export function encode(
   { body, status = 200, headers: extra }: JsonAnswer,

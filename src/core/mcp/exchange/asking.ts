@@ -1,7 +1,7 @@
 /**
- * The questions of one context: to the person, by their client or on a page,
- * and to the client itself. A question without an answer ends the run, without
- * an exception that the author could catch.
+ * The questions of one tool run: to the person, by their client or on a page,
+ * and to the client itself. A question without an answer yet ends the run,
+ * without an exception that the author could catch.
  *
  * @module
  */
@@ -44,11 +44,11 @@ const NO_PAGE =
 const EMPTY_FORM =
   "A form without fields was answered: some clients accept those without asking anyone. Ask for something to fill in, such as z.object({ sure: z.boolean() })";
 
-/** `ask`, `sample` and `roots` of one context. */
+/** `ask`, `sample` and `roots` of one tool run. */
 export class Asking {
   #open = 0;
 
-  /** @param work the request that asks, or the task once the call became one */
+  /** @param work the request, or the task that the call has become */
   constructor(public work: Work) {}
 
   /** True while a question waits for its answer. */
@@ -110,8 +110,9 @@ export class Asking {
   }
 
   /**
-   * Asks a person to connect an account on its page. Returns the answer, or
-   * `cancel` if another call has taken the answer, or the page has ended.
+   * Asks a person to connect an account on the page for that. Returns the
+   * answer, or `cancel` if another call has used the answer, or the page has
+   * expired.
    */
   async connect(
     question: AskedQuestion,
@@ -120,9 +121,9 @@ export class Asking {
   }
 
   /**
-   * Asks on a page.
+   * Asks the person on a page.
    *
-   * @param isKept false if durable work does not store the answer
+   * @param isKept false if durable work must not store the answer
    */
   async onPage<A extends { action: string }>(
     pages: PagesOf<A>,
@@ -139,15 +140,18 @@ export class Asking {
     );
   }
 
-  /** True if the client gives its person the links of pages. */
+  /**
+   * True if the client shows links of pages to its person (elicitation in URL
+   * mode).
+   */
   get #opensPages(): boolean {
     const { elicitation } = this.work.client.capabilities;
     return isObject(elicitation) && "url" in elicitation;
   }
 
   /**
-   * Asks on a page of this server, if the question is `until: "done"` or the
-   * client opens no pages. Returns undefined if the client opens the address
+   * Asks on a page of this server, if the question has `until: "done"` or the
+   * client cannot open links. Returns undefined if the client opens the link
    * itself, or if the caller cannot sign in to a page.
    */
   async #askOnPage(
@@ -168,8 +172,8 @@ export class Asking {
   /**
    * Waits for the answer on a page.
    *
-   * @param viaClient true if the client gives the person the link, false if the
-   * model or the status of a task does
+   * @param viaClient true if the client shows the link to the person, false if
+   * the model does, or the status of the task
    */
   async #waitForPage<A extends { action: string }>(
     pages: PagesOf<A>,
@@ -196,32 +200,38 @@ export class Asking {
     return await waiting.finally(takeBack) ?? { action: "cancel" };
   }
 
-  /** Asks the client itself, if it can answer. */
+  /** Sends a request to the client, if it has the capability to answer it. */
   async #askClient(method: string, params: JsonObject): Promise<JsonObject> {
     const question = new AskedQuestion(method, this.#clean(params));
     this.#checkCapability(question);
     return await this.#request(question);
   }
 
-  /** Removes the keys of the person's accounts from a question. */
+  /**
+   * Removes the keys and tokens that the author's code was given from a
+   * question.
+   */
   #clean<T>(asked: T): T {
     return this.work.authorCode?.cleanData(asked) ?? asked;
   }
 
-  /** Asks the client. @throws {QuestionError} when the client refuses */
+  /**
+   * Sends the question to the client. @throws {QuestionError} if the client
+   * refuses
+   */
   async #request(question: AskedQuestion): Promise<JsonObject> {
     return await this.#orInterrupt(() => this.work.request(question));
   }
 
   /**
-   * Waits for an answer. A refusal by the client is thrown to the author; any
-   * other failure interrupts the run.
+   * Waits for an answer. If the client refuses, the author's code gets the
+   * error; any other failure interrupts the run.
    */
   async #orInterrupt<T>(ask: () => Promise<T>): Promise<T> {
     const { authorCode } = this.work;
     if (authorCode?.reason !== undefined) {
       authorCode.goesOn();
-      // Never settles: a run that has ended gets no more answers.
+      // Never settles: a run that was interrupted gets no more answers.
       return await new Promise(() => {});
     }
     this.#open++;
@@ -235,7 +245,7 @@ export class Asking {
     }
   }
 
-  /** Ends the run with an error that the author's code never sees. */
+  /** Interrupts the run with an error that the author's code never sees. */
   async #interrupt(error: unknown): Promise<never> {
     const { authorCode } = this.work;
     if (!authorCode) throw error;
@@ -248,8 +258,8 @@ export class Asking {
     const [[name, parts]] = Object.entries(lacked);
     const path = [name, ...Object.keys(parts as JsonObject)].join(".");
     const message = `The client does not support ${path}`;
-    // 2025 has no code for this. As a tool error, the model can try another
-    // way.
+    // 2025 has no error code for a missing capability. The model can react to a
+    // tool error.
     if (!this.work.stateless) throw new ToolError(message);
     throw new RpcError(
       RpcCode.missingCapability,

@@ -1,8 +1,8 @@
 /**
- * The code of an author while it runs, which the engine can interrupt: where a
+ * The code of an author while it runs, which the engine can interrupt. When a
  * question or a sign-in has to come first, the engine stops waiting for the
- * code and tells it nothing. An exception could be caught by the author's code,
- * which would then do what no one has agreed to.
+ * code, and tells it nothing: the code could catch an exception, and then do
+ * what no one has agreed to.
  *
  * @module
  */
@@ -20,8 +20,9 @@ const heldAnswers = shared(() => import("./held_answers.ts"));
 const givenKeys = shared(() => import("./given_keys.ts"));
 
 /**
- * Returns the warning for code that goes on after it was interrupted. Undefined
- * if the call was cancelled or refused: then going on is no fault.
+ * Returns the warning for code that goes on after it was interrupted. Returns
+ * undefined if the call was cancelled or refused, because then the code may go
+ * on.
  */
 function warningFor(reason: unknown): string | undefined {
   return reason instanceof Suspended
@@ -32,13 +33,13 @@ function warningFor(reason: unknown): string | undefined {
 }
 
 /**
- * Calls `next` with a value of an author's code. A promise, or anything with
- * `then`, such as a query builder, is awaited first. Other values are passed on
- * at once, because a promise for each step would cost a quick call a fifth of
- * its time.
+ * Calls `next` with the value that an author's code returned. A promise, or any
+ * object with `then`, such as a query builder, is awaited first. Other values
+ * are passed on at once, because a promise for each step would make a quick
+ * call a fifth slower.
  *
- * @param codeOf finds the code, which rejects with its reason when it is
- * interrupted first
+ * @param codeOf returns the author's code; the wait ends when that code is
+ * interrupted
  */
 export function follow<T, R>(
   value: T | PromiseLike<T>,
@@ -58,12 +59,10 @@ export class AuthorCode {
   #waiting = new Set<(reason: unknown) => void>();
   #interrupted?: { reason: unknown };
   #hasWarned = false;
-  /** The keys that the code was given; see {@linkcode givenTo}. */
+  /** The keys and tokens that the code was given; see {@linkcode givenTo}. */
   given?: GivenKeys;
 
-  /**
-   * @param warn called once, if the code goes on although it was interrupted
-   */
+  /** @param warn called once, if the code goes on after it was interrupted */
   constructor(private readonly warn: (message: string) => void) {}
 
   /** The reason of the interruption; undefined if there was none. */
@@ -72,9 +71,9 @@ export class AuthorCode {
   }
 
   /**
-   * Removes the keys that the code was given from a value that it has thrown.
-   * Every exception of an author's function passes here before it is stored,
-   * logged or sent.
+   * Removes the given keys from an error that the code has thrown. Every
+   * exception of an author's function passes here before it is stored, logged
+   * or sent.
    */
   clean(thrown: unknown): unknown {
     return this.given && thrown !== this.reason
@@ -82,20 +81,20 @@ export class AuthorCode {
       : thrown;
   }
 
-  /** Removes the keys of accounts that the code was given from a JSON text. */
+  /** Removes the given keys from a JSON text. */
   cleanJson(text: string): string {
     return this.given?.cleanJson(text) ?? text;
   }
 
-  /** Removes the keys of accounts that the code was given from its data. */
+  /** Removes the given keys from the code's data. */
   cleanData<T>(data: T): T {
     return this.given?.cleanData(data) ?? data;
   }
 
   /**
-   * Calls `next` with the result of an author's function. Rejects with the
-   * reason of an interruption that comes first; a result after that is dropped,
-   * with a warning.
+   * Calls `next` with the result of an author's function. If an interruption
+   * comes first, rejects with its reason; the later result is dropped, with a
+   * warning.
    */
   follow<T, R>(
     value: PromiseLike<T>,
@@ -104,15 +103,19 @@ export class AuthorCode {
     return this.#until(Promise.resolve(value), next, () => this.goesOn());
   }
 
-  /** Waits for the author's hook, which may end late without a warning. */
+  /**
+   * Waits for a hook of the author; if it ends after an interruption, there is
+   * no warning.
+   */
   wait<T>(value: MaybePromise<T>): Promise<T> {
     return this.#until(Promise.resolve(value), (value) => value, () => {});
   }
 
   /**
-   * Interrupts the code: every waiting caller gets the first reason. Returns a
-   * promise for the author's code that never settles; nothing refers to it, so
-   * the code that awaits it is garbage collected.
+   * Interrupts the code: everyone who waits for it gets the reason of the first
+   * interruption. Returns a promise for the author's code that never settles;
+   * nothing refers to that promise, so the code that awaits it is garbage
+   * collected.
    */
   interrupt(reason: unknown): Promise<never> {
     this.#interrupted ??= { reason };
@@ -122,7 +125,7 @@ export class AuthorCode {
     return new Promise(() => {});
   }
 
-  /** Warns, once, that the code goes on although it was interrupted. */
+  /** Warns once that the code goes on after it was interrupted. */
   goesOn(): void {
     const message = warningFor(this.reason);
     if (message === undefined || this.#hasWarned) return;
@@ -157,7 +160,7 @@ export class AuthorCode {
   }
 }
 
-/** The part of work that ends the acts of its code. */
+/** The members of a call or task that end the acts of its code. */
 interface ActingWork {
   readonly overSignal: AbortSignal;
   isOver(): boolean;
@@ -166,22 +169,22 @@ interface ActingWork {
 }
 
 /**
- * The acts of an author's code in the name of its caller: requests with the
- * provider's token, or with the person's key of a service. They end with the
- * work.
+ * Acts of an author's code in the name of its caller: requests with the
+ * provider's token, or with the person's key at a service. They are aborted
+ * when the call or task is over.
  */
 export class Acting {
-  /** @param work returns the present work: a call may become a task */
+  /** @param work returns the call, or the task that the call has become */
   constructor(private readonly work: () => ActingWork) {}
 
   /**
    * Does an act, unless the work is over before or meanwhile.
    *
-   * Code that was interrupted gets no result and no exception, nor does code
-   * whose sign-in at the provider has ended: the client must have the person
-   * sign in again, and a `catch` of the author must not prevent that.
+   * Interrupted code gets neither result nor exception. Nor does code whose
+   * sign-in at the provider has ended: the client must have the person sign in
+   * again, and a `catch` of the author must not prevent that.
    *
-   * @throws {DOMException} `AbortError` when the work is over
+   * @throws {DOMException} `AbortError` if the work is over
    */
   async do<T>(act: (work: ActingWork) => Promise<T>): Promise<T> {
     const work = this.work();
@@ -201,7 +204,10 @@ export class Acting {
     }
   }
 
-  /** Makes a `fetch` whose requests and bodies are aborted with the work. */
+  /**
+   * Makes a `fetch` whose requests and response bodies are aborted when the
+   * work is over.
+   */
   fetch<I>(
     send: (input: I, init: RequestInit & Held) => Promise<Response>,
   ): (input: I, init?: RequestInit) => Promise<Response> {
@@ -215,7 +221,7 @@ export class Acting {
   }
 
   /**
-   * Wraps the provider's API: its requests become acts that end with the work.
+   * Wraps the provider's API: its requests are aborted when the work is over.
    */
   through(upstream: Upstream): Upstream {
     return {
@@ -232,9 +238,9 @@ export class Acting {
 }
 
 /**
- * Fires a signal of an author's code with an `AbortError`. An exception of a
+ * Aborts a signal of an author's code with an `AbortError`. An exception in a
  * listener would end the process as uncaught: it is logged instead, as are
- * exceptions from signals that depend on this one.
+ * exceptions in listeners of signals that depend on this one.
  */
 export function fire(
   abort: AbortController,
@@ -242,13 +248,13 @@ export function fire(
   { log, reference, code }: {
     log: Logger;
     reference: () => string;
-    /** The code that listens. */
+    /** Returns the code that listens to the signal. */
     code: () => AuthorCode | undefined;
   },
 ): void {
   if (abort.signal.aborted) return;
   const survive = (event: ErrorEvent) => {
-    // The process may have a listener of its own.
+    // A listener of the process may have handled the error.
     if (event.defaultPrevented) return;
     event.preventDefault();
     log.error("A listener of `signal` threw", {

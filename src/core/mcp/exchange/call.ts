@@ -1,5 +1,5 @@
 /**
- * A request as its method and its author see it: the data, and the way back to
+ * A request as its method and its author see it: its data, and ways to reach
  * the client. `check()`, `run()` and `settle()` handle it; it ends with its
  * execution.
  *
@@ -28,7 +28,7 @@ import { PendingResponse } from "./pending_response.ts";
 import { advise, reportTask, warn } from "./report.ts";
 import type { Running } from "./running.ts";
 
-/** A request. Subclasses can ask the clients of their generation. */
+/** A request. Each generation has a subclass that can ask its clients. */
 export abstract class Call implements AskingCall, Running {
   abstract readonly stateless: boolean;
   abstract readonly client: McpClient;
@@ -41,8 +41,8 @@ export abstract class Call implements AskingCall, Running {
   /** True for a subscription, which does not outlive its credential. */
   isSubscription = false;
   /**
-   * Makes what the run has used up usable again, such as an approval. Called
-   * before the call ends with a question, after which the tool starts over.
+   * Restores what the run has used up, such as an approval. Called before the
+   * call ends with a question, after which the tool starts over.
    */
   putBack?: () => Promise<unknown>;
   /** Sends the progress of a task to the client whose call waits for it. */
@@ -55,7 +55,7 @@ export abstract class Call implements AskingCall, Running {
   #response?: PendingResponse;
   #pageQuestions?: PersonPages;
 
-  /** @param response the response that all requests of a batch share */
+  /** @param response the response that the requests of a batch share */
   constructor(
     readonly engine: Engine,
     readonly message: RpcRequest,
@@ -107,13 +107,11 @@ export abstract class Call implements AskingCall, Running {
       warn(this, message)
     );
   }
-  /**
-   * The author's code, if `authorCode` was read: it is made when first read.
-   */
+  /** The author's code, if `authorCode` was ever read, which makes it. */
   get startedCode(): AuthorCode | undefined {
     return this.#authorCode;
   }
-  /** The questions that a person answers on a page. */
+  /** The questions that the person answers on a page. */
   get pageQuestions(): PersonPages | undefined {
     return this.#pageQuestions ??= this.engine.waitPages?.questionsOf(this);
   }
@@ -129,15 +127,15 @@ export abstract class Call implements AskingCall, Running {
   isOver(): boolean {
     return this.execution.isOver;
   }
-  /** The watch over the call, if it is not answered at once. */
+  /** The watch over the call, made when the call does not end at once. */
   get watch(): CallWatch {
     return this.#watch ??= new CallWatch(this);
   }
-  /** The response, created when something has to be sent before the result. */
+  /** The response, made when something has to be sent before the result. */
   get response(): PendingResponse {
     return this.#response ??= this.pendingResponse();
   }
-  /** The response, if it was created. */
+  /** The response, if it was made. */
   get startedResponse(): PendingResponse | undefined {
     return this.#response;
   }
@@ -146,7 +144,7 @@ export abstract class Call implements AskingCall, Running {
     return new PendingResponse(false, this);
   }
 
-  /** The {@linkcode Sending} of the answer to the client. */
+  /** The {@linkcode Sending} of the response to the client. */
   get sending(): Sending {
     const { limitKey, engine: { bodies }, admitted: { info } } = this;
     return sendingTo(limitKey, bodies, info);
@@ -160,9 +158,9 @@ export abstract class Call implements AskingCall, Running {
   }
 
   /**
-   * Asks the client, as {@linkcode Work.request} says.
+   * Asks the client, see {@linkcode Work.request}.
    *
-   * @param signal ends the wait for an answer that is no longer wanted
+   * @param signal aborts the wait when no one needs the answer any more
    */
   abstract request(
     question: AskedQuestion,
@@ -179,18 +177,21 @@ export abstract class Call implements AskingCall, Running {
   /** True while a question to the client is open. */
   abstract get isAsking(): boolean;
 
-  /** Finds the answer that the client has sent along for a question. */
+  /** Returns the answer to a question that the client has sent along. */
   recall(_question: AskedQuestion): JsonObject | undefined {
     return undefined;
   }
 
-  /** True if the client is gone before its answer. */
+  /** True if the client left before it got the answer. */
   hasLeft(): boolean {
     const { execution, admitted } = this;
     return !execution.hasEnded && admitted.request.signal.aborted;
   }
 
-  /** Aborts `signal` for parallel work if the author's code was interrupted. */
+  /**
+   * Aborts `signal` if the author's code was interrupted, for its parallel
+   * work.
+   */
   stopIfInterrupted(): void {
     const reason = this.#authorCode?.reason;
     if (reason === undefined) return;
