@@ -127,18 +127,12 @@ export function wrap(words: string, prefix = ""): string {
   return lines.map((line) => `${line.replaceAll("\u00a0", " ")}\n`).join("");
 }
 
-/** The settings whose misspelt names stop the start. */
-const GUARDS = Object.values(TABLE).flat().filter(({ guards }) => guards)
-  .map(({ name }) => `\`${name}\``);
-
 const INTRODUCTION = "Variables of the environment, or of a file `.env`. An " +
-  "empty one is unset; several values are separated by commas. Every mistake, " +
-  "a broken line of `.env` too, " +
-  "is reported when the server starts, all at once, with its fix. A name that " +
-  "is misspelt in a letter is told. It ends the start, as AUTH_STRATAGY does, " +
-  "where a server is more open or seals nothing without the right one: " +
-  `${GUARDS.slice(0, -1).join(", ")} and ${GUARDS.at(-1)}. ` +
-  "This page and `.env.example` are written by `deno\u00a0task\u00a0ts\u00a0settings`.";
+  "empty one is unset; several values are separated by commas. The start " +
+  "reports every mistake at once, with its fix. A name that is misspelt in a " +
+  "letter (AUTH_STRATAGY) is a warning; for those marked * it ends the start, " +
+  "because without them a server is more open, or seals nothing. " +
+  "`deno\u00a0task\u00a0ts\u00a0settings` writes this page and `.env.example`.";
 
 /** Prints a page that explains every setting, in Markdown. */
 export function settingsPage(settings: DeclaredSettings): string {
@@ -150,16 +144,16 @@ export function settingsPage(settings: DeclaredSettings): string {
 }
 
 function cellsOf({ isRequired, ...setting }: Row): string[] {
-  const { name, words, unset, secret, example } = setting;
+  const { name, words, unset, secret, example, guards } = setting;
   const usual = defaultText(setting);
   const meaning = [
     words.replaceAll(/docs\/([\w-]+\.md)/g, "[docs/$1]($1)"),
-    example && `For example \`${example}\`.`,
+    example && `Example: \`${example}\`.`,
     secret && "Secret.",
     isRequired && "Required.",
   ];
   return [
-    `\`${name}\``,
+    `\`${name}\`${guards ? "\\*" : ""}`,
     usual === undefined ? unset ?? "" : `\`${usual}\``,
     meaning.filter(Boolean).join(" ").replaceAll("|", "\\|"),
   ];

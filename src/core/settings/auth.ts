@@ -43,10 +43,11 @@ const CHOICE = listOf("strategies", oneOf(STRATEGIES).parse);
 export const AUTH = settingsOf({
   AUTH_STRATEGY: {
     guards: true,
-    words: "`none` (everyone), `oauth` (people sign in), `bearer` or " +
-      "`api_key` (static credentials), `jwt` (tokens of other authorization " +
-      "servers); or several of the last four, separated by commas: the form " +
-      "of a token decides which of them checks it.",
+    words:
+      "`none` (everyone), `oauth` (people sign in), `bearer` or `api_key` " +
+      "(static credentials), `jwt` (tokens of other authorization " +
+      "servers); or several of the last four: the form of a token decides " +
+      "which one checks it.",
     shape: {
       wants: `none, or one or several of ${STRATEGIES.slice(1).join(", ")}`,
       parse: (text) => {
@@ -67,8 +68,8 @@ export const AUTH = settingsOf({
       "everyone in",
   },
   AUTH_ANONYMOUS: {
-    words: "Whether callers who present nothing may use what needs no scope, " +
-      "and are asked to sign in by what needs one. See docs/access.md.",
+    words: "Lets callers who present nothing use what needs no scope. See " +
+      "docs/access.md.",
     shape: TRUE_OR_FALSE,
     default: false,
   },

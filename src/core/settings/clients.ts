@@ -12,22 +12,21 @@ export const CLIENTS = settingsOf({
   OAUTH_CLIENTS: {
     words:
       "Clients that you set up: a JSON array, or the path of a file with " +
-      "one, such as `data/clients.json`. See docs/machines.md.",
+      "one. See docs/machines.md.",
     shape: text("a JSON array of clients, or the path of a file with one"),
     fix: "Use the names of RFC 7591, such as client_id and redirect_uris, or " +
       "the path of a file, such as data/clients.json",
   },
   OAUTH_REGISTRATION: {
     guards: true,
-    words: "Whether clients may register themselves. Others have a metadata " +
-      "document, or you set them up.",
+    words: "Lets clients register themselves.",
     shape: TRUE_OR_FALSE,
     default: true,
   },
   OAUTH_REDIRECT_HOSTS: {
     guards: true,
-    words: "Where clients that you did not set up may send answers: host " +
-      "names, `localhost` for loopback addresses, schemes of apps.",
+    words: "Where clients that you did not set up may send answers: hosts, " +
+      "`localhost` for loopback addresses, schemes of apps.",
     shape: lowerCase(listOf(
       "host names, localhost, or schemes with a colon",
       matching("", /^[a-z0-9.-]+$|^[a-z][a-z0-9+.-]*:$/).parse,
@@ -37,10 +36,10 @@ export const CLIENTS = settingsOf({
     example: "claude.ai,localhost,cursor:",
   },
   OAUTH_TRUSTED_CLIENTS: {
-    words: "Clients that people are not asked about, because you trust them: " +
-      "IDs of clients that you set up with a secret or a key, addresses of " +
-      "metadata documents, or domains of documents with answers to the same " +
-      "domain.",
+    words:
+      "Clients that need no consent: IDs of clients that you set up with " +
+      "a secret or a key, addresses of metadata documents, or domains of " +
+      "documents whose answers go to the same domain.",
     shape: listOf("client IDs, or domains of metadata documents"),
     default: [],
     unset: "none",
@@ -48,16 +47,16 @@ export const CLIENTS = settingsOf({
   },
   CIMD_ENABLED: {
     guards: true,
-    words: "Whether clients may name themselves by the URL of a metadata " +
-      "document. `false` where the server cannot reach the Internet: such " +
-      "clients then register instead.",
+    words: "Lets clients name themselves by the URL of a metadata document. " +
+      "Set `false` where the server cannot reach the Internet: they then " +
+      "register.",
     shape: TRUE_OR_FALSE,
     unset: "true, except with the `dev` provider",
     example: "false",
   },
   CIMD_ALLOWED_DOMAINS: {
     guards: true,
-    words: "The hosts on which such documents may be.",
+    words: "The hosts of such documents.",
     shape: lowerCase(listOf("host names", matching("", /^[a-z0-9.-]+$/).parse)),
     default: [],
     unset: "all",

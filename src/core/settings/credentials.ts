@@ -31,8 +31,7 @@ export const CREDENTIALS = settingsOf({
   BEARER_TOKEN: {
     ...SECRET,
     words: "The token that clients send, of at least 16 characters (`openssl " +
-      "rand -base64 32`); several, separated by commas, while you change from " +
-      "one to the next.",
+      "rand -base64 32`); several while you change it.",
   },
   API_KEY: { ...SECRET, words: "`api_key`: the same in a header of its own." },
   API_KEY_HEADER: {
@@ -86,15 +85,15 @@ const USUAL_TYPES = ["", "jwt", "at+jwt"];
 export const JWT = settingsOf({
   JWT_ISSUER: {
     guards: true,
-    words: "The authorization servers whose tokens are taken: their issuers, " +
-      "such as `https://login.example.com`.",
+    words: "The issuers whose tokens are taken, such as " +
+      "`https://login.example.com`.",
     shape: listOf("https URLs without ?", ISSUER_URL.parse),
     default: [],
     fix: "It looks like https://login.example.com",
   },
   JWT_AUDIENCE: {
-    words: "The audience of tokens for this server, usually the address of " +
-      "its `/mcp`; of several, a token names one.",
+    words: "The audience of tokens for this server, usually its `/mcp` " +
+      "address; of several, a token names one.",
     shape: listOf("audiences of the tokens"),
     default: [],
     example: "https://tools.example.com/mcp",
@@ -106,7 +105,7 @@ export const JWT = settingsOf({
     example: "https://login.example.com/.well-known/jwks.json",
   },
   JWT_LEEWAY: {
-    words: "How many seconds clocks may differ, up to 300.",
+    words: "Seconds by which clocks may differ, up to 300.",
     shape: wholeNumber("seconds", 300),
     default: 60,
   },
@@ -121,8 +120,8 @@ export const JWT = settingsOf({
     example: "at+jwt",
   },
   JWT_SCOPE_CLAIM: {
-    words: "The claims that hold scopes: the first that is there counts, a " +
-      "dot leads into an object.",
+    words: "The claims that hold scopes: the first one present counts; a dot " +
+      "leads into an object.",
     shape: listOf("names of claims"),
     default: ["scope", "scp"],
   },

@@ -101,23 +101,22 @@ const DAY = 24 * 60 * MINUTE;
 /** The lifetimes. A shorter one applies to open grants and tokens, too. */
 export const LIFETIMES = settingsOf({
   OAUTH_ACCESS_TOKEN_MINUTES: {
-    words: "For how many minutes an access token of a client is good.",
+    words: "The minutes for which a client's access token is good.",
     shape: wholeNumber("minutes", 24 * 60, 5),
     default: 60,
   },
   OAUTH_IDLE_DAYS: {
-    words: "After how many days without use a connection ends.",
+    words: "The days without use after which a connection ends.",
     shape: wholeNumber("days", 365, 1),
     default: 30,
   },
   OAUTH_CONNECTION_DAYS: {
-    words: "After how many days a connection ends in any case.",
+    words: "The days after which a connection ends in any case.",
     shape: wholeNumber("days", 365, 1),
     default: 90,
   },
   OAUTH_PERSONAL_TOKEN_DAYS: {
-    words: "For how many days an access token that a person makes on " +
-      "`/account` is good at most.",
+    words: "The most days for which a person's own access token is good.",
     shape: wholeNumber("days", 365, 1),
     default: 365,
   },

@@ -35,8 +35,8 @@ export const PEOPLE = settingsOf({
   OAUTH_ALLOWED_USERS: {
     guards: true,
     ...USERS,
-    words: "Who may sign in: subjects as `/account` and the log print them " +
-      "(`github:583231`), verified e-mail addresses, `@domain`.",
+    words: "Who may sign in: subjects as in the log (`github:583231`), " +
+      "verified e-mail addresses, `@domain`.",
     unset: "everyone the provider knows",
   },
   OAUTH_ADMINS: {
@@ -49,22 +49,21 @@ export const PEOPLE = settingsOf({
     shape: listOf("subjects, e-mail addresses, @domains or client:ID"),
     default: [],
     words: "People who may not sign in, written in the same way, and clients " +
-      "that no one may use, as `client:ID`.",
+      "that no one may use (`client:ID`).",
     unset: "no one",
     example: "jo@example.com,@example.org",
   },
   OAUTH_LEDGER_DAYS: {
-    words: "For how many days `/account` shows the latest tool calls of a " +
-      "connection: tool, time and outcome, never arguments; and what was " +
-      "approved, sealed. `0` keeps none.",
+    words: "The days for which `/account` shows latest calls and approvals; " +
+      "`0` keeps none.",
     shape: wholeNumber("days", 365),
     default: 30,
   },
   SECRETS_KEYS: {
     guards: true,
-    words: "Keys that seal what people entrust to the server, such as their " +
-      "keys of other services: 32 random bytes each (`openssl rand -base64 " +
-      "32`). The first one seals, all of them open. See docs/sealing.md.",
+    words: "Keys that seal people's keys and tokens of other services: 32 " +
+      "random bytes each (`openssl rand -base64 32`). The first one " +
+      "seals, all of them open. See docs/sealing.md.",
     shape: SECRETS_KEYS,
     default: [],
     unset: "tools that need people's accounts are off",
@@ -74,9 +73,9 @@ export const PEOPLE = settingsOf({
   APPROVALS: {
     guards: true,
     words: "Tools of which every call waits for a person: `tool=caller; " +
-      "tool=scope`. `*` in a name matches any letters. With a scope someone " +
-      "else approves, to whom `OAUTH_PERMISSIONS` gives it; `+passkey` at the " +
-      "end requires a passkey. See docs/approvals.md.",
+      "tool=scope`; `*` matches any letters. With a scope someone else " +
+      "approves, to whom `OAUTH_PERMISSIONS` gives it; `+passkey` at the " +
+      "end requires one. See docs/approvals.md.",
     shape: text("entries tool=caller or tool=scope, separated by semicolons"),
     unset: "only the tools whose authors ask for it",
     example: "delete_*=caller; refund=pay:approve",
@@ -85,8 +84,8 @@ export const PEOPLE = settingsOf({
     guards: true,
     words: "Who may be granted what: `who=scope scope; who=scope`. Who is a " +
       "subject, a verified e-mail address, `@domain`, `group:`, `role:`, " +
-      "`org:` or `team:` with a name, or `*` for everyone; a scope may be " +
-      "`*`. See docs/access.md.",
+      "`org:` or `team:` with a name, or `*`; a scope may be `*`. See " +
+      "docs/access.md.",
     shape: text("entries who=scope scope, separated by semicolons"),
     unset: "everyone everything",
     example: "@example.com=*; group:staff=*",

@@ -32,10 +32,10 @@ export const PROVIDER = settingsOf({
   OAUTH_PROVIDER: {
     guards: true,
     words: "`github`, `google`, `microsoft`, `gitlab`, `oidc` (any OpenID " +
-      "provider, with `OAUTH_ISSUER`), `custom` (with the addresses below), " +
-      "or `dev`: a built-in one for trying it out, on loopback only. Or " +
-      "several of them, or names of your own: then each has settings of its " +
-      "own, as `OAUTH_GITHUB_CLIENT_ID`. See docs/access.md.",
+      "provider, with `OAUTH_ISSUER`), `custom` (with the addresses " +
+      "below), or `dev` (built in, on loopback only). Or several, or " +
+      "names of your own, each with settings such as " +
+      "`OAUTH_GITHUB_CLIENT_ID`. See docs/access.md.",
     shape: {
       wants: `one of ${PROVIDERS.join(", ")}; or several names, each once, ` +
         "of small letters and digits",
@@ -58,9 +58,10 @@ export const PROVIDER = settingsOf({
   },
   OAUTH_CLIENT_ID: {
     guards: true,
-    words: "Your application at the provider. Its callback address there is " +
-      "exactly `BASE_URL/oauth/provider-callback`; of one of several it has " +
-      "the provider's name at its end.",
+    words:
+      "Your application at the provider. Its callback address is exactly " +
+      "`BASE_URL/oauth/provider-callback`; with several providers it ends " +
+      "in `/` and the provider's name.",
     shape: text("your application's client ID at the provider"),
     default: "",
     fix: REGISTER,
@@ -73,7 +74,7 @@ export const PROVIDER = settingsOf({
     secret: true,
   },
   OAUTH_PROVIDER_SCOPES: {
-    words: "Scopes that are asked of the provider.",
+    words: "Scopes to ask of the provider.",
     shape: listOf("scopes of the provider"),
     unset: "what signing in needs",
     example: "openid email",
@@ -88,25 +89,25 @@ export const PROVIDER = settingsOf({
     example: "prompt=consent&access_type=offline",
   },
   OAUTH_GROUPS_CLAIM: {
-    words: "The claim in which an `oidc` or `custom` provider lists a " +
-      "person's groups: its name, or a path such as " +
-      "`resource_access.tools.roles`.",
+    words:
+      "The claim in which an `oidc` or `custom` provider lists a person's " +
+      "groups: a name, or a path such as `resource_access.tools.roles`.",
     shape: text("the name of a claim"),
     unset: "`groups`",
     example: "roles",
   },
   OAUTH_ISSUER: {
     guards: true,
-    words: "The issuer of an `oidc` provider; of a tenant or an instance of " +
-      "your own at `microsoft` and `gitlab`.",
+    words: "The issuer of an `oidc` provider, of a tenant at `microsoft`, of " +
+      "your own instance at `gitlab`.",
     shape: ISSUER_URL,
     example: "https://id.example.com",
   },
   OAUTH_PROVIDER_DOMAINS: {
     guards: true,
-    words: "Where there are several providers: the domains whose addresses " +
-      "are this one's. An app that proposes such an address leads there " +
-      "without a choice, and no other provider can vouch for it.",
+    words: "With several providers: the domains whose addresses are this " +
+      "one's. An app that proposes such an address leads there, and no " +
+      "other provider can vouch for it.",
     shape: lowerCase(listOf(
       "domains without an @",
       matching("", /^[a-z0-9-]+(\.[a-z0-9-]+)+$/).parse,

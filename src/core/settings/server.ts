@@ -86,14 +86,16 @@ export const SERVER = settingsOf({
     default: 3000,
   },
   REUSE_PORT: {
-    words: "Whether other processes may listen on the same port; `deno task " +
-      "ts cores` sets it for the processes that it starts.",
+    words:
+      "Lets other processes listen on the same port; `deno task ts cores` " +
+      "sets it.",
     shape: TRUE_OR_FALSE,
     default: false,
   },
   BASE_URL: {
-    words: "Public address, as people type it. The only source of public " +
-      "addresses; needed wherever other machines connect.",
+    words:
+      "Public address, as people type it; needed wherever other machines " +
+      "connect.",
     shape: {
       wants: "the address people type: https, or http on a loopback address",
       parse: parseBaseUrl,
@@ -102,8 +104,9 @@ export const SERVER = settingsOf({
     example: "https://tools.example.com",
   },
   TRUSTED_PROXIES: {
-    words: "Your proxies. Only what they say in `Forwarded` or " +
-      "`X-Forwarded-For` counts as a client's address.",
+    words:
+      "Your proxies. Only their `Forwarded` or `X-Forwarded-For` tells a " +
+      "client's address.",
     shape: listOf(
       "addresses or ranges of your proxies",
       (item) => parseNetwork(item) ?? refuseText(),
@@ -113,9 +116,8 @@ export const SERVER = settingsOf({
     example: "127.0.0.1,10.0.0.0/8,fd00::/8",
   },
   CALLS_PER_MINUTE: {
-    words: "Calls that each caller may make in a minute. Ten times as many " +
-      "for a static credential, and for a network whose callers are not " +
-      "told apart; `0`: no limit. See docs/limits.md.",
+    words: "Calls of each caller in a minute, ten times as many for a static " +
+      "credential or a network; `0`: no limit. See docs/limits.md.",
     shape: wholeNumber("a number of calls", 999_999),
     unset: "1000, or no limit where only this machine calls",
     example: "1000",
@@ -123,8 +125,7 @@ export const SERVER = settingsOf({
   KV_PATH: {
     words:
       "Database: a file, `:memory:`, the http(s) URL of a denokv server, " +
-      "or the `postgres://` URL of a database in Postgres. See " +
-      "docs/postgres.md.",
+      "or a `postgres://` URL. See docs/postgres.md.",
     shape: matching(
       "a file without file:, :memory:, the http(s) URL of a denokv server " +
         "without a password, or a postgres:// URL",
@@ -137,9 +138,8 @@ export const SERVER = settingsOf({
     example: "data/tools.db",
   },
   DATABASE_URL: {
-    words:
-      "The Postgres that Deno Deploy has linked to the app, which it sets " +
-      "itself. Read there alone, and only if `KV_PATH` is unset.",
+    words: "The linked Postgres, which Deno Deploy sets itself. Read there " +
+      "alone, and only if `KV_PATH` is unset.",
     shape: text("the postgres:// URL of the linked database"),
     secret: true,
   },
@@ -149,9 +149,7 @@ export const SERVER = settingsOf({
     secret: true,
   },
   KV_CONNECTIONS: {
-    words:
-      "Connections of each process to a `postgres://` `KV_PATH`, besides " +
-      "one that listens.",
+    words: "Connections of each process to Postgres, besides one that listens.",
     shape: wholeNumber("a number of connections", 1000),
     default: 10,
   },
@@ -161,8 +159,8 @@ export const SERVER = settingsOf({
     secret: true,
   },
   ALLOWED_ORIGINS: {
-    words: "Browser origins that may call; `*` for all. `BASE_URL` and pages " +
-      "on this machine always may.",
+    words: "Browser origins that may call; `*` for all. `BASE_URL` and this " +
+      "machine's pages always may.",
     shape: listOf("origins (scheme, host and port only), or *", parseOrigin),
     default: [],
     unset: "no others",
@@ -174,13 +172,13 @@ export const SERVER = settingsOf({
     default: "info",
   },
   AUDIT_LOG: {
-    words: "Whether sign-ins and changes that people and operators make on " +
-      "`/account` are logged at every `LOG_LEVEL` but `off`.",
+    words: "Logs sign-ins and changes by people and operators at every " +
+      "`LOG_LEVEL` but `off`.",
     shape: TRUE_OR_FALSE,
     default: true,
   },
   MCP_TITLE: {
-    words: "The name that people see, where one program runs as several.",
+    words: "The name that people see.",
     shape: text("a title"),
     unset: "the title in `server.ts`",
     example: "Tools (staging)",

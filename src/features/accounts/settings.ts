@@ -8,8 +8,8 @@ import { wholeNumber } from "../../core/settings/shapes.ts";
 
 export const ACCOUNTS = settingsOf({
   ACCOUNT_IDLE_DAYS: {
-    words: "After how many days without use an account that a person " +
-      "connected is disconnected.",
+    words: "The days without use after which a person's account is " +
+      "disconnected.",
     shape: wholeNumber("days", 3650, 1),
     default: 90,
   },

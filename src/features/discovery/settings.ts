@@ -8,12 +8,12 @@ import { matching, TRUE_OR_FALSE } from "../../core/settings/shapes.ts";
 
 export const DISCOVERY = settingsOf({
   SERVER_CARD: {
-    words: "Whether directories are told of this server by a card.",
+    words: "Tells directories of this server by a card.",
     shape: TRUE_OR_FALSE,
     default: true,
   },
   OPENAI_APPS_CHALLENGE: {
-    words: "The token by which OpenAI's directory sees whose domain this is.",
+    words: "The token that proves your domain to OpenAI's directory.",
     shape: matching(
       "the token that OpenAI gave for this domain, without spaces",
       /^[\x21-\x7E]{1,512}$/,

@@ -19,9 +19,9 @@ const ISSUERS = listOf(
 
 export const ID_JAG = settingsOf({
   OAUTH_ASSERTION_ISSUERS: {
-    words: "Identity providers of organizations whose signed assertion " +
-      "(ID-JAG) lets clients in without a page: their issuers, with `#tenant` behind " +
-      "one that serves several organizations. See docs/access.md.",
+    words: "Issuers of organizations whose signed assertion (ID-JAG) lets " +
+      "clients in without a page; with `#tenant` where one issuer serves " +
+      "several. See docs/access.md.",
     shape: {
       ...ISSUERS,
       parse: (text) => {
