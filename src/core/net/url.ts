@@ -10,6 +10,20 @@ export function isLoopback({ hostname }: { hostname: string }): boolean {
     hostname === "::1" || /^127(\.\d{1,3}){3}$/.test(hostname);
 }
 
+/**
+ * Parses an address that another server names: https, or http between servers
+ * on this machine, without a user or a fragment. Null for anything else.
+ */
+export function parseNamedUrl(
+  address: unknown,
+  by: { hostname: string },
+): URL | null {
+  const url = typeof address === "string" ? URL.parse(address) : null;
+  const isNear = url?.protocol === "http:" && isLoopback(url) && isLoopback(by);
+  const isPlain = url && !url.username && !url.password && !url.hash;
+  return isPlain && (url.protocol === "https:" || isNear) ? url : null;
+}
+
 /** Replaces user and password in the addresses of a text by `(hidden)`. */
 export function hideSecrets(text: string): string {
   return text.replaceAll(/\/\/\S*@/g, "//(hidden)@");

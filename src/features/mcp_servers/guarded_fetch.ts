@@ -6,7 +6,11 @@
  */
 import type { OAuthAccount } from "../../authoring/account.ts";
 import { isPublicAddress } from "../../core/auth/clients/fetch_bounds.ts";
-import { isLoopback, registeredDomain } from "../../core/net/url.ts";
+import {
+  isLoopback,
+  parseNamedUrl,
+  registeredDomain,
+} from "../../core/net/url.ts";
 import { misbehaved, UpstreamError } from "../../core/provider/provider.ts";
 
 /** An IPv4 address in the form of IPv6, which may be a public one. */
@@ -44,12 +48,14 @@ export function guardedFetch(
   }
 
   return async (input, init) => {
-    const url = new URL(input instanceof Request ? input.url : input);
-    if (url.origin !== own.origin) {
-      if (isLoopback(url) && isLoopback(own)) return await send(input, init);
-      if (url.protocol !== "https:" || url.username || url.password) {
-        throw misbehaved(`${url.host} is named without https`);
-      }
+    const address = input instanceof Request ? input.url : `${input}`;
+    const url = parseNamedUrl(address, own);
+    if (!url) {
+      const host = URL.parse(address)?.host || "An address";
+      throw misbehaved(`${host} is named without https, or with a user`);
+    }
+    const isNear = isLoopback(url) && isLoopback(own);
+    if (url.origin !== own.origin && !isNear) {
       const isAllowed = await mayBeInside(url) ||
         (await addressesOf(url)).every(isPublicAddress);
       if (!isAllowed) throw misbehaved(`${url.host} is not a public address`);

@@ -281,9 +281,9 @@ function valueCounter(): (chunk: Uint8Array) => number {
 /** Checks the address of a page, which only the person opens. */
 function pageOf(url: unknown, title: string): string {
   const page = URL.parse(`${url}`);
-  if (page?.protocol === "https:" || page?.protocol === "http:") {
-    return page.href;
-  }
+  const isWeb = /^https?:$/.test(page?.protocol ?? "");
+  // A user in front of the host would seem to be the host.
+  if (page && isWeb && !page.username && !page.password) return page.href;
   throw new ToolError(`${title} names a page that is no web address.`);
 }
 

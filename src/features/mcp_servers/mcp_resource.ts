@@ -6,6 +6,7 @@
  */
 import type { OAuthAccount } from "../../authoring/account.ts";
 import { SCOPE_TOKEN } from "../../authoring/scope.ts";
+import { parseNamedUrl } from "../../core/net/url.ts";
 import { misbehaved, UpstreamError } from "../../core/provider/provider.ts";
 import {
   readObject,
@@ -42,10 +43,15 @@ export async function findSignIn(
   { api: url, issuer }: Pick<OAuthAccount, "api" | "issuer">,
 ): Promise<McpResource> {
   const challenge = await challengeOf(fetchUpstream, url);
-  const { origin, pathname } = new URL(url);
+  const own = new URL(url);
+  const { origin, pathname } = own;
   const name = `${origin}/.well-known/oauth-protected-resource`;
-  const places = challenge.metadata
-    ? [challenge.metadata]
+  const { metadata } = challenge;
+  if (metadata !== undefined && !parseNamedUrl(metadata, own)) {
+    throw misbehaved(`${url} names metadata that are not at an https URL`);
+  }
+  const places = metadata !== undefined
+    ? [metadata]
     : [`${name}${pathname.replace(/\/$/, "")}`, name];
   for (const place of new Set(places)) {
     const document = await read(fetchUpstream, place);
@@ -115,8 +121,8 @@ function parse(
   if (typeof resource !== "string" || !isAbove(resource, url)) {
     throw misbehaved(`${url} says that it is another resource`);
   }
-  if (!/^https?:$/.test(URL.parse(`${issuer}`)?.protocol ?? "")) {
-    const named = wanted ?? "an authorization server";
+  if (!parseNamedUrl(issuer, new URL(url))) {
+    const named = wanted ?? "an authorization server by an https URL";
     throw misbehaved(`${url} does not name ${named}`);
   }
   const scopes = asked.length > 0 ? asked : scopesIn(document.scopes_supported);

@@ -180,10 +180,26 @@ const ANSWERS: Record<
     }),
     /names a page that is no web address/,
   ],
+  "a page whose address has a user": [
+    () => ({
+      resultType: "input_required",
+      inputRequests: {
+        a: {
+          method: "elicitation/create",
+          params: {
+            mode: "url",
+            message: "m",
+            url: "https://bank.example@a.b",
+          },
+        },
+      },
+    }),
+    /names a page that is no web address/,
+  ],
 };
 
 Deno.test("the table of hostile answers has each of them", () => {
-  assert.equal(Object.keys(ANSWERS).length, 21);
+  assert.equal(Object.keys(ANSWERS).length, 22);
 });
 
 for (const [what, [answer, words]] of Object.entries(ANSWERS)) {

@@ -246,7 +246,7 @@ const REFUSED: Record<string, [Partial<McpService>, RegExp]> = {
   ),
   "an authorization server over http": [
     { resource: { authorization_servers: ["http://id.example"] } },
-    /named without https/,
+    /does not name an authorization server by an https URL/,
   ],
   "no PKCE": [
     { metadata: { code_challenge_methods_supported: ["plain"] } },
@@ -262,9 +262,48 @@ const REFUSED: Record<string, [Partial<McpService>, RegExp]> = {
   ],
   "a registration endpoint over http": [
     { metadata: { registration_endpoint: "http://id.example/register" } },
-    /named without https/,
+    /registration_endpoint of .* must be an https URL/,
+  ],
+  "a user in the address of its page": [
+    { metadata: { authorization_endpoint: "https://bank.example@id.example" } },
+    /authorization_endpoint of .* must be an https URL without a user/,
+  ],
+  "a password in the address of its tokens": [
+    { metadata: { token_endpoint: "https://a:b@id.example/token" } },
+    /token_endpoint of .* must be an https URL without a user/,
+  ],
+  "a fragment in the address of its page": [
+    { metadata: { authorization_endpoint: "https://id.example/#a" } },
+    /authorization_endpoint of .* must be an https URL/,
+  ],
+  "a file in place of its tokens": [
+    { metadata: { token_endpoint: "file:///etc/passwd" } },
+    /token_endpoint of .* must be an https URL/,
+  ],
+  "an issuer with a user": [
+    { resource: { authorization_servers: ["https://a@id.example"] } },
+    /does not name an authorization server/,
+  ],
+  "an issuer that is a file": [
+    { resource: { authorization_servers: ["file:///id.example"] } },
+    /does not name an authorization server/,
+  ],
+  "metadata at no address": [
+    { answer: challenging("not an address") },
+    /names metadata that are not at an https URL/,
+  ],
+  "metadata in a file": [
+    { answer: challenging("file:///etc/passwd") },
+    /names metadata that are not at an https URL/,
   ],
 };
+
+/** Answers that the metadata of the resource are at another address. */
+function challenging(place: string): McpService["answer"] {
+  const headers = { "www-authenticate": `Bearer resource_metadata="${place}"` };
+  return (_request, path) =>
+    path === "/mcp" ? new Response(null, { status: 401, headers }) : undefined;
+}
 
 for (const [what, [changed, words]] of Object.entries(REFUSED)) {
   Deno.test(`a server with ${what} is refused before anyone is sent there`, async () => {
