@@ -39,7 +39,11 @@ import { ToolError } from "./authoring/tool.ts";
 import { isObject } from "./core/json.ts";
 import { GivenKeys } from "./core/mcp/exchange/given_keys.ts";
 import { holding } from "./core/mcp/exchange/held_answers.ts";
-import { accountFetch } from "./core/provider/account_fetch.ts";
+import {
+  accountFetch,
+  isSafeMethod,
+  UNSURE,
+} from "./core/provider/account_fetch.ts";
 
 export {
   type ParameterStyle,
@@ -81,9 +85,9 @@ export interface Api {
   title?: string;
 }
 
-/** An API whose requests carry keys of the server, which no answer may repeat. */
+/** An API, with the keys of its requests, which no answer may repeat. */
 interface OwnApi extends Api {
-  /** The keys and tokens that requests carry now. */
+  /** The keys and tokens of requests: the server's now, or all of the call. */
   given: GivenKeys;
   /** The names of the query parameters that each request carries. */
   ownQuery: ReadonlySet<string>;
@@ -93,9 +97,6 @@ interface OwnApi extends Api {
  * The maximum length in characters of an answer that a tool gives to a model.
  */
 const MAX_ANSWER = 50_000;
-
-/** The characters read after these: a key that begins before ends in them. */
-const MAX_KEY = 5000;
 
 /** The maximum length in characters of the service's own words in an error. */
 const MAX_WORDS = 500;
@@ -129,9 +130,16 @@ export async function callApi(
     body,
     signal: request.signal,
   });
-  if (!response.ok) throw await refusalOf(title, response);
+  // Keys are hidden before a text is cut: half a key is found by no one.
+  const hide = (text: string) => own.given?.hide(text) ?? text;
+  const unsure = isSafeMethod(method) ? "" : ` ${UNSURE}`;
+  if (!response.ok) throw await refusalOf(title, response, hide, unsure);
   const next = nextOf(response, address, own.ownQuery);
-  return bounded(await response.text(), response.status, next, own.given);
+  const whole = await response.text().catch((cause) => {
+    if (cause instanceof ToolError || request.signal?.aborted) throw cause;
+    throw new ToolError(`${title} broke off its answer.${unsure}`, { cause });
+  });
+  return bounded(hide(whole), response.status, next && hide(next));
 }
 
 /** Writes the path and the query of a request. @throws {ToolError} */
@@ -232,14 +240,12 @@ function bounded(
   whole: string,
   status: number,
   next: string | undefined,
-  given?: GivenKeys,
 ): string {
   const left = whole.length - MAX_ANSWER;
-  const text = whole.slice(0, MAX_ANSWER + MAX_KEY);
-  const clean = (given?.hide(text) ?? text).slice(0, MAX_ANSWER);
+  const text = whole.slice(0, MAX_ANSWER);
   const shown = left > 0
-    ? `${clean}\n\n(${left} more characters were left out: ask for less.)`
-    : clean || `Done: ${status}, without a body.`;
+    ? `${text}\n\n(${left} more characters were left out: ask for less.)`
+    : text || `Done: ${status}, without a body.`;
   return next === undefined ? shown : `${shown}\n\nThe next page: ${next}`;
 }
 
@@ -278,9 +284,11 @@ function nextOf(
 async function refusalOf(
   title: string,
   response: Response,
+  hide: (text: string) => string,
+  unsure: string,
 ): Promise<ToolError> {
   const { status, headers } = response;
-  const words = wordsOf(await response.text().catch(() => ""));
+  const words = wordsOf(await response.text().catch(() => ""), hide);
   const after = headers.get("retry-after") ?? "";
   const again = /^\d{1,9}$/.test(after)
     ? ` Try again in ${after} seconds.`
@@ -288,23 +296,17 @@ async function refusalOf(
     ? ""
     : ` Try again after ${new Date(after).toUTCString()}.`;
   const said = words === "" ? "." : `: ${words}`;
-  return new ToolError(`${title} answered ${status}${said}${again}`);
+  const end = status < 500 ? again : again || unsure;
+  return new ToolError(`${title} answered ${status}${said}${end}`);
 }
 
 /** The members of an error in which services have their words. */
-const WORDS = [
-  "detail",
-  "message",
-  "error_description",
-  "description",
-  "error",
-  "errors",
-  "title",
-  "reason",
-];
+const WORDS =
+  "detail message error_description description error errors title reason"
+    .split(" ");
 
 /** Finds the words of a service's error: at most 500 characters, on one line. */
-function wordsOf(text: string): string {
+function wordsOf(text: string, hide: (text: string) => string): string {
   if (/^\s*</.test(text)) return "";
   let found: unknown = text;
   try {
@@ -313,8 +315,8 @@ function wordsOf(text: string): string {
   } catch {
     // The text is no JSON, or so long that it could have a million values.
   }
-  return `${found}`.slice(0, MAX_WORDS).replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, " ")
-    .trim();
+  return hide(`${found}`).replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, " ")
+    .slice(0, MAX_WORDS).trim();
 }
 
 function sayingOf(value: unknown, depth: number): string | undefined {
@@ -431,21 +433,10 @@ export function httpApi(options: HttpApiOptions): Api {
       const held = { ...init, headers: all, hold: () => holding() };
       const response = await send(at, held);
       if (response.status === 401) tokens?.(true);
-      return response.ok ? response : await withoutKeys(response, made.given);
+      return response;
     },
   };
   return made;
-}
-
-/** Takes the server's own keys out of a refusal: services repeat them. */
-async function withoutKeys(
-  response: Response,
-  given: GivenKeys,
-): Promise<Response> {
-  const { status, headers } = response;
-  const text = given.hide(await response.text().catch(() => ""));
-  const hasBody = status !== 204 && status !== 205 && status !== 304;
-  return new Response(hasBody ? text : null, { status, headers });
 }
 
 /** Seconds before its end at which a token is not used any more. */

@@ -485,3 +485,62 @@ Deno.test("httpApi() tells that a service gave no token, and asks again", async 
   await callApi(tickets, "GET /a");
   assert.equal(asked, 3);
 });
+
+/** Answers one request on a bare connection, and cuts it. */
+function cutting(answer = "") {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const done = (async () => {
+    for await (const connection of listener) {
+      await connection.read(new Uint8Array(10_000));
+      await connection.write(new TextEncoder().encode(answer));
+      connection.close();
+    }
+  })();
+  const { port } = listener.addr;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async [Symbol.asyncDispose]() {
+      listener.close();
+      await done;
+    },
+  };
+}
+
+Deno.test("callApi() says of a request that may have been done that it may have been, and of no other", async () => {
+  const unsure =
+    " It may have been done all the same: check before you repeat it.";
+  const head = "HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\nhal";
+  const refused = (status: string) => `HTTP/1.1 ${status}\r\n\r\n`;
+  for (
+    const [answer, posted, got] of [
+      ["", `did not answer.${unsure}`, "did not answer: try again later."],
+      [head, `broke off its answer.${unsure}`, "broke off its answer."],
+      [
+        refused("502 Bad Gateway"),
+        `answered 502.${unsure}`,
+        "answered 502.",
+      ],
+      [refused("400 Bad Request"), "answered 400.", "answered 400."],
+    ]
+  ) {
+    await using service = cutting(answer);
+    const api = httpApi({
+      name: "tickets",
+      title: "Tickets",
+      api: service.url,
+    });
+    for (const [method, words] of [["POST", posted], ["GET", got]]) {
+      await assert.rejects(callApi(api, `${method} /a`), {
+        name: "ToolError",
+        message: `Tickets ${words}`,
+      });
+    }
+  }
+  // Nothing was sent to a service that is not there.
+  const gone = cutting();
+  await gone[Symbol.asyncDispose]();
+  const api = httpApi({ name: "tickets", title: "Tickets", api: gone.url });
+  await assert.rejects(callApi(api, "POST /a"), {
+    message: "Tickets did not answer: try again later.",
+  });
+});

@@ -19,9 +19,12 @@ export interface Hold {
   release(): void;
 }
 
-/** Counts the answers to a request: the request may be sent twice. */
+/** The engine's own choices for a request of an author's code. */
 export interface Held {
+  /** Counts the answers to a request: the request may be sent twice. */
   hold?: () => Hold;
+  /** True if the request does nothing there; by default by its method. */
+  isSafe?: boolean;
 }
 
 /**

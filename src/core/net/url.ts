@@ -10,41 +10,28 @@ export function isLoopback({ hostname }: { hostname: string }): boolean {
     hostname === "::1" || /^127(\.\d{1,3}){3}$/.test(hostname);
 }
 
-/**
- * Parses an address that another server names: https, or http between servers
- * on this machine, without a user or a fragment. Null for anything else.
- */
-export function parseNamedUrl(
-  address: unknown,
-  by: { hostname: string },
-): URL | null {
-  const url = typeof address === "string" ? URL.parse(address) : null;
-  const isNear = url?.protocol === "http:" && isLoopback(url) && isLoopback(by);
-  const isPlain = url && !url.username && !url.password && !url.hash;
-  return isPlain && (url.protocol === "https:" || isNear) ? url : null;
-}
-
 /** Replaces user and password in the addresses of a text by `(hidden)`. */
 export function hideSecrets(text: string): string {
   return text.replaceAll(/\/\/\S*@/g, "//(hidden)@");
 }
 
 /** Loopback origins that may be twins: fixed, so no stranger adds one. */
-const LOOPBACK_ORIGIN = /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/;
+const LOOPBACK_ORIGIN =
+  /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])((?::\d+)?)$/;
+
+/** Finds the port of such an origin, with its colon; undefined for others. */
+const portOf = (origin: string) => LOOPBACK_ORIGIN.exec(origin)?.[1];
 
 /** True if two origins differ only in the name of this machine. */
 export function isTwin(one: string, other: string): boolean {
-  const [first, second] = [
-    LOOPBACK_ORIGIN.exec(one),
-    LOOPBACK_ORIGIN.exec(other),
-  ];
-  return first !== null && second !== null && first[1] === second[1];
+  const port = portOf(one);
+  return port !== undefined && port === portOf(other);
 }
 
 /** Returns an origin with its twins: the other names of this machine. */
 export function twinsOf(origin: string): string[] {
-  const [, port = ""] = LOOPBACK_ORIGIN.exec(origin) ?? [undefined, null];
-  if (port === null) return [origin];
+  const port = portOf(origin);
+  if (port === undefined) return [origin];
   return ["localhost", "127.0.0.1", "[::1]"].map((name) =>
     `http://${name}${port}`
   );

@@ -19,7 +19,7 @@ import {
   MAX_TOOL_ANSWER_BYTES,
 } from "../net/bounded_answer.ts";
 import { telemetry } from "../telemetry/current.ts";
-import { headOf, withoutQueries } from "../thrown.ts";
+import { headOf, reasonsOf, withoutQueries } from "../thrown.ts";
 
 /** The most redirects that are followed, all within the service's API. */
 const MAX_REDIRECTS = 5;
@@ -27,12 +27,13 @@ const MAX_REDIRECTS = 5;
 /** The time in which the headers of a response must come, in milliseconds. */
 const TIMEOUT_MILLISECONDS = 60_000;
 
-/** Finds the header that carries a key, and the word before the key. */
-function placingOf(
-  service: AccountService,
-): Pick<PersonalKey, "header" | "scheme"> {
-  return service.kind === "personalKey" ? service : {};
-}
+/** Tells a model that a request without an answer may have been done. */
+export const UNSURE =
+  "It may have been done all the same: check before you repeat it.";
+
+/** True for the method of a request that does nothing (RFC 9110 §9.2.1). */
+export const isSafeMethod = (method = "GET") =>
+  /^(GET|HEAD|OPTIONS|QUERY)$/i.test(method);
 
 /**
  * Makes the bound `fetch` of a service.
@@ -50,12 +51,16 @@ export function accountFetch(
   } = {},
 ): AccountFetch {
   const { name } = service;
-  const { header = "authorization", scheme: given } = placingOf(service);
+  const { header = "authorization", scheme: given }: Partial<PersonalKey> =
+    service.kind === "personalKey" ? service : {};
   const isUsual = header.toLowerCase() === "authorization";
   const scheme = given ?? (isUsual ? "Bearer" : "");
   const title = titleOf(service);
 
-  async function sendInTime(url: URL, init: RequestInit): Promise<Response> {
+  async function sendInTime(
+    url: URL,
+    { isSafe, ...init }: RequestInit & Held,
+  ): Promise<Response> {
     const abort = new AbortController();
     const signal = AbortSignal.any([abort.signal, init.signal ?? abort.signal]);
     // Throws if `init` is invalid.
@@ -67,10 +72,13 @@ export function accountFetch(
     } catch (cause) {
       if (init.signal?.aborted) throw cause;
       // Deno's errors hold the whole address.
-      const words = withoutQueries(headOf(cause));
-      throw new ToolError(`${title} did not answer: try again later.`, {
-        cause: new Error(words),
-      });
+      const words = withoutQueries(headOf(reasonsOf(cause).at(-1) ?? cause));
+      // Without a connection, nothing was sent.
+      const isUndone = (isSafe ?? isSafeMethod(init.method)) ||
+        /client error \(Connect\)/.test(words);
+      const next = isUndone ? ": try again later." : `. ${UNSURE}`;
+      const options = { cause: new Error(words) };
+      throw new ToolError(`${title} did not answer${next}`, options);
     } finally {
       clearTimeout(timer);
     }

@@ -5,7 +5,7 @@
  * @module
  */
 import type { AuthorizationServer } from "oauth4webapi";
-import { parseNamedUrl } from "../net/url.ts";
+import { parseNamedUrl } from "../net/named_url.ts";
 import { SIGNATURE_ALGORITHMS } from "../oauth/signed_jwt.ts";
 import { misbehaved } from "./provider.ts";
 import { readObject, type UpstreamFetch } from "./upstream_fetch.ts";
@@ -30,10 +30,7 @@ const REQUIRED = ["authorization_endpoint", "token_endpoint", "jwks_uri"];
  */
 export const PLAIN_ENDPOINTS = REQUIRED.slice(0, 2);
 
-const ENDPOINTS = [
-  ...REQUIRED,
-  ...["userinfo", "revocation", "registration"].map((it) => `${it}_endpoint`),
-];
+const ENDPOINTS = [...REQUIRED, "userinfo_endpoint", "revocation_endpoint"];
 
 /** A provider's metadata, reduced to methods and algorithms that we support. */
 export interface Metadata extends AuthorizationServer {
@@ -129,8 +126,7 @@ function parseMetadata(
   isIssuer: (named: string) => boolean,
   required: readonly string[],
 ): Metadata {
-  const issuedBy = new URL(issuer);
-  const { host } = issuedBy;
+  const { host, hostname } = new URL(issuer);
   const named = document.issuer;
   if (typeof named !== "string" || !isIssuer(named)) {
     throw misbehaved(
@@ -144,7 +140,7 @@ function parseMetadata(
       if (!required.includes(name)) continue;
       throw misbehaved(`The metadata of ${host} must have ${name}`);
     }
-    if (parseNamedUrl(address, issuedBy)) continue;
+    if (parseNamedUrl(address, { hostname })) continue;
     throw misbehaved(`${name} of ${host} must be an https URL without a user`);
   }
   const offered = list(document.token_endpoint_auth_methods_supported) ??

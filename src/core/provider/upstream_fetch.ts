@@ -33,7 +33,8 @@ export function upstreamFetch(
   timeoutSeconds = TIMEOUT_SECONDS,
 ): UpstreamFetch {
   return async function fetchUpstream(url, init = {}) {
-    const { host } = new URL(url);
+    const host = URL.parse(url)?.host;
+    if (host === undefined) throw misbehaved("An address is none");
     const headers = new Headers(init.headers);
     if (!headers.has("accept")) headers.set("accept", "application/json");
     // GitHub refuses requests without a User-Agent.

@@ -20,7 +20,7 @@ import { persist } from "../../core/kv/persist.ts";
 import type { Asking } from "../../core/mcp/exchange/asking.ts";
 import type { Acting } from "../../core/mcp/exchange/author_code.ts";
 import { CallContext } from "../../core/mcp/exchange/call_context.ts";
-import { givenTo } from "../../core/mcp/exchange/given_keys.ts";
+import { type GivenKeys, givenTo } from "../../core/mcp/exchange/given_keys.ts";
 import type {
   BegunNeeds,
   CallNeeds,
@@ -363,6 +363,7 @@ class CallAccounts {
       () => this.#labels.get(service),
       () => acting.fetch(send()),
       () => acting.do(async () => (await open()).key),
+      givenTo(CallContext.codeOf(context)!),
     );
     if (!service.isMcp) return account;
     const connection = async () => {
@@ -483,6 +484,8 @@ class CallAccount implements Account {
     private readonly labelNow: () => string | undefined,
     private readonly makeFetch: () => Account["fetch"],
     readonly reveal: Account["reveal"],
+    /** The keys that `callApi` hides in what it cuts. */
+    readonly given: GivenKeys,
   ) {}
 
   get label(): string | undefined {

@@ -123,6 +123,8 @@ export class AccountKeys {
       if (token !== undefined) this.given.add(token);
       return token;
     } catch (error) {
+      // Only at an MCP server is a refusal surely about the token.
+      if (service.isMcp && error instanceof ToolError) throw error;
       // An error of the service is already in the log.
       const { log } = this.server;
       if (!(error instanceof ToolError)) {

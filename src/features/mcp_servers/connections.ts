@@ -147,9 +147,7 @@ async function generationOf(options: ClientOptions): Promise<Revision> {
       ? NEW
       : OLD;
   } catch (error) {
-    const { response, status = response?.status } = error as
-      & Partial<ServerError>
-      & { status?: number };
+    const status = statusOf(error);
     // A server of 2025 refuses the method, or a request without a session.
     if (status === undefined || status >= 500 || [403, 429].includes(status)) {
       throw error;
@@ -170,4 +168,12 @@ async function openSession(options: ClientOptions): Promise<Way> {
   const revision = protocolVersion as Revision;
   // A server without sessions gives no id.
   return { revision, nextId, sessionId: await client.sessionId() ?? "" };
+}
+
+/** Finds the HTTP status of an answer that a client could not read, or refused. */
+export function statusOf(error: unknown): number | undefined {
+  const { response, status = response?.status } = error as
+    & Partial<ServerError>
+    & { status?: number };
+  return status;
 }

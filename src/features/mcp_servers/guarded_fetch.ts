@@ -6,12 +6,9 @@
  */
 import type { OAuthAccount } from "../../authoring/account.ts";
 import { isPublicAddress } from "../../core/auth/clients/fetch_bounds.ts";
-import {
-  isLoopback,
-  parseNamedUrl,
-  registeredDomain,
-} from "../../core/net/url.ts";
-import { misbehaved, UpstreamError } from "../../core/provider/provider.ts";
+import { parseNamedUrl } from "../../core/net/named_url.ts";
+import { isLoopback, registeredDomain } from "../../core/net/url.ts";
+import { misbehaved } from "../../core/provider/provider.ts";
 
 /** An IPv4 address in the form of IPv6, which may be a public one. */
 const MAPPED = /^::ffff:/i;
@@ -25,12 +22,8 @@ export function guardedFetch(
   const own = new URL(api);
   const chosen = URL.parse(issuer ?? "");
 
-  const addressesOf = ({ host, hostname }: URL) =>
-    resolve(hostname.replace(/^\[|\]$/g, "")).catch((cause) => {
-      throw new UpstreamError("unavailable", `${host} did not answer`, {
-        cause,
-      });
-    });
+  const addressesOf = ({ hostname }: URL) =>
+    resolve(hostname.replace(/^\[|\]$/g, ""));
 
   /**
    * True if a host may be in a private network: if the author has named it, or
@@ -50,10 +43,7 @@ export function guardedFetch(
   return async (input, init) => {
     const address = input instanceof Request ? input.url : `${input}`;
     const url = parseNamedUrl(address, own);
-    if (!url) {
-      const host = URL.parse(address)?.host || "An address";
-      throw misbehaved(`${host} is named without https, or with a user`);
-    }
+    if (!url) throw misbehaved(`${own.host} names what is no https URL`);
     const isNear = isLoopback(url) && isLoopback(own);
     if (url.origin !== own.origin && !isNear) {
       const isAllowed = await mayBeInside(url) ||

@@ -11,11 +11,7 @@ import {
   type Question,
   type ServerError,
 } from "../../../packages/client/mod.ts";
-import {
-  type AccountService,
-  type McpCallOptions,
-  titleOf,
-} from "../../authoring/account.ts";
+import { type McpCallOptions, titleOf } from "../../authoring/account.ts";
 import type {
   Context,
   Question as OwnQuestion,
@@ -28,9 +24,12 @@ import {
 import { RpcCode } from "../../core/errors.ts";
 import { STATELESS_REVISION } from "../../core/protocol/revisions.ts";
 import { MAX_BODY_VALUES } from "../../core/protocol/transport.ts";
+import { CallContext } from "../../core/mcp/exchange/call_context.ts";
+import { type GivenKeys, givenTo } from "../../core/mcp/exchange/given_keys.ts";
 import { holding } from "../../core/mcp/exchange/held_answers.ts";
+import { UNSURE } from "../../core/provider/account_fetch.ts";
 import type { AccountInCall } from "../accounts/kind_port.ts";
-import type { Connections } from "./connections.ts";
+import { type Connections, statusOf } from "./connections.ts";
 import { inPlainText, parseResult } from "./mcp_result.ts";
 
 /**
@@ -38,6 +37,15 @@ import { inPlainText, parseResult } from "./mcp_result.ts";
  * message, or more if it is long.
  */
 const valuesIn = (bytes: number) => Math.max(MAX_BODY_VALUES, bytes / 50);
+
+/**
+ * Makes what answers may still have. Values count too: a value takes far more
+ * memory than its bytes.
+ */
+const allowance = (bytes = MAX_TOOL_ANSWER_BYTES) => ({
+  bytes,
+  values: valuesIn(bytes),
+});
 
 /** The maximum number of questions of one call, and rounds of a 2026 server. */
 const MAX_QUESTIONS = 20;
@@ -78,16 +86,16 @@ export async function callThere(
     const ends = [overSignal, late, ...own ? [own] : []];
     const signal = AbortSignal.any(ends);
     const hold = holding(limitKey);
-    const call = new Call(there, asked, signal, hold);
+    const given = givenTo(CallContext.codeOf(there.context)!);
+    const call = new Call(there, asked, signal, hold, given);
     try {
       return await call.result();
     } catch (error) {
       if (late.aborted && !overSignal.aborted && !own?.aborted) {
-        const words = `gave no result within ${seconds} seconds`;
-        throw new ToolError(`${titleOf(service)} ${words}.`);
+        throw call.failure(`gave no result within ${seconds} seconds`);
       }
       signal.throwIfAborted();
-      throw inWords(error, service);
+      throw call.inWords(error);
     } finally {
       hold.release();
     }
@@ -97,12 +105,9 @@ export async function callThere(
 class Call {
   readonly #title: string;
   #questions = 0;
-  #left: number;
-  /**
-   * The JSON values that all answers may still have: a value takes far more
-   * memory than its bytes.
-   */
-  #valuesLeft: number;
+  #left = allowance();
+  /** True while the server may do, or has done, what the call asks for. */
+  #isSent = false;
 
   constructor(
     private readonly there: There,
@@ -112,10 +117,9 @@ class Call {
      * Reserves memory for the bytes of all answers until the end of the call.
      */
     private readonly hold: Hold,
+    private readonly given: GivenKeys,
   ) {
     this.#title = titleOf(there.service);
-    this.#left = asked.options.maxBytes ?? MAX_TOOL_ANSWER_BYTES;
-    this.#valuesLeft = valuesIn(this.#left);
   }
 
   async result(): Promise<CallToolResult> {
@@ -130,19 +134,25 @@ class Call {
     for (let isAgain = false;; isAgain = true) {
       const way = await connections.find(service.name, connection, options);
       const client = new Client({ ...options, ...way, tools });
+      // What was asked for before the call has its own allowance.
+      this.#left = allowance(this.asked.options.maxBytes);
+      this.#isSent = true;
       try {
         const result = await client.request("tools/call", params, { signal });
-        return parseResult(result, this.#title);
+        return parseResult(result, this.#title, this.given);
       } catch (error) {
         if (isAgain) throw error;
         // Nothing was done yet: a header is missing, or the session has ended.
         const { code } = error as Partial<ServerError>;
         const isNew = way.revision === STATELESS_REVISION;
-        if (isNew && code === RpcCode.headerMismatch) {
+        const isMismatch = isNew && code === RpcCode.headerMismatch;
+        const isOver = statusOf(error) === 404 && way.sessionId;
+        if (!isMismatch && !isOver) throw error;
+        this.#left = allowance();
+        this.#isSent = false;
+        if (isMismatch) {
           tools = await connections.list(connection, tool, client, signal);
-        } else if (statusOf(error) === 404 && way.sessionId) {
-          connections.forget(service.name, connection);
-        } else throw error;
+        } else connections.forget(service.name, connection);
       }
     }
   }
@@ -163,7 +173,8 @@ class Call {
       onQuestion: (question) => this.#answer(question),
       onRound: () => this.#count(),
       onNotification: (method, params) => {
-        if (method === "notifications/progress") report(context, params);
+        if (method !== "notifications/progress") return;
+        report(context, params, this.given);
       },
     };
   }
@@ -178,8 +189,9 @@ class Call {
     const signal = this.signal.aborted
       ? AbortSignal.timeout(CANCEL_MILLISECONDS)
       : AbortSignal.any([this.signal, request.signal]);
-    const maxBytes = Math.max(1, this.#left);
-    const init = { method, headers, body, signal, maxBytes };
+    const maxBytes = Math.max(1, this.#left.bytes);
+    const isSafe = !this.#isSent;
+    const init = { method, headers, body, signal, maxBytes, isSafe };
     const response = await send(request.url, init);
     if (response.status === 401) {
       await response.body?.cancel();
@@ -199,9 +211,9 @@ class Call {
     const counted = body.pipeThrough(
       new TransformStream<Uint8Array, Uint8Array>({
         transform: (chunk, controller) => {
-          this.#left -= chunk.byteLength;
-          this.#valuesLeft -= countValues(chunk);
-          if (Math.min(this.#left, this.#valuesLeft) < 0) {
+          this.#left.bytes -= chunk.byteLength;
+          this.#left.values -= countValues(chunk);
+          if (Math.min(this.#left.bytes, this.#left.values) < 0) {
             throw this.#refusal("answered too much");
           }
           this.hold.add(chunk.byteLength);
@@ -218,7 +230,39 @@ class Call {
   }
 
   #refusal(what: string): ToolError {
-    return new ToolError(`${this.#title} ${what}: the call was ended.`);
+    return this.failure(`${what}: the call was ended`);
+  }
+
+  /** Makes the failure of a call, which says if it may have been done. */
+  failure(what: string, options?: ErrorOptions): ToolError {
+    const words = `${this.#title} ${what}.`;
+    return new ToolError(this.#isSent ? `${words} ${UNSURE}` : words, options);
+  }
+
+  /**
+   * Says what went wrong, in words for the model. Texts of the server are made
+   * plain and short.
+   */
+  inWords(error: unknown): unknown {
+    if (error instanceof ToolError) return error;
+    const { code, message } = error as Partial<ServerError>;
+    const plain = (most: number) =>
+      inPlainText(message ?? error, most, this.given);
+    const status = statusOf(error) ?? 0;
+    const options = { cause: new Error(plain(300)) };
+    if (typeof code === "number" && error instanceof Error) {
+      return new ToolError(
+        `${this.#title} refused the call (${code}): ${plain(1000)}`,
+      );
+    }
+    if (status >= 500) return this.failure(`answered ${status}`, options);
+    // Of a request that was refused, nothing was done.
+    if (status >= 400) this.#isSent = false;
+    return status === 403
+      ? new ToolError(`${this.#title} does not allow this.`)
+      : status === 429
+      ? this.failure("answered 429: try again later", options)
+      : this.failure("gave an answer that is of no use", options);
   }
 
   /** Answers a question of the server with the person's answer. */
@@ -240,7 +284,7 @@ class Call {
         if (roots) return { roots: await roots() };
     }
     throw this.#refusal(
-      `asks for ${inPlainText(method, 60)}, which is not given`,
+      `asks for ${inPlainText(method, 60, this.given)}, which is not given`,
     );
   }
 
@@ -248,7 +292,9 @@ class Call {
     { mode, message, url, requestedSchema }: Json,
   ): Promise<Json> {
     // The words name the server, so that they cannot seem to be ours.
-    const words = `${this.#title} asks: ${inPlainText(message, 4000)}`;
+    const words = `${this.#title} asks: ${
+      inPlainText(message, 4000, this.given)
+    }`;
     const question: OwnQuestion = mode === "url"
       ? { message: words, url: pageOf(url, this.#title) }
       : { message: words, requestedSchema: requestedSchema as Json };
@@ -281,9 +327,8 @@ function valueCounter(): (chunk: Uint8Array) => number {
 /** Checks the address of a page, which only the person opens. */
 function pageOf(url: unknown, title: string): string {
   const page = URL.parse(`${url}`);
-  const isWeb = /^https?:$/.test(page?.protocol ?? "");
   // A user in front of the host would seem to be the host.
-  if (page && isWeb && !page.username && !page.password) return page.href;
+  if (page && /^https?:\/\/[^@/]*(\/|$)/.test(page.href)) return page.href;
   throw new ToolError(`${title} names a page that is no web address.`);
 }
 
@@ -291,39 +336,10 @@ function pageOf(url: unknown, title: string): string {
 function report(
   context: Context,
   { progress, total, message }: Json,
+  given: GivenKeys,
 ): void {
   if (typeof progress !== "number" || !Number.isFinite(progress)) return;
   const all = Number.isFinite(total) ? total as number : undefined;
-  const words = message === undefined ? undefined : inPlainText(message, 500);
+  const words = inPlainText(message, 500, given) || undefined;
   context.progress(progress, all, words).catch(() => {});
-}
-
-function statusOf(error: unknown): number | undefined {
-  const { response, status = response?.status } = error as
-    & Partial<ServerError>
-    & { status?: number };
-  return status;
-}
-
-/**
- * Says what went wrong, in words for the model. Texts of the server are made
- * plain and short.
- */
-function inWords(error: unknown, service: AccountService): unknown {
-  if (error instanceof ToolError) return error;
-  const title = titleOf(service);
-  const { code, message } = error as Partial<ServerError>;
-  if (typeof code === "number" && error instanceof Error) {
-    return new ToolError(
-      `${title} refused the call (${code}): ${inPlainText(message, 1000)}`,
-    );
-  }
-  const status = statusOf(error);
-  if (status === 403) return new ToolError(`${title} does not allow this.`);
-  return new ToolError(
-    status === 429 || status !== undefined && status >= 500
-      ? `${title} answered ${status}: try again later.`
-      : `${title} gave an answer that is of no use.`,
-    { cause: new Error(inPlainText(message ?? error, 300)) },
-  );
 }

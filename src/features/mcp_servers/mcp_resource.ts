@@ -6,7 +6,7 @@
  */
 import type { OAuthAccount } from "../../authoring/account.ts";
 import { SCOPE_TOKEN } from "../../authoring/scope.ts";
-import { parseNamedUrl } from "../../core/net/url.ts";
+import { parseNamedUrl } from "../../core/net/named_url.ts";
 import { misbehaved, UpstreamError } from "../../core/provider/provider.ts";
 import {
   readObject,
@@ -43,15 +43,10 @@ export async function findSignIn(
   { api: url, issuer }: Pick<OAuthAccount, "api" | "issuer">,
 ): Promise<McpResource> {
   const challenge = await challengeOf(fetchUpstream, url);
-  const own = new URL(url);
-  const { origin, pathname } = own;
+  const { origin, pathname } = new URL(url);
   const name = `${origin}/.well-known/oauth-protected-resource`;
-  const { metadata } = challenge;
-  if (metadata !== undefined && !parseNamedUrl(metadata, own)) {
-    throw misbehaved(`${url} names metadata that are not at an https URL`);
-  }
-  const places = metadata !== undefined
-    ? [metadata]
+  const places = challenge.metadata
+    ? [challenge.metadata]
     : [`${name}${pathname.replace(/\/$/, "")}`, name];
   for (const place of new Set(places)) {
     const document = await read(fetchUpstream, place);

@@ -7,6 +7,8 @@
  */
 import { type CallToolResult, ToolError } from "../../authoring/tool.ts";
 import { isObject } from "../../core/json.ts";
+import { UNSURE } from "../../core/provider/account_fetch.ts";
+import type { GivenKeys } from "../../core/mcp/exchange/given_keys.ts";
 
 type Block = CallToolResult["content"][number];
 
@@ -29,30 +31,38 @@ const KINDS: Readonly<
   },
 };
 
-/** Gives a text without control characters, in at most `most` characters. */
-export function inPlainText(text: unknown, most: number): string {
-  return `${text ?? ""}`.replaceAll(/[^\P{C}\n]/gu, "").slice(0, most);
+/**
+ * Gives a text without control characters, in at most `most` characters. The
+ * keys in it are hidden before it is cut: half a key is found by no one.
+ */
+export function inPlainText(
+  text: unknown,
+  most: number,
+  given: GivenKeys,
+): string {
+  return given.hide(`${text ?? ""}`.replaceAll(/[^\P{C}\n]/gu, ""))
+    .slice(0, most);
 }
 
 /** Parses a result. @throws {ToolError} if the tool failed, with its words */
 export function parseResult(
   result: Readonly<Record<string, unknown>>,
   title: string,
+  given: GivenKeys,
 ): CallToolResult {
   const { content = [], structuredContent, isError } = result;
   const isKnown = Array.isArray(content) && content.length <= MAX_BLOCKS;
   if (
     !isKnown || structuredContent !== undefined && !isObject(structuredContent)
   ) {
-    throw new ToolError(`${title} gave a result that is of no use.`);
+    throw new ToolError(`${title} gave a result that is of no use. ${UNSURE}`);
   }
   const blocks = content.flatMap((it) => parseBlock(it) ?? []);
   if (isError === true) {
     const words = blocks.map((it) => it.type === "text" ? it.text : "")
       .join("\n").trim();
-    throw new ToolError(
-      `${title}: ${inPlainText(words, MAX_ERROR_CHARACTERS) || "it failed"}`,
-    );
+    const said = inPlainText(words, MAX_ERROR_CHARACTERS, given);
+    throw new ToolError(`${title}: ${said || "it failed"}`);
   }
   return {
     content: blocks,

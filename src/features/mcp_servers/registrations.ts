@@ -70,7 +70,7 @@ export function registrations(server: OpenedServer) {
     const key = mcpClientKey(name);
     const before = await database.get<RegistrationRecord>(key);
     const { registration_endpoint: endpoint = "" } = metadata;
-    const { host } = new URL(endpoint);
+    const host = `${URL.parse(endpoint)?.host}`;
     const [method = "none"] = metadata.token_endpoint_auth_methods_supported ??
       [];
     const response = await fetch(endpoint, {

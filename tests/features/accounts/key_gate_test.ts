@@ -8,9 +8,16 @@ import { prompt, resource, tool, ToolError, z } from "../../../src/mod.ts";
 import type { Account } from "../../../src/authoring/account.ts";
 import type { Context } from "../../../src/authoring/context.ts";
 import { AccountVisitor, formOf } from "../../kit/account_visitor.ts";
-import { connect, openConnect, startConnected } from "../../kit/connected.ts";
+import { callApi } from "../../../src/api.ts";
+import { textOf } from "../../kit/answer.ts";
+import {
+  clientOf,
+  connect,
+  openConnect,
+  startConnected,
+} from "../../kit/connected.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
-import { KeyService } from "../../kit/key_service.ts";
+import { keyOf, KeyService } from "../../kit/key_service.ts";
 import { formsOf, KEYS } from "../../kit/key_forms.ts";
 import { recordLog } from "../../kit/log.ts";
 import type { OAuthServer, OAuthServerOptions } from "../../kit/sign_in.ts";
@@ -18,6 +25,8 @@ import { beginTask, reached, TASKS } from "../../kit/task.ts";
 import { until } from "../../kit/wait.ts";
 
 const [, KEY] = KEYS;
+
+const ADA = "ada@acme";
 
 type Given = Context & { needs: { linear: Account } };
 
@@ -353,3 +362,30 @@ for (const [how, quote] of Object.entries(QUOTES)) {
     checkClean(told.join(), "the page or the log");
   });
 }
+
+Deno.test("callApi() cuts no answer and no refusal within a person's key", async () => {
+  await using service = new KeyService(ADA);
+  const key = keyOf(ADA);
+  const linear = service.key();
+  const ask = tool({
+    name: "ask",
+    input: z.object({ path: z.string() }),
+    needs: { linear },
+    run: ({ path }, { needs }) => callApi(needs.linear, `GET ${path}`),
+  });
+  await using server = await startConnected(linear, { tools: [ask] });
+  await connect(await openConnect(server), key);
+  service.answer = ({ url }) =>
+    url.endsWith("/long")
+      ? new Response(`${"a".repeat(49_995)}${key}`)
+      : url.endsWith("/often")
+      // Each key is longer than the words in its place.
+      ? new Response(`${key}\n`.repeat(10_000))
+      : Response.json({ message: "a".repeat(495) + key }, { status: 403 });
+  const call = await clientOf(server, "2026");
+  for (const path of ["/long", "/often", "/refused"]) {
+    const text = await textOf(call("ask", { path }));
+    assert.match(text, /\(hid/, path);
+    assert.ok(!text.includes(key.slice(0, 4)), path);
+  }
+});

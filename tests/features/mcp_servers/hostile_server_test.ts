@@ -69,19 +69,19 @@ const ANSWERS: Record<
       new Response("<html><script>alert(1)</script></html>", {
         headers: { "content-type": "text/html" },
       }),
-    /^Other gave an answer that is of no use\.$/,
+    /^Other gave an answer that is of no use\. It may have been done /,
   ],
   "JSON that is no message": [
     () => Response.json([1, 2]),
-    /^Other gave an answer that is of no use\.$/,
+    /^Other gave an answer that is of no use\. It may have been done /,
   ],
   "nothing": [
     () => new Response(null, { status: 202 }),
-    /^Other gave an answer that is of no use\.$/,
+    /^Other gave an answer that is of no use\. It may have been done /,
   ],
   "a result of another request": [
     () => Response.json({ jsonrpc: "2.0", id: 999, result: {} }),
-    /^Other gave an answer that is of no use\.$/,
+    /^Other gave an answer that is of no use\. It may have been done /,
   ],
   "two results, of which the first counts": [
     (id) => {
@@ -95,7 +95,7 @@ const ANSWERS: Record<
   ],
   "an answer of a method of ours": [
     (id) => Response.json({ jsonrpc: "2.0", id, method: "tools/call" }),
-    /^Other gave an answer that is of no use\.$/,
+    /^Other gave an answer that is of no use\. It may have been done /,
   ],
   "a task of another's, by a path": [
     () => ({
@@ -109,18 +109,18 @@ const ANSWERS: Record<
   ],
   "a result of another kind": [
     () => ({ content: "text" }),
-    /^Other gave a result that is of no use\.$/,
+    /^Other gave a result that is of no use\. It may have been done /,
   ],
   "1,001 blocks": [
     () => ({ content: Array(1001).fill({ type: "text", text: "" }) }),
-    /^Other gave a result that is of no use\.$/,
+    /^Other gave a result that is of no use\. It may have been done /,
   ],
   "20,000 values": [
     () => ({
       content: [{ type: "text", text: "" }],
       more: Array(20_000).fill([]),
     }),
-    /^Other answered too much: the call was ended\.$/,
+    /^Other answered too much: the call was ended\. It may have been done /,
   ],
   "20,000 values behind a quote that opens nothing": [
     (id) => {
@@ -130,7 +130,7 @@ const ANSWERS: Record<
         headers: { "content-type": STREAM },
       });
     },
-    /^Other answered too much: the call was ended\.$/,
+    /^Other answered too much: the call was ended\. It may have been done /,
   ],
   "an error with a page of words": [
     (id) =>
@@ -143,7 +143,7 @@ const ANSWERS: Record<
   ],
   "500": [
     () => new Response("broken", { status: 500 }),
-    /^Other answered 500: try again later\.$/,
+    /^Other answered 500\. It may have been done all the same: check before /,
   ],
   "a question without end": [
     () => ({
@@ -296,7 +296,8 @@ Deno.test("another server that answers too slowly is given up", async () => {
   const client = await hearing(server);
   assert.equal(
     await callThrough(client, "slow"),
-    "Other gave no result within 0.2 seconds.",
+    "Other gave no result within 0.2 seconds. It may have been done all the " +
+      "same: check before you repeat it.",
   );
   await until(() => ended);
 });
@@ -425,6 +426,94 @@ Deno.test("a token that another server repeats is hidden from our caller", async
   ].join();
   assert.match(seen, /you sent/);
   assert.doesNotMatch(seen, /crm-access/);
+});
+
+Deno.test("a token that is cut in two in the words of another server is hidden from our caller", async () => {
+  await using service = new McpService();
+  const after = (count: number, { headers }: Request) =>
+    "a".repeat(count) + headers.get("authorization")!.slice(7);
+  // The words of each are cut within the token.
+  service.tools.error = ({ request, id }) =>
+    events({ id, error: { code: -32000, message: after(990, request) } });
+  service.tools.failure = ({ request }) => ({
+    isError: true,
+    content: [{ type: "text", text: after(9990, request) }],
+  });
+  service.tools.progress = ({ request, id }) =>
+    events({
+      method: "notifications/progress",
+      params: { progressToken: id, progress: 1, message: after(490, request) },
+    }, { id, result: { content: [] } });
+  service.tools.question = ({ request, params: { inputResponses } }) => {
+    if (inputResponses) return { content: [] };
+    const message = after(3990, request);
+    const params = { mode: "url", message, url: "https://id.example/" };
+    const a = { method: "elicitation/create", params };
+    return { resultType: "input_required", inputRequests: { a } };
+  };
+  service.tools.unknown = ({ request }) => ({
+    resultType: "input_required",
+    inputRequests: { a: { method: after(50, request) } },
+  });
+  const log = recordLog();
+  await using server = await startThrough(service, log);
+  await connectThere(server, service);
+  const seen: string[] = [];
+  const note = (...it: unknown[]) => void seen.push(JSON.stringify(it));
+  const client = await hearing(server, {
+    onNotification: note,
+    onQuestion: (question) => {
+      note(question.params);
+      return { action: "cancel" };
+    },
+  });
+  for (const name of Object.keys(service.tools)) {
+    seen.push(await callThrough(client, name));
+  }
+  const words = [...seen, JSON.stringify(log.events)].join("\n")
+    .replaceAll(/a{50,}/g, "a");
+  assert.equal(words.match(/a\(hidden/g)?.length, 5, words);
+  assert.doesNotMatch(words, /acrm|crm-access/);
+});
+
+Deno.test("a call that another server may have done is called so, and no other", async () => {
+  await using service = new McpService();
+  service.tools.cut = () =>
+    new Response(": wait\n\n", { headers: { "content-type": STREAM } });
+  service.tools.gateway = () => new Response("", { status: 502 });
+  service.tools.busy = () => new Response("", { status: 429 });
+  service.tools.none = () => new Response("", { status: 405 });
+  await using server = await startThrough(service);
+  await connectThere(server, service);
+  const client = await hearing(server);
+  const unsure = /It may have been done all the same: check before you repeat/;
+  for (const name of ["cut", "gateway"]) {
+    assert.match(await callThrough(client, name), unsure);
+  }
+  for (const name of ["busy", "none", "who"]) {
+    assert.doesNotMatch(await callThrough(client, name), unsure);
+  }
+  await service[Symbol.asyncDispose]();
+  assert.equal(
+    await callThrough(client, "who"),
+    "Other did not answer: try again later.",
+  );
+});
+
+Deno.test("while the sign-in of another server is away, no one is told to connect again", async () => {
+  await using service = new McpService();
+  await using server = await startThrough(service);
+  await connectThere(server, service);
+  const client = await hearing(server);
+  assert.equal(await callThrough(client, "who"), "ada@acme");
+  for (const grant of service.grants) grant.access.clear();
+  service.answer = (_request, path) =>
+    path === "/token" ? new Response("", { status: 503 }) : undefined;
+  assert.equal(
+    await callThrough(client, "who"),
+    "Other does not give access now: try again later. If that goes on, the " +
+      "person can replace the account on their account page.",
+  );
 });
 
 Deno.test("nothing of our caller's own credential reaches another server", async () => {

@@ -3,7 +3,7 @@
  */
 import assert from "node:assert/strict";
 import type { ClientOptions } from "../../../packages/client/mod.ts";
-import { events, McpService } from "../../kit/mcp_service.ts";
+import { DISCOVERED, events, McpService } from "../../kit/mcp_service.ts";
 import {
   callThrough,
   connectThere,
@@ -283,6 +283,43 @@ Deno.test("arguments that a 2026 server wants as headers too are sent so, once i
     "tools/list",
     "tools/call",
   ]);
+});
+
+Deno.test("what is asked for before a call takes nothing of what the call may answer", async () => {
+  await using service = new McpService();
+  const long = "a".repeat(5000);
+  const text = "b".repeat(1500);
+  const listed = {
+    name: "regional",
+    inputSchema: {
+      type: "object",
+      properties: { region: { type: "string", "x-mcp-header": "Region" } },
+    },
+  };
+  service.tools.regional = ({ id, request }) =>
+    request.headers.has("mcp-param-region") ? TEXT(text) : Response.json({
+      jsonrpc: "2.0",
+      id,
+      error: { code: -32020, message: "Mcp-Param-Region is missing" },
+    }, { status: 400 });
+  service.tools.much = () => TEXT(long);
+  service.answer = async (request, path) => {
+    if (path !== "/mcp") return undefined;
+    const { id, method } = await request.clone().json();
+    const result = {
+      "tools/list": { tools: [listed, { name: long }] },
+      "server/discover": { ...DISCOVERED, instructions: long },
+    }[method as string];
+    return result && Response.json({ jsonrpc: "2.0", id, result });
+  };
+  await using server = await startThrough(service, {
+    call: { maxBytes: 2000 },
+  });
+  await connectThere(server, service);
+  const client = await hearing(server);
+  const input = { region: "EU" };
+  assert.equal(await callThrough(client, "regional", input), text);
+  assert.match(await callThrough(client, "much"), /more than 2000 bytes/);
 });
 
 Deno.test("a 2025 server that refuses with the code of a missing header is called once", async () => {

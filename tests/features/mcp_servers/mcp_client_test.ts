@@ -262,7 +262,11 @@ const REFUSED: Record<string, [Partial<McpService>, RegExp]> = {
   ],
   "a registration endpoint over http": [
     { metadata: { registration_endpoint: "http://id.example/register" } },
-    /registration_endpoint of .* must be an https URL/,
+    /names what is no https URL/,
+  ],
+  "a registration endpoint that is no address": [
+    { metadata: { registration_endpoint: "not an address" } },
+    /An address is none/,
   ],
   "a user in the address of its page": [
     { metadata: { authorization_endpoint: "https://bank.example@id.example" } },
@@ -290,11 +294,11 @@ const REFUSED: Record<string, [Partial<McpService>, RegExp]> = {
   ],
   "metadata at no address": [
     { answer: challenging("not an address") },
-    /names metadata that are not at an https URL/,
+    /An address is none/,
   ],
   "metadata in a file": [
     { answer: challenging("file:///etc/passwd") },
-    /names metadata that are not at an https URL/,
+    /names what is no https URL/,
   ],
 };
 
@@ -387,7 +391,7 @@ Deno.test("new tokens that are too long are refused, and revoked", async () => {
         token_type: "bearer",
       })
       : undefined;
-  assert.match(await callThrough(client, "who"), /does not take the person/);
+  assert.match(await callThrough(client, "who"), /give access now: try again/);
   assert.deepEqual([...new Set(service.revoked)], ["crm-refresh-new"]);
 });
 

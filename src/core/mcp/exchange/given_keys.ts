@@ -125,13 +125,7 @@ function lettersOf(text: string): string[] {
 const ENCODED =
   /\\+(?:u([\da-f]{4})|[rn])?|[\r\n]+[ \t]*|%(?:25)*([0-7][\da-f])|(?:%(?:25)*[89a-f][\da-f])+|&(?:amp;)*(?:#0*(\d{1,7})|#x0*([\da-f]{1,6})|(amp|lt|gt|quot|apos));/gi;
 
-const NAMED: Readonly<Record<string, string>> = {
-  amp: "&",
-  lt: "<",
-  gt: ">",
-  quot: '"',
-  apos: "'",
-};
+const NAMED = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 
 const UTF8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
@@ -147,7 +141,7 @@ function decode(
   hexadecimal?: string,
   name?: string,
 ): string {
-  if (name !== undefined) return NAMED[name.toLowerCase()];
+  if (name) return NAMED[name.toLowerCase() as keyof typeof NAMED];
   if (decimal === undefined && all[0] === "%" && byte === undefined) {
     const bytes = all.match(/[\da-f]{2}(?=%|$)/gi)!;
     return UTF8.decode(Uint8Array.from(bytes, (byte) => parseInt(byte, 16)));
