@@ -1,5 +1,5 @@
 /**
- * Access tokens, looked up with their grant in one read.
+ * Access tokens, each read together with its grant.
  *
  * @module
  */
@@ -41,11 +41,11 @@ const ACCESS_KINDS: readonly CredentialKind[] = [
 
 /**
  * The lifetime of the record that changes with every personal token, in
- * seconds: longer than that of a token.
+ * seconds: longer than that of any token.
  */
 export const TOKENS_SECONDS = 366 * 24 * 60 * 60;
 
-/** The error code for a block, by the kind of the grant. */
+/** The error code for a blocked person or client, by the kind of the grant. */
 const BLOCKED_CODES = {
   client: "unauthorized_client",
   assertion: "invalid_grant",
@@ -54,14 +54,14 @@ const BLOCKED_CODES = {
 
 interface LiveAccessToken {
   grant: Grant;
-  /** The grant's entry as it was read, for a check of a later commit. */
+  /** The grant's entry as it was read, so that a later commit can check it. */
   read: Entry<Grant>;
   scopes: readonly string[];
   /** The time of the token response, if it is known. */
   issuedAt?: number;
-  /** The end of the token, in epoch seconds. */
+  /** The epoch second at which the token expires. */
   expiresAt: number;
-  /** Unwraps the key of the grant's provider tokens, if there are any. */
+  /** Unseals the data key of the grant's provider tokens, if it has any. */
   dataKey?(): Promise<Uint8Array>;
 }
 
@@ -71,7 +71,10 @@ export function accessTokenStore(database: Database) {
   const grants = grantStore(database);
   const isBlocked = knownBlocks(database);
 
-  /** Adds a grant with its token, unless its person or client is blocked. */
+  /**
+   * Adds a grant with its token; the commit fails if the person or the client
+   * is blocked.
+   */
   function create(
     transaction: Transaction,
     grant: Grant,
@@ -82,8 +85,8 @@ export function accessTokenStore(database: Database) {
   }
 
   /**
-   * Notes that a client has received the response of a refresh, which is then
-   * never sent again.
+   * Records that the client has used the response of a refresh, after which the
+   * response is replayed for `REPLAY_SECONDS` more.
    */
   function noteSeen(exchanged: string, read: Entry<Grant>): Promise<void> {
     return database.change(
@@ -106,7 +109,10 @@ export function accessTokenStore(database: Database) {
       return await isBlocked(head, grant) ? undefined : grant;
     },
 
-    /** Finds a live token of a grant that is active and not blocked. */
+    /**
+     * Finds an access token that is not expired, of a grant that is active and
+     * not blocked.
+     */
     async find(accessToken: string): Promise<LiveAccessToken | undefined> {
       const credential = parseCredential(accessToken);
       if (!credential || !ACCESS_KINDS.includes(credential.kind)) {
@@ -138,12 +144,12 @@ export function accessTokenStore(database: Database) {
     },
 
     /**
-     * Issues the only access token of a grant without a provider.
+     * Issues the only access token of a grant without provider tokens.
      *
-     * @param extraWrites the writes and checks of the same commit; undefined is
-     * returned when a check fails
-     * @throws {import("../errors.ts").OAuthError} if its person or client is
-     * blocked
+     * @param extraWrites writes and checks of the same commit; undefined is
+     * returned if a check fails
+     * @throws {import("../errors.ts").OAuthError} if the person or the client
+     * is blocked
      */
     async issue(
       grant: Grant,
@@ -160,11 +166,12 @@ export function accessTokenStore(database: Database) {
     },
 
     /**
-     * Issues a personal access token, the only token of its grant. Undefined if
-     * the person has `most` tokens already, also when several are made at once.
+     * Issues a personal token, the only token of its grant. Returns undefined
+     * if the person has `most` tokens already, even if several are made at
+     * once.
      *
      * @param options `keep`: makes the write that stores the token for the page
-     * that shows it; called again when another commit came first
+     * that shows it; called again if another commit came first
      * @throws {import("../errors.ts").OAuthError} if the person is blocked
      */
     issuePersonal(
@@ -175,8 +182,8 @@ export function accessTokenStore(database: Database) {
       } = {},
     ): Promise<string | undefined> {
       const personalToken = mintPersonalToken(grant.id);
-      // Every new token changes this record: so two at once cannot both pass
-      // the limit.
+      // Every new token changes this record, so that two made at once cannot
+      // both pass the limit.
       const made = tokensOfKey(grant.subject);
       return database.change(made, async (transaction, _, before) => {
         const held = await grants.listOfSubject(grant.subject);
@@ -191,20 +198,22 @@ export function accessTokenStore(database: Database) {
       });
     },
 
-    /** Deletes the record that changes with a person's personal tokens. */
+    /**
+     * Deletes the record that changes with every personal token of a person.
+     */
     async forget(subject: string): Promise<void> {
       await database.commit((transaction) =>
         transaction.delete(tokensOfKey(subject))
       );
     },
 
-    /** Ends a token; its grant lives on. */
+    /** Revokes an access token; its grant stays active. */
     revoke(accessToken: string, read: Entry<Grant>): Promise<void> {
       return database.change(
         read.key,
         (transaction, { value: grant }: Entry<Grant>) => {
           transaction.expire(accessTokenKey(accessToken));
-          // The response to a repeated refresh token must not have the revoked
+          // The response to a replayed refresh token must not have the revoked
           // token.
           if (grant?.status === "active" && isOfExchange(accessToken, grant)) {
             setGrant(transaction, noteRevoked(grant));

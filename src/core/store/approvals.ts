@@ -1,7 +1,7 @@
 /**
- * A browser's earlier approvals. They never replace the consent page: they add
- * earlier scopes to the page, and decide if an error may be sent to a redirect
- * URI without asking the person.
+ * What people approved earlier in a browser. Such approvals never replace the
+ * consent page: they add earlier scopes to the page, and allow an error to be
+ * sent to a redirect URI without showing it to the person first.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import { fingerprint } from "../crypto/crypto.ts";
 import type { Database, Entry, Expiring, Write } from "../kv/database.ts";
 import { approvalKey } from "../kv/keys.ts";
 
-/** The scopes that a browser approved before. */
+/** The scopes that were approved in a browser. */
 export interface Approval extends Expiring {
   scopes: readonly string[];
   /** The scopes that the person has revoked since. */
@@ -26,9 +26,11 @@ type Approved = Pick<
   "clientId" | "redirectUri" | "resource"
 >;
 
-/** Opens the stored approvals. `browser` is the value of a browser's cookie. */
+/**
+ * Makes the store of approvals. `browser` is the value of a browser's cookie.
+ */
 export function approvalStore(database: Database) {
-  // The redirect URI is part of the approval. Its loopback port is not, as any
+  // Approvals are stored by redirect URI, without the port of loopback: any
   // page could send the browser to any port by itself.
   function keyOf(browserFingerprint: string, what: Approved): Deno.KvKey {
     const { clientId, redirectUri, resource } = what;
@@ -45,7 +47,7 @@ export function approvalStore(database: Database) {
       return (await database.find<Approval>(key))?.value;
     },
 
-    /** Takes scopes out of the approvals that grants were made with. */
+    /** Removes scopes from the approvals that were given for some grants. */
     async revokeScopes(
       grants: readonly Grant[],
       scopes: readonly string[],
@@ -67,8 +69,8 @@ export function approvalStore(database: Database) {
     },
 
     /**
-     * Adds the present approval to the stored one. Returns a write whose commit
-     * fails if another commit changes the stored one meanwhile.
+     * Adds a new approval to the stored one. Returns a write, whose commit
+     * fails if the stored approval has changed meanwhile.
      *
      * @param offered the scopes that the person could choose from; other stored
      * scopes stay approved

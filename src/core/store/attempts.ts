@@ -1,7 +1,6 @@
 /**
- * The last attempts to connect, for an operator whose users say "it does not
- * connect". They are arranged so that a flood cannot push out the attempts that
- * matter.
+ * The last attempts to connect, for an operator who hears "it does not
+ * connect". A flood of attempts cannot push out those that matter.
  *
  * @module
  */
@@ -12,38 +11,46 @@ import { sharedList } from "./shared_list.ts";
 
 export const ATTEMPTS_SECONDS = 30 * 24 * 60 * 60;
 
-/** The end of one step of connecting. It has no code, token or state. */
+/**
+ * The end of one step of an attempt to connect. It has no code, token or state.
+ */
 export interface Attempt {
-  /** The time of the latest such attempt, in epoch seconds. */
+  /** The time of the latest of the equal attempts, in epoch seconds. */
   at: number;
-  /** The request of the step: `GET /authorize`. */
+  /** The route of the step: `GET /authorize`. */
   step: string;
   /** The client's name or id, if known. */
   client?: string;
   /** The reason of the failure; undefined if the attempt succeeded. */
   failure?: string;
-  /** True if nothing shows that the client is a real one. */
+  /** True if nothing proves that the client exists. */
   isStranger: boolean;
   /** The number of equal attempts. */
   count: number;
 }
 
-/** The most characters of a client and of a failure: all fit into 64 KiB. */
+/**
+ * The maximum length of a client and of a failure, so that all attempts fit
+ * into 64 KiB.
+ */
 const CLIENT_MAX_LENGTH = 100;
 const FAILURE_MAX_LENGTH = 300;
 
-/** The most entries: failures of real clients, connections, strangers. */
+/**
+ * The maximum numbers of entries: failures and successes of known clients, and
+ * attempts of strangers.
+ */
 const MAX_FAILURES = 30;
 const MAX_SUCCESSES = 15;
 const MAX_STRANGERS = 15;
 
-/** The most attempts that are stored in all. */
+/** The maximum number of attempts that are stored. */
 export const ATTEMPTS = MAX_FAILURES + MAX_SUCCESSES + MAX_STRANGERS;
 
 /**
- * Adds an attempt, or raises the count of an equal one. Attempts of strangers
- * are equal if step and failure are, because strangers can make up any number
- * of names.
+ * Adds an attempt, or raises the count of an equal one. For attempts of
+ * strangers only step and error code are compared, because strangers can make
+ * up any number of names.
  */
 export function addAttempt(
   attempts: readonly Attempt[],
@@ -60,7 +67,10 @@ export function addAttempt(
   return arrange([{ ...attempt, count }, ...attempts.filter(isOther)]);
 }
 
-/** Arranges attempts: failures of real clients, connections, strangers. */
+/**
+ * Sorts and truncates attempts: failures and successes of known clients, then
+ * strangers.
+ */
 function arrange(attempts: readonly Attempt[]): Attempt[] {
   const newestFirst = attempts.toSorted((one, other) => other.at - one.at);
   const strangers = newestFirst.filter(({ isStranger }) => isStranger);
@@ -74,7 +84,9 @@ function arrange(attempts: readonly Attempt[]): Attempt[] {
   ];
 }
 
-/** Cuts a list: the oldest entry of the most frequent cause goes first. */
+/**
+ * Truncates a list: drops the oldest entry of the most frequent failure first.
+ */
 function dropFairly(failures: Attempt[], most: number): Attempt[] {
   const kept = [...failures];
   while (kept.length > most) {
@@ -93,7 +105,7 @@ function dropFairly(failures: Attempt[], most: number): Attempt[] {
 function groupOf(attempt: Attempt): string {
   const { isStranger, step, client, failure } = attempt;
   return isStranger
-    // Only the error's code: its description may quote a stranger.
+    // The error code only, because the description may quote a stranger's text.
     ? JSON.stringify([step, failure?.split(":")[0]])
     : JSON.stringify([step, failure, client]);
 }
@@ -109,7 +121,7 @@ export function attemptStore(database: Database, log: Logger) {
     add: (known, added) => added.reduceRight(addAttempt, [...known]),
   });
   return {
-    /** Notes an attempt, and writes it within a second. */
+    /** Records an attempt; it is written within a second. */
     note(attempt: Omit<Attempt, "at" | "count">): void {
       attempts.note({ ...attempt, at: database.now(), count: 1 });
     },

@@ -1,8 +1,8 @@
 /**
- * Authorization requests on their way through a browser: consent, the
+ * Authorization requests while they pass through a browser: to consent, to the
  * provider, and back. The handle names the request in the consent form and is
- * the `state` towards the provider; without the browser's cookie it opens
- * nothing.
+ * the `state` towards the provider. The handle is of no use without the
+ * browser's cookie.
  *
  * @module
  */
@@ -28,18 +28,21 @@ const responseKey = (handle: string) => deriveKey(handle, "code");
 interface RequestRecord extends Leasable {
   request: AuthorizationRequest;
   clientName: string;
-  /** The scopes that the client named. */
+  /** The scopes that the client's request named. */
   named: readonly string[];
-  /** The offered scopes that the person has revoked before. */
+  /** The offered scopes that the person has revoked earlier. */
   revokedScopes?: readonly string[];
-  /** True if the client needs no consent: only the provider is to be chosen. */
+  /**
+   * True if the client needs no consent, so that the person only chooses a
+   * provider.
+   */
   isTrusted?: boolean;
   /** The requested scopes that the person approved. */
   consented?: readonly string[];
   /** The fingerprint of the browser's cookie. */
   browserFingerprint: string;
   phase: "consent" | "upstream" | "done";
-  /** The `providerId` of the provider that the person was sent to. */
+  /** The id of the provider to which the person was sent. */
   provider?: string;
   /** The phase in which the request ended with a refusal. */
   refusedIn?: "consent" | "upstream";
@@ -47,20 +50,27 @@ interface RequestRecord extends Leasable {
   isSignedIn?: boolean;
   /** The code, sealed with a key derived from the handle. */
   sealedCode?: string;
-  /** True if the provider has refused a code once, as unknown or used. */
+  /** True if the provider has already refused one code as unknown or used. */
   hasDeadCode?: boolean;
 }
 
-/** A request as it was read. A change fails if there was another since. */
+/**
+ * A request as it was read; a change fails if the request has changed since.
+ */
 export interface FoundRequest extends Found<RequestRecord> {
   handle: string;
 }
 
-/** Opens the authorization requests; `browser` is the value of its cookie. */
+/**
+ * Makes the store of authorization requests. `browser` is the value of a
+ * browser's cookie.
+ */
 export function authorizationRequestStore(database: Database) {
   const leases = new RecordLeases(database, SIGN_IN_LEASE_SECONDS);
 
-  /** Changes a request. Returns undefined if another commit was faster. */
+  /**
+   * Changes a request. Returns undefined if another commit changed it first.
+   */
   function change(
     found: FoundRequest,
     changes: Partial<RequestRecord>,
@@ -71,11 +81,11 @@ export function authorizationRequestStore(database: Database) {
 
   return {
     /**
-     * Stores a new request and returns its handle. It waits for consent, unless
-     * no consent is needed.
+     * Stores a new request and returns its handle. The request waits for
+     * consent, unless `provider` is given.
      *
-     * @param provider the `providerId` of the provider, if the person is sent
-     * to it at once
+     * @param provider the id of the provider to which the person is sent at
+     * once
      * @throws {import("../errors.ts").OAuthError} `access_denied` if the client
      * is blocked
      */
@@ -103,7 +113,7 @@ export function authorizationRequestStore(database: Database) {
       return handle;
     },
 
-    /** Finds a request that began in this browser. */
+    /** Finds a request that began in a browser. */
     async find(
       handle: string,
       browser: string,
@@ -117,7 +127,7 @@ export function authorizationRequestStore(database: Database) {
       );
       if (!isOwn) return undefined;
       const { refusedIn, ...value } = found.value;
-      // If the refusal was answered with 503, the request has not ended.
+      // The refusal was answered with 503, so the request has not ended.
       if (refusedIn !== undefined && await database.mayRepeat(found)) {
         value.phase = refusedIn;
       }
@@ -125,8 +135,8 @@ export function authorizationRequestStore(database: Database) {
     },
 
     /**
-     * Records the person's consent; the sign-in at the provider comes next.
-     * Returns false if another request was faster.
+     * Records the person's consent, before the sign-in at the provider. Returns
+     * false if another commit changed the request first.
      *
      * @throws {import("../errors.ts").OAuthError} `access_denied` if the client
      * is blocked
@@ -135,7 +145,7 @@ export function authorizationRequestStore(database: Database) {
       found: FoundRequest,
       { consented, provider }: {
         consented: readonly string[];
-        /** The `providerId` of the provider to which the person is sent. */
+        /** The id of the provider to which the person is sent. */
         provider: string;
       },
     ): Promise<boolean> {
@@ -149,7 +159,10 @@ export function authorizationRequestStore(database: Database) {
       return approved !== undefined;
     },
 
-    /** Refuses a request. Returns false if another request was faster. */
+    /**
+     * Ends a request with a refusal. Returns false if another commit changed
+     * the request first.
+     */
     async finish(found: FoundRequest): Promise<boolean> {
       const { phase } = found.value;
       if (phase === "done") return false;
@@ -158,33 +171,37 @@ export function authorizationRequestStore(database: Database) {
     },
 
     /**
-     * Leases a request, to redeem the provider's code; undefined if another
-     * process holds the lease. It lapses if its holder dies.
+     * Leases a request, to redeem the provider's code. Returns undefined if
+     * another process holds the lease. A lease lapses if its process dies.
      */
     async lease(found: FoundRequest): Promise<FoundRequest | undefined> {
       if (found.value.phase !== "upstream") return undefined;
-      // A lease that was given up before its holder began is void.
+      // A lease whose commit was given up is void, because its process never
+      // began.
       const isTaken = leases.isTaken(found) && !await database.mayRepeat(found);
       if (isTaken) return undefined;
       const leaseUntil = database.now() + SIGN_IN_LEASE_SECONDS;
       return await change(found, { leaseUntil });
     },
 
-    /** Returns the code of a request whose browser got 503 in its place. */
+    /**
+     * Returns the code of a request, if the response with the code was replaced
+     * by a 503.
+     */
     async replayCode(found: FoundRequest): Promise<string | undefined> {
       const { handle, value: { sealedCode } } = found;
       if (sealedCode === undefined || !await database.mayRepeat(found)) {
         return undefined;
       }
       const code = await unseal(responseKey(handle), sealedCode);
-      // Written again with the mark of this commit, whose request is not
-      // answered with 503: so the next attempt is refused.
+      // Writes the record again, with the mark of a commit that is not answered
+      // with 503, so that the next attempt is refused.
       return await change(found, {}) && code;
     },
 
     /**
-     * Frees the lease of a request after the provider, or the database, did
-     * not answer, or refused a code. If that fails, the lease lapses.
+     * Ends the lease of a request whose code the provider did not redeem. If
+     * that fails, the lease lapses.
      */
     async release(found: FoundRequest, hasDeadCode?: true): Promise<void> {
       try {
@@ -196,11 +213,11 @@ export function authorizationRequestStore(database: Database) {
     },
 
     /**
-     * Ends a leased request with a grant and returns the client's code;
-     * undefined if the lease had expired and another process was faster.
+     * Completes a leased request with a grant, and returns the client's code.
+     * Returns undefined if the lease had lapsed and another process was first,
+     * or if a check of `extraWrites` fails.
      *
-     * @param outcome includes further writes of the same commit; undefined is
-     * returned also if their checks fail
+     * @param outcome `extraWrites`: further writes of the same commit
      * @throws {import("../errors.ts").OAuthError} `access_denied` if the person
      * or the client is blocked
      */
@@ -208,7 +225,7 @@ export function authorizationRequestStore(database: Database) {
       found: FoundRequest,
       { grant, upstreamTokens, extraWrites }: {
         grant: Grant;
-        /** The provider's tokens, as text. */
+        /** The provider's tokens as JSON. */
         upstreamTokens: string;
         extraWrites?: Write;
       },

@@ -1,9 +1,9 @@
 /**
  * Blocks: people and clients that an operator shut out while servers run. Every
- * commit that makes a grant live, or signs someone in to the account page,
- * checks that neither is blocked. Open records are read together with a head,
- * which changes with every block: so a block holds even before the records are
- * closed.
+ * commit that makes a grant active, or signs someone in to the account page,
+ * checks that neither person nor client is blocked. Grants and sessions are
+ * read together with the head, which changes with every block, so that a block
+ * holds even before they are closed.
  *
  * @module
  */
@@ -26,12 +26,14 @@ export interface Block {
   reason?: string;
 }
 
-/** The most blocks: every process remembers their names. */
+/** The maximum number of blocks: every process remembers their names. */
 export const MAX_BLOCKS = 10_000;
-/** The most versions of the head that a process remembers. */
+/** The maximum number of versions of the head that a process remembers. */
 const MAX_HEADS = 100;
 
-/** The number of blocks. Its version changes with every block and its end. */
+/**
+ * The number of blocks. The head changes whenever a block is made or lifted.
+ */
 export interface BlockHead {
   count: number;
 }
@@ -57,10 +59,10 @@ export function unlessBlocked(
 }
 
 /**
- * Throws if a block made a commit fail: trying the commit again would never
- * help.
+ * Throws if a block made a commit fail, so that the commit is not tried again.
  *
- * @throws {import("../errors.ts").OAuthError} with `code`, if there is one
+ * @throws {import("../errors.ts").OAuthError} with `code`, if a person or
+ * client is blocked
  */
 export async function checkBlocks(
   database: Database,
@@ -72,13 +74,13 @@ export async function checkBlocks(
 }
 
 /**
- * Opens a process's cache of blocks. {@linkcode blockHeadKey} is read with
- * every record of a person or a client. The blocks are read only when the head
- * has changed.
+ * Makes a process's cache of blocks. The head ({@linkcode blockHeadKey}) is
+ * read with every record of a person or a client; the blocks are read only if
+ * the head has changed.
  */
 export function knownBlocks(database: Database) {
   let names: Promise<ReadonlySet<string>>;
-  /** The versions of the head for which the names have been read. */
+  /** The versions of the head for which the blocks have been read. */
   const heads = new Set<string>();
 
   async function read(): Promise<ReadonlySet<string>> {
@@ -86,14 +88,16 @@ export function knownBlocks(database: Database) {
     return new Set(found.map(({ value }) => value.name));
   }
 
-  /** Returns true if one of these was blocked when the head was read. */
+  /**
+   * Returns true if the person or the client was blocked when the head was
+   * read.
+   */
   return async (
     { value, versionstamp }: Entry<BlockHead>,
     named: PersonOrClient,
   ): Promise<boolean> => {
     if (!value?.count || versionstamp === null) return false;
-    // Versions have no order, so the names are read for each version that is
-    // new here.
+    // Versions cannot be compared, so the blocks are read for each new version.
     if (!heads.has(versionstamp)) {
       if (heads.size === MAX_HEADS) heads.clear();
       heads.add(versionstamp);
@@ -108,8 +112,8 @@ export function knownBlocks(database: Database) {
 }
 
 /**
- * Makes a function that returns true for blocked people. It is for callers with
- * another issuer's tokens, of whom no record is read.
+ * Makes a function that returns true for blocked people. It serves tokens of
+ * other issuers, for which no record of the person is read.
  */
 export function blockedPeople(
   database: Database,
@@ -122,7 +126,7 @@ export function blockedPeople(
 export type BlockStore = ReturnType<typeof blockStore>;
 
 export function blockStore(database: Database) {
-  /** Changes the head and a block, which are read in one round trip. */
+  /** Changes the head and a block, after one read of both. */
   async function change<R>(
     name: string,
     update: (
@@ -158,11 +162,11 @@ export function blockStore(database: Database) {
     },
 
     /**
-     * Makes a block, or finds the existing one, and returns it. It always
-     * changes the head, as {@linkcode lift} does: so no earlier commit that was
-     * given up is applied after it.
+     * Makes a block, or finds the existing one, and returns it. Always changes
+     * the head, as {@linkcode lift} does, so that an earlier commit that was
+     * given up cannot be applied later.
      *
-     * @throws {RangeError} if there are too many
+     * @throws {RangeError} if there are too many blocks
      */
     block(
       name: string,
@@ -186,8 +190,8 @@ export function blockStore(database: Database) {
 
     /** Lifts a block, and returns it; undefined if there is none. */
     lift(name: string): Promise<Block | undefined> {
-      // If the answer of a commit was lost, the next try finds no block any
-      // more.
+      // If the result of a commit was lost, the next try no longer finds the
+      // block.
       let lifted: Block | undefined;
       return change(name, (transaction, head, entry) => {
         const { count = 0 } = head.value ?? {};

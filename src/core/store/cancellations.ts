@@ -1,7 +1,7 @@
 /**
- * Cancellations of 2025 clients for requests that another process is working
- * on. Each cancels only one request, and carries its time: a later request with
- * the same id is not cancelled by it.
+ * Cancellations of 2025 clients for requests that run in another process. A
+ * cancellation has a time, so that it does not cancel a later request with the
+ * same id.
  *
  * @module
  * @see MCP 2025-11-25, Cancellation
@@ -11,16 +11,16 @@ import type { Database, Expiring } from "../kv/database.ts";
 import { cancellationHeadKey, cancellationKey } from "../kv/keys.ts";
 
 const CANCELLATION_SECONDS = 5 * 60;
-/** The least time between reads of a remote database: each costs something. */
+/** The minimum time between reads of a remote database, which cost money. */
 const REMOTE_PAUSE_MILLISECONDS = 1000;
 /**
- * The accepted difference between two clocks. A cancellation may also come this
- * long before its request.
+ * The accepted difference between two clocks, and the time by which a
+ * cancellation may precede its request.
  */
 const TOLERANCE_MILLISECONDS = 10_000;
 
 interface Cancellation extends Expiring {
-  /** Epoch milliseconds: requests may take less than a second. */
+  /** In milliseconds, because requests may take less than a second. */
   atMilliseconds: number;
 }
 
@@ -28,7 +28,7 @@ interface Cancellation extends Expiring {
 export interface Cancellable {
   sessionId: string;
   requestId: RequestId;
-  /** The time at which work on it began, by `performance.now()`. */
+  /** The time at which the request began to run, by `performance.now()`. */
   startedMilliseconds: number;
 }
 
@@ -53,9 +53,9 @@ export function cancellationStore(database: Database) {
 
     /**
      * Finds the requests that were cancelled since they began, or shortly
-     * before: a cancellation may overtake its request, and two machines' clocks
-     * differ. Costs only one small read, without calling `requests`, unless
-     * something was cancelled just now.
+     * before: a cancellation may overtake its request, and clocks of two
+     * machines differ. Most calls cost only one small read, and do not call
+     * `requests`.
      */
     async find<T extends Cancellable>(
       requests: () => readonly T[],
@@ -65,8 +65,8 @@ export function cancellationStore(database: Database) {
         database.isRemote && sinceMilliseconds < REMOTE_PAUSE_MILLISECONDS
       ) return [];
       lastReadMilliseconds = performance.now();
-      // The head is read first: a cancellation of a request that begins after
-      // this will change the head again.
+      // The head is read first, so that a cancellation of a request that begins
+      // after this read changes it again.
       const { versionstamp } = await database.get(cancellationHeadKey());
       if (versionstamp !== seen) {
         readUntil = performance.now() + TOLERANCE_MILLISECONDS;
@@ -77,12 +77,12 @@ export function cancellationStore(database: Database) {
           cancellationKey(sessionId, requestId)
         ),
       );
-      // By the present clock, which may have been set since a request began.
+      // Start times by the clock as it is now: it may have been set since.
       const startMilliseconds = database.clock() - performance.now();
       const isHit = ({ startedMilliseconds }: Cancellable, i: number) =>
         (cancellations[i].value?.atMilliseconds ?? 0) >=
           startMilliseconds + startedMilliseconds - TOLERANCE_MILLISECONDS;
-      // The check keeps a newer cancellation under the same key.
+      // With a check, so that a newer cancellation under the same key stays.
       const used = cancellations.filter((_, i) => isHit(running[i], i));
       await Promise.all(
         used.map((entry) =>

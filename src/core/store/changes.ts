@@ -1,6 +1,6 @@
 /**
- * Change notifications, numbered in one sequence for all processes. A listener
- * reads on from the last number it has seen.
+ * Changes that clients are notified of, numbered in one sequence for all
+ * processes. A listener continues after the last number that it has read.
  *
  * @module
  * @see MCP 2026-07-28, Subscriptions
@@ -12,7 +12,7 @@ import { changeHeadKey, changeKey } from "../kv/keys.ts";
 import { pause } from "../clock.ts";
 
 const CHANGE_SECONDS = 5 * 60;
-/** The time between polls, of which one serves all listeners of a process. */
+/** The time between polls; one poll serves all listeners of a process. */
 const POLL_MILLISECONDS = 100;
 /** The pause after a failed read, in milliseconds. */
 const AGAIN_MILLISECONDS = 1000;
@@ -23,7 +23,7 @@ export type Change =
 
 type Numbered = Change & Expiring;
 
-/** The reading of new changes. */
+/** The loop that reads new changes. */
 interface Following {
   stop: AbortController;
   started: Promise<unknown>;
@@ -41,7 +41,7 @@ export function changeStore(
   let ending: Promise<unknown> = Promise.resolve();
   let last: Promise<unknown> = Promise.resolve();
 
-  /** Appends one change at a time: writers would race for a number. */
+  /** Appends changes one by one, because writers would compete for a number. */
   function append(change: Change): Promise<void> {
     const appended = last.then(() =>
       database.change(
@@ -107,8 +107,8 @@ export function changeStore(
       append({ kind: "list", list }),
 
     /**
-     * Calls `onChange` for every change from now on, made in any process, in
-     * their order. Resolves, once it listens, to a function that stops it.
+     * Calls `onChange` for every later change, made in any process, in order.
+     * Once it listens, resolves to a function that stops it.
      */
     async listen(onChange: (change: Change) => void): Promise<() => void> {
       const leave = () => {

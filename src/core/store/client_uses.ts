@@ -1,6 +1,6 @@
 /**
  * The times at which clients that the operator set up were last used. They are
- * known for longer than the grants of machines, which are gone after an hour.
+ * kept for longer than the grants of machines, which are gone after an hour.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { GRANT_TTL_SECONDS } from "../oauth/lifetimes.ts";
 import type { Database, Expiring } from "../kv/database.ts";
 import { clientUseKey } from "../kv/keys.ts";
 
-/** The time for which the last use of a client is known. */
+/** The time for which the last use of a client is kept. */
 export const CLIENT_USE_SECONDS = GRANT_TTL_SECONDS;
 
 /** The precision of the times, in seconds. */

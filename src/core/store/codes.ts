@@ -1,5 +1,5 @@
 /**
- * Authorization codes: each is exchanged once.
+ * Authorization codes: each can be redeemed once.
  *
  * @see RFC 6749 §4.1.2
  * @module
@@ -37,7 +37,10 @@ interface CodeRecord extends Expiring {
   /** The grant's data key, sealed with the code. */
   wrappedKey: string;
   usedAt?: number;
-  /** The tokens that it was exchanged for, sealed with a key of the code. */
+  /**
+   * The tokens that were issued for the code, sealed with a key derived from
+   * it.
+   */
   sealed?: string;
 }
 
@@ -82,7 +85,10 @@ export async function issueCode(
 
 export function codeStore(database: Database, lifetimes: Lifetimes) {
   return {
-    /** Reads all records of a code; undefined if the text is not a code. */
+    /**
+     * Reads all records of a code; undefined if the text does not look like a
+     * code.
+     */
     async read(code: string): Promise<ReadCode | undefined> {
       const credential = parseCredential(code);
       if (credential?.kind !== "code") return undefined;
@@ -94,9 +100,10 @@ export function codeStore(database: Database, lifetimes: Lifetimes) {
     },
 
     /**
-     * Returns the response to a used code again, if its client got 503 instead.
+     * Returns the response to a used code once more, if the first one was
+     * replaced by a 503.
      *
-     * @throws {StorageError} while another process may still have to record the
+     * @throws {StorageError} if another process may still have to record the
      * 503
      */
     async replayResponse(
@@ -110,18 +117,18 @@ export function codeStore(database: Database, lifetimes: Lifetimes) {
         await unseal(responseKey(code), used.value.sealed, grantId),
       );
       if (tokens.expiresAt <= database.now()) return undefined;
-      // Written again with the mark of this commit, whose request is not
-      // answered with 503: so from now on the code is used.
+      // Writes the record again, with the mark of a commit that is not answered
+      // with 503: from now on the code is used.
       return await database.replace(used, used.value) && tokens;
     },
 
     /**
-     * Exchanges a code for tokens of its grant; undefined if another request
-     * was faster.
+     * Redeems a code for tokens of its grant. Returns undefined if another
+     * request redeemed it first.
      *
      * @throws {import("../errors.ts").OAuthError} `invalid_grant` if the person
      * or the client is blocked
-     * @param grant the grant in use
+     * @param grant the grant as it is from now on
      * @param read the records of the code, as they were checked
      */
     async use(
@@ -153,8 +160,8 @@ export function codeStore(database: Database, lifetimes: Lifetimes) {
         write(transaction)
           .check(read.code, read.grant, read.upstream)
           .set(read.code.key, used)
-          // For the longest possible life of the grant, so that refreshes need
-          // not rewrite it.
+          // Kept as long as the grant may live, so that refreshes need not
+          // write it.
           .set(read.upstream.key, { ...upstream, expiresAt: endsAt })
       );
       if (won) return tokens;

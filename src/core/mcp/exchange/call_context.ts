@@ -1,6 +1,6 @@
 /**
- * The second argument of a tool: the same interface for both generations, each
- * of which reaches the client in its own way.
+ * The second argument of a tool (`Context`): the same interface for both
+ * generations, each of which reaches its client differently.
  *
  * @module
  */
@@ -28,14 +28,20 @@ const STEP_CALL = {
 
 const LOG_CALL = { level: kinds.required(kinds.choice(...LOGGING_LEVELS)) };
 
-/** Functions that make members of a context when each is first read. */
+/**
+ * Functions that features add: each makes one member of a context when it is
+ * first read.
+ */
 export type MakeMembers = {
   readonly [N in keyof FeatureMembers]?: (
     context: Context,
   ) => FeatureMembers[N];
 };
 
-/** Makes the class of contexts with more members; undefined without any. */
+/**
+ * Makes a class of contexts with the members of features; undefined if there
+ * are none.
+ */
 export function contextWith(
   lists: readonly MakeMembers[],
 ): typeof CallContext | undefined {
@@ -56,15 +62,15 @@ export function contextWith(
 export interface CallContext extends FeatureMembers {}
 
 /**
- * {@linkcode Context} over {@linkcode Work}. Its methods are arrow functions,
- * so that tools can destructure them, and are made only when used, because most
+ * {@linkcode Context} over {@linkcode Work}. Methods are arrow functions, so
+ * that tools can destructure them, and are made when first read, because most
  * calls need none of them.
  */
 export class CallContext implements Context {
-  /** Settings and services; set before a definition that declares any runs. */
+  /** Settings and services, set before a definition that declares any runs. */
   settings: Readonly<Record<string, never>> = {};
   services: Readonly<Record<string, never>> = {};
-  /** The caller's accounts, set before a tool with such needs runs. */
+  /** The caller's accounts, set before a tool that needs accounts runs. */
   needs: Readonly<Record<never, never>> = {};
   declare approval?: Approved;
   #work: Work;
@@ -79,12 +85,15 @@ export class CallContext implements Context {
     this.#work = work;
   }
 
-  /** Finds the code that a context belongs to, if it can be interrupted. */
+  /**
+   * Returns the author's code that a context belongs to, if it can be
+   * interrupted.
+   */
   static codeOf(context: Context): AuthorCode | undefined {
     return #work in context ? context.#work.authorCode : undefined;
   }
 
-  /** Connects a context to other work: the task that its call became. */
+  /** Connects a context to other work: the task that its call has become. */
   static speakFor(context: Context, work: Work): void {
     if (!(#work in context)) return;
     context.#work = work;
@@ -101,17 +110,20 @@ export class CallContext implements Context {
     return (context as CallContext).#actor();
   }
 
-  /** Sets what each step of durable work awaits before it is done. */
+  /** Sets a function that every step of durable work awaits before it runs. */
   static beforeStep(context: Context, ready: () => Promise<void>): void {
     (context as CallContext).#beforeStep = ready;
   }
 
-  /** True while a question to a person is open, in the client or on a page. */
+  /**
+   * True while a question to a person, in the client or on a page, is
+   * unanswered.
+   */
   static isAsking(context: Context): boolean {
     return #work in context && context.#asking?.isOpen === true;
   }
 
-  /** True if a person or a client's model was asked something. */
+  /** True if a person or the client was asked anything. */
   static hasAsked(context: Context): boolean {
     return #work in context && context.#asking !== undefined;
   }
@@ -123,7 +135,8 @@ export class CallContext implements Context {
 
   /**
    * Calls `next` with the result of an author's function, like {@linkcode
-   * follow}. Rejects with the reason of an interruption that comes first.
+   * follow}. If an interruption of the context's code comes first, rejects with
+   * its reason.
    */
   static follow<T, R>(
     context: Context,
@@ -240,8 +253,8 @@ export class CallContext implements Context {
   }
 
   /**
-   * @throws {TypeError} unless the work is durable. It is thrown in the call
-   * itself, so that the first test shows it
+   * @throws {TypeError} if the work is not durable; at once, not in a promise,
+   * so that the author's first test shows it
    */
   #durable(member: string): DurableContext {
     const { durable } = this.#work;

@@ -1,6 +1,6 @@
 /**
- * The execution of a call: the signal that stops its tool, its end, which comes
- * once, and the watch over a call that is not answered at once.
+ * The execution of a call: the signal that stops its tool, its one end, and the
+ * watch over a call that does not end at once.
  *
  * @module
  */
@@ -12,9 +12,12 @@ import { report, type ReportedCall } from "./report.ts";
 
 export class CallExecution {
   ending?: Ending;
-  /** Receives the end of the call, if someone waits for it. */
+  /** Called with the end of the call, if anyone waits for it. */
   onEnding?: (ending: Ending) => void;
-  /** The task that does the work of this call, and reports its own end. */
+  /**
+   * The task in which the work of this call goes on, and which reports its own
+   * end.
+   */
   taskId?: string;
   #abort?: AbortController;
   #over?: AbortController;
@@ -25,7 +28,7 @@ export class CallExecution {
     return this.ending !== undefined;
   }
 
-  /** True once the call was cancelled or stopped. */
+  /** True if the call was cancelled or stopped. */
   get isStopped(): boolean {
     return this.#abort?.signal.aborted === true;
   }
@@ -48,12 +51,12 @@ export class CallExecution {
     try {
       report(this.call, ending, this.taskId);
     } catch {
-      // A report that fails must not prevent the end.
+      // The report failed, which must not prevent the end.
     }
     this.onEnding?.(ending);
   }
 
-  /** Stops the tool, which may still answer. */
+  /** Stops the tool; it may still return a result. */
   stop(reason: string): void {
     const { call, call: { engine: { log } } } = this;
     const abort = this.#abort ??= new AbortController();
@@ -64,19 +67,19 @@ export class CallExecution {
     });
   }
 
-  /** Stops the tool, whose answer is not wanted any more. */
+  /** Stops the tool, and drops its result. */
   interrupt(reason: string): void {
     const over = this.#over ??= new AbortController();
     over.abort(new DOMException(reason, "AbortError"));
     this.stop(reason);
   }
 
-  /** Ends the call without an answer, for a client that wants none. */
+  /** Ends the call without a response, for a client that cancelled it. */
   cancel(reason: string): void {
     this.#stopUnanswered(reason, "cancelled");
   }
 
-  /** Ends the call of a caller who may not call any more. */
+  /** Ends the call of a caller who may no longer call. */
   expel(): void {
     this.#stopUnanswered(
       "The permission for this call has ended, or is paused",
@@ -85,7 +88,8 @@ export class CallExecution {
   }
 
   #stopUnanswered(reason: string, outcome: Outcome): void {
-    // A later cancellation may still find a tool that ignored the first.
+    // The call has ended: a client may cancel twice, for a tool that ignored
+    // it.
     if (this.hasEnded) return;
     this.interrupt(reason);
     this.end({ outcome });
@@ -94,8 +98,8 @@ export class CallExecution {
 
 /**
  * The time without a byte after which a comment is sent, because proxies close
- * quiet connections: the impatient ones after 30 seconds. A quick 2025 call
- * stays JSON, because some clients read no event of more than 1 MiB (Python SDK
+ * quiet connections, some after 30 seconds. A quick 2025 call gets JSON, not a
+ * stream: some clients cannot read an event of more than 1 MiB (Python SDK
  * 2.3).
  */
 const QUIET_MILLISECONDS = 15_000;
@@ -104,8 +108,8 @@ interface WatchedCall {
   readonly admitted: { request: Request };
   readonly startedMilliseconds: number;
   /**
-   * Set for 2026, where a client cancels by closing the stream: the time after
-   * which the response becomes a stream.
+   * The time after which the response becomes a stream. Set for 2026, where a
+   * client cancels by closing the stream.
    */
   readonly slowMilliseconds?: number;
   readonly response: PendingResponse;
@@ -120,7 +124,7 @@ export class CallWatch {
 
   constructor(private readonly call: WatchedCall) {}
 
-  /** Keeps a quiet response open: the first comment makes it a stream. */
+  /** Keeps a quiet response open: makes it a stream, or sends a comment. */
   beat(nowMilliseconds: number): void {
     const { call } = this;
     this.onBeat?.(nowMilliseconds);
@@ -137,9 +141,10 @@ export class CallWatch {
     else response.open();
   }
 
-  /** Notices a client that leaves before its stream opens. */
+  /** Notices a client that leaves before its stream is opened. */
   #hear(): void {
-    // Only from the first beat on: the signal costs quick calls too much.
+    // From the first beat on only: reading the signal would slow down quick
+    // calls.
     if (this.#isHearing) return;
     this.#isHearing = true;
     const { response, admitted: { request: { signal } } } = this.call;

@@ -1,6 +1,6 @@
 /**
- * The limit key, by which limits count a caller, and a bound on the things that
- * each caller has at a time.
+ * The limit key, by which limits count a caller, and a bound on what each
+ * caller has at a time: running calls, open questions, bytes.
  *
  * @module
  */
@@ -22,16 +22,18 @@ import { isLoopback } from "../../net/url.ts";
 
 /** The identity by which limits count a caller. */
 export interface LimitKey {
-  /** A name of at most 64 characters. */
+  /** The name of a bucket or count, at most 64 characters. */
   name: string;
   /**
    * True if it may be many people: all holders of one credential, or all people
-   * in one network. Their limits are {@linkcode MANY} times as high.
+   * of one network. Their limits are {@linkcode MANY} times as high.
    */
   isMany: boolean;
 }
 
-/** The factor by which limits are higher for a shared credential or network. */
+/**
+ * The factor by which limits are higher for a shared credential or a network.
+ */
 export const MANY = 10;
 
 /**
@@ -44,21 +46,21 @@ export const UNKNOWN: LimitKey = Object.freeze({
   isMany: true,
 });
 
-/** The keys of people and machines: each is made once. */
+/** The keys of people and machines, each made once. */
 const people = new WeakMap<Caller, LimitKey>();
 
 /**
- * Returns the key of a request's caller: the binding of a person or a machine;
- * the network of the holders of a shared credential, and of callers without
- * credentials, or {@linkcode UNKNOWN}. Finding the network costs time: call it
- * only where a limit applies.
+ * Returns the limit key of a request's caller. It is the binding of a person or
+ * a machine; the network for holders of a shared credential and callers without
+ * credentials; {@linkcode UNKNOWN} if their network is unknown. Finding the
+ * network takes time, so call this only where a limit applies.
  *
  * @param trusted proxies whose headers are trusted
  */
 export function limitKeyOf(
   { request, info, authenticated: { caller } }: {
     request: Pick<Request, "headers">;
-    /** The connection of the request, if it is known. */
+    /** The network connection of the request, if it is known. */
     info?: ConnectionInfo;
     authenticated: Authenticated;
   },
@@ -76,7 +78,7 @@ export function limitKeyOf(
   }
   const peer = info?.remoteAddr?.hostname;
   if (peer !== undefined && trusted.length === 0 && isNobody) {
-    // A quick way for a server that only this machine uses.
+    // A shortcut for a server that only this machine uses.
     if (isLoopback({ hostname: peer })) return UNKNOWN;
   }
   const address = clientAddress(peer, request.headers, trusted);
@@ -85,22 +87,25 @@ export function limitKeyOf(
   return { name: `operator ${network ?? ""}`, isMany: true };
 }
 
-/** Returns the key of everyone at an address, or {@linkcode UNKNOWN}. */
+/**
+ * Returns the limit key of everyone in an address's network, or {@linkcode
+ * UNKNOWN}.
+ */
 export function networkKey(address: Address | undefined): LimitKey {
   return address === undefined
     ? UNKNOWN
     : { name: `network ${networkName(address)}`, isMany: true };
 }
 
-/** The seconds after which to try again: a guess. */
+/** The seconds after which the caller should retry: a guess. */
 const RETRY_SECONDS = 5;
 
-/** Counts what each caller has at a time in this process, and bounds it. */
+/** Counts how many each caller has at a time in this process, and bounds it. */
 export class CallerBound {
   #counts = new Map<string, number>();
 
   /**
-   * @param what the name of the things in the plural, for the error
+   * @param what the plural noun of what is counted, for the error
    * @param many the factor by which the bound is higher for a caller that may
    * be many people
    */
@@ -122,20 +127,23 @@ export class CallerBound {
     return count < most * (isMany ? this.many : 1);
   }
 
-  /** @throws {LimitError} when the caller has reached the bound */
+  /** @throws {LimitError} if the caller has reached the bound */
   check(caller: LimitKey | undefined): void {
     if (this.hasRoom(caller)) return;
     throw new LimitError(this.what, RETRY_SECONDS);
   }
 
-  /** Counts more things of a caller, after {@linkcode check} has not thrown. */
+  /** Adds to a caller's count. Call {@linkcode check} before. */
   count(caller: LimitKey | undefined, more = 1): void {
     if (caller === undefined) return;
     const { name } = caller;
     this.#counts.set(name, (this.#counts.get(name) ?? 0) + more);
   }
 
-  /** @throws {LimitError} when the caller has reached the bound */
+  /**
+   * Adds 1 to a caller's count. @throws {LimitError} if the caller has reached
+   * the bound
+   */
   take(caller: LimitKey | undefined): void {
     this.check(caller);
     this.count(caller);

@@ -11,24 +11,27 @@ import type { Catalogue } from "../../catalogue/catalogue.ts";
 import { findResource } from "../../catalogue/find_resource.ts";
 import type { Call } from "./call.ts";
 
-/** The most resources that one subscription may name. */
+/** The maximum number of resources that one subscription may name. */
 export const MAX_URIS = 1000;
 
-/** The most memory of a subscription's message: 1,000 URIs of 190 letters. */
+/**
+ * The maximum memory of a subscription's message: about 1,000 URIs of 190
+ * letters.
+ */
 const MAX_SUBSCRIPTION_BYTES = 256 * 1024;
 
 /**
  * Checks that a call may run. Returns a promise only if the database has to be
  * read.
  *
- * @throws {ChallengeError} as {@linkcode checkGranted}
- * @throws {LimitError} 429 when its caller has too many
+ * @throws {ChallengeError} see {@linkcode checkGranted}
+ * @throws {LimitError} 429 if its caller has reached a limit
  * @throws {HttpError} 413 for a subscription whose message is too long
  */
 export function check(call: Call): Promise<void> | undefined {
   const { engine, caller, catalogue, message: { method, params } } = call;
   // The message stays in memory as long as the subscription, and each of its
-  // URIs is looked up.
+  // URIs costs a lookup.
   const isSubscription = method === "subscriptions/listen";
   if (isSubscription && call.messageBytes > MAX_SUBSCRIPTION_BYTES) {
     throw new HttpError(413, "The message must take at most 256 KiB of memory");
@@ -40,7 +43,7 @@ export function check(call: Call): Promise<void> | undefined {
   return engine.limits.charge(method, call);
 }
 
-/** Lists the scopes a request needs; undefined for an unknown name. */
+/** Lists the scopes that a request needs; undefined for an unknown name. */
 function scopesFor(
   catalogue: Catalogue,
   method: string,
@@ -65,8 +68,8 @@ function scopesFor(
 }
 
 /**
- * Lists the scopes of the prompt or template of a completion: proposals are as
- * private as their prompt.
+ * Lists the scopes of the prompt or resource template of a completion: its
+ * proposals are as private as itself.
  */
 function scopesOfReference(
   { prompts, resources, templates }: Catalogue,
@@ -79,7 +82,9 @@ function scopesOfReference(
   return (resources.get(uri) ?? template?.resource)?.scopes;
 }
 
-/** Lists the scopes of a subscription: those to read its resources. */
+/**
+ * Lists the scopes that a subscription needs: those for reading its resources.
+ */
 function scopesOfFilter(
   catalogue: Catalogue,
   filter: unknown,
@@ -96,7 +101,7 @@ function scopesOfFilter(
 /**
  * Checks that a caller was granted scopes.
  *
- * @throws {ChallengeError} 403 that lists all needed scopes, 401 for a stranger
+ * @throws {ChallengeError} 403 with all needed scopes, 401 for a stranger
  */
 export function checkGranted(caller: Caller, needed: readonly string[]): void {
   if (missingScopes(caller, needed).length === 0) return;
@@ -109,7 +114,7 @@ export function checkGranted(caller: Caller, needed: readonly string[]): void {
     );
 }
 
-/** True if the caller could be granted all of the scopes. */
+/** True if the caller could be granted all these scopes. */
 export function isWithinReach(
   { ceiling }: Caller,
   needed: readonly string[],

@@ -1,5 +1,5 @@
 /**
- * A page whose link the client gives to its person, and the wait of its request
+ * A page whose link the client shows to its person, and the request that waits
  * for the answer.
  *
  * @module
@@ -8,13 +8,13 @@ import { AskedQuestion } from "../../protocol/question.ts";
 import type { OpenPage, PagesOf, Work } from "./work.ts";
 
 /**
- * The time for which a 2026 request stays open while a person answers on a
- * page, in milliseconds: proxies and clients give up after 30 seconds.
+ * The time in milliseconds for which a 2026 request stays open while a person
+ * answers on a page: proxies and clients give up after 30 seconds.
  */
 const HOLD_MILLISECONDS = 25_000;
 
 /**
- * The age at which a 2025 request no longer waits for a person, in milliseconds:
+ * The age in milliseconds at which a 2025 request stops waiting for a person:
  * clients give up after a minute.
  */
 const OPEN_MILLISECONDS = 45_000;
@@ -22,7 +22,7 @@ const OPEN_MILLISECONDS = 45_000;
 /**
  * Asks the client to open a page, and waits for the answer.
  *
- * @returns undefined when that takes longer than the request may stay open
+ * @returns undefined if the answer takes longer than the request may stay open
  */
 export async function askViaClient<A extends { action: string }>(
   work: Work,
@@ -57,7 +57,7 @@ export async function askViaClient<A extends { action: string }>(
     }
     const answer = await (answering ??
       pages.waitFor(page, signal, work.mayAskAgain && HOLD_MILLISECONDS));
-    // The client need not ask its person any more.
+    // The answer is here: the client need not ask its person any more.
     opening.catch(() => {});
     late.abort();
     if (answer && !stateless) {

@@ -37,48 +37,59 @@ import type { QuestionPages } from "./work.ts";
 /** A run of a tool that a person has to approve. */
 export interface RunToApprove {
   tool: CompiledTool;
-  /** The parsed arguments; the approved ones then replace them. */
+  /**
+   * The parsed arguments. Once a person has approved, the approved ones replace
+   * them.
+   */
   input: JsonObject;
-  /** The name of one of several accounts of the caller. */
+  /** The name of one of the caller's accounts, if there are several. */
   account?: string;
   call: { engine: Pick<Engine, "waitPages">; hasLeft?(): boolean };
 }
 
-/** Calls `run` once a person has approved its arguments. */
+/** Calls `run` once a person has approved the arguments. */
 export type ApproveRun = (
   toolRun: RunToApprove,
   context: Context,
   run: () => MaybePromise<CallToolResult>,
 ) => Promise<CallToolResult>;
 
-/** The latest calls of connections, for the people in whose name they are. */
+/**
+ * The latest calls of connections, for the people in whose name they were made.
+ */
 export interface CallLedger {
-  /** Notes an ended call of a grant: `at` is when it began, in epoch seconds. */
+  /**
+   * Records a call of a grant that has ended; `at`: when it began, in epoch
+   * seconds.
+   */
   note(
     grantId: string,
     call: { at: number; tool: string; outcome: Outcome },
   ): void;
   /** Lists the calls of each ledger, newest first. */
   list(ledgerIds: readonly string[]): Promise<(readonly object[])[]>;
-  /** Writes the noted calls that are not written yet. */
+  /** Writes the recorded calls that are not in the database yet. */
   close(): Promise<void>;
 }
 
 export interface Engine {
   catalogue: Catalogue;
-  /** The class of contexts, where features add members. */
+  /** The class of contexts, if features add members to it. */
   Context?: typeof CallContext;
   gate: Gate;
   checkOrigin: CheckOrigin;
   log: Logger;
-  /** True in development: clients are given the causes of internal errors. */
+  /** True in development: clients get the causes of internal errors. */
   showsCauses?: boolean;
   clock: Clock;
   around?: Around;
   running: RunningCalls;
   bodies: BodyClock;
   subscriptions: Subscriptions;
-  /** The bound on open questions, to 2025 clients and of plain tasks. */
+  /**
+   * The bound on open questions to 2025 clients, and of tasks that are not
+   * durable.
+   */
   questions: CallerBound;
   limits: Limits;
   /** Proxies whose headers about the client's address are trusted. */
@@ -88,41 +99,49 @@ export interface Engine {
   cancellations: CancellationStore;
   changes: ChangeStore;
   requestStates: StateStore;
-  /** Begins reads that a call needs, while its token is still being read. */
+  /**
+   * Starts the database reads that a call needs, while its token is still being
+   * read.
+   */
   readAhead?(): void;
-  /** Lists the settings that are missing for what a tool needs. */
+  /** Lists the unset settings that a tool's needs require. */
   missingFor(tool: Pick<CompiledTool, "needs">): Promise<readonly string[]>;
   findNeeds: FindNeeds;
-  /** Runs tools with `approval`; undefined where no tool has one. */
+  /** Runs tools with `approval`; undefined if no tool has one. */
   approve?: ApproveRun;
-  /** The pages on which people answer; undefined if no one signs in here. */
+  /**
+   * The pages on which people answer; undefined if people cannot sign in here.
+   */
   waitPages?: QuestionPages;
-  /** The records of calls that people can see; undefined if none are kept. */
+  /** The calls that people can see; undefined without a ledger. */
   ledger?: CallLedger;
 }
 
 /** An HTTP request that has passed the gate. */
 export interface AdmittedRequest {
   request: Request;
-  /** The connection, if it is known. */
+  /** The network connection, if it is known. */
   info?: ConnectionInfo;
-  /** True if it has an `Origin`: a page reads its answer only with CORS. */
+  /**
+   * True if the request has an `Origin`: then its page needs CORS headers to
+   * read the response.
+   */
   hasOrigin: boolean;
-  /** `MCP-Protocol-Version`. */
+  /** The `MCP-Protocol-Version` header. */
   version: string | null;
   authenticated: Authenticated;
-  /** The catalogue that the caller may see. */
+  /** The part of the catalogue that the caller may see. */
   catalogue: Catalogue;
   prefetched?: Prefetched;
-  /** The memory that a long message takes, in bytes; 0 for others. */
+  /** The memory of a long message, in bytes; 0 for a short one. */
   messageBytes: number;
-  /** The telemetry of the message; undefined where none is collected. */
+  /** The telemetry of the message, if any is collected. */
   operation?: Operation;
 }
 
-/** Reads that began before the caller was known. */
+/** Reads that were started before the caller was known. */
 export interface Prefetched {
   body: Promise<MessageBody>;
-  /** The question that the message answers, if it is an answer. */
+  /** The question that the message answers, if the message is a response. */
   reply: Promise<ReadReply | undefined>;
 }

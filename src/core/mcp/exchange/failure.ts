@@ -1,6 +1,6 @@
 /**
- * The failure that a client receives for an exception: a tool's result, or an
- * error of JSON-RPC.
+ * The failure that a client gets for an exception: a tool's result, or a
+ * JSON-RPC error.
  *
  * @module
  */
@@ -32,7 +32,7 @@ import {
 import { errorResult } from "../../protocol/tool_result.ts";
 import type { Ending } from "./answer.ts";
 
-/** A failure: a result that a model reads, or an error of JSON-RPC. */
+/** A failure: a result that a model reads, or a JSON-RPC error. */
 export interface Failure
   extends Pick<Ending, "outcome" | "refusal" | "status" | "headers"> {
   result?: CallToolResult;
@@ -41,18 +41,18 @@ export interface Failure
 
 interface FailedRequest {
   log: Logger;
-  /** Names the failure in the log, and to the client. */
+  /** The reference that names the failure in the log and to the client. */
   reference: string;
-  /** True in development: the client is given the cause of an internal error. */
+  /** True in development: the client gets the cause of an internal error. */
   showsCauses?: boolean;
   /** The method and the tool, for the log. */
   about?: Properties;
-  /** True if a model reads the result: for `tools/call`, and for tasks. */
+  /** True if a model reads the failure: for `tools/call`, and for tasks. */
   isTool: boolean;
   /**
-   * True if the HTTP status was sent already, as on a stream, in a batch or for
-   * a task. Then the error message itself has what status and headers would
-   * have said.
+   * True if the HTTP status was sent already: on a stream, in a batch, or for a
+   * task. Then the error message has to say what the status and the headers
+   * would have said.
    */
   inBand: boolean;
   /** The HTTP request; undefined for a task. */
@@ -62,13 +62,13 @@ interface FailedRequest {
     /** True if the client belongs to the generation without sessions. */
     stateless: boolean;
   };
-  /** The reason for which the request was stopped, if it was. */
+  /** The reason why the request was stopped, if it was. */
   stopped?: string;
 }
 
 /**
- * Makes an answer of any exception. One that cannot be read or printed becomes
- * an internal error. Never throws.
+ * Makes an answer from any exception. An exception that cannot be read or
+ * printed becomes an internal error. Never throws.
  */
 export function answerFailure<T>(
   thrown: unknown,
@@ -83,7 +83,10 @@ export function answerFailure<T>(
   }
 }
 
-/** Finds the failure for an exception. Logs it if this server is at fault. */
+/**
+ * Makes the failure for an exception; logs the exception if the server is at
+ * fault.
+ */
 function failureOf(error: unknown, failed: FailedRequest): Failure {
   const { log, reference, about, isTool, showsCauses, stopped } = failed;
   if (error instanceof RpcError) {
@@ -101,7 +104,7 @@ function failureOf(error: unknown, failed: FailedRequest): Failure {
     return {
       ...refusalOf(error, failed),
       outcome: "refused",
-      // Without `seen`, which is the client's text.
+      // Without `seen`, which is text from the client.
       refusal: error instanceof HttpError
         ? error.message
         : error.error ?? "unauthorized",
@@ -111,14 +114,15 @@ function failureOf(error: unknown, failed: FailedRequest): Failure {
     const outcome = stopped === undefined ? "tool_error" : "stopped";
     return { ...failureWith(wholeMessageOf(error), isTool), outcome };
   }
-  // An exception of code that was stopped is no error.
+  // Code that was stopped may throw: that is no internal error.
   if (stopped !== undefined) {
     return { ...failureWith(stopped, isTool), outcome: "stopped" };
   }
   log.error("Internal error", { reference, ...about, error });
   const message = `Internal error (reference ${reference})` +
     (showsCauses ? `\n${forAuthor(error)}` : "");
-  // A task whose end is a result would be `completed`, not `failed`.
+  // A task that ends with a result would be `completed`, so it gets an error,
+  // and is `failed`.
   const { http } = failed;
   return {
     ...failureWith(message, isTool && http !== undefined),
@@ -130,7 +134,7 @@ function failureOf(error: unknown, failed: FailedRequest): Failure {
 const ENGINE = ["core", "features", "authoring"]
   .map((folder) => new URL(`../../../${folder}/`, import.meta.url).href);
 
-/** Prints an error with the author's own line first. */
+/** Formats an error for development, the author's own line first. */
 function forAuthor(error: unknown): string {
   const own = [error, ...reasonsOf(error)]
     .flatMap((reason) => framesOf(reason).split("\n"))
@@ -142,7 +146,7 @@ function forAuthor(error: unknown): string {
   return own === undefined ? whole : `${own.trim()}\n${whole}`;
 }
 
-/** Puts a message into a result, for a model, or into an error. */
+/** Makes a result with a message for a model, or a JSON-RPC error. */
 function failureWith(
   message: string,
   isTool: boolean,
@@ -152,12 +156,15 @@ function failureWith(
     : { error: { code: RpcCode.internalError, message } };
 }
 
-/** Makes a refusal: by HTTP status and headers, or else in its message. */
+/**
+ * Makes a refusal, in HTTP status and headers if they can still be sent, else
+ * in the message.
+ */
 function refusalOf(
   error: ChallengeError | HttpError,
   { isTool, inBand, http }: FailedRequest,
 ): Pick<Failure, "result" | "error" | "status" | "headers"> {
-  // No client shows the model an HTTP status.
+  // Clients do not show an HTTP status to the model.
   if (isTool && error instanceof LimitError) {
     return failureWith(error.message, true);
   }
@@ -197,8 +204,8 @@ function inBandMessage(error: ChallengeError | HttpError): string {
 }
 
 /**
- * Makes a tool's result with a challenge for scopes, without which ChatGPT does
- * not ask people to sign in. Undefined for other clients, which read the HTTP
+ * Makes a tool's result with a challenge for scopes, which ChatGPT needs to ask
+ * people to sign in. Returns undefined for other clients, which read the HTTP
  * status.
  *
  * @see https://developers.openai.com/apps-sdk/build/auth
@@ -210,7 +217,7 @@ function challengeResult(
   if (error === "invalid_token") return undefined;
   const client = request.headers.get("user-agent");
   if (!client?.startsWith("openai-mcp/")) return undefined;
-  // ChatGPT wants all of the parameters, also before anyone has signed in.
+  // ChatGPT needs all parameters, even before anyone has signed in.
   const refusal = new ChallengeError(description, "insufficient_scope", scopes);
   const challenge = gate.challenge(refusal, sidOf(request));
   return {

@@ -1,11 +1,11 @@
 /**
  * The keys and tokens that the author's code of one call was given: those of a
  * person's accounts, and the server's own secret settings. Nothing that the
- * code throws or returns may contain one: a service may quote the key in an
- * answer, and an error may quote that answer. The engine hides every usual form
- * of a key: as it is, encoded for an address, a JSON text or HTML, in base64,
- * and broken into lines. The time for all of it grows only with the length of
- * the text, since a person chooses their key, and often the text.
+ * code throws or returns may contain any of them: a service may quote the key
+ * in a response, and an error may quote that response. The engine hides every
+ * usual form of a key: as it is, encoded for a URL, JSON or HTML, in base64,
+ * and broken into lines. The time that this takes grows only with the length of
+ * the text, because a person chooses their key, and often the text.
  *
  * @module
  */
@@ -23,44 +23,53 @@ import {
   wholeMessageOf,
 } from "../../thrown.ts";
 
-/** The text in place of a key. */
+/** The text that replaces a key. */
 const HIDDEN = "(hidden)";
 
 /**
- * The fewest characters of a key that is hidden: a shorter text is no secret,
- * and occurs everywhere.
+ * The minimum length of a key that is hidden: a shorter text is no secret, and
+ * occurs everywhere.
  */
 const MIN_CHARACTERS = 4;
 
-/** The fewest letters and digits of a key that is hidden from all callers. */
+/**
+ * The minimum number of letters and digits of a key that is hidden from all
+ * callers.
+ */
 const MIN_LETTERS = 6;
 
 /** True for a key that is long enough to be hidden from all callers. */
 const isLong = (key: string) =>
   key.replace(/[^A-Za-z0-9]/g, "").length >= MIN_LETTERS;
 
-/** The longest text of a thrown value that is no error and no text. */
+/**
+ * The maximum length of the text of a thrown value that is neither an error nor
+ * a string.
+ */
 const MAX_TEXT_CHARACTERS = 16_000;
 
-/** The most keys whose forms a process remembers. */
+/** The maximum number of keys whose forms a process remembers. */
 const MAX_KEYS = 1000;
 
-/** A text is first searched for at most so many characters of a form. */
+/**
+ * The number of characters of a form that a text is first searched for, which
+ * is quick.
+ */
 const MAX_PROBE_CHARACTERS = 32;
 
-/** A form of a key. */
+/** A form in which a key may occur. */
 interface Form {
   pattern: string;
   /**
-   * True for base64: the letters next to the form may have bits of the key,
-   * too.
+   * True for base64: the letters before and after may also hold bits of the
+   * key.
    */
   isBase64: boolean;
 }
 
 /**
- * The forms of a key: in a text as it is, and in one that {@linkcode readText}
- * decoded.
+ * The forms of a key: in the original text, and in one that {@linkcode
+ * readText} decoded.
  */
 interface Forms {
   asItIs: readonly Form[];
@@ -102,8 +111,8 @@ function base64urlOf(text: string): string {
 }
 
 /**
- * Lists the base64 letters that a text has inside any longer one, for each of
- * the three offsets at which it may begin there.
+ * Returns the base64 letters that depend on a text alone, for each of the three
+ * offsets at which the text may begin in a longer one.
  */
 function lettersOf(text: string): string[] {
   const bytes = new TextEncoder().encode(text);
@@ -118,9 +127,9 @@ function lettersOf(text: string): string[] {
 }
 
 /**
- * Matches encoded characters, backslashes and line breaks. No two of its
- * alternatives match the same characters, and none is read twice, so that the
- * time to read a text grows only with its length.
+ * Matches encoded characters, backslashes and line breaks. No two alternatives
+ * match the same characters, and no character is matched twice, so that the
+ * time grows only with the length of the text.
  */
 const ENCODED =
   /\\+(?:u([\da-f]{4})|[rn])?|[\r\n]+[ \t]*|%(?:25)*([0-7][\da-f])|(?:%(?:25)*[89a-f][\da-f])+|&(?:amp;)*(?:#0*(\d{1,7})|#x0*([\da-f]{1,6})|(amp|lt|gt|quot|apos));/gi;
@@ -153,18 +162,18 @@ function decode(
   return isNothing ? "" : String.fromCodePoint(code);
 }
 
-/** A decoded text, and the places of its characters in the original. */
+/** A decoded text, and the positions of its characters in the original. */
 interface ReadText {
   text: string;
-  /** Finds the beginning, or the end, of a character in the original text. */
+  /** Returns where a character begins, or ends, in the original text. */
   place(index: number, isEnd: boolean): number;
 }
 
-/** Decodes a text. */
+/** Decodes every encoding of {@linkcode ENCODED} in a text. */
 function readText(text: string): ReadText {
   /**
-   * For each encoding: its beginning in both texts, and its end in the
-   * original.
+   * For each encoding: where it begins in the decoded text and in the original,
+   * and where it ends in the original.
    */
   const from: number[] = [];
   const began: number[] = [];
@@ -181,7 +190,7 @@ function readText(text: string): ReadText {
     return plain;
   });
   const place = (index: number, isEnd: boolean) => {
-    // The last encoding that begins at the character or before it.
+    // Find the last encoding that begins at the character or before it.
     let low = 0;
     let high = from.length;
     while (low < high) {
@@ -202,8 +211,8 @@ function readText(text: string): ReadText {
 }
 
 /**
- * Finds where a pattern occurs in a text, by Knuth, Morris and Pratt: it reads
- * each character of both at most twice, whatever they are.
+ * Finds a pattern in a text by the Knuth-Morris-Pratt algorithm, which reads
+ * each character of both at most twice.
  */
 export function occurrences(
   text: Pick<string, "length" | "charCodeAt">,
@@ -228,7 +237,7 @@ export function occurrences(
   return found;
 }
 
-/** Lists the places of a text that have a form of a key. */
+/** Lists the ranges of a text that contain a form of a key. */
 function placesIn(all: string, keys: FormsOfKeys): [number, number][] {
   const places: [number, number][] = [];
   const place: ReadText["place"] = (at, isEnd) => at + (isEnd ? 1 : 0);
@@ -237,7 +246,7 @@ function placesIn(all: string, keys: FormsOfKeys): [number, number][] {
   const read = isPlain ? asItIs : readText(all);
   const find = (forms: readonly Form[], { text, place }: ReadText) => {
     for (const { pattern, isBase64 } of forms) {
-      // A text without the beginning of a form does not have the form.
+      // Most texts do not even contain the beginning of a form.
       if (!text.includes(pattern.slice(0, MAX_PROBE_CHARACTERS))) continue;
       for (const start of occurrences(text, pattern)) {
         let first = start;
@@ -249,7 +258,8 @@ function placesIn(all: string, keys: FormsOfKeys): [number, number][] {
         }
         let begin = place(first, false);
         let end = place(last, true);
-        // Backslashes next to a match belong to the key or to its encoding.
+        // Backslashes next to a match belong to the key, or to the way it is
+        // encoded.
         while (all[begin - 1] === "\\") begin--;
         while (all[end] === "\\") end++;
         places.push([begin, end]);
@@ -263,14 +273,14 @@ function placesIn(all: string, keys: FormsOfKeys): [number, number][] {
   return places;
 }
 
-/** Hides keys in a text. */
+/** Replaces the keys in a text. */
 function hide(text: string, keys: FormsOfKeys): string {
   const places = placesIn(text, keys).sort(([a], [b]) => a - b);
   if (places.length === 0) return text;
   let hidden = "";
   let end = 0;
   for (const [start, after] of places) {
-    // A key may begin with another, or overlap it.
+    // Keys may overlap, or begin with another key.
     if (start >= end) hidden += text.slice(end, start) + HIDDEN;
     end = Math.max(end, after);
   }
@@ -278,8 +288,8 @@ function hide(text: string, keys: FormsOfKeys): string {
 }
 
 /**
- * Returns a thrown text, or an error's message, in full. Any other value is
- * hidden if it is long.
+ * Returns a thrown string, or an error's message, in full. The text of any
+ * other value is replaced if it is too long.
  */
 function wholeTextOf(thrown: unknown): string {
   if (isError(thrown)) return wholeMessageOf(thrown);
@@ -288,7 +298,7 @@ function wholeTextOf(thrown: unknown): string {
   return text.length < MAX_TEXT_CHARACTERS ? text : HIDDEN;
 }
 
-/** True if the own members of an error can be read, and hold no key. */
+/** True if the own members of an error can be read, and contain no key. */
 function isWithout(keys: FormsOfKeys, error: Error): boolean {
   try {
     return placesIn(JSON.stringify({ ...error }), keys).length === 0;
@@ -297,9 +307,9 @@ function isWithout(keys: FormsOfKeys, error: Error): boolean {
   }
 }
 
-/** Returns an error without keys in place of one that holds one. */
+/** Returns the thrown value, or a copy without keys if it contains one. */
 function clean(thrown: unknown, keys: FormsOfKeys): unknown {
-  // A refusal has the engine's own words, not an author's.
+  // A refusal has only the engine's own words, not an author's.
   if (keys.size === 0 || isRefusal(thrown)) return thrown;
   let isClean = true;
   const hideIn = (text: string) => {
@@ -321,16 +331,18 @@ function clean(thrown: unknown, keys: FormsOfKeys): unknown {
 }
 
 /**
- * Removes the keys that were given most recently from an error of an author's
- * code whose call is no longer known. A key of few letters and digits is
- * skipped: with one, a person could hide the errors of everyone else.
+ * Removes recently given keys from an error of an author's code whose call is
+ * not known. Keys with few letters and digits are skipped: with such a key, a
+ * person could hide the errors of everyone else.
  */
 export function withoutRecentKeys(thrown: unknown): unknown {
   const keys = [...RECENT].filter(([key]) => isLong(key));
   return clean(thrown, new Map(keys));
 }
 
-/** Returns the keys that an author's code was given; more may be added. */
+/**
+ * Returns the keys that an author's code was given, to which more can be added.
+ */
 export function givenTo(code: { given?: GivenKeys }): GivenKeys {
   return code.given ??= new GivenKeys();
 }
@@ -339,7 +351,10 @@ export class GivenKeys {
   readonly #all = new Map<string, Forms>();
   readonly #inData = new Map<string, Forms>();
 
-  /** Notes the key of an account, or an access token there, to be hidden in data. */
+  /**
+   * Adds the key of an account, or an access token for it, which is hidden in
+   * data, too.
+   */
   add(key: string): void {
     this.addToken(key);
     const forms = this.#all.get(key);
@@ -347,8 +362,7 @@ export class GivenKeys {
   }
 
   /**
-   * Notes secret settings of the server, except short ones, such as test
-   * values.
+   * Adds secret settings of the server, except short ones, such as test values.
    */
   addSecrets(secrets: readonly unknown[]): this {
     for (const secret of secrets) {
@@ -358,32 +372,32 @@ export class GivenKeys {
   }
 
   /**
-   * Notes an access token of the sign-in provider. An author asks for it by name,
-   * and may return it: it is hidden in errors alone.
+   * Adds an access token of the sign-in provider. It is hidden only in errors:
+   * an author asks for it explicitly, and may return it.
    */
   addToken(token: string): void {
     if (token.length < MIN_CHARACTERS || this.#all.has(token)) return;
     this.#all.set(token, formsOf(token));
   }
 
-  /** Returns an error without keys in place of one that holds one. */
+  /** Returns a thrown value, or a copy without keys if it contains one. */
   clean(thrown: unknown): unknown {
     return clean(thrown, this.#all);
   }
 
-  /** Hides keys in a text. */
+  /** Replaces the keys in a text. */
   hide(text: string): string {
     return hide(text, this.#all);
   }
 
-  /** True for a key that is hidden in data. */
+  /** True if a value is a key that is hidden in data. */
   isKey(value: unknown): boolean {
     return this.#inData.has(value as string);
   }
 
   /**
-   * Hides keys in data. Returns the data itself if it has no keys, or if JSON
-   * cannot express it.
+   * Replaces the keys in data. Returns the data itself if it has no keys, or if
+   * JSON cannot express it.
    */
   cleanData<T>(value: T): T {
     if (this.#inData.size === 0) return value;
@@ -391,14 +405,14 @@ export class GivenKeys {
     try {
       text = JSON.stringify(value);
     } catch {
-      // It can be neither sent nor stored.
+      // Such data can be neither sent nor stored.
     }
     if (text === undefined) return value;
     const clean = this.cleanJson(text);
     return clean === text ? value : JSON.parse(clean);
   }
 
-  /** Hides keys in the data of a JSON text. */
+  /** Replaces the keys in the data of a JSON text. */
   cleanJson(text: string): string {
     if (placesIn(text, this.#inData).length === 0) return text;
     const hidden = (text: string) => hide(text, this.#inData);

@@ -1,6 +1,7 @@
 /**
- * The bytes of other services' answers that this process holds, bounded like
- * long messages: a service may answer slowly, to any number of calls.
+ * The bytes of other services' responses that this process holds. They are
+ * bounded like long messages, because a service may respond slowly, to any
+ * number of calls.
  *
  * @module
  */
@@ -15,14 +16,14 @@ const BUSY = "Too many answers of other services are on their way here: try " +
   "again in a minute.";
 
 /**
- * Begins to count the bytes that are held for a caller. Without a caller, they
- * count in the total alone.
+ * Starts to count the bytes that are held for a caller; without a caller, only
+ * in the total.
  */
 export function holding(limitKey?: LimitKey): Hold {
   let held: number | undefined = 0;
   return {
     add(bytes) {
-      // A stream may still end when its call has ended.
+      // The call has ended, but a stream of it may still get bytes.
       if (held === undefined) return;
       try {
         heldAnswers.check({ limitKey, messageBytes: bytes });

@@ -1,6 +1,6 @@
 /**
- * The wait of durable work that has a question while its person has too many
- * open questions.
+ * The wait of durable work that has to ask, while its person has too many open
+ * questions.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import type { WorkParking } from "./work.ts";
 const NO_ROOM = "The tool waits until other questions to you are answered";
 
 /**
- * Opens a question. While too many are open, the durable work waits and tries
+ * Opens a question. If too many are open, the durable work waits and tries
  * again.
  */
 export async function inTurn<T>(

@@ -1,6 +1,6 @@
 /**
- * Limits on the calls of a caller: per minute, in all and for each tool, and on
- * the calls of a tool that run at the same time.
+ * Limits on the calls of a caller: per minute, in total and for each tool; and
+ * on the calls of a tool that run at a time.
  *
  * @module
  */
@@ -13,9 +13,9 @@ import type { Database } from "../../kv/database.ts";
 import { CallerBound, type LimitKey, MANY, UNKNOWN } from "./caller_bound.ts";
 
 /**
- * The methods to which limits apply: those that run an author's code, those that
+ * The methods that limits apply to: those that run an author's code, those that
  * write to the database, and subscriptions, which may name many resources and
- * tasks. The others are cheap.
+ * tasks. Other methods cost little.
  */
 const COUNTED: ReadonlySet<string> = new Set([
   "tools/call",
@@ -29,13 +29,12 @@ const COUNTED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The method with which clients poll, as often as the server asks them to. It
- * reads the database, and may be called {@linkcode MANY} times as often as the
- * others.
+ * The method with which clients poll, as often as the server tells them to. It
+ * reads the database, and has a limit {@linkcode MANY} times as high.
  */
 const POLL = "tasks/get";
 
-/** All callers together, for a tool's limit with `shared`. */
+/** The key for all callers together, for a tool's limit with `shared`. */
 const EVERYONE: LimitKey = { name: "everyone", isMany: false };
 
 const UNKNOWN_SHARE =
@@ -59,7 +58,7 @@ export class Limits {
   constructor(
     private readonly parts: { database: Database; log: Logger },
     { callsPerMinute, tools }: {
-      /** Calls per minute of each caller; 0: no limit. */
+      /** The calls per minute of each caller; 0 means no limit. */
       callsPerMinute: number;
       tools: Catalogue["tools"];
     },
@@ -105,14 +104,14 @@ export class Limits {
     if (method !== "initialize") return;
     const caller = request.limitKey;
     if (caller === UNKNOWN) return this.chargeCall(request);
-    // Sessions are stored, so a caller that is many people may open no more
-    // than one person may.
+    // Sessions are stored, so a caller that may be many people may open no more
+    // sessions than one person.
     return this.#take(this.#callers.sessions, caller, "sessions a minute");
   }
 
   /**
-   * Charges a caller for a call, or for anything else that costs as much, as a
-   * write to the database does. @throws {LimitError}
+   * Charges a caller for a call, or for work that costs as much, such as a
+   * write to the database. @throws {LimitError}
    */
   chargeCall(
     request: { readonly limitKey: LimitKey },
@@ -139,8 +138,8 @@ export class Limits {
   }
 
   /**
-   * Charges a caller for a call of a limited tool. Returns a function to call
-   * at the end of the tool. @throws {LimitError}
+   * Charges a caller for a call of a tool with limits. Returns a function to
+   * call when the tool ends. @throws {LimitError}
    */
   async enter(
     { name, limit }: Pick<CompiledTool, "name" | "limit">,
@@ -159,8 +158,8 @@ export class Limits {
   }
 
   /**
-   * Takes a place for continued work of a limited tool. Returns a function that
-   * frees the place, or undefined if all of the caller's places are taken.
+   * Takes a place for continued work of a tool with limits. Returns a function
+   * that frees the place, or undefined if the caller has no place left.
    */
   tryEnter(
     { name, limit }: Pick<CompiledTool, "name" | "limit">,
@@ -186,7 +185,7 @@ export class Limits {
   }
 }
 
-/** @throws {LimitError} when a caller has to wait */
+/** @throws {LimitError} if a caller has to wait */
 function checkWait(waitMilliseconds: number, what: string): void {
   if (waitMilliseconds <= 0) return;
   throw new LimitError(what, Math.ceil(waitMilliseconds / 1000));

@@ -1,6 +1,7 @@
 /**
- * The long messages of calls and tasks that this process works on, the long
- * answers that clients have not read yet, and a bound on the memory of each.
+ * The long messages of running calls and tasks, and the long responses that
+ * clients have not read yet, in this process; with a bound on the memory of
+ * each.
  *
  * @module
  */
@@ -9,31 +10,32 @@ import type { ConnectionInfo } from "../../http/client_address.ts";
 import type { Sending } from "../../http/outgoing_body.ts";
 import { CallerBound, type LimitKey } from "./caller_bound.ts";
 
-/** The most memory of the long messages of one caller, in bytes. */
+/** The maximum memory of one caller's long messages, in bytes. */
 const MAX_BYTES_PER_CALLER = 32 * 1024 * 1024;
 
-/** The most memory of the long messages in one process, in bytes. */
+/** The maximum memory of all long messages in one process, in bytes. */
 const MAX_BYTES = 128 * 1024 * 1024;
 
 /**
- * The memory that is reserved for callers that are one person or one machine.
- * Callers without credentials cannot use it.
+ * The memory that is reserved for callers who are one person or one machine.
  */
 const RESERVED_BYTES = MAX_BYTES / 2;
 
-/** The holder of a message: a call under way, or a task that came from one. */
+/**
+ * The holder of a message: a running call, or the task that the call became.
+ */
 export interface MessageHolder {
-  /** The identity by which limits count the caller. */
+  /** The key by which limits count the caller. */
   readonly limitKey?: LimitKey;
   /** The memory of the message in bytes, if it is long. */
   readonly messageBytes?: number;
 }
 
-/** Counts the memory of long messages. */
+/** Counts the memory of long messages, and bounds it. */
 export class LongMessages {
-  /** The bytes that are counted now. */
+  /** The bytes in use. */
   bytes = 0;
-  /** The number of times that each holder was added. */
+  /** The number of times that each holder was added and not deleted. */
   #holds = new Map<MessageHolder, number>();
   readonly #bound: CallerBound;
 
@@ -42,11 +44,11 @@ export class LongMessages {
   }
 
   /**
-   * Checks that another message may be worked on. The last message of a caller,
-   * and of the process, may exceed the bound.
+   * Checks that there is room for another message. The last message of a
+   * caller, or of the process, may exceed the bound.
    *
-   * @throws {HttpError} 503 when the process has too many bytes of them, 429
-   * when the caller has
+   * @throws {HttpError} 503 if the process is over its bound, 429 if the caller
+   * is
    */
   check(holder: MessageHolder, messageBytes = holder.messageBytes): void {
     if (!messageBytes || this.#hasRoomForAll) return;
@@ -58,14 +60,14 @@ export class LongMessages {
     this.#bound.check(limitKey);
   }
 
-  /** @throws {HttpError} 429 when a caller has too many bytes already */
+  /** @throws {HttpError} 429 if a caller is over the bound */
   checkCaller(caller: Pick<MessageHolder, "limitKey">): void {
     if (!this.#hasRoomForAll) this.#bound.check(caller.limitKey);
   }
 
   /**
-   * True if no caller can have reached their bound. Then their key, which takes
-   * time to find, is not needed.
+   * True if no caller can have reached their bound, so that the limit key,
+   * which takes time to find, is not needed.
    */
   get #hasRoomForAll(): boolean {
     return this.bytes < MAX_BYTES_PER_CALLER;
@@ -75,7 +77,9 @@ export class LongMessages {
     return this.#bound.hasRoom(limitKey);
   }
 
-  /** Counts a message, once: a call and its task are one holder. */
+  /**
+   * Adds a holder. Its message counts once: a call and its task are one holder.
+   */
   add(holder: MessageHolder): void {
     const { limitKey, messageBytes } = holder;
     if (!messageBytes) return;
@@ -93,7 +97,7 @@ export class LongMessages {
     this.count(limitKey, -messageBytes);
   }
 
-  /** Counts more bytes of a caller, or less if they are negative. */
+  /** Adds to the bytes of a caller; negative numbers release bytes. */
   count(limitKey: LimitKey | undefined, bytes: number): void {
     this.bytes += bytes;
     if (bytes < 0) this.#bound.release(limitKey, -bytes);
@@ -104,11 +108,11 @@ export class LongMessages {
 /** The long messages of this process. */
 export const longMessages = new LongMessages();
 
-/** The long answers of this process that are not sent yet. */
+/** The long responses of this process that clients have not read yet. */
 export const longAnswers = new LongMessages("unread long answers");
 
 /**
- * Makes the {@linkcode Sending} of an answer: its unread bytes count for a
+ * Makes the {@linkcode Sending} of a response, whose unread bytes count for a
  * caller.
  */
 export function sendingTo(

@@ -1,6 +1,7 @@
 /**
- * The needs of a tool, a resource or a prompt: what its context must have before
- * it runs, such as its caller's accounts at other services. A feature finds it.
+ * The needs of a tool, a resource or a prompt: what its context must have
+ * before it runs, such as the caller's accounts at other services. A feature
+ * provides them.
  *
  * @module
  */
@@ -20,8 +21,8 @@ export interface ItemWithNeeds {
 }
 
 /**
- * The accounts that a call has begun with, by the names of their services:
- * durable work goes on with the same ones.
+ * The accounts that a call has begun with, by the names of their services.
+ * Durable work goes on with the same accounts.
  */
 export type BegunNeeds = Readonly<
   Record<string, {
@@ -32,25 +33,30 @@ export type BegunNeeds = Readonly<
   }>
 >;
 
-/** The needs that were found for one call. */
+/** The needs of one call, found. */
 export interface CallNeeds {
-  /** The accounts of the call, so that work it begins acts with the same. */
+  /** The accounts of the call, for durable work that begins in it. */
   readonly begun?: BegunNeeds;
-  /** The name that the call gives one of several accounts. */
+  /** The name of the account that the call has chosen, if there are several. */
   readonly account?: string;
-  /** Puts what was found into a context of the call. */
+  /** Adds what was found to a context of the call. */
   bind(context: Context): void;
-  /** Returns the item's own arguments, out of all that were sent. */
+  /**
+   * Returns the arguments that are the item's own, without the choice of an
+   * account.
+   */
   own<I extends JsonObject>(input: I): I;
-  /** Adds to a result which account the tool has used, if there are several. */
+  /**
+   * Adds the account that the tool has used to a result, if there are several.
+   */
   sign?(result: CallToolResult): CallToolResult;
 }
 
 /**
- * The way to find needs. `ask`: in a request, where a person who lacks an account
- * is asked to connect it. `look`: for proposals, which ask nothing. An object: in
- * durable work, which looks before each step, and stays with the accounts that
- * its call has begun with.
+ * The way to find needs. `ask`: in a request; a person who lacks an account is
+ * asked to connect it. `look`: for completion, which asks nothing. An object:
+ * in durable work, which checks before each step, and stays with the accounts
+ * that its call has begun with.
  */
 export type Finding = "ask" | "look" | { begun?: BegunNeeds };
 
@@ -58,8 +64,8 @@ export type Finding = "ask" | "look" | { begun?: BegunNeeds };
  * Finds the needs of a call.
  *
  * @param input all arguments; one of them may choose among several accounts
- * @throws {ToolError} in words for the model
- * @throws {ChallengeError} when the caller has to sign in first
+ * @throws {ToolError} with a message for the model
+ * @throws {ChallengeError} if the caller has to sign in first
  */
 export type FindNeeds = (
   context: Context,
@@ -69,9 +75,9 @@ export type FindNeeds = (
 ) => Promise<CallNeeds>;
 
 /**
- * Gives the context of a call what an item needs, then reads the item.
+ * Gives a context what an item needs, then calls `read`.
  *
- * @param read receives the item's own arguments
+ * @param read gets the item's own arguments
  */
 export function withNeeds<I extends JsonObject, R>(
   { engine, context }: {

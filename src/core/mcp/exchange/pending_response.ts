@@ -1,6 +1,7 @@
 /**
- * The HTTP response to a request that is not finished yet: one JSON object if
- * nothing is sent before the result, a stream of server-sent events otherwise.
+ * The HTTP response to a request whose result is not known yet: one JSON object
+ * if nothing is sent before the result, otherwise a stream of server-sent
+ * events.
  *
  * @module
  * @see MCP 2025-11-25, Transports, Sending Messages to the Server
@@ -12,7 +13,7 @@ import { encode, type JsonAnswer } from "./answer.ts";
 const STREAM_HEADERS: [string, string][] = [
   ["content-type", "text/event-stream"],
   ["cache-control", "no-cache, no-transform"],
-  // Otherwise a reverse proxy buffers the events.
+  // Tells reverse proxies not to buffer the events.
   ["x-accel-buffering", "no"],
   ...Object.entries(CORS_HEADERS),
 ];
@@ -20,21 +21,24 @@ const STREAM_HEADERS: [string, string][] = [
 const encoder = new TextEncoder();
 const COMMENT = encoder.encode(":\n\n");
 
-/** The unread bytes beyond which a sender waits. */
+/** The number of unread bytes above which a sender waits. */
 const ROOM_BYTES = 64 * 1024;
 
-/** The unread bytes beyond which a stream is abandoned. */
+/** The number of unread bytes above which a stream is abandoned. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
-/** A response that may still become either a JSON object or a stream. */
+/** A response that is not yet decided to be a JSON object or a stream. */
 export class PendingResponse {
-  /** Settles with the first byte: when the stream opens or everything ends. */
+  /**
+   * Resolves when the response begins: the stream opens, or everything is
+   * there.
+   */
   readonly response: Promise<Response>;
-  /** Called when the client closes the stream before its end. */
+  /** Called if the client closes the stream before its end. */
   onGone: () => void = () => {};
   /** The time of the last byte on the stream, by `performance.now()`. */
   lastSentMilliseconds = -Infinity;
-  /** True if the client left too much unread, or anything for too long. */
+  /** True if the client left too many bytes unread, or some for too long. */
   isStalled = false;
   /** True if nothing more can be sent. */
   hasEnded = false;
@@ -43,8 +47,8 @@ export class PendingResponse {
   #room?: PromiseWithResolvers<void>;
 
   /**
-   * @param isShared true for the requests of a batch
-   * @param call the call, or the batch, that the response answers
+   * @param isShared true for a batch, whose requests share the response
+   * @param call the call, or the batch
    */
   constructor(
     private readonly isShared = false,
@@ -57,7 +61,9 @@ export class PendingResponse {
     return this.#stream !== undefined;
   }
 
-  /** True if the HTTP status was sent already: on a stream, or for a batch. */
+  /**
+   * True if the HTTP status was sent already, as on a stream and for a batch.
+   */
   get hasStatus(): boolean {
     return this.isShared || this.isStream;
   }
@@ -80,7 +86,9 @@ export class PendingResponse {
     this.comment();
   }
 
-  /** Sends a message before the end; resolves when there is room for more. */
+  /**
+   * Sends a message before the result; resolves when there is room for more.
+   */
   async send(message: string): Promise<void> {
     this.open();
     if (this.hasEnded) return;
@@ -95,14 +103,14 @@ export class PendingResponse {
     }
   }
 
-  /** Sends a comment, so that intermediaries do not close a quiet stream. */
+  /** Sends a comment, so that proxies do not close a quiet stream. */
   comment(): void {
     if (!this.#stream || this.hasEnded) return;
-    // Comments do not pile up for a client that reads nothing.
+    // Skipped if the client does not read, so that comments do not pile up.
     if (this.#stream.queuedBytes < ROOM_BYTES) this.#write(COMMENT);
   }
 
-  /** Ends the response; without a body, for a client that cancelled. */
+  /** Ends the response, for a client that cancelled without a body. */
   end(answer: JsonAnswer = {}): void {
     if (this.hasEnded) return;
     const { body } = answer;
@@ -118,7 +126,7 @@ export class PendingResponse {
     this.#stream!.write(chunk);
   }
 
-  /** Resumes waiting senders, once there is room. */
+  /** Lets waiting senders go on, if there is room. */
   #freeRoom(): void {
     if (!this.hasEnded && this.#stream!.queuedBytes > ROOM_BYTES) return;
     this.#room?.resolve();
@@ -126,7 +134,7 @@ export class PendingResponse {
   }
 }
 
-/** Prints a server-sent event; JSON text has no line breaks to escape. */
+/** Formats a server-sent event; JSON text has no line breaks. */
 function event(message: string): Uint8Array<ArrayBuffer> {
   return encoder.encode(`event: message\ndata: ${message}\n\n`);
 }

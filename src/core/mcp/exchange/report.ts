@@ -1,6 +1,6 @@
 /**
- * The reports of a call: to the log, to telemetry, and to the ledger of the
- * person in whose name it was made.
+ * The reports of a call: to the log, to telemetry, and to the ledger of its
+ * connection.
  *
  * @module
  */
@@ -49,7 +49,7 @@ export function report(
   const { admitted: { operation } } = call;
   const end = { task: taskId, outcome, refusal };
   if (!operation) return log(call, "Request", end);
-  // The line is placed under the call's span, whatever ended the call.
+  // The log line gets the call's span, whatever ended the call.
   operation.run(() => log(call, "Request", end));
   const { client: { revision }, requestId: reference } = call;
   operation.end({ outcome, code, isToolError, revision, reference });
@@ -97,7 +97,10 @@ export function reportRun(
   });
 }
 
-/** Returns the method of a call, and its tool or its prompt, for the log. */
+/**
+ * Returns the method of a call, and the tool or prompt that it names, for the
+ * log.
+ */
 export function aboutOf(
   { message, admitted }: Pick<ReportedCall, "message" | "admitted">,
 ): { method: string; tool?: string; prompt?: string } {
@@ -111,8 +114,8 @@ export function aboutOf(
 }
 
 /**
- * Returns the name of a tool of the author or of the server. Undefined for any
- * other name, which is the client's text and stays out of the log.
+ * Returns the name of a tool that is served. Returns undefined for any other
+ * name: it is text from the client, and stays out of the log.
  */
 export function knownTool(
   { tools, taskTools }: Pick<Catalogue, "tools" | "taskTools">,
@@ -121,7 +124,7 @@ export function knownTool(
   return tools.get(name)?.name ?? (taskTools.has(name) ? name : undefined);
 }
 
-/** The advice that each server has logged, with the tool or the method. */
+/** The advice that each server has already logged, with the tool or method. */
 const ADVISED = new WeakMap<ReportedCall["engine"], Set<string>>();
 
 /** Logs advice for the author, once for each tool or method of a server. */
@@ -139,7 +142,7 @@ export function warn(call: ReportedCall, message: string): void {
   log.warning(message, { reference, ...aboutOf(call) });
 }
 
-/** Notes a tool call under a grant in the ledger of its person. */
+/** Adds a tool call under a grant to the ledger. */
 function note(call: ReportedCall, outcome: Outcome): void {
   const { engine: { ledger, clock }, message, admitted } = call;
   const { grantId } = admitted.authenticated.caller;

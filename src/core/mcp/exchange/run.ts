@@ -1,9 +1,8 @@
 /**
  * The run of a call: its checks, its method, and its end. The first answer, or
- * an exception, becomes the text for the client, a line in the log, a metric,
- * and an entry in the ledger, each once. A method that returns no promise is
- * answered at once: a promise for each step would cost a quick call a fifth of
- * its time.
+ * an exception, becomes one response, one log line, one metric and one ledger
+ * entry. The answer of a method that returns no promise is sent at once: a
+ * promise for each step would make a quick call a fifth slower.
  *
  * @module
  */
@@ -25,12 +24,14 @@ import { answerFailure, type Failure } from "./failure.ts";
 import { longAnswers } from "./long_messages.ts";
 import { aboutOf } from "./report.ts";
 
-/** A method: answers a request. To throw is the same as `{ error }`. */
+/**
+ * A method: answers a request. Throwing is the same as returning `{ error }`.
+ */
 export type Method<C extends Call = Call> = (
   call: C,
 ) => Answer | Promise<Answer>;
 
-/** Runs a method, and returns the response as soon as the response begins. */
+/** Runs a method, and returns the response as soon as it can begin. */
 export function respond<C extends Call>(
   call: C,
   method: Method<C>,
@@ -44,13 +45,14 @@ export function respond<C extends Call>(
   } else if (call.execution.hasEnded) {
     ending.then((ending) => call.response.end(ending));
   } else {
-    // At once, so that a long answer is counted before the next is checked.
+    // Called at once, so that a long response is counted before the next call
+    // is checked.
     call.execution.onEnding = (ending) => call.response.end(ending);
   }
   return call.response.response;
 }
 
-/** Runs a method until its request is answered. Never rejects. */
+/** Runs a method until its request has ended. Never rejects. */
 export function run<C extends Call>(
   call: C,
   method: Method<C>,
@@ -67,7 +69,10 @@ export function run<C extends Call>(
   return call.execution.ending!;
 }
 
-/** Waits for an answer; meanwhile the call can be found and cancelled. */
+/**
+ * Waits for an answer, while the call is in the list of running calls and can
+ * be cancelled.
+ */
 function wait(call: Call, answer: Promise<Answer>): Promise<Ending> {
   const { execution, engine: { running } } = call;
   const ended = new Promise<Ending>((resolve) => {
@@ -85,7 +90,9 @@ function wait(call: Call, answer: Promise<Answer>): Promise<Ending> {
   return ended;
 }
 
-/** Ends a call with its first answer; a later one is dropped. Never throws. */
+/**
+ * Ends a call with its first answer; later answers are dropped. Never throws.
+ */
 export function settle(call: Call, answer: Answer): void {
   const { execution } = call;
   if (execution.hasEnded) return;
@@ -101,7 +108,7 @@ export function settle(call: Call, answer: Answer): void {
   execution.end(ending);
 }
 
-/** @throws {HttpError} when its caller leaves too many long answers unread */
+/** @throws {HttpError} if the caller leaves too many long responses unread */
 function checkLong(call: Call, { body }: Ending): void {
   if (body === undefined || !isCounted(body)) return;
   longAnswers.check(call, body.length);
@@ -155,15 +162,15 @@ function errorEnding(
   return { outcome, refusal, body, status, headers, code: error!.code };
 }
 
-/** An HTTP request before its message is a call. */
+/** An HTTP request whose message is not a call yet. */
 export interface Incoming
   extends Pick<AdmittedRequest, "request" | "info" | "operation"> {
-  /** True in a batch, where the HTTP status is sent before. */
+  /** True in a batch, where the HTTP status is sent first. */
   readonly inBand?: boolean;
   id?: RequestId;
 }
 
-/** Ends a request that was refused before it became a call. Never throws. */
+/** Ends a request that was refused before it was a call. Never throws. */
 export function refuse(
   engine: Pick<Engine, "log" | "gate" | "trustedProxies">,
   thrown: unknown,
@@ -171,7 +178,7 @@ export function refuse(
 ): Ending {
   const { operation } = incoming;
   if (!operation) return refusalEnding(engine, thrown, incoming);
-  // The log lines of the refusal are placed under the request's span.
+  // The log lines of the refusal get the request's span.
   const ending = operation.run(() => refusalEnding(engine, thrown, incoming));
   const { outcome, code } = ending;
   operation.end({ outcome, code });
@@ -197,7 +204,8 @@ function refusalEnding(
   if (outcome === "internal_error") {
     if (id === undefined) ending.status = 500;
   } else if (log.isEnabledFor("debug")) {
-    // Every client without a token is refused once, and scanners all the time.
+    // Only for debugging: every client without a token is refused once, and
+    // scanners all the time.
     const address = clientAddress(
       info?.remoteAddr?.hostname,
       headers,

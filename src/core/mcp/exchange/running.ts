@@ -1,5 +1,5 @@
 /**
- * The requests this process is working on. One timer serves all of them, and
+ * The calls that are running in this process. One timer serves all of them, and
  * finds cancellations that other processes received. Subscriptions have a list
  * and bounds of their own.
  *
@@ -22,24 +22,24 @@ import {
 
 const BEAT_MILLISECONDS = 200;
 
-/** The time after which the permission of a call or a task is checked again. */
+/** The interval at which it is checked that a call or a task may still run. */
 export const LIVE_MILLISECONDS = 1000;
 
 export const STOPPING = "The server stops";
 
 const EXPIRED = "The access token of this subscription has expired";
 
-/** The most calls that one caller may have running in one process. */
+/** The maximum number of running calls of one caller in one process. */
 export const MAX_CALLS_PER_CALLER = 1000;
 
-/** A request that is being worked on. */
+/** A call that is running. */
 export interface Running extends MessageHolder {
-  /** The key of a 2025 client's cancellation. */
+  /** The key by which a 2025 client cancels the call. */
   readonly cancellable?: Cancellable;
   readonly execution: {
-    /** Called when the work should end and answer its client. */
+    /** Called when the work should end with a result. */
     stop(reason: string): void;
-    /** Called when the client no longer wants an answer. */
+    /** Called when the client no longer wants a response. */
     cancel(reason: string): void;
     /** Called when the grant or the session of the call has ended. */
     expel(): void;
@@ -54,7 +54,7 @@ export interface Running extends MessageHolder {
   hasExpired?(): Promise<boolean>;
 }
 
-/** The parts of a subscription that its bound and its end need. */
+/** The members of a subscription that its bound and its end need. */
 interface Subscription extends Pick<Running, "limitKey"> {
   readonly execution: Pick<Running["execution"], "stop">;
 }
@@ -97,8 +97,9 @@ export class RunningCalls {
    * Checks a call before it runs, without adding it: most calls end at once,
    * and are never added.
    *
-   * @throws {HttpError} 429 when its caller has too many, too many bytes of long
-   * messages, or of answers that were not read; 503 when the process has too many bytes
+   * @throws {HttpError} 429 if the caller has too many running calls, or too
+   * many bytes of long messages or unread responses; 503 if the process has too
+   * many bytes
    */
   check(call: MessageHolder): void {
     longMessages.check(call);
@@ -124,7 +125,10 @@ export class RunningCalls {
     longMessages.delete(call);
   }
 
-  /** Cancels a request of a session if it runs here; false if it does not. */
+  /**
+   * Cancels a request of a session; returns false if it does not run in this
+   * process.
+   */
   cancel(sessionId: string, requestId: RequestId, reason: string): boolean {
     for (const call of this.#running) {
       const { cancellable } = call;
@@ -139,7 +143,7 @@ export class RunningCalls {
     return false;
   }
 
-  /** Stops the timer and tells every call that the server stops. */
+  /** Stops the timer, and all calls because the server stops. */
   stop(): void {
     this.#hasStopped = true;
     clearInterval(this.#timer);
@@ -165,7 +169,7 @@ export class RunningCalls {
     this.#expelEnded();
   }
 
-  /** Makes a function that does the work, unless its last call still runs. */
+  /** Makes a function that starts the work, unless it is still running. */
   #withoutOverlap(work: () => Promise<void>, complaint: string): () => void {
     let isAtWork = false;
     return async () => {
@@ -179,13 +183,16 @@ export class RunningCalls {
   }
 }
 
-/** The most streams that one process keeps open; a stream costs a few KiB. */
+/**
+ * The maximum number of open subscription streams in one process; each costs a
+ * few KiB.
+ */
 const MAX_SUBSCRIPTIONS = 10_000;
 
-/** The most streams of one caller in one process. */
+/** The maximum number of subscription streams of one caller in one process. */
 export const MAX_SUBSCRIPTIONS_PER_CALLER = 100;
 
-/** The open subscriptions, bounded, until the server stops. */
+/** The open subscriptions of this process, bounded. */
 export class Subscriptions {
   #open = new Set<Subscription>();
   #hasEnded = false;
@@ -195,8 +202,8 @@ export class Subscriptions {
   );
 
   /**
-   * @throws {HttpError} 503 when there are too many subscriptions or the server
-   * stops, 429 when the caller has too many
+   * @throws {HttpError} 503 if there are too many subscriptions or the server
+   * stops, 429 if the caller has too many
    */
   add(call: Subscription): void {
     if (this.#hasEnded || this.#open.size >= MAX_SUBSCRIPTIONS) {

@@ -1,6 +1,6 @@
 /**
- * The secret settings of a server. Like people's keys, they are hidden in
- * whatever is returned or thrown by the code that gets them.
+ * The secret settings of a server. Like people's keys, they are hidden in what
+ * the author's code returns or throws.
  *
  * @module
  */
@@ -14,17 +14,20 @@ import { GivenKeys, givenTo } from "./given_keys.ts";
 export class SecretSettings {
   #known = new WeakMap<Needing, readonly unknown[]>();
 
-  /** @param values the settings by the name of their variable */
+  /** @param values the settings by the names of their variables */
   constructor(private readonly values: Readonly<Record<string, unknown>>) {}
 
-  /** Hides the secrets of a definition in all that its code gives or throws. */
+  /**
+   * Hides the secrets of a definition in whatever the code of a context returns
+   * or throws.
+   */
   hide(definition: Needing, context: object): void {
     const secrets = this.#of(definition);
     const code = secrets.length > 0 && CallContext.codeOf(context as Context);
     if (code) givenTo(code).addSecrets(secrets);
   }
 
-  /** Removes the secrets of a service from a value that it has thrown. */
+  /** Removes the secrets of a service from an error that it has thrown. */
   clean(service: Needing, thrown: unknown): unknown {
     return new GivenKeys().addSecrets(this.#of(service)).clean(thrown);
   }

@@ -1,5 +1,5 @@
 /**
- * The end of a run that begins again once its question has an answer.
+ * The end of a run that starts over once its question has an answer.
  *
  * @module
  */
@@ -10,10 +10,11 @@ import type { Call } from "./call.ts";
 import { settle } from "./run.ts";
 
 /**
- * Interrupts the tool's run, and ends its request with an answer that leads to
- * the next run. Answers that were given on pages are put back for that run.
+ * Interrupts the tool's run, and ends its request with an answer after which
+ * the client starts the next run. Answers that were given on pages are restored
+ * for that run.
  *
- * @param onLate called instead if the call had ended before, without being
+ * @param onLate called instead if the call has ended already, without being
  * stopped
  */
 export async function suspend(
@@ -35,7 +36,7 @@ export async function suspend(
   };
   settle(call, await next().catch((error) => ({ error })));
   const suspended = new Suspended();
-  // Parallel work ends with the question too.
+  // Ends the tool's parallel work, too.
   execution.interrupt(suspended.message);
   authorCode.interrupt(suspended);
 }

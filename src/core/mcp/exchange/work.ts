@@ -1,5 +1,5 @@
 /**
- * The work that a context belongs to.
+ * The work that a context belongs to: a request, or a task.
  *
  * @module
  */
@@ -25,7 +25,7 @@ import type { Answer } from "./answer.ts";
 
 /** The members of a context that only durable work has. */
 export interface DurableContext extends Pick<Context, "sleep"> {
-  /** @param ready awaited before the step is done */
+  /** @param ready awaited before the step runs */
   step<T>(
     id: string,
     run: (context: StepContext) => MaybePromise<T>,
@@ -34,27 +34,28 @@ export interface DurableContext extends Pick<Context, "sleep"> {
   ): Promise<T>;
 }
 
-/** The parking of durable work, which leaves its process while it waits. */
+/** The parking of durable work: while it waits, no process holds it. */
 export interface WorkParking {
   /**
-   * Awaits a function that does something: meanwhile the work stays in this
-   * process.
+   * Awaits a function that works: durable work stays in this process meanwhile.
    */
   activity<T>(work: () => Promise<T>): Promise<T>;
   /**
-   * Awaits a function that only waits: meanwhile the work may leave this
-   * process.
+   * Awaits a function that only waits: durable work may be parked meanwhile.
    *
-   * @param waiting `until`: the time at which it goes on without an answer, in
-   * epoch seconds; `wait`: the record of the wait whose answer it awaits
+   * @param waiting `until`: the epoch second at which the work goes on without
+   * an answer; `wait`: the key of the wait whose answer it awaits
    */
   wait<T>(
     waiting: { until?: number; wait?: Deno.KvKey },
     work: () => Promise<T>,
   ): Promise<T>;
-  /** Waits for a time. `waitsFor`: the reason, for the client. */
+  /** Waits until a time. `waitsFor`: the reason, for the client. */
   waitUntil(until: number, how?: { waitsFor?: string }): Promise<void>;
-  /** The seconds until the work checks again for something that it lacks. */
+  /**
+   * The seconds after which the work checks again for an account, or for room
+   * for a question.
+   */
   readonly againSeconds: number;
   /** Epoch seconds. */
   now(): number;
@@ -70,25 +71,34 @@ export interface Link {
 export interface AskingCall extends Work {
   readonly message: RpcRequest;
   readonly printedLists: PrintedLists;
-  /** Ends the run, and the request with an answer that leads to the next run. */
+  /**
+   * Ends the run, and its request with an answer after which the client starts
+   * the next run.
+   */
   suspend(answer: () => MaybePromise<Answer>): Promise<void>;
 }
 
-/** The pages at one address on which people answer: those of a feature. */
+/** The pages on which people answer, at one address of the server. */
 export interface QuestionPages {
   readonly baseUrl: string;
-  /** Makes the questions of a call; undefined if no one can sign in for it. */
+  /**
+   * Makes the questions of a call; undefined if its caller cannot sign in to
+   * pages.
+   */
   questionsOf(call: AskingCall): PersonPages | undefined;
-  /** Makes the questions of a task; undefined if no one can sign in for it. */
+  /**
+   * Makes the questions of a task; undefined if its caller cannot sign in to
+   * pages.
+   */
   questionsOfTask(
     task: { taskId: string; caller: Caller; tool: string },
   ): PersonPages | undefined;
   /**
-   * Ends the run of a call with a link to a page that other people than its
+   * Ends the run of a call with the link of a page that people other than its
    * caller open. Never settles.
    */
   show(call: AskingCall, link: Link): Promise<never>;
-  /** Returns the page of a caller's task, if they can sign in to it. */
+  /** Returns the URL of a task's page, if its caller can sign in to it. */
   addressOfTask(taskId: string, caller: Caller): string | undefined;
 }
 
@@ -96,56 +106,59 @@ export interface QuestionPages {
 export interface AskingTask {
   taskId: string;
   signal: AbortSignal;
-  /** The server address of durable work, which an answer wakes. */
+  /**
+   * The address of the server that durable work belongs to, which an answer
+   * wakes.
+   */
   address?: string;
 }
 
 /** A page that is open for its person. */
 export interface OpenPage {
   key: string;
-  /** The wait for its answer, by the key of its record. */
+  /** The wait for the answer, by the key of its record. */
   wait: { key: Deno.KvKey; id?: string };
   address: string;
   /**
-   * True for a page that connects an account, which may also be connected
+   * True for a page that connects an account: a person may also connect it
    * elsewhere.
    */
   connects: boolean;
-  /** The page's text, if it is stored with the page. */
+  /** The text of the page, if it is stored with the wait. */
   message?: string;
   /**
-   * The end of the wait, in epoch seconds, if it comes before the end of the
+   * The end of the wait in epoch seconds, if it comes before the end of the
    * work.
    */
   until?: number;
 }
 
-/** Questions on pages: those of an author, or of a feature. */
+/** Questions on pages, asked by an author or by a feature. */
 export interface PagesOf<A> {
   open(
     question: AskedQuestion,
     key?: string,
   ): Promise<OpenPage | { answer: A }>;
-  /** Waits for the answer; undefined when the time is over. */
+  /** Waits for the answer; undefined if the time is over first. */
   waitFor(
     page: OpenPage,
     signal: AbortSignal,
     milliseconds?: number,
   ): Promise<A | { action: "cancel" } | undefined>;
-  /** Ends a question that the client has turned down. */
+  /** Ends a question that the client has declined or cancelled. */
   withdraw(page: OpenPage): Promise<void>;
 }
 
-/** The questions of one call or task that have pages. */
+/** The questions of one call or task that are asked on pages. */
 export interface PersonPages extends PagesOf<ElicitationAnswer<undefined>> {
   readonly pages: Pick<QuestionPages, "baseUrl">;
   /** Ends the run of a call with a link. Never settles. */
   show(link: Link): Promise<never>;
-  /** The questions of the task that the call becomes. */
+  /** Makes the questions of the task that the call becomes. */
   within(task: AskingTask): PersonPages;
-  /** Removes the answer to a question once durable work has stored it. */
+  /** Deletes the answer to a question, once durable work has stored it. */
   kept(key: string): Promise<void>;
-  /** Puts taken answers back, for the run that begins again. */
+  /** Restores used answers, for the run that starts over. */
   release(): Promise<void>;
 }
 
@@ -155,14 +168,13 @@ export interface Work {
   readonly stateless: boolean;
   readonly signal: AbortSignal;
   /**
-   * Fires when the author's code may not act for the caller any more: the work
-   * was cancelled or interrupted, or its permission has ended. Unlike `signal`
-   * it stays quiet while the server stops, since a call may still answer then.
+   * Fires when the author's code may no longer act for the caller: the work was
+   * cancelled or interrupted, or its permission has ended. Unlike `signal` it
+   * does not fire when the server stops, because a call may still return a
+   * result then.
    */
   readonly overSignal: AbortSignal;
-  /**
-   * True once `overSignal` has fired, without the cost of making that signal.
-   */
+  /** True if `overSignal` has fired; cheaper than making that signal. */
   isOver(): boolean;
   readonly limitKey?: LimitKey;
   readonly caller: Caller;
@@ -174,50 +186,58 @@ export interface Work {
   readonly startedMilliseconds?: number;
   readonly client: McpClient;
   readonly meta: JsonObject;
-  /** The token for progress; undefined if the client did not ask for it. */
+  /** The token for progress, if the client asked for progress. */
   readonly progressToken?: RequestId;
-  /** The least severe level that the client wants; undefined: no messages. */
+  /**
+   * The least severe level that the client wants; undefined if it wants no log
+   * messages.
+   */
   readonly logLevel?: LoggingLevel;
   readonly changes: Pick<ChangeStore, "resourceUpdated" | "listChanged">;
-  /** The execution of the author's code, which may be interrupted. */
+  /** The author's code while it runs, which may be interrupted. */
   readonly authorCode?: AuthorCode;
-  /** Waits for a webhook. Undefined unless the work is durable. */
+  /** Waits for a webhook; undefined if the work is not durable. */
   wait?(id: string, options: WaitOptions): Promise<unknown>;
-  /** The reason why `upstream` is missing, for a caller who can have one. */
+  /** The reason why `upstream` is missing, if the caller could have it. */
   readonly lacksUpstream?: string;
   readonly durable?: DurableContext;
-  /** Undefined unless the work is durable. */
+  /** Undefined if the work is not durable. */
   readonly parking?: WorkParking;
-  /** Asks on a page once, and stores the answer. Only for durable work. */
+  /** Asks on a page once, and stores the answer; only for durable work. */
   keepAnswer?<T>(
     question: AskedQuestion,
     ask: (key: string) => Promise<T>,
   ): Promise<T>;
-  /** The questions on pages of this server, if the caller can sign in there. */
+  /** Questions on pages of this server, if the caller can sign in to them. */
   readonly pageQuestions?: PersonPages;
-  /** Set by a run that has used something up; see {@linkcode Call.putBack}. */
+  /**
+   * Set by a run that has used up an approval, for example; see {@linkcode
+   * Call.putBack}.
+   */
   putBack?: () => Promise<unknown>;
   /** Logs advice for the author, once. */
   advise?(message: string): void;
   /**
-   * Asks the client and returns its result. A question without a key is named
-   * by its position.
+   * Asks the client and returns its result. A question without a key gets its
+   * position as key.
    *
-   * @throws {QuestionError} when the client answers with an error; anything
-   * else that it throws means that no one has answered
-   * @param signal ends a question of a 2025 request that needs no answer
+   * @throws {QuestionError} if the client responds with an error; any other
+   * exception means that no one has answered
+   * @param signal aborts a question of a 2025 request whose answer is no longer
+   * needed
    */
   request(question: AskedQuestion, signal?: AbortSignal): Promise<JsonObject>;
   /**
-   * Shows a link to a client that opens no pages. A request ends its run with a
-   * result that has the link; a task shows it in its status, and goes on.
+   * Shows a link to the person of a client that cannot open links. A request
+   * ends its run with a result that has the link; a task shows the link in its
+   * status, and goes on.
    *
-   * @returns a function that removes the link again
+   * @returns a function that removes the link
    */
   showLink?(link: Link): Promise<() => Promise<void>>;
   /**
    * True if the question with this key may be asked once more. Undefined except
-   * for 2026 requests, which cannot stay open for as long as a person needs.
+   * for 2026 requests, which cannot stay open as long as a person needs.
    */
   mayAskAgain?(key: string): boolean;
   /** Sends a notification that belongs to the request. */

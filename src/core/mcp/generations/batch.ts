@@ -1,6 +1,7 @@
 /**
- * Batches of 2025-03-26: every request of an array is answered, in one array if
- * nothing has to be sent before the results, else one by one on a stream.
+ * JSON-RPC batches of 2025-03-26: every request of an array gets a response,
+ * all in one array if nothing has to be sent before the results, otherwise one
+ * by one on a stream.
  *
  * @module
  * @see MCP 2025-03-26, Transports, Sending Messages to the Server
@@ -30,12 +31,15 @@ import {
   takeNotification,
 } from "./session.ts";
 
-/** The most messages of one batch: all of them are served at the same time. */
+/**
+ * The maximum number of messages in one batch, all of which are served at the
+ * same time.
+ */
 const MAX_BATCH_MESSAGES = 100;
 
 /**
- * Serves the messages of a batch concurrently. Answers 202 if none of them
- * wants a response and none was refused.
+ * Serves the messages of a batch concurrently. Responds with 202 if the batch
+ * has no requests and no message was refused.
  *
  * @throws {RpcError} -32600 for a revision without batches, and for too few or
  * too many messages
@@ -61,7 +65,7 @@ export async function serveBatch(
   }
 
   Promise.all(values.map(serveOne)).then(async () => {
-    // JSON-RPC 2.0 §6: an empty array is no answer.
+    // JSON-RPC 2.0 §6: an empty array is not a response.
     if (!response.isStream && done.length > 0) {
       return response.end({ body: `[${done.join(",")}]` });
     }
@@ -71,7 +75,10 @@ export async function serveBatch(
   return await response.response;
 }
 
-/** Takes a batch without requests. Answers with the first refusal, if any. */
+/**
+ * Takes a batch without requests. Responds with the first refusal, if any, else
+ * with 202.
+ */
 async function take(
   engine: GenerationEngine,
   values: readonly unknown[],
@@ -109,15 +116,15 @@ async function findSessionOf(
       `A batch must have at most ${MAX_BATCH_MESSAGES} messages, not ${values.length}`,
     );
   }
-  // Each call of the batch counts for a part of the memory of its message.
+  // Each call of the batch counts for an equal part of the message's memory.
   const messageBytes = Math.ceil(found.messageBytes / values.length);
   return { ...found, messageBytes };
 }
 
 /**
- * Answers one message. Never rejects.
+ * Handles one message. Never rejects.
  *
- * @param response the response that all requests of the batch share
+ * @param response the response that the requests of the batch share
  */
 async function answer(
   engine: GenerationEngine,
@@ -148,7 +155,7 @@ async function answer(
       : serveIn(found));
   } catch (error) {
     const ending = refuse(engine, error, incoming);
-    // In a batch with requests, a notification or a response gets no answer.
+    // In a batch with requests, only requests get responses.
     return inBand && !wantsResponse(value) ? undefined : ending;
   }
 }
@@ -169,10 +176,7 @@ async function serve(
   return await run(call, method);
 }
 
-/**
- * True unless the message is a notification or a response. A malformed message
- * gets an answer.
- */
+/** True if a message is a request. A malformed message gets a response, too. */
 function wantsResponse(value: unknown): boolean {
   try {
     return parseMessage(value).kind === "request";

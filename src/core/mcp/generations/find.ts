@@ -1,5 +1,5 @@
 /**
- * The call of a request, and its method: each generation has its own.
+ * Finds the call of a request, and its method, by the rules of its generation.
  *
  * @module
  */
@@ -71,7 +71,7 @@ export function findStateless(
 /**
  * Finds the call of a request in its session, and its method.
  *
- * @param response the response that all requests of a batch share
+ * @param response the response that the requests of a batch share
  * @throws {RpcError} for an unknown method
  */
 export function findInSession(
@@ -93,7 +93,9 @@ function listOf(list: "resources" | "resourceTemplates" | "prompts"): Method {
   });
 }
 
-/** Lists the tools; the server's own only for a client that needs them. */
+/**
+ * Lists the tools; includes those of the server for a client that needs them.
+ */
 function listTools(call: EngineCall): Result {
   const { printedLists: { tools, allTools }, params, engine } = call;
   const list = engine.longCalls?.needsTools(call) ? allTools : tools;
@@ -116,9 +118,9 @@ const SHARED: readonly (readonly [string, Method<EngineCall>])[] = [
 export interface FeatureMethods {
   /** Methods of both generations. */
   shared?: readonly (readonly [string, Method<EngineCall>])[];
-  /** Methods of 2026 alone. */
+  /** Methods of 2026 only. */
   stateless?: readonly (readonly [string, Method<EngineCall>])[];
-  /** The server's own tools. */
+  /** The server's own tools, which are not the author's. */
   tools?: readonly (readonly [string, Method<EngineCall>])[];
 }
 
@@ -129,7 +131,7 @@ export interface MethodTables {
   stateless: ReadonlyMap<string, Method<EngineCall>>;
 }
 
-/** The engine of calls, with the methods that it knows. */
+/** The engine of calls, with the methods of each generation. */
 export interface GenerationEngine extends MethodEngine {
   methods: MethodTables;
 }

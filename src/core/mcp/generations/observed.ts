@@ -1,6 +1,6 @@
 /**
- * The telemetry of a client's message. Method and names are the client's words:
- * only known ones are recorded.
+ * The telemetry of a client's message. Method and names are text from the
+ * client, so only known ones are recorded.
  *
  * @module
  */
@@ -25,12 +25,12 @@ const OTHERS: ReadonlySet<string> = new Set([
   "notifications/roots/list_changed",
 ]);
 
-/** A request id that is recorded: short, and of characters that names have. */
+/** A request id that may be recorded: short, and of harmless characters. */
 const REQUEST_ID = /^[\w.:-]{1,64}$/;
 
 /**
- * Serves a message in a telemetry operation, which the call or a refusal ends.
- * If neither does, it ends with outcome `ok`.
+ * Serves a message in a telemetry operation, which ends with the call or a
+ * refusal; if there is neither, with the outcome `ok`.
  */
 export function observeMessage<A extends AdmittedRequest, T>(
   telemetry: Telemetry,

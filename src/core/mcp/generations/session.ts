@@ -1,6 +1,6 @@
 /**
- * The session of a 2025 client, which every process can find: its beginning
- * with `initialize`, its end, and the messages that only a session has.
+ * The session of a 2025 client, which every process can find: `initialize`,
+ * DELETE, and the messages that only sessions have.
  *
  * @module
  * @see MCP 2025-11-25, Transports, Session Management, and Lifecycle
@@ -32,14 +32,14 @@ import { isObject } from "../../json.ts";
 import { isImplementation } from "../../protocol/request_meta.ts";
 
 /**
- * The most characters of a client's name, title or version: callers who have
- * not signed in have sessions too.
+ * The maximum length of a client's name, title or version: callers who have not
+ * signed in have sessions, too.
  */
 const MAX_NAME_CHARACTERS = 200;
 const CAPABILITIES_CHARACTERS = 2000;
 
 /**
- * Opens a session for a caller and names it in `Mcp-Session-Id`.
+ * Opens a session for a caller, whose id is sent as `Mcp-Session-Id`.
  *
  * @throws {LimitError} 429
  * @throws {RpcError} -32602 for missing members, and for capabilities of more
@@ -86,7 +86,7 @@ export async function initialize(
     revision,
     capabilities,
     clientInfo: namesOf(clientInfo),
-    // Callers that may be many people have a list for each network.
+    // Callers that may be many people share the session list of their network.
     ...limitKey.isMany && { list: limitKey.name },
   });
   const result = JSON.stringify({
@@ -101,9 +101,7 @@ export async function initialize(
   });
 }
 
-/**
- * Picks name, title and version of a client, each cut to its most characters.
- */
+/** Returns the name, title and version of a client, each truncated. */
 function namesOf({ name, title, version }: Implementation): Implementation {
   return {
     name: truncate(name),
@@ -121,15 +119,15 @@ export interface SessionRequest extends AdmittedRequest {
   session: Session;
 }
 
-/** The parts of an engine with which a session is found. */
+/** The parts of an engine that are needed to find a session. */
 type SessionEngine = Pick<Engine, "sessions" | "limits" | "trustedProxies">;
 
 /**
  * Finds the session that a request names, if it belongs to the caller.
  *
- * @throws {RpcError} 400 when it names none, or a revision that is not
- * supported; 404 when there is none
- * @throws {LimitError} 429 when the caller changes grants too often
+ * @throws {RpcError} 400 if the request names no session or an unsupported
+ * revision; 404 if the caller has no such session
+ * @throws {LimitError} 429 if the caller changes grants too often
  */
 export async function findSession(
   { sessions, limits, trustedProxies }: SessionEngine,
@@ -146,7 +144,7 @@ export async function findSession(
   let session = await sessions.find(sessionId);
   if (!session) throw sessionNotFound();
   if (session.binding !== caller.binding) {
-    // A session from before the caller signed in becomes that of the caller.
+    // The caller had not signed in when the session began: it becomes theirs.
     if (!isStranger(session)) throw sessionNotFound();
     session = await sessions.adopt(sessionId, caller);
     if (!session) throw sessionNotFound();
@@ -161,7 +159,7 @@ export async function findSession(
 
 /**
  * Finds the session for a message that is rarely followed by another. Drops the
- * session from the cache, so that its end within the same second is noticed.
+ * session from the cache, so that a session that was ended is noticed at once.
  */
 export async function findSessionOnce(
   engine: SessionEngine,
@@ -172,7 +170,7 @@ export async function findSessionOnce(
   return found;
 }
 
-/** @throws {RpcError} 400 when a request names no session */
+/** @throws {RpcError} 400 if a request names no session */
 function sessionIdOf(headers: Headers): string {
   const sessionId = headers.get("mcp-session-id");
   if (sessionId) return sessionId;
@@ -183,7 +181,7 @@ function badRequest(message: string): RpcError {
   return new RpcError(RpcCode.badRequest, message, { status: 400 });
 }
 
-/** Makes the refusal, the same for no session and for another caller's. */
+/** Makes the 404, which is the same for no session and for another caller's. */
 export function sessionNotFound(): RpcError {
   return new RpcError(RpcCode.sessionNotFound, "Session not found", {
     status: 404,
@@ -206,7 +204,10 @@ export async function takeNotification(
   await cancellations.save(sessionId, requestId);
 }
 
-/** Takes a client's answer to a question of this server, if it is awaited. */
+/**
+ * Stores a client's response to a question of this server, if the question
+ * waits for it.
+ */
 export async function takeResponse(
   engine: Engine,
   message: RpcResponse,
@@ -227,7 +228,7 @@ export async function takeResponse(
 /**
  * Ends the session that a request names, and its open questions.
  *
- * @throws {RpcError} 404 when the caller has no such session
+ * @throws {RpcError} 404 if the caller has no such session
  */
 export async function endSession(
   { sessions, replies }: Engine,

@@ -1,6 +1,6 @@
 /**
- * A request of a 2025 session. Its question is sent on the request's own
- * stream; the answer may be posted to any process.
+ * A request in a 2025 session. Its questions are sent on its own stream; the
+ * client may POST the response to any process.
  *
  * @module
  * @see MCP 2025-11-25, Transports
@@ -60,8 +60,8 @@ export class SessionCall extends Call {
   }
 
   /**
-   * True while the session is open and the grant is alive: a session that was
-   * ended by any process ends its calls.
+   * True while the session is open and the grant is active, so that the end of
+   * the session, in any process, ends its calls.
    */
   override async isLive(): Promise<boolean> {
     return await super.isLive() &&
@@ -80,7 +80,7 @@ export class SessionCall extends Call {
     { method, params }: AskedQuestion,
     signal?: AbortSignal,
   ): Promise<JsonObject> {
-    // A stream that has closed cannot be resumed: no one would ever be asked.
+    // A closed stream cannot be resumed, so the question would never arrive.
     if (this.execution.hasEnded || this.response.hasEnded) {
       throw new ToolError(`The client left before ${method}`);
     }
@@ -106,7 +106,7 @@ export class SessionCall extends Call {
   ): Promise<JsonObject> {
     const { replies } = this.engine;
     const id = randomId(16);
-    // Stored before it is sent, or a quick answer would not find it.
+    // Stored before the question is sent, for a response that comes at once.
     await replies.expect(this.sessionId, id);
     await this.response.send(
       JSON.stringify({ jsonrpc: "2.0", id, method, params }),
@@ -129,7 +129,10 @@ export class SessionCall extends Call {
     throw new QuestionError(method, error?.message);
   }
 
-  /** Makes a signal that fires when the client closes the question's stream. */
+  /**
+   * Makes a signal that fires when the client closes the stream of the
+   * question.
+   */
   #leaving(method: string): AbortSignal {
     const { response } = this;
     const { onGone } = response;

@@ -1,6 +1,6 @@
 /**
- * A request of the 2026 generation. Questions end it with `input_required`,
- * and closing its stream cancels it.
+ * A request of the 2026 generation. A question ends the request with an
+ * `InputRequiredResult`; a client cancels by closing the stream.
  *
  * @module
  * @see MCP 2026-07-28, Multi Round-Trip Requests and Cancellation
@@ -38,7 +38,7 @@ import { suspend } from "../exchange/suspension.ts";
 import type { MaybePromise } from "../../../authoring/service.ts";
 import type { EngineCall, MethodEngine } from "../methods/method_engine.ts";
 
-/** The methods that may end with questions, and so accept answers. */
+/** The methods that may end with questions, and so accept `inputResponses`. */
 const ASKING: ReadonlySet<string> = new Set([
   "tools/call",
   "prompts/get",
@@ -46,11 +46,11 @@ const ASKING: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The time after which a call becomes a stream, even if there is nothing to
- * send yet. A client can cancel only by leaving, and if its body came in a
- * later packet than its headers, Deno notices that only after the response has
- * begun. The price: a large result of a slow call is one event, which some
- * clients refuse beyond 1 MiB (Python SDK 2.3).
+ * The time after which the response becomes a stream, even if there is nothing
+ * to send yet. A client can cancel only by leaving, and if the request body
+ * came in a later packet than the headers, Deno notices that only after the
+ * response has begun. The price: a large result of a slow call is one event,
+ * and some clients refuse events of more than 1 MiB (Python SDK 2.3).
  */
 const SLOW_MILLISECONDS = 1000;
 
@@ -115,11 +115,11 @@ export class StatelessCall extends Call {
     this.#rounds ??= new InputRounds();
     const answer = this.#rounds.ask(question);
     if (answer) return answer;
-    // Questions asked side by side go out together.
+    // A macrotask later, so that questions asked in parallel are sent together.
     clearTimeout(this.#suspending);
     this.#suspending = setTimeout(() => this.#suspend(), 0);
-    // Never settled: the run ends here, and the code that awaits it is garbage
-    // collected.
+    // Never settles: the run ends here, and the code that awaits this promise
+    // is garbage collected.
     return await new Promise(() => {});
   }
 
@@ -168,9 +168,9 @@ export class StatelessCall extends Call {
     const state = requestState === undefined
       ? undefined
       : await this.#openState(requestState);
-    // Without a state, nothing shows which question an answer belongs to. A
-    // client may repeat the answer of an earlier call; a single-use tool must
-    // not accept that.
+    // Without a `requestState`, nothing shows which question an answer belongs
+    // to: the client may repeat the answer of an earlier call, which a
+    // single-use tool must not accept.
     if (!state && this.#isSingleUse) return;
     this.#rounds = new InputRounds(state, inputResponses);
   }

@@ -22,7 +22,7 @@ const MAX_VALUES = 100;
 
 export async function complete(call: Call): Promise<Answer> {
   const { catalogue, params, printedLists: { printer }, context } = call;
-  // A completion has no way to ask its client.
+  // During a completion the client cannot be asked, nor told of progress.
   for (const name of ["progress", "ask", "sample", "roots"]) {
     Object.defineProperty(context, name, { value: undefined });
   }
@@ -38,14 +38,15 @@ export async function complete(call: Call): Promise<Answer> {
   );
 }
 
-/** An item whose arguments are completed. */
+/** The prompt or resource template whose argument is completed. */
 type Completed = Pick<Prompt, "name" | "needs">;
 
 type Propose = () => MaybePromise<readonly string[]>;
 
 /**
- * Gives the context the accounts that an item needs, then proposes. Without one
- * of them nothing is proposed: a completion cannot ask for it.
+ * Gives the context the accounts that an item needs, then calls `propose`.
+ * Returns no proposals if an account is missing, because a completion cannot
+ * ask for it.
  */
 async function proposeWithin(
   call: Call,
@@ -67,7 +68,7 @@ async function proposeWithin(
  * Finds proposals for the argument that a request names; none for an argument
  * that does not exist.
  *
- * @throws {RpcError} -32602 for a reference that does not exist
+ * @throws {RpcError} -32602 for a reference to an unknown prompt or resource
  */
 export async function completionValues(
   catalogue: Catalogue,

@@ -1,5 +1,5 @@
 /**
- * The engine of calls as methods get it, with what features add to them.
+ * The engine of calls as methods get it, including what features add.
  *
  * @module
  */
@@ -16,43 +16,45 @@ import type { ToolRun } from "./tool_run.ts";
 /** A call of a tool that is ready to run. */
 export interface PreparedCall extends ToolRun {
   readonly call: EngineCall;
-  /** Frees the place of the call among those of a tool with a limit. */
+  /** Frees the call's place, if its tool has a limit on concurrent calls. */
   readonly leave?: () => void;
-  /** Set by a task that keeps this place until its end. */
+  /** Set by a task that keeps the place until the task ends. */
   isInTask: boolean;
   /** Runs the tool in its request. */
   run(): MaybePromise<Answer>;
 }
 
-/** Handles calls that outlast their requests, for a feature. */
+/** Handles calls that outlast their requests; a feature provides it. */
 export interface LongCalls {
-  /** Answers a call that repeats an earlier one; undefined if it does not. */
+  /**
+   * Answers a call that repeats an earlier one; undefined for any other call.
+   */
   repeat(
     call: EngineCall,
     tool: CompiledTool,
   ): MaybePromise<Answer | undefined>;
   /**
-   * Returns the function that does a call in a task; undefined if the call runs
+   * Returns the function that runs a call in a task; undefined if the call runs
    * in its request.
    *
-   * @throws {RpcError} for a tool that is always a task, if the client knows no
-   * tasks
+   * @throws {RpcError} for a tool that always runs in a task, if the client
+   * does not support tasks
    */
   taskOf(
     call: EngineCall,
     tool: CompiledTool,
   ): ((toolCall: PreparedCall) => Promise<Answer>) | undefined;
-  /** Watches a tool that runs in its request: the call may outlast that. */
+  /** Watches a tool that runs in its request, and may outlast it. */
   watch(
     call: EngineCall,
     tool: CompiledTool,
     running: Promise<CallToolResult>,
   ): void;
-  /** True if a client needs the server's own tools. */
+  /** True if a client needs the server's own tools for tasks. */
   needsTools(call: Call): boolean;
 }
 
-/** The engine of calls, with what features add to their methods. */
+/** The engine of calls, with what features add to methods. */
 export interface MethodEngine extends Engine {
   longCalls?: LongCalls;
   followed: readonly FollowedKind[];
@@ -63,17 +65,17 @@ export interface MethodEngine extends Engine {
 /** A call as methods get it. */
 export type EngineCall = Call & { readonly engine: MethodEngine };
 
-/** A kind of changes that a feature adds to subscriptions. */
+/** A kind of change, added by a feature, that clients can subscribe to. */
 export interface FollowedKind {
   /** The member of a subscription's filter that lists the names to follow. */
   member: string;
-  /** The most names: each is polled. */
+  /** The maximum number of names; each is polled. */
   most: number;
   /** @throws {RpcError} if the client may not follow changes of this kind */
   check(call: Call): void;
   /**
-   * Returns those of the names that the caller may follow, and a function that
-   * begins to report their changes.
+   * Returns the names that the caller may follow, and a function that starts to
+   * report changes.
    */
   follow(call: Call, names: readonly string[]): Promise<{
     names: readonly string[];

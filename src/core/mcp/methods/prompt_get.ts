@@ -50,7 +50,7 @@ async function parseArguments(
   return parsed.data as JsonObject;
 }
 
-/** @throws {TypeError} for what is neither a text nor messages */
+/** @throws {TypeError} if the answer is neither a string nor messages */
 function messagesOf({ name }: Prompt, answer: PromptAnswer) {
   if (typeof answer === "string") {
     return [{ role: "user", content: { type: "text", text: answer } }];

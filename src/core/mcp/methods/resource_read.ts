@@ -19,7 +19,9 @@ import { findResource } from "../../catalogue/find_resource.ts";
 import { invalidParams, shown } from "../../protocol/messages.ts";
 import { MAX_URI_CHARACTERS } from "../../catalogue/uri_template.ts";
 
-/** Reads the named resource. @throws {RpcError} if there is none */
+/**
+ * Reads the resource with the given URI. @throws {RpcError} if there is none
+ */
 export async function readResource(call: Call): Promise<Answer> {
   const { catalogue, params: { uri }, printedLists, context, stateless } = call;
   if (typeof uri !== "string") {
@@ -42,7 +44,7 @@ export async function readResource(call: Call): Promise<Answer> {
   const { ttlSeconds = 0, cacheScope = "private" } = resource;
   return await CallContext.follow(
     context,
-    // `account` is one of the author's variables, so `read` gets all of them.
+    // A variable may be called `account`, so `read` gets all variables.
     withNeeds(
       call,
       resource,
@@ -61,7 +63,10 @@ export async function readResource(call: Call): Promise<Answer> {
   );
 }
 
-/** @throws {TypeError} for what is neither a text, nor bytes, nor contents */
+/**
+ * @throws {TypeError} if the answer is neither a string, nor bytes, nor
+ * contents
+ */
 function contentsOf(
   answer: ResourceAnswer,
   uri: string,

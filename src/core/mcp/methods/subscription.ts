@@ -1,6 +1,6 @@
 /**
- * `subscriptions/listen`: a stream of the changes that a 2026 client asked for,
- * of lists, resources and what features add, made in any process.
+ * `subscriptions/listen`: a stream of changes for a 2026 client. Changes of
+ * lists, of resources, and of what features add, may be made in any process.
  *
  * @module
  * @see MCP 2026-07-28, Subscriptions
@@ -19,18 +19,20 @@ import { isObject, type JsonObject } from "../../json.ts";
 import { Meta } from "../../protocol/request_meta.ts";
 import type { EngineCall, FollowedKind } from "./method_engine.ts";
 
-/** The unsent changes at which the stream of a slow client is closed. */
+/**
+ * The number of unsent changes at which the stream of a slow client is closed.
+ */
 const BEHIND = 1000;
 
-/** The supported part of the changes that a client asked for. */
+/** The supported part of the filter that a client sent. */
 export interface SubscriptionFilter {
   toolsListChanged?: true;
   promptsListChanged?: true;
   resourcesListChanged?: true;
   resourceSubscriptions?: ReadonlySet<string>;
   /**
-   * The names to follow for each kind of a feature, by the `member` of the
-   * kind.
+   * The names to follow of each kind that a feature adds, by the `member` of
+   * the kind.
    */
   followed?: Readonly<Record<string, readonly string[]>>;
 }
@@ -40,7 +42,7 @@ const LISTS = ["tools", "prompts", "resources"] as const;
 /**
  * Parses the filter of a request; unsupported parts are dropped.
  *
- * @throws {RpcError} -32602 when it is malformed
+ * @throws {RpcError} -32602 if the filter is malformed
  */
 export function parseFilter(
   { notifications }: JsonObject,
@@ -79,7 +81,9 @@ export function parseFilter(
   return filter;
 }
 
-/** Reads a list of at most `most` texts; `what` names them in an error. */
+/**
+ * Parses a list of at most `most` strings; `what` is their noun for an error.
+ */
 function textsOf(
   notifications: JsonObject,
   member: string,
@@ -103,7 +107,10 @@ function textsOf(
   return texts;
 }
 
-/** Makes the notification of a change; undefined if it is filtered out. */
+/**
+ * Makes the notification of a change; undefined if the filter does not include
+ * the change.
+ */
 export function notificationOf(
   change: Change,
   filter: SubscriptionFilter,
@@ -120,7 +127,7 @@ export function notificationOf(
   return printNotification("notifications/resources/updated", { _meta, uri });
 }
 
-/** Prints the first message of a subscription. */
+/** Makes the first message of a subscription. */
 export function acknowledgement(
   { resourceSubscriptions, followed, ...honoured }: SubscriptionFilter,
   subscriptionId: RequestId,
@@ -170,10 +177,10 @@ async function streamChanges(
       behind--;
     });
   };
-  // Listening begins first, so that no change after the acknowledgement is
+  // Starts before the acknowledgement is sent, so that no later change is
   // missed.
   const leave = await engine.changes.listen((change) => {
-    // A change of a hidden resource is hidden too.
+    // A change of a resource that the caller may not see is not reported.
     if (change.kind !== "list" && isHidden(call.catalogue, change.uri)) return;
     const notification = notificationOf(change, filter, id);
     if (notification !== undefined) notify(notification);

@@ -1,6 +1,6 @@
 /**
- * `tools/call`: the arguments are checked, the tool runs here or in a task, and
- * its result is checked too.
+ * `tools/call`: checks the arguments, runs the tool here or in a task, and
+ * checks the result.
  *
  * @module
  * @see MCP 2026-07-28, Tools, Calling Tools
@@ -21,7 +21,7 @@ import { findNeeds, runAround, type ToolRun } from "./tool_run.ts";
 
 /** A call of a tool, with its parsed input. */
 class ToolCall implements PreparedCall {
-  /** Frees the place of the call among those of a tool with a limit. */
+  /** Frees the call's place, if its tool has a limit on concurrent calls. */
   leave?: () => void;
   prepared?: unknown;
   found?: ToolRun["found"];
@@ -33,7 +33,7 @@ class ToolCall implements PreparedCall {
     readonly call: EngineCall,
   ) {}
 
-  /** Runs the tool in its request, which may hand it over to a task. */
+  /** Runs the tool in its request, which may hand the run over to a task. */
   run(): MaybePromise<Result> {
     const { tool, call } = this;
     const running = runAround(this, call.context);
@@ -44,7 +44,10 @@ class ToolCall implements PreparedCall {
   }
 }
 
-/** Calls the named tool. @throws {RpcError} -32602 for an unknown one */
+/**
+ * Calls the tool that a request names. @throws {RpcError} -32602 for an unknown
+ * tool
+ */
 export function callTool(call: EngineCall): MaybePromise<Answer> {
   const { catalogue, params, engine: { ownTools, longCalls } } = call;
   const { name } = params;
@@ -80,7 +83,10 @@ export function print(
   return { result: printer.result(result), isToolError: result.isError };
 }
 
-/** Starts a call, with the steps that its tool needs. Most tools only run. */
+/**
+ * Starts a call, with only those steps that its tool needs: most tools just
+ * run.
+ */
 function start(toolCall: ToolCall): MaybePromise<Answer> {
   const { tool, found, call: { context } } = toolCall;
   if (tool.needs && !found) {
@@ -92,7 +98,7 @@ function start(toolCall: ToolCall): MaybePromise<Answer> {
   return toolCall.run();
 }
 
-/** Runs a tool within its own limit: a task keeps its place until it ends. */
+/** Runs a tool within its limit. A task keeps the place until the task ends. */
 async function startLimited(toolCall: ToolCall): Promise<Answer> {
   const { tool, call } = toolCall;
   const leave = await call.engine.limits.enter(tool, call.limitKey);
@@ -105,8 +111,8 @@ async function startLimited(toolCall: ToolCall): Promise<Answer> {
 }
 
 /**
- * Calls the tool's `prepare` in the request, which can ask the client. Then
- * runs the tool, here or as a task.
+ * Calls the tool's `prepare`, in the request, because it may ask the client.
+ * Then runs the tool, here or in a task.
  */
 async function prepare(toolCall: ToolCall): Promise<Answer> {
   const { tool, input, call, call: { context } } = toolCall;

@@ -1,6 +1,7 @@
 /**
- * The run of a tool, in a request or in a task: calls its function inside the
- * author's `around` hook, and makes a result by the output schema.
+ * The run of a tool, in a request or in a task: calls the tool's function
+ * inside the author's `around` hook, and makes a `CallToolResult` by the output
+ * schema.
  *
  * @module
  */
@@ -29,7 +30,10 @@ export interface ToolRun {
   prepared?: unknown;
   /** The needs of the tool, once they are found. */
   found?: CallNeeds;
-  /** The name of one of several accounts, which is no argument of the author's. */
+  /**
+   * The name of the account that the call has chosen. It is not one of the
+   * author's arguments.
+   */
   account?: string;
   call: {
     engine: Pick<Engine, "approve" | "around" | "findNeeds" | "waitPages">;
@@ -38,7 +42,7 @@ export interface ToolRun {
   };
 }
 
-/** Finds what a tool needs, and gives it to a context. */
+/** Finds what a tool needs, and adds it to a context. */
 export async function findNeeds(
   toolCall: ToolRun,
   context: Context,
@@ -56,8 +60,8 @@ export async function findNeeds(
 }
 
 /**
- * Runs a tool's function, inside the author's hook if there is one. If the call
- * needs an approval, that comes first.
+ * Runs a tool's function, inside the author's `around` hook if there is one;
+ * before that, gets the person's approval if the tool needs it.
  */
 export function runAround(
   toolCall: ToolRun,
@@ -81,13 +85,13 @@ async function runInHook(
   tool.provide?.(context);
   const authorCode = CallContext.codeOf(context);
   const result = around({ tool: tool.author, input, context }, async () => {
-    // A hook may run the tool again after a failure, but not after an
+    // The hook may run the tool again after a failure, but not after an
     // interruption.
     if (authorCode?.reason !== undefined) throw authorCode.reason;
     try {
       return await run(toolCall, context);
     } catch (error) {
-      // A hook that notes failures gets no key either.
+      // The hook may log the error, so it must have no key.
       throw authorCode?.clean(error) ?? error;
     }
   });
