@@ -1,31 +1,32 @@
 /**
- * The address at the provider that a person is sent to for signing in.
+ * The URL of the authorization request to the provider, to which a person is
+ * sent.
  *
  * @module
  */
 import type { UpstreamRequest } from "./provider.ts";
 
-/** The parts that all authorization requests share. */
+/** The options that all authorization requests to one provider share. */
 export interface AuthorizationRequestOptions {
   endpoint: string;
   clientId: string;
   scopes: readonly string[];
-  /** The text between two scopes; by default a space. */
+  /** The separator of scopes; by default a space. */
   separator?: string;
-  /** Query parameters that may not replace ours. */
+  /** Further query parameters, which cannot replace ours. */
   extra: Readonly<Record<string, string>>;
-  /** The `prompt` that any sign-in needs; `extra` takes precedence. */
+  /** The `prompt` of every request; the one in `extra` takes precedence. */
   prompt?: string;
-  /** The provider's name for `login_hint`; undefined if it has none. */
+  /** The provider's parameter for `login_hint`; undefined if it has none. */
   hintName?: string;
-  /** The `prompt` of a request with `isFresh`, if the provider has one. */
+  /** The `prompt` of a request with `isFresh`, if the provider supports one. */
   freshPrompt?: "login" | "select_account";
 }
 
 /**
  * Parameters that decide the response and its receiver. No setting may add one,
- * even if our request does not set it: `request` would replace all others, and
- * `response_mode` would change the way back.
+ * even if we do not send it: `request` would replace all others, and
+ * `response_mode` would change how the response is sent.
  */
 const OURS = [
   "response_type",
@@ -63,11 +64,11 @@ export function buildAuthorizationUrl(
     ...prompt === undefined ? [] : [prompt],
     ...hintName === undefined ? [] : prompts,
   ];
-  // The operator's prompt replaces ours: not every provider takes two values.
+  // `extra` replaces our `prompt`: not every provider accepts two values.
   if (asked.length > 0) query.set("prompt", asked.join(" "));
   for (const [name, value] of Object.entries(extra)) query.set(name, value);
   if (isFresh && freshPrompt !== undefined) {
-    // The operator's parameters must not undo this.
+    // After `extra`, so that the operator's parameters cannot undo it.
     query.set("prompt", freshPrompt);
     query.set("max_age", "0");
   }

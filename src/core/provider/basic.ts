@@ -1,12 +1,12 @@
 /**
- * The credentials of our application, as HTTP Basic has them.
+ * The credentials of our client, as HTTP Basic authentication.
  *
  * @module
  */
 /**
- * Makes Basic credentials. Both parts are encoded first, because of colons (RFC
- * 6749 §2.3.1). oauth4webapi encodes `-`, `_` and `.` too, as forms may be;
- * providers that do not decode would then know no client with such an id.
+ * Makes Basic credentials. Both parts are form-encoded, because of colons (RFC
+ * 6749 §2.3.1). Unlike here, oauth4webapi encodes `-`, `_` and `.` as well;
+ * providers that do not decode would not know a client whose id has them.
  */
 export function basic(clientId: string, clientSecret: string): string {
   const pair = `${encodeURIComponent(clientId)}:` +

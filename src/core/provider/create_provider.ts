@@ -1,5 +1,5 @@
 /**
- * The provider that the settings select, with presets for the OpenID providers
+ * Makes the provider that the settings select; has presets for OpenID providers
  * that are known by name.
  *
  * @module
@@ -30,18 +30,21 @@ import { type OpenIdOptions, openIdProvider } from "./openid.ts";
 import type { Provider } from "./provider.ts";
 import { upstreamFetch } from "./upstream_fetch.ts";
 
-/** The options of an OpenID provider, except our application there. */
+/** The options of an OpenID provider, except our client there. */
 type Preset =
   & Omit<OpenIdOptions, "clientId" | "clientSecret">
   & {
     apiUrl: string;
     /** The memberships that are used if people of every tenant can sign in. */
     sharedMemberships?: Pick<ClaimNames, "memberships" | "isUnique">;
-    /** Parameters that the provider answers with an error. */
+    /** Parameters to which the provider responds with an error. */
     refusedParams?: readonly string[];
   };
 
-/** Presets by `OAUTH_PROVIDER`; settings replace `extraAuthParams`. */
+/**
+ * Presets by the value of `OAUTH_PROVIDER`. The setting replaces
+ * `extraAuthParams`.
+ */
 const PRESETS: Readonly<
   Record<"google" | "microsoft" | "gitlab", Preset>
 > = {
@@ -50,15 +53,16 @@ const PRESETS: Readonly<
     name: "Google",
     issuer: GOOGLE_ISSUER,
     scopes: ["openid", "email", "profile"],
-    // Only with both does every sign-in give a refresh token.
+    // Google gives a refresh token at every sign-in only with both parameters.
     extraAuthParams: { access_type: "offline" },
     prompt: "consent",
-    // Google documents no `login`.
+    // Google documents no `prompt=login`.
     freshPrompt: "select_account",
     apiUrl: "https://www.googleapis.com",
     isTokenIssuer: (named, issuer) =>
       issuer === named || issuer === "accounts.google.com",
-    // `hd` is the Workspace domain; as a parameter it would only be a hint.
+    // The claim `hd` is the Workspace domain; the parameter `hd` would only be
+    // a hint.
     claims: {
       isOwnAddress: isGoogleAddress,
       memberships: { organizations: ["hd"] },
@@ -73,22 +77,23 @@ const PRESETS: Readonly<
     apiUrl: "https://graph.microsoft.com/v1.0",
     isMetadataIssuer: isMicrosoftIssuer,
     isTokenIssuer: isTenantIssuer,
-    // Any tenant's administrator can write any address into `email`; this
-    // optional claim says that the tenant owns its domain.
+    // The administrator of any tenant can write any address into `email`. This
+    // optional claim says that the tenant owns the domain.
     claims: {
       emailVerified: "xms_edov",
       memberships: { roles: ["roles"], groups: ["groups"] },
     },
-    // A tenant gives roles to its people as it likes. The object ID of a group
-    // is Microsoft's to choose, and is no other group's.
+    // Any tenant can give its people any role. The object ID of a group is
+    // chosen by Microsoft, and unique.
     sharedMemberships: {
       memberships: { groups: ["groups"] },
       isUnique: (name) => ENTRA_ID.test(name),
     },
     readGroups: microsoftGroups,
-    // Microsoft's userinfo takes only tokens for Graph, and has no more claims.
+    // Microsoft's userinfo endpoint accepts only tokens for Graph, and has no
+    // more claims than the `id_token`.
     userinfo: false,
-    // AADSTS901002: v2.0 takes scopes instead.
+    // Error AADSTS901002: the v2.0 endpoint takes scopes instead.
     refusedParams: ["resource"],
   },
   /** @see https://docs.gitlab.com/integration/openid_connect_provider/ */
@@ -104,14 +109,14 @@ const PRESETS: Readonly<
 
 export type ProviderSettings = Exclude<ProviderConfig, { provider: "dev" }>;
 
-/** Makes the provider that the settings select. Nothing is fetched yet. */
+/** Makes the provider that the settings select, without a request to it. */
 export function createProvider(
   settings: ProviderSettings,
   { fetch: send = fetch, timeoutSeconds, needed }: {
     fetch?: typeof fetch;
-    /** The seconds in which the provider must answer; 10 by default. */
+    /** The seconds in which the provider must respond; 10 by default. */
     timeoutSeconds?: number;
-    /** The memberships to find out; none by default. */
+    /** The memberships to read; none by default. */
     needed?: NeededMemberships;
   } = {},
 ): Provider {
@@ -172,11 +177,12 @@ function applyPreset(
     issuer,
     scopes: settings.scopes ?? preset.scopes,
     claims: { ...preset.claims, ...own },
-    // A token for our own application opens no other API.
+    // The sign-in's token is for our own application, so it is refused by
+    // Graph.
     readGroups: asksForItself(settings)
       ? async (claims) => await preset.readGroups?.(claims)
       : preset.readGroups,
-    // The API of a self-hosted instance has the address of the instance.
+    // The API of a self-hosted instance is at the URL of the instance.
     apiUrl: preset.apiUrl.replace(preset.issuer, issuer.replace(/\/$/, "")),
   };
 }

@@ -1,5 +1,5 @@
 /**
- * A plain OAuth 2 provider, known by its endpoints only.
+ * A plain OAuth 2 provider, of which only the endpoints are known.
  *
  * @see RFC 6749
  * @module
@@ -27,7 +27,8 @@ export function customProvider(
     issuer: new URL(options.authorizationUrl).origin,
     token_endpoint: options.tokenUrl,
     revocation_endpoint: revocationUrl,
-    // The method that every server must support, then the one that many do.
+    // `client_secret_basic`, which every server must support, then another that
+    // many do.
     token_endpoint_auth_methods_supported: [
       "client_secret_basic",
       "client_secret_post",
@@ -56,7 +57,7 @@ export function customProvider(
     async redeem(response) {
       const { tokens } = await client.redeem(server, {
         ...response,
-        // No setting has the issuer of a custom provider.
+        // A custom provider has no known issuer.
         issuer: undefined,
       });
       const identity = await withSpentCode(

@@ -22,11 +22,12 @@ const METADATA_PAUSE_SECONDS = 60;
 /** The supported ways of client authentication, the preferred one first. */
 const AUTH_METHODS = ["client_secret_post", "client_secret_basic"];
 
-/** The endpoints without which no one can sign in. */
+/** The endpoints without which no one can sign in with OpenID Connect. */
 const REQUIRED = ["authorization_endpoint", "token_endpoint", "jwks_uri"];
 
 /**
- * The endpoints without which there are no tokens; the person may stay unknown.
+ * The endpoints without which there are no tokens, enough where the person need
+ * not be identified.
  */
 export const PLAIN_ENDPOINTS = REQUIRED.slice(0, 2);
 
@@ -41,12 +42,12 @@ export interface Metadata extends AuthorizationServer {
 }
 
 /**
- * Makes the reader of a provider's metadata. It is fetched when first needed,
- * and again after an hour; while that fails, the old metadata is used for a
- * day.
+ * Makes the function that reads a provider's metadata. The metadata is fetched
+ * when first needed, and again after an hour; while that fails, the old
+ * metadata is used for a day.
  *
  * @param isIssuer true if the document may name this issuer
- * @param required the endpoints that it must have
+ * @param required the endpoints that the document must have
  */
 export function discovery(
   fetchUpstream: UpstreamFetch,
@@ -100,7 +101,8 @@ async function fetchMetadata(
     const response = await discoveryRequest(url, {
       algorithm,
       [customFetch]: fetchUpstream,
-      // The settings have been checked; endpoints are checked below.
+      // The URL comes from the settings, which were checked; endpoints are
+      // checked below.
       [allowInsecureRequests]: true,
     });
     if (response.status === 404) continue;
@@ -116,9 +118,9 @@ async function fetchMetadata(
 }
 
 /**
- * Parses a metadata document. oauth4webapi would compare issuers as URLs, where
- * `https://id.example` and `https://id.example/` are the same, and has no
- * exceptions, as `isIssuer` has.
+ * Parses a metadata document. Not by oauth4webapi, which compares issuers as
+ * URLs, so that `https://id.example` and `https://id.example/` would be equal,
+ * and which allows no exceptions like `isIssuer`.
  */
 function parseMetadata(
   document: Readonly<Record<string, unknown>>,
@@ -152,7 +154,8 @@ function parseMetadata(
     token_endpoint_auth_methods_supported: AUTH_METHODS.filter((it) =>
       offered.includes(it)
     ),
-    // Without `none` and HMAC, with which oauth4webapi would accept claims.
+    // Without `none` and HMAC, with which oauth4webapi would accept forged
+    // claims.
     id_token_signing_alg_values_supported: SIGNATURE_ALGORITHMS.filter((it) =>
       signed.includes(it)
     ),

@@ -1,12 +1,13 @@
 /**
- * GitHub: OAuth 2 with its own variations.
+ * GitHub: OAuth 2 with variations.
  *
- * - Errors come with status 200, and its token endpoint answers with a form
- *   unless JSON is asked for.
- * - The verified e-mail address is found at another endpoint than the user.
- * - Tokens are ended through the API and not by RFC 7009.
+ * - Errors come with status 200, and the token endpoint responds with a form
+ *   unless JSON is requested.
+ * - The verified e-mail addresses are at another endpoint than the user.
+ * - Tokens are revoked through the API, not by RFC 7009.
  *
- * @see https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps
+ * @see
+ * https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps
  * @module
  */
 import type { Membership } from "../caller.ts";
@@ -34,10 +35,10 @@ const PUBLIC_ORIGIN = "https://github.com";
 /** @see https://docs.github.com/en/apps/github-authentication-discovery-endpoints */
 const PUBLIC_ISSUER = `${PUBLIC_ORIGIN}/login/oauth`;
 
-/** The scopes for the person and their verified address. */
+/** The scopes for the user and their verified addresses. */
 const SCOPES = ["read:user", "user:email"];
 
-/** Makes the GitHub provider; nothing is fetched yet. */
+/** Makes the GitHub provider, without a request to it. */
 export function gitHubProvider(
   {
     name = "GitHub",
@@ -48,9 +49,9 @@ export function gitHubProvider(
     extraAuthParams: extra,
     needed = { memberships: new Set(), named: new Set() },
   }: ProviderApplication & {
-    /** The address of an Enterprise instance. */
+    /** The URL of an Enterprise instance. */
     issuer?: string;
-    /** The memberships to find out. */
+    /** The memberships to read. */
     needed?: NeededMemberships;
   },
   fetchUpstream: UpstreamFetch,
@@ -89,7 +90,7 @@ export function gitHubProvider(
     };
   }
 
-  // The `iss` of Enterprise instances is wrong.
+  // Enterprise instances send a wrong `iss`, so it is not checked.
   const checkable = (issuer: string | undefined) =>
     origin === PUBLIC_ORIGIN ? issuer : undefined;
 
@@ -160,14 +161,14 @@ export function gitHubRevocation(
         body: JSON.stringify({ access_token: accessToken }),
       },
     );
-    // 404 and 422: the token was no longer valid.
+    // 404 and 422: the token was already invalid.
     if (![204, 404, 422].includes(status)) {
       throw misbehaved(`${host} answered ${status}`);
     }
   };
 }
 
-/** Returns the API's address for a sign-in address. */
+/** Returns the URL of the API for the origin of the sign-in. */
 export function gitHubApiUrl(origin: string): string {
   const { host } = new URL(origin);
   return origin === PUBLIC_ORIGIN || host.endsWith(".ghe.com")
@@ -177,15 +178,18 @@ export function gitHubApiUrl(origin: string): string {
 
 const NO_MEMBERSHIPS: Pick<ProviderIdentity, "unknown"> = {};
 
-/** The scopes that open organizations and teams, the least access first. */
+/**
+ * The scopes that allow reading organizations and teams, the least access
+ * first.
+ */
 const ORGANIZATION_SCOPES = ["read:org", "write:org", "admin:org", "user"];
 
 /**
  * Reads organizations as `acme` and `id:9919`, teams as `acme/engineers` and
- * `id:42`: names may pass to others, numbers never do. No login has a colon. An
- * organization that has not approved our application is left out without a
- * notice. An organization that requires its own single sign-on first is left
- * out too; a header of the response says so.
+ * `id:42`: a name may pass to another organization, a number never does. No
+ * login has a colon. GitHub leaves out an organization that has not approved
+ * our client, without a notice. It also leaves out an organization that first
+ * requires its own single sign-on; a header of the response says so.
  */
 async function gitHubMemberships(
   ask: Ask,
@@ -233,12 +237,12 @@ function numbered(id: unknown): string[] {
   return Number.isSafeInteger(id) ? [`id:${id}`] : [];
 }
 
-/** Reads a page, and the address of the next: `<https://…>; rel="next"`. */
+/** Parses a page, and the URL of the next: `<https://…>; rel="next"`. */
 async function parsePage(response: Response) {
   const link = response.headers.get("link");
   return {
     items: await response.json().catch(() => undefined) as unknown,
-    // RFC 8288.
+    // The `Link` header of RFC 8288.
     next: link?.match(/<([^>]+)>;[^,]*\brel="next"/)?.[1],
   };
 }

@@ -1,6 +1,6 @@
 /**
- * A person at GitHub, with their addresses, which have an endpoint of their
- * own.
+ * A person at GitHub, with their e-mail addresses, which have an endpoint of
+ * their own.
  *
  * @see https://docs.github.com/en/rest/users/emails
  * @module
@@ -11,7 +11,7 @@ import { claimText, parseIdentity } from "./identity.ts";
 import { UpstreamError } from "./provider.ts";
 import { type Ask, requestUserinfo } from "./upstream_fetch.ts";
 
-/** Reads the person behind a token, with their addresses. */
+/** Reads the person behind a token, with their e-mail addresses. */
 export async function gitHubUser(
   ask: Ask,
   apiUrl: string,
@@ -19,7 +19,7 @@ export async function gitHubUser(
   const user = await requestUserinfo(ask, `${apiUrl}/user`);
   const addresses = await readEmails(ask, apiUrl);
   const { verified: [email, ...otherEmails], unverified } = addresses ?? NONE;
-  // The login of an account may pass to another person, its number never does.
+  // The number, because the login of an account may pass to another person.
   const identity = parseIdentity({
     ...user,
     sub: user.id,
@@ -45,7 +45,7 @@ function isRateLimited({ status, headers }: Response): boolean {
       headers.get("x-ratelimit-remaining") === "0");
 }
 
-/** The most addresses of a person that are read, verified or not. */
+/** The maximum number of a person's verified, and of unverified, addresses. */
 const MAX_ADDRESSES = 30;
 
 interface Emails {
@@ -55,7 +55,10 @@ interface Emails {
 
 const NONE: Emails = { verified: [], unverified: [] };
 
-/** Lists a person's addresses, the primary one first, if that is allowed. */
+/**
+ * Lists a person's addresses, the primary one first; undefined if the scope for
+ * them is missing.
+ */
 async function readEmails(
   ask: Ask,
   apiUrl: string,
@@ -65,7 +68,7 @@ async function readEmails(
     const { host } = new URL(apiUrl);
     throw new UpstreamError("unavailable", `${host} limits our rate for now`);
   }
-  // 403 and 404: user:email was not granted.
+  // 403 and 404: the scope `user:email` was not granted.
   if (!response.ok) return undefined;
   const addresses: unknown = await response.json().catch(() => undefined);
   if (!Array.isArray(addresses)) return undefined;

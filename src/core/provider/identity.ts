@@ -7,28 +7,35 @@ import { type Identity, type Membership, MEMBERSHIPS } from "../caller.ts";
 import { misbehaved } from "./provider.ts";
 import { isObject } from "../json.ts";
 
-/** The longest name or address; a longer one is left out. */
+/** The maximum length of a claim such as a name; a longer one is left out. */
 const MAX_LENGTH = 2048;
 
-/** A provider's own claim names, if they are not OpenID's. */
+/**
+ * The names of a provider's claims, where they are not those of OpenID Connect.
+ */
 export interface ClaimNames {
   /** The claim that says that the e-mail address was verified. */
   emailVerified?: string;
-  /** Returns true if a verified address is one that the provider gives out. */
+  /**
+   * Returns true if a verified address is from a domain that the claims prove.
+   */
   isOwnAddress?(
     email: string,
     claims: Readonly<Record<string, unknown>>,
   ): boolean;
   memberships?: MembershipClaims;
-  /** Returns true for a membership that no two organizations can name. */
+  /**
+   * Returns true for a membership whose name is unique among all organizations.
+   */
   isUnique?(membership: string): boolean;
 }
 
 /**
- * Parses an identity from OpenID claims, or from a plain provider's user object
- * with the usual names (`id`, `login`, `username`, `avatar_url`).
+ * Parses an identity from OpenID claims, or from the user object of a plain
+ * OAuth provider with the usual names (`id`, `login`, `username`,
+ * `avatar_url`).
  *
- * @throws {UpstreamError} `misbehaved` when there is no subject
+ * @throws {UpstreamError} `misbehaved` if there is no subject
  * @see OpenID Connect Core §5.1
  */
 export function parseIdentity(
@@ -64,7 +71,9 @@ function parseSubject(value: unknown): string {
   throw misbehaved("The provider must name the person by a sub or an id");
 }
 
-/** Reads a text; undefined if it is empty or too long, or no text. */
+/**
+ * Returns a claim that is a string, not empty and not too long; else undefined.
+ */
 export function claimText(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" &&
       value.length <= MAX_LENGTH
@@ -77,7 +86,7 @@ function link(value: unknown): string | undefined {
   return address?.startsWith("https://") ? address : undefined;
 }
 
-/** Returns true for a true claim: some issuers write it as text or a number. */
+/** Returns true for a true claim: some issuers send a string or a number. */
 export function isTrue(value: unknown): boolean {
   return value === true || value === 1 || value === "true" || value === "1";
 }
@@ -99,12 +108,14 @@ export const GOOGLE_ISSUER = "https://accounts.google.com";
 const CONSUMER_DOMAINS = ["gmail.com", "googlemail.com"];
 
 /**
- * Returns true if Google itself gives out an address. Anyone can open a consumer
- * account with an address of their company, keep it when they leave, and
- * Google goes on calling it verified: only `hd` says that the domain's
+ * Returns true if Google or the address's own organization manages an account
+ * with this verified address. Anyone can open a consumer account with their
+ * company's address, and keep it after leaving the company, while Google goes
+ * on calling the address verified. Only `hd` proves that the domain's
  * organization manages the account.
  *
- * @see https://developers.google.com/identity/gsi/web/guides/verify-google-id-token
+ * @see
+ * https://developers.google.com/identity/gsi/web/guides/verify-google-id-token
  */
 export function isGoogleAddress(
   email: string,
@@ -115,7 +126,10 @@ export function isGoogleAddress(
     typeof hd === "string" && hd.toLowerCase() === domain;
 }
 
-/** Returns the address rule of Google's issuer; undefined for any other. */
+/**
+ * Returns {@linkcode isGoogleAddress} for Google's issuer; undefined for any
+ * other.
+ */
 export function addressRuleOf(
   issuer: string,
 ): typeof isGoogleAddress | undefined {
@@ -124,7 +138,10 @@ export function addressRuleOf(
   return isGoogle ? isGoogleAddress : undefined;
 }
 
-/** The claims that may hold each kind; the first one present is used. */
+/**
+ * The claims that may hold each kind of membership; the first one present is
+ * used.
+ */
 export type MembershipClaims = Partial<
   Readonly<Record<Membership, readonly string[]>>
 >;
@@ -135,20 +152,20 @@ export function usualClaims(
 ): MembershipClaims {
   return {
     groups: [groupsClaim],
-    // The second is Keycloak's.
+    // `realm_access.roles` is Keycloak's.
     roles: ["roles", "realm_access.roles"],
     organizations: ["org_id"],
   };
 }
 
-/** The most names of one kind, and the most characters of one name. */
+/** The maximum number of names of one kind, and of characters of one name. */
 const MAX_NAMES = 1000;
 const MAX_CHARACTERS = 255;
 
 /**
- * Finds a claim by its path: by its literal name first, because names may
- * contain dots and slashes (`https://example.com/groups`), then by the path of
- * dots (`realm_access.roles`).
+ * Returns a claim by its name, which may contain dots and slashes
+ * (`https://example.com/groups`); if there is none, by a path with dots
+ * (`realm_access.roles`).
  */
 export function claimAt(
   claims: Readonly<Record<string, unknown>>,
@@ -163,7 +180,7 @@ export function claimAt(
   return value;
 }
 
-/** Reads the names in a claim: an array of strings, or one string. */
+/** Returns the names in a claim: an array of strings, or one string. */
 export function namesIn(value: unknown): string[] {
   const names = Array.isArray(value) ? value : [value];
   return [
@@ -188,7 +205,7 @@ export function membershipsIn(
   return found;
 }
 
-/** Lists the needed kinds that have a path, but no claim. */
+/** Lists the needed kinds that have a claim name, but no claim. */
 export function missingMemberships(
   claims: Readonly<Record<string, unknown>>,
   paths: MembershipClaims = {},
@@ -208,7 +225,7 @@ function firstClaim(
     .find((value) => value !== undefined);
 }
 
-/** Merges claims; `email_verified` stays with the address it came with. */
+/** Merges claims; `email_verified` stays with the `email` that it came with. */
 export function mergeClaims(
   claims: Record<string, unknown>,
   info: Record<string, unknown>,

@@ -1,6 +1,6 @@
 /**
- * The refresh of stored tokens: one at a time across all processes, and stored
- * before anyone uses them.
+ * The refresh of stored tokens: by one process at a time, and stored before
+ * anyone uses them.
  *
  * @see RFC 6749 §6
  * @module
@@ -24,25 +24,31 @@ import {
 } from "./stored_tokens.ts";
 
 export interface RefreshOptions {
-  /** The access token that the server no longer accepts. */
+  /** The access token that the API no longer accepts. */
   rejected?: string;
-  /** Writes to commit together with new tokens. */
+  /** Writes for the commit that stores new tokens. */
   extraWrites?: Write;
 }
 
-/** Usable tokens, and the extra writes that were committed with them, if any. */
+/**
+ * Usable tokens, and the extra writes that were committed with them, if any.
+ */
 export interface Refreshed {
   tokens: UpstreamTokens;
   written?: Write;
 }
 
-/** The pause before another try at storing tokens, in milliseconds. */
+/** The pause before another try to store tokens, in milliseconds. */
 const STORE_PAUSE_MILLISECONDS = 200;
 
-/** The time from the start of a refresh for which a close waits. */
+/**
+ * The time from the start of a refresh for which the close of the server waits.
+ */
 const CLOSE_MILLISECONDS = 30_000;
 
-/** Tokens were not refreshed now: they may still be good. */
+/**
+ * An error because tokens could not be refreshed now; they may still be valid.
+ */
 class NotRefreshed extends Error {}
 
 export interface LeasedRefreshOptions {
@@ -51,11 +57,11 @@ export interface LeasedRefreshOptions {
   background(work: () => Promise<void>): unknown;
   /** The seconds for which a request waits for a refresh. */
   waitSeconds?: number;
-  /** The least time between a failure and the next try, in seconds. */
+  /** The minimum time between a failure and the next try, in seconds. */
   pauseSeconds?: number;
 }
 
-/** Makes the refresh of the tokens in a store. */
+/** Makes the functions that refresh the tokens in a store. */
 export function leasedRefresh<F extends StoredTokens>(
   store: TokenStore<F>,
   { clock, background, waitSeconds = REFRESH_WAIT_SECONDS, pauseSeconds = 0 }:
@@ -76,9 +82,8 @@ export function leasedRefresh<F extends StoredTokens>(
   }
 
   /**
-   * Returns tokens that are good now: those found, or refreshed ones. If they
-   * are due but cannot be refreshed now, those found are used until they
-   * expire.
+   * Returns valid tokens: those found, or refreshed ones. If they are due but
+   * cannot be refreshed now, the found tokens are used until they expire.
    */
   async function valid(
     issuer: TokenIssuer,
@@ -98,7 +103,7 @@ export function leasedRefresh<F extends StoredTokens>(
   }
 
   /**
-   * Refreshes tokens together with all who need them now.
+   * Refreshes tokens once for all calls in this process that need them now.
    *
    * @throws {NotRefreshed}
    */
@@ -131,7 +136,7 @@ export function leasedRefresh<F extends StoredTokens>(
       if (isUsable(tokens, rejected)) return { tokens };
       if (tokens.refreshToken === undefined) {
         if (tokens.accessToken === rejected) throw await issuer.end();
-        // There is no refresh token: the access token is used until it expires.
+        // Without a refresh token, the access token is used until it expires.
         const expired = isAlive(tokens)
           ? undefined
           : await issuer.expired(tokens);
@@ -145,7 +150,8 @@ export function leasedRefresh<F extends StoredTokens>(
       if (!taken) {
         await store.waitForRefresh(
           found,
-          // A little longer than a lease, which by then has lapsed.
+          // A little longer than a lease, so that a lease of a dead process has
+          // lapsed.
           AbortSignal.timeout((REFRESH_LEASE_SECONDS + 1) * 1000),
         ).catch((error) => {
           if (error?.name !== "TimeoutError") throw error;
@@ -157,7 +163,10 @@ export function leasedRefresh<F extends StoredTokens>(
     }
   }
 
-  /** Refreshes tokens, unless another process has the lease for that. */
+  /**
+   * Refreshes tokens, unless another process has the lease; then returns
+   * undefined.
+   */
   async function takeTurn(
     issuer: TokenIssuer,
     found: F,
@@ -190,17 +199,17 @@ export function leasedRefresh<F extends StoredTokens>(
       failures.note(leased.id, leased.tokens, error);
       throw new NotRefreshed(undefined, { cause: error });
     }
-    // A server that does not rotate sends no refresh token (RFC 6749 §6). The
-    // id_token is kept too: a request that waits for this refresh at another
-    // process may need to know who the person is.
+    // A server that does not rotate refresh tokens sends none (RFC 6749 §6).
+    // The `id_token` is stored, too: a request that waits for this refresh in
+    // another process may need it to identify the person.
     const tokens = { ...refreshed };
     tokens.refreshToken ??= refreshToken;
     return await keep(issuer, leased, tokens, extraWrites);
   }
 
   /**
-   * Releases a lease, so that no one has to wait for its end; in the background
-   * while the database is away.
+   * Ends a lease, so that no one has to wait until it lapses; in the background
+   * if the database is unreachable.
    */
   async function release(leased: F): Promise<void> {
     const again = () =>
@@ -211,13 +220,13 @@ export function leasedRefresh<F extends StoredTokens>(
   }
 
   /**
-   * Stores the new tokens in place of the leased ones. The server may have ended
-   * the old ones, so this is tried until it works or time is up; until then the
-   * new tokens are only in this promise. Undefined if their record is gone, or
-   * has others.
+   * Stores the new tokens in place of the leased ones. The server may have
+   * revoked the old ones, so this is tried until it works or the time is up;
+   * until then only this promise has the new tokens. Returns undefined if the
+   * record is gone, or has other tokens.
    *
-   * @param extraWrites go with the first try alone: their checks may fail, and
-   * the caller learns from the result if they were written
+   * @param extraWrites are written only by the first try: their checks may
+   * fail, and the result tells the caller if they were written
    */
   async function keep(
     issuer: TokenIssuer,
@@ -235,7 +244,8 @@ export function leasedRefresh<F extends StoredTokens>(
         const again = await store.find(leased);
         if (again?.tokens === text) return { tokens };
         if (!again) await issuer.discard?.(tokens);
-        // Another process may have leased the old tokens too; ours are newer.
+        // If another process has leased the same old tokens, try again: ours
+        // are newer.
         if (again?.tokens !== leased.tokens) return undefined;
         current = again;
       } catch (error) {
@@ -245,7 +255,7 @@ export function leasedRefresh<F extends StoredTokens>(
     }
   }
 
-  /** Waits no longer than a client would; the refresh goes on anyway. */
+  /** Waits no longer than a client would; the refresh itself goes on. */
   async function wait<T>(refresh: Promise<T>, { id, tokens }: F): Promise<T> {
     const late = Promise.withResolvers<never>();
     const timer = setTimeout(() => {
@@ -260,8 +270,8 @@ export function leasedRefresh<F extends StoredTokens>(
   }
 
   /**
-   * True if the lease has expired and another process has replaced the tokens
-   * since: the refresh token that failed was an old one.
+   * True if the lease has lapsed and another process has since replaced the
+   * tokens, so that the refresh token that failed was an old one.
    */
   async function isReplaced(leased: F): Promise<boolean> {
     const found = await store.find(leased);
@@ -271,7 +281,7 @@ export function leasedRefresh<F extends StoredTokens>(
   return { valid, isAlive, isUsable };
 }
 
-/** True if a server has said that it refreshes the tokens no more. */
+/** True if a server has said that it will not refresh the tokens again. */
 function isFinal(error: unknown): boolean {
   return error instanceof UpstreamError &&
     (error.kind === "dead" || error.kind === "denied");

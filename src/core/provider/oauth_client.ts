@@ -1,6 +1,6 @@
 /**
- * Our application at a provider: its requests, and the verification of what the
- * provider vouches for, by oauth4webapi.
+ * Our client at a provider: its requests, and the verification of responses and
+ * ID tokens, by oauth4webapi.
  *
  * @see RFC 6749, RFC 7009, RFC 9207, OpenID Connect Core 1.0
  * @module
@@ -27,15 +27,21 @@ import {
 } from "./token_answer.ts";
 import { readObject, type UpstreamFetch } from "./upstream_fetch.ts";
 
-/** A provider, with its ways of client authentication in our order. */
+/**
+ * A provider, with its methods of client authentication in the order in which
+ * we try them.
+ */
 export type Issuer = AuthorizationServer & { readonly token_endpoint: string };
 
-/** Error codes of providers that want another client authentication. */
+/**
+ * Error codes with which providers ask for another method of client
+ * authentication.
+ */
 const AUTH_REFUSALS = ["invalid_client", "invalid_request"];
 
 /**
- * Makes our client; without a secret it is public. Its methods throw
- * {@linkcode UpstreamError}.
+ * Makes our client at a provider; a client without a secret is public. Its
+ * methods throw {@linkcode UpstreamError}.
  */
 export function oauthClient(
   fetchUpstream: UpstreamFetch,
@@ -52,13 +58,16 @@ export function oauthClient(
       },
       options: {
         [oauth.customFetch]: fetchUpstream,
-        // The addresses of settings and metadata have been checked.
+        // The URLs in settings and metadata were checked before.
         [oauth.allowInsecureRequests]: true,
       } satisfies RevocationRequestOptions,
     };
   }
 
-  /** Sends with each way of client authentication until one is not refused. */
+  /**
+   * Sends a request with each method of client authentication until one is not
+   * refused.
+   */
   async function post(
     server: Issuer,
     endpoint: string,
@@ -121,7 +130,7 @@ export function oauthClient(
       );
     },
 
-    /** Exchanges a code, after checking that it comes from `server`. */
+    /** Redeems a code, after checking that `server` issued it. */
     async redeem(
       server: Issuer,
       { code, codeVerifier, redirectUri, issuer }: UpstreamResponse,
@@ -135,7 +144,10 @@ export function oauthClient(
       });
     },
 
-    /** Refreshes tokens; without a new refresh token the old one is kept. */
+    /**
+     * Refreshes tokens. If the response has no new refresh token, the old one
+     * is kept.
+     */
     async refresh(server: Issuer, refreshToken: string): Promise<TokenAnswer> {
       const { tokens, idToken } = await grant(server, "refresh_token", {
         refresh_token: refreshToken,
@@ -144,7 +156,7 @@ export function oauthClient(
       return { tokens: { ...tokens, refreshToken: kept }, idToken };
     },
 
-    /** Exchanges an access token for one of another service. */
+    /** Exchanges an access token for one of another service (RFC 8693). */
     async exchange(
       server: Issuer,
       request: ExchangeRequest,
@@ -152,7 +164,7 @@ export function oauthClient(
       return (await grant(server, ...exchangeParameters(request))).tokens;
     },
 
-    /** Revokes tokens, if the provider has an endpoint for that. */
+    /** Revokes tokens (RFC 7009), if the provider has an endpoint for that. */
     async revoke(
       server: Issuer,
       { accessToken, refreshToken }: UpstreamTokens,
@@ -165,7 +177,7 @@ export function oauthClient(
           server,
           client,
           authentication,
-          // Ending the refresh token ends the access tokens made from it (§2.1).
+          // Revoking the refresh token ends its access tokens, too (§2.1).
           refreshToken ?? accessToken,
           {
             ...options,
@@ -177,17 +189,20 @@ export function oauthClient(
     },
 
     /**
-     * Verifies that an `id_token` is signed by the provider, for us, for this
-     * sign-in, and still valid, and gives its claims.
+     * Verifies an `id_token`, and returns its claims: it must be signed by the
+     * provider, for us and for this sign-in, and not expired.
      *
-     * @param isIssuer true if `iss` is the provider's; gets the tenant too, or ""
+     * @param isIssuer true if `iss` is the provider's; also gets the tenant, or
+     * ""
      * @see OpenID Connect Core §3.1.3.7
      */
     async verify(
       server: Issuer,
       id_token: string | undefined,
       { nonce, isIssuer }: {
-        /** Undefined for a refresh, which was requested without one. */
+        /**
+         * The nonce of the sign-in; undefined for a refresh, which has none.
+         */
         nonce?: string;
         isIssuer(issuer: string, tenant: unknown): boolean;
       },
@@ -200,9 +215,9 @@ export function oauthClient(
         const { iss = "", tid = "" } = decodeJwt(id_token);
         if (!isIssuer(iss, tid)) throw new Error("iss");
         const named = { ...server, issuer: iss };
-        // oauth4webapi reads an id_token only in a token response. Here it is
-        // read later: the refresh has ended the old tokens, even if its
-        // id_token is wrong.
+        // oauth4webapi reads an `id_token` only from a token response, so one
+        // is made here. The real response was handled earlier: the refresh has
+        // ended the old tokens, even if the `id_token` is wrong.
         const answer = Response.json({
           access_token: "elsewhere",
           token_type: "bearer",
@@ -216,10 +231,11 @@ export function oauthClient(
             answer,
             { expectedNonce: nonce },
           );
-        // With `server` itself, for which oauth4webapi caches the keys.
+        // `server` and not `named`: oauth4webapi caches the JWKS by this
+        // object.
         await oauth.validateApplicationLevelSignature(server, answer, options);
         const claims = oauth.getValidatedIdTokenClaims(result)!;
-        // oauth4webapi compares `azp` only with several audiences.
+        // oauth4webapi compares `azp` only if there are several audiences.
         if ((claims.azp ?? clientId) !== clientId) throw new Error("azp");
         if (claims.sub === "") throw new Error("sub");
         return claims as JWTPayload & { sub: string };
@@ -229,8 +245,8 @@ export function oauthClient(
 }
 
 /**
- * Runs a check of oauth4webapi, whose messages name members and not values. Its
- * causes hold tokens and claims, so they are left out.
+ * Runs a check of oauth4webapi. Its messages name claims without their values
+ * and are kept; its causes contain tokens and claims and are left out.
  */
 async function checked<T>(
   what: string,

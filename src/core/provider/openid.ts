@@ -30,41 +30,50 @@ import {
 } from "./identity.ts";
 import { oauthClient } from "./oauth_client.ts";
 
-/** An OpenID provider, and our application there. */
+/** The options of an OpenID provider, with our client there. */
 export interface OpenIdOptions {
   name: string;
   issuer: string;
   clientId: string;
-  /** Undefined for a public client. */
+  /** Undefined if our client is public. */
   clientSecret?: string;
-  /** By default the identity, and a refresh token if the provider has them. */
+  /**
+   * The scopes to request; by default those for the identity, and for a refresh
+   * token if the provider supports that.
+   */
   scopes?: readonly string[];
   /** Query parameters added to the authorization request. */
   extraAuthParams: Readonly<Record<string, string>>;
   /** The `prompt` that these scopes need. */
   prompt?: string;
-  /** The `prompt` that asks even a signed-in person; `login` by default. */
+  /**
+   * The `prompt` for which the provider authenticates even a signed-in person;
+   * `login` by default.
+   */
   freshPrompt?: AuthorizationRequestOptions["freshPrompt"];
   apiUrl?: string;
-  /** True if `issuer`'s metadata may name `named`; by default only `issuer`. */
+  /**
+   * True if the metadata of `issuer` may name the issuer `named`; by default
+   * only `issuer` itself.
+   */
   isMetadataIssuer?(issuer: string, named: string): boolean;
-  /** True if tokens may name `issuer` where the metadata names `named`. */
+  /** True if tokens may name `issuer`, where the metadata names `named`. */
   isTokenIssuer?(named: string, issuer: string, tenant?: unknown): boolean;
   claims?: ClaimNames;
   memberships?: ReadonlySet<Membership>;
   named?: ReadonlySet<Membership>;
-  /** Reads groups that did not fit into the claims. */
+  /** Fetches the groups that did not fit into the claims. */
   readGroups?(
     claims: Readonly<Record<string, unknown>>,
     ask?: Ask,
   ): Promise<{ groups: readonly string[]; hasMore: boolean } | undefined>;
   /** False if `userinfo` has no more claims than the `id_token`. */
   userinfo?: boolean;
-  /** Its way to exchange tokens, if it has one. */
+  /** The way in which the provider exchanges tokens, if it can. */
   exchange?: ExchangeKind;
 }
 
-/** Makes an OpenID provider; nothing is fetched yet. */
+/** Makes an OpenID provider, without a request to it. */
 export function openIdProvider(
   options: OpenIdOptions,
   fetchUpstream: UpstreamFetch,
@@ -81,12 +90,14 @@ export function openIdProvider(
   const askAs = asking(fetchUpstream);
   const client = oauthClient(fetchUpstream, options);
 
-  /** Finds the endpoint of `userinfo`, unless it says nothing new. */
+  /**
+   * Returns the userinfo endpoint, unless it has no more than the `id_token`.
+   */
   function userinfoOf({ userinfo_endpoint }: Metadata): string | undefined {
     return options.userinfo === false ? undefined : userinfo_endpoint;
   }
 
-  /** Adds the claims of `userinfo` to those of an `id_token`. */
+  /** Adds the claims of userinfo to those of an `id_token`. */
   async function complete(
     metadata: Metadata,
     claims: JWTPayload,
@@ -99,7 +110,7 @@ export function openIdProvider(
     const endpoint = userinfoOf(metadata);
     if (isComplete || !endpoint) return claims;
     const info = await requestUserinfo(ask, endpoint);
-    // OpenID Connect §5.3.2: another `sub` means another person.
+    // OpenID Connect Core §5.3.2: another `sub` means another person.
     if (info.sub !== claims.sub) {
       throw misbehaved("sub of userinfo must be that of the id_token");
     }
@@ -118,7 +129,7 @@ export function openIdProvider(
     return { ...identity, groups, ...hasMore && { unknown: ["groups"] } };
   }
 
-  /** Verifies an `id_token`, and gives its person and their last `auth_time`. */
+  /** Verifies an `id_token`, and returns the person and the `auth_time`. */
   async function identify(
     metadata: Metadata,
     idToken: string | undefined,
@@ -138,7 +149,10 @@ export function openIdProvider(
     };
   }
 
-  /** Returns the metadata's issuer for any issuer that the provider may use. */
+  /**
+   * Returns the issuer of the metadata if the provider may use this issuer;
+   * else the issuer itself, which a later check refuses.
+   */
   function metadataIssuer(
     { issuer: own }: Metadata,
     issuer: string | undefined,
@@ -193,11 +207,12 @@ export function openIdProvider(
       if (idToken !== undefined) {
         return (await identify(metadata, idToken, ask)).answer;
       }
-      // A refresh need not be answered with an id_token (OpenID Core §12.2).
+      // OpenID Connect Core §12.2: the response to a refresh may have no
+      // `id_token`.
       const endpoint = userinfoOf(metadata);
       if (endpoint === undefined) return undefined;
       const claims = await requestUserinfo(ask, endpoint);
-      // The id_token of the sign-in may have had more claims than userinfo.
+      // The `id_token` of the sign-in may have had more claims than userinfo.
       const unknown = unknownIn(claims, options);
       const identity = await identityIn(claims, ask);
       return unknown.length > 0 ? { ...identity, unknown } : identity;
@@ -214,7 +229,7 @@ export function openIdProvider(
 
 const NOTHING: ReadonlySet<Membership> = new Set();
 
-/** Compares issuers by the rule of the standards: letter by letter. */
+/** Compares issuers as the standards demand: character by character. */
 function isSame(a: string, b: string): boolean {
   return a === b;
 }
@@ -224,7 +239,7 @@ function scopesToRequest(
   { scopes, prompt, claims, named }: OpenIdOptions,
 ): Pick<AuthorizationRequestOptions, "scopes" | "prompt"> {
   if (scopes !== undefined) {
-    // Without `openid` it is plain OAuth, without an identity.
+    // Without `openid` the provider would send no `id_token`.
     return { scopes: [...new Set(["openid", ...scopes])], prompt };
   }
   const usual = ["openid", "profile", "email"];
@@ -237,11 +252,12 @@ function scopesToRequest(
   if (!metadata.scopes_supported.includes("offline_access")) {
     return { scopes: usual };
   }
-  // OpenID Connect §11: offline_access is ignored without prompt=consent.
+  // OpenID Connect Core §11: `offline_access` is ignored without
+  // `prompt=consent`.
   return { scopes: [...usual, "offline_access"], prompt: "consent" };
 }
 
-/** Lists the parts of an identity that these claims do not have. */
+/** Lists the parts of an identity that these claims lack. */
 function unknownIn(
   claims: Readonly<Record<string, unknown>>,
   { memberships = NOTHING, claims: names = {} }: OpenIdOptions,

@@ -1,6 +1,7 @@
 /**
- * The provider behind us: people sign in with it, and tools may use its tokens
- * in their name. We are its client.
+ * The interface to the sign-in provider behind this server. People sign in
+ * there, and tools may use its API in their name. This server is the provider's
+ * client.
  *
  * @module
  */
@@ -13,31 +14,28 @@ export type { UpstreamTokens };
 
 /** The authorization request with which a person is sent to the provider. */
 export interface UpstreamRequest {
-  /** Returned with the response. */
+  /** The `state` parameter. */
   state: string;
-  /** Returned in the `id_token`, if there is one. */
+  /** The `nonce` that the `id_token` must have, if there is one. */
   nonce: string;
-  /** S256 (RFC 7636 §4.2). */
+  /** The S256 code challenge (RFC 7636 §4.2). */
   codeChallenge: string;
-  /** Our callback address, as registered at the provider. */
+  /** Our redirect URI, as registered at the provider. */
   redirectUri: string;
   /** The account that the client proposes, usually an e-mail address. */
   loginHint?: string;
   /**
-   * The steps that the provider is to ask of the person even if they are signed
-   * in there.
+   * Values of `prompt`: steps that the provider asks of the person even if they
+   * are signed in.
    */
   prompts?: readonly ("login" | "select_account")[];
-  /**
-   * True if the provider must ask who the person is, even if they are signed in
-   * there.
-   */
+  /** True if the provider must authenticate the person again. */
   isFresh?: boolean;
 }
 
 /**
- * An authorization code that the provider sent, and the values of the
- * {@linkcode UpstreamRequest} that it answers.
+ * An authorization code from the provider, and the values of the {@linkcode
+ * UpstreamRequest} that it responds to.
  */
 export interface UpstreamResponse {
   /** The authorization code. */
@@ -52,14 +50,14 @@ export interface UpstreamResponse {
   issuer?: string;
 }
 
-/** The result of an exchanged code. */
+/** The result of redeeming an authorization code. */
 export interface ProviderSignIn {
   /** The provider's tokens. */
   tokens: UpstreamTokens;
   /** The person, as the provider describes them. */
   identity: Identity;
   /**
-   * The time at which the person showed who they are, in epoch seconds (OpenID
+   * The epoch second at which the provider authenticated the person (OpenID
    * `auth_time`); undefined if the provider does not say.
    */
   authenticatedAt?: number;
@@ -71,67 +69,73 @@ export interface Provider {
   readonly name: string;
   /** The `iss` of its authorization responses, if they have one (RFC 9207). */
   readonly issuer?: string;
-  /** The base address of the provider's API; undefined if it is not known. */
+  /** The base URL of the provider's API; undefined if it is not known. */
   readonly apiUrl?: string;
   /**
-   * True if the provider must say when the person signed in there, once it was
-   * asked to make them sign in again (OpenID Core §3.1.2.1, `max_age`).
+   * True if the provider must report when it authenticated the person, if it
+   * was asked to do so again (OpenID Connect Core §3.1.2.1, `max_age`).
    */
   readonly tellsTime?: boolean;
-  /** Makes the address to send the person to. */
+  /** Makes the URL of the authorization request. */
   authorizationUrl(request: UpstreamRequest): Promise<URL>;
   /**
-   * Checks the `iss` of an answer; of one with a code, {@linkcode redeem}
-   * checks it as well. Without this method the provider sends none.
+   * Checks the `iss` of an authorization response; {@linkcode redeem} does so,
+   * too. Absent if the provider sends no `iss`.
    *
    * @see RFC 9207 §2.4
    */
   checkIssuer?(issuer: string | undefined): Promise<void>;
-  /** Exchanges a code, and identifies its person. */
+  /** Redeems an authorization code, and identifies the person. */
   redeem(response: UpstreamResponse): Promise<ProviderSignIn>;
-  /** Refreshes tokens; without a new refresh token the old one is kept. */
+  /**
+   * Refreshes tokens. If the response has no new refresh token, the old one is
+   * kept.
+   */
   refresh(refreshToken: string): Promise<UpstreamTokens>;
   /**
    * Exchanges a person's access token for one of a service behind the provider.
-   * Absent if the provider has no such exchange. If the app brings its own
-   * provider, this is called only where `OAUTH_PROVIDER` is `oidc`, `custom` or
-   * `microsoft`.
+   * Absent if the provider cannot do that. If the app brings its own provider,
+   * this is called only if `OAUTH_PROVIDER` is `oidc`, `custom` or `microsoft`.
    */
   exchange?(accessToken: string, target: TokenTarget): Promise<UpstreamTokens>;
   /**
-   * Identifies the person as they are now; undefined if the provider cannot say
-   * with these tokens. Then rules use the last known memberships and address
-   * for a day.
+   * Identifies the person as they are now. Undefined if the provider cannot
+   * tell with these tokens; then rules use the last known memberships and
+   * address for a day.
    */
   identify?(tokens: UpstreamTokens): Promise<ProviderIdentity | undefined>;
   /**
-   * True if the provider still accepts an access token; undefined if it does
-   * not say. A refused API request is not enough: an API refuses for other
-   * reasons too.
+   * True if the provider still accepts an access token; undefined if it cannot
+   * tell. An API request that was refused proves nothing, because an API may
+   * refuse for other reasons.
    */
   isAlive?(accessToken: string): Promise<boolean | undefined>;
-  /** Sends a request only to find out if the provider answers. */
+  /** Sends a request only to find out if the provider responds. */
   checkAnswers?(): Promise<unknown>;
-  /** Revokes the tokens at the provider, if it can do that. */
+  /** Revokes the tokens at the provider. Absent if it cannot do that. */
   revoke?(tokens: UpstreamTokens): Promise<void>;
   /**
-   * True if `revoke` leaves the other tokens of the same person valid. If so,
-   * tokens that were needed only for a moment are revoked.
+   * True if `revoke` ends only the given tokens, and not others of the same
+   * person. Then tokens that were needed only for a moment are revoked.
    */
   readonly revokesOne?: boolean;
 }
 
-/** A failed conversation with the provider. The message holds no secret. */
+/** An error in a request to the provider. The message contains no secret. */
 export class UpstreamError extends Error {
   /** The name of the class. */
   override name = "UpstreamError";
   /** The provider's own error code, if it gave one (RFC 6749 §5.2). */
   readonly code?: string;
-  /** True if the code was exchanged before: only a new sign-in helps. */
+  /**
+   * True if the code was redeemed already, so that only a new sign-in helps.
+   */
   readonly isCodeSpent: boolean;
-  /** The time after which the provider wants to be asked again, if it said one. */
+  /**
+   * The time after which the provider wants the next request, if it said so.
+   */
   readonly retryAfterSeconds?: number;
-  /** `message` must hold no secret. */
+  /** Makes an error, whose `message` must contain no secret. */
   constructor(
     /**
      * - `denied`: the person or the provider refused.
@@ -157,15 +161,15 @@ export class UpstreamError extends Error {
   }
 }
 
-/** Makes the failure of an answer that breaks the protocol. */
+/** Makes the error for a response that breaks the protocol. */
 export function misbehaved(message: string): UpstreamError {
   return new UpstreamError("misbehaved", message);
 }
 
 /**
- * Returns the error by which a check refuses an error response; undefined if it
- * accepts the response. If the provider cannot be reached, it is accepted: a
- * response without a code opens nothing.
+ * Returns the error with which a check refuses an error response; undefined if
+ * the check accepts it. If the provider is unreachable, the response is
+ * accepted: without a code it can do no harm.
  */
 export async function refusalOf(
   check: () => Promise<void> | undefined,

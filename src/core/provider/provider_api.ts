@@ -1,18 +1,18 @@
 /**
- * The API of a provider: the addresses to which its tokens may go.
+ * The API of a provider: the URLs to which its access tokens may be sent.
  *
  * @module
  */
 import { isLoopback } from "../net/url.ts";
 import type { Provider } from "./provider.ts";
 
-/** First labels of API hosts; what follows is the provider's domain. */
+/** The first label of an API host; the rest is the provider's domain. */
 const API_LABEL = /^(api|graph|www)\./;
 
 /**
- * True if a URL is the provider's: the origin of its API, or another https host
- * in that API's domain. If no API address is known, the tool's author chooses
- * the host, and only a host without https is refused.
+ * True if a URL is the provider's: of the origin of its API, or of another
+ * https host in that API's domain. If the API's URL is not known, the tool's
+ * author chooses the host; https is required then, except for loopback.
  */
 export function isProviderAddress(url: URL, apiUrl?: string): boolean {
   if (apiUrl === undefined) return url.protocol === "https:" || isLoopback(url);
@@ -23,7 +23,7 @@ export function isProviderAddress(url: URL, apiUrl?: string): boolean {
     (url.hostname === domain || url.hostname.endsWith(`.${domain}`));
 }
 
-/** Finds the address of a request, which must be one of the provider's. */
+/** Returns the URL of a request, which must be the provider's. */
 export function addressAt(
   { name, apiUrl }: Pick<Provider, "name" | "apiUrl">,
   input: string | URL,

@@ -1,6 +1,6 @@
 /**
- * The refresh of a grant's tokens at the provider. The grant ends when its
- * tokens are dead.
+ * The refresh of a grant's tokens at the provider. The grant ends when the
+ * provider no longer accepts them.
  *
  * @module
  */
@@ -18,7 +18,10 @@ import {
 import type { Provider } from "./provider.ts";
 import { askProvider, providerUnavailable } from "./unavailable.ts";
 
-/** Makes the refresh of stored tokens. It ends grants whose tokens are dead. */
+/**
+ * Makes the refresh of stored tokens. It ends the grant if the provider no
+ * longer accepts them.
+ */
 export function providerRefresh({ grants, upstreamTokens, ...options }: {
   grants: Pick<GrantStore, "revoke">;
   upstreamTokens: UpstreamTokenStore;
@@ -66,7 +69,7 @@ export function providerRefresh({ grants, upstreamTokens, ...options }: {
   };
 }
 
-/** Makes the refusal of a grant whose tokens are dead. */
+/** Makes the error for a grant whose tokens the provider no longer accepts. */
 export function signInEnded(cause?: unknown): ChallengeError {
   return new ChallengeError(
     "The sign-in at the provider has ended",

@@ -1,7 +1,7 @@
 /**
- * A grant's tokens at the provider, as endpoints use them, and the provider's
- * API for tools: requests in the name of the caller, with a token that is valid
- * when they are made.
+ * A grant's tokens at the provider, for the endpoints; and the provider's API
+ * for tools: requests in the name of the caller, each with a valid access
+ * token.
  *
  * @module
  */
@@ -27,17 +27,17 @@ import { parseTokens } from "./stored_tokens.ts";
 import { tokenExchanges } from "./token_exchange.ts";
 import { askProvider, identifyAgain } from "./unavailable.ts";
 
-/** A grant, and the key that opens its sealed tokens. */
+/** A grant, and the data key of its sealed tokens. */
 export interface GrantKey {
   grant: Pick<Grant, "id"> & KnownPerson;
   dataKey(): Promise<Uint8Array>;
-  /** The tokens, if they were read together with their key. */
+  /** The sealed tokens, if they were read already. */
   sealed?: Entry<UpstreamRecord>;
 }
 
 /** A JWT that a provider issued, with which a person calls this server. */
 export interface PresentedToken {
-  /** The prefix of the provider's subjects. */
+  /** The id of the provider. */
   provider: string;
   accessToken: string;
 }
@@ -45,8 +45,8 @@ export interface PresentedToken {
 export type ProviderTokens = ReturnType<typeof providerTokens>;
 
 /**
- * Opens grants' tokens at their providers. Those of a provider that is no
- * longer listed are treated as dead.
+ * Makes the functions that use grants' tokens at their providers. If a provider
+ * is no longer configured, its tokens count as invalid.
  */
 export function providerTokens(
   { providers, ...options }: Parameters<typeof providerRefresh>[0] & {
@@ -64,7 +64,10 @@ export function providerTokens(
     return await upstreamTokens.find(grant.id, await dataKey(), sealed);
   }
 
-  /** Finds the provider of a grant. @throws {ChallengeError} if there is none */
+  /**
+   * Finds the provider of a grant. @throws {ChallengeError} if it is not
+   * configured
+   */
   function providerOf(
     { grant }: { grant: Pick<KnownPerson, "provider"> },
   ): Provider {
@@ -84,7 +87,8 @@ export function providerTokens(
   }
 
   /**
-   * Returns tokens in place of a refused one; undefined if it is still valid.
+   * Returns tokens in place of a rejected access token; undefined if the
+   * provider still accepts it, or it cannot be replaced.
    */
   async function renew(
     provider: Provider,
@@ -109,15 +113,15 @@ export function providerTokens(
         ? refresh()
         : renewals.renew(id, rejected, refresh));
     }
-    // If the provider does not say, the grant does not end.
+    // The provider cannot tell, so the grant does not end.
     if (!isKnown) return undefined;
     throw await endGrant(id);
   }
 
   return {
     /**
-     * Identifies the person as they are now, with tokens that are refreshed for
-     * this if possible; undefined if the provider can no longer be asked.
+     * Identifies the person as they are now, with tokens that are refreshed
+     * first if possible. Returns undefined if the provider cannot tell.
      */
     async identify(key: GrantKey): Promise<Identity | undefined> {
       const provider = providerOf(key);
@@ -125,7 +129,7 @@ export function providerTokens(
       const current = parseTokens(found);
       const rejected = current.accessToken;
       const fresh = current.refreshToken === undefined
-        // An old id_token does not have the identity of today.
+        // The old `id_token` does not tell who the person is today.
         ? { ...current, idToken: undefined }
         : (await valid(provider, found, { rejected })).tokens;
       if (!provider.identify || !isAlive(fresh)) return undefined;
@@ -138,7 +142,8 @@ export function providerTokens(
       );
     },
 
-    // Throws only when it is used, even if there is no provider.
+    // Makes the provider's API. It throws only when used, even if there is no
+    // provider.
     upstream: (key: GrantKey): Upstream => ({
       async token() {
         return (await validOf(key)).accessToken;
@@ -155,7 +160,7 @@ export function providerTokens(
         const url = addressAt(provider, input);
         const { accessToken } = await validOf(key);
         const response = await sendAs(url, init, accessToken);
-        // Only the provider itself can tell that its token is dead.
+        // Only the provider's own API can tell that an access token is invalid.
         const isTheirs = provider.apiUrl !== undefined &&
           url.origin === new URL(provider.apiUrl).origin;
         const answer = (response: Response) =>
@@ -171,11 +176,12 @@ export function providerTokens(
             await response.body?.cancel();
             throw error;
           });
-        // The provider refuses this request only; the token is still valid.
+        // The access token is still valid: the API refuses only this request.
         if (!fresh) return answer(response);
         await response.body?.cancel();
         if (init.body instanceof ReadableStream) {
-          // The body has been read, so only the caller can send it again.
+          // The body was read by the first request, so only the caller can send
+          // it again.
           throw new HttpError(503, "The provider's token was renewed", {
             headers: { "retry-after": "1" },
           });
@@ -184,7 +190,7 @@ export function providerTokens(
       },
     }),
 
-    /** Makes the exchange of tokens for those of other services. */
+    /** Makes the exchange of a person's tokens for tokens of other services. */
     exchange(key: GrantKey | PresentedToken): ServiceTokens {
       if ("accessToken" in key) {
         const { accessToken } = key;
@@ -195,7 +201,7 @@ export function providerTokens(
           });
         return exchangeOf(key.provider, { find });
       }
-      // No second read for the same call.
+      // Kept, so that one call does not read the tokens twice.
       let last: UpstreamTokens | undefined;
       return exchangeOf(key.grant.provider ?? "", {
         async find() {
@@ -211,12 +217,14 @@ export function providerTokens(
     },
 
     /**
-     * Refreshes tokens that would soon expire, if they can be refreshed: a grant
-     * may outlive a provider token that cannot. Returns true if new tokens were
-     * stored, and `extraWrites` with them; otherwise none of those was written.
+     * Refreshes tokens that would soon expire, if there is a refresh token: a
+     * grant may outlive tokens without one. Returns true if new tokens were
+     * stored together with `extraWrites`; otherwise `extraWrites` were not
+     * written.
      *
-     * @throws {ChallengeError} when the tokens are dead; the grant has then ended
-     * @throws {HttpError} 503 when the provider does not answer
+     * @throws {ChallengeError} if the provider no longer accepts the tokens;
+     * the grant has then ended
+     * @throws {HttpError} 503 if the provider does not respond
      */
     async refreshIfDue(key: GrantKey, extraWrites: Write): Promise<boolean> {
       const provider = providers.of(key.grant)?.provider;
@@ -226,7 +234,9 @@ export function providerTokens(
       return written === extraWrites;
     },
 
-    /** Reads the tokens of a grant. Returns a function that revokes them. */
+    /**
+     * Reads the tokens of a grant, and returns a function that revokes them.
+     */
     async revocation(key: GrantKey): Promise<() => Promise<void>> {
       const provider = providers.of(key.grant)?.provider;
       const found = provider?.revoke && await find(key);

@@ -1,6 +1,6 @@
 /**
- * Every conversation with the provider: measured for telemetry, and its result
- * remembered as the provider's reachability.
+ * Wraps a provider: measures every request for telemetry, and remembers the
+ * result as the provider's reachability.
  *
  * @module
  */
@@ -8,19 +8,19 @@ import { outsideTrace, telemetry } from "../telemetry/current.ts";
 import type { Identity } from "../caller.ts";
 import { misbehaved, type Provider, UpstreamError } from "./provider.ts";
 
-/** The least time between two checks, which strangers may cause. */
+/** The minimum time between two checks, because strangers can cause them. */
 const CHECK_MILLISECONDS = 60_000;
 
 /**
  * The reachability; `unknown` before the first request, `misbehaved` after a
- * check that found no provider that people could sign in with.
+ * check showed that people cannot sign in there.
  */
 type Reachability = "ok" | "unavailable" | "misbehaved" | "unknown";
 
-/** A provider, and its state after its last request. */
+/** A provider with its reachability. */
 export interface WatchedProvider {
   provider: Provider;
-  /** Returns the state, and checks it in the background unless it is ok. */
+  /** Returns the reachability; unless it is ok, checks it in the background. */
   reachability(): Reachability;
 }
 
@@ -29,13 +29,15 @@ export function watchProvider(
   { key, vouched = (identity) => identity, isOfAnother, mayBeOf, onFault }: {
     /** The provider's name, if there are several. */
     key?: string;
-    /** Marks the addresses that the provider cannot vouch for as unverified. */
+    /** Marks addresses that the provider cannot vouch for as unverified. */
     vouched?<T extends Identity>(identity: T): T;
-    /** True if another provider sends this `iss` with its answers. */
+    /** True if an `iss` is that of another provider. */
     isOfAnother?(issuer: string): boolean;
-    /** True if an account that a client proposes may be one of this provider. */
+    /**
+     * True if an account that a client proposes may be one at this provider.
+     */
     mayBeOf?(loginHint: string): boolean;
-    /** Called with the reason when checks begin to fail. */
+    /** Called with the error when checks begin to fail. */
     onFault?(error: unknown): void;
   } = {},
 ): WatchedProvider {
@@ -65,11 +67,11 @@ export function watchProvider(
   ): Promise<T> {
     try {
       const result = await observed(verb, key, converse);
-      // Addresses are often built from settings alone: that proves nothing.
+      // Many providers make this URL without a request, which proves nothing.
       if (verb !== "authorization_url") reachability = "ok";
       return result;
     } catch (error) {
-      // Any other refusal is an answer too.
+      // Any other error is a response, too, so the provider is reachable.
       const kind = kindOf(error);
       reachability = kind === "unavailable" ? kind : "ok";
       throw error;
@@ -90,11 +92,12 @@ export function watchProvider(
       const own = isTheirs ? { ...request, loginHint } : request;
       return noted("authorization_url", () => watched.authorizationUrl(own));
     },
-    // Most providers check `iss` without a request, which proves nothing.
+    // Not counted: most providers check `iss` without a request.
     checkIssuer: watched.checkIssuer?.bind(watched),
     async redeem(response) {
-      // Mix-up (RFC 9700 §4.4): a code of another provider is refused by its
-      // `iss`, because this provider may have no `iss` to compare that with.
+      // Against mix-up (RFC 9700 §4.4): a code from another provider is refused
+      // here by its `iss`, because this provider may have none to compare it
+      // with.
       const { issuer } = response;
       if (issuer !== undefined && isOfAnother?.(issuer)) {
         throw misbehaved("The provider's answer is that of another one");

@@ -1,27 +1,28 @@
 /**
  * The failures of refreshes. Soon after a failure, a request for the same
- * tokens fails in the same way, without asking the server that issued them.
+ * tokens fails in the same way, without a request to the server that issued
+ * them.
  *
  * @module
  */
 import { LatestMap } from "../latest_map.ts";
 import { UpstreamError } from "./provider.ts";
 
-/** The longest time for which a failure is remembered. */
+/** The maximum time for which a failure is remembered. */
 const MAX_SECONDS = 60;
 
 interface Failure {
   /** The tokens that were not refreshed. */
   tokens: string;
-  /** Undefined if the refresh only took long. */
+  /** The cause; undefined if the refresh only took too long. */
   cause: unknown;
 }
 
 export class RefreshFailures {
-  /** The latest failures, by the ids of the tokens' records. */
+  /** The latest failures, by the ids of the token records. */
   readonly #latest = new LatestMap<Failure>();
 
-  /** @param minSeconds the least time for which a failure is remembered */
+  /** @param minSeconds the minimum time for which a failure is remembered */
   constructor(private readonly minSeconds: number) {}
 
   /** Finds a recent failure of these tokens. */
@@ -31,7 +32,8 @@ export class RefreshFailures {
   }
 
   /**
-   * Notes a failure until the server wants to be asked again, within bounds.
+   * Records a failure for as long as the server wants no further request,
+   * within bounds.
    */
   note(id: string, tokens: string, cause?: unknown): void {
     const { retryAfterSeconds = 0 } = cause instanceof UpstreamError
@@ -42,7 +44,10 @@ export class RefreshFailures {
     this.#latest.set(id, { tokens, cause }, milliseconds);
   }
 
-  /** Forgets the failure of a slow refresh, once that refresh has ended. */
+  /**
+   * Removes the failure of a refresh that took too long, when it ends after
+   * all.
+   */
   endWait(id: string): void {
     if (this.#latest.get(id)?.cause === undefined) this.#latest.delete(id);
   }

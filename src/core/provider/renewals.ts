@@ -1,7 +1,7 @@
 /**
- * The renewals of access tokens that an API has refused: at most one a minute
- * for an account or a grant. Otherwise, if an API always refuses one resource,
- * each call of a tool that requests this resource would cost another token.
+ * The renewal of access tokens that an API has refused: at most one a minute
+ * for each account or grant. Otherwise, if an API always refuses one resource,
+ * every tool call that requests it would cost another token.
  *
  * @module
  */
@@ -11,7 +11,7 @@ const RENEWED_MILLISECONDS = 60_000;
 
 interface Renewal<T> {
   rejected: string;
-  /** The new token. */
+  /** The new tokens. */
   token: Promise<T | undefined>;
 }
 
@@ -20,10 +20,10 @@ export class Renewals<T> {
   readonly #latest = new LatestMap<Renewal<T>>();
 
   /**
-   * Returns a new token for a rejected one. Undefined if another token of the
-   * same account was renewed within the last minute.
+   * Renews a rejected token. Returns undefined if another token of the same
+   * account was renewed within the last minute.
    *
-   * @param id names the account
+   * @param id the id of the account
    */
   async renew(
     id: string,
@@ -37,7 +37,8 @@ export class Renewals<T> {
     try {
       return await token;
     } catch (error) {
-      // A renewal that failed is tried again: the service may only have been away.
+      // Forgotten, so that a failed renewal can be tried again: the service may
+      // have been down.
       if (this.#latest.get(id)?.token === token) this.#latest.delete(id);
       throw error;
     }

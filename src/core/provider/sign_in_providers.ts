@@ -1,5 +1,5 @@
 /**
- * The providers that people sign in at, by the ways in which they are found.
+ * The providers at which people sign in, and the ways in which they are found.
  *
  * @module
  */
@@ -19,8 +19,8 @@ import { type WatchedProvider, watchProvider } from "./reachability.ts";
 
 export interface SignInProvider extends ListedProvider, WatchedProvider {
   /**
-   * Our callback address at the provider. Of several each has its own, so that
-   * the answer of one is never taken for another's (RFC 9700 §4.4.2.2).
+   * Our redirect URI at the provider. Each of several providers has its own, so
+   * that a response from one is never taken for another's (RFC 9700 §4.4.2.2).
    */
   redirectUri: string;
 }
@@ -39,15 +39,15 @@ export function signInProviders(
     listed.flatMap(({ id, domains }) => domains.map((it) => [it, id] as const)),
   );
 
-  /** True unless an address is in a domain of another provider. */
+  /** True unless an address is of a domain that another provider owns. */
   function mayHave(id: string, address: string): boolean {
     return (ownerOf.get(domainOf(address)) ?? id) === id;
   }
 
   /**
-   * Marks an address that only another provider can vouch for as unverified.
+   * Marks an address for which only another provider can vouch as unverified.
    *
-   * @param id the prefix of the issuer that names the address
+   * @param id the id of the provider whose claim it is
    */
   function vouched<T extends Identity>(id: string, identity: T): T {
     const isAnothers = (address: string) => !mayHave(id, address);
@@ -89,17 +89,19 @@ export function signInProviders(
   }));
   return {
     all,
-    /** The names of the providers, as in a sentence: `Google or GitHub`. */
+    /** The names of all providers for a sentence: `Google or GitHub`. */
     name: new Intl.ListFormat("en-GB", { type: "disjunction" })
       .format(all.map(({ provider }) => provider.name)),
     /** Finds a provider by its name in `OAUTH_PROVIDER`, or the only one. */
     find: (key: string | undefined) => all.find((it) => it.key === key),
-    /** Finds the provider that a person signed in at, if it is still listed. */
+    /**
+     * Finds the provider where a person signed in, if it is still configured.
+     */
     of: ({ provider }: Pick<KnownPerson, "provider">) =>
       all.find(({ id }) => id === provider),
     /**
-     * Finds the only provider, or that of an address's domain; undefined if the
-     * person has to choose.
+     * Finds the only provider, or the one that owns an address's domain;
+     * undefined if the person has to choose.
      */
     forAddress(address = ""): SignInProvider | undefined {
       if (all.length === 1) return all[0];

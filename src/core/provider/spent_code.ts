@@ -1,16 +1,17 @@
 /**
- * The steps after the exchange of a code, which cannot be exchanged again.
+ * Steps after redeeming a code, which cannot be redeemed again.
  *
  * @module
  */
 import { UpstreamError } from "./provider.ts";
 
 /**
- * Runs a step after the exchange of a code; its failure gets `isCodeSpent`.
+ * Runs a step after redeeming a code. If the step fails, its error gets
+ * `isCodeSpent`.
  *
- * @param revoke ends the tokens of the code, if the provider can. It is not
- * called where the provider does not answer: at some, the tokens of a person
- * end together
+ * @param revoke revokes the tokens of the code, if the provider can do that.
+ * Not called if the provider does not respond: the person may try again, and at
+ * some providers all tokens of a person are revoked together
  */
 export async function withSpentCode<T>(
   step: () => Promise<T>,

@@ -1,6 +1,6 @@
 /**
- * Stored tokens of another server: the parts of the store, and of that server,
- * that their refresh needs.
+ * Stored tokens of another server: what their refresh needs of the store, and
+ * of that server.
  *
  * @module
  */
@@ -9,48 +9,54 @@ import type { UpstreamTokens } from "./provider.ts";
 
 /** Tokens as they were read from a store. */
 export interface StoredTokens {
-  /** Names their record. */
+  /** The id of the record. */
   readonly id: string;
-  /** The unsealed text. */
+  /** The unsealed tokens as JSON. */
   tokens: string;
 }
 
-/** The store of such tokens. */
+/** The store of the tokens. */
 export interface TokenStore<F extends StoredTokens> {
-  /** Finds the tokens as they are now; undefined if they are gone. */
+  /** Finds the tokens as they are now; undefined if the record is gone. */
   find(found: F): Promise<F | undefined>;
-  /** Takes the lease to refresh them; undefined if another process has it. */
+  /**
+   * Takes the lease to refresh the tokens; undefined if another process has it.
+   */
   lease(found: F): Promise<F | undefined>;
   release(leased: F): Promise<void>;
-  /** Replaces them. Returns false if there was another change since. */
+  /** Replaces the tokens. Returns false if the record has changed since. */
   replace(leased: F, tokens: string, extraWrites?: Write): Promise<boolean>;
-  /** Waits until the holder of the lease is done, or may have died. */
+  /** Waits until the lease has ended, or its process may have died. */
   waitForRefresh(found: F, signal: AbortSignal): Promise<void>;
 }
 
-/** The server that issued some tokens, and the errors of their refresh. */
+/** The server that issued the tokens, and the errors of their refresh. */
 export interface TokenIssuer {
   /** @throws {UpstreamError} */
   refresh(
     refreshToken: string,
     tokens: UpstreamTokens,
   ): Promise<UpstreamTokens>;
-  /** Notes that the tokens are dead, and makes the error that says so. */
+  /**
+   * Records that the server no longer accepts the tokens, and makes the error.
+   */
   end(cause?: unknown): Promise<Error>;
   /**
    * Makes the error for tokens that have expired by our clock, which may be
-   * ahead; undefined if they are good.
+   * ahead. Returns undefined if the server still accepts them.
    */
   expired(tokens: UpstreamTokens): Promise<Error | undefined>;
-  /** Makes the error for tokens whose record is gone. */
+  /** Makes the error if the record of the tokens is gone. */
   gone(): Error;
-  /** Makes the error while the server does not answer. */
+  /** Makes the error if the server does not respond. */
   unavailable(cause?: unknown): Error;
-  /** Disposes of new tokens whose record is gone, or has another account. */
+  /**
+   * Disposes of new tokens whose record is gone, or is of another account now.
+   */
   discard?(tokens: UpstreamTokens): Promise<unknown>;
 }
 
-/** Parses tokens that were stored. */
+/** Parses stored tokens. */
 export function parseTokens(
   { tokens }: Pick<StoredTokens, "tokens">,
 ): UpstreamTokens {

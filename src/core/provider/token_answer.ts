@@ -1,7 +1,7 @@
 /**
- * The answers of token endpoints. They are not read by oauth4webapi, because
- * real providers deviate from the standard: GitHub refuses with status 200 and
- * answers with forms, others send null.
+ * The responses of token endpoints. Not parsed by oauth4webapi, because real
+ * providers deviate from the standard: GitHub sends errors with status 200, and
+ * forms; others send null.
  *
  * @see RFC 6749 §5
  * @module
@@ -10,7 +10,7 @@ import { secondsOfUse } from "../oauth/lifetimes.ts";
 import { misbehaved, UpstreamError, type UpstreamTokens } from "./provider.ts";
 import { readObject } from "./upstream_fetch.ts";
 
-/** The tokens of an answer, and its `id_token`, if there was one. */
+/** The tokens of a token response, and its `id_token`, if it has one. */
 export interface TokenAnswer {
   tokens: UpstreamTokens;
   idToken?: string;
@@ -18,25 +18,28 @@ export interface TokenAnswer {
 
 const MAX_TOKEN_BYTES = 16 * 1024;
 
-/** True if tokens are too long to be stored: their JSON, or one of them. */
+/** True if a token, or the JSON of tokens, is too long to be stored. */
 export function isTooLong(tokens: string): boolean {
   return new TextEncoder().encode(tokens).length > MAX_TOKEN_BYTES;
 }
 
-/** The kinds of error codes, GitHub's own too; any other is `misbehaved`. */
+/**
+ * The kinds of error codes, including GitHub's own; any other code is
+ * `misbehaved`.
+ */
 const KINDS: Readonly<Record<string, UpstreamError["kind"]>> = {
   invalid_grant: "dead",
   bad_verification_code: "dead",
   bad_refresh_token: "dead",
-  // Slack's.
+  // The code is Slack's.
   invalid_code: "dead",
   invalid_refresh_token: "dead",
-  // Other names for a refresh token that has ended.
+  // Further codes for an invalid refresh token.
   invalid_token: "dead",
   expired_token: "dead",
   token_expired: "dead",
   token_revoked: "dead",
-  // OpenID Connect §3.1.2.6: only signing in again helps.
+  // OpenID Connect Core §3.1.2.6: the person has to sign in again.
   interaction_required: "dead",
   login_required: "dead",
   consent_required: "dead",
@@ -47,15 +50,17 @@ const KINDS: Readonly<Record<string, UpstreamError["kind"]>> = {
 };
 
 /**
- * The characters of an access token. Bearer tokens have fewer (RFC 6750 §2.1),
- * but providers use others too, and all of these may be in a header.
+ * An access token that can be sent in a header. Bearer tokens have fewer
+ * characters (RFC 6750 §2.1), but providers use others, too.
  */
 const ACCESS_TOKEN = /^[\x21-\x7e]+$/;
 
-/** The longest lifetime that is believed; a longer one is ignored. */
+/** The maximum lifetime; a longer one is ignored. */
 const MAX_LIFETIME_SECONDS = 2 ** 31;
 
-/** Finds the refusal in an answer of any status: GitHub's have 200. */
+/**
+ * Finds the error in a response of any status: GitHub sends errors with 200.
+ */
 export async function refusalIn(
   response: Response,
   host: string,
@@ -65,18 +70,18 @@ export async function refusalIn(
     const none: Record<string, unknown> = {};
     return none;
   });
-  // In `suberror` Microsoft says what its invalid_grant means.
+  // Microsoft says in `suberror` why it sent `invalid_grant`.
   const code = answer.suberror === "consent_required"
     ? answer.suberror
-    // Some send it empty with a token.
+    // Some providers send `error: null` with a token.
     : answer.error ?? undefined;
   if (response.ok && code === undefined) return undefined;
   if (typeof code !== "string" || !/^[\w.-]{1,64}$/.test(code)) {
     return misbehaved(`${host} answered ${response.status}`);
   }
   const kind = Object.hasOwn(KINDS, code) ? KINDS[code] : "misbehaved";
-  // Without the answer's description, which may repeat a secret. Microsoft's
-  // numbers say what an operator has to do.
+  // Without `error_description`, which may repeat a secret. Microsoft's error
+  // numbers tell an operator what to do.
   const numbers = [answer.error_codes].flat().filter(Number.isInteger);
   const more = numbers.length > 0 ? ` (${numbers.slice(0, 5).join()})` : "";
   return new UpstreamError(kind, `${host} refused with ${code}${more}`, {
@@ -85,8 +90,8 @@ export async function refusalIn(
 }
 
 /**
- * Parses a successful token answer. Providers leave `token_type` out, and send
- * `expires_in` as a string.
+ * Parses a successful token response. Some providers leave out `token_type`, or
+ * send `expires_in` as a string.
  *
  * @see RFC 6749 §5.1
  */
@@ -101,7 +106,7 @@ export function parseTokenAnswer(
   if (!ACCESS_TOKEN.test(access_token)) {
     throw misbehaved(`${host} granted an access token that no header may hold`);
   }
-  // A client must not use a token of a type it does not know (§7.1).
+  // RFC 6749 §7.1: a client must not use a token of an unknown type.
   if (typeof token_type !== "string" || token_type.toLowerCase() !== "bearer") {
     throw misbehaved(`${host} granted a token that is not a bearer token`);
   }

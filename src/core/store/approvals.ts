@@ -1,7 +1,7 @@
 /**
- * What people approved earlier in a browser. Such approvals never replace the
- * consent page: they add earlier scopes to the page, and allow an error to be
- * sent to a redirect URI without showing it to the person first.
+ * Approvals: scopes that people approved earlier in a browser. They never
+ * replace the consent page: they add earlier scopes to the page, and allow an
+ * error to be sent to a redirect URI without showing it to the person first.
  *
  * @module
  */

@@ -1,7 +1,7 @@
 /**
  * Connections: the sign-ins of one client by one person, and the state that
  * holds for all of them. Every sign-in and every change of a connection writes
- * its record. So of two at once, one notices the other: a change writes the
+ * its record, so of two at once one notices the other: a change writes the
  * record before it changes grants, and the commit of a sign-in fails if the
  * record has changed.
  *
@@ -28,20 +28,18 @@ import { inParts } from "../kv/owner_list.ts";
 export const CONNECTION_SECONDS = 366 * 24 * 60 * 60;
 
 /**
- * The most records that one commit deletes; a commit takes a thousand
- * mutations.
+ * The maximum number of records that one commit deletes; a commit takes a
+ * thousand mutations.
  */
 const DELETIONS_PER_COMMIT = 500;
 
 /** The state that holds for all sign-ins of a connection. */
 export interface ConnectionState {
-  /**
-   * The time at which it was paused. Ignored once there is no sign-in any more.
-   */
+  /** The time of a pause; without effect once the connection has no sign-in. */
   pausedAt?: number;
   /** The scopes that the person has revoked and not granted again. */
   revokedScopes?: readonly string[];
-  /** The time at which the person last revoked any. */
+  /** The time at which the person last revoked scopes. */
   revokedScopesAt?: number;
 }
 
@@ -49,7 +47,9 @@ type ConnectionRecord = ConnectionState & Expiring;
 
 export interface Connection {
   state: ConnectionState;
-  /** The connection's grants that are live, or wait for their code. */
+  /**
+   * The connection's grants that are active, or whose code is not redeemed yet.
+   */
   open: Found<Grant>[];
   entry: Entry<ConnectionRecord>;
 }
@@ -88,7 +88,7 @@ export function clientConnectionStore(
     }
   }
 
-  /** Lists the sign-ins that are live, or wait for their code. */
+  /** Lists the sign-ins that are active, or whose code is not redeemed yet. */
   async function signInsOf(of: ConnectionOf): Promise<Found<Grant>[]> {
     const open = await grants.listOpen(of.subject);
     return open.filter(({ value }) => isSignInOf(of, value));
@@ -106,7 +106,7 @@ export function clientConnectionStore(
         JSON.stringify(keyOf(value))
       );
       return kept.map(({ key, value: { expiresAt: _, pausedAt, ...state } }) =>
-        // A pause has ended with the last sign-in.
+        // A pause ends with the last sign-in.
         pausedAt !== undefined && open.includes(JSON.stringify(key))
           ? { pausedAt, ...state }
           : state
@@ -126,8 +126,8 @@ export function clientConnectionStore(
     },
 
     /**
-     * Reads a connection: its record before its grants, so that a change
-     * between the two makes the commit of a sign-in fail.
+     * Reads a connection: first its record, then its grants, so that a change
+     * in between makes the commit of a sign-in fail.
      */
     async read(of: ConnectionOf): Promise<Connection> {
       const entry = await database.get<ConnectionRecord>(keyOf(of));
@@ -135,16 +135,16 @@ export function clientConnectionStore(
     },
 
     /**
-     * Makes the write of a sign-in, for a commit that fails if anything else
-     * changes the connection meanwhile.
+     * Makes the write of a sign-in; its commit fails if the connection has
+     * changed since it was read.
      */
     join: ({ entry }: Connection, state: ConnectionState): Write =>
       writeOf(entry, state),
 
     /**
-     * Pauses a connection with all its sign-ins, also later ones. Resumes it if
-     * `pausedAt` is undefined. Of two changes at once the later holds for every
-     * sign-in. Returns the open sign-ins.
+     * Pauses a connection: all its sign-ins, also later ones. Resumes it if
+     * `pausedAt` is undefined. If it is paused and resumed at the same time,
+     * the later change holds for every sign-in. Returns the open sign-ins.
      */
     async pause(
       of: ConnectionOf,
@@ -173,7 +173,7 @@ export function clientConnectionStore(
       return open;
     },
 
-    /** Revokes scopes of a connection, for later sign-ins. */
+    /** Revokes scopes of a connection for later sign-ins. */
     async revokeScopes(
       of: ConnectionOf,
       scopes: readonly string[],

@@ -1,8 +1,8 @@
 /**
- * Documents that clients publish: client ID metadata and key sets, fetched as
- * seldom as their HTTP headers allow. Anyone can name an address, so the
- * database holds only those of clients that someone has signed in with. Others
- * are only in memory, up to a limit.
+ * Documents that clients publish: client ID metadata documents and JWKS,
+ * fetched as seldom as their HTTP headers allow. Anyone can name a URL, so only
+ * documents of clients that someone has signed in with are in the database.
+ * Others are only in memory, up to a limit.
  *
  * @module
  */
@@ -16,8 +16,8 @@ import type { Database, Expiring } from "../kv/database.ts";
 import { documentKey } from "../kv/keys.ts";
 
 /**
- * Fetches a document from an address that a stranger chose. `expiresAt` is the
- * time at which it has to be fetched again, in epoch seconds.
+ * Fetches a document from a URL that a stranger chose. `expiresAt` is the epoch
+ * second at which the document is no longer fresh.
  */
 export type FetchDocument = (
   url: string,
@@ -25,7 +25,8 @@ export type FetchDocument = (
 
 /**
  * Fetches a document. `isKept`: true if someone has signed in with the client
- * that publishes it. `network`: the name of the network that asks, if known.
+ * that publishes it. `network`: the name of the network that the request came
+ * from, if known.
  *
  * @throws an error with `isRefused: true` if there are too many fetches
  */
@@ -45,17 +46,18 @@ interface DocumentRecord extends Expiring {
 }
 
 /**
- * The most documents in memory: with 16 KiB each, as much as one large body.
+ * The maximum number of documents in memory: with 16 KiB each, as much as one
+ * large body.
  */
 const MAX_UNUSED = 250;
 
-/** The time for which a failed fetch is not repeated, in seconds. */
+/** The seconds for which a failed fetch is not repeated. */
 const FAILURE_SECONDS = 10;
 const MAX_FAILURES = 1000;
 
 /**
- * The result of a look-up: a document; or the failure, with the older document
- * if there is one.
+ * The result of a lookup: a document; or the error of the fetch, with the older
+ * document if there is one.
  */
 type Lookup =
   | { document: unknown }
@@ -63,17 +65,17 @@ type Lookup =
 
 interface LookupOptions {
   /**
-   * True if an older copy is enough where the host does not answer, because a
+   * True if a stale copy is accepted while the host does not respond, because a
    * grant depends on it.
    */
   stale?: boolean;
-  /** The name of the network that asks, if it is known. */
+  /** The name of the network that the request came from, if known. */
   network?: string;
 }
 
 export type DocumentStore = ReturnType<typeof documentStore>;
 
-/** Documents by their address, fetched when they are not fresh. */
+/** Makes the store of documents, which fetches those that are not fresh. */
 export function documentStore(
   database: Database,
   fetchDocument: FetchForClient,
@@ -120,7 +122,8 @@ export function documentStore(
     try {
       record = await fetchRecord(url, { isKept: kept !== undefined, network });
     } catch (error) {
-      // Another network may still fetch it.
+      // Not remembered as a failure: another network may still fetch the
+      // document.
       if (isRefused(error)) return { error, older };
       failures.set(url, { error }, FAILURE_SECONDS * 1000);
       return { error, older };
@@ -131,9 +134,9 @@ export function documentStore(
   }
 
   /**
-   * Makes simultaneous look-ups of one address share a read and a fetch. If the
-   * fetch is refused to the network of the first look-up, the next look-up
-   * tries.
+   * Lets simultaneous lookups of one URL share a read and a fetch. If the fetch
+   * was refused to the network of the first lookup, the next lookup tries for
+   * its own network.
    */
   async function share(
     purpose: "find" | "renew",
@@ -155,19 +158,20 @@ export function documentStore(
   }
 
   return {
-    /** Finds the document at an address. @throws whatever the fetch throws */
+    /** Finds the document at a URL. @throws whatever the fetch throws */
     find(url: string, options: LookupOptions = {}): Promise<unknown> {
       const isFresh = ({ freshUntil }: DocumentRecord) => {
         const left = freshUntil - database.now();
-        // More time than a document ever gets: the clock was set back.
+        // A document is never fresh for longer than that, unless the clock was
+        // set back.
         return left > 0 && left <= 2 * DOCUMENT_FRESH_SECONDS.max;
       };
       return share("find", url, isFresh, options);
     },
 
     /**
-     * Fetches the document anew, because something is missing in the stored
-     * one. At most once a minute for one address.
+     * Fetches a document again because the cached one lacks a key, at most once
+     * a minute for each URL.
      */
     renew(url: string, network?: string): Promise<unknown> {
       const isNew = ({ fetchedAt }: DocumentRecord) =>
@@ -175,7 +179,10 @@ export function documentStore(
       return share("renew", url, isNew, { stale: true, network });
     },
 
-    /** Stores the document of a client with which someone has signed in. */
+    /**
+     * Stores the document at a URL, because someone has signed in with its
+     * client.
+     */
     async keep(url: string): Promise<void> {
       const record = unused.get(url);
       if (!record) return;

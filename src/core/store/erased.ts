@@ -1,7 +1,7 @@
 /**
- * Grants whose people were erased. A call that was admitted before may still
- * begin a session or a task: the commit of each checks that its grant has no
- * mark.
+ * Grants of people who were erased. A call that was admitted earlier may still
+ * begin a session or a task, so the commit of each checks that its grant is not
+ * marked here.
  *
  * @module
  */
@@ -9,13 +9,16 @@ import type { Database, Expiring } from "../kv/database.ts";
 import { erasedKey } from "../kv/keys.ts";
 import { absent, type Transaction } from "../kv/transaction.ts";
 
-/** The lifetime of a mark: a call admitted before may still write. */
+/**
+ * The lifetime of a mark in seconds: as long as a call that was admitted
+ * earlier may write.
+ */
 export const ERASED_SECONDS = 24 * 60 * 60;
 
-/** A record that may name the grant it is used under. */
+/** A record that may name the grant that it belongs to. */
 type OfGrant = { grantId?: string };
 
-/** Marks at most a thousand grants in one commit. */
+/** Marks grants as erased, in one commit: at most a thousand. */
 export async function markErased(
   database: Database,
   grantIds: readonly string[],
@@ -35,7 +38,9 @@ export function unlessErased(
   return transaction.check(absent(erasedKey(grantId)));
 }
 
-/** True if a grant is marked: then a failed commit is not tried again. */
+/**
+ * True if a grant is marked, so that a failed commit must not be tried again.
+ */
 export async function isErased(
   database: Database,
   { grantId }: OfGrant,

@@ -1,7 +1,7 @@
 /**
  * Grants: permissions of people for clients. A grant that ends stays as a
- * tombstone, so that nothing of it can come back to life, and its provider
- * tokens are deleted in the same commit.
+ * tombstone, so that nothing of it can come back to life. The commit that ends
+ * it deletes its provider tokens.
  *
  * @module
  */
@@ -20,7 +20,9 @@ import { OwnerList } from "../kv/owner_list.ts";
 import { listPerson, unlistPerson } from "./listed_people.ts";
 import type { Transaction, Write } from "../kv/transaction.ts";
 
-/** Adds a grant and its indexes to a commit. Only this function writes them. */
+/**
+ * Adds a grant and its list entries to a commit. No other function writes them.
+ */
 export function setGrant(transaction: Transaction, grant: Grant): Transaction {
   const { id, subject, expiresAt } = grant;
   return transaction
@@ -28,7 +30,7 @@ export function setGrant(transaction: Transaction, grant: Grant): Transaction {
     .set(grantsOfSubjectKey(subject, id), { expiresAt });
 }
 
-/** True for a grant that is live, or waits for its code. */
+/** True for a grant that is active, or whose code is not redeemed yet. */
 function isOpen({ value }: Found<Grant>): boolean {
   return value.status !== "closed";
 }
@@ -50,14 +52,14 @@ export function grantStore(
   );
   const blocksAddresses = blocked.some(isAddressEntry);
 
-  /** Lists the grants of a subject, in whatever state, some at a time. */
+  /** Yields the grants of a subject, in any state, some at a time. */
   async function* entriesOf(subject: string): AsyncGenerator<Found<Grant>[]> {
     for await (const found of lists.records(subject)) {
       yield found.filter(({ value }) => value.subject === subject);
     }
   }
 
-  /** Lists the open grants of everyone, some at a time. */
+  /** Yields the open grants of everyone, some at a time. */
   async function* openGrants(): AsyncGenerator<Found<Grant>[]> {
     for await (const found of database.listInParts<Grant>(grantKey())) {
       yield found.filter(isOpen);
@@ -72,11 +74,12 @@ export function grantStore(
   }
 
   /**
-   * Ends a grant: all its credentials are dead from now on. Gives the grant as
-   * it was; undefined if it had ended before.
+   * Ends a grant: from now on all its credentials are refused. Returns the
+   * grant as it was before; undefined if it had ended already.
    *
    * @param read the grant if it was just read
-   * @param extraWrites writes of the same commit, for records that end with the grant
+   * @param extraWrites writes of the same commit, for records that end with the
+   * grant
    */
   function close(
     grantId: string,
@@ -98,7 +101,10 @@ export function grantStore(
     );
   }
 
-  /** Unlists the people of ended grants, unless they have other grants. */
+  /**
+   * Removes the people of ended grants from the lists, unless they have other
+   * grants.
+   */
   async function unlist(
     ended: readonly Pick<Grant, "subject" | "kind">[],
   ): Promise<void> {
@@ -121,8 +127,8 @@ export function grantStore(
     },
 
     /**
-     * Changes a grant that is live or waits for its code, and returns the
-     * changed grant; undefined if it has ended.
+     * Changes an open grant, and returns the changed grant; undefined if it has
+     * ended.
      *
      * @param found the grant as it was just read
      */
@@ -142,7 +148,10 @@ export function grantStore(
       );
     },
 
-    /** Records the first use in the background, and others once a minute. */
+    /**
+     * Records a use of a grant in the background: the first at once, later ones
+     * at most once a minute.
+     */
     touch(grantId: string): void {
       database.background(async () => {
         const found = await database.find<Grant>(grantKey(grantId));
@@ -157,9 +166,9 @@ export function grantStore(
     },
 
     /**
-     * Lists the live grants of a person, newest first.
+     * Lists the active grants of a person, newest first.
      *
-     * @param most the most grants to list; all by default
+     * @param most the maximum number of grants; all by default
      */
     async listOfSubject(subject: string, most = Infinity): Promise<Grant[]> {
       const grants: Grant[] = [];
@@ -185,8 +194,8 @@ export function grantStore(
     },
 
     /**
-     * True if an e-mail address in a grant of a person is blocked. It is asked
-     * for tokens of the person that have no address.
+     * True if `OAUTH_BLOCKED` has an e-mail address that a grant of the person
+     * has. For tokens that do not name the person's address.
      */
     async isKnownBlocked(subject: string): Promise<boolean> {
       if (!blocksAddresses) return false;
@@ -196,7 +205,7 @@ export function grantStore(
       return false;
     },
 
-    /** Takes the person out of the tombstones of their grants. */
+    /** Removes the person from the tombstones of their grants. */
     async forget(subject: string): Promise<void> {
       for await (const entries of entriesOf(subject)) {
         for (const entry of entries.filter((it) => !isOpen(it))) {
@@ -214,7 +223,9 @@ export function grantStore(
 
     open: openGrants,
 
-    /** Yields the open grants of a client by its short ID, some at a time. */
+    /**
+     * Yields the open grants of a client, given its short ID, some at a time.
+     */
     async *openOfClient(shortId: string): AsyncGenerator<Found<Grant>[]> {
       for await (const open of openGrants()) {
         const own = open.filter(({ value: { clientId } }) =>

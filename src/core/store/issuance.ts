@@ -1,6 +1,6 @@
 /**
- * New tokens of a grant: a record for the access token, and the state of the
- * grant's refresh tokens.
+ * Issues tokens of a grant: makes the record of the access token, and the new
+ * state of the grant's refresh tokens.
  *
  * @module
  */
@@ -17,29 +17,37 @@ import { setGrant } from "./grants.ts";
 import { accessTokenKey } from "../kv/keys.ts";
 
 export interface AccessRecord extends Expiring {
-  /** The grant's data key, sealed with the token; absent without a provider. */
+  /**
+   * The grant's data key, sealed with the access token; absent without a
+   * provider.
+   */
   wrappedKey?: string;
   /** The scopes of the token, if they are fewer than those of its grant. */
   scopes?: readonly string[];
-  /** The time of the token response; absent if the grant has only one token. */
+  /**
+   * The time of the token response; absent if the grant has only this token.
+   */
   issuedAt?: number;
-  /** The fingerprint of the refresh token that it was given for, if any. */
+  /**
+   * The fingerprint of the refresh token that was exchanged for this token, if
+   * any.
+   */
   exchanged?: string;
 }
 
-/** New tokens, which exist once `write` is committed. */
+/** New tokens; they are valid once `write` is committed. */
 export interface Issuance {
   tokens: IssuedTokens;
   write(transaction: Transaction): Transaction;
 }
 
 /**
- * Makes an access token, and a refresh token if the grant may be refreshed.
+ * Makes an access token, and a refresh token if the grant can be refreshed.
  *
  * @param grant the grant with its new lifetime
- * @param options `exchanged`: the refresh token that is exchanged. If it was
- * exchanged before, `successor` is the token that its client then got, which is
- * given again
+ * @param options `exchanged`: the refresh token that is exchanged; if it was
+ * exchanged before, `successor` is the refresh token that the client got then,
+ * and gets again
  */
 export async function issueTokens(
   grant: Grant,

@@ -1,5 +1,5 @@
 /**
- * The `BASE_URL` of the last start: a grant is valid only at the address where
+ * The `BASE_URL` of the last start: a grant is valid only at the base URL where
  * it was made.
  *
  * @module
@@ -12,7 +12,9 @@ interface StartRecord {
   baseUrl: string;
 }
 
-/** The most grants that are read to find those of another address. */
+/**
+ * The maximum number of grants that are read to find those of another base URL.
+ */
 const MAX_GRANTS = 1000;
 
 export async function findLastStart(
@@ -22,10 +24,10 @@ export async function findLastStart(
 }
 
 /**
- * Stores the address of this start. If the last start had another, or none is
- * stored, looks for live grants of other addresses among the first {@linkcode
- * MAX_GRANTS}: returns one of these addresses and the number of the grants.
- * Else undefined.
+ * Stores the base URL of this start. If it differs from the last one, or none
+ * was stored, looks for active grants of other base URLs among the first
+ * {@linkcode MAX_GRANTS}. Returns one of those URLs and the number of these
+ * grants; undefined if there are none.
  */
 export async function noteStart(
   database: Database,
@@ -41,7 +43,8 @@ export async function noteStart(
   const isNoted = await database.commit((transaction) =>
     transaction.check(entry).setForever(key, { baseUrl })
   );
-  // Otherwise another process has started meanwhile, and reports the grants.
+  // If not stored, another process has started meanwhile, and reports the
+  // grants.
   if (!isNoted || others.length === 0) return undefined;
   return { baseUrl: others[0].issuer, connections: others.length };
 }

@@ -1,7 +1,7 @@
 /**
- * The lists of people who have grants: by name, and by every word that they are
- * found by. A person is listed in the commit that makes a grant of theirs live,
- * and shown as long as such a grant is live.
+ * The lists of people who have grants: by name, and by every term that a search
+ * finds. A person is added by the commit that makes their grant active, and
+ * shown as long as they have an active grant.
  *
  * @module
  */
@@ -27,11 +27,11 @@ export interface ListedPerson extends Expiring {
   subject: string;
 }
 
-/** A person's entries in the lists, under a name that they have or had. */
+/** The list entries of a person under one name, which may be a former name. */
 interface IndexedPerson extends Expiring {
-  /** The text of the entry by name. */
+  /** The text that the person is sorted by. */
   name: string;
-  /** The texts of the entries by word. */
+  /** The search terms of the person, with a list entry for each. */
   terms: readonly string[];
   days: number;
 }
@@ -46,19 +46,19 @@ function rowsOf(
 }
 
 /**
- * Adds the person of a live grant to the lists, in the commit of the grant.
- * Returns the grant with a mark of the listing.
+ * Adds the person of an active grant to the lists, in the commit of the grant.
+ * Returns the grant with the fingerprint of its list entries.
  */
 export function listPerson(transaction: Transaction, grant: Grant): Grant {
   if (grant.status !== "active" || grant.kind === "client") return grant;
   const { subject, identity, createdAt, endsAt } = grant;
-  // Grants of one lifetime end in the order in which they began, so none
-  // shortens the row of another. The day below is for clocks that differ and
-  // for late commits.
+  // Grants of equal lifetime end in the order in which they began, so that none
+  // shortens the entry of another. `LISTED_LONGER_SECONDS` makes up for clocks
+  // that differ and for late commits.
   const days = Math.ceil((endsAt - createdAt) / DAY_SECONDS);
   const { subject: own, login, name, email } = identity;
-  // Everything that the list entries are made of: a refresh that changes none
-  // of it makes no entries.
+  // All that the list entries depend on: a refresh that changes none of it
+  // writes no entries.
   const listedAs = fingerprint(
     JSON.stringify([subject, own, login, name, email, days]),
   ).slice(0, MARK_CHARACTERS);
@@ -77,8 +77,8 @@ export function listPerson(transaction: Transaction, grant: Grant): Grant {
 }
 
 /**
- * Takes a person out of the lists, under every name that they had, unless a
- * grant of theirs is live.
+ * Removes a person from the lists, under every name that they had, unless they
+ * have an active grant.
  */
 export async function unlistPerson(
   database: Database,
@@ -88,7 +88,8 @@ export async function unlistPerson(
   const indexed = await database.list<IndexedPerson>(listedPersonKey(subject));
   const seen = new Set<string>();
   const read = await Promise.all(indexed.map(async (entry) => {
-    // The entries share rows, such as that of the subject, which stays the same.
+    // Entries of several names have keys in common, such as that of the
+    // subject.
     const keys = rowsOf(subject, entry.value).filter((key) => {
       const printed = JSON.stringify(key);
       return !seen.has(printed) && seen.add(printed);
@@ -97,9 +98,10 @@ export async function unlistPerson(
   }));
   if (read.length === 0 || await hasLive(subject)) return;
   for (const [entry, ...rows] of read) {
-    // The index entry goes last: if this stops half-way, the rows are found by it.
+    // The index entry is deleted last: if this stops half-way, it still leads
+    // to the other entries.
     for (const some of inParts([entry, ...rows], MAX_CHECKS)) {
-      // The check keeps rows that a new grant has written meanwhile.
+      // With checks, so that entries that a new grant has just written stay.
       await database.commit((transaction) =>
         transaction.check(...some).delete(...some.map(({ key }) => key))
       );

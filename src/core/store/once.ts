@@ -1,7 +1,7 @@
 /**
- * Assertions and request states: each may be used once. A request that is
- * answered with 503 uses nothing up, even if the database applied its commit.
- * So the request may be sent again.
+ * Client assertions and request states, each of which may be used once. A
+ * request that is answered with 503 counts as no use, even if the database
+ * applied its commit, so that the client may send it again.
  *
  * @module
  */
@@ -10,23 +10,26 @@ import { assertionKey, spentStateKey } from "../kv/keys.ts";
 import { secretStore } from "./secrets.ts";
 
 /**
- * The seconds that the record of a use outlives the thing itself. If a clock
- * that was ahead is set back, the thing is valid again, and still known as
- * used.
+ * The seconds for which the record of a use outlives the assertion or state. If
+ * a clock that was ahead is set back, the assertion or state is valid again,
+ * and still known as used.
  */
 const KEPT_LONGER_SECONDS = 60 * 60;
 
-/** One use of a thing that may be used once. */
+/** One use of an assertion or state. */
 export interface Use {
-  /** Notes that the request got 503 after all: the thing may be used again. */
+  /**
+   * Records that the request got a 503 after all, so that the use does not
+   * count.
+   */
   giveBack(): void;
 }
 
 /**
- * Opens the records of used things of one kind.
+ * Makes the store of used assertions or states.
  *
- * @param keyOf the key of a thing; `expiresAt` is the end of the time in which
- * it could be used again
+ * @param keyOf returns the key; `expiresAt` is the end of the time in which a
+ * second use would be possible
  */
 function onceStore<T extends Expiring>(
   database: Database,
@@ -36,17 +39,17 @@ function onceStore<T extends Expiring>(
     expiresAt: expiresAt + KEPT_LONGER_SECONDS,
   });
 
-  /** Marks a thing as used, in a commit that fails if it was used before. */
+  /** Makes the write of a use; its commit fails if there was a use before. */
   function using(thing: T): Write {
     return (transaction) => transaction.create(keyOf(thing), useOf(thing));
   }
 
   /**
-   * Returns the write that marks a thing as used; undefined if it was used
-   * before. A use that was answered with 503 does not count.
+   * Makes the write of a use; undefined if there was a use before. A use that
+   * was answered with 503 does not count.
    */
   async function usingAgain(thing: T): Promise<Write | undefined> {
-    // An expired record counts as a use until it is collected.
+    // An expired record still counts as a use, until it is deleted.
     const entry = await database.get<Expiring>(keyOf(thing));
     if (entry.versionstamp === null) return using(thing);
     if (!await database.mayRepeat(entry)) return undefined;
@@ -54,10 +57,10 @@ function onceStore<T extends Expiring>(
       transaction.check(entry).set(entry.key, useOf(thing));
   }
 
-  /** Marks a thing as used by a commit; undefined if it was used before. */
+  /** Commits a use; returns undefined if there was a use before. */
   function use(thing: T): Promise<Use | undefined> {
     const key = keyOf(thing);
-    // Most things are unused, so the record is read only after a failed commit.
+    // Most are unused, so the record is read only if the commit fails.
     const unused = { key, value: undefined, versionstamp: null };
     return database.change(key, async (transaction, entry) => {
       const isUsed = entry.versionstamp !== null;
@@ -70,7 +73,7 @@ function onceStore<T extends Expiring>(
   return { using, usingAgain, use };
 }
 
-/** An assertion, by its issuer and its name there (RFC 7523 §3). */
+/** An assertion, by its issuer and its `jti` (RFC 7523 §3). */
 interface Assertion extends Expiring {
   issuer: string;
   jti: string;
@@ -78,7 +81,7 @@ interface Assertion extends Expiring {
 
 export type AssertionStore = ReturnType<typeof assertionStore>;
 
-/** Opens the used assertions: of clients, and of identity providers. */
+/** Makes the store of used assertions, of clients and of identity providers. */
 export function assertionStore(database: Database) {
   return onceStore<Assertion>(
     database,
@@ -88,7 +91,9 @@ export function assertionStore(database: Database) {
 
 export type StateStore = ReturnType<typeof stateStore>;
 
-/** Opens the spent request states, and the key that seals all states. */
+/**
+ * Makes the store of used request states, with the key that seals all states.
+ */
 export function stateStore(database: Database) {
   const secrets = secretStore(database);
   const nonces = onceStore<Expiring & { nonce: string }>(
@@ -96,10 +101,12 @@ export function stateStore(database: Database) {
     ({ nonce }) => spentStateKey(nonce),
   );
   return {
-    /** Returns the sealing key: made once, then the same in every process. */
+    /** Returns the sealing key, which is the same in every process. */
     key: (): Promise<Uint8Array> => secrets.find("request-state"),
 
-    /** Marks a nonce as used. Returns false if it was used before. */
+    /**
+     * Records the use of a state's nonce. Returns false if it was used before.
+     */
     async spend(nonce: string, { expiresAt }: Expiring): Promise<boolean> {
       return await nonces.use({ nonce, expiresAt }) !== undefined;
     },

@@ -1,5 +1,6 @@
 /**
- * A server as its features see it, and the things that each makes once for it.
+ * A server as its features see it, and stores that each feature makes once for
+ * it.
  *
  * @module
  */
@@ -14,15 +15,21 @@ export interface OpenedServer {
   config: Config;
   log: Log;
   database: Database;
-  /** The app's own sealing, in place of `SECRETS_KEYS`. */
+  /** The author's own sealing, in place of `SECRETS_KEYS`. */
   sealing?: Sealing;
-  /** True if there is something to seal people's keys and tokens with. */
+  /**
+   * True if there are keys, or the author's sealing, for people's keys and
+   * tokens.
+   */
   seals: boolean;
-  /** The services at which something needs accounts, each once. */
+  /** The services at which tools need accounts, without duplicates. */
   services: readonly AccountService[];
 }
 
-/** Makes something once for each server: a store has one cache in a process. */
+/**
+ * Makes a function that returns one value for each server: a store has one
+ * cache in a process.
+ */
 export function ofServer<T>(
   make: (server: OpenedServer) => T,
 ): (server: OpenedServer) => T {

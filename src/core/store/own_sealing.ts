@@ -1,6 +1,6 @@
 /**
- * The app's own sealing, in place of `SECRETS_KEYS`: the time and the size of
- * its answers are bounded.
+ * The author's own sealing, in place of `SECRETS_KEYS`, with bounds on its time
+ * and on the size of its results.
  *
  * @module
  */
@@ -10,7 +10,9 @@ import { type Logger, logRepeated } from "../log/log.ts";
 import { keyRing } from "../crypto/key_ring.ts";
 import type { Sealed, Sealing } from "../crypto/sealing.ts";
 
-/** The app's own sealing cannot answer now. Sealed texts are not lost. */
+/**
+ * An error because the author's sealing fails now. What was sealed is not lost.
+ */
 export class SealingError extends StorageError {
   constructor(options?: ErrorOptions) {
     super(
@@ -20,17 +22,17 @@ export class SealingError extends StorageError {
   }
 }
 
-/** The time in which a sealing must answer, in milliseconds. */
+/** The maximum time for sealing or unsealing, in milliseconds. */
 const MAX_MILLISECONDS = 10_000;
 
-/** The longest sealed text, in characters: a record has 64 KiB. */
+/** The maximum length of a sealed text: a record has 64 KiB. */
 const MAX_SEALED_CHARACTERS = 48_000;
 
 const MAX_ID_CHARACTERS = 256;
 
 /**
- * Makes the sealing of a server: the app's own, or one with `SECRETS_KEYS`.
- * Undefined if it has neither.
+ * Returns the sealing of a server: the author's own, or one with
+ * `SECRETS_KEYS`; undefined if it has neither.
  */
 export function sealingOf(
   secretsKeys: readonly string[],
@@ -41,7 +43,7 @@ export function sealingOf(
   return secretsKeys.length > 0 ? keyRing(secretsKeys) : undefined;
 }
 
-/** Bounds the time and the answers of a sealing, and logs its failures. */
+/** Wraps a sealing: bounds its time and its results, and logs its failures. */
 function bounded(own: Sealing, log: Logger): Sealing {
   /** @throws {SealingError} */
   async function ask<T>(

@@ -1,5 +1,5 @@
 /**
- * The people who have grants, for operators: everyone, by name, and those whom
+ * The people who have grants, for operators: all people, by name, or those whom
  * a search finds.
  *
  * @module
@@ -16,14 +16,14 @@ import type { GrantStore } from "./grants.ts";
 import { type PeopleCursor, peopleCursorOf, peopleRange } from "../kv/keys.ts";
 import type { ListedPerson } from "./listed_people.ts";
 
-/** The places that one page reads: at a time, and in all. */
+/** The number of list entries that one page reads: in one read, and in all. */
 const PLACES_PER_READ = 200;
 const MAX_PLACES = 2000;
 
-/** The most grants of a person that a page reads. */
+/** The maximum number of a person's grants that a page reads. */
 export const MAX_GRANTS_READ = 100;
 
-/** A person and their live grants, newest first. */
+/** A person and their active grants, newest first. */
 export interface PersonGrants {
   subject: string;
   grants: Grant[];
@@ -31,23 +31,28 @@ export interface PersonGrants {
 
 interface PeoplePage {
   people: PersonGrants[];
-  /** The place where the next page begins; undefined if there is none. */
+  /**
+   * The cursor after which the next page begins; undefined on the last page.
+   */
   next?: PeopleCursor;
 }
 
-/** Prints the place where a page begins, for a link or a command. */
+/** Formats a cursor for a link or a command. */
 export function printCursor({ person, text }: PeopleCursor): string {
   return person + text;
 }
 
-/** Parses a printed place; undefined if the text is none. */
+/** Parses a formatted cursor; undefined if it is malformed. */
 export function parseCursor(printed = ""): PeopleCursor | undefined {
   const [, person, text] = /^([\w-]{16})(.{0,60})$/su.exec(printed) ?? [];
   return person === undefined ? undefined : { person, text };
 }
 
 interface PeopleQuery {
-  /** Beginnings of the words of a person; everyone by default. */
+  /**
+   * Search words, each the beginning of a word of the person; everyone by
+   * default.
+   */
   search?: string;
   after?: PeopleCursor;
   most: number;
@@ -57,15 +62,15 @@ export function peopleStore(
   database: Database,
   grants: Pick<GrantStore, "listOfSubject">,
 ) {
-  /** Lists the live grants of a person, newest first. */
+  /** Lists the active grants of a person, newest first. */
   async function heldBy(subject: string): Promise<Grant[]> {
     const held = await grants.listOfSubject(subject, MAX_GRANTS_READ);
     return held.filter(({ kind }) => kind !== "client");
   }
 
   /**
-   * Finds the person at a place; undefined if the person is shown at another
-   * place, or not at all.
+   * Finds the person of a list entry. Returns undefined if they are shown at
+   * another entry, or not at all.
    */
   async function personAt(
     { key, value: { subject }, versionstamp }: Found<ListedPerson>,
@@ -75,7 +80,7 @@ export function peopleStore(
     const { text } = peopleCursorOf(key);
     const held = await heldBy(subject);
     if (held.length === 0) {
-      // The check keeps a place that a new grant has written meanwhile.
+      // With a check, so that an entry that a new grant has just written stays.
       database.background(async () => {
         await database.commit((transaction) =>
           transaction.check({ key, versionstamp }).delete(key)
@@ -83,7 +88,7 @@ export function peopleStore(
       });
       return undefined;
     }
-    // Each person is at several places, and shown at the first of them.
+    // Each person has several entries, and is shown at the first.
     const places = lookup === undefined
       ? [personSortKey(held[0])]
       : held.flatMap(personTerms).filter((term) => term.startsWith(lookup));
@@ -99,7 +104,7 @@ export function peopleStore(
     const lookup = words.toSorted((a, b) => b.length - a.length).at(0);
     const by = lookup === undefined ? "name" : "word";
     const begins = lookup ?? "";
-    // The place in a link may be invented, or belong to another search.
+    // The cursor of a link may be invented, or belong to another search.
     let after = isPlaceAmong(from.after, begins) ? from.after : undefined;
     const people: PersonGrants[] = [];
     for (let read = 0; read < MAX_PLACES; read += PLACES_PER_READ) {
@@ -133,7 +138,7 @@ export function peopleStore(
   return {
     /** Lists people by name, or those whom a search finds. */
     async list(query: PeopleQuery): Promise<PeoplePage> {
-      // A search for a whole subject finds that person only.
+      // A search for a whole subject finds only that person.
       const subject = query.after ? "" : query.search?.trim() ?? "";
       const held = subject === "" ? [] : await heldBy(subject);
       return held.length > 0
@@ -143,13 +148,14 @@ export function peopleStore(
   };
 }
 
-/** True if a place is in the list of the texts that begin with `begins`. */
+/**
+ * True if a cursor is in the part of the list whose texts begin with `begins`.
+ */
 function isPlaceAmong(
   place: PeopleCursor | undefined,
   begins: string,
 ): place is PeopleCursor {
   if (!place?.text.startsWith(begins)) return false;
-  // No text continues with the last character of Unicode: that is after the end
-  // of the list.
+  // U+10FFFF marks the end of that part, so no text continues with it.
   return !place.text.slice(begins.length).startsWith("\u{10ffff}");
 }

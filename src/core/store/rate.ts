@@ -1,8 +1,8 @@
 /**
- * The rate at which token buckets fill, and the buckets that all processes
- * share, of which each takes a part at a time. A bucket is one number: the time
- * at which it is full again. Its record is changed under a check, so that no
- * two processes take the same.
+ * The rate at which token buckets fill, and buckets that all processes share,
+ * from which each takes several tokens at a time. A bucket is stored as one
+ * number: the time at which it is full again. Its record is changed with a
+ * check, so that no two processes take the same tokens.
  *
  * @see https://en.wikipedia.org/wiki/Generic_cell_rate_algorithm
  * @module
@@ -27,12 +27,14 @@ export class Filling {
   }
 
   /**
-   * Takes at most `requested` tokens out of a bucket that is full again at
-   * `fullAt`; `spent` were given before, and are taken in any case. Returns the
-   * new time, and the milliseconds to wait for a token if none was given.
+   * Takes at most `requested` tokens from a bucket that is full again at
+   * `fullAt`. The `spent` tokens, which were already given, are taken in any
+   * case. Returns the new time, and the milliseconds to wait if no token was
+   * given.
    */
   take(fullAt: number, time: number, { requested = 1, spent = 0 } = {}) {
-    // A bucket is never more than empty, even if clocks differ or are set back.
+    // A bucket never holds less than nothing, even if clocks differ or are set
+    // back.
     const empty = time + this.spanMilliseconds;
     const cost = this.costMilliseconds;
     const used = Math.min(Math.max(time, fullAt) + spent * cost, empty);
@@ -49,11 +51,11 @@ interface BucketRecord extends Expiring {
 
 export type RateStore = ReturnType<typeof rateStore>;
 
-/** The buckets of one size in a database. */
+/** Makes the store of the buckets of one size. */
 export function rateStore(database: Database, purpose: string, rate: Rate) {
   const filling = new Filling(rate);
   return {
-    /** Takes tokens out of a bucket, as {@linkcode Filling.take} does. */
+    /** Takes tokens from a stored bucket; see {@linkcode Filling.take}. */
     take(name: string, requested: number, spent: number) {
       const key = bucketKey(purpose, name);
       return database.change(

@@ -1,7 +1,7 @@
 /**
- * A cache of recent reads: at most one second old, so that a record that ended
- * elsewhere is dead here within a second, and bounded, so that a flood of names
- * costs no memory.
+ * A cache of recent reads. A value is at most a second old, so that what
+ * another process has ended ends here within a second. The cache is bounded, so
+ * that a flood of names costs no memory.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { LatestMap } from "../latest_map.ts";
 
 const FRESH_MILLISECONDS = 1000;
 
-/** A read, under way or over. */
+/** A read that runs or has ended. */
 interface Reading<T> {
   promise: Promise<T | undefined>;
   value?: T;
@@ -32,29 +32,32 @@ export function recent<T>(read: (name: string) => Promise<T | undefined>) {
         if (isMissing && readings.get(name) === reading) readings.delete(name);
       });
     const reading: Reading<T> = { promise, startedMilliseconds };
-    // Freshness counts from before the read, or it would last longer than a
+    // Counted from before the read, so that a value is never older than a
     // second.
     readings.set(name, reading, FRESH_MILLISECONDS);
     return promise;
   }
 
   return {
-    /** Returns the value, at once if it was read within the last second. */
+    /**
+     * Returns the value, without a promise if it was read within the last
+     * second.
+     */
     find(name: string): T | undefined | Promise<T | undefined> {
       const reading = readings.get(name);
       return reading ? reading.value ?? reading.promise : startReading(name);
     },
     /**
-     * Begins to read a name that will be needed, unless that began within half
-     * a second. If it fails, the failure reaches only the code that needs the
-     * name.
+     * Starts to read a name that will be needed, unless a read of it began
+     * within the last half second. An error reaches only the code that calls
+     * `find`.
      */
     readAhead(name: string): void {
       const { startedMilliseconds = -Infinity } = readings.get(name) ?? {};
       const age = performance.now() - startedMilliseconds;
       if (age >= FRESH_MILLISECONDS / 2) startReading(name).catch(() => {});
     },
-    /** Forgets a name: the next `find` reads. */
+    /** Removes a name from the cache: the next `find` reads it. */
     forget(name: string): void {
       readings.delete(name);
     },

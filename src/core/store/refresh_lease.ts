@@ -1,5 +1,5 @@
 /**
- * The lease under which one process at a time refreshes tokens that are stored.
+ * The lease that lets one process at a time refresh stored tokens.
  *
  * @module
  */
@@ -7,24 +7,26 @@ import { REFRESH_LEASE_SECONDS } from "../oauth/lifetimes.ts";
 import type { Database, Entry, Found } from "../kv/database.ts";
 import { type Leasable, RecordLeases } from "../kv/record_leases.ts";
 
-/** Opens the leases of the tokens in a database. */
+/** Makes the functions for leases of stored tokens. */
 export function refreshLease(database: Database) {
   const leases = new RecordLeases(database, REFRESH_LEASE_SECONDS);
 
   return {
     /**
-     * Takes the lease to refresh the tokens. Returns undefined if another
-     * process has it.
+     * Takes the lease of a record. Returns undefined if another process has it.
      */
     async lease<F extends Found<Leasable>>(found: F): Promise<F | undefined> {
-      // A lease that was given up before its holder began is void.
+      // A lease whose commit was given up is void, because its process never
+      // began.
       const isTaken = leases.isTaken(found) && !await database.isGivenUp(found);
       if (isTaken) return undefined;
       const leaseUntil = database.now() + REFRESH_LEASE_SECONDS;
       return await database.replace(found, { ...found.value, leaseUntil });
     },
 
-    /** Frees the lease without new tokens, whatever else was changed since. */
+    /**
+     * Ends the lease without new tokens, even if the record has changed since.
+     */
     async release(leased: Found<Leasable>): Promise<void> {
       const { key, value: { leaseUntil } } = leased;
       await database.change(key, (transaction, { value }: Entry<Leasable>) => {
@@ -35,8 +37,8 @@ export function refreshLease(database: Database) {
     },
 
     /**
-     * Waits until the holder of the lease is done, or until it may be taken
-     * from a holder that has died.
+     * Waits until the lease has ended, or may be taken because its process
+     * died.
      */
     async waitFor(
       { key, value: { leaseUntil } }: Found<Leasable>,

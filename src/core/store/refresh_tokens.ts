@@ -1,5 +1,5 @@
 /**
- * The exchange of refresh tokens, whose state is in their grant
+ * The exchange of refresh tokens (rotation), whose state is in their grant
  * ({@linkcode import("../oauth/refresh_token.ts").RefreshTokens}).
  *
  * @module
@@ -40,13 +40,14 @@ export function refreshTokenStore(database: Database, lifetimes: Lifetimes) {
     },
 
     /**
-     * Makes the tokens that a refresh token is exchanged for. They exist once
-     * `write` is committed, which fails if another request was faster.
+     * Makes the tokens for which a refresh token is exchanged. They are valid
+     * once `write` is committed; that fails if the grant has changed since it
+     * was read.
      *
      * @param read the grant as it was read, which the commit checks
-     * @param options `grant`: the grant as it is to be from now on;
-     * `successor`: the current refresh token, if `refreshToken` was exchanged
-     * for it before: it is returned again
+     * @param options `grant`: the grant as it is from now on; `successor`: the
+     * current refresh token, if `refreshToken` was exchanged for it before and
+     * its client gets it again
      */
     async exchange(
       refreshToken: string,
@@ -71,7 +72,8 @@ export function refreshTokenStore(database: Database, lifetimes: Lifetimes) {
     },
 
     /**
-     * Commits an exchange. Returns false if another request was faster.
+     * Commits an exchange. Returns false if another request changed the grant
+     * first.
      *
      * @throws {import("../errors.ts").OAuthError} `invalid_grant` if the person
      * or the client is blocked

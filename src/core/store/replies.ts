@@ -1,6 +1,6 @@
 /**
- * Questions to 2025 clients and their answers: one process sends the question
- * on its stream, the answer may be posted to any other.
+ * Questions to 2025 clients and the responses: one process sends the question
+ * on its stream, the client may POST the response to any other.
  *
  * @module
  */
@@ -16,17 +16,17 @@ import {
   type TextRef,
 } from "../kv/texts.ts";
 
-/** The time for which a question waits for its answer, in seconds. */
+/** The seconds for which a question waits for the response. */
 export const REPLY_SECONDS = 60 * 60;
 
-/** A question; it is open while it has no answer. */
+/** A question, which is open until it has a response. */
 interface Reply extends Expiring {
   answer?: TextRef;
 }
 
 export type ReadReply = Found<Reply>;
 
-/** Deletes the questions of a session that has ended, with their answers. */
+/** Deletes the questions of a session that has ended, and the responses. */
 export async function forgetReplies(
   database: Database,
   session: Deno.KvKey,
@@ -43,7 +43,7 @@ export type ReplyStore = ReturnType<typeof replyStore>;
 
 export function replyStore(database: Database) {
   /**
-   * Removes a question, and its answer if there is one.
+   * Deletes a question, and the response if there is one.
    *
    * @param read the entry, if it was just read
    */
@@ -54,7 +54,7 @@ export function replyStore(database: Database) {
     }, read);
   }
 
-  /** Removes an answered question in the background. */
+  /** Deletes a question with its response in the background. */
   function removeAnswered(key: Deno.KvKey, answer: TextRef): void {
     tidy(() =>
       database.commit((transaction) =>
@@ -73,7 +73,7 @@ export function replyStore(database: Database) {
   return {
     read,
 
-    /** Opens a question, before it is written to the stream. */
+    /** Stores an open question, before it is sent. */
     async expect(sessionId: string, requestId: string): Promise<void> {
       const reply: Reply = { expiresAt: database.now() + REPLY_SECONDS };
       await database.commit((transaction) =>
@@ -82,10 +82,11 @@ export function replyStore(database: Database) {
     },
 
     /**
-     * Accepts a posted answer, once. Returns false if no question waits for it.
-     * Nothing is written before `allowed` has resolved.
+     * Stores the first response to a question. Returns false if no question
+     * waits for it. Writes nothing before `allowed` has resolved.
      *
-     * @param options `reading`: the question, if it is being read already
+     * @param options `reading`: the read of the question, if it was already
+     * started
      * @throws what `allowed` throws
      */
     async save(
@@ -111,10 +112,10 @@ export function replyStore(database: Database) {
     },
 
     /**
-     * Waits for the answer and removes it. Returns undefined if none came in
+     * Waits for the response and deletes it. Returns undefined if none came in
      * time.
      *
-     * @throws the signal's reason when it fires first
+     * @throws the signal's reason if the signal fires first
      */
     async take(
       sessionId: string,
@@ -131,7 +132,7 @@ export function replyStore(database: Database) {
         );
         const ref = answer = reply?.answer;
         if (!ref) return undefined;
-        // The answer was accepted, so it must arrive.
+        // The response was accepted, so this read must succeed.
         const text = await persist(() => findText(database, ref), { signal });
         return text === undefined ? undefined : JSON.parse(text);
       } finally {
@@ -141,8 +142,7 @@ export function replyStore(database: Database) {
     },
 
     /**
-     * Ends the open questions of a session once `ended` has resolved: they can
-     * no longer be answered.
+     * Deletes the open questions of a session once `ended` has resolved.
      *
      * @throws what `ended` throws
      */

@@ -1,8 +1,7 @@
 /**
- * Sessions of the 2025 revisions. Every process serves the sessions of all
- * others; one that was ended is unknown everywhere within a second. Each is in
- * the list of its person, or of a network whose callers cannot be
- * distinguished.
+ * Sessions of the 2025 revisions. Every process serves all sessions; one that
+ * has ended is unknown everywhere within a second. Each session is in the list
+ * of its person, or of a network whose callers cannot be told apart.
  *
  * @module
  * @see MCP 2025-11-25, Transports, Session Management
@@ -35,16 +34,21 @@ import { forgetReplies } from "./replies.ts";
 /** The lifetime of a session after its last use, in seconds. */
 export const SESSION_SECONDS = 30 * 24 * 60 * 60;
 
-/** The lifetime of a session until its first use: anyone may open one. */
+/**
+ * The lifetime of a session until its first use, in seconds: anyone may open
+ * sessions.
+ */
 export const UNUSED_SESSION_SECONDS = 60 * 60;
 
 /** The record of a session. Times are epoch seconds. */
 export interface Session extends Expiring {
   /** The `binding` of the session's caller. */
   binding: string;
-  /** The grant that used the session last. The session ends with this grant. */
+  /** The grant that used the session last; the session ends with it. */
   grantId?: string;
-  /** For callers counted by network: the list that limits their sessions. */
+  /**
+   * The list that limits the sessions of callers who are counted by network.
+   */
   list?: string;
   revision: SessionRevision;
   /** Epoch milliseconds. */
@@ -78,24 +82,32 @@ function setSession(
     .set<SessionEntry>(listKeyOf(id, session), { grantId, expiresAt });
 }
 
-/** The age below which an unused session stays although there are too many. */
+/**
+ * The age in seconds below which an unused session stays, even if there are too
+ * many.
+ */
 const NEW_SECONDS = 60;
-/** The sessions of a person that are read at a time, and counted in all. */
+/**
+ * The number of list entries that are read at a time, and the maximum count.
+ */
 const LISTED_PER_READ = 500;
 const MAX_SESSIONS_COUNTED = 2000;
 
 /** The open sessions of a person. */
 export interface SessionCounts {
   /**
-   * The number of sessions, by the ID of the grant that used them last. Under
-   * undefined: those of a caller without grants.
+   * The number of sessions by the id of the grant that used them last; under
+   * undefined, those without a grant.
    */
   of: ReadonlyMap<string | undefined, number>;
   /** True if there are more sessions than were counted. */
   hasMore: boolean;
 }
 
-/** Reports to telemetry the end of a session, by its client or permission. */
+/**
+ * Reports to telemetry that a session was ended by its client, or with its
+ * grant.
+ */
 function reportEnd(
   { revision, startedMilliseconds }: Session,
   outcome: "ok" | "stopped",
@@ -105,18 +117,18 @@ function reportEnd(
   telemetry?.reportSession({ revision, outcome, milliseconds });
 }
 
-/** The time after an extension until a use extends a session again. */
+/** The seconds after which a use extends a session again. */
 const SLIDE_SECONDS = 24 * 60 * 60;
 
 /**
- * The most sessions of a person, and of a network whose callers cannot be
- * distinguished: no one needs so many, but a client may run wild.
+ * The maximum number of sessions of a person, and of a network whose callers
+ * cannot be told apart. No one needs that many, but a client may run wild.
  */
 const MAX_SESSIONS = 1000;
 const MAX_SESSIONS_OF_NETWORK = 10_000;
 /**
- * The openings after which a process counts a list, as a part of the list's
- * bound.
+ * The fraction of a list's bound: after this many new sessions, a process
+ * counts the list.
  */
 const COUNTED_AFTER = 0.1;
 
@@ -136,7 +148,10 @@ export function sessionStore(
     sessionsOfKey,
     listedSessionKey,
   );
-  /** The openings of this process since it counted a list. */
+  /**
+   * The number of sessions that this process has added to each list since it
+   * counted the list.
+   */
   const opened = new LatestMap<number>();
 
   async function read(id: string): Promise<Session | undefined> {
@@ -152,7 +167,7 @@ export function sessionStore(
     return found.value;
   }
 
-  /** Deletes the open questions of sessions, and their answers. */
+  /** Deletes the open questions of sessions, and the responses. */
   async function forgetQuestions(
     entries: readonly Found<SessionEntry>[],
   ): Promise<void> {
@@ -161,7 +176,7 @@ export function sessionStore(
     );
   }
 
-  /** Counts the openings of a list, and now and then its sessions. */
+  /** Counts a new session of a list; now and then counts the whole list. */
   function countOpening(list: string, bound: number): void {
     const openings = (opened.get(list) ?? 0) + 1;
     const isDue = openings > bound * countedAfter;
@@ -169,12 +184,15 @@ export function sessionStore(
     if (isDue) database.background(() => closeOldest(list, bound));
   }
 
-  /** Ends the sessions of a list beyond its bound, the least used first. */
+  /**
+   * Ends the sessions that are beyond a list's bound, the least recently used
+   * first.
+   */
   async function closeOldest(list: string, bound: number): Promise<void> {
     const entries = await lists.entries(list);
     entries.sort((a, b) => b.value.expiresAt - a.value.expiresAt);
-    // An unused session ends before a used one, unless it was opened a moment
-    // ago: then it is about to be used.
+    // An unused session ends before a used one, unless it is new: then it is
+    // about to be used.
     const end = database.now() + UNUSED_SESSION_SECONDS;
     await closeEntries(
       entries.slice(bound).filter(({ value: { expiresAt } }) =>
@@ -191,7 +209,7 @@ export function sessionStore(
     });
   }
 
-  /** Prepares the end of the sessions that these list entries name. */
+  /** Prepares the end of the sessions of some list entries. */
   async function closing(entries: readonly Pick<Entry<unknown>, "key">[]) {
     const ended = telemetry
       ? await database.getMany<Session[]>(
@@ -199,9 +217,9 @@ export function sessionStore(
       )
       : [];
     return {
-      /** Ends the sessions, as part of a commit. */
+      /** Adds the end of the sessions to a commit. */
       write: (it: Transaction): void => lists.write(it, entries),
-      /** Reports the sessions to telemetry, once they have ended. */
+      /** Reports the sessions to telemetry, after that commit. */
       report(): void {
         for (const { value } of ended.filter(isFound)) {
           reportEnd(value, "stopped", database.clock());
@@ -212,8 +230,8 @@ export function sessionStore(
 
   return {
     /**
-     * Stores a new session and returns its id: 43 visible characters,
-     * unguessable. It lives for an hour until its first use.
+     * Stores a new session and returns its id of 43 random characters. Until
+     * its first use the session lives for an hour.
      */
     async save(
       session: Omit<Session, "startedMilliseconds" | "expiresAt">,
@@ -231,7 +249,10 @@ export function sessionStore(
       return id;
     },
 
-    /** Finds a live session, at most a second stale; extends it daily. */
+    /**
+     * Finds a live session, at most a second stale. Its use extends it once a
+     * day.
+     */
     find: sessions.find,
 
     /** Makes the next `find` read again. */
@@ -250,8 +271,8 @@ export function sessionStore(
     },
 
     /**
-     * Records that another grant of the same person uses a session; if a race
-     * is lost here, the next use records it.
+     * Records that another grant of the same person uses a session. If another
+     * change comes first, the next use records it.
      */
     async use(id: string, grantId: string | undefined): Promise<void> {
       const found = await database.find<Session>(sessionKey(id));
@@ -263,8 +284,9 @@ export function sessionStore(
     },
 
     /**
-     * Gives a stranger's session to a caller who has signed in since it began:
-     * their client goes on with the same id. Undefined if it is someone else's.
+     * Gives a stranger's session to a caller who has signed in since, so that
+     * the client keeps the session id. Returns undefined if the session is
+     * someone else's.
      */
     adopt(
       id: string,
@@ -286,7 +308,9 @@ export function sessionStore(
       );
     },
 
-    /** Ends a caller's session. Returns false if there is none. */
+    /**
+     * Ends a caller's session. Returns false if the caller has no such session.
+     */
     async close(id: string, binding: string): Promise<boolean> {
       const ended = await database.change(
         sessionKey(id),
@@ -302,9 +326,9 @@ export function sessionStore(
     },
 
     /**
-     * Prepares the end of every session that one of these grants used last:
-     * returns the writes for a commit of the caller's. Sessions that do not fit
-     * into it are ended at once.
+     * Prepares the end of every session that one of these grants used last.
+     * Returns writes for a commit of the caller's; sessions for which it has no
+     * room are ended at once.
      */
     async closeAllOf(
       binding: string,
@@ -320,7 +344,7 @@ export function sessionStore(
       return await closing(last);
     },
 
-    /** Deletes every session of a person, of any grant, with its questions. */
+    /** Deletes every session of a person, with its questions. */
     async forgetAllOf(binding: string): Promise<void> {
       const entries = await lists.entries(binding);
       await forgetQuestions(entries);
@@ -328,9 +352,9 @@ export function sessionStore(
     },
 
     /**
-     * Counts the live sessions of a person for each grant.
+     * Counts the sessions of a person for each grant.
      *
-     * @param most how many are counted
+     * @param most the maximum count
      */
     async countsOf(
       binding: string,

@@ -1,7 +1,7 @@
 /**
- * A list that all processes share, in one value, so that its length is bounded
- * in any case. Each process collects new items, and writes them at most once a
- * second.
+ * A list that all processes share, stored in one value, so that its length is
+ * always bounded. Each process collects new items, and writes them at most once
+ * a second.
  *
  * @module
  */
@@ -14,13 +14,13 @@ const WRITE_MILLISECONDS = 1000;
 
 interface SharedListOptions<T> {
   key: Deno.KvKey;
-  /** The member of the value that has the list. */
+  /** The member of the stored value that has the list. */
   member: string;
   /** The time for which the list is stored after the last write. */
   keepSeconds: number;
   /** The warning in the log when the list cannot be written. */
   complaint: string;
-  /** Adds items to a list, and keeps the list within its bounds. */
+  /** Returns the list with added items, within its bounds. */
   add(known: readonly T[], added: readonly T[]): T[];
 }
 
@@ -47,7 +47,7 @@ export function sharedList<T>(
   }
 
   async function write(): Promise<void> {
-    // Items that come meanwhile are written the next time, and counted once.
+    // Items that come during a write are written the next time.
     const added = noted;
     noted = [];
     try {
@@ -57,8 +57,8 @@ export function sharedList<T>(
       noted = add(added, noted);
       startTimer();
     } catch (error) {
-      // The items may have been written: better to lose them than to count them
-      // twice.
+      // The items may have been written: losing them is better than counting
+      // them twice.
       logRepeated(log, complaint, { error });
     }
   }
@@ -68,7 +68,7 @@ export function sharedList<T>(
     timer ??= outsideTrace(() => setTimeout(flush, WRITE_MILLISECONDS));
   }
 
-  /** Writes the noted items, one write at a time. */
+  /** Writes the collected items, one write at a time. */
   function flush(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
@@ -79,18 +79,18 @@ export function sharedList<T>(
   return {
     flush,
 
-    /** Notes an item, and writes it within a second. */
+    /** Collects an item; it is written within a second. */
     note(item: T): void {
       noted = add(noted, [item]);
       startTimer();
     },
 
-    /** Reads the items that are written: one read. */
+    /** Returns the stored items. */
     async read(): Promise<readonly T[]> {
       return (await database.get<ListRecord>(key)).value?.[member] ?? [];
     },
 
-    /** Writes the noted items; those that cannot be written are lost. */
+    /** Writes the collected items; those that cannot be written are lost. */
     async close(): Promise<void> {
       isClosed = true;
       await flush();

@@ -1,6 +1,6 @@
 /**
- * The provider's tokens of a grant: sealed, and refreshed by one process at a
- * time.
+ * The provider's tokens of a grant, sealed. One process at a time refreshes
+ * them.
  *
  * @module
  */
@@ -21,12 +21,12 @@ export interface UpstreamRecord extends Leasable {
   sealed: string;
 }
 
-/** Tokens as they were read. A change fails if there was another since. */
+/** Tokens as they were read; a change fails if the record has changed since. */
 export interface FoundTokens extends Found<UpstreamRecord> {
-  /** Names their grant. */
+  /** The id of the grant. */
   id: string;
   dataKey: Uint8Array;
-  /** The unsealed text. */
+  /** The unsealed tokens as JSON. */
   tokens: string;
 }
 
@@ -39,7 +39,7 @@ export function upstreamTokenStore(database: Database) {
      * Finds the tokens of a grant; undefined if the grant has ended.
      *
      * @param read the record, if it was just read
-     * @throws {Error} when the data key is not the grant's
+     * @throws {Error} if the data key is not that of the grant
      */
     async find(
       grantId: string,
@@ -58,7 +58,7 @@ export function upstreamTokenStore(database: Database) {
 
     /**
      * Replaces the tokens. Returns false if the grant has ended or the lease
-     * has expired.
+     * has lapsed.
      *
      * @param extraWrites checks and writes of the same commit
      */

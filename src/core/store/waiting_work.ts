@@ -1,6 +1,6 @@
 /**
- * Durable work that waits: the wakes after which it goes on, and the grant that
- * uses it. Its records belong to the feature `work`.
+ * Wakes of durable work that waits, and the grant of its task. The records
+ * belong to the feature `work`.
  *
  * @module
  */
@@ -8,13 +8,13 @@ import type { Caller } from "../caller.ts";
 import type { Database, Expiring, Transaction } from "../kv/database.ts";
 import { taskRunKey, tasksOfKey, wakeKey } from "../kv/keys.ts";
 
-/** The time until the second wake: the waiting process has the answer then. */
+/** The seconds until the second wake. */
 const SECOND_WAKE_SECONDS = 10;
 
 export function setWake(
   transaction: Transaction,
   { address, taskId, dueSeconds, expiresAt }: Expiring & {
-    /** The address of the server that does the work. */
+    /** The address of the server that the work belongs to. */
     address: string;
     taskId: string;
     dueSeconds: number;
@@ -26,8 +26,8 @@ export function setWake(
 
 /**
  * Wakes durable work that waits, twice. At the first wake a process may still
- * work on the run, and be about to park it. By the second, the run is parked or
- * its process has seen what it waits for.
+ * hold the run, and be about to park it. By the second, the run is parked, or
+ * its process has seen the answer.
  */
 export function wakeTwice(
   transaction: Transaction,

@@ -1,9 +1,9 @@
 /**
- * The development provider: a sign-in page below our own origin that believes any
- * name, so that the whole sign-in runs on one machine.
+ * The development provider: a sign-in page at this server's own origin that
+ * accepts any name, so that the whole sign-in runs on one machine.
  *
- * People reach it through their browser; the server sends it no request. Codes
- * and tokens are sealed and not stored, so each process can serve them all.
+ * People reach it with their browser; the server sends it no request. Codes and
+ * tokens are sealed and not stored, so every process can check them.
  *
  * @module
  */
@@ -31,7 +31,7 @@ const DEV_PATH = "/dev-provider";
 const DEV_CLIENT_ID = "tool-server";
 
 const CODE_TTL_SECONDS = 60;
-/** Short, so that a refresh is seen within an afternoon of development. */
+/** Short, so that a developer sees a refresh on the same day. */
 const ACCESS_TTL_SECONDS = 300;
 const REFRESH_TTL_SECONDS = 30 * 86_400;
 
@@ -41,7 +41,7 @@ export function devProvider(
   { database, baseUrl, redirectUri, deployed, serverTitle }: {
     database: Database;
     baseUrl: string;
-    /** Our callback address at this provider. */
+    /** Our redirect URI at this provider. */
     redirectUri: string;
     deployed: boolean;
     /** `MCP_TITLE`. */
@@ -59,7 +59,8 @@ export function devProvider(
     if (!isOurs((name) => request[name], redirectUri)) return refuse(c);
     const action = `${basePathOf(baseUrl)}${DEV_PATH}/authorize`;
     const shown = DevSignInPage({ serverTitle, action, fields: request });
-    // The redirects that follow may end at any client's address.
+    // `forms: "any"`: the redirects that follow may end at any client's
+    // redirect URI.
     return page(c, shown, { forms: "any" });
   });
 
@@ -94,7 +95,7 @@ export function devProvider(
     return c.json({ error: "invalid_token" }, 401);
   });
 
-  // Errors are handled by the server that mounts the routes.
+  // The server that mounts these routes handles errors.
   app.onError((error) => {
     throw error;
   });
@@ -129,7 +130,7 @@ export function devProvider(
         const isOurs = code !== undefined &&
           response.redirectUri === redirectUri &&
           fingerprint(response.codeVerifier) === code.code_challenge;
-        // Only once, however many try.
+        // A code is redeemed once, however many requests try.
         if (!isOurs || !await codes.spend(code.jti, { expiresAt: code.exp })) {
           throw refusal("dead", "invalid_grant");
         }
@@ -163,7 +164,10 @@ function refusal(kind: UpstreamError["kind"], what: string): UpstreamError {
   return new UpstreamError(kind, `The Dev Provider refused with ${what}`);
 }
 
-/** Waits for an answer. Failures such as the database's are `unavailable`. */
+/**
+ * Awaits an answer; an error of another kind, such as the database's, is thrown
+ * as `unavailable`.
+ */
 async function answered<T>(answer: () => Promise<T>): Promise<T> {
   try {
     return await answer();
@@ -174,7 +178,7 @@ async function answered<T>(answer: () => Promise<T>): Promise<T> {
   }
 }
 
-/** True if an authorization request comes from our own server. */
+/** True if an authorization request comes from this server. */
 function isOurs(
   get: (name: string) => string | undefined,
   redirectUri: string,
@@ -190,10 +194,10 @@ function refuse(c: Context): Response {
 }
 
 /**
- * Checks that the `dev` provider, at which anyone can sign in under any name,
- * serves only programs on this machine.
+ * Checks that the `dev` provider, which signs in anyone under any name, is
+ * reachable only from this machine.
  *
- * @throws {Error} when others could reach it
+ * @throws {Error} if others could reach it
  */
 export function checkDevProvider(
   { baseUrl, deployed }: { baseUrl: string; deployed: boolean },
@@ -205,10 +209,12 @@ export function checkDevProvider(
   );
 }
 
-/** Kinds of sealed values; one never passes for another. */
+/**
+ * The kinds of sealed values; a value of one kind is not accepted as another.
+ */
 type Sealed = "code" | "access" | "refresh";
 
-/** Sealed claims, with an end and an id. */
+/** Claims to seal, with the end of their validity and an id. */
 type Claims = Record<string, unknown> & { exp: number; jti: string };
 
 /** Makes the functions that seal codes and tokens, with a shared key. */
@@ -228,7 +234,9 @@ function sealing(secrets: SecretStore) {
         .encrypt(await findKey());
     },
 
-    /** Opens claims that were sealed as `kind`; undefined for anything else. */
+    /**
+     * Unseals claims that were sealed as `kind`; undefined for any other text.
+     */
     async open(kind: Sealed, sealed: string): Promise<Claims | undefined> {
       const key = await findKey();
       try {

@@ -1,7 +1,7 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The sign-in page of the development provider, which believes any name, and
- * the people that it makes of names.
+ * The sign-in page of the development provider, which accepts any name, and the
+ * people that it makes from names.
  *
  * @module
  */
@@ -77,14 +77,16 @@ interface PersonClaims extends Partial<Record<Membership, string[]>> {
   email_verified?: boolean;
 }
 
-/** Returns the identity of a person, from a sealed code or token. */
+/** Parses the identity from the person in an unsealed code or token. */
 export function identityOf(person: unknown): Identity {
   return parseIdentity({ ...person as PersonClaims }, {
     memberships: Object.fromEntries(MEMBERSHIPS.map((kind) => [kind, [kind]])),
   });
 }
 
-/** Makes a person from a name; case does not matter for the subject. */
+/**
+ * Makes a person from a name; the case of letters does not change the subject.
+ */
 export function makePerson(typed: string, groups?: string): PersonClaims {
   const name = typed.normalize("NFC").replaceAll(/\s+/g, " ").trim();
   const sub = name.toLowerCase();
@@ -100,7 +102,10 @@ export function makePerson(typed: string, groups?: string): PersonClaims {
   };
 }
 
-/** Parses the second field: `admins, role:editor, org:acme`. */
+/**
+ * Parses the memberships that the person typed: `admins, role:editor,
+ * org:acme`.
+ */
 function memberships(typed = ""): Partial<Record<Membership, string[]>> {
   const names = typed.split(",").map((name) => name.trim()).filter(Boolean);
   const found: Partial<Record<Membership, string[]>> = {};
