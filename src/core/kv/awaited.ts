@@ -1,6 +1,6 @@
 /**
- * The kinds of records that processes wait for. A database in which an
- * announcement costs something announces only changes of these records.
+ * The kinds of records that processes wait for. A database for which announcing
+ * a change is not free announces only changes of these.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import {
   waitKey,
 } from "./keys.ts";
 
-/** The first parts of all keys for which processes wait. */
+/** The first parts of the keys of these records. */
 export const AWAITED: readonly string[] = [
   accountKey(""),
   changeHeadKey(),

@@ -1,7 +1,7 @@
 /**
- * A process's opened database and its clock: reads that honour `expiresAt`,
- * commits that notice that an earlier try of theirs was applied, and one error
- * for a database that does not answer. Each process has one.
+ * A process's handle on the database, with its clock. Reads check `expiresAt`,
+ * commits notice that an earlier try of theirs was applied, and a database that
+ * does not respond leads to one kind of error. Each process has one handle.
  *
  * @module
  */
@@ -22,22 +22,25 @@ export type { Entry, Expiring, Found, KeyRange } from "./reader.ts";
 export { absent, MAX_CHECKS } from "./transaction.ts";
 export type { Transaction, Write } from "./transaction.ts";
 
-/** The pause between polls where a watch sees all writes, unless it breaks. */
+/**
+ * The pause between polls where a watch sees all writes: only for a watch that
+ * breaks.
+ */
 const REMOTE_POLL_MILLISECONDS = 5000;
 
 /**
- * The time after an outage in which every process writes down which commits it
- * gave up.
+ * The time after an outage in which every process writes down the commits that
+ * it gave up.
  */
 const UNSETTLED_MILLISECONDS = 5000;
 
 interface DatabaseOptions {
   clock?: Clock;
-  /** True if a watch sees other processes' writes; by default as `kv` says. */
+  /** True if a watch sees other processes' writes; by default `kv.isRemote`. */
   isRemote?: boolean;
-  /** The time an operation may take, in milliseconds. */
+  /** The maximum time of an operation, in milliseconds. */
   deadlineMilliseconds?: number;
-  /** Called, at most every ten minutes, when another process's clock is ahead. */
+  /** Called at most every ten minutes, if another process's clock is ahead. */
   onClockAhead?(seconds: number): void;
 }
 
@@ -62,7 +65,7 @@ export class Database extends Reader {
     );
     const fence = new Fence(kv, operations, clock, onClockAhead);
     super(kv, clock, operations, fence);
-    // Other processes wait to learn which commits were given up.
+    // Other processes wait to learn which commits this one gave up.
     operations.onBack = () => this.background(() => fence.settle());
     fence.onOwed = () =>
       this.background(() => fence.settleForGood(this.closing));
@@ -82,12 +85,12 @@ export class Database extends Reader {
   }
 
   /**
-   * Commits a transaction and returns its version; undefined if one of its
-   * checks failed. A try that was given up can no longer be applied once the
-   * next commit begins.
+   * Commits a transaction and returns its version; undefined if a check failed.
+   * A try that was given up cannot be applied any more once the next commit
+   * begins.
    *
-   * @throws {StorageError} when it was not applied, or when that is not known:
-   * then {@linkcode Database.isGivenUp} is true of its records
+   * @throws {StorageError} if it was not applied, or if that is not known: then
+   * {@linkcode Database.isGivenUp} is true for its records
    */
   commit(build: Write): Promise<string | undefined> {
     const transaction = new Transaction();
@@ -96,13 +99,13 @@ export class Database extends Reader {
   }
 
   /**
-   * Changes the record under a key. Reads it again, and tries again, when
-   * another commit was faster. The commit checks the entry that `update` was
-   * given, also if there was no record.
+   * Changes the record under a key. Reads the record again, and tries again, if
+   * another commit changed it first. The commit checks the entry that `update`
+   * got, even if there was no record.
    *
-   * @param update adds the change to a transaction; if it adds none, nothing is
-   * committed. `before` is the entry of the last try, if there was one. If it
-   * is the same entry again, it was another check that failed
+   * @param update adds the change to a transaction; if it adds nothing, nothing
+   * is committed. `before` is the entry of the previous try, if any; an equal
+   * entry means that another check failed
    * @param read the entry, if it was just read
    * @returns the result of the last `update`
    */
@@ -140,8 +143,8 @@ export class Database extends Reader {
   }
 
   /**
-   * True if the request that wrote a record was answered with 503. Anything
-   * that it used up may then be used again.
+   * True if the request that wrote a record was answered with 503, so that
+   * whatever the request used may be used again.
    */
   async isGivenUp({ mark }: { mark?: string }): Promise<boolean> {
     if (mark === undefined) return false;
@@ -150,11 +153,11 @@ export class Database extends Reader {
   }
 
   /**
-   * True if a thing that was used up may be used again, because the request
-   * that used it was answered with 503.
+   * True if a used code, state or assertion may be used again, because the
+   * request that used it was answered with 503.
    *
-   * @throws {StorageError} while this is not known: another process may still
-   * have to write down that it answered so
+   * @throws {StorageError} if this is not known yet, because another process
+   * may still have to write it down
    */
   async mayRepeat({ mark }: { mark?: string }): Promise<boolean> {
     if (await this.isGivenUp({ mark })) return true;
@@ -167,23 +170,23 @@ export class Database extends Reader {
   }
 
   /**
-   * Notes that the request that wrote a record is answered with 503 after all.
-   * Other processes can read that as soon as the database answers.
+   * Records that the request that wrote a record is answered with 503. Other
+   * processes can read that as soon as the database responds.
    */
   giveUp({ mark }: { mark?: string }): void {
     if (mark === undefined) return;
     this.fence.owe({ mark });
   }
 
-  /** The time since the last failure or late answer. */
+  /** The time since the last failure or slow response of the database. */
   get answersForMilliseconds(): number {
     return this.operations.answersForMilliseconds;
   }
 
   /**
-   * Waits for a value under a key that `isWanted` accepts.
+   * Waits until `isWanted` accepts the value under a key.
    *
-   * @throws the signal's reason when it fires first
+   * @throws the signal's reason if the signal fires first
    */
   waitFor<T>(
     key: KvKey,
@@ -194,14 +197,14 @@ export class Database extends Reader {
     return waitFor<T>(this, key, isWanted, signal, options);
   }
 
-  /** Reads a key from time to time. Returns a function that stops this. */
+  /** Polls a key. Returns a function that stops polling. */
   poll<T>(key: KvKey, poll: Poll<T>): () => Promise<void> {
     return this.#polls.start(key, poll);
   }
 
   /**
-   * Calls `onValue` with the values under a key that a watch of this handle
-   * sees. Returns a function that stops this.
+   * Calls `onValue` with the values under a key, as a watch sees them. Returns
+   * a function that stops the watch.
    */
   watch<T>(
     key: KvKey,
@@ -214,7 +217,7 @@ export class Database extends Reader {
         if (done) return;
         onValue(this.entry<T>(value[0]).value);
       }
-      // A watch that broke is no failure: the poll goes on.
+      // A watch may break: the poll goes on.
     })().catch(() => {});
     return async () => {
       await reader.cancel().catch(() => {});
@@ -222,16 +225,19 @@ export class Database extends Reader {
     };
   }
 
-  /** Resolves when no operation is under way: it may then be closed. */
+  /**
+   * Resolves when no operation is running, so that the database can be closed.
+   */
   async idle(): Promise<void> {
     this.#close.abort();
-    // Background work may begin other background work.
+    // Background work may start more background work.
     while (this.#background.size > 0) await Promise.all(this.#background);
     await this.operations.idle();
   }
 
   /**
-   * Does work in the background, which may fail. The close waits for it.
+   * Does work in the background, whose errors are ignored. Closing waits for
+   * the work.
    *
    * @returns a promise of its end, which never rejects
    */

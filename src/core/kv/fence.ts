@@ -1,9 +1,9 @@
 /**
- * The fence of a process. A commit that was given up may still be carried out,
- * a minute later. Every commit therefore checks that a record of its process,
- * the fence, is absent. Once that record is written, no commit that was sent
- * before can be applied any more, and the records that it would have written
- * show for certain if it was. The process then goes on with another fence.
+ * The fence of a process. A commit that was given up may still be applied a
+ * minute later. So every commit checks that a record of its process, the fence,
+ * is absent. Once the fence is written, no earlier commit can be applied any
+ * more, and the records that it would have written show for certain if it was.
+ * The process then continues with another fence.
  *
  * @module
  */
@@ -13,20 +13,22 @@ import { fenceKey, givenUpKey } from "./keys.ts";
 import type { Kv } from "./kv.ts";
 import type { Operations } from "./operations.ts";
 
-/** The time for which a fence stays closed: longer than a commit may take. */
+/**
+ * The lifetime of a written fence in seconds: longer than a commit may take.
+ */
 const CLOSED_SECONDS = 24 * 60 * 60;
-/** The most marks that one commit writes down. */
+/** The maximum number of marks that one commit writes. */
 const MAX_MARKS_PER_COMMIT = 500;
 
-/** The pause before another try to write marks down. */
+/** The pause before another try to write marks. */
 const PAUSE_MILLISECONDS = 1000;
 
-/** The least difference between two clocks that is reported, in seconds. */
+/** The minimum difference between two clocks that is reported, in seconds. */
 const CLOCK_SECONDS = 10;
 const REPORT_CLOCK_SECONDS = 10 * 60;
 
 /**
- * A try at a commit: the fence that it checks to be absent, and the mark of its
+ * A try at a commit: the fence whose absence it checks, and the mark in its
  * records.
  */
 export interface CommitTry {
@@ -35,24 +37,27 @@ export interface CommitTry {
 }
 
 export class Fence {
-  /** The beginning of all marks of this process, before the time of each. */
+  /** The beginning of all marks of this process; the time of each follows. */
   readonly #process = `${randomId(12)}.`;
   #fences = 0;
   #attempts = 0;
   #current = this.#process;
-  /** Fences of tries that were given up, until these fences are closed. */
+  /** Fences of tries that were given up, until the fences are written. */
   readonly #open = new Set<string>();
-  /** Marks of commits answered with 503 that may have been applied. */
+  /**
+   * Marks of commits that may have been applied, though the request was
+   * answered with 503.
+   */
   #owed: string[] = [];
   #settling?: Promise<void>;
   #reportClockMilliseconds = -Infinity;
-  /** Called when there are marks to write down, and nothing writes them yet. */
+  /** Called when there are marks to write, and nothing writes them yet. */
   onOwed = () => {};
   /** Ends the pause of {@linkcode settleForGood}. */
   #settled?: AbortController;
 
   /**
-   * @param onClockAhead called, at most every ten minutes, with the seconds by
+   * @param onClockAhead called at most every ten minutes, with the seconds by
    * which another clock is ahead
    */
   constructor(
@@ -74,14 +79,17 @@ export class Fence {
     return { fence: this.#current, mark };
   }
 
-  /** Notes that a try may have been applied, or may be later. */
+  /** Records that a try was given up, and may be applied now or later. */
   giveUp({ fence }: CommitTry): void {
     if (fence !== this.#current) return;
     this.#open.add(fence);
     this.#current = `${this.#process}${++this.#fences}`;
   }
 
-  /** Notes that a try ends with 503, though it may have been applied. */
+  /**
+   * Records that the request of a try is answered with 503, though the try may
+   * have been applied.
+   */
   owe({ mark }: Pick<CommitTry, "mark">): void {
     this.#owed.push(mark);
     if (!this.#settled) this.onOwed();
@@ -97,8 +105,8 @@ export class Fence {
   }
 
   /**
-   * Reports that the clock of another process is ahead of this one: a mark has
-   * the time at which it was made.
+   * Reports if the clock of another process is ahead of this one, by the time
+   * in its mark.
    */
   compareClocks(mark: string): void {
     const [, second] = mark.split(".");
@@ -111,11 +119,11 @@ export class Fence {
   }
 
   /**
-   * Closes the fences of commits that were given up, and writes down the marks
-   * of those that were answered with 503. Concurrent calls share one try.
+   * Writes the fences of commits that were given up, and the marks of those
+   * whose request was answered with 503. Concurrent calls share one try.
    *
-   * @throws {import("../errors.ts").StorageError} while the database does not
-   * answer
+   * @throws {import("../errors.ts").StorageError} if the database does not
+   * respond
    */
   async settle(): Promise<void> {
     while (this.isDue) {
@@ -127,8 +135,8 @@ export class Fence {
   }
 
   /**
-   * Repeats {@linkcode settle} until it succeeds, or until the database is
-   * about to be closed: other processes wait for the marks.
+   * Repeats {@linkcode settle} until it succeeds, or the database is about to
+   * be closed: other processes wait for the marks.
    */
   async settleForGood(closing: AbortSignal): Promise<void> {
     const settled = this.#settled = new AbortController();
@@ -145,7 +153,7 @@ export class Fence {
     const open = [...this.#open];
     const owed = this.#owed.slice(0, MAX_MARKS_PER_COMMIT);
     const closed = { expiresAt: now(this.clock) + CLOSED_SECONDS };
-    // Without checks, so that it may be repeated.
+    // Without checks, so that this commit can be repeated.
     await this.operations.repeat(() => {
       const operation = this.kv.atomic();
       const expireIn = closed.expiresAt * 1000 - this.clock();

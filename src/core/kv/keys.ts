@@ -11,32 +11,33 @@ import type { RequestId } from "../protocol/messages.ts";
 const OWN_ID_CHARACTERS = 64;
 
 /**
- * Bounds the length of an id. One that is too long to be ours gets a key under
- * which nothing is stored.
+ * Bounds the length of an id. An id that is too long to be ours gets a key
+ * without a record.
  */
 function bounded(id: string): string {
   return id.length <= OWN_ID_CHARACTERS ? id : fingerprint(id);
 }
 
-/** Hashes a client's request id; `1` and `"1"` are different requests. */
+/** Hashes a client's JSON-RPC request id; `1` and `"1"` are different ids. */
 function ofRequest(requestId: RequestId): string {
   return fingerprint(JSON.stringify(requestId));
 }
 
-// These take no more parts than they name, so that map() may call them.
+// These functions take exactly the parameters that they name, so that `map()`
+// can call them.
 
 /** Makes the key of a record that is the only one of its kind. */
 const alone = (word: string) => (): Deno.KvKey => [word];
-/** Makes keys of texts from outside. */
+/** Makes keys from text from outside. */
 const hashed = (word: string) => (text: string) => [word, fingerprint(text)];
-/** Makes keys of several texts from outside, or a prefix of such keys. */
+/** Makes keys from several texts from outside, or a prefix of such keys. */
 const allHashed = (word: string) => (...texts: string[]): Deno.KvKey => [
   word,
   ...texts.map((text) => fingerprint(text)),
 ];
-/** Makes keys of ids of ours, which anyone may present. */
+/** Makes keys from ids of ours, which anyone may present. */
 const ours = (word: string) => (id: string) => [word, bounded(id)];
-/** Makes keys of names and numbers that never come from outside. */
+/** Makes keys from names and numbers that never come from outside. */
 const plain = (word: string) => (name: string | number) => [word, name];
 /** Makes the key of an owner's list, or of an entry in the list. */
 function ownedBy(word: string) {
@@ -48,7 +49,9 @@ const listedIn = (word: string) => ([, , name]: Deno.KvKey) => [word, name];
 /** The last character of Unicode, which ends a range of keys. */
 const LAST = "\u{10ffff}";
 
-/** The range of a whole list, or of its entries after the name `after`. */
+/**
+ * Returns the range of a whole list, or of its entries after the name `after`.
+ */
 export function rangeOf(list: Deno.KvKey, after = "") {
   return { start: [...list, `${after}\0`], end: [...list, LAST] };
 }
@@ -62,7 +65,7 @@ export const listedSessionKey = listedIn("session");
 export function replyKey(sessionId: string, ...id: RequestId[]): Deno.KvKey {
   return ["reply", fingerprint(sessionId), ...id.map(ofRequest)];
 }
-/** The prefix of the questions of a session, from its own key. */
+/** Makes the prefix of the questions of a session from the session's key. */
 export const repliesOfKey = ([, session]: Deno.KvKey) => ["reply", session];
 /** A 2025 client's cancellation of a request · 5 min. */
 export function cancellationKey(sessionId: string, id: RequestId): Deno.KvKey {
@@ -104,20 +107,23 @@ export const longToolKey = (...tool: string[]) => ["long-tool", ...tool];
 export function wakeKey(address: string, dueSeconds: number, taskId: string) {
   return ["wake", fingerprint(address), dueSeconds, bounded(taskId)];
 }
-/** The wakes of an address that are due, the oldest first. */
+/** Returns the range of an address's wakes that are due, the oldest first. */
 export function dueWakesRange(address: string, nowSeconds: number) {
   const [word, list] = wakeKey(address, 0, "");
   return { start: [word, list], end: [word, list, nowSeconds + 1] };
 }
-/** The wakes of the addresses after that of a key, or of all. */
+/**
+ * Returns the range of all wakes, or of those of the addresses after that of a
+ * key.
+ */
 export function wakesAfter([word, list]: Deno.KvKey = ["wake", ""]) {
   return { start: [word, list, Infinity], end: [word, Infinity] };
 }
-/** The wakes of the address of a key, the oldest first. */
+/** Returns the range of the wakes of the same address, the oldest first. */
 export function wakesBeside([word, list]: Deno.KvKey) {
   return { start: [word, list], end: [word, list, Infinity] };
 }
-/** Reads the time and the task ID from a key of {@linkcode wakeKey}. */
+/** Returns the time and the task id of a key of {@linkcode wakeKey}. */
 export function partsOfWake([, , dueSeconds, taskId]: Deno.KvKey) {
   return { dueSeconds: Number(dueSeconds), taskId: String(taskId) };
 }
@@ -128,7 +134,7 @@ export const waitKey = hashed("wait");
 /** Waits of a person · as long as the wait. */
 export const waitsOfKey = ownedBy("wait-of");
 export const listedWaitKey = listedIn("wait");
-/** The key of {@linkcode waitsOfKey} that lists a wait. */
+/** Makes the key of {@linkcode waitsOfKey} that lists a wait. */
 export const listingWaitKey = (subject: string, [, wait]: Deno.KvKey) =>
   waitsOfKey(subject, String(wait));
 /** Receipt of what was approved or refused · `OAUTH_LEDGER_DAYS`. */
@@ -187,10 +193,10 @@ export const upstreamKey = ours("upstream");
 /** Access token · 1 h; for one that a person made, up to a year. */
 export const accessTokenKey = hashed("access-token");
 
-/** A list of people: by their names, or by each word that finds them. */
+/** A list of people: sorted by name, or by each word that a search finds. */
 export type PersonOrder = "name" | "word";
 
-/** The place of a person in a list of people. */
+/** The position of a person in a list of people. */
 export type PeopleCursor = { text: string; person: string };
 
 const personOf = (subject: string) => fingerprint(subject).slice(0, 16);
@@ -206,12 +212,15 @@ export function personKey(
   return [`person-${by}`, text, personOf(subject), days];
 }
 
-/** The place where {@linkcode personKey} puts a person. */
+/** Returns the position of a key of {@linkcode personKey}. */
 export function peopleCursorOf([, text, person]: Deno.KvKey): PeopleCursor {
   return { text: String(text), person: String(person) };
 }
 
-/** The people of a list whose text begins with `begins`, after a place. */
+/**
+ * Returns the range of a list's people whose text begins with `begins`, after a
+ * position.
+ */
 export function peopleRange(
   by: PersonOrder,
   { begins, after }: { begins: string; after?: PeopleCursor },

@@ -1,8 +1,8 @@
 /**
  * The contract of the database: the part of Deno KV that the stores use, and
- * all that they rely on. Deno's own handles fulfil it, on a file, in memory and
- * on a denokv server. Another database that fulfils it can take their place:
- * the checks of `@tool-server/tool-server/testing/kv` show if it does.
+ * all that they rely on. Deno's own handles fulfil it: for a file, in memory,
+ * and for a denokv server. Any other database that fulfils it can be used
+ * instead; the checks of `@tool-server/tool-server/testing/kv` show if it does.
  *
  * @module
  * @see https://docs.deno.com/api/deno/~/Deno.Kv
@@ -35,7 +35,7 @@ export interface KvMissing {
   key: KvKey;
   /** Null: the key has no record. */
   value: null;
-  /** Null. In a check, it requires that there is no record. */
+  /** Null. As a version in a check it requires that there is no record. */
   versionstamp: null;
 }
 
@@ -51,9 +51,9 @@ export type KvSelector =
 
 /** The bounds of a list. */
 export interface KvListOptions {
-  /** The most records that are listed; all by default. */
+  /** The maximum number of records that are listed; all by default. */
   limit?: number;
-  /** The most records of one round trip: up to 500. */
+  /** The maximum number of records of one round trip: up to 500. */
   batchSize?: number;
 }
 
@@ -61,23 +61,26 @@ export interface KvListOptions {
 export interface KvCheck {
   /** The key. */
   key: KvKey;
-  /** The version that the record must have; null: there must be no record. */
+  /**
+   * The version that the record must have; null requires that there is no
+   * record.
+   */
   versionstamp: string | null;
 }
 
-/** The answer to a commit. `ok` is false only if a check failed. */
+/** The result of a commit. `ok` is false only if a check failed. */
 export type KvCommit = { ok: true; versionstamp: string } | { ok: false };
 
 /** Checks and writes that happen in one step, or not at all. */
 export interface KvAtomic {
-  /** Adds conditions: at most ten in a commit, as many as denokv takes. */
+  /** Adds conditions: at most ten in a commit, the maximum of denokv. */
   check(...checks: KvCheck[]): KvAtomic;
   /**
    * Adds a write, of at most 64 KiB; a commit has at most 1,000 writes and
    * deletions, and 800 KiB. The last write of a key wins.
    *
    * @param options `expireIn` is in milliseconds, from when the database
-   * receives the commit. Some time after it the record is collected
+   * receives the commit. Some time after that, the record is deleted
    */
   set(key: KvKey, value: unknown, options?: { expireIn?: number }): KvAtomic;
   /** Adds a deletion. */
@@ -85,20 +88,21 @@ export interface KvAtomic {
   /**
    * Applies all writes in one serializable step if every check holds. Otherwise
    * it writes nothing. No other commit comes between the checks and the writes,
-   * also where a checked key is not written. Once it is answered, every process
-   * can read the writes, and they survive a crash of the database.
+   * also where a checked key is not written. Once the promise resolves, every
+   * process can read the writes, and they survive a crash of the database.
    *
-   * **A commit without an answer may still be applied later. But it must never
-   * be applied after another write was acknowledged to a key that it checks to
-   * be absent.** {@linkcode import("./fence.ts").Fence} relies on this.
+   * **A commit whose promise never settles may still be applied later. But it
+   * must never be applied after another write was acknowledged to a key that it
+   * checks to be absent.** {@linkcode import("./fence.ts").Fence} relies on
+   * this.
    *
    * A refused commit rejects this promise and writes nothing. `set` throws only
    * for a value that cannot be cloned.
    *
    * @throws {KvUsageError} for arguments beyond the limits
-   * @throws {KvLockedError} if it was not carried out and may be sent again
+   * @throws {KvLockedError} if it was not applied and may be sent again
    * @throws {KvClosedError} after `close()`
-   * @throws {Error} anything else: it is not known if it was carried out
+   * @throws {Error} any other error: it is not known if it was applied
    */
   commit(): Promise<KvCommit>;
 }
@@ -113,20 +117,20 @@ export interface Kv {
    */
   readonly isRemote?: boolean;
   /**
-   * Rejects if what other processes find at the same place is another database,
-   * as when its file was removed. `/ready` answers 503 then.
+   * Rejects if other processes find another database at the same place, for
+   * example because its file was removed. Then `/ready` responds with 503.
    */
   checkPlace?(): Promise<void>;
   /**
-   * Reads a key. Every commit that was acknowledged, to any process, is seen.
-   * An expired record may still be returned until it is collected; its version
-   * then counts in checks too, so that reads and checks agree.
+   * Reads a key. Sees every commit that was acknowledged to any process. May
+   * return an expired record until that is deleted; its version then also
+   * counts in checks, so that reads and checks agree.
    */
   get(key: KvKey): Promise<KvEntryMaybe>;
   /**
    * Reads at most ten keys, which may repeat, from one snapshot.
    *
-   * @returns an entry for each, in the order of the keys
+   * @returns an entry for each key, in the same order
    */
   getMany(keys: readonly KvKey[]): Promise<KvEntryMaybe[]>;
   /**
@@ -138,11 +142,11 @@ export interface Kv {
   /** Begins a commit. */
   atomic(): KvAtomic;
   /**
-   * Streams the present entries of keys, then the newest after each change; states
-   * in between may be left out. It may end or fail at any time: whoever needs a
-   * change polls as well.
+   * Streams the present entries of keys, then the newest entries after each
+   * change; entries in between may be left out. The stream may end or fail at
+   * any time, so whoever needs a change polls as well.
    */
   watch(keys: readonly KvKey[]): ReadableStream<KvEntryMaybe[]>;
-  /** Closes the handle: its watches end, and later use is refused. */
+  /** Closes the handle: its watches end, and later operations are refused. */
   close(): void;
 }

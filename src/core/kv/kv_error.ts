@@ -1,46 +1,52 @@
 /**
- * The errors of a database, by what the stores do about them. Errors of Deno KV
- * are recognized by their messages, only here.
+ * The errors of a database, by how the stores react to them. Only this module
+ * recognizes errors of Deno KV, by their messages.
  *
  * @module
  */
 
-/** The arguments were refused: a mistake of the code, which no retry helps. */
+/**
+ * An error because of the arguments: a mistake in the code, which no retry
+ * helps.
+ */
 export class KvUsageError extends TypeError {
   /** `KvUsageError` */
   override name = "KvUsageError";
 }
 
 /**
- * Another process has a lock: nothing was done, and the operation may be sent
- * again.
+ * An error because another process has a lock: nothing was done, and the
+ * operation may be sent again.
  */
 export class KvLockedError extends Error {
   /** `KvLockedError` */
   override name = "KvLockedError";
 }
 
-/** The handle was closed before the operation, or during it. */
+/**
+ * An error because the handle was closed before the operation, or during it.
+ */
 export class KvClosedError extends Error {
   /** `KvClosedError` */
   override name = "KvClosedError";
 }
 
-/** The words of a `TypeError` of Deno KV about arguments. */
+/** Parts of messages with which Deno KV refuses arguments by a `TypeError`. */
 const USAGE = /too (large|many|long)|non-negative|cannot be empty/i;
 
-/** The words for what a denokv server refuses. */
+/** The message of an error for which a denokv server responds with 400. */
 const REFUSED = /^KV Connect failed .*\(status=400 /;
 
 /** The names of the errors of a closed handle. */
 const CLOSED = ["BadResource", "Interrupted"];
 
-/**
- * The classes, to be found by name: another copy of this module has its own.
- */
+/** Found by name, because another copy of this module has its own classes. */
 const CLASSES = [KvUsageError, KvLockedError, KvClosedError];
 
-/** Gives an error of Deno KV its class. Any other error stays as it is. */
+/**
+ * Returns the error of a class above for an error of Deno KV; any other error
+ * as it is.
+ */
 export function kvErrorOf(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const { name, message } = error;

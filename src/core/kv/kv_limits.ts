@@ -1,5 +1,6 @@
 /**
- * The limits of the database's contract, for the databases of this project.
+ * The limits of the database's contract, for the implementations of this
+ * project.
  *
  * @module
  */
@@ -11,12 +12,12 @@ const MAX_KEYS = 10;
 const MAX_CHECKS = 10;
 const MAX_MUTATIONS = 1000;
 
-/** @throws {KvUsageError} for more keys than one read takes */
+/** @throws {KvUsageError} for more keys than one read may have */
 export function checkKeys(keys: readonly unknown[]): void {
   checkCount(keys, MAX_KEYS, "keys");
 }
 
-/** @throws {KvUsageError} for more checks or writes than a commit takes */
+/** @throws {KvUsageError} for more checks or writes than a commit may have */
 export function checkParts(
   checks: readonly unknown[],
   mutations: readonly unknown[],

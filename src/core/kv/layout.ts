@@ -1,6 +1,6 @@
 /**
  * The layout of the database: the form of its keys and records, as a number
- * that the database carries. Releases of one number read each other's records.
+ * that the database stores. Releases with one number read each other's records.
  * A database with another number is neither read nor written.
  *
  * @module
@@ -19,17 +19,19 @@ import type { Kv } from "./kv.ts";
 import { absent } from "./transaction.ts";
 
 /**
- * The layout of this code. Raise it, also in `packages/operate/restore.ts`, with a
- * change after which the last release cannot read new records, or this one
- * cannot read old records. `tests/trips/layout_test.ts` notices such a change.
+ * The number of this code's layout. Raise it, also in
+ * `packages/operate/restore.ts`, with a change after which the last release
+ * cannot read new records, or this one cannot read old records.
+ * `tests/trips/layout_test.ts` notices such a change.
  */
 export const LAYOUT = 3;
 
 /**
- * Checks the layout. A database that no server has used yet gets its number.
+ * Checks the layout. A database that no server has used yet gets this layout's
+ * number.
  *
- * @throws {StartError} if its layout is another, or records are being moved to
- * it
+ * @throws {StartError} if the layout is another, or records are just being
+ * moved to the database
  */
 export async function checkLayout(kv: Kv): Promise<void> {
   for (let hasRecords = false;;) {
@@ -39,8 +41,8 @@ export async function checkLayout(kv: Kv): Promise<void> {
     ]);
     if (isMoving) throw refused("half of a move", "a whole database");
     if (number !== null || hasRecords) return checkNumber(number);
-    // Read again: another process may have started meanwhile. It writes the
-    // number first.
+    // Empty databases get a number. Read again: another process may have
+    // started meanwhile, and a process writes the number first.
     hasRecords = await isUsed(kv);
     if (hasRecords) continue;
     const { ok } = await kv.atomic().check(absent(layoutKey()))
@@ -50,9 +52,9 @@ export async function checkLayout(kv: Kv): Promise<void> {
 }
 
 /**
- * Checks the layout, and writes nothing.
+ * Checks the layout without writing.
  *
- * @throws {StartError} if the database has another layout, or no number of one
+ * @throws {StartError} if the database has another layout, or no number
  */
 export async function requireLayout(kv: Kv): Promise<void> {
   checkNumber((await kv.get(layoutKey())).value);
@@ -65,7 +67,8 @@ function checkNumber(number: unknown): void {
 }
 
 /**
- * True if a server has used a database; records of an application do not count.
+ * True if a server has used a database; an application's own records do not
+ * count.
  */
 async function isUsed(kv: Kv): Promise<boolean> {
   for (const [kind] of [sessionKey(""), grantKey(""), secretKey("")]) {
@@ -87,10 +90,10 @@ function refused(got: string, wants = `layout ${LAYOUT}`): StartError {
 }
 
 /**
- * Makes a handle that returns and writes nothing before the layout is checked.
- * The first reads begin before the check ends, but their results wait for it.
- * Until it succeeds, each operation has a check of its own: one that hangs holds
- * up no other.
+ * Wraps a handle so that it returns and writes nothing before the layout was
+ * checked. The first reads are sent before the check ends, but their results
+ * wait for it. Until a check succeeds, each operation has its own: a check that
+ * hangs blocks no other operation.
  */
 export function checkedKv(kv: Kv): Kv {
   let isChecked = false;
@@ -131,9 +134,9 @@ export function checkedKv(kv: Kv): Kv {
 
 /**
  * Checks the layout at a start, by a read through {@linkcode checkedKv}. If the
- * database does not answer, the check is left to later operations.
+ * database does not respond, later operations check.
  *
- * @throws {StartError} if the database is of another layout
+ * @throws {StartError} if the database has another layout
  */
 export async function checkLayoutOf(database: Database): Promise<void> {
   try {

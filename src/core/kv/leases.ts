@@ -1,11 +1,11 @@
 /**
- * Leases: the right of one process to do something, until a time. An expired
- * lease proves nothing by itself: the database may have been away, so that the
- * holder could not renew it, and the clocks of two machines differ. It has
+ * Leases: the right of one process to do something until a time. An expired
+ * lease proves nothing: the database may have been unreachable, so that the
+ * holder could not renew it, and clocks of two machines differ. A lease has
  * lapsed once another process has seen it unchanged for long enough while the
- * database answered; for a task's lease, two heartbeats. The time that a
- * process has watched an expired lease of a task is stored in the lease, so
- * that processes that live for a few seconds each do not watch it in vain for
+ * database responded; for a task's lease, for two heartbeats. The time for
+ * which processes have watched an expired lease of a task is stored in the
+ * lease, so that processes that live for only a few seconds do not watch it for
  * ever.
  *
  * @module
@@ -15,13 +15,14 @@ import type { Database, Entry, Expiring, Transaction } from "./database.ts";
 import { taskLeaseKey } from "./keys.ts";
 import { tidy } from "./persist.ts";
 
-/** The time after which work whose lease is not renewed may have died. */
+/** The time after the last renewal at which a lease expires, in seconds. */
 export const LEASE_SECONDS = 30;
 /** The time between renewals of a lease, in seconds. */
 export const HEARTBEAT_SECONDS = 5;
 /**
- * The time for which an expired lease is watched. No process takes over sooner,
- * whatever its clock says: so long after a renewal the holder still has it.
+ * The time for which an expired lease is watched before another process may
+ * take it. For so long after a renewal the holder still has it, whatever the
+ * clocks say.
  */
 export const CONFIRM_SECONDS = 2 * HEARTBEAT_SECONDS;
 
@@ -37,8 +38,8 @@ export function setLease(
 /** The lease of a task, held or watched. */
 export interface TaskLease extends Expiring {
   /**
-   * The time for which processes have seen it expired and not renewed. Absent
-   * while it is held.
+   * The time for which processes have seen the lease expired and not renewed;
+   * absent while it is held.
    */
   watchedMilliseconds?: number;
 }
@@ -54,9 +55,9 @@ const WATCHED_SECONDS = 60 * 60;
 interface Suspicion {
   versionstamp: string | null;
   sinceMilliseconds: number;
-  /** The time for which other processes have watched it before. */
+  /** The time for which other processes have watched the lease before. */
   beforeMilliseconds: number;
-  /** The part of this process's time that is stored in the record already. */
+  /** The part of this process's time that is stored in the record. */
   notedMilliseconds: number;
 }
 
@@ -72,7 +73,8 @@ export class WatchedLeases {
   /**
    * Watches a lease. Returns true once it was not renewed for long enough.
    *
-   * @param beforeMilliseconds the time for which others have watched it
+   * @param beforeMilliseconds the time for which other processes have watched
+   * it
    */
   hasLapsed(
     id: string,
@@ -102,7 +104,7 @@ export class WatchedLeases {
     return this.suspicion(id) !== undefined;
   }
 
-  /** Stops watching a lease: it was renewed, or its task has ended. */
+  /** Stops watching a lease, because it was renewed or its task has ended. */
   forget(id: string): void {
     this.#suspicions.delete(id);
   }
@@ -122,8 +124,8 @@ export class WatchedTaskLeases extends WatchedLeases {
   }
 
   /**
-   * Watches the lease of a task, and stores from time to time for how long.
-   * Returns true once the lease was not renewed for long enough.
+   * Watches the lease of a task, and now and then stores for how long. Returns
+   * true once the lease was not renewed for long enough.
    */
   async watch(taskId: string, lease: Entry<TaskLease>): Promise<boolean> {
     const before = lease.value?.watchedMilliseconds;
@@ -142,7 +144,7 @@ export class WatchedTaskLeases extends WatchedLeases {
           watchedMilliseconds: watched.beforeMilliseconds + own,
         })
       );
-      // It is the same lease: this process goes on watching it.
+      // Only the watched time was written, so the lease is still the same.
       if (versionstamp) watched.versionstamp = versionstamp;
     });
     return false;

@@ -12,11 +12,11 @@ const MAX_KEY_BYTES = 2048;
 const encoder = new TextEncoder();
 
 /**
- * Prints a key as one string with a character for each byte. It begins with the
- * strings of its prefixes.
+ * Packs a key into one string with a character for each byte. The string begins
+ * with those of the key's prefixes.
  *
- * @throws {KvUsageError} for a key that is too long, or has a bigint, which is not
- * used here
+ * @throws {KvUsageError} for a key that is too long, or has a bigint, which the
+ * stores do not use
  */
 export function packKey(key: KvKey): string {
   const packed = key.map(packPart).join("");
@@ -36,7 +36,7 @@ interface Selection {
   isIn(name: string): boolean;
 }
 
-/** Returns the part of the keys that a list asks for. */
+/** Returns the keys that a selector selects. */
 export function selectionOf(selector: KvSelector): Selection {
   if ("start" in selector) {
     const [start, end] = [packKey(selector.start), packKey(selector.end)];
@@ -46,7 +46,8 @@ export function selectionOf(selector: KvSelector): Selection {
   return {
     start,
     isBefore: (name) => name.startsWith(start),
-    // 0xff continues an escaped zero: the part is longer than the prefix's.
+    // 0xff continues an escaped zero: then the key's part is longer than the
+    // prefix's.
     isIn: (name) => name !== start && name[start.length] !== "\xff",
   };
 }
@@ -65,12 +66,15 @@ function packPart(part: KvKey[number]): string {
   }
 }
 
-/** Escapes zeros by 0xff after them, because a zero ends a part. */
+/** Escapes each zero with a 0xff after it, because a zero ends a part. */
 function escape(bytes: Uint8Array): string {
   return binary(bytes).replaceAll("\x00", "\x00\xff");
 }
 
-/** Prints a number in IEEE 754, its bits flipped to keep the order. */
+/**
+ * Packs a number as IEEE 754, with bits flipped so that the strings have the
+ * order of the numbers.
+ */
 function packNumber(number: number): string {
   const view = new DataView(new ArrayBuffer(8));
   view.setFloat64(0, number);

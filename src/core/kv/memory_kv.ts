@@ -1,7 +1,7 @@
 /**
  * Deno KV in memory, for a process that was started without `--unstable-kv`:
- * the part that the stores use, with the limits of the real one, so that code
- * that works here works there. Nothing survives the process.
+ * the part that the stores use, with the limits of Deno KV, so that code that
+ * works here works there. Nothing survives the process.
  *
  * @module
  * @see https://docs.deno.com/api/deno/~/Deno.Kv
@@ -25,7 +25,7 @@ const SWEEP_MILLISECONDS = 60_000;
 
 interface Row {
   key: KvKey;
-  /** Serialized, so that no one shares an object with the database. */
+  /** Serialized, so that callers and the database share no objects. */
   bytes: Uint8Array;
   versionstamp: string;
   expiresMilliseconds: number;
@@ -45,7 +45,7 @@ interface Watcher {
 
 /** Makes an empty database that lasts as long as the process. */
 export function memoryKv(): Deno.Kv {
-  // The class has a private constructor and queues, which are not used here.
+  // `Deno.Kv` has a private constructor and queues, which are not used here.
   return new MemoryKv() as unknown as Deno.Kv;
 }
 
@@ -80,7 +80,7 @@ class MemoryKv {
     await this.atomic().delete(key).commit();
   }
 
-  /** Lists the records of a prefix or a range, by their keys. */
+  /** Lists the records of a prefix or a range in the order of their keys. */
   async *list(
     selector: KvSelector,
     { limit = Infinity }: KvListOptions = {},
@@ -121,7 +121,9 @@ class MemoryKv {
     };
   }
 
-  /** Streams the present state first, then the newest one after each change. */
+  /**
+   * Streams the present entries first, then the newest ones after each change.
+   */
   watch(
     keys: readonly KvKey[],
   ): ReadableStream<KvEntryMaybe[]> {
@@ -199,7 +201,10 @@ class MemoryKv {
     return { ok: true, versionstamp };
   }
 
-  /** Drops expired rows, without a timer that would outlive its owner. */
+  /**
+   * Deletes expired rows now and then, without a timer that would outlive the
+   * database.
+   */
   #sweep(): void {
     const passed = performance.now() - this.#sweptMilliseconds;
     if (passed < SWEEP_MILLISECONDS) return;

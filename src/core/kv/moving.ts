@@ -14,26 +14,35 @@ import { whileLocked } from "./persist.ts";
 import { isExpiring } from "./reader.ts";
 import { expireIn } from "./transaction.ts";
 
-/** The most records of one commit. */
+/** The maximum number of records in one commit. */
 const MAX_RECORDS = 500;
-/** The most bytes of one commit: Deno KV takes 800 KiB, keys included. */
+/**
+ * The maximum size of one commit in bytes: Deno KV takes 800 KiB, keys
+ * included.
+ */
 const MAX_BYTES = 500_000;
-/** The bytes that are added to those of a record's value, for its key. */
+/** The bytes that are counted for a record's key. */
 const KEY_BYTES = 500;
-/** Records that end so soon are not compared: they may be collected. */
+/**
+ * Records that expire within this time are not compared: they may be deleted
+ * meanwhile.
+ */
 const SOON_SECONDS = 60 * 60;
 
-/** A move that was refused, or went wrong. */
+/** An error because a move was refused or failed. */
 export class MoveError extends Error {
   /** `MoveError` */
   override name = "MoveError";
 }
 
-/** The records of one kind: those whose keys begin with one word. */
+/**
+ * The number and size of the records of one kind: those whose keys begin with
+ * one word.
+ */
 export interface KindCount {
   kind: string;
   records: number;
-  /** The size of the records' values. */
+  /** The size of the values. */
   bytes: number;
 }
 
@@ -58,8 +67,8 @@ export async function count(from: Kv, clock: Clock): Promise<KindCount[]> {
 }
 
 /**
- * Copies all records that have not ended, then compares the databases record by
- * record. Records that an earlier move left in `to` are deleted first.
+ * Copies all records that are not expired, then compares the databases record
+ * by record. Records that an earlier move left in `to` are deleted first.
  *
  * @param onProgress called with the number of records written so far
  * @returns the number of records
@@ -84,15 +93,15 @@ export async function move(
   return records;
 }
 
-/** Commits what `build` adds, or throws. */
+/** Commits what `build` adds to an operation, or throws. */
 type Write = (build: (operation: KvAtomic) => unknown) => Promise<void>;
 
 /**
- * Marks a database as that of this move.
+ * Marks a database as the target of this move.
  *
- * @returns a function that commits, as long as no other move has begun there:
- * the last one to begin is carried out
- * @throws {MoveError} if the database has records of no move
+ * @returns a function that commits as long as no other move to the database has
+ * begun
+ * @throws {MoveError} if the database has records that no move has written
  */
 async function claim(target: Kv): Promise<Write> {
   for (;;) {
@@ -121,9 +130,10 @@ export async function isEmpty(kv: Kv): Promise<boolean> {
 }
 
 /**
- * Checks that a database can be moved to, and reads the mark of a move there.
+ * Checks that a database can be the target of a move, and returns the mark of
+ * an earlier move there.
  *
- * @throws {MoveError} if it has records, unless an earlier move left them
+ * @throws {MoveError} if it has records that no move has written
  */
 export async function checkUnused(target: Kv): Promise<KvEntryMaybe> {
   const mark = await whileLocked(() => target.get(movingKey()));
@@ -185,7 +195,10 @@ async function copy(
   return records;
 }
 
-/** @throws {MoveError} unless both have the same records that live on */
+/**
+ * @throws {MoveError} if the databases differ in records that do not expire
+ * soon
+ */
 async function compare(source: Kv, target: Kv, time: number): Promise<void> {
   const [a, b] = [source, target].map((kv) => liveRecords(kv, time));
   for (;;) {
@@ -206,7 +219,7 @@ async function compare(source: Kv, target: Kv, time: number): Promise<void> {
   }
 }
 
-/** Lists the records that have not ended at a time, in epoch seconds. */
+/** Yields the records that are not expired at a time in epoch seconds. */
 async function* liveRecords(kv: Kv, time: number): AsyncGenerator<KvEntry> {
   for await (const entry of kv.list({ prefix: [] }, { batchSize: 500 })) {
     const { key, value } = entry;

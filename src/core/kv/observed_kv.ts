@@ -1,13 +1,13 @@
 /**
- * A database whose operations are observed for telemetry: their verbs, and the
- * first part of their keys, which never comes from outside.
+ * A handle whose operations are observed for telemetry: the verb, and the first
+ * part of the keys, which never comes from outside.
  *
  * @module
  */
 import type { Kv, KvAtomic, KvKey } from "./kv.ts";
 import { isCollected, telemetry } from "../telemetry/current.ts";
 
-/** Makes an observed version of a database, if telemetry is collected. */
+/** Wraps a handle, if telemetry is collected. */
 export function observedKv(kv: Kv): Kv {
   if (!isCollected()) return kv;
   return {
@@ -30,7 +30,7 @@ async function* iterate<T>(read: () => Promise<T[]>): AsyncGenerator<T> {
   yield* await read();
 }
 
-/** Makes an operation that remembers its keys until it is committed. */
+/** Wraps a commit, and remembers its keys until it is sent. */
 function observedAtomic(atomic: KvAtomic): KvAtomic {
   const keys: KvKey[] = [];
   const { set, delete: remove, commit } = atomic;

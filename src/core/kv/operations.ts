@@ -1,7 +1,7 @@
 /**
- * Operations on a database that may be slow, busy or away: each has a deadline,
- * the number of concurrent ones is bounded, and none is begun while the
- * database does not answer.
+ * Operations on a database that may be slow, busy or unreachable. Each has a
+ * deadline, the number of concurrent ones is bounded, and none is sent while
+ * the database does not respond.
  *
  * @module
  */
@@ -16,31 +16,33 @@ import {
 } from "./kv_error.ts";
 import { whileLocked } from "./persist.ts";
 
-/** The time an operation may take, queue included, in milliseconds. */
+/** The maximum time of an operation, including the queue, in milliseconds. */
 export const DEADLINE_MILLISECONDS = 5000;
 /**
- * The most concurrent operations: Deno's client for remote databases keeps
- * those that hang for ever.
+ * The maximum number of concurrent operations: Deno's client for remote
+ * databases keeps those that hang for ever.
  */
 const MAX_AT_ONCE = 128;
 /**
- * The extra time after the deadline. If the whole process was suspended, an
- * answer may have arrived meanwhile; this lets it be read before the timer
+ * The extra time after the deadline. If the whole process was suspended, a
+ * result may have arrived meanwhile; this lets it be read before the timer
  * fails the operation.
  */
 const GRACE_MILLISECONDS = 100;
 const PROBE_MILLISECONDS = 1000;
-/** The time after which another check begins although the last one hangs. */
+/** The time after which another check is sent although the last one hangs. */
 const MAX_PROBE_MILLISECONDS = 30_000;
-/** The duration from which on an answer shows that the database stalls. */
+/** The duration above which a response shows that the database stalls. */
 const SLOW_MILLISECONDS = 2500;
 
-/** The most tries of an operation. */
+/** The maximum number of tries of an operation. */
 export const TRIES = 3;
-/** The pause after a failed try, multiplied by the number of tries so far. */
+/**
+ * The pause after a failed try; it is multiplied by the number of tries so far.
+ */
 export const PAUSE_MILLISECONDS = 20;
 
-/** The database did not answer in time. */
+/** An error because the database did not respond in time. */
 export class DeadlineError extends Error {
   override name = "DeadlineError";
   constructor(
@@ -60,11 +62,11 @@ export class DeadlineError extends Error {
 interface State {
   /** True once no caller waits for the operation any more. */
   isOver: boolean;
-  /** The time at which it was sent; -1 while it is queued. */
+  /** The time at which the operation was sent; -1 while it is queued. */
   sent: number;
   /**
-   * True once the operation no longer takes one of the {@linkcode MAX_AT_ONCE}
-   * places: it may hang for ever.
+   * True if the operation no longer takes one of the {@linkcode MAX_AT_ONCE}
+   * places, because it may hang for ever.
    */
   isForgotten: boolean;
 }
@@ -75,19 +77,21 @@ export class Operations {
   #queue: (() => void)[] = [];
   #awaited = 0;
   #idle?: PromiseWithResolvers<void>;
-  /** The reason why no operation begins, while the database does not answer. */
+  /**
+   * The reason why no operation is sent, while the database does not respond.
+   */
   #failure?: DeadlineError;
   #probedMilliseconds = -Infinity;
   #isProbing = false;
-  /** Operations that were begun and given up. */
+  /** Operations that were sent and given up. */
   readonly #hanging = new Set<State>();
   #troubledMilliseconds = -Infinity;
-  /** The time at which the latest operation was sent that was answered. */
+  /** The time at which the last operation that got a response was sent. */
   #answered = 0;
 
   /**
-   * @param probe any cheap read, which shows if the database answers again
-   * @param onBack called when the database answers again
+   * @param probe any cheap read, which shows if the database responds again
+   * @param onBack called when the database responds again
    */
   constructor(
     private readonly probe: () => Promise<unknown>,
@@ -95,7 +99,7 @@ export class Operations {
     public onBack: () => void = () => {},
   ) {}
 
-  /** The time since the last failure or late answer. */
+  /** The time since the last failure or slow response. */
   get answersForMilliseconds(): number {
     return performance.now() - this.#troubledMilliseconds;
   }
@@ -103,7 +107,7 @@ export class Operations {
   /**
    * Runs one operation.
    *
-   * @throws {StorageError} when the database fails, or does not answer in time
+   * @throws {StorageError} if the database fails, or does not respond in time
    */
   async run<T>(operation: () => Promise<T>): Promise<T> {
     if (this.#failure) {
@@ -121,7 +125,7 @@ export class Operations {
         const error = new DeadlineError(this.deadlineMilliseconds, isSent);
         if (isSent) {
           this.#hanging.add(state);
-          // A database that has answered a later operation is not away.
+          // If a later operation got a response, the database is reachable.
           if (sent >= this.#answered) this.#failure = error;
           this.#probeAgain();
         }
@@ -155,7 +159,7 @@ export class Operations {
     });
   }
 
-  /** Does work that pauses between operations; `idle()` waits for all of it. */
+  /** Does work with pauses between operations, all of which `idle()` awaits. */
   async whole<T>(work: () => Promise<T>): Promise<T> {
     this.#awaited++;
     try {
@@ -182,7 +186,7 @@ export class Operations {
       await new Promise<void>((resolve) => this.#queue.push(resolve));
     } else this.#underWay++;
     try {
-      // Nothing waits for the operation any more, so it is not carried out.
+      // No caller waits for the operation any more, so it is not sent.
       if (state.isOver) {
         throw new DeadlineError(this.deadlineMilliseconds, false);
       }
@@ -199,7 +203,7 @@ export class Operations {
     }
   }
 
-  /** Passes a place on to the next operation, or frees it. */
+  /** Gives the place to the next operation in the queue, or frees it. */
   #free(): void {
     const next = this.#queue.shift();
     if (next) next();
@@ -207,7 +211,8 @@ export class Operations {
   }
 
   /**
-   * Frees the places of operations that hang although later ones were answered.
+   * Frees the places of operations that hang although the database responds
+   * again.
    */
   #forget(hanging: readonly State[]): void {
     for (const state of hanging) {
@@ -217,7 +222,7 @@ export class Operations {
     }
   }
 
-  /** Checks if the database answers again, unless it was just checked. */
+  /** Checks if the database responds again, unless it was just checked. */
   async #probeAgain(): Promise<void> {
     const time = performance.now();
     const pause = this.#isProbing ? MAX_PROBE_MILLISECONDS : PROBE_MILLISECONDS;
@@ -240,8 +245,8 @@ export class Operations {
 }
 
 /**
- * True if another try may work: not after the process has closed the database,
- * nor after waiting in vain for a turn or a lock.
+ * True if another try may work: not after the database was closed, nor after
+ * waiting in vain for a place in the queue or for a lock.
  */
 export function isTransient(error: unknown): error is StorageError {
   if (!(error instanceof StorageError)) return false;

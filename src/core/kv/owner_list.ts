@@ -1,5 +1,5 @@
 /**
- * Records that belong to someone: each has an entry in the list of its owner,
+ * Records that belong to an owner. Each has an entry in the owner's list,
  * written in the same commit, by which all records of the owner are found and
  * ended.
  *
@@ -14,13 +14,16 @@ import {
 } from "./database.ts";
 import type { KvKey } from "./kv.ts";
 
-/** The records that one commit ends: each takes 2 of its 1,000 mutations. */
+/**
+ * The maximum number of records that one commit ends, with 2 of its 1,000
+ * mutations each.
+ */
 export const ENDED_PER_COMMIT = 200;
 
 /**
  * Splits items into parts of at most `size`, the last items first. If work on
- * the parts is interrupted, the beginning of the list is left, so that the work
- * can be done again.
+ * the parts is interrupted, the beginning of the list remains, so that the work
+ * can be repeated.
  */
 export function inParts<T>(items: readonly T[], size: number): T[][] {
   const parts = [];
@@ -30,11 +33,11 @@ export function inParts<T>(items: readonly T[], size: number): T[][] {
   return parts;
 }
 
-/** The lists of one kind of record; `L` is the value of an entry. */
+/** The lists of one kind of record; `L` is the type of an entry's value. */
 export class OwnerList<T, L = Expiring> {
   /**
    * @param listKey makes the key of a list from its owner
-   * @param recordKey makes the key of a record from that of its entry
+   * @param recordKey makes the key of a record from the key of its entry
    */
   constructor(
     private readonly database: Database,
@@ -47,7 +50,7 @@ export class OwnerList<T, L = Expiring> {
     return this.database.listInParts<L>(this.listKey(owner), perRead);
   }
 
-  /** Lists the entries that are wanted. */
+  /** Returns the entries that `isWanted` accepts. */
   async entries(
     owner: string,
     isWanted: (entry: Found<L>) => boolean = () => true,
@@ -56,7 +59,9 @@ export class OwnerList<T, L = Expiring> {
     return parts.flat().filter(isWanted);
   }
 
-  /** Yields the live records of wanted entries, some at a time. */
+  /**
+   * Yields the live records whose entries `isWanted` accepts, some at a time.
+   */
   async *records(
     owner: string,
     isWanted: (entry: Found<L>) => boolean = () => true,
@@ -67,14 +72,14 @@ export class OwnerList<T, L = Expiring> {
     }
   }
 
-  /** Adds the end of records to a commit, by their entries. */
+  /** Adds the end of records, given their entries, to a commit. */
   write(transaction: Transaction, entries: readonly { key: KvKey }[]): void {
     for (const { key } of entries) {
       transaction.delete(key).expire(this.recordKey(key));
     }
   }
 
-  /** Ends records by their entries, in as many commits as that takes. */
+  /** Ends records, given their entries, in as many commits as needed. */
   async end(
     entries: readonly { key: KvKey }[],
     commit = async (some: readonly { key: KvKey }[]): Promise<unknown> =>

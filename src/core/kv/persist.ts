@@ -12,7 +12,7 @@ const FIRST_PAUSE_MILLISECONDS = 100;
 const MAX_PAUSE_MILLISECONDS = 2000;
 
 /**
- * Repeats an operation while the database does not answer.
+ * Repeats an operation while the database does not respond.
  *
  * @throws {StorageError} the error of the last try, once the signal has fired
  * or the time is over
@@ -38,7 +38,7 @@ export async function persist<T>(
   }
 }
 
-/** Runs a cleanup, which may fail: the records expire anyway. */
+/** Runs a cleanup, which may fail, because the records expire anyway. */
 export async function tidy(operation: () => Promise<unknown>): Promise<void> {
   try {
     await operation();
@@ -48,8 +48,8 @@ export async function tidy(operation: () => Promise<unknown>): Promise<void> {
 }
 
 /**
- * Runs an operation again, with jitter, while the database is locked. That
- * happens under load, where several processes share a SQLite file.
+ * Repeats an operation, with jitter, while the database is locked, as happens
+ * under load if several processes share a SQLite file.
  */
 export async function whileLocked<T>(
   operation: () => Promise<T>,

@@ -1,10 +1,12 @@
 /**
- * Access tokens of services behind the providers, in exchange for those of
- * people's sign-ins, as RFC 8693 has it, or as Microsoft, which is older. They
- * are in memory alone: with the sign-in they are gone.
+ * Access tokens of services behind the providers, in exchange for the access
+ * tokens of people's sign-ins: by RFC 8693, or by Microsoft's older
+ * on-behalf-of flow. They are only in memory, and the sign-in's tokens get them
+ * again.
  *
  * @see RFC 8693
- * @see https://learn.microsoft.com/entra/identity-platform/v2-oauth2-on-behalf-of-flow
+ * @see
+ * https://learn.microsoft.com/entra/identity-platform/v2-oauth2-on-behalf-of-flow
  * @module
  */
 import { now, systemClock } from "../clock.ts";
@@ -23,31 +25,29 @@ import {
 
 /** The access token of one sign-in. */
 export interface SubjectToken {
-  /**
-   * Returns an access token that is valid now, and the provider that issued it.
-   */
+  /** Returns a valid access token, and the provider that issued it. */
   find(): Promise<{ provider: Provider; accessToken: string }>;
   /**
-   * Returns another access token for one that the provider has refused;
-   * undefined if there is none.
+   * Returns another access token after the provider has refused one; undefined
+   * if there is no other.
    */
   renew?(refused: string): Promise<string | undefined>;
 }
 
 /**
- * The error codes for an access token that the provider no longer accepts: of
- * Microsoft, of RFC 8693 §2.2.2 and of Keycloak.
+ * The error codes for an access token that the provider no longer accepts:
+ * Microsoft's, that of RFC 8693 §2.2.2, and Keycloak's.
  */
 const REFUSED_SUBJECT = ["invalid_grant", "invalid_request", "invalid_token"];
 
-/** Makes exchanges of tokens that share the tokens they have got. */
+/** Makes the exchange of tokens; calls share the tokens that were exchanged. */
 export function tokenExchanges() {
   const kept = new KeptTokens();
 
   /**
-   * Makes the exchange of one sign-in.
+   * Returns the exchange for one sign-in.
    *
-   * @param id the prefix of the subjects of its provider
+   * @param id the id of the provider
    */
   return (id: string, subject: SubjectToken): ServiceTokens => ({
     async token(target, refused) {
@@ -61,10 +61,10 @@ export function tokenExchanges() {
         } catch (error) {
           if (!isRefusedSubject(error)) throw error;
           const other = await subject.renew?.(accessToken);
-          // Some providers give the same token again: this call would then wait
-          // for itself.
+          // Some providers return the same token again: then this call would
+          // wait for itself.
           if (other === undefined || other === accessToken) throw error;
-          // If the provider refuses this token too, the refusal is kept: no
+          // If the provider refuses this token, too, the refusal is kept: no
           // third token is tried.
           return await kept.get(keyOf(other), () => ask(other));
         }
@@ -79,7 +79,7 @@ export function tokenExchanges() {
   });
 }
 
-/** Names a token by everything that it depends on. */
+/** Returns a key made of everything that a token depends on. */
 function keyFor(
   id: string,
   accessToken: string,
@@ -101,7 +101,7 @@ async function exchange(
   if (isTooLong(tokens.accessToken)) {
     throw misbehaved(`${provider.name} gave a token that is too long`);
   }
-  // The token of the sign-in is exchanged again instead of a refresh.
+  // No refresh token: the sign-in's token is exchanged again instead.
   return { ...tokens, refreshToken: undefined };
 }
 
@@ -112,7 +112,7 @@ function isRefusedSubject(error: unknown): boolean {
 
 const ACCESS_TOKEN = "urn:ietf:params:oauth:token-type:access_token";
 
-/** An exchange at one provider. */
+/** A token exchange at one provider. */
 export interface ExchangeRequest {
   kind: ExchangeKind;
   /** The access token of the sign-in. */
@@ -120,7 +120,10 @@ export interface ExchangeRequest {
   target: TokenTarget;
 }
 
-/** Makes the grant type and the parameters, without our authentication. */
+/**
+ * Returns the grant type and the parameters, without those that authenticate
+ * our client.
+ */
 export function exchangeParameters(
   { kind, accessToken, target: { scopes = [], audience, resource } }:
     ExchangeRequest,
@@ -144,32 +147,40 @@ export function exchangeParameters(
     }];
 }
 
-/** The longest time for which a token stays in memory, whatever its own end. */
+/**
+ * The maximum time for which a token is kept in memory, whatever its lifetime.
+ */
 const MAX_KEPT_SECONDS = 3600;
 
-/** The time for which a token without an end stays in memory. */
+/** The time for which a token without `expires_in` is kept in memory. */
 const ENDLESS_KEPT_SECONDS = 300;
 
 /**
- * The time for which a refusal is kept, and in which a token that its service
- * refuses is replaced only once. Asking sooner would get the same answer.
+ * The time for which a refusal is kept, and in which a token that the service
+ * refuses is replaced at most once: an earlier request would get the same
+ * response.
  */
 const PAUSE_MILLISECONDS = 60_000;
 
 interface Kept {
   tokens: Promise<UpstreamTokens>;
-  /** The time of their request, if they replaced a refused token. */
+  /**
+   * The time of the request for the tokens, if they replace a refused token.
+   */
   replacedMilliseconds: number;
 }
 
 /**
- * Access tokens in the memory of a process, each asked for once by all calls that
- * need it at a time.
+ * Access tokens in the memory of a process. Calls that need the same token at
+ * the same time share one request.
  */
 export class KeptTokens {
   readonly #kept = new LatestMap<Kept>();
 
-  /** Returns the tokens with a key, or those that `ask` gets. */
+  /**
+   * Returns the tokens that are kept under a key, or else those that `ask`
+   * gets.
+   */
   get(
     key: string,
     ask: () => Promise<UpstreamTokens>,
@@ -178,8 +189,9 @@ export class KeptTokens {
   }
 
   /**
-   * Returns tokens to replace an access token that its service has refused.
-   * Undefined if they were replaced within the last minute already.
+   * Returns tokens in place of an access token that the service has refused.
+   * Returns undefined if there are none, or it was already replaced within the
+   * last minute.
    */
   async replace(
     key: string,
@@ -192,7 +204,7 @@ export class KeptTokens {
       if (tokens.accessToken !== refused) return tokens;
       const freshSince = performance.now() - PAUSE_MILLISECONDS;
       if (kept.replacedMilliseconds > freshSince) return undefined;
-      // Another call may have replaced it meanwhile.
+      // Another call may have replaced the token meanwhile.
       if (this.#kept.get(key) !== kept) return await this.get(key, ask);
     }
     const tokens = await this.#ask(key, ask, performance.now()).tokens;
@@ -217,7 +229,7 @@ export class KeptTokens {
   }
 }
 
-/** The time for which tokens are given, in milliseconds. */
+/** The time for which tokens are kept, in milliseconds. */
 function lifetimeOf({ expiresAt }: UpstreamTokens): number {
   const seconds = expiresAt === undefined
     ? ENDLESS_KEPT_SECONDS
@@ -225,7 +237,7 @@ function lifetimeOf({ expiresAt }: UpstreamTokens): number {
   return 1000 * secondsOfUse(seconds);
 }
 
-/** True if asking again would change nothing. */
+/** True if the same request would get the same error. */
 function isFinal(error: unknown): boolean {
   return error instanceof UpstreamError && error.kind !== "unavailable";
 }

@@ -1,5 +1,5 @@
 /**
- * Questions to the provider, and the errors while it does not answer.
+ * Requests to the provider, and the errors while it does not respond.
  *
  * @module
  */
@@ -15,8 +15,9 @@ import {
 } from "./provider.ts";
 
 /**
- * Asks the provider. A failure becomes a 503, because nothing was used up. A
- * dead token becomes the error that `died` makes.
+ * Awaits a request to the provider. A failure becomes a 503, because the
+ * client's code or token was not used up. If the provider no longer accepts its
+ * tokens, throws what `died` makes.
  */
 export async function askProvider<T>(
   { name }: Pick<Provider, "name">,
@@ -33,9 +34,9 @@ export async function askProvider<T>(
 }
 
 /**
- * Asks the provider who a person is now; undefined if it does not say.
+ * Asks the provider who a person is now; undefined if the provider cannot tell.
  *
- * @throws as {@linkcode askProvider}, also when it names someone else
+ * @throws as {@linkcode askProvider}, also if the provider names someone else
  */
 export async function identifyAgain(
   provider: Provider,
@@ -50,7 +51,10 @@ export async function identifyAgain(
   }, died);
 }
 
-/** Makes a 503: the request may work in a moment, and used nothing up. */
+/**
+ * Makes a 503. The client may repeat the request: no code, state or token was
+ * used up.
+ */
 export function providerUnavailable(name: string, cause?: unknown): HttpError {
   return new HttpError(503, `${name} does not answer`, {
     cause,
@@ -59,8 +63,8 @@ export function providerUnavailable(name: string, cause?: unknown): HttpError {
 }
 
 /**
- * Makes a 503 for after the provider's code was exchanged: loading the page
- * again would present that code a second time.
+ * Makes a 503 for a failure after the provider's code was redeemed: reloading
+ * the page would present that code again.
  */
 export function signInInterrupted(cause: unknown): HttpError {
   return new HttpError(503, "The sign-in was interrupted and cannot go on", {
@@ -69,14 +73,15 @@ export function signInInterrupted(cause: unknown): HttpError {
   });
 }
 
-/** The time for which storing a sign-in is tried while a person waits. */
+/** The time for which storing a sign-in is retried while a person waits. */
 const STORE_MILLISECONDS = 15_000;
 
 /**
- * Stores something after the provider's code was exchanged. The exchange cannot
- * be repeated, so storing is tried again while a person waits.
+ * Stores the result of redeeming the provider's code. Redeeming cannot be
+ * repeated, so storing is retried while the person waits.
  *
- * @throws as {@linkcode signInInterrupted} when the database is away for longer
+ * @throws as {@linkcode signInInterrupted} if the database is unreachable for
+ * longer
  */
 export async function storeSignIn<T>(store: () => Promise<T>): Promise<T> {
   try {

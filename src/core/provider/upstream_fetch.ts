@@ -1,5 +1,5 @@
 /**
- * HTTP requests to the provider, with limits for time, size and redirects. Some
+ * HTTP requests to the provider, with limits on time, size and redirects. Some
  * are in the name of a person, with the provider's access token.
  *
  * @see OpenID Connect Core §5.3
@@ -10,15 +10,18 @@ import { isObject } from "../json.ts";
 import { readAtMost } from "../net/body_bytes.ts";
 import { misbehaved, UpstreamError } from "./provider.ts";
 
-/** The seconds in which the provider must answer in full. */
+/** The seconds within which the whole response must arrive. */
 export const TIMEOUT_SECONDS = 10;
 
-/** The most bytes of an answer, more than any key set or user needs. */
+/**
+ * The maximum size of a response in bytes: more than any JWKS or userinfo
+ * response.
+ */
 export const MAX_ANSWER_BYTES = 1024 * 1024;
 
 /**
- * `fetch` towards the provider. The answer is complete when the promise
- * resolves: a status below 500, no redirect, and within the limits.
+ * `fetch` for the provider. The promise resolves when the whole response is
+ * there, with a status below 500, not a redirect, and within the limits.
  *
  * @throws {UpstreamError} `unavailable` or `misbehaved`
  */
@@ -27,7 +30,7 @@ export type UpstreamFetch = (
   init?: RequestInit,
 ) => Promise<Response>;
 
-/** Makes an {@linkcode UpstreamFetch} from `fetch`, or a replacement. */
+/** Makes an {@linkcode UpstreamFetch} from `fetch` or a replacement. */
 export function upstreamFetch(
   send: typeof fetch,
   timeoutSeconds = TIMEOUT_SECONDS,
@@ -76,7 +79,7 @@ function checkStatus({ status, body, headers }: Response, host: string): void {
 }
 
 /**
- * Reads the time after which a server wants to be asked again.
+ * Returns the time after which a server wants the next request.
  *
  * @see RFC 9110 §10.2.3
  */
@@ -88,12 +91,13 @@ function retryAfterOf(headers: Headers): number | undefined {
   return seconds > 0 ? seconds : undefined;
 }
 
-/** Reads a body and counts its bytes: a declared length may be wrong. */
+/** Reads a body and counts its bytes: `Content-Length` may be wrong. */
 async function readBody(
   { body, status }: Response,
   host: string,
 ): Promise<Blob | null> {
-  // A Response with these statuses cannot have a body, not even an empty one.
+  // The constructor of `Response` allows no body with these statuses, not even
+  // an empty one.
   if (body === null || status === 204 || status === 205) {
     await body?.cancel();
     return null;
@@ -106,9 +110,9 @@ async function readBody(
 }
 
 /**
- * Checks that an address answers, if only with a refusal.
+ * Checks that a server responds, whatever the status.
  *
- * @throws {UpstreamError} `unavailable` when no answer comes
+ * @throws {UpstreamError} `unavailable` if there is no response
  */
 export async function checkAnswers(
   fetchUpstream: UpstreamFetch,
@@ -121,7 +125,10 @@ export async function checkAnswers(
   }
 }
 
-/** Reads an answer's object: JSON, or a form, as older GitHub servers send. */
+/**
+ * Reads the object of a response: JSON, or a form, as older GitHub servers
+ * send.
+ */
 export async function readObject(
   response: Response,
   host: string,
@@ -135,7 +142,7 @@ export async function readObject(
     const value = JSON.parse(text);
     if (isObject(value)) return value;
   } catch {
-    // Reported below, without the text: it may hold anything.
+    // Reported below, without the body: it may contain anything.
   }
   throw misbehaved(`${host} answered ${response.status} without a JSON object`);
 }
@@ -143,7 +150,7 @@ export async function readObject(
 /** Sends a request with the access token of a person. */
 export type Ask = (url: string) => Promise<Response>;
 
-/** Makes the function that asks with an access token. */
+/** Makes functions that send requests with an access token. */
 export function asking(
   fetchUpstream: UpstreamFetch,
 ): (accessToken: string) => Ask {
@@ -151,7 +158,9 @@ export function asking(
     fetchUpstream(url, { headers: { authorization: `Bearer ${accessToken}` } });
 }
 
-/** Makes the failure of an answer; 401 means a dead token (RFC 6750 §3.1). */
+/**
+ * Makes the error for a response; 401 means an invalid token (RFC 6750 §3.1).
+ */
 function unanswered(
   { status }: Response,
   url: string,
@@ -163,7 +172,10 @@ function unanswered(
   );
 }
 
-/** Asks a user endpoint, OpenID's or another. */
+/**
+ * Requests the claims of a person from a userinfo endpoint, or a plain OAuth
+ * provider's user endpoint.
+ */
 export async function requestUserinfo(
   ask: Ask,
   endpoint: string,
@@ -174,8 +186,8 @@ export async function requestUserinfo(
 }
 
 /**
- * Resolves to true if a user endpoint accepts an access token, to false if it
- * refuses the token, to undefined for any other failure.
+ * True if a userinfo endpoint accepts an access token, false if it refuses the
+ * token, undefined for any other failure.
  */
 export async function isTokenAlive(
   ask: Ask,
@@ -188,13 +200,13 @@ export async function isTokenAlive(
 const MAX_PAGES = 10;
 
 /**
- * Reads the objects of a list that comes in pages. `hasMore` is true if the
- * list goes on: beyond the pages that are read, or at an address that must not
- * get our token.
+ * Reads the objects of a list that comes in pages. `hasMore` is true if there
+ * are further pages: too many to read, or at a URL that must not get our token.
  *
- * @param what the list, for the error
- * @param within the beginning of every address: our token goes nowhere else
- * @param parse gives the items of an answer, and the address of the next page
+ * @param what the noun of the list, for the error
+ * @param within the beginning of every URL, because our token must not go
+ * elsewhere
+ * @param parse returns the items of a response, and the URL of the next page
  * @throws {UpstreamError} because an error must not look like an empty list
  */
 export async function readPages(
