@@ -12,7 +12,7 @@ import { Failure, usageFailure } from "../call/failure.ts";
 import { CreateError } from "../create/files.ts";
 import { counted } from "../doctor/list_cost.ts";
 import { ImportError, parseDocument, readSource } from "./document.ts";
-import { diffOf } from "./imported_file.ts";
+import { diffOf, printImported } from "./imported_file.ts";
 import { camelCase, snakeCase, TAKEN } from "./names.ts";
 import { mcpSource } from "./mcp.ts";
 import { openApiSource } from "./openapi.ts";
@@ -90,9 +90,16 @@ export async function openSource(
   source: string,
   token?: string,
 ): Promise<ImportSource> {
-  const server = URL.parse(source)?.href ?? "";
-  if (/^https?:[^?#]*\/mcp(?:[?#]|$)/.test(server)) {
-    return await mcpSource(server, await accessTo(server, token));
+  const server = URL.parse(source);
+  if (server && /^https?:.*\/mcp$/.test(server.protocol + server.pathname)) {
+    const { href, origin, pathname } = server;
+    if (href === origin + pathname) {
+      return await mcpSource(href, await accessTo(href, token));
+    }
+    throw new ImportError(
+      "The address of an MCP server must have no user, query or fragment: " +
+        "they would be written into a file. A key goes into --token.",
+    );
   }
   if (token !== undefined) throw usageFailure("--token is for an MCP server");
   const { text, address } = await readSource(source);
@@ -148,10 +155,12 @@ export async function importTools(
   // The query is left out: a key in it would be written into the file.
   const url = flags.url?.replace(/[?#].*/s, "") ?? before?.url;
   const there = [...project.files.values()]
-    .filter(({ service, id }) => service === name && isTool(id));
+    .filter(({ service, id }) => service === name && id !== "service");
   const known = new Map(source.items.map((item) => [item.id, item]));
-  const gone = there.filter(({ id }) => !known.has(id));
-  const had = there.flatMap(({ id }) => known.get(id) ?? []);
+  const gone = there.filter(({ id }) => !known.has(id) && !TEST_OF.test(id));
+  // A test without its tool is of an import that was cut off.
+  const had = there
+    .flatMap(({ id }) => known.get(id.replace(TEST_OF, "")) ?? []);
   const more = flags.check
     ? []
     : choose(source, flags, had.length > 0, terminal);
@@ -173,16 +182,22 @@ export async function importTools(
         "its test and its line in the list, if you do not need it.",
     );
   }
-  const { made, added, isPersonal } = plan;
+  const { made, isPersonal } = plan;
+  const unlisted = await project.unlisted(plan.names);
+  const list = await project.listed(unlisted);
+  const path = project.path("tools", "mod.ts");
   if (flags.check) {
-    return report(plan, gone.length + wanted.length - made.length, terminal);
+    const left = list ? unlisted : [];
+    if (left.length > 0) terminal.print(`${path} lacks ${left.join(", ")}.`);
+    const lost = gone.length + wanted.length - made.length + left.length;
+    return report(plan, lost, terminal);
   }
   if (made.length === 0) throw new ImportError("No tool can be made of these.");
   const isOpen = await apply(plan, project, flags, terminal);
-  if (added.length > 0 && !await project.list(added)) {
-    const list = project.path("tools", "mod.ts");
-    const names = added.join(", ");
-    terminal.print(`List ${names} in ${list}: its list was changed by hand.`);
+  if (list && unlisted.length > 0) await project.write(list, list.text);
+  if (!list) {
+    const names = unlisted.join(", ");
+    terminal.print(`List ${names} in ${path}: its list was changed by hand.`);
   }
   const [cost, count] = [costOf(made), counted(made.length, "tool")];
   terminal.print(
@@ -193,11 +208,15 @@ export async function importTools(
   return isOpen ? 1 : 0;
 }
 
-const isTool = (id: string) => id !== "service" && !id.startsWith("test of ");
+/** The beginning of the id of a test. */
+const TEST_OF = /^test of /;
+
+/** Matches names whose files `deno test` would run. */
+const TEST = /(^|_)test$/;
 
 /** Makes the name of a service. @throws {Failure} */
 function serviceName(given: string): string {
-  const name = snakeCase(given, 40);
+  const name = snakeCase(given, 40).replace(TEST, "$1api");
   if (name !== "") return name;
   const got = JSON.stringify(given);
   throw usageFailure(
@@ -260,8 +279,8 @@ interface Plan {
   steps: Step[];
   /** The items that have tools. */
   made: readonly ImportItem[];
-  /** The names of the tools that are not listed yet. */
-  added: readonly string[];
+  /** The names of these tools. */
+  names: readonly string[];
   /** True if people connect their own accounts. */
   isPersonal: boolean;
 }
@@ -278,7 +297,7 @@ async function planOf(
   const written = source.write({ name, variable, url }, wanted);
   const service = project.files.get(`${name} service`);
   const own = service?.path ?? project.path("services", `${name}.ts`);
-  if (!service && await project.has(own)) {
+  if (!service && project.has(own)) {
     throw new ImportError(`${own} is there already: add --as NAME.`);
   }
   for (const note of written.notes) terminal.print(`Note: ${note}`);
@@ -291,33 +310,35 @@ async function planOf(
     text: written.service,
   }];
   const made: ImportItem[] = [];
-  const added: string[] = [];
+  const names: string[] = [];
   for (const item of wanted) {
     const there = project.files.get(`${name} ${item.id}`);
-    const tool = there
-      ? there.path.replace(/^.*\/|\.ts$/g, "")
-      : await freeName(item.name, name, added, project);
+    const test = project.files.get(`${name} test of ${item.id}`);
+    const place = (tool: string) => project.path("tools", `${tool}.ts`);
+    const kept = there?.path ?? test?.path.replace(/_test\.ts$/, ".ts");
+    const tool = kept && (there || !project.has(kept))
+      ? kept.replace(/^.*\/|\.ts$/g, "")
+      : freeName(item.name, name, names, (it) => project.has(place(it)));
     try {
       const files = written.tool(item, tool);
-      const place = (end: string) => project.path("tools", `${tool}${end}`);
-      const test = project.files.get(`${name} test of ${item.id}`);
-      drafts.push({
-        path: there?.path ?? place(".ts"),
-        service: name,
-        id: item.id,
-        text: files.tool,
-      });
-      // If the author has deleted a test, it is not made again.
+      // The test comes first: if the import is cut off, the next one finds it,
+      // but makes no test that its author has deleted.
       if (test || !there) {
         drafts.push({
-          path: test?.path ?? place("_test.ts"),
+          path: test?.path ?? place(`${tool}_test`),
           service: name,
           id: `test of ${item.id}`,
           text: files.test,
         });
       }
+      drafts.push({
+        path: there?.path ?? place(tool),
+        service: name,
+        id: item.id,
+        text: files.tool,
+      });
       made.push(item);
-      if (!there) added.push(tool);
+      names.push(tool);
     } catch (error) {
       if (!(error instanceof ImportError)) throw error;
       terminal.print(`${item.id} is left out: ${error.message}`);
@@ -325,7 +346,7 @@ async function planOf(
   }
   const files = await project.formatted(drafts);
   const steps = files.map((file) => stepOf(file, project));
-  return { steps, made, added, isPersonal: written.isPersonal };
+  return { steps, made, names, isPersonal: written.isPersonal };
 }
 
 function stepOf(file: NewFile, project: ImportProject): Step {
@@ -340,22 +361,21 @@ function stepOf(file: NewFile, project: ImportProject): Step {
 }
 
 /** Finds a free name for a tool. */
-async function freeName(
+function freeName(
   wanted: string,
   service: string,
   names: readonly string[],
-  project: ImportProject,
-): Promise<string> {
-  const isFree = async (name: string) =>
+  isThere: (name: string) => boolean,
+): string {
+  const isFree = (name: string) =>
     !names.includes(name) && !TAKEN.has(camelCase(name, "")) &&
-    !TAKEN.has(name) && name !== service &&
-    !await project.has(project.path("tools", `${name}.ts`)) &&
-    !await project.has(project.path("tools", `${name}_test.ts`));
-  if (await isFree(wanted)) return wanted;
+    !TAKEN.has(name) && name !== service && !TEST.test(name) &&
+    !isThere(name) && !isThere(`${name}_test`);
+  if (isFree(wanted)) return wanted;
   const own = `${wanted.slice(0, 60 - service.length)}_${service}`;
   for (let count = 1;; count++) {
     const name = count === 1 ? own : `${own}_${count}`;
-    if (await isFree(name)) return name;
+    if (isFree(name)) return name;
   }
 }
 
@@ -365,11 +385,11 @@ function report(
   gone: number,
   terminal: ImportTerminal,
 ): number {
-  const changed = steps.filter(({ kind }) => kind !== "same" && kind !== "new");
+  const changed = steps.filter(({ kind }) => kind !== "same");
   for (const { file, before } of changed) {
-    terminal.print(
-      `${file.path}: the document has changed\n${diffOf(before!, file.text)}`,
-    );
+    const diff = before && diffOf(before, file.text);
+    const what = diff ? `: the document has changed\n${diff}` : " is missing";
+    terminal.print(file.path + what);
   }
   if (changed.length + gone > 0) return 1;
   terminal.print("Nothing has changed.");
@@ -390,7 +410,7 @@ async function apply(
   for (const { file, before, kind } of steps) {
     if (kind === "same") continue;
     if (kind !== "both changed") {
-      await project.write(file);
+      await project.write(file, printImported(file));
       terminal.print(`${kind === "new" ? "Made" : "Changed"} ${file.path}`);
       continue;
     }
@@ -408,7 +428,8 @@ async function apply(
       !keep && /^y/i.test(terminal.ask?.(question) ?? "");
     // Written with the new fingerprint, so that the next import does not ask
     // again.
-    await project.write({ ...file, text: isTaken ? file.text : before! });
+    const text = isTaken ? file.text : before!;
+    await project.write(file, printImported({ ...file, text }));
     terminal.print(`${isTaken ? "Changed" : "Kept"} ${file.path}`);
   }
   if (open.length > 0) {

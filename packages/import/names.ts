@@ -9,7 +9,10 @@
 /** The longest name of a tool. */
 const MAX_NAME = 64;
 
-/** Names that imported files use already, or that JavaScript reserves. */
+/**
+ * Names that imported files use already, or that JavaScript or Windows
+ * reserves.
+ */
 export const TAKEN: ReadonlySet<string> = new Set(
   ("break case catch class const continue debugger default delete do else " +
     "enum export extends false finally for function if import in instanceof " +
@@ -19,7 +22,7 @@ export const TAKEN: ReadonlySet<string> = new Set(
     "String Number Boolean Symbol Promise JSON Deno constructor prototype " +
     "assert testServer serveApi server answer env tool tools mod z callApi " +
     "styled service services settings secret personalKey account httpApi " +
-    "needs signal api greet").split(" "),
+    "needs signal api greet con prn aux nul").split(" "),
 );
 
 /** Splits a text into words of letters and digits. */

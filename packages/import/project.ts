@@ -12,7 +12,6 @@ import {
   type ImportedFile,
   inClone,
   parseImported,
-  printImported,
 } from "./imported_file.ts";
 
 /** A file that is to be written, formatted. */
@@ -25,6 +24,8 @@ export class ImportProject {
     private readonly isClone: boolean,
     /** The imported files, by `service id`. */
     readonly files: ReadonlyMap<string, ImportedFile>,
+    /** The paths of all that is in the two folders, in lower case. */
+    private readonly paths: ReadonlySet<string>,
   ) {}
 
   /** Reads a project. @throws {CreateError} if there is none */
@@ -32,17 +33,19 @@ export class ImportProject {
     await readServer(root);
     const clone = await isClone(root);
     const files = new Map<string, ImportedFile>();
+    const paths = new Set<string>();
     for (const folder of ["tools", "services"]) {
       const path = clone ? `src/${folder}` : folder;
       if (!await exists(`${root}/${path}`)) continue;
       for await (const { name, isFile } of Deno.readDir(`${root}/${path}`)) {
+        paths.add(`${path}/${name}`.toLowerCase());
         if (!isFile || !name.endsWith(".ts")) continue;
         const text = await Deno.readTextFile(`${root}/${path}/${name}`);
         const file = parseImported(`${path}/${name}`, text);
         if (file) files.set(`${file.service} ${file.id}`, file);
       }
     }
-    return new ImportProject(root, clone, files);
+    return new ImportProject(root, clone, files, paths);
   }
 
   /**
@@ -62,9 +65,9 @@ export class ImportProject {
     return `${this.isClone ? "src/" : ""}${folder}/${name}`;
   }
 
-  /** True if a file exists. */
-  has(path: string): Promise<boolean> {
-    return exists(`${this.root}/${path}`);
+  /** True if there is a file that some systems take for the same. */
+  has(path: string): boolean {
+    return this.paths.has(path.toLowerCase());
   }
 
   /** Formats files as the project does, all at once. */
@@ -77,7 +80,16 @@ export class ImportProject {
       for (const [index, { text }] of files.entries()) {
         await Deno.writeTextFile(pathOf(index), this.#own(text));
       }
-      await this.#format(files.map((_, index) => pathOf(index)));
+      const paths = files.map((_, index) => pathOf(index));
+      const { success, stderr } = await new Deno.Command(Deno.execPath(), {
+        args: ["fmt", "--quiet", "--config", "deno.json", ...paths],
+        cwd: this.root,
+        stdout: "null",
+      }).output();
+      if (!success) {
+        const words = new TextDecoder().decode(stderr).slice(0, 500);
+        throw new CreateError(`The files cannot be formatted: ${words}`);
+      }
       return await Promise.all(files.map(async (file, index) => {
         const text = await Deno.readTextFile(pathOf(index));
         return { ...file, text, fingerprint: fingerprintOf(text) };
@@ -91,50 +103,40 @@ export class ImportProject {
     return this.isClone ? inClone(text) : text;
   }
 
-  async #format(paths: readonly string[]): Promise<void> {
-    const { success, stderr } = await new Deno.Command(Deno.execPath(), {
-      args: ["fmt", "--quiet", "--config", "deno.json", ...paths],
-      cwd: this.root,
-      stdout: "null",
-    }).output();
-    if (success) return;
-    const words = new TextDecoder().decode(stderr).slice(0, 500);
-    throw new CreateError(`The files cannot be formatted: ${words}`);
-  }
-
   /**
    * Writes a file in one step: if the program is stopped, either the old or the
    * new file is there.
    */
-  async write(file: NewFile): Promise<void> {
-    await this.#replace(file.path, printImported(file));
-  }
-
-  async #replace(path: string, text: string): Promise<void> {
+  async write({ path }: NewFile, text: string): Promise<void> {
     const full = `${this.root}/${path}`;
     await Deno.mkdir(full.replace(/[^/]*$/, ""), { recursive: true });
     await Deno.writeTextFile(`${full}.new`, text);
     await Deno.rename(`${full}.new`, full);
   }
 
-  /**
-   * Adds tools to the list of tools; false if the list does not have the form
-   * that `create` makes.
-   */
-  async list(names: readonly string[]): Promise<boolean> {
+  /** Reads the list of tools, or makes it. */
+  async #list(): Promise<string> {
     const path = this.path("tools", "mod.ts");
-    const isThere = await this.has(path);
-    let list = isThere
+    return this.has(path)
       ? await Deno.readTextFile(`${this.root}/${path}`)
       : this.#own(emptyList("tool"));
-    for (const name of names) {
-      if (list.includes(`"./${name}.ts"`)) continue;
-      const listed = listDefinition("tool", list, name);
-      if (listed === undefined) return false;
-      list = listed;
-    }
-    await this.#replace(path, list);
-    await this.#format([path]);
-    return true;
+  }
+
+  /** Finds the tools that are not in the list. */
+  async unlisted(names: readonly string[]): Promise<string[]> {
+    const list = await this.#list();
+    return names.filter((name) => !list.includes(`"./${name}.ts"`));
+  }
+
+  /**
+   * Adds tools to the list; undefined if it does not have the form that `create`
+   * makes.
+   */
+  async listed(names: readonly string[]): Promise<NewFile | undefined> {
+    let text: string | undefined = await this.#list();
+    for (const name of names) text &&= listDefinition("tool", text, name);
+    if (text === undefined) return undefined;
+    const path = this.path("tools", "mod.ts");
+    return (await this.formatted([{ path, service: "", id: "", text }]))[0];
   }
 }

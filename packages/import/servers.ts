@@ -50,7 +50,10 @@ export function serverOf(
     ? list[0] ?? { url: "/" }
     : { url: given };
   const variables = variablesOf(server);
-  const filled = filledOf(`${server.url}`, variables);
+  const filled = variables.reduce(
+    (text, { name, value }) => text.replaceAll(`{${name}}`, value),
+    `${server.url}`,
+  );
   const isWhole = /^https?:\/\//i.test(filled);
   const url = URL.parse(filled, document.address);
   if (url === null || !isWhole && document.address === undefined) {
@@ -95,14 +98,4 @@ function variablesOf(server: JsonObject): ServerVariable[] {
       `The server's variable ${name} has no usual value: add --url https://….`,
     );
   });
-}
-
-function filledOf(
-  template: string,
-  variables: readonly ServerVariable[],
-): string {
-  return variables.reduce(
-    (text, { name, value }) => text.replaceAll(`{${name}}`, value),
-    template,
-  );
 }

@@ -10,30 +10,27 @@ import { camelCase, literal, objectCode, unique } from "./names.ts";
 import { ended } from "./operations.ts";
 import { type Components, partsOf, type Plain } from "./schema.ts";
 
-/** The Zod schema of each format: its code, and its JSON Schema. */
-const FORMATS: Readonly<Record<string, { code: string; json: JsonObject }>> = {
-  "date-time": {
-    code: "z.iso.datetime({ offset: true })",
-    json: jsonOf(z.iso.datetime({ offset: true })),
-  },
-  date: { code: "z.iso.date()", json: jsonOf(z.iso.date()) },
-  email: { code: "z.email()", json: jsonOf(z.email()) },
-  uri: { code: "z.url()", json: jsonOf(z.url()) },
-  url: { code: "z.url()", json: jsonOf(z.url()) },
-  uuid: { code: "z.guid()", json: jsonOf(z.guid()) },
-};
-
-function jsonOf(schema: z.ZodType): JsonObject {
-  const { $schema: _, ...json } = z.toJSONSchema(schema);
-  return json;
-}
+/** The Zod schema of each format: its code, and the schema itself. */
+const FORMATS = new Map<string, [code: string, schema: z.ZodType]>([
+  ["date-time", [
+    "z.iso.datetime({ offset: true })",
+    z.iso.datetime({ offset: true }),
+  ]],
+  ["date", ["z.iso.date()", z.iso.date()]],
+  ["email", ["z.email()", z.email()]],
+  ["uri", ["z.url()", z.url()]],
+  ["url", ["z.url()", z.url()]],
+  ["uuid", ["z.guid()", z.guid()]],
+]);
 
 /**
  * Gives the JSON Schema of a format, as a list of tools shows it, often with a
  * long pattern.
  */
 export function formatJson(format = ""): JsonObject {
-  return Object.hasOwn(FORMATS, format) ? FORMATS[format].json : {};
+  const [, schema] = FORMATS.get(format) ?? [];
+  const { $schema: _, ...json } = schema ? z.toJSONSchema(schema) : {};
+  return json;
 }
 
 /** Prints the schemas of one file. */
@@ -212,8 +209,9 @@ function valuesCode(values: NonNullable<Plain["values"]>): string {
 }
 
 function stringCode({ format = "", minLength, maxLength }: Plain): string {
-  if (Object.hasOwn(FORMATS, format)) return FORMATS[format].code;
-  return `z.string()${limit("min", minLength)}${limit("max", maxLength)}`;
+  const [code] = FORMATS.get(format) ?? [];
+  return code ??
+    `z.string()${limit("min", minLength)}${limit("max", maxLength)}`;
 }
 
 function numberCode(schema: Plain): string {

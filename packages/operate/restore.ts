@@ -9,7 +9,7 @@ import { DatabaseSync } from "node:sqlite";
 import { dirname } from "node:path";
 import { deserialize } from "node:v8";
 import { backUp, runOnFiles } from "./backup.ts";
-import { exists, reserve } from "../create/files.ts";
+import { exists, explain, reserve } from "../create/files.ts";
 
 const USAGE = `Usage: deno task ts restore backups/tools.db data/tools.db
 
@@ -93,7 +93,8 @@ export async function restore(
   await backUp(copy, restored);
   checkLayout(restored);
   const isReplacing = await exists(path);
-  const { uid, gid } = await Deno.stat(isReplacing ? path : dirname(path));
+  const { uid, gid } = await Deno.stat(isReplacing ? path : dirname(path))
+    .catch(explain(`${path} is a link to no file. Nothing was changed.`));
   if (uid !== null) await Deno.chown(restored, uid, gid);
   const replaced = `${path}.replaced`;
   if (isReplacing) {

@@ -345,3 +345,20 @@ Deno.test("a restore changes nothing when a server runs, the copy is none or of 
   assert.equal(await open(path), 2);
   assert.equal(await Deno.readTextFile(`${path}.replaced`), "older");
 });
+
+Deno.test("a restore in the place of a link to no file says so, and changes nothing", async () => {
+  await using directory = new TemporaryDirectory();
+  const path = `${directory.path}/tools.db`;
+  const copy = `${directory.path}/copy.db`;
+  await open(copy, 1);
+  await Deno.symlink(`${directory.path}/volume/tools.db`, path);
+  const before = await fileNames(directory.path);
+  await using restoring = restore(copy, path);
+  assert.equal(await restoring.end(), 1, restoring.output);
+  assert.match(
+    restoring.output.trim(),
+    /^\S+tools\.db is a link to no file\. Nothing was changed\.$/,
+  );
+  assert.deepEqual(await fileNames(directory.path), before);
+  assert((await Deno.lstat(path)).isSymlink);
+});

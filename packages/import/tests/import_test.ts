@@ -216,6 +216,82 @@ Deno.test("import leaves alone what its author has changed, unless the document 
   assert.match(await trial.read("tools/list_cups.ts"), /"List cups"/);
 });
 
+Deno.test("an import that is cut off at any file is completed by the next, and --check notices it", async () => {
+  await using whole = await Trial.start();
+  await whole.import(TEA);
+  const { rename } = Deno;
+  const textsOf = async (trial: Trial) => {
+    const paths = ["services", "tools"].map(async (folder) =>
+      (await trial.files(folder)).map((name) => `${folder}/${name}`)
+    );
+    return Promise.all(
+      (await Promise.all(paths)).flat().map(async (path) => [
+        path,
+        await trial.read(path),
+      ]),
+    );
+  };
+  const all = await textsOf(whole);
+  // The service, three tools with their tests, and the list.
+  assert.equal(all.length, 8);
+  for (let count = 0; count < 8; count++) {
+    await using trial = await Trial.start();
+    let left = count;
+    Deno.rename = async (...paths) => {
+      if (left-- === 0) throw new Error("killed");
+      await rename(...paths);
+    };
+    try {
+      await assert.rejects(trial.import(TEA), /killed/);
+    } finally {
+      Deno.rename = rename;
+    }
+    // Until a tool has a file, nothing was imported.
+    if (count >= 2) {
+      assert.equal((await trial.import(TEA, ["--check"])).code, 1, `${count}`);
+    }
+    if (count >= 7) {
+      // All files are there: the next import needs no pick.
+      const { said } = await trial.import(TEA, ["--check"]);
+      assert.equal(
+        said,
+        "tools/mod.ts lacks list_cups, pour_cup, delete_cups.",
+      );
+      await trial.import(TEA, []);
+    } else await trial.import(TEA);
+    const texts = (await textsOf(trial))
+      .filter(([path]) => !path.endsWith(".new"));
+    assert.deepEqual(texts, all, `${count}`);
+    assert.equal((await trial.import(TEA, ["--check"])).code, 0);
+  }
+});
+
+Deno.test("a tool's file never has the name of a test, nor one that differs in case alone", async () => {
+  const document = documentOf({
+    "/a": {
+      get: { operationId: "a" },
+      put: { operationId: "a_test" },
+      post: { operationId: "test" },
+      patch: { operationId: "con" },
+      delete: { operationId: "listCups" },
+    },
+  });
+  await using trial = await Trial.start();
+  await Deno.mkdir(`${trial.root}/tools`);
+  await Deno.writeTextFile(`${trial.root}/tools/List_Cups.ts`, "// mine\n");
+  await trial.import(document, ["--all", "--as", "load_test"]);
+  const names = ["a", "a_test", "con", "list_cups", "test"].map((name) =>
+    name === "a" ? name : `${name}_load_api`
+  );
+  const files = names.flatMap((it) => [`${it}.ts`, `${it}_test.ts`]);
+  assert.deepEqual(
+    await trial.files("tools"),
+    ["List_Cups.ts", "mod.ts", ...files].sort(),
+  );
+  assert.match(await trial.read("tools/a_test.ts"), /a asks for GET \/a/);
+  assert.deepEqual(await trial.files("services"), ["load_api.ts"]);
+});
+
 Deno.test("import finds a tool that its author has renamed, and writes no test that is gone", async () => {
   await using trial = await Trial.start();
   await trial.import(TEA);

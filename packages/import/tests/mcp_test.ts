@@ -179,7 +179,7 @@ Deno.test("--token is sent to the MCP server whose tools are read, and refused f
         : new Response(null, { status: 401 });
     },
   );
-  const url = `http://127.0.0.1:${server.addr.port}/mcp?team=1`;
+  const url = `http://127.0.0.1:${server.addr.port}/mcp`;
   const { items } = await openSource(url, "a-token");
   assert.deepEqual(items.map(({ name }) => name), ["create_issue"]);
   // One request has no token, to find out if the server is open to anyone.
@@ -188,6 +188,22 @@ Deno.test("--token is sent to the MCP server whose tools are read, and refused f
     openSource("api.yaml", "a-token"),
     /--token is for an MCP server/,
   );
+});
+
+Deno.test("an address of an MCP server that could hold a key is refused, and asked nothing", async () => {
+  for (
+    const source of [
+      "https://mcp.example.com/mcp?key=a-secret",
+      "https://mcp.example.com/mcp#a-secret",
+      "https://a-secret@mcp.example.com/mcp",
+      "https://:a-secret@mcp.example.com/mcp",
+    ]
+  ) {
+    await assert.rejects(openSource(source), {
+      name: "ImportError",
+      message: /^The address of an MCP server must have no user, query or fra/,
+    });
+  }
 });
 
 Deno.test("an MCP server without a list is told in words", async () => {
