@@ -1,6 +1,6 @@
 /**
  * One poller for all waits of a process: due keys are read together, each key
- * once, and less and less often.
+ * once, and less often the longer a wait lasts.
  *
  * @module
  */
@@ -9,22 +9,28 @@ import { StorageError } from "../errors.ts";
 
 const FIRST_POLL_MILLISECONDS = 20;
 const SLOW_POLL_MILLISECONDS = 100;
-/** The longest pause between polls, in milliseconds. */
+/** The maximum pause between polls, in milliseconds. */
 const MAX_POLL_MILLISECONDS = 2000;
-/** The pause before the next poll as a share of the time waited so far. */
+/** The pause before the next poll, as a share of the time waited so far. */
 const PATIENCE = 1 / 20;
-/** The share of its pause by which a key may be read early, with others. */
+/**
+ * The share of its pause by which a key may be read early, together with
+ * others.
+ */
 const EARLY = 1 / 4;
-/** The keys that are read at once, so that requests have their turn. */
+/**
+ * The number of keys that are read together, so that other operations get a
+ * turn.
+ */
 const KEYS_AT_ONCE = 100;
 
-/** Reads keys. Returns an entry for each, in their order. */
+/** Reads keys. Returns an entry for each key, in the same order. */
 type Read = (
   keys: readonly Deno.KvKey[],
 ) => Promise<readonly { value: unknown }[]>;
 
 export interface PollOptions {
-  /** Called when a read failed; there will be another. */
+  /** Called if a read failed; polling goes on. */
   onFailure?(error: unknown): void;
   slowestMilliseconds?: number;
 }
@@ -43,7 +49,7 @@ interface PolledKey {
 
 /**
  * Computes the pause before the next poll, in milliseconds. A wait of an hour
- * must not poll as often as one of a few seconds.
+ * need not be polled as often as one of a few seconds.
  */
 export function nextPause(
   pause: number,
@@ -62,15 +68,18 @@ export class Polls {
   #timer?: ReturnType<typeof setTimeout>;
   #reading?: Promise<void>;
 
-  /** @param pauseMilliseconds a constant pause, where watches see all writes */
+  /**
+   * @param pauseMilliseconds a constant pause, for a database where watches see
+   * all writes
+   */
   constructor(
     private readonly read: Read,
     private readonly pauseMilliseconds?: number,
   ) {}
 
   /**
-   * Reads a key from time to time. Returns a function that stops this, and
-   * resolves when no read is in progress.
+   * Starts to poll a key. Returns a function that stops polling, and resolves
+   * when no read is in progress.
    */
   start<T>(key: Deno.KvKey, poll: Poll<T>): () => Promise<void> {
     const now = performance.now();
@@ -99,14 +108,16 @@ export class Polls {
       due = Math.min(due, dueMilliseconds);
     }
     const milliseconds = due - performance.now();
-    // A read for several waits belongs to no single request's trace.
+    // A read for several waits belongs to no single trace.
     outsideTrace(() => {
       if (milliseconds <= 0) this.#readDue(due);
       else this.#timer = setTimeout(() => this.#readDue(due), milliseconds);
     });
   }
 
-  /** Reads the keys that are due at a time: the timer may fire early. */
+  /**
+   * Reads the keys that are due at a time, because the timer may fire early.
+   */
   #readDue(time: number): void {
     const now = Math.max(time, performance.now());
     const due = [...this.#waiting].filter((polled) =>
@@ -150,7 +161,7 @@ export class Polls {
   }
 }
 
-/** The methods of a database that a wait needs. */
+/** The methods of a database that a wait uses. */
 interface Waitable {
   poll<T>(key: Deno.KvKey, poll: Poll<T>): () => Promise<void>;
   watch<T>(
@@ -160,13 +171,13 @@ interface Waitable {
 }
 
 /**
- * Waits for a value under a key that `isWanted` accepts, by a watch and by
- * polls. The watch sees writes of this process, and on a remote database those
- * of others. On a shared SQLite file only polls see those of others. The wait
- * goes on while the database does not answer.
+ * Waits until `isWanted` accepts the value under a key, by a watch and by
+ * polls. The watch sees writes of this process, and on a remote database also
+ * those of other processes. On a shared SQLite file only polls see those. The
+ * wait goes on while the database does not respond.
  *
  * @see https://github.com/denoland/deno/issues/21640
- * @throws the signal's reason when it fires first
+ * @throws the signal's reason if the signal fires first
  */
 export async function waitFor<T>(
   database: Waitable,

@@ -1,20 +1,20 @@
 /**
- * A check that the database answers.
+ * A check that the database responds.
  *
  * @module
  */
 import type { Database } from "./database.ts";
 import { probeKey } from "./keys.ts";
 
-/** The pause between two writes: a full disk is noticed after it. */
+/** The time between two writes of the check, in milliseconds. */
 const WRITE_MILLISECONDS = 10_000;
 const KEEP_SECONDS = 60;
 
 /**
- * A probe that reads, and now and then writes, because a database on a full
- * disk still answers reads. After a failed write every call writes, until one
- * succeeds. It also fails if other processes now find another database at the
- * same place.
+ * Makes a check that reads, and now and then writes, because a database on a
+ * full disk still responds to reads. After a failed write every check writes,
+ * until one succeeds. It also fails if other processes find another database at
+ * the same place.
  */
 export function probe(database: Database): () => Promise<void> {
   let writtenMilliseconds = -Infinity;

@@ -1,5 +1,5 @@
 /**
- * Stored records, with the members that all of them have, and reads. A read
+ * Reads of stored records, and the members that all records have. A read
  * returns only live records, each with its version.
  *
  * @module
@@ -10,18 +10,20 @@ import { rangeOf } from "./keys.ts";
 import type { Kv, KvEntryMaybe, KvKey, KvSelector } from "./kv.ts";
 import type { Operations } from "./operations.ts";
 
-/** A record that ends. `expiresAt` is in epoch seconds. */
+/** A record that expires. `expiresAt` is in epoch seconds. */
 export interface Expiring {
   expiresAt: number;
 }
 
-/** The member of a stored record that stores do not see. */
+/** A member of stored records that reads remove. */
 export interface Marked {
   /** The mark of the transaction that wrote the record. */
   mark?: string;
 }
 
-/** A read. Its version can be checked even without a live value. */
+/**
+ * The result of a read. Its version can be checked even without a live value.
+ */
 export interface Entry<T> {
   key: KvKey;
   value: T | undefined;
@@ -30,7 +32,7 @@ export interface Entry<T> {
   mark?: string;
 }
 
-/** A live record and the version it was read at, for a later check. */
+/** A live record, with the version that was read, for a later check. */
 export interface Found<T> {
   key: KvKey;
   value: T;
@@ -44,12 +46,12 @@ export interface KeyRange {
   end: KvKey;
 }
 
-/** True if the entry has a live value. */
+/** True if an entry has a live value. */
 export function isFound<T>(entry: Entry<T>): entry is Found<T> {
   return entry.value !== undefined;
 }
 
-/** Reads a record as a store wrote it; undefined if it has expired. */
+/** Returns a record as a store wrote it; undefined if it has expired. */
 function readRecord<T>(record: unknown, now: number): T | undefined {
   if (!isExpiring(record)) return record as T;
   if (record.expiresAt <= now) return undefined;
@@ -57,15 +59,15 @@ function readRecord<T>(record: unknown, now: number): T | undefined {
   return own as T;
 }
 
-/** False for records that never end: shared secrets and heads. */
+/** False for records that never expire: shared secrets and heads. */
 export function isExpiring(value: unknown): value is Expiring & Marked {
   return typeof value === "object" && value !== null && "expiresAt" in value;
 }
 
-/** The most keys of one `getMany`. */
+/** The maximum number of keys of one `getMany` of the database. */
 export const MAX_KEYS_PER_READ = 10;
 
-/** A list of more records takes another round trip. */
+/** The number of records that one round trip reads. */
 const RECORDS_PER_READ = 500;
 
 export class Reader {
@@ -123,8 +125,8 @@ export class Reader {
   }
 
   /**
-   * Reads the next records of a range. Returns the live ones, and the key of
-   * the last one read as `last`: undefined when there are no more.
+   * Reads the next records of a range. Returns the live ones, and in `last` the
+   * key of the last record that was read; undefined if there are no more.
    *
    * @throws {StorageError}
    */
@@ -164,7 +166,7 @@ export class Reader {
     return entries.map((entry) => this.entry<T>(entry));
   }
 
-  /** Makes the entry of a record that was read. */
+  /** Makes the entry for a record that was read. */
   protected entry<T>(entry: KvEntryMaybe): Entry<T> {
     const { key, versionstamp } = entry;
     if (entry.value === null) return { key, value: undefined, versionstamp };

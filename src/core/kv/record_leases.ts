@@ -1,6 +1,7 @@
 /**
- * Leases that are written into the records they are for, and are not renewed: they
- * lapse once another process has seen them unchanged for all their time.
+ * Leases that are stored in the records that they are for, and not renewed.
+ * Such a lease lapses once another process has seen it unchanged for its whole
+ * time.
  *
  * @module
  */
@@ -8,18 +9,18 @@ import type { Database, Expiring, Found } from "./database.ts";
 import { WatchedLeases } from "./leases.ts";
 
 /**
- * The time after its end at which a lease has lapsed by the time of day alone, in
- * seconds: no one waits for a process that died long ago.
+ * The seconds after its end when a lease counts as lapsed by the clock alone,
+ * so that no one waits for a process that died long ago.
  */
 const FORGOTTEN_SECONDS = 10 * 60;
 
-/** A record with a lease for what is in it. */
+/** A record with a lease. */
 export interface Leasable extends Expiring {
   /** The time at which the lease ends, by its holder's clock. */
   leaseUntil?: number;
 }
 
-/** The leases that are written into records, each for as many seconds. */
+/** The leases of one kind of record, all of the same length. */
 export class RecordLeases {
   readonly #watched: WatchedLeases;
 
@@ -30,13 +31,16 @@ export class RecordLeases {
     this.#watched = new WatchedLeases(database, seconds * 1000);
   }
 
-  /** True while a process may have the lease of a record, which is watched. */
+  /**
+   * True while a process may hold the lease of a record, which is watched from
+   * now on.
+   */
   isTaken(found: Found<Leasable>): boolean {
     return !this.isOver(found.value) &&
       !this.#watched.hasLapsed(JSON.stringify(found.key), found);
   }
 
-  /** True if a record has no lease, or one of long ago. */
+  /** True if a record has no lease, or one that ended long ago. */
   isOver({ leaseUntil }: Leasable): boolean {
     return leaseUntil === undefined ||
       leaseUntil + FORGOTTEN_SECONDS <= this.database.now();

@@ -1,16 +1,16 @@
 /**
- * The keys of the database in memory, in their order, so that a part of them is
- * found without looking at the others.
+ * The keys of the database in memory, sorted, so that a range is found without
+ * reading the other keys.
  *
  * @module
  */
 
-/** The most keys that are moved when one is added. */
+/** The maximum number of keys in a block, which have to be moved to add one. */
 const MAX_BLOCK = 1024;
 
-/** Texts, each once, in the order of their UTF-16 code units. */
+/** Strings without duplicates, in the order of their UTF-16 code units. */
 export class SortedKeys {
-  /** The keys in order, in blocks of which none is empty. */
+  /** The sorted keys, in blocks, none of which is empty. */
   readonly #blocks: string[][] = [];
 
   add(key: string): void {
@@ -43,7 +43,7 @@ export class SortedKeys {
     }
   }
 
-  /** Finds the last block that begins with the key or before it. */
+  /** Finds the last block whose first key is not after the key. */
   #blockOf(key: string): number {
     const next = findPlace(
       this.#blocks.length,

@@ -1,6 +1,7 @@
 /**
- * Texts of any length. A value holds 64 KiB, so a longer text is cut into
- * parts, written before the record that refers to them.
+ * Texts of any length. A value of the database has at most 64 KiB, so a longer
+ * text is stored in parts, which are written before the record that refers to
+ * them.
  *
  * @module
  */
@@ -9,12 +10,12 @@ import type { Database, Entry, Expiring } from "./database.ts";
 import { textKey } from "./keys.ts";
 import { tidy } from "./persist.ts";
 
-/** The place of a text: in the record that refers to it, or in parts. */
+/** A reference to a text: the text itself, or the id of its parts. */
 export type TextRef = { text: string } | { id: string; parts: number };
 
-/** The most characters of a part, of two bytes each at most. */
+/** The maximum number of characters of a part, each at most two bytes long. */
 const MAX_PART_CHARACTERS = 28_000;
-/** The most parts in a commit, which holds 800 KiB. */
+/** The maximum number of parts in a commit of 800 KiB. */
 const MAX_PARTS_PER_COMMIT = 12;
 
 interface TextRecord extends Expiring {
@@ -22,8 +23,8 @@ interface TextRecord extends Expiring {
 }
 
 /**
- * Stores a text until `expiresAt`, and returns the reference for its record. A
- * record of several texts has less room for each.
+ * Stores a text until `expiresAt`, and returns the reference for its record.
+ * `inlineCharacters` is lower for a record with several texts.
  */
 export async function saveText(
   database: Database,
@@ -48,15 +49,15 @@ export async function saveText(
   return { id, parts: parts.length };
 }
 
-/** A text, or a part of it, is not there any more: it has expired. */
+/** An error because a text, or a part of it, has expired. */
 export class TextExpiredError extends Error {
   override name = "TextExpiredError";
 }
 
 /**
- * Reads the text of a reference.
+ * Returns the text of a reference.
  *
- * @throws {TextExpiredError} when not all of it is there
+ * @throws {TextExpiredError} if a part is missing
  */
 export async function readText(
   database: Database,
@@ -70,12 +71,12 @@ export async function readText(
   }).join("");
 }
 
-/** Returns the length of a text, as if all its parts were full. */
+/** Returns the length of a text, as if its last part were full. */
 export function lengthOf(ref: TextRef): number {
   return "text" in ref ? ref.text.length : ref.parts * MAX_PART_CHARACTERS;
 }
 
-/** Reads a text; undefined when not all of it is there. */
+/** Returns the text of a reference; undefined if a part is missing. */
 export async function findText(
   database: Database,
   ref: TextRef,
@@ -88,7 +89,7 @@ export async function findText(
   }
 }
 
-/** Removes a text that no record refers to; if that fails, it expires. */
+/** Deletes a text that no record refers to. If that fails, the text expires. */
 export async function deleteText(
   database: Database,
   ref: TextRef,
@@ -100,7 +101,10 @@ export async function deleteText(
   );
 }
 
-/** Extends the life of a text's parts to `expiresAt`, unless they are gone. */
+/**
+ * Extends the life of a text's parts to `expiresAt`; parts that are gone stay
+ * gone.
+ */
 export async function renewText(
   database: Database,
   ref: TextRef,
@@ -113,13 +117,15 @@ export async function renewText(
   }
 }
 
-/** True if two references are to the same parts. */
+/** True if two references are to the same stored parts. */
 export function isSameText(one: TextRef | undefined, other: TextRef): boolean {
   return one !== undefined && "id" in one && "id" in other &&
     one.id === other.id;
 }
 
-/** Lists the keys of the parts of a text. None if it is in its record. */
+/**
+ * Lists the keys of the parts of a text; none if the reference has the text.
+ */
 export function keysOf(ref: TextRef): Deno.KvKey[] {
   if ("text" in ref) return [];
   return Array.from({ length: ref.parts }, (_, part) => textKey(ref.id, part));

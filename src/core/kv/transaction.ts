@@ -1,9 +1,9 @@
 /**
- * Checks and writes that happen together or not at all, and their commits,
- * which notice that an earlier try of theirs was applied. A lost answer is no
- * failure: a remote client repeats the transaction by itself, and its checks
- * then fail because of its own writes. So the records are read again to see if
- * they are this transaction's.
+ * Transactions: checks and writes that are applied together or not at all; and
+ * their commits, which notice that an earlier try of theirs was applied. A lost
+ * response is no failure: a remote client repeats the transaction by itself,
+ * and then its checks fail because of its own writes. So the records are read
+ * again to see if they are this transaction's.
  *
  * @module
  */
@@ -21,18 +21,22 @@ import {
 } from "./operations.ts";
 import { type Expiring, type Marked, MAX_KEYS_PER_READ } from "./reader.ts";
 
-/** The most checks of a commit: a denokv server takes the fence and nine. */
+/**
+ * The maximum number of checks of a commit: denokv takes ten, of which one is
+ * the fence.
+ */
 export const MAX_CHECKS = 9;
 
 /**
- * The least time for which a record stays, so that its commit can find its
- * mark.
+ * The minimum time for which a record is stored, so that its commit can find
+ * its mark.
  */
 const LEAST_MILLISECONDS = 60_000;
 
 /**
- * The collection of a record is put off by up to this share of its life. Deno
- * collects in one statement what expires together, and everything waits for it.
+ * The share of a record's life by which its deletion is delayed at random. Deno
+ * deletes in one statement what expires at the same time, and everything waits
+ * for it.
  */
 const SPREAD = 1 / 8;
 
@@ -44,12 +48,12 @@ type Send = (
 
 export type Write = (transaction: Transaction) => unknown;
 
-/** Makes a check that nothing is under a key. */
+/** Makes a check that a key has no record. */
 export function absent(key: KvKey): KvCheck {
   return { key, versionstamp: null };
 }
 
-/** Returns the milliseconds after which the database may collect a record. */
+/** Returns the milliseconds after which the database may delete a record. */
 export function expireIn({ expiresAt }: Expiring, clock: Clock): number {
   const milliseconds = Math.max(
     LEAST_MILLISECONDS,
@@ -58,21 +62,21 @@ export function expireIn({ expiresAt }: Expiring, clock: Clock): number {
   return Math.round(milliseconds * (1 + Math.random() * SPREAD));
 }
 
-/** A transaction that a store puts together. */
+/** A transaction that a store composes. */
 export class Transaction {
-  /** The mark of the last try to commit. */
+  /** The mark of the last try to commit it. */
   mark?: string;
-  /** The keys under which the mark of an applied try is found. */
+  /** Keys under which the mark of an applied try is found. */
   readonly markedKeys: KvKey[] = [];
   #checks: KvCheck[] = [];
   #writes: Send[] = [];
 
-  /** True if the transaction has checks, but no writes. */
+  /** True if the transaction has no writes. */
   get isEmpty(): boolean {
     return this.#writes.length === 0;
   }
 
-  /** Makes the commit fail if one of these has changed since it was read. */
+  /** Makes the commit fail if an entry has changed since it was read. */
   check(...entries: KvCheck[]): this {
     for (const { key, versionstamp } of entries) {
       this.#checks.push({ key, versionstamp });
@@ -80,16 +84,18 @@ export class Transaction {
     return this;
   }
 
-  /** Writes a record; the commit fails if something is under its key. */
+  /** Writes a record. The commit fails if its key has one. */
   create<T extends Expiring>(key: KvKey, record: T): this {
     return this.check(absent(key)).set(key, record);
   }
 
-  /** Writes a record, and lets the database collect it after its end. */
+  /**
+   * Writes a record, which the database deletes some time after it has expired.
+   */
   set<T extends Expiring>(key: KvKey, record: T): this {
     if (this.markedKeys.length < MAX_KEYS_PER_READ) this.markedKeys.push(key);
-    // Collection is lazy (a record may stay readable for a minute after it):
-    // whether a record is alive is decided when it is read.
+    // The database deletes late, up to minutes after `expireIn`, so every read
+    // checks `expiresAt`.
     this.#writes.push((operation, mark, clock) => {
       const value = { ...record, mark };
       operation.set(key, value, { expireIn: expireIn(record, clock) });
@@ -97,16 +103,16 @@ export class Transaction {
     return this;
   }
 
-  /** Writes a value that never ends: a shared secret, a head. */
+  /** Writes a value that never expires: a shared secret, a head. */
   setForever(key: KvKey, value: unknown): this {
     this.#writes.push((operation) => operation.set(key, value));
     return this;
   }
 
   /**
-   * Ends a record: its end is in the past by every clock. It is collected a
-   * little later. Unlike a deleted record, it still shows which transaction
-   * ended it.
+   * Ends a record: writes one that has expired by every clock, and is deleted a
+   * little later. Unlike a deleted record, it still has the mark of the
+   * transaction that ended it.
    */
   expire(key: KvKey): this {
     return this.set(key, { expiresAt: 0 });
@@ -145,7 +151,10 @@ export class Commits {
     private readonly clock: Clock,
   ) {}
 
-  /** Commits as {@linkcode import("./database.ts").Database.commit} says. */
+  /**
+   * Commits a transaction, see {@linkcode
+   * import("./database.ts").Database.commit}.
+   */
   commit(transaction: Transaction): Promise<string | undefined> {
     return this.operations.whole(() => this.#commit(transaction));
   }
@@ -176,7 +185,7 @@ export class Commits {
           this.fence.owe(commitTry);
           throw error;
         });
-      // If only the check of the fence has failed, the commit is tried again.
+      // Tried again if nothing but the check of the fence has failed.
       if (applied || !this.fence.isClosedTo(commitTry)) return applied;
     }
   }
@@ -185,7 +194,7 @@ export class Commits {
    * Makes sure that a failed try can no longer be applied. Returns the version
    * at which it was applied; undefined if it was not.
    *
-   * @throws the `error` of the try, if the database does not tell which
+   * @throws the `error` of the try, if the database does not tell
    */
   async #settled(
     transaction: Transaction,
@@ -202,7 +211,10 @@ export class Commits {
     }
   }
 
-  /** Finds the version at which a try of a transaction was applied, if it was. */
+  /**
+   * Returns the version at which a try of a transaction was applied; undefined
+   * if it was not.
+   */
   async #versionOf(
     { markedKeys }: Transaction,
     { mark }: CommitTry,

@@ -1,5 +1,5 @@
 /**
- * Every route, in the order a client walks them.
+ * All routes of a server, in the order in which a client uses them.
  *
  * @module
  */
@@ -37,19 +37,22 @@ export interface App extends Pick<SignIn, "upstream" | "exchange"> {
   close(): Promise<void>;
 }
 
-/** Health checks, which may be sent to any host name: they reveal nothing. */
+/** Health checks, whose `Host` is not checked, because they reveal nothing. */
 const PROBES: ReadonlySet<string> = new Set(["/health", "/ready"]);
 
 const ALLOWED_METHODS = "POST, DELETE, OPTIONS";
 
-/** Builds every route except the path of a call. */
+/**
+ * Adds every route; {@linkcode import("./server_site.ts").ServerSite} itself
+ * handles `POST /mcp`.
+ */
 export async function createApp(
   core: ServerCore,
   { baseUrl, gate, mcp }: { baseUrl: string; gate: Gate; mcp: McpEndpoint },
 ): Promise<App> {
   const { plan, given, engine, database, stopping } = core;
   const { config, permissions, options: about } = plan;
-  // Pages are for everyone, so they show only things that everyone may use.
+  // Public pages show only what everyone may use.
   const catalogue = plan.catalogue.within(permissions && []);
   const shown = {
     config,
@@ -119,8 +122,8 @@ async function recordsOf({ features }: ServerCore): Promise<PersonRecords[]> {
 
 /**
  * Adds the middleware of all requests: CORS, reference, log, `Host`, bounds of
- * bodies. Routes of the author's decide by themselves about pages of other
- * origins; on loopback such pages are refused, as on `/mcp`.
+ * bodies. The author's routes decide for themselves about pages of other
+ * origins, except on loopback, where such pages are refused as on `/mcp`.
  */
 function addMiddleware(
   app: Hono<AppEnv>,
@@ -163,7 +166,7 @@ function addMiddleware(
     try {
       await next();
     } catch (thrown) {
-      // Hono passes only errors on, and a route may throw anything.
+      // Hono passes on only errors, and a route may throw any value.
       throw isError(thrown)
         ? thrown
         : new Error("A route threw what is no error", { cause: thrown });
@@ -178,7 +181,7 @@ function addMiddleware(
 }
 
 /**
- * Adds the routes of `/mcp`. `ServerSite` answers most calls before a request
+ * Adds the routes of `/mcp`. `ServerSite` handles most calls before a request
  * gets here.
  */
 function addCallRoutes(
@@ -205,7 +208,7 @@ function addCallRoutes(
   });
 }
 
-/** @throws {HttpError} 404, or 405 where the path has other methods */
+/** @throws {HttpError} 404, or 405 if the path has routes for other methods */
 function refuseRoute(app: Hono<AppEnv>, { req }: Context<AppEnv>): never {
   const known = methodsAt(app, req.path);
   if (known.length === 0) {
@@ -217,22 +220,24 @@ function refuseRoute(app: Hono<AppEnv>, { req }: Context<AppEnv>): never {
   });
 }
 
-/** Lists the methods that have a route at a path, also one with parameters. */
+/**
+ * Lists the methods that have a route at a path; the route may have parameters.
+ */
 function methodsAt(app: Hono<AppEnv>, path: string): string[] {
   const methods = new Set(app.routes.map(({ method }) => method));
   for (const method of ["ALL", "OPTIONS"]) methods.delete(method);
   return [...methods].sort().filter((method) => {
     const [handlers] = app.router.match(method, path);
-    // Middleware matches all methods, and paths that have no route.
+    // Middleware matches all methods, also at paths that have no route.
     return handlers.some(([[, route]]) => route.method === method);
   });
 }
 
 /**
- * Adds the author's routes last, so that none takes the place of the server's.
- * Returns the function that is true for requests that they answer.
+ * Adds the author's routes last, so that none replaces a route of the server.
+ * Returns a function that is true for requests to the author's routes.
  *
- * @throws {Error} if one has a method and path of the server's own
+ * @throws {Error} if one has the method and path of a route of the server
  */
 function addOwnRoutes(
   app: Hono<AppEnv>,
@@ -246,8 +251,8 @@ function addOwnRoutes(
     async authenticate(request) {
       checkOrigin(request);
       const found = await gate.authenticate(request.headers);
-      // Strangers may try tools, but a route that authenticates wants a known
-      // caller.
+      // Strangers may try tools, but `authenticate()` in a route requires a
+      // known caller.
       if (!isStranger(found.caller)) return found;
       throw new ChallengeError("Sign in first");
     },

@@ -1,7 +1,7 @@
 /**
- * The gate of a server that people sign in to, or that takes JWTs of other
- * issuers. It is loaded with the first call, without the routes and pages of
- * the sign-in, which are ten times as many modules.
+ * The gate of a server that people sign in to, or that accepts JWTs of other
+ * issuers. It is loaded by the first call, without the routes and pages of the
+ * sign-in, which are ten times as many modules.
  *
  * @module
  */
@@ -19,16 +19,17 @@ import { blockedPeople } from "../store/blocks.ts";
 import { grantStore } from "../store/grants.ts";
 import type { ServerCore } from "./server_core.ts";
 
-/** The part of the sign-in that uses the provider's tokens of a grant. */
+/** The part of the sign-in that uses a grant's tokens at the provider. */
 interface SignInTokens {
   upstream?(key: GrantKey): Upstream;
   exchange?(key: GrantKey | PresentedToken): ServiceTokens;
 }
 
 /**
- * Makes the gate of the chosen strategies at one public address.
+ * Makes the gate of one public address, for the configured strategies.
  *
- * @param load loads the sign-in, for the tools that use a caller's tokens there
+ * @param load loads the sign-in, for tools that use a caller's tokens at the
+ * provider
  */
 export async function callGate(
   { plan, database, readAhead }: Pick<
@@ -83,7 +84,7 @@ export async function callGate(
     : gate;
 }
 
-/** Makes a provider's API that is loaded when a tool uses it. */
+/** Wraps the provider's API, so that it is loaded when a tool uses it. */
 function lateApi(load: () => Promise<Upstream>): Upstream {
   return {
     token: async () => await (await load()).token(),
@@ -91,7 +92,9 @@ function lateApi(load: () => Promise<Upstream>): Upstream {
   };
 }
 
-/** Makes an exchange of tokens that is loaded when a tool uses it, once. */
+/**
+ * Wraps the exchange of tokens, so that it is loaded once, when a tool uses it.
+ */
 function lateExchange(load: () => Promise<ServiceTokens>): ServiceTokens {
   const loadOnce = shared(load);
   return { token: async (...of) => await (await loadOnce()).token(...of) };

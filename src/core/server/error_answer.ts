@@ -1,5 +1,5 @@
 /**
- * The only place that turns an exception into an answer outside `/mcp`.
+ * The only place that turns an exception into a response outside `/mcp`.
  *
  * @module
  */
@@ -10,13 +10,16 @@ import type { AppEnv } from "../http/client_address.ts";
 import { errorPage } from "../pages/error_page.tsx";
 import { prefersPage } from "../pages/respond.ts";
 
-/** Answers a route's exception, as a page or as JSON. */
+/**
+ * Makes the function that responds to an exception of a route, with a page or
+ * JSON.
+ */
 export function errorAnswer(
   { log, page, challenge }: {
     log: Logger;
     /** The facts about the server for an error page. */
     page: Omit<Parameters<typeof errorPage>[2], "reference">;
-    /** Prints `WWW-Authenticate` for a refusal in a route of the author's. */
+    /** Formats `WWW-Authenticate` for a refusal in a route of the author's. */
     challenge(refusal: ChallengeError): string;
   },
 ): ErrorHandler<AppEnv> {
@@ -47,9 +50,9 @@ export function errorAnswer(
 }
 
 /**
- * Returns the response of Hono's `HTTPException`, which an author's route or
- * its middleware throws; undefined for other errors. The author's Hono may be
- * another copy than ours.
+ * Returns the response of a Hono `HTTPException` that an author's route or
+ * middleware throws; undefined for other errors. Found by its method, because
+ * the author's Hono may be another copy than ours.
  */
 function exceptionResponse(
   error: Error & { getResponse?(): unknown },
@@ -58,7 +61,7 @@ function exceptionResponse(
     const response = error.getResponse?.();
     return response instanceof Response ? response : undefined;
   } catch {
-    // Its status is invalid, or its body was sent before.
+    // The response has an invalid status, or its body was already used.
   }
 }
 
@@ -97,15 +100,15 @@ function headersFor(
   { code, status }: OAuthError,
   c: Context,
 ): Record<string, string> {
-  // RFC 6749 §5.2: only for clients that sent the header; browsers would ask
-  // for a password.
+  // RFC 6749 §5.2: only for clients that sent an `Authorization` header,
+  // because a browser would ask for a password.
   if (code === "invalid_client" && c.req.header("authorization")) {
     return { "WWW-Authenticate": 'Basic realm="clients"' };
   }
   return status === 503 ? { "Retry-After": "5" } : {};
 }
 
-/** Names a status by a code of RFC 6749 §4.1.2.1, if there is one. */
+/** Returns an error code for a status, of RFC 6749 §4.1.2.1 if possible. */
 function oauthCodeOf(status: number): string {
   switch (status) {
     case 404:

@@ -1,7 +1,7 @@
 /**
- * The additions of a feature to a server. The core knows features by this type
- * alone: `src/features.ts` lists them, and each is described in the
- * `feature.ts` of its folder.
+ * The interface of features: what each may add to a server. The core knows
+ * features only by this type. `src/features.ts` lists them, and `feature.ts` in
+ * the folder of each describes it.
  *
  * @module
  */
@@ -29,22 +29,22 @@ import type { FeatureMethods } from "../mcp/generations/find.ts";
 import type { Config } from "../settings/config.ts";
 import type { FeatureSettings } from "../settings/setting.ts";
 
-/** The facts about one address of a server that its public pages show. */
+/** The facts about one site of a server that its public pages show. */
 export interface PublicSite {
   config: Config;
   about: OperatorInfo;
   baseUrl: string;
-  /** The catalogue of callers without any scope. */
+  /** The catalogue for callers without any scope. */
   catalogue: Catalogue;
-  /** True if pages may show more: see `serve`. */
+  /** True if pages may show more, for development; see `serve`. */
   isDevelopment: boolean;
-  /** Refuses a request of a page of another origin. */
+  /** Refuses requests from pages of other origins. */
   checkOrigin: CheckOrigin;
-  /** Fires when the server is about to end. */
+  /** Fires when the server is about to stop. */
   stopping: AbortSignal;
 }
 
-/** Answers a browser at `/`, and at `/mcp` with a notice. */
+/** Makes the page for a browser at `/`, and at `/mcp` with a notice. */
 export type HomePage = (
   c: Context,
   options?: { status?: number; notice?: string },
@@ -61,23 +61,23 @@ export interface Guide {
 /** The text for the person who starts a server. */
 export interface Announcement {
   guides?: readonly Guide[];
-  /** The addresses of pages by their names. */
+  /** The URLs of pages by their names. */
   pages?: Readonly<Record<string, string>>;
 }
 
-/** The parts of a server with which approvals are made. */
+/** The parts of a server that approvals need. */
 export interface ApproveParts {
   config: Config;
   database: Database;
   log: Logger;
-  /** The version of the server: an approval is valid for one version alone. */
+  /** The version of the server: an approval is valid only for that version. */
   version: string;
 }
 
-/** The sites of a server. An empty address is that of its home. */
+/** The sites of a server. An empty address stands for its home. */
 export interface Sites {
   site(address: string): Pick<Engine, "gate" | "waitPages">;
-  /** The addresses of people whose work is done here. */
+  /** The addresses whose durable work this process does. */
   addresses(): readonly string[];
 }
 
@@ -89,100 +89,111 @@ export interface ServedCalls {
   questions: CallerBound;
   /** The class of contexts, where features add members. */
   Context?: typeof CallContext;
-  /** Returns the engine of calls, once the server is made. */
+  /** Returns the engine of calls; may be called once the server is made. */
   engine(): Omit<Engine, "gate">;
   /** The options of durable work, for tests. */
   runs?: { confirmSeconds: number };
-  /** True in development: clients are given the causes of internal errors. */
+  /** True in development: clients get the causes of internal errors. */
   showsCauses?: boolean;
 }
 
 /**
- * The part of a feature in one running server. Its functions that return
- * promises may load code when called.
+ * The part of a feature in one running server. Functions that return promises
+ * may load code when called.
  */
 export interface OpenFeature {
-  /** Finds what an item needs of its caller before it runs. */
+  /**
+   * Finds what a tool, resource or prompt needs of its caller before it runs.
+   */
   findNeeds?: FindNeeds;
   /**
-   * Begins to read records that earlier calls of a grant, or a subject, have
-   * needed.
+   * Starts the database reads that calls of a grant or a subject are likely to
+   * need.
    */
   readAhead?(name: string): void;
   /**
-   * Begins what is due, in the background: called with each request.
+   * Starts work that is due in the background; called with each request.
    *
-   * @param hasHome true once the server knows an address of its own
+   * @param hasHome true once the server knows its own address
    */
   notice?(hasHome: boolean): void;
-  /** Does what is due, when the server is woken. */
+  /** Does the work that is due when the server is woken. */
   wake?(): unknown;
   /**
-   * Lists the settings that are missing for some services, by default for all
-   * that are needed here.
+   * Lists the unset settings of services, by default of all that this server
+   * needs.
    */
   missing?(services?: readonly AccountService[]): Promise<readonly string[]>;
-  /** The calls that it stores for people. */
+  /** The calls that the feature stores for people. */
   ledger?: CallLedger;
-  /** Makes the access to records that it stores about people. */
+  /** Makes the access to the records that the feature stores about people. */
   records?(): Promise<PersonRecords | PersonRecords[]>;
-  /** Warns, at the start, of definitions or settings that cannot work. */
+  /** Warns at the start of definitions or settings that cannot work. */
   warn?(log: Logger): Promise<void>;
-  /** Members that methods of the feature find in the engine of calls. */
+  /** Members that the feature adds to the engine, for its own methods. */
   engine?: object;
   longCalls?: LongCalls;
   followed?: FollowedKind;
   /** The tasks of people, by the bindings of their callers. */
   tasks?: PersonTasks;
-  /** Makes the pages at one address on which people answer. */
+  /** Makes the pages on which people answer, for one site. */
   waitPages?(site: {
     baseUrl: string;
-    /** The subject prefixes of the people who can sign in. */
+    /** The ids of the providers where people can sign in. */
     providerIds: readonly string[];
-    /** True in a test, which answers on pages in place of its callers. */
+    /** True in a test, which answers on pages in place of people. */
     isTest?: boolean;
   }): QuestionPages;
-  /** Passes on the answer of a webhook; see `RoutesContext.answer`. */
+  /** Handles the answer of a webhook; see `RoutesContext.answer`. */
   answerWebhook?(token: unknown, data: unknown): Promise<boolean>;
-  /** The number of things that it works on. */
+  /** The number of tasks that the feature is working on. */
   readonly size?: number;
-  /** Begins nothing new from now on. */
+  /** Stops the feature from starting new work. */
   refuse?(): void;
   stop?(): Promise<void>;
 }
 
 /**
- * Everything that one feature adds. Pages and other things that no call needs
- * are loaded by the functions that add them.
+ * All that one feature adds. Pages, and whatever no call needs, are loaded by
+ * the functions that add them.
  */
 export interface Feature {
-  /** The name of its folder. */
+  /** The name of the feature's folder. */
   readonly name: string;
-  /** Its rows of the table of settings; `config.features` has the values. */
+  /**
+   * The feature's rows of the table of settings; `config.features` has the
+   * values.
+   */
   settings?: FeatureSettings;
   /**
-   * Returns the functions that make its members of contexts, which it declares
-   * in {@linkcode FeatureMembers}.
+   * Returns the functions that make the feature's members of contexts, which it
+   * declares in {@linkcode FeatureMembers}.
    */
   context?(server: OpenedServer): MakeMembers;
-  /** Makes its part of a server, which has one for all of its addresses. */
+  /** Makes the feature's part of a server, one for all sites. */
   open?(server: OpenedServer, calls: ServedCalls): OpenFeature;
-  /** Compiles its part of a catalogue: resources, metadata, capabilities. */
+  /**
+   * Compiles the feature's part of a catalogue: resources, metadata,
+   * capabilities.
+   */
   catalogue?: CatalogueFeature;
-  /** Adds routes at an address of the server. */
+  /** Adds the feature's routes at one site. */
   routes?(app: Hono<AppEnv>, site: PublicSite): Promise<void>;
   /** Makes the page at `/`. */
   homePage?(site: PublicSite): Promise<HomePage>;
-  /** Makes its text for the person who starts the server. */
+  /** Makes the feature's text for the person who starts the server. */
   announcement?(
     site: Omit<PublicSite, "about" | "checkOrigin" | "stopping">,
   ): Promise<Announcement>;
   /** Makes a grant type of the token endpoint. */
   grantType?: MakeGrantType;
-  /** Loads pages behind a sign-in of their own, with what features add. */
+  /**
+   * Loads pages that have a sign-in of their own, with what the features add to
+   * them.
+   */
   signedInPages?(features: readonly Feature[]): Promise<MakeSignedInPages>;
-  /** Loads the step before the runs of tools with `approval`. */
+  /** Loads the step that comes before the run of a tool with `approval`. */
   approve?(core: ApproveParts): Promise<ApproveRun>;
-  /** Methods of MCP besides those of the core. */
+  /** MCP methods that the feature adds. */
   methods?: FeatureMethods;
 }

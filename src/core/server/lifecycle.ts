@@ -1,6 +1,6 @@
 /**
  * The services of a server, and its telemetry: started once, in order, and
- * stopped in reverse; and the definitions whose context holds them.
+ * stopped in reverse; and definitions, whose contexts get the services.
  *
  * @module
  */
@@ -22,11 +22,11 @@ import type { ServerDefinitions } from "../catalogue/compiled_definitions.ts";
 import type { ProvidedTool } from "../catalogue/compiled_tool.ts";
 import type { SecretSettings } from "../mcp/exchange/secret_settings.ts";
 
-/** A service did not start; `cause` is its exception. */
+/** An error because a service did not start; `cause` is its exception. */
 export class ServiceError extends Error {
   /** The name of the class. */
   override name = "ServiceError";
-  /** Names the service and its exception. */
+  /** Makes the error from the name of the service and its exception. */
   constructor(service: string, cause: unknown) {
     super(`The service ${service} did not start: ${messageOf(cause)}`, {
       cause,
@@ -39,12 +39,12 @@ export class Lifecycle {
   #values = new Map<Service<unknown>, unknown>();
   #starting?: Promise<void>;
   hasStarted: boolean;
-  /** Hides the secret settings; set once these may be used. */
+  /** Hides secret settings in errors; set before services start. */
   secrets?: SecretSettings;
 
   /**
    * @param services the services, each after those that it needs
-   * @param settings parsed values by the name of their variable
+   * @param settings parsed values by the names of their variables
    */
   constructor(
     private readonly services: readonly Service<unknown>[],
@@ -81,7 +81,8 @@ export class Lifecycle {
 
   /** Stops the started services, the last first. */
   async stop(): Promise<void> {
-    // A start that is going on is awaited, or its services would stay.
+    // A start that is in progress is awaited, or its services would keep
+    // running.
     await this.#starting?.catch(() => {});
     for (const [service, value] of [...this.#values].reverse()) {
       this.#values.delete(service);
@@ -100,7 +101,8 @@ export class Lifecycle {
     await startTelemetry();
     const it = await import("../mcp/exchange/secret_settings.ts");
     this.secrets = new it.SecretSettings(this.settings);
-    // Detached, because services outlive the request that may have come first.
+    // Outside the trace: services outlive the request that may have caused the
+    // start.
     await outsideTrace(() => this.#startServices());
     this.hasStarted = true;
   }
@@ -120,7 +122,10 @@ export class Lifecycle {
   }
 }
 
-/** Wraps definitions that declare settings or services, to provide them. */
+/**
+ * Wraps the definitions that declare settings or services, so that their
+ * contexts get these.
+ */
 export function provideNeeds(
   { tools = [], resources = [], prompts = [], skills }: ServerDefinitions,
   lifecycle: Lifecycle,
@@ -128,8 +133,8 @@ export function provideNeeds(
   const provided = new Map<Needing, ReturnType<Lifecycle["provide"]>>();
   /**
    * Adds the settings and services of a definition to a context. They are
-   * looked up once: calls come after the start, and the values never change
-   * after it.
+   * looked up once, because they never change after the start, which precedes
+   * all calls.
    */
   function fill<C extends CompleteContext>(definition: Needing, context: C): C {
     let own = provided.get(definition);

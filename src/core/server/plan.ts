@@ -27,8 +27,8 @@ import { standardOutput } from "../log/standard_output.ts";
 import { isCollected } from "../telemetry/current.ts";
 
 /**
- * Options of definitions, and settings of the core, that a single feature
- * reads. (A feature's own settings are unknown where the feature is left out.)
+ * Options of definitions, and settings of the core, that only one feature
+ * reads. A feature's own settings do not exist if the feature is left out.
  */
 const READ_BY: Readonly<
   Record<string, { options?: string[]; settings?: string[] }>
@@ -40,7 +40,8 @@ const READ_BY: Readonly<
 };
 
 /**
- * Finds options and settings for a feature that `src/features.ts` leaves out.
+ * Finds options and settings that need a feature which `src/features.ts` leaves
+ * out.
  */
 export function featureFaults(
   features: readonly Pick<Feature, "name">[],
@@ -77,22 +78,25 @@ export class Plan {
   readonly config: Config;
   readonly log: Log;
   readonly scopes: Scopes;
-  /** Undefined if everyone may be granted everything. */
+  /** The permissions; undefined if everyone may be granted every scope. */
   readonly permissions?: Permissions;
   /** The operator's rules about approvals. */
   readonly approvals: readonly ApprovalRule[];
   readonly lifecycle: Lifecycle;
-  /** True if there is something to seal people's keys and tokens with. */
+  /**
+   * True if there are keys, or the author's sealing, for people's keys and
+   * tokens.
+   */
   readonly seals: boolean;
   #catalogue?: Catalogue;
-  /** True if its probable mistakes were reported, at the first start. */
+  /** True if probable mistakes were reported already, at the first start. */
   isReported = false;
 
   /**
    * Checks options and settings.
    *
-   * @param checked the name of the function that was called with the options,
-   * and the table to check them by; only if they have not been checked yet
+   * @param checked the name of the function that got the options, and the table
+   * to check them with, unless they were checked already
    * @throws as `createServer`
    */
   constructor(
@@ -110,7 +114,7 @@ export class Plan {
     const needs = needsOf(needing(sound, call));
     faults.found.push(...complaints, ...needs.complaints);
     this.scopes = scopesOf(neededScopes(sound), sound.scopes);
-    // No client asks for the scopes of the people who approve.
+    // Scopes of people who approve: no client requests them.
     this.approvals =
       faults.attempt(() => parseApprovals(env.APPROVALS, tools)) ?? [];
     const approving = tools.flatMap((tool) => {
@@ -130,7 +134,7 @@ export class Plan {
       })
     );
     const oauth = config?.auth.oauth;
-    // Only one of the two would be used.
+    // Only one of `sealing` and `SECRETS_KEYS` would be used.
     if (options.sealing && oauth?.secretsKeys.length) {
       faults.settings.push({
         variable: "SECRETS_KEYS",
@@ -161,7 +165,7 @@ export class Plan {
       decide: options.permissions,
       supported,
     });
-    // A captured console needs one call for each event.
+    // A console that telemetry captures needs one call for each event.
     const captured = this.config.deployed ||
       isCollected() && env.OTEL_DENO_CONSOLE !== "ignore";
     this.log = openLog(this.config.log, captured, log);
@@ -169,12 +173,12 @@ export class Plan {
     this.lifecycle = new Lifecycle(needs.services, this.config.own, start);
   }
 
-  /** The catalogue, compiled when it is first used. */
+  /** The catalogue, compiled at its first use. */
   get catalogue(): Catalogue {
     return this.#catalogue ??= compile(this);
   }
 
-  /** The services at which people's accounts are needed, each once. */
+  /** The services at which people need accounts, without duplicates. */
   get accountServices(): AccountService[] {
     const all = needing(this.options);
     return [...new Set(all.flatMap(({ needs = {} }) => Object.values(needs)))];
@@ -193,16 +197,16 @@ function openLog(
 }
 
 /**
- * Lists everything that may declare settings and services.
+ * Lists all definitions that may declare settings, services or accounts.
  *
- * @param call the name of the function that was called with the options
+ * @param call the name of the function that got the options
  */
 export function needing(options: ServerOptions, call = "serve"): Needing[] {
   const { tools = [], resources = [], prompts = [] } = options;
   return [...tools, ...resources, ...prompts, { ...options, name: call }];
 }
 
-/** Lists the scopes that something needs, in the order of the definitions. */
+/** Lists the scopes that definitions need, in the order of the definitions. */
 export function neededScopes(options: ServerOptions): string[] {
   const { tools = [], resources = [], prompts = [], skills = [] } = options;
   return [...tools, ...resources, ...prompts, ...skills].flatMap((

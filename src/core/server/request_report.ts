@@ -1,6 +1,6 @@
 /**
- * The reports of a request outside `POST /mcp`: one line in the log, with the
- * client, the route and the failure, and telemetry.
+ * The reports of a request outside `POST /mcp`: one log line with the client,
+ * the route and the failure; and telemetry.
  *
  * @module
  */
@@ -15,10 +15,16 @@ import { basePathOf } from "../net/url.ts";
 import { telemetry } from "../telemetry/current.ts";
 import { methodName } from "../telemetry/redaction.ts";
 
-/** Routes that machines request all day: at `debug`, below status 500. */
+/**
+ * Routes that machines request all day, logged at `debug` unless the status is
+ * 500 or more.
+ */
 const ROUTINE = /^\/(?:health|ready|mcp|\.well-known\/.*)?$/;
 
-/** Logs requests by their routes: paths may hold secrets. */
+/**
+ * Makes the middleware that logs requests, by route and not by path, because
+ * paths may contain secrets.
+ */
 export function requestLog(log: Logger): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
     const startedMilliseconds = performance.now();
@@ -44,7 +50,7 @@ export function requestLog(log: Logger): MiddlewareHandler<AppEnv> {
 function levelFor(c: Context<AppEnv>): keyof Logger & ("debug" | "info") {
   const { status } = c.res;
   if (status >= 500) return "info";
-  // Scanners try every possible address.
+  // Scanners try every possible path.
   return status === 404 || ROUTINE.test(routePath(c, -1)) ? "debug" : "info";
 }
 
@@ -59,14 +65,17 @@ function outcomeOf(c: Context<AppEnv>): { outcome: string; refusal?: string } {
   }
   const isOurs = error instanceof OAuthError || error instanceof HttpError;
   if (!isOurs) {
-    // Below 500 it is an `HTTPException` of the author's, whose text is not
+    // Below 500 it is an `HTTPException` of the author's; its text is not
     // logged.
     return { outcome: c.res.status < 500 ? "refused" : "internal_error" };
   }
   return { outcome: "refused", refusal: error.message };
 }
 
-/** Names each request by its route, and measures the steps of a sign-in. */
+/**
+ * Makes the middleware that names each request by its route, and measures the
+ * steps of a sign-in.
+ */
 export function observedRoutes(baseUrl: string): MiddlewareHandler<AppEnv> {
   const base = basePathOf(baseUrl);
   return async (c, next) => {
@@ -75,7 +84,7 @@ export function observedRoutes(baseUrl: string): MiddlewareHandler<AppEnv> {
     await next();
     const { method } = c.req;
     const route = routePath(c, -1);
-    // An unknown address has no route but that of a middleware.
+    // At a path without a route, only middleware matches.
     if (route === "/*" || route === "*") return;
     telemetry.nameRoute(method, base + route);
     const step = `${method} ${route}`;
@@ -90,10 +99,13 @@ export function observedRoutes(baseUrl: string): MiddlewareHandler<AppEnv> {
   };
 }
 
-/** Returns an error code of OAuth, or the status if there is no code. */
+/**
+ * Returns the OAuth error code of a failed request, or its status if there is
+ * no code.
+ */
 function errorTypeOf(c: Context<AppEnv>): string | undefined {
   if (c.error instanceof OAuthError) return c.error.code;
   if (c.error) return String(c.res.status);
-  // The recorded text of an attempt begins with its error code.
+  // The recorded failure of an attempt begins with its error code.
   return /^\w+/.exec(c.get("refusal") ?? "")?.[0];
 }

@@ -1,6 +1,6 @@
 /**
- * The bodies that an author's routes read: however they read them, within the
- * bounds of `/mcp`, unless a route allows more.
+ * The bodies that an author's routes read: whichever way they are read, they
+ * have the bounds of `/mcp`, unless a route allows more.
  *
  * @module
  */
@@ -24,16 +24,17 @@ import { BODY_BYTES } from "../protocol/transport.ts";
 import type { BodyBounds } from "./server_options.ts";
 
 /**
- * The chunks that a route's body may have beyond those of a form: some programs
- * send a file line by line.
+ * The number of chunks that a route's body may have beyond those of a form:
+ * some programs send a file line by line.
  */
 const MORE_CHUNKS = 900;
 
 /**
- * The body of a request that a route reads in any way: chunk by chunk, as far as
- * the route asks for it, within bounds. Reading it fails with an `HttpError`:
- * 413 if it is too long, 400 if it comes in too many chunks or not to its end,
- * 408 if it is late, 503 if it is given up for others.
+ * The body of a request to an author's route. The route may read it in any way;
+ * it is fetched chunk by chunk as the route reads, within bounds. Reading fails
+ * with an `HttpError`: 413 if the body is too long, 400 if it has too many
+ * chunks or does not arrive in full, 408 if it is late, 503 if it is dropped to
+ * make room for others.
  */
 class BoundedBody {
   readonly stream: ReadableStream<Uint8Array<ArrayBuffer>>;
@@ -50,9 +51,9 @@ class BoundedBody {
     private readonly request: Request,
     private readonly parts: {
       clock: BodyClock;
-      /** The sender, for the bound on unfinished bodies. */
+      /** The limit key of the sender, for the bound on unfinished bodies. */
       sender: string;
-      /** Called when all of it has arrived. @throws to refuse it */
+      /** Called when the whole body has arrived. @throws to refuse the body */
       onArrived(size: number): void;
     },
   ) {
@@ -65,7 +66,7 @@ class BoundedBody {
     }, { highWaterMark: 0 });
   }
 
-  /** @throws {TypeError} for bounds that are no numbers above 0 */
+  /** @throws {TypeError} for bounds that are not numbers above 0 */
   allow({ bytes = BODY_BYTES, seconds = BODY_SECONDS }: BodyBounds): void {
     if (!(bytes > 0 && seconds > 0)) {
       throw new TypeError("allowBody: bytes and seconds are numbers above 0");
@@ -91,7 +92,7 @@ class BoundedBody {
       const most = MORE_CHUNKS + mostChunks(this.#size);
       if (++this.#chunks > most) throw inPieces();
       unfinished.hold(this.#giveUp, this.parts.sender, this.#size);
-      // Deno keeps 64 KiB for a chunk of one byte.
+      // Copied, because Deno keeps 64 KiB in memory for a chunk of one byte.
       if (!this.#hasEnded) this.#controller.enqueue(chunk.slice());
     } catch (cause) {
       this.#fail(
@@ -102,7 +103,9 @@ class BoundedBody {
     }
   }
 
-  /** Begins to read. @throws {HttpError} 413 if it announces too many bytes */
+  /**
+   * Starts to read. @throws {HttpError} 413 if `Content-Length` is too large
+   */
   #begin() {
     const { request: { headers, body } } = this;
     const { bytes, seconds } = this.#bounds;
@@ -120,7 +123,7 @@ class BoundedBody {
     this.#controller.error(error);
   }
 
-  /** Reads no more: Deno ends the connection once it is answered. */
+  /** Stops reading: Deno closes the connection after the response. */
   #end(): void {
     this.#hasEnded = true;
     unfinished.release(this.#giveUp);
@@ -129,10 +132,13 @@ class BoundedBody {
   }
 }
 
-/** The bodies of requests, by the requests that routes are given. */
+/** The bounded bodies, by the requests that routes get. */
 const bodies = new WeakMap<Request, BoundedBody>();
 
-/** Gives routes requests whose bodies are bounded, if they are an author's. */
+/**
+ * Makes the middleware that bounds the bodies of requests to an author's
+ * routes.
+ */
 export function boundedBodies(
   clock: BodyClock,
   isAuthors: (c: Context<AppEnv>) => boolean,
@@ -164,7 +170,7 @@ export function boundedBodies(
   };
 }
 
-/** Allows a request a longer or slower body, if none of it was read yet. */
+/** Allows a longer or slower body for a request, if none of it was read yet. */
 export function allowBody(request: Request, bounds: BodyBounds): void {
   bodies.get(request)?.allow(bounds);
 }

@@ -33,20 +33,23 @@ import type { OpenFeature, ServedCalls, Sites } from "./feature.ts";
 import type { Plan } from "./plan.ts";
 import type { CreateServerOptions } from "./server_options.ts";
 
-/** The most questions that one caller may be asked at a time in one process. */
+/** The maximum number of questions to one caller at a time in one process. */
 const MAX_QUESTIONS_PER_CALLER = 100;
 
-/** Everything that a planned server is given: its database, clock and so on. */
+/**
+ * The dependencies of a server besides its plan: the database, a clock, parts
+ * to replace.
+ */
 export interface ServerDependencies
   extends
     Pick<CreateServerOptions, "kv" | "provider" | "fetchDocument" | "clock"> {
-  /** The origin it listens on, for a server without `BASE_URL`. */
+  /** The origin on which the server listens, if there is no `BASE_URL`. */
   origin?: string;
-  /** The time an operation on the database may take, in milliseconds. */
+  /** The maximum time of a database operation, in milliseconds. */
   deadlineMilliseconds?: number;
-  /** The gate to use in place of the one that the settings select. */
+  /** A gate to use in place of the one that the settings select. */
   gate?: Gate;
-  /** Finds needs of callers in place of the feature, for a test. */
+  /** A function that finds needs in place of the feature, for a test. */
   findNeeds?: FindNeeds;
   /** The options of durable work. */
   runs?: { confirmSeconds: number };
@@ -62,13 +65,13 @@ export interface ServerCore {
   plan: Plan;
   given: ServerDependencies;
   database: Database;
-  /** The server as features see it, and their parts in it. */
+  /** The server as features see it, and the features' parts in it. */
   opened: OpenedServer;
   features: readonly OpenFeature[];
   engine: Omit<GenerationEngine, "gate">;
-  /** Begins to read what calls of a grant have needed before. */
+  /** Starts the database reads that calls of a grant are likely to need. */
   readAhead(grantId: string): void;
-  /** Fires when the server is about to end. */
+  /** Fires when the server is about to stop. */
   stopping: AbortController;
 }
 
@@ -149,8 +152,8 @@ export function openCore(
       const lists = features.map(({ missing }) => missing?.(services) ?? []);
       return (await Promise.all(lists)).flat();
     },
-    // Undefined only if no item has needs: without the feature that finds them,
-    // an item with needs was refused.
+    // Undefined only if no definition has needs: without the feature, a
+    // definition with needs is refused.
     findNeeds: findNeeds!,
   };
   Object.assign(engine, ...features.map(({ engine }) => engine));
@@ -169,7 +172,10 @@ export function openCore(
   };
 }
 
-/** Makes the step before the runs of tools with `approval`, loaded when used. */
+/**
+ * Makes the step before the run of a tool with `approval`; it is loaded when
+ * used.
+ */
 function approver(
   { features, config, options: { version } }: Plan,
   parts: Omit<ApproveParts, "config" | "version">,
@@ -186,7 +192,7 @@ function openDatabase(
 ): Database {
   return new Database(checkedKv(observedKv(kv)), {
     clock,
-    // Handles of Deno Deploy have no `isRemote`.
+    // A handle on Deno Deploy has no `isRemote`.
     isRemote: kv.isRemote ?? config.deployed,
     deadlineMilliseconds,
     onClockAhead: (seconds) =>

@@ -1,5 +1,5 @@
 /**
- * A server that runs, from its start to its end.
+ * A running server, from its start to its end.
  *
  * @module
  */
@@ -14,11 +14,13 @@ import type { ServerCore, ServerDependencies } from "./server_core.ts";
 import type { Server } from "./server_options.ts";
 import { failureResponse, ServerSites } from "./server_sites.ts";
 
-/** A server that runs; the test kit uses more of it than {@linkcode Server}. */
+/** A running server; the test kit uses more of it than {@linkcode Server}. */
 export class ServerInstance implements Server {
   readonly #sites: ServerSites;
   readonly #core: ServerCore;
-  /** The log of all starts, which has a repeated failure once a second. */
+  /**
+   * The log of all starts, which logs a repeated failure at most once a second.
+   */
   readonly #log: Logger;
   #closing?: Promise<void>;
 
@@ -61,12 +63,15 @@ export class ServerInstance implements Server {
         await reportOldAddress(database, baseUrl, this.#log);
       });
     }
-    // Mistakes in the author's routes are reported now, not to the first
-    // visitor.
+    // Makes the routes now, so that mistakes in the author's are reported at
+    // the start.
     if (options.routes && this.#sites.hasHome) await this.#sites.site().app();
   }
 
-  /** Starts the services, and then does the revocations and work that are due. */
+  /**
+   * Starts the services, then does the revocations and durable work that are
+   * due.
+   */
   async wake(): Promise<void> {
     const { plan: { config: { auth }, lifecycle }, stopping } = this.#core;
     const needsAddress = auth.oauth !== undefined || auth.jwt !== undefined;
@@ -122,8 +127,8 @@ export class ServerInstance implements Server {
 }
 
 /**
- * Checks that the settings list at most one provider if the app brings its own:
- * the app's replaces the listed one.
+ * Checks that the settings list at most one provider if the app brings its own,
+ * which replaces the listed one.
  *
  * @throws {ConfigError}
  */

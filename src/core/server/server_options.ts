@@ -134,22 +134,25 @@ export interface BodyBounds {
   seconds?: number;
 }
 
-/** The options of a server that is not a process of its own. */
+/** The options of a server that runs inside another program. */
 export interface CreateServerOptions<
   S extends SettingSchemas = SettingSchemas,
   V extends Services = Services,
 > extends ServerOptions<S, V> {
   /**
-   * The database; one handle for the whole process. `await Deno.openKv()`, or
-   * the one of `npm:@deno/kv`. Set its `isRemote` to true if it is that of a
-   * denokv server.
+   * The database; one handle for the whole process: `await Deno.openKv()`, or
+   * the one of `npm:@deno/kv`. Set `isRemote` of the handle to true if it is on
+   * a denokv server.
    */
   kv: Kv;
-  /** All settings by name, such as `Deno.env.toObject()` gives them. */
+  /** All settings by name, for example `Deno.env.toObject()`. */
   env?: Environment;
   /** The sign-in provider, in place of the one that the settings select. */
   provider?: Provider;
-  /** Fetches clients' documents; from public addresses alone by default. */
+  /**
+   * Fetches client ID metadata documents and JWKS; by default only from public
+   * addresses.
+   */
   fetchDocument?: FetchDocument;
   /** Returns the present time in epoch milliseconds; `Date.now` by default. */
   clock?: () => number;
@@ -223,8 +226,8 @@ export interface Server extends AsyncDisposable {
    * Starts the services. Without this, the first request starts them.
    *
    * @throws {import("./lifecycle.ts").ServiceError}
-   * @throws {import("../settings/complaint.ts").StartError} if the database is
-   * of a release with another layout
+   * @throws {import("../settings/complaint.ts").StartError} if the database has
+   * another layout
    */
   start(): Promise<void>;
   /**
@@ -232,14 +235,14 @@ export interface Server extends AsyncDisposable {
    * a scheduler, if the process sleeps between requests.
    */
   wake(): Promise<void>;
-  /** The number of requests, streams and tasks that are being worked on. */
+  /** The number of requests, streams and tasks that are in progress. */
   readonly running: number;
   /**
-   * Ends subscriptions, refuses new ones and new tasks, and is no longer ready:
-   * the first step of a stop. Calls go on and are still answered.
+   * Ends subscriptions, refuses new ones and new tasks, and makes `/ready`
+   * fail: the first step of a stop. Running calls go on.
    */
   endStreams(): void;
-  /** Tells everything that is still running to end. */
+  /** Stops everything that is still running. */
   stop(): void;
   /** Ends background work and services, after the last request. */
   close(): Promise<void>;

@@ -1,6 +1,7 @@
 /**
- * The site of a server at one of its public addresses: a gate, the endpoint of
- * calls, and the other routes, which are loaded with the first request for one.
+ * The site of a server at one of its public addresses: a gate, the `/mcp`
+ * endpoint, and the other routes, which are loaded by the first request for
+ * one.
  *
  * @module
  */
@@ -27,13 +28,13 @@ import type { ServerCore } from "./server_core.ts";
 
 export class ServerSite {
   readonly gate: Gate;
-  /** The pages on which people answer; undefined without sign-in. */
+  /** The pages on which people answer; undefined if people cannot sign in. */
   readonly waitPages?: QuestionPages;
   readonly #mcp: McpEndpoint;
   readonly #basePath: string;
   #loading?: Promise<App>;
 
-  /** @param baseUrl its address; undefined as long as it is not known */
+  /** @param baseUrl the site's address; undefined while it is not known */
   constructor(
     private readonly core: ServerCore,
     private readonly baseUrl: string | undefined,
@@ -44,7 +45,7 @@ export class ServerSite {
       const providerIds = auth.oauth.providers.map(({ id }) => id);
       this.waitPages = pagesAt(core, { baseUrl, providerIds });
     } else if (given.gate && baseUrl !== undefined) {
-      // A test has no pages, and answers in their place.
+      // In a test there are no pages, and the test answers.
       const site = { baseUrl, providerIds: [], isTest: true };
       this.waitPages = pagesAt(core, site);
     }
@@ -53,10 +54,13 @@ export class ServerSite {
     this.#basePath = baseUrl === undefined ? "" : basePathOf(baseUrl);
   }
 
-  /** Answers a request: a call by the endpoint, any other by a route. */
+  /**
+   * Handles a request: a call by the endpoint, any other request by a route.
+   */
   answer(request: Request, info: ConnectionInfo): Response | Promise<Response> {
     const path = pathBelow(this.#basePath, request.url);
-    // A router and its middleware would double the cost of a call.
+    // Directly, because a router and its middleware would double the time of a
+    // call.
     if (request.method === "POST" && path === "/mcp") {
       telemetry?.nameRoute("POST", `${this.#basePath}/mcp`);
       return this.#mcp.post(request, info);
@@ -64,9 +68,9 @@ export class ServerSite {
     return this.#answerByRoute(request, path, info);
   }
 
-  /** Loads the routes besides that of a call, with the first request for one. */
+  /** Loads the routes other than `POST /mcp`, at the first request for one. */
   app(): Promise<App> {
-    // A load that failed is tried again: a file may be back.
+    // A load that failed is tried again: the missing file may be there then.
     return this.#loading ??= this.#loadApp().catch((error) => {
       this.#loading = undefined;
       throw error;
@@ -113,14 +117,17 @@ export class ServerSite {
     });
   }
 
-  /** @throws {HttpError} 500 where the server does not know its address */
+  /** @throws {HttpError} 500 if the server does not know its address */
   #knownUrl(): string {
     if (this.baseUrl !== undefined) return this.baseUrl;
     throw new HttpError(500, "BASE_URL is not set");
   }
 }
 
-/** Makes the pages at an address on which people answer, if a feature does. */
+/**
+ * Makes the pages of one site on which people answer, if a feature has such
+ * pages.
+ */
 function pagesAt(
   { features }: ServerCore,
   site: Parameters<NonNullable<OpenFeature["waitPages"]>>[0],
@@ -128,7 +135,10 @@ function pagesAt(
   return features.find(({ waitPages }) => waitPages)?.waitPages?.(site);
 }
 
-/** Makes the gate of the strategies; some are loaded with the first call. */
+/**
+ * Makes the gate of the configured strategies; some gates are loaded by the
+ * first call.
+ */
 function gateOf(auth: AuthConfig, load: () => Promise<Gate>): Gate {
   if (isOpen(auth)) return openGate;
   if (auth.oauth || auth.jwt) return lateGate(load);
@@ -138,7 +148,9 @@ function gateOf(auth: AuthConfig, load: () => Promise<Gate>): Gate {
     : gate;
 }
 
-/** Finds the path below a server's own, without parsing the whole URL. */
+/**
+ * Returns the path below the server's base path, without parsing the whole URL.
+ */
 function pathBelow(basePath: string, url: string): string {
   const start = url.indexOf("/", url.indexOf("//") + 2);
   const query = url.indexOf("?", start);

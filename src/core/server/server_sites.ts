@@ -1,6 +1,5 @@
 /**
- * All sites of a server, and the way of a request to the one that it was sent
- * to.
+ * All sites of a server; finds the site that a request was sent to.
  *
  * @module
  */
@@ -19,12 +18,12 @@ import {
 } from "./server_core.ts";
 import { ServerSite } from "./server_site.ts";
 
-/** The sites of a server, each made with the first request for it. */
+/** The sites of a server, each made at the first request for it. */
 export class ServerSites {
   readonly core: ServerCore;
-  /** `BASE_URL`, or the first address that is known; undefined before. */
+  /** `BASE_URL`, or the first address that became known; undefined before. */
   #home?: string;
-  /** The last valid host name: clients call by one name all day long. */
+  /** The last valid `Host`, because clients use one name all day. */
   #goodHost?: string | null;
   readonly #sites = new Map<string | undefined, ServerSite>();
 
@@ -33,12 +32,12 @@ export class ServerSites {
     this.core = openCore(plan, given, this);
   }
 
-  /** True once the server knows an address of its own. */
+  /** True once the server knows its own address. */
   get hasHome(): boolean {
     return this.#home !== undefined;
   }
 
-  /** Answers a request. Never throws or rejects. */
+  /** Handles a request. Never throws or rejects. */
   answer(request: Request, info: ConnectionInfo): Response | Promise<Response> {
     const answer = () => this.#answer(request, info);
     return telemetry ? telemetry.serve(request.method, answer) : answer();
@@ -50,8 +49,8 @@ export class ServerSites {
   }
 
   /**
-   * Lists the addresses whose durable work is done here; an empty one is for
-   * callers who are the same at every address.
+   * Lists the addresses whose durable work this process does. The empty one is
+   * for callers who are the same at every address.
    */
   addresses(): readonly string[] {
     const { config: { baseUrl, auth } } = this.core.plan;
@@ -60,7 +59,7 @@ export class ServerSites {
     return ["", ...baseUrl === undefined ? twinsOf(home) : [home]];
   }
 
-  /** Begins what is due in features. */
+  /** Lets the features start work that is due. */
   notice(): void {
     for (const { notice } of this.core.features) notice?.(this.hasHome);
   }
@@ -88,8 +87,8 @@ export class ServerSites {
   }
 
   /**
-   * Checks `Host`: the runtime makes the request's URL from it, so a wrong one
-   * would change the path or give no URL at all.
+   * Checks `Host`, from which the runtime makes the URL of the request: an
+   * invalid `Host` would change the path, or make no URL at all.
    *
    * @throws {HttpError} 400
    */
@@ -104,8 +103,8 @@ export class ServerSites {
 
   /**
    * Finds the site at the address that a request was sent to. Without
-   * `BASE_URL` a server is at every name of its machine, and for a client each
-   * of them is a server of its own.
+   * `BASE_URL`, a server on loopback has several names, and each is a server of
+   * its own to clients.
    */
   #of(request: Request): ServerSite {
     const home = this.#home ??= loopbackOriginOf(request);
@@ -126,7 +125,9 @@ export class ServerSites {
     return site;
   }
 
-  /** Answers what is thrown before a request has reached its route. */
+  /**
+   * Responds to an error that was thrown before the request reached a route.
+   */
   #refuse(error: unknown): Response {
     if (!(error instanceof HttpError) || error.status >= 500) {
       const { log } = this.core.engine;
@@ -140,10 +141,10 @@ export class ServerSites {
   }
 }
 
-/** The methods of which no `Request` can be made, in any case of letters. */
+/** The methods with which no `Request` can be made, in upper or lower case. */
 const FORBIDDEN_METHODS = /^(?:connect|trace|track)$/i;
 
-/** @throws {HttpError} 405 for a method that no address has */
+/** @throws {HttpError} 405 for a method that no route has */
 function checkMethod({ method }: Request): void {
   if (method === "POST" || !FORBIDDEN_METHODS.test(method)) return;
   throw new HttpError(405, "No address here has this method", {
@@ -151,7 +152,7 @@ function checkMethod({ method }: Request): void {
   });
 }
 
-/** Logs a failure of ours that no route could answer, and answers it. */
+/** Logs a failure of ours that reached no route, and makes the response. */
 export function failureResponse(
   log: Logger,
   error: unknown,

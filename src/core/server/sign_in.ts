@@ -1,5 +1,5 @@
 /**
- * The sign-in of a server, with the providers that people sign in at.
+ * The sign-in of a server at one public address, with its providers.
  *
  * @module
  */
@@ -17,7 +17,7 @@ import { scopesInWords } from "../pages/scopes.ts";
 import type { FetchDocument } from "../store/documents.ts";
 import type { ServerCore } from "./server_core.ts";
 
-/** Selects the items that need no scopes but the given ones. */
+/** Lists the items that need no other than the given scopes. */
 function openedBy<T extends CommonDefinition>(
   items: readonly T[],
   scopes: readonly string[],
@@ -27,7 +27,7 @@ function openedBy<T extends CommonDefinition>(
   );
 }
 
-/** Lists the services needed by the items that some scopes open, each once. */
+/** Lists the services of the items that need no other than the given scopes. */
 function servicesOf(
   { tools, prompts, resources, templates }: Catalogue,
   scopes: readonly string[],
@@ -45,7 +45,7 @@ function servicesOf(
   ];
 }
 
-/** Returns 1 for a tool that says that it changes nothing, else 0. */
+/** Returns 1 for a tool with `readOnlyHint`, else 0. */
 function onlyReads({ annotations }: CompiledTool): number {
   return Number(annotations?.readOnlyHint === true);
 }
@@ -106,7 +106,9 @@ export function signInAt(
   return made;
 }
 
-/** Fetches a document by Node's modules, which are loaded at the first use. */
+/**
+ * Fetches a document with Node's modules, which are loaded at the first use.
+ */
 const fetchPublic: FetchDocument = async (url) => {
   const { fetchDocument } = await import("../auth/clients/fetch_document.ts");
   return await fetchDocument(url);
