@@ -1,5 +1,5 @@
 /**
- * Request bodies of the OAuth endpoints: small, and form or JSON.
+ * Request bodies of the OAuth endpoints: small, and a form or JSON.
  *
  * @module
  */
@@ -8,12 +8,15 @@ import { OAuthError } from "../errors.ts";
 import { isObject } from "../json.ts";
 import { Parameters } from "../oauth/parameters.ts";
 
-/** The largest body, unless an endpoint takes more: no OAuth client sends more. */
+/**
+ * The maximum size of a body in bytes, unless an endpoint accepts more: OAuth
+ * clients send less.
+ */
 const MAX_BYTES = 16 * 1024;
 
 /**
- * @throws {HttpError} 413 for a body that is too large, 400 for one in too many
- * chunks, 408 for one that is late
+ * @throws {HttpError} 413 for a body that is too large, 400 for a body in too
+ * many chunks, 408 for one that arrives too late
  */
 async function readText(
   request: Request,

@@ -1,5 +1,5 @@
 /**
- * A person's browser: cookies that only this server reads, the tokens of its
+ * A person's browser: cookies that only this server gets, CSRF tokens of its
  * forms, and redirects.
  *
  * @module
@@ -11,16 +11,18 @@ import { HttpError } from "../errors.ts";
 import { basePathOf } from "../net/url.ts";
 import { APPROVAL_TTL_SECONDS } from "../oauth/lifetimes.ts";
 
-/** The form of our cookies' values: 32 bytes. */
+/** The form of a cookie's value: 32 bytes in base64url. */
 const VALUE = /^[\w-]{43}$/;
 
-/** A cookie: its name without prefix and path, and its server's address. */
+/**
+ * A cookie: its name without prefix and path, and the base URL of its server.
+ */
 export interface Cookie {
   name: string;
   baseUrl: string;
 }
 
-/** Reads a cookie's value; undefined if there is none of 32 bytes. */
+/** Returns the value of a cookie; undefined if there is none of 32 bytes. */
 export function readCookie(
   c: Context,
   { name, baseUrl }: Cookie,
@@ -47,9 +49,9 @@ export function dropCookie(c: Context, cookie: Cookie): void {
 }
 
 /**
- * Returns the name of a cookie at one server, without a prefix. Browsers send
- * cookies to a whole host, so a fingerprint of port and path tells the servers
- * of one host apart.
+ * Returns the name of a cookie at one server, without the prefix. Browsers send
+ * cookies to a whole host, so a fingerprint of port and path distinguishes the
+ * servers of one host.
  */
 export function cookieName({ name, baseUrl }: Cookie): string {
   const place = new URL(baseUrl).port + basePathOf(baseUrl);
@@ -62,27 +64,26 @@ function attributes(baseUrl: string) {
     prefix,
     path: "/",
     httpOnly: true,
-    // Lax: the cookie must be sent when the provider redirects the browser
-    // back.
+    // Lax: browsers must send the cookie when the provider redirects back.
     sameSite: "Lax",
     secure: prefix !== undefined,
   } as const;
 }
 
 function prefixFor(baseUrl: string): "host" | undefined {
-  // On http, which means loopback, browsers refuse the __Host- prefix.
+  // On http, which means loopback, browsers refuse the `__Host-` prefix.
   return baseUrl.startsWith("https:") ? "host" : undefined;
 }
 
 /** The cookie that ties a sign-in to its browser; it identifies no person. */
 const name = "browser";
 
-/** Reads the browser's cookie; undefined if it sends none. */
+/** Returns the browser's cookie; undefined if the browser sends none. */
 export function browserOf(c: Context, baseUrl: string): string | undefined {
   return readCookie(c, { name, baseUrl });
 }
 
-/** Reads or makes the browser's cookie, and sends it back in either case. */
+/** Returns the browser's cookie, or makes one; sets it again in either case. */
 export function keepBrowser(c: Context, baseUrl: string): string {
   const value = browserOf(c, baseUrl) ?? randomId();
   keepCookie(c, { name, baseUrl }, value, APPROVAL_TTL_SECONDS);
@@ -95,7 +96,7 @@ export function mintCsrf(sessionId: string): string {
   return `${nonce}.${bind(nonce, sessionId)}`;
 }
 
-/** True if the token was made for this session. */
+/** True if a token was made for this session. */
 export function isCsrf(token: string, sessionId: string): boolean {
   const [nonce, bound = ""] = token.split(".");
   return isSameSecret(bound, bind(nonce, sessionId));
@@ -106,9 +107,9 @@ function bind(nonce: string, sessionId: string): string {
 }
 
 /**
- * Refuses a form that a page of another site sends, which may make its browser
- * send `Origin: null`. A browser that sends `Sec-Fetch-Site` knows best, also
- * behind a proxy with another address; older ones do not.
+ * Refuses a form that a page of another site sends (CSRF), which may make its
+ * browser send `Origin: null`. `Sec-Fetch-Site` is right even behind a proxy
+ * with another address, but older browsers do not send it.
  *
  * @throws {HttpError} 403
  * @see Fetch Metadata Request Headers §2.3
@@ -126,9 +127,9 @@ export function checkSameSite(
 }
 
 /**
- * Refuses a request that a page makes for an image, a frame or a script, where
- * a person opens a page: any site can have its visitors send many. A browser
- * says what a request is for; other programs do not.
+ * Refuses a request for an image, a frame or a script at the URL of a page: any
+ * site could make its visitors send many. Browsers send `Sec-Fetch-Dest`; other
+ * programs do not.
  *
  * @throws {HttpError} 403
  * @see Fetch Metadata Request Headers §2.1
@@ -141,12 +142,12 @@ export function checkDocument({ headers }: Pick<Request, "headers">): void {
 
 /**
  * Makes a redirect that is not cached: 303 after a form, 302 otherwise, and
- * never 307, which would send the form along (RFC 9700 §4.12).
+ * never 307, which would send the form again (RFC 9700 §4.12).
  */
 export function redirect(c: Context, location: string): Response {
   c.header("Cache-Control", "no-store");
   c.header("Referrer-Policy", "no-referrer");
-  // c.redirect() would change the address.
+  // Not `c.redirect()`, which would encode the URL anew.
   c.header("Location", location);
   return c.body(null, c.req.method === "POST" ? 303 : 302);
 }

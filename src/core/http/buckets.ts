@@ -17,10 +17,14 @@ import { outsideTrace } from "../telemetry/current.ts";
 
 export type { Rate } from "../store/rate.ts";
 
-/** The most buckets that are remembered. Full ones may be forgotten. */
+/**
+ * The maximum number of buckets in memory; full ones need not be remembered.
+ */
 const MAX_BUCKETS = 10_000;
 
-/** Returns `performance.now()` in whole milliseconds: sums are not rounded. */
+/**
+ * Returns `performance.now()` in whole milliseconds, so that sums are exact.
+ */
 function wholeMilliseconds(): number {
   return Math.floor(performance.now());
 }
@@ -39,7 +43,10 @@ export class Buckets {
     this.#filling = new Filling(rate);
   }
 
-  /** Takes a token. Returns 0, or the milliseconds to wait if there is none. */
+  /**
+   * Takes a token. Returns 0, or the milliseconds to wait if the bucket is
+   * empty.
+   */
   take(name: string, time = wholeMilliseconds()): number {
     const before = this.#buckets.get(name);
     if (before === undefined && this.#buckets.size >= MAX_BUCKETS) {
@@ -70,8 +77,8 @@ export class Buckets {
   }
 
   /**
-   * Drops full buckets, and a tenth at least: those that are full again first,
-   * so that no flood of names frees one that has to wait.
+   * Drops all full buckets, and at least a tenth of all buckets, the fullest
+   * first, so that a flood of new names does not free a name that has to wait.
    */
   #forget(time: number): void {
     const fullestFirst = [...this.#buckets].sort((a, b) => a[1] - b[1]);
@@ -83,31 +90,35 @@ export class Buckets {
   }
 }
 
-/** The part of a bucket that a process gives before it asks the database. */
+/**
+ * The fraction of a bucket that a process gives before it asks the database.
+ */
 const FREE = 0.1;
 /**
- * The part of a full bucket that a process takes from the database at a time.
- * Tokens that no request then takes are lost.
+ * The fraction of a full bucket that a process takes from the database at a
+ * time. Tokens that no request takes then are lost.
  */
 const PART = 0.05;
-/** The time for which a process limits alone after the database has failed. */
+/**
+ * The time for which a process limits on its own after the database has failed.
+ */
 const ALONE_MILLISECONDS = 1000;
 
 /** The state of one shared bucket in this process. */
 interface Share {
   /** Tokens to give before the database is asked for the first time. */
   free: number;
-  /** Tokens that the database gave to this process, and no request took yet. */
+  /** Tokens from the database that no request has taken yet. */
   credit: number;
   /**
    * Tokens that this process gave without asking the database; the next request
-   * to the database takes them off there. Negative if tokens from the database
+   * to the database subtracts them there. Negative if tokens from the database
    * were given back.
    */
   owed: number;
   /** The time until which the bucket is empty, by `performance.now()`. */
   emptyUntil: number;
-  /** The request to the database that is under way. */
+  /** The request to the database that is in progress. */
   asking?: Promise<void>;
 }
 
@@ -115,8 +126,8 @@ interface Share {
  * Buckets of one size and purpose that all processes share. A process gives the
  * first tenth of a bucket by itself, and then asks the database for a twentieth
  * at a time. It also has a bucket of its own, and never gives more tokens than
- * that one would. For a second after the database has failed, its own bucket
- * alone limits.
+ * that one would. For a second after the database has failed, only the own
+ * bucket limits.
  */
 export class SharedBuckets {
   readonly #own: Buckets;
@@ -141,7 +152,7 @@ export class SharedBuckets {
 
   /** Takes a token. Returns 0, or the milliseconds to wait. Never rejects. */
   take(name: string, time = wholeMilliseconds()): MaybePromise<number> {
-    // A bucket that is full again begins anew, without its old credit.
+    // A bucket that is full again starts anew, without its old credit.
     if (this.#own.missing(name, time) === 0) this.#shares.delete(name);
     const wait = this.#own.take(name, time);
     if (wait > 0) return wait;
@@ -168,8 +179,8 @@ export class SharedBuckets {
   }
 
   /**
-   * Takes a token of this process. Returns 0, the milliseconds to wait, or
-   * undefined if the database must be asked.
+   * Takes a token that this process has. Returns 0, the milliseconds to wait,
+   * or undefined if the database must be asked.
    */
   #takeHere(share: Share, name: string, time: number): number | undefined {
     if (share.free > 0) share.free--;
@@ -184,10 +195,12 @@ export class SharedBuckets {
     return 0;
   }
 
-  /** Asks the database until a token can be taken, or must be waited for. */
+  /**
+   * Asks the database until a token can be taken, or the request has to wait.
+   */
   async #takeThere(share: Share, name: string, time: number): Promise<number> {
     for (;;) {
-      // Other requests wait for it too, so it is in the trace of none.
+      // Outside the trace, because other requests wait for the same answer.
       await (share.asking ??= outsideTrace(() => this.#ask(share, name, time))
         .finally(() => share.asking = undefined));
       const wait = this.#takeHere(share, name, time);
@@ -195,12 +208,15 @@ export class SharedBuckets {
     }
   }
 
-  /** Asks the database for a part of a bucket, and tells it what is owed. */
+  /**
+   * Asks the database for a part of a bucket, and subtracts the owed tokens
+   * there.
+   */
   async #ask(share: Share, name: string, time: number): Promise<void> {
     const { owed } = share;
     const begun = wholeMilliseconds();
-    // Tokens that the bucket has regained with time are not taken off. The own
-    // bucket lacks the token of this request too, which was not given yet.
+    // Tokens that the bucket has regained meanwhile are not subtracted. The own
+    // bucket also lacks the token of this request, which was not given yet.
     const missing = this.#own.missing(name, time) - 1;
     const spent = Math.min(owed, Math.max(0, missing));
     try {

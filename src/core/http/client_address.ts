@@ -1,6 +1,7 @@
 /**
- * The connection of a client, and its address, behind proxies too. Anyone can
- * write a header, so only the part that a trusted proxy wrote is believed.
+ * The network connection of a client, and its address, also behind proxies.
+ * Anyone can write a header, so only the part that a trusted proxy wrote is
+ * used.
  *
  * @module
  * @see RFC 7239
@@ -16,17 +17,17 @@ import {
 export interface ConnectionInfo {
   /** The peer of the connection. Rate limits use its `hostname`. */
   remoteAddr?: { hostname?: string };
-  /** Settles once the answer was sent, or cannot be. */
+  /** Settles when the response was sent, or cannot be sent. */
   completed?: Promise<unknown>;
 }
 
 /**
- * Finds the address of a client: that of its connection, or, if that is a
- * trusted proxy's, the right-most untrusted one in `Forwarded` or
+ * Finds the address of a client: that of its connection; or, if that is a
+ * trusted proxy's, the right-most untrusted address in `Forwarded` or
  * `X-Forwarded-For`. If that hop has no address (`unknown`, an obfuscated name,
- * nonsense), it is the address of the proxy that wrote the hop. If both headers
- * are present and differ, one of them was only passed on: then it is the
- * address of the connection.
+ * nonsense), returns the address of the proxy that wrote the hop. If both
+ * headers are present and differ, one was only passed on by the proxy: then
+ * returns the address of the connection.
  */
 export function clientAddress(
   peer: string | undefined,
@@ -46,7 +47,9 @@ export function clientAddress(
   return first !== undefined && isSame ? first : address;
 }
 
-/** Names the network of a request; undefined if its address is unknown. */
+/**
+ * Returns the name of a request's network; undefined if its address is unknown.
+ */
 export function networkOf(
   c: { get(name: "address"): Address | undefined },
 ): string | undefined {
@@ -54,7 +57,10 @@ export function networkOf(
   return address && networkName(address);
 }
 
-/** Names a network by its address; for IPv6 by the /64 of one household. */
+/**
+ * Returns the name of an address's network: the address, or for IPv6 the /64,
+ * as a household has.
+ */
 export function networkName({ bits, width }: Address): string {
   return width === 32
     ? `4:${bits.toString(16)}`
@@ -62,8 +68,8 @@ export function networkName({ bits, width }: Address): string {
 }
 
 /**
- * Finds the right-most untrusted hop of a header. The hops in front of it, of
- * which a stranger may write thousands, are not parsed.
+ * Finds the right-most untrusted address of a header. The hops to the left of
+ * it, of which a stranger may write thousands, are not parsed.
  */
 function lastUntrusted(
   proxy: Address,
@@ -81,16 +87,18 @@ function lastUntrusted(
   return last;
 }
 
-/** The most hops of a header that are read: more than any chain of proxies. */
+/**
+ * The maximum number of hops that are parsed: more than any chain of proxies.
+ */
 const MAX_HOPS = 20;
 
-/** The longest hop that is read, with all parameters of its `Forwarded`. */
+/** The maximum length of a hop, with all parameters in `Forwarded`. */
 const MAX_HOP_CHARACTERS = 1000;
 
 /**
- * Lists the hops of a header, the last first. A comma in quotes separates
- * nothing. The list ends with an empty hop at the start of the header, or in
- * place of a hop that is too long or has an open quote.
+ * Yields the hops of a header, the last first. A comma in quotes does not
+ * separate. An empty hop comes last: at the start of the header, or instead of
+ * a hop that is too long or has an open quote.
  */
 function* hopsFromRight(header: string): Generator<string> {
   let end = header.length;
@@ -103,8 +111,8 @@ function* hopsFromRight(header: string): Generator<string> {
 }
 
 /**
- * Finds the start of the hop that ends at `end`; undefined if it is too long or
- * has an open quote.
+ * Returns the start of the hop that ends at `end`; undefined if the hop is too
+ * long or has an open quote.
  */
 function startOfHop(header: string, end: number): number | undefined {
   const least = Math.max(0, end - MAX_HOP_CHARACTERS);
@@ -133,7 +141,7 @@ export function isTrusted(
   return trusted.some((network) => isWithin(address, network));
 }
 
-/** Parses one hop: an address, or one with a port (IPv6 in brackets). */
+/** Parses one hop: an address, maybe with a port (IPv6 in brackets). */
 function hop(text: string): Address | undefined {
   const trimmed = text.trim();
   const [, inBrackets] = /^\[(.*)\](?::\w+)?$/.exec(trimmed) ?? [];
@@ -146,7 +154,7 @@ const PAIR =
 
 /**
  * Parses the `for` of one element of `Forwarded` (RFC 7239 §4). Returns
- * undefined if there is no `for`, or if the element cannot be read.
+ * undefined if there is no `for`, or the element is malformed.
  */
 function forwardedHop(element: string): Address | undefined {
   let address: Address | undefined;
@@ -166,20 +174,20 @@ function forwardedHop(element: string): Address | undefined {
 
 /** The `Env` of our Hono apps. */
 export interface AppEnv {
-  /** Values of the socket. */
+  /** The connection, from the socket. */
   Bindings: ConnectionInfo;
-  /** Values that handlers add. */
+  /** Values that handlers set. */
   Variables: {
     address?: Address;
-    /** The request's reference in the log; an error page may show it. */
+    /** The reference of the request in the log; an error page may show it. */
     reference: string;
-    /** The ID of the client, once it is known to exist. */
+    /** The client ID, once the client is known to exist. */
     clientId?: string;
-    /** The grant of the issued tokens. */
+    /** The id of the grant of the issued tokens. */
     grantId?: string;
     /** The grant type of a token request. */
     grantType?: string;
-    /** The reason of a refusal that is answered without an error. */
+    /** The reason of a refusal that was not thrown. */
     refusal?: string;
   };
 }

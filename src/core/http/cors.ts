@@ -1,12 +1,12 @@
 /**
- * CORS on every answer: a page on another origin can never use a cookie, so any
- * origin is allowed.
+ * CORS headers for every response. Any origin is allowed, because a page of
+ * another origin can never use a cookie.
  *
  * @module
  * @see Fetch Standard, CORS protocol
  */
 
-/** The headers of an answer that a page in a browser may read. */
+/** The response headers that a page in a browser may read. */
 export const EXPOSED_HEADERS = [
   "Mcp-Session-Id",
   "WWW-Authenticate",
@@ -14,7 +14,7 @@ export const EXPOSED_HEADERS = [
   "Retry-After",
 ];
 
-/** The CORS headers of an answer that is not a preflight's. */
+/** The CORS headers of a response, other than that to a preflight. */
 export const CORS_HEADERS = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers": EXPOSED_HEADERS.join(", "),

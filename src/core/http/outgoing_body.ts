@@ -1,62 +1,78 @@
 /**
- * The body of an answer on its way to its client. Deno takes 64 KiB of it and
- * one piece more than the client has read, so the rest waits here: its bytes
- * are counted until the answer was sent, and a client that takes nothing for a
- * minute loses it. Deno cannot close the connection of such a client, so its
- * last bytes stay counted until the client leaves.
+ * The body of a response that is being sent. Deno takes 64 KiB and one piece
+ * more than the client has read; the rest waits here. The bytes are counted
+ * until the response was sent, and a client that reads nothing for a minute is
+ * cut off. Deno cannot close the connection of such a client, so its last bytes
+ * stay counted until the client leaves.
  *
  * @module
  */
 import type { BodyClock, TimedBody } from "../net/body_bytes.ts";
 
-/** The time for which a client may take nothing. */
+/** The seconds for which a client may read nothing. */
 const STALL_SECONDS = 60;
 
 const PIECE_BYTES = 32 * 1024;
 
-/** The most bytes that a connection keeps besides those that wait here. */
+/**
+ * The maximum number of bytes that a connection keeps besides those that wait
+ * here.
+ */
 const MAX_KEPT_BYTES = 512 * 1024;
 
-/** The longest answer that is not counted: Deno needs more for its request. */
+/**
+ * The maximum size of a response that is not counted: its request costs Deno
+ * more.
+ */
 const UNCOUNTED_BYTES = 2 * 1024;
 
 /**
- * The longest answer that may be sent as it is. Deno does not say when such an
- * answer was sent, and a stream would make its call a third dearer. So one of
- * eight, by chance, is a stream and counts for all eight.
+ * The maximum size of a response that may be sent without a stream. Deno does
+ * not say when such a response was sent, and a stream would make its call a
+ * third slower. So one of eight, at random, is a stream and counts for all
+ * eight.
  */
 const SHORT_ANSWER_BYTES = 16 * 1024;
 const SAMPLED = 8;
 
-/** The bytes that Deno keeps for each byte of a short answer: the text, too. */
+/**
+ * The bytes of memory for each byte of a short response, because Deno keeps its
+ * text, too.
+ */
 const KEPT_PER_BYTE = 2;
 
 const encoder = new TextEncoder();
 
-/** The reason why an answer was broken off: its client does not read it. */
+/** An error because a client does not read its response. */
 export class StalledError extends Error {
   constructor() {
     super("The client stopped reading");
   }
 }
 
-/** The server's side of an answer that is being sent. */
+/** The server's side of a response that is being sent. */
 export interface Sending {
   readonly clock: BodyClock;
-  /** Settles once the answer was sent, or cannot be; if the runtime says so. */
+  /**
+   * Settles when the response was sent, or cannot be sent. Absent if the
+   * runtime does not tell.
+   */
   readonly completed?: Promise<unknown>;
-  /** Counts more bytes for the caller, or less if they are negative. */
+  /**
+   * Adds to the bytes that are counted for the caller; negative numbers
+   * subtract.
+   */
   count(bytes: number): void;
-  /** True unless the caller leaves too much unread. */
+  /** True unless the caller leaves too many bytes unread. */
   hasRoom(): boolean;
 }
 
-/** A body that is written as its client reads. */
+/** A body that is sent as its client reads. */
 export class OutgoingBody {
   readonly stream: ReadableStream<Uint8Array<ArrayBuffer>>;
   /** The bytes that wait here. */
   queuedBytes = 0;
-  /** True once nothing more can be written. */
+  /** True if nothing more can be written. */
   hasEnded = false;
   #queue: Uint8Array<ArrayBuffer>[] = [];
   #takenBytes = 0;
@@ -74,11 +90,11 @@ export class OutgoingBody {
   constructor(
     private readonly sending: Sending | undefined,
     private readonly on: {
-      /** Called when the client wants more than there is. */
+      /** Called when the client wants more bytes than there are. */
       wanted?(): void;
       /** Called when the client has taken a piece. */
       taken?(): void;
-      /** Called when the client has left, or has stalled, before the end. */
+      /** Called when the client has left or stalled before the end. */
       gone?(isStalled: boolean): void;
     } = {},
     /** The number of bytes that are counted for each byte of the body. */
@@ -116,7 +132,7 @@ export class OutgoingBody {
   }
 
   /**
-   * Drops the rest and breaks the answer off.
+   * Drops the rest and breaks off the response.
    *
    * @param error the reason; by default that the client does not read
    */
@@ -127,7 +143,8 @@ export class OutgoingBody {
   }
 
   /**
-   * Hands the next piece to a client that waits for one; closes after the last.
+   * Passes the next piece to a client that waits for one; closes the stream
+   * after the last piece.
    */
   #flow(): void {
     if (this.#isWanted && this.#queue.length > 0) {
@@ -151,7 +168,7 @@ export class OutgoingBody {
     const [first] = this.#queue;
     if (first.length <= PIECE_BYTES) this.#queue.shift();
     else this.#queue[0] = first.subarray(PIECE_BYTES);
-    // A view would keep the whole buffer until Deno has sent this piece.
+    // Copied: a view would keep the whole buffer until Deno has sent the piece.
     return first.buffer.byteLength <= PIECE_BYTES
       ? first
       : first.slice(0, PIECE_BYTES);
@@ -184,7 +201,7 @@ export class OutgoingBody {
   }
 }
 
-/** True for an answer that is counted while its client has not read it. */
+/** True for a response that is counted until its client has read it. */
 export function isCounted(
   whole: { readonly length: number } | undefined,
 ): boolean {
@@ -192,8 +209,8 @@ export function isCounted(
 }
 
 /**
- * Makes the response of a whole answer. A long one, and one of eight shorter
- * ones, is written as its client reads.
+ * Makes the response with a body that is already complete. A long body, and one
+ * of eight shorter ones, is sent as the client reads.
  */
 export function wholeResponse(
   whole: string | Uint8Array<ArrayBuffer> | undefined,
@@ -217,8 +234,8 @@ export function wholeResponse(
 }
 
 /**
- * Gives the response of a route a body that is written as its client reads,
- * unless the body is short and all of it is there already.
+ * Makes a route's response be sent as the client reads, unless its body is
+ * short and already complete.
  */
 export async function outgoing(
   response: Response,
@@ -231,7 +248,7 @@ export async function outgoing(
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   let size = 0;
   let reading = reader.read();
-  // The body of a `Response` that was made of a text has one piece.
+  // The body of a `Response` made from a string has one piece.
   while (pieces.length < 2) {
     const found = await Promise.race([reading, aFewTurns()]);
     if (found === undefined) break;
@@ -250,26 +267,25 @@ export async function outgoing(
   const body = passedOn({ pieces, reading, reader }, sending());
   const streamed = new Response(body, init);
   if (headers.get("content-type")?.startsWith("text/event-stream")) {
-    // Otherwise a reverse proxy buffers the events.
+    // Tells reverse proxies not to buffer the events.
     streamed.headers.set("x-accel-buffering", "no");
   }
   return streamed;
 }
 
-/**
- * Waits for as long as a `Response` takes to give out bytes that it already
- * has.
- */
+/** Waits as long as a `Response` needs to yield bytes that it already has. */
 async function aFewTurns(): Promise<undefined> {
   for (let turn = 0; turn < 4; turn++) await undefined;
 }
 
-/** Passes on a stream as its client reads: at most a piece of it waits here. */
+/**
+ * Passes a stream on as the client reads, with at most one piece waiting here.
+ */
 function passedOn(
   { pieces, reading, reader }: {
     /** The pieces that were read. */
     pieces: readonly Uint8Array<ArrayBuffer>[];
-    /** The read that is under way. */
+    /** The read that is in progress. */
     reading: Promise<ReadableStreamReadResult<Uint8Array<ArrayBuffer>>>;
     reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>;
   },

@@ -1,8 +1,9 @@
 /**
- * Rate limits of endpoints: for each network, and for everyone together. A
- * network that is over its limit does not shut out its people: a request with a
- * credential, such as a cookie or a token, is counted by that. All processes
- * share the buckets of the networks; the other buckets are each process's own.
+ * Rate limits of endpoints: for each network, and for all networks together. If
+ * a network is over its limit, its people still get through: a request with a
+ * credential, such as a cookie or a token, is counted by that credential. All
+ * processes share the buckets of the networks; each process has its own other
+ * buckets.
  *
  * @module
  */
@@ -15,35 +16,35 @@ import type { Database } from "../kv/database.ts";
 import { Buckets, type Rate, SharedBuckets } from "./buckets.ts";
 import { networkOf } from "./client_address.ts";
 
-/** The burst of a network: a whole company may sign in from one address. */
+/** The burst of a network, as a whole company may sign in from one address. */
 const BURST = 1000;
 /**
- * The rate that each network has for itself. Requests beyond it share one
- * bucket, of five times the rate of a network, so that a newcomer is served
- * during a flood.
+ * The rate that is reserved for each network. Requests beyond it share one
+ * bucket of five times a network's rate, so that a newcomer is served during a
+ * flood.
  */
 const RESERVE: Rate = { burst: 20, perSecond: 0.2 };
 const SHARES = 5;
 
 const EVERYONE = "everyone";
 
-/** The rate of one credential whose network has used up its own. */
+/** The rate of one credential, if its network is over the limit. */
 const PROVEN: Rate = { burst: 60, perSecond: 1 };
 /**
- * The rate at which credentials of such a network are looked up: each invented
+ * The rate at which credentials of such a network are looked up: an invented
  * one costs a read.
  */
 const LOOKUPS: Rate = { burst: 1000, perSecond: 200 };
 
-/** A credential of a request, such as a cookie or a refresh token. */
+/** A credential in a request, such as a cookie or a refresh token. */
 export interface Shown {
   /** The credential, or a text that identifies it. */
   value: string;
-  /** Looks the credential up: anyone can invent one. */
+  /** Looks the credential up, because anyone can invent one. */
   isValid(): Promise<boolean>;
 }
 
-/** Lists the credentials that a request shows. */
+/** Lists the credentials in a request. */
 export type ListShown = (c: Context) => MaybePromise<Shown[]>;
 
 /**
@@ -68,14 +69,14 @@ export function rateLimit(
     perSecond: SHARES * perSecond,
   });
 
-  /** The credentials that were found valid lately. */
+  /** The credentials that were found valid recently. */
   const valid = new Set<string>();
   const proven = new Buckets(PROVEN, (name) => valid.delete(name));
   const lookups = new Buckets(LOOKUPS);
 
   /**
-   * Takes a token of a network. Returns the function that gives it back, or the
-   * milliseconds to wait.
+   * Takes a token of a network. Returns a function that gives the token back,
+   * or the milliseconds to wait.
    */
   async function take(
     network: string | undefined,
@@ -101,7 +102,9 @@ export function rateLimit(
     };
   }
 
-  /** Looks a credential up, unless its network has shown too many bad ones. */
+  /**
+   * Looks a credential up, unless its network has sent too many invalid ones.
+   */
   async function prove(
     { isValid }: Shown,
     name: string,
@@ -115,14 +118,13 @@ export function rateLimit(
   }
 
   /**
-   * Takes a token of a credential. Returns the function that gives it back;
-   * undefined if the request shows no valid credential with a token left.
+   * Takes a token of a credential. Returns a function that gives the token
+   * back; undefined if no valid credential of the request has a token left.
    */
   async function takeProven(c: Context): Promise<(() => void) | undefined> {
     for (const shown of await listShown(c)) {
       const name = fingerprint(shown.value);
-      // Before the look-up, so that a single credential does not cause endless
-      // look-ups.
+      // Before the lookup, so that one credential cannot cause endless lookups.
       if (proven.take(name) > 0) continue;
       if (await prove(shown, name, networkOf(c))) {
         return () => proven.giveBack(name);

@@ -1,5 +1,5 @@
 /**
- * `GET /ready`: tells if requests can be served now.
+ * `GET /ready`: tells if the process can serve requests now.
  *
  * @module
  */
@@ -7,24 +7,31 @@ import type { Context } from "@hono/hono";
 import { HttpError } from "../errors.ts";
 import type { AppEnv } from "./client_address.ts";
 
-/** The least time between two probes of the database, however many ask. */
+/**
+ * The minimum time between two probes of the database, however many requests
+ * come.
+ */
 const FRESH_MILLISECONDS = 1000;
 
 interface ReadinessOptions {
-  /** Reads or writes something. @throws when the database does not answer */
+  /** Reads or writes the database. @throws if the database does not respond */
   probeDatabase(): Promise<unknown>;
-  /** Returns the state of each provider, and its name if there are several. */
+  /**
+   * Returns the reachability of each provider, with its name if there are
+   * several.
+   */
   providers(): readonly { key?: string; is: string }[];
-  /** The settings that are missing for people's accounts, which tools need. */
+  /** The unset settings that tools need for people's accounts. */
   missingForAccounts?: readonly string[];
-  /** True if the process is about to end. */
+  /** True if the process is about to stop. */
   isStopping(): boolean;
 }
 
 /**
- * Makes the handler. It answers 200 if the database answers, else 503. The
- * state of the provider is reported but decides nothing: most requests do not
- * need it. A process that is about to end answers 503 for as long as it can.
+ * Makes the handler. It responds with 200 if the database responds, else with
+ * 503. The reachability of the provider is only reported, because most requests
+ * do not need it. A process that is about to stop responds with 503 as long as
+ * it can.
  */
 export function readiness(
   { probeDatabase, providers, missingForAccounts = [], isStopping }:
@@ -35,7 +42,7 @@ export function readiness(
   return async (c) => {
     c.header("Cache-Control", "no-store");
     if (isStopping()) {
-      // Not thrown, because there is no failure to explain.
+      // Returned, not thrown as an HttpError: stopping is no error to explain.
       c.set("refusal", "stopping");
       return c.json({ status: "stopping" }, 503);
     }

@@ -1,12 +1,12 @@
 /**
- * Proxies that pass requests on, and that `TRUSTED_PROXIES` does not name.
+ * Detects a proxy in front that `TRUSTED_PROXIES` does not name.
  *
  * @module
  */
 import { type Network, parseAddress, parseNetwork } from "../net/address.ts";
 import { isTrusted } from "./client_address.ts";
 
-/** The networks of this machine and of those next to it. */
+/** The networks of this machine and of its neighbours. */
 const NEAR = [
   ...["127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"],
   ...["100.64.0.0/10", "::1", "fc00::/7"],
@@ -14,7 +14,8 @@ const NEAR = [
 
 /**
  * True for a request from nearby whose headers name another machine as its
- * sender: a proxy has passed it on that `TRUSTED_PROXIES` does not name.
+ * sender, so that a proxy which `TRUSTED_PROXIES` does not name has forwarded
+ * it.
  */
 export function isOfUnnamedProxy(
   peer: string | undefined,

@@ -1,5 +1,6 @@
 /**
- * Questions to a client and to the person behind it, as the wire has them.
+ * Elicitation: questions to a client and to the person behind it, as MCP sends
+ * them.
  *
  * @module
  * @see MCP 2026-07-28, Elicitation
@@ -17,10 +18,10 @@ import { invalidParams, shown } from "./messages.ts";
 import { isObject, type JsonObject } from "../json.ts";
 import { issueText } from "./tool_result.ts";
 
-/** The most times that one form is shown to a person. */
+/** The maximum number of times that one form is shown to a person. */
 export const MAX_FORM_ATTEMPTS = 3;
 
-/** Thrown for a form with wrong values. The message lists their fields. */
+/** An error for a form with wrong values. The message lists the fields. */
 export class FormError extends ToolError {
   override name = "FormError";
   constructor(
@@ -31,7 +32,7 @@ export class FormError extends ToolError {
   }
 }
 
-/** Thrown when the client answers a question with an error. */
+/** An error because the client responded to a question with an error. */
 export class QuestionError extends ToolError {
   constructor(method: string, message?: string) {
     super(`The client refused ${method}: ${message}`);
@@ -39,7 +40,7 @@ export class QuestionError extends ToolError {
 }
 
 /**
- * Returns the capability that a question needs and the client lacks. Undefined
+ * Returns the capability that a question needs and the client lacks; undefined
  * if the client can be asked (MCP 2026-07-28, Base Protocol).
  */
 export function lackedFor(
@@ -54,7 +55,7 @@ export function lackedFor(
   const needed = { [name]: part === undefined ? {} : { [part]: {} } };
   if (!isObject(capability)) return needed;
   const isThere = part === undefined || part in capability ||
-    // A client that names neither form nor url shows forms.
+    // A client that declares neither `form` nor `url` shows forms.
     part === "form" && !("url" in capability);
   return isThere ? undefined : needed;
 }
@@ -87,7 +88,10 @@ function formOf(question: FormQuestion): JsonObject {
   return { type, properties, ...(required ? { required } : {}) };
 }
 
-/** True for a form without fields: agents accept one without asking anyone. */
+/**
+ * True for a form without fields: agents accept such a form without asking
+ * anyone.
+ */
 export function isEmptyForm(question: Question): boolean {
   if ("url" in question) return false;
   const fields = "schema" in question
@@ -99,7 +103,7 @@ export function isEmptyForm(question: Question): boolean {
 /**
  * Parses the person's answer by the type of the question.
  *
- * @throws {RpcError} -32602 if it does not answer the question
+ * @throws {RpcError} -32602 if it is no answer to the question
  * @throws {FormError} for a form that does not match its schema
  */
 export function parseAnswer(
@@ -136,9 +140,9 @@ export function parseAnswer(
 }
 
 /**
- * Returns the content of an accepted form that came without any, which some
- * clients send where no field is required: an empty object, or undefined if a
- * field is required.
+ * Returns the content of an accepted form that has none, as some clients send
+ * it if no field is required: an empty object, or undefined if a field is
+ * required.
  */
 function emptyContent(question: FormQuestion): JsonObject | undefined {
   const { required } = formOf(question);
@@ -146,7 +150,7 @@ function emptyContent(question: FormQuestion): JsonObject | undefined {
   return isOptional ? {} : undefined;
 }
 
-/** Removes the nulls of empty fields, unless the schema accepts null. */
+/** Removes the nulls of empty fields, except where the schema accepts null. */
 function withoutNulls(
   content: JsonObject,
   takesNull: (name: string) => boolean,
@@ -158,13 +162,13 @@ function withoutNulls(
   );
 }
 
-/** The most characters of an address: browsers may refuse longer ones. */
+/** The maximum length of a URL: browsers may refuse longer ones. */
 const MAX_URL_CHARACTERS = 8000;
 
 /**
- * Checks an address before a person is sent there.
+ * Checks a URL before a person is sent there.
  *
- * @throws {TypeError} unless it is https or http
+ * @throws {TypeError} if it is not https or http
  */
 export function checkUrl(url: string): void {
   const parsed = URL.parse(url);

@@ -1,6 +1,6 @@
 /**
- * The fields of a form that a person is asked to fill in, read from its schema,
- * and the content that their entries make.
+ * The fields of a form, parsed from its schema for a page, and the content made
+ * from what the person entered.
  *
  * @module
  * @see MCP 2026-07-28, Elicitation, Requested Schema
@@ -8,13 +8,13 @@
 import { isObject, type JsonObject } from "../json.ts";
 import { faultOf, type TextBounds } from "./text_format.ts";
 
-/** A value that a person may choose. */
+/** An option that a person may choose. */
 interface FormOption {
   value: string;
   title: string;
 }
 
-/** The entry that a field takes. */
+/** The kind of input that a field takes. */
 type FormEntry =
   | { kind: "text" } & TextBounds
   | { kind: "number"; isInteger: boolean; minimum?: number; maximum?: number }
@@ -28,17 +28,22 @@ type FormEntry =
   };
 
 export type FormField = FormEntry & {
-  /** The name of its property. */
+  /** The name of the field's property. */
   name: string;
   title: string;
   description?: string;
   isRequired: boolean;
   default?: unknown;
-  /** The name of its entry in the HTML form, made here: no author's text. */
+  /**
+   * The name of the input in the HTML form, which has no text of the author's.
+   */
   entry: string;
 };
 
-/** An entry that does not fit its field; the message says what would. */
+/**
+ * An error for input that does not fit its field; the message says what would
+ * fit.
+ */
 export class FormEntryError extends Error {
   override name = "FormEntryError";
   constructor(readonly title: string, message: string) {
@@ -47,8 +52,8 @@ export class FormEntryError extends Error {
 }
 
 /**
- * Reads the fields of a form; undefined if a field is unknown to the
- * specification: only the client may be able to show that.
+ * Parses the fields of a form; undefined if the specification does not know a
+ * field, which only the client may be able to show.
  */
 export function parseFormFields(schema: unknown): FormField[] | undefined {
   if (!isObject(schema)) return undefined;
@@ -106,7 +111,7 @@ function entryOf(property: JsonObject): FormEntry | undefined {
   }
 }
 
-/** Reads the values of an enumeration; undefined if the field is not one. */
+/** Returns the options of an enumeration; undefined if the field is not one. */
 function optionsOf(
   { enum: values, enumNames, oneOf, anyOf = oneOf }: JsonObject,
 ): FormOption[] | undefined {
@@ -127,8 +132,8 @@ function optionsOf(
 /**
  * Makes the content of a form.
  *
- * @param entryOf gives what was entered under a name; undefined for nothing
- * @throws {FormEntryError} for an entry that does not fit
+ * @param entryOf returns the input with a name; undefined for none
+ * @throws {FormEntryError} for input that does not fit
  */
 export function contentOfForm(
   fields: readonly FormField[],
@@ -140,7 +145,10 @@ export function contentOfForm(
   return Object.fromEntries(content.filter(([, value]) => value !== undefined));
 }
 
-/** Names the box of one option of a field that takes several. */
+/**
+ * Returns the name of the checkbox for one option of a field that takes
+ * several.
+ */
 export function boxOf({ entry }: FormField, index: number): string {
   return `${entry}.${index}`;
 }
@@ -198,7 +206,7 @@ function parseEntry(
 ): string | number {
   const { title } = field;
   if (field.kind === "number") return parseNumber(field, entry);
-  // A form writes line breaks as CRLF.
+  // HTML forms send line breaks as CRLF.
   const text = entry.replaceAll("\r\n", "\n");
   const fault = faultOf(text, field);
   if (fault !== undefined) throw new FormEntryError(title, fault);

@@ -1,6 +1,7 @@
 /**
- * The headers in which a 2026 request repeats its body, so that
- * intermediaries can route it without reading it. They must agree.
+ * The headers that repeat parts of a 2026 request's body, so that
+ * intermediaries can route the request without parsing the body. Headers and
+ * body must agree.
  *
  * @module
  * @see MCP 2026-07-28, Streamable HTTP, Request Metadata
@@ -10,7 +11,7 @@ import { RpcCode, RpcError } from "../errors.ts";
 import { isObject, type JsonObject } from "../json.ts";
 import { type RpcRequest, shown } from "./messages.ts";
 
-/** By method: the parameter that the header `Mcp-Name` repeats. */
+/** The parameter of each method that the header `Mcp-Name` repeats. */
 const NAME_SOURCE: Readonly<Record<string, string>> = {
   __proto__: null as never,
   "tools/call": "name",
@@ -51,8 +52,8 @@ export function checkStandardHeaders(
 
 /**
  * Checks one header against the value in the body. `MCP-Protocol-Version` is
- * checked before the revision itself: so a mismatch is reported rather than an
- * unsupported revision.
+ * checked before the revision itself, so that a mismatch is reported rather
+ * than an unsupported revision.
  *
  * @throws {RpcError} -32020 on HTTP 400
  */
@@ -74,13 +75,13 @@ export function checkHeader(
 export interface ParamHeader {
   /** The whole header name, in lower case. */
   header: string;
-  /** The chain of `properties` keys that leads to the argument. */
+  /** The path of `properties` keys that leads to the argument. */
   path: readonly string[];
 }
 
 /**
- * Checks a tool's `Mcp-Param-*` headers against its arguments. An argument
- * that is absent or null expects no header.
+ * Checks a tool's `Mcp-Param-*` headers against its arguments. An argument that
+ * is absent or null must have no header.
  *
  * @throws {RpcError} -32020 on HTTP 400
  */
@@ -113,7 +114,7 @@ export function checkParamHeaders(
   }
 }
 
-/** Finds the argument at the end of a chain of keys, if there is one. */
+/** Returns the argument at the end of a path of keys, if there is one. */
 export function valueAt(args: JsonObject, path: readonly string[]): unknown {
   let value: unknown = args;
   for (const step of path) {
@@ -130,7 +131,7 @@ function isSameValue(value: unknown, text: string): boolean {
 
 const SENTINEL = /^=\?base64\?(.*)\?=$/;
 
-/** Base64 with its padding (RFC 4648 §4), which `atob` does not require. */
+/** Base64 with padding (RFC 4648 §4), which `atob` does not require. */
 const BASE64 =
   /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 

@@ -1,10 +1,11 @@
 /**
- * The input rounds of a 2026 request: its questions and their answers. The
+ * The input rounds of a 2026 request: its questions and the answers. The
  * protocol has no way to ask while a tool runs. So the request ends with the
  * questions, the client sends it again with the answers, and the tool runs
- * again from its beginning and finds the answers here. The state that the
- * client carries meanwhile passes through hostile hands, so it is sealed, and
- * opens only for the same caller and the same request, and only for a while.
+ * again from its beginning and finds the answers here. Meanwhile the client
+ * holds the `requestState`, which may pass through hostile hands. So it is
+ * sealed, and accepted only from the same caller, for the same request, and for
+ * a limited time.
  *
  * @module
  * @see MCP 2026-07-28, Multi Round-Trip Requests
@@ -16,7 +17,10 @@ import type { RpcError } from "../errors.ts";
 import { invalidParams, shown } from "./messages.ts";
 import type { AskedQuestion } from "./question.ts";
 
-/** Thrown into a tool to end its run while it waits for an answer. */
+/**
+ * The reason with which a tool's run is interrupted while it waits for an
+ * answer.
+ */
 export class Suspended extends Error {
   override name = "Suspended";
   constructor() {
@@ -25,15 +29,15 @@ export class Suspended extends Error {
 }
 
 export class InputRounds {
-  /** Questions asked in this round that have no answer yet, by key. */
+  /** Questions of this round that have no answer yet, by key. */
   readonly open = new Map<string, AskedQuestion>();
   #answered: Map<string, Answered>;
   #reopened: Map<string, number>;
   #count = 0;
 
   /**
-   * @param responses `inputResponses` of this round. Keys that were not asked
-   * for are ignored; without a state, any key is accepted.
+   * @param responses the `inputResponses` of this round. Keys that were not
+   * asked for are ignored; without a state, any key is accepted.
    */
   constructor(state?: RequestState, responses: JsonObject = {}) {
     this.#answered = new Map(Object.entries(state?.answered ?? {}));
@@ -48,7 +52,7 @@ export class InputRounds {
 
   /**
    * Returns the answer to a question. If there is none, or the question has
-   * changed between two rounds, returns undefined and adds the question to
+   * changed since the last round, returns undefined and adds the question to
    * `open`.
    */
   ask(question: AskedQuestion): JsonObject | undefined {
@@ -61,9 +65,9 @@ export class InputRounds {
   }
 
   /**
-   * Drops the answer to a question, so that it is asked again: what the answer
-   * promised has not happened yet. Returns false, and keeps the answer, if the
-   * question was asked too often.
+   * Drops the answer to a question, so that it is asked again, because what the
+   * person agreed to do has not happened yet. Returns false, and keeps the
+   * answer, if the question was asked too often.
    */
   reopen(key: string): boolean {
     const times = (this.#reopened.get(key) ?? 0) + 1;
@@ -73,7 +77,7 @@ export class InputRounds {
     return true;
   }
 
-  /** The state that the client must send back with the next round. */
+  /** The part of the state that comes from these rounds. */
   get state(): Pick<RequestState, "answered" | "asked" | "reopened"> {
     const asked = [...this.open].map(([k, { fingerprint }]) =>
       [k, fingerprint] as const
@@ -87,11 +91,14 @@ export class InputRounds {
   }
 }
 
-/** The most repeats of a question (TypeScript SDK 2.4 ends after 10). */
+/**
+ * The maximum number of times that a question is repeated (the TypeScript SDK
+ * 2.4 gives up after 10).
+ */
 const MAX_REOPENED = 6;
 
 /**
- * In place of a question's fingerprint: the answer came without a state, and is
+ * Stands for a question's fingerprint: the answer came without a state, and is
  * used for any question with its key.
  */
 const ANY = "*";
@@ -102,15 +109,18 @@ export const REQUEST_STATE_SECONDS = 60 * 60;
 /** An answer and the fingerprint of its question. */
 type Answered = readonly [question: string, answer: JsonObject];
 
-/** The questions and answers of the rounds so far, which the client carries. */
+/**
+ * The questions and answers of the rounds so far, which the client sends back
+ * as `requestState`.
+ */
 export interface RequestState {
   /** Answers of earlier rounds, by key. */
   answered: Readonly<Record<string, Answered>>;
   /** Fingerprints of the questions of the last round, by key. */
   asked: Readonly<Record<string, string>>;
-  /** The number of times that a question was asked again, by its key. */
+  /** The number of times that each question was asked again, by key. */
   reopened?: Readonly<Record<string, number>>;
-  /** The name of this state; set if the state may be used only once. */
+  /** A name for this state; set if the state may be used only once. */
   nonce?: string;
   expiresAt: number;
 }
@@ -124,8 +134,8 @@ export interface StateBinding {
 
 interface Sealed extends RequestState {
   /**
-   * Fingerprints of the caller and of the whole {@linkcode StateBinding}, with
-   * a dot between them.
+   * The fingerprints of the caller and of the whole {@linkcode StateBinding},
+   * separated by a dot.
    */
   boundTo: string;
 }
@@ -142,11 +152,11 @@ export async function sealRequestState(
 }
 
 /**
- * Opens a state. A real state of another caller is refused in the same words as
- * a forged one, so that its holder does not learn that it is real.
+ * Unseals a state. A valid state of another caller is refused in the same words
+ * as a forged one, so that its holder does not learn that it is valid.
  *
- * @throws {RpcError} -32602 when it was not sealed with this key, for this
- * caller and request, or has expired
+ * @throws {RpcError} -32602 if it was not sealed with this key, for this caller
+ * and request, or has expired
  */
 export async function openRequestState(
   key: Uint8Array,
@@ -181,7 +191,7 @@ function invalid(why: string): RpcError {
   );
 }
 
-/** The members in which the rounds of one request may differ. */
+/** The members that may differ between the rounds of one request. */
 const CHANGING = ["_meta", "inputResponses", "requestState"];
 
 function callerOf({ caller }: StateBinding): Promise<string> {

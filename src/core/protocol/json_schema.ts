@@ -1,6 +1,6 @@
 /**
  * Zod schemas: the JSON Schema 2020-12 that clients read, its rules for the
- * arguments of tools and prompts, and the parse of a value.
+ * arguments of tools and prompts, and the parsing of values.
  *
  * @module
  * @see MCP 2026-07-28, Base Protocol, JSON Schema Usage
@@ -12,9 +12,9 @@ import { isObject, type JsonObject } from "../json.ts";
 import type { Prompt } from "../../authoring/prompt.ts";
 
 /**
- * Prints a schema as JSON Schema 2020-12.
+ * Converts a schema to JSON Schema 2020-12.
  *
- * @throws {Error} naming the part that JSON Schema cannot express
+ * @throws {Error} that names the part which JSON Schema cannot express
  */
 export function toJsonSchema(
   schema: z.ZodType,
@@ -24,7 +24,8 @@ export function toJsonSchema(
 }
 
 /**
- * Checks what clients read of an object's schema: `meta()` may have changed it.
+ * Checks the members of an object's schema that clients read, because `meta()`
+ * may have changed them.
  *
  * @throws {Error} if official clients would refuse the whole list
  */
@@ -46,10 +47,10 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const MIRRORED_TYPES = ["string", "integer", "boolean"];
 
 /**
- * Finds the arguments that a tool wants repeated in headers, by their
+ * Returns the arguments that a tool wants repeated in headers, by their
  * `x-mcp-header` annotation.
  *
- * @throws {Error} when an annotation breaks a rule of Streamable HTTP, Custom
+ * @throws {Error} if an annotation breaks a rule of Streamable HTTP, Custom
  * Headers from Tool Parameters: clients would drop the tool
  */
 export function paramHeadersOf(schema: JsonObject): ParamHeader[] {
@@ -101,7 +102,8 @@ function countAnnotations(value: unknown): number {
   }
   if (!isObject(value)) return 0;
   const { properties, ...rest } = value;
-  // The keys of `properties` are names of arguments, whatever they look like.
+  // The keys of `properties` are names of arguments, even if they look like
+  // keywords.
   const below = [
     ...Object.values(rest),
     ...Object.values(isObject(properties) ? properties : {}),
@@ -111,7 +113,10 @@ function countAnnotations(value: unknown): number {
 
 export type Parsed = z.ZodSafeParseResult<unknown>;
 
-/** Parses a value by a schema: a promise only if that is asynchronous. */
+/**
+ * Parses a value by a schema; returns a promise only if the schema is
+ * asynchronous.
+ */
 export function parseBy(
   schema: z.ZodType,
   value: unknown,
@@ -124,12 +129,12 @@ export function parseBy(
   }
 }
 
-/** Sample strings. Most schemas of strings accept at least one of them. */
+/** Sample strings. Most schemas that accept strings accept one of these. */
 const TEXTS = ["1", "true", "text", "2026-01-01"];
 
 /**
- * Checks that clients can send the arguments of a prompt: on the wire each is a
- * string.
+ * Checks that clients can send the arguments of a prompt, which MCP sends as
+ * strings.
  *
  * @throws {Error} that names the arguments whose schema accepts no string
  */
@@ -164,19 +169,20 @@ function takesText(schema: JsonObject): boolean {
 }
 
 /**
- * True if a schema parses strings, even if its JSON Schema has another type:
- * for `z.coerce.number()` that is number.
+ * True if a schema parses strings, even if its JSON Schema has another type,
+ * such as number for `z.coerce.number()`.
  */
 function parsesText(schema: z.core.$ZodType): boolean {
   return TEXTS.some((text) => {
     try {
       const { error } = z.safeParse(schema, text);
-      // Any other issue is with this sample, not with strings in general.
+      // Any other issue is about this sample, not about strings in general.
       return !error?.issues.every(({ code, path }) =>
         path.length === 0 && UNFIT.has(code)
       );
     } catch {
-      // An asynchronous or throwing schema has begun to read the text.
+      // A schema that is asynchronous or throws has accepted that it is a
+      // string.
       return true;
     }
   });

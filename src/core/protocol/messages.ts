@@ -1,5 +1,6 @@
 /**
- * JSON-RPC messages: one parse for what arrives, one print for what leaves.
+ * JSON-RPC messages: one parser for what arrives, one formatter for what is
+ * sent.
  *
  * @module
  * @see JSON-RPC 2.0; MCP 2025-11-25, Base Protocol, Messages
@@ -8,10 +9,12 @@ import { isObject, type JsonObject } from "../json.ts";
 import { RpcCode, RpcError } from "../errors.ts";
 import { visible } from "../log/log_line.ts";
 
-/** A name the client chose for a request; `1` and `"1"` are different. */
+/**
+ * The id that the client chose for a request; `1` and `"1"` are different ids.
+ */
 export type RequestId = string | number;
 
-/** A message that wants a response. */
+/** A message that expects a response. */
 export interface RpcRequest {
   kind: "request";
   id: RequestId;
@@ -19,7 +22,7 @@ export interface RpcRequest {
   params: JsonObject;
 }
 
-/** A message that wants no response. */
+/** A message that expects no response. */
 export interface RpcNotification {
   kind: "notification";
   method: string;
@@ -33,7 +36,7 @@ export interface RpcErrorObject {
   data?: unknown;
 }
 
-/** An answer to a question that this server asked. */
+/** A response to a question that this server sent. */
 export interface RpcResponse {
   kind: "response";
   id: RequestId;
@@ -43,7 +46,7 @@ export interface RpcResponse {
 
 const NONE: JsonObject = Object.freeze({});
 
-/** The longest id or progress token, in characters: each is sent back. */
+/** The maximum length of an id or progress token, because each is sent back. */
 const MAX_ID_CHARACTERS = 1024;
 
 const ID_RULE =
@@ -51,12 +54,12 @@ const ID_RULE =
 
 const METHOD_CHARACTERS = 256;
 
-/** The longest text from a client that an error repeats, in characters. */
+/** The maximum length of a client's text that an error repeats. */
 const MAX_QUOTE_CHARACTERS = 100;
 
 /**
- * True if the value may name a request: a string of at most 1,024 characters or
- * an integer, never null.
+ * True if a value can be a request's id: a string of at most 1,024 characters
+ * or an integer, not null.
  */
 export function isRequestId(value: unknown): value is RequestId {
   return typeof value === "string"
@@ -64,7 +67,9 @@ export function isRequestId(value: unknown): value is RequestId {
     : Number.isSafeInteger(value);
 }
 
-/** Cuts a text to a number of characters; a cut one ends with `…`. */
+/**
+ * Truncates a text to a number of characters; a truncated text ends with `…`.
+ */
 export function shortened(text: string, characters: number): string {
   return text.length > characters
     ? `${text.slice(0, characters - 1).toWellFormed()}…`
@@ -72,9 +77,9 @@ export function shortened(text: string, characters: number): string {
 }
 
 /**
- * Prints a value for a refusal. A string is quoted and cut, and all its
- * characters are made visible. Of an array or object, which may be megabytes,
- * only the kind is named.
+ * Formats a value for an error. A string is quoted, truncated, and made
+ * visible. For an array or object, which may have megabytes, returns only its
+ * kind.
  */
 export function shown(value: unknown): string {
   if (value === undefined) return "nothing";
@@ -158,17 +163,17 @@ function parseResponse({ id, result, error }: JsonObject): RpcResponse {
   throw invalidRequest("A response must have either a result or an error");
 }
 
-/** Makes an error -32600 on HTTP 400. */
+/** Makes the error -32600 on HTTP 400. */
 export function invalidRequest(message: string): RpcError {
   return new RpcError(RpcCode.invalidRequest, message, { status: 400 });
 }
 
-/** Makes an error -32602: on HTTP 200, unless the status says otherwise. */
+/** Makes the error -32602, on HTTP 200 unless `status` is given. */
 export function invalidParams(message: string, status = 200): RpcError {
   return new RpcError(RpcCode.invalidParams, message, { status });
 }
 
-/** Makes an error -32601; 2026 wants it on HTTP 404. */
+/** Makes the error -32601, which 2026 sends on HTTP 404. */
 export function methodNotFound(method: string, stateless: boolean): RpcError {
   const message = `Method not found: ${shown(method)}`;
   const status = stateless ? 404 : 200;
@@ -176,7 +181,7 @@ export function methodNotFound(method: string, stateless: boolean): RpcError {
 }
 
 /**
- * Chooses the JSON-RPC code of a refusal whose reason is its HTTP status: 401,
+ * Returns the JSON-RPC code for an HTTP status that refuses a request: 401,
  * 403, 406, 413, 415, 429 or 503. 2026 reserves -32000 to -32019 for older
  * implementations.
  *
@@ -187,12 +192,14 @@ export function codeOfStatus(status: number, stateless: boolean): number {
   return status < 500 ? RpcCode.invalidRequest : RpcCode.internalError;
 }
 
-/** Prints the JSON text of a result response; `result` is JSON text already. */
+/** Formats a result response; `result` is JSON text already. */
 export function printResult(id: RequestId, result: string): string {
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`;
 }
 
-/** Prints an error response; without an `id` if none could be read. */
+/**
+ * Formats an error response, without an `id` if the request had no valid one.
+ */
 export function printError(
   id: RequestId | undefined,
   { code, message, data }: RpcErrorObject,
@@ -204,7 +211,7 @@ export function printNotification(method: string, params: JsonObject): string {
   return JSON.stringify({ jsonrpc: "2.0", method, params });
 }
 
-/** Reads the id of a broken message, if there is a valid one. */
+/** Returns the id of a malformed message, if the id is valid. */
 export function salvageId(value: unknown): RequestId | undefined {
   return isObject(value) && isRequestId(value.id) ? value.id : undefined;
 }
@@ -212,7 +219,7 @@ export function salvageId(value: unknown): RequestId | undefined {
 /**
  * Returns the arguments of a call: empty if the client sent none or null.
  *
- * @throws {RpcError} -32602 unless an object
+ * @throws {RpcError} -32602 if they are not an object
  */
 export function argumentsOf(params: JsonObject): JsonObject {
   // Go's encoder writes null for a map that was never made.

@@ -1,6 +1,6 @@
 /**
- * The answer to a call that goes on as a task, as the clients of this project
- * read it.
+ * The result of a call that goes on as a task, in the form that this project's
+ * clients parse.
  *
  * @module
  */
@@ -10,7 +10,9 @@ import { isObject } from "../json.ts";
 export const TASK_STATUS = "task_status";
 export const TASK_CANCEL = "task_cancel";
 
-/** The answer about a task that does not exist or is not the caller's. */
+/**
+ * The text of the result for a task that does not exist or is not the caller's.
+ */
 export const UNKNOWN_TASK =
   "You have no task with this ID, or its result is no longer kept. Call the tool again.";
 
@@ -23,14 +25,14 @@ export function isUnknownTask({ content }: { content?: unknown }): boolean {
 /** The member of a result's `_meta` that has the {@linkcode NotYet}. */
 const TASK = "tool-server/task";
 
-/** A call that goes on after its answer. */
+/** A call that goes on after its result was sent. */
 export interface NotYet {
   taskId: string;
-  /** The progress of the task, in words. */
+  /** The progress of the task, as a sentence. */
   state: string;
   /**
-   * True if the client gets the result by the same call again. Else it calls
-   * {@linkcode TASK_STATUS}.
+   * True if the client gets the result by repeating the call; otherwise it
+   * calls {@linkcode TASK_STATUS}.
    */
   isRepeatable?: true;
 }
@@ -41,8 +43,8 @@ export function notYetMeta(notYet: NotYet) {
 }
 
 /**
- * Reads the {@linkcode NotYet} of a result; undefined if there is none. Only
- * `_meta` is read: a tool may repeat a stranger's text.
+ * Returns the {@linkcode NotYet} of a result; undefined if there is none. Only
+ * `_meta` is read, because a tool may repeat a stranger's text.
  */
 export function parseNotYet(
   { _meta }: { _meta?: unknown },

@@ -1,6 +1,6 @@
 /**
- * The printers of results for the two generations of the protocol, and of lists,
- * which are cut into pages and printed once when the server starts.
+ * Formats results as JSON text for the two generations, and lists in pages,
+ * once when the server starts.
  *
  * @module
  * @see MCP 2026-07-28, Pagination
@@ -18,18 +18,18 @@ export interface CacheHint {
 }
 
 export interface Printer {
-  /** Prints the JSON text of a complete result. */
+  /** Formats a complete result as JSON text. */
   result(result: object, cache?: CacheHint): string;
 }
 
-/** Prints results for 2025: a result is sent as it is. */
+/** The printer for 2025, which sends a result as it is. */
 export const sessionPrinter: Printer = {
   result: (result) => JSON.stringify(result),
 };
 
 /**
- * Makes a printer for 2026. Every result has its type and names its server; one
- * that may be cached also has its lifetime.
+ * Makes the printer for 2026. Every result has its type and names its server;
+ * one that may be cached also has its lifetime.
  *
  * @see MCP 2026-07-28, Base Protocol, ResultType and Per-response fields
  */
@@ -58,8 +58,8 @@ export function statelessPrinter(serverInfo: Implementation): Printer {
 
 export interface Pages {
   /**
-   * Returns the page that a cursor names; the first page without a cursor, or
-   * with `null`.
+   * Returns the page of a cursor; the first page without a cursor, or with
+   * `null`.
    *
    * @throws {RpcError} -32602 for any other cursor
    */
@@ -67,12 +67,12 @@ export interface Pages {
 }
 
 /**
- * Cuts a list into pages. Cursors are fingerprints of the list and a position:
- * a cursor from before a deployment that changed the list is refused, not
- * misread.
+ * Splits a list into pages. A cursor is a fingerprint of the list and a
+ * position, so that a cursor from before a deployment that changed the list is
+ * refused.
  *
- * @param member the result's member that holds the items
- * @param print prints a result for one protocol generation
+ * @param member the result's member that has the items
+ * @param print formats a result for one generation
  */
 export function printPages(
   member: string,

@@ -1,8 +1,8 @@
 /**
- * A question to a client or to the person behind it. It travels in four ways:
- * on the stream of a 2025 request, in the answer to a 2026 request, in the
- * record of a task, or on a page of this server. In each of them an answer is
- * matched to its question by the question's content.
+ * A question to a client or to the person behind it. It is sent in four ways:
+ * on the stream of a 2025 request, in the result of a 2026 request, in the
+ * record of a task, or on a page of this server. Each way, the answer is
+ * matched to the question by the question's fingerprint.
  *
  * @module
  */
@@ -10,20 +10,20 @@ import { fingerprint } from "../crypto/crypto.ts";
 import { canonicalJson, type JsonObject } from "../json.ts";
 import { shortened } from "./messages.ts";
 
-/** A question on the wire. */
+/** A question in the form in which MCP sends it. */
 export interface InputRequest {
   method: string;
   params: JsonObject;
 }
 
-/** The most characters of a question in an error. */
+/** The maximum length of a question's text in an error. */
 const MAX_TEXT_CHARACTERS = 200;
 
 export class AskedQuestion implements InputRequest {
   /**
    * @param key the author's name for the question, if there is one
    * @param origin for a question on a page of this server: the origin of the
-   * address that the page opens
+   * URL that the page opens
    */
   constructor(
     readonly method: string,
@@ -33,8 +33,8 @@ export class AskedQuestion implements InputRequest {
   ) {}
 
   /**
-   * Makes a question that asks a person to open an address of the author's: a
-   * page of this server shows it.
+   * Makes a question for a page of this server, which asks a person to open a
+   * URL of the author's.
    */
   static onPage(
     { message, url, key }: { message: string; url: string; key?: string },
@@ -52,24 +52,26 @@ export class AskedQuestion implements InputRequest {
     return this.origin === undefined ? this.method.split("/")[0] : "page";
   }
 
-  /** The SHA-256 of what is asked. */
+  /** The SHA-256 of the question. */
   get fingerprint(): string {
     const { method, params, origin } = this;
-    // Without the whole address: it often changes with every run, and the page
-    // opens the first.
+    // Without the whole URL, which often changes with every run; the page opens
+    // the first.
     const asked = origin === undefined
       ? [method, params]
       : [params.message, origin];
     return fingerprint(canonicalJson(asked));
   }
 
-  /** The beginning of the message, as JSON; without a message, of `params`. */
+  /**
+   * The start of the message as JSON, or of `params` if there is no message.
+   */
   get text(): string {
     const { message = this.params } = this.params;
     return shortened(JSON.stringify(message), MAX_TEXT_CHARACTERS);
   }
 
-  /** Returns the members that are sent. */
+  /** Returns the members that are sent to the client. */
   toJSON(): InputRequest {
     const { method, params } = this;
     return { method, params };
@@ -81,7 +83,10 @@ export class AskedQuestion implements InputRequest {
   }
 }
 
-/** Makes an unused key from a name, with a number if needed, and adds it. */
+/**
+ * Makes a key that is not used yet from a name, with a number if needed, and
+ * adds it.
+ */
 export function unusedKey(name: string, keys: Set<string>): string {
   let key = name;
   for (let n = 1; keys.has(key); n++) key = `${name}-${n}`;

@@ -32,7 +32,10 @@ export const Meta = {
   subscriptionId: `${PREFIX}subscriptionId`,
 } as const;
 
-/** Severities of `notifications/message`, least to most (RFC 5424 §6.2.1). */
+/**
+ * Severities of `notifications/message`, from least to most severe (RFC 5424
+ * §6.2.1).
+ */
 export const LOGGING_LEVELS = [
   "debug",
   "info",
@@ -52,7 +55,7 @@ export function levels(): string {
   return `one of ${LOGGING_LEVELS.join(", ")}`;
 }
 
-/** The longest version that an error repeats, in characters. */
+/** The maximum length of a version that an error repeats. */
 const MAX_VERSION_CHARACTERS = 100;
 
 const EMPTY: JsonObject = Object.freeze({});
@@ -61,7 +64,7 @@ export function metaOf(params: JsonObject): JsonObject {
   return isObject(params._meta) ? params._meta : EMPTY;
 }
 
-/** Reads the progress token; undefined if no progress is asked for. */
+/** Returns the progress token; undefined if the client wants no progress. */
 export function progressTokenOf(meta: JsonObject): RequestId | undefined {
   return isRequestId(meta.progressToken) ? meta.progressToken : undefined;
 }
@@ -69,8 +72,8 @@ export function progressTokenOf(meta: JsonObject): RequestId | undefined {
 const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}/;
 
 /**
- * Reads the id of the trace that a request belongs to, for the log; undefined
- * without a readable `traceparent`.
+ * Returns the id of the trace that a request belongs to, for the log; undefined
+ * without a valid `traceparent`.
  *
  * @see W3C Trace Context §3.2; MCP 2026-07-28, OpenTelemetry trace context
  */
@@ -80,7 +83,10 @@ export function traceIdOf({ traceparent }: JsonObject): string | undefined {
     : undefined;
 }
 
-/** True for a client's name and version, the same in both generations. */
+/**
+ * True for the name and version of a client, which have the same form in both
+ * generations.
+ */
 export function isImplementation(value: unknown): value is Implementation {
   return isObject(value) && typeof value.name === "string" &&
     typeof value.version === "string";
@@ -96,10 +102,10 @@ export interface StatelessMeta {
 const malformed = (message: string) => invalidParams(message, 400);
 
 /**
- * Checks the members that every 2026 request carries.
+ * Checks the members that every 2026 request must have.
  *
- * @throws {RpcError} -32602 on HTTP 400 when one is missing or malformed,
- * -32022 on HTTP 400 when the revision is not supported
+ * @throws {RpcError} -32602 on HTTP 400 if one is missing or malformed, -32022
+ * on HTTP 400 if the revision is not supported
  */
 export function parseStatelessMeta(meta: JsonObject): StatelessMeta {
   const version = meta[Meta.protocolVersion];

@@ -1,6 +1,6 @@
 /**
- * The dated versions of the protocol, and the generation of each: 2025 keeps
- * sessions, 2026 carries everything in each request.
+ * The revisions of MCP, and the generation of each: 2025 has sessions, 2026 has
+ * everything in each request.
  *
  * @module
  * @see MCP 2026-07-28, Versioning and Compatibility
@@ -16,9 +16,9 @@ export const REVISIONS = [
 
 /**
  * A revision that is accepted but not offered, because its own transport is not
- * served. A client that asks for it over this transport gets it: its messages
- * are those of 2025-03-26 without batches, and the client may know no other
- * revision.
+ * supported. A client that requests it over Streamable HTTP gets it: its
+ * messages are those of 2025-03-26 without batches, and the client may know no
+ * other revision.
  */
 const UNOFFERED = "2024-11-05";
 
@@ -29,19 +29,19 @@ export type Revision = typeof UNOFFERED | typeof REVISIONS[number];
 /** A revision that opens sessions with `initialize`. */
 export type SessionRevision = Exclude<Revision, typeof STATELESS_REVISION>;
 
-/** True if this server speaks the revision. */
+/** True if this server supports a revision. */
 export function isRevision(name: unknown): name is Revision {
   return name === UNOFFERED ||
     REVISIONS.includes(name as typeof REVISIONS[number]);
 }
 
-/** True if the revision belongs to the generation with sessions. */
+/** True if a revision belongs to the generation with sessions. */
 export function isSessionRevision(name: unknown): name is SessionRevision {
   return isRevision(name) && name !== STATELESS_REVISION;
 }
 
 /**
- * Chooses the revision for `initialize`: the one asked for if it has sessions,
+ * Returns the revision for `initialize`: the requested one if it has sessions,
  * else the latest with sessions.
  *
  * @see MCP 2025-11-25, Lifecycle, Version Negotiation

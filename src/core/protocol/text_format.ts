@@ -1,12 +1,12 @@
 /**
- * The texts that a field of a form takes: their length and their format.
+ * The lengths and formats of texts that a field of a form accepts.
  *
  * @module
  * @see MCP 2026-07-28, Elicitation, Requested Schema
  * @see JSON Schema Validation 2020-12, §7.3
  */
 
-/** The bounds of a text; a length counts UTF-16 units, as browsers do. */
+/** The bounds of a text. Lengths count UTF-16 units, as browsers do. */
 export interface TextBounds {
   format?: string;
   minLength?: number;
@@ -14,12 +14,12 @@ export interface TextBounds {
 }
 
 interface Format {
-  /** Describes the texts of the format, for a refusal. */
+  /** Describes the format, for a refusal. */
   wants: string;
   has(text: string): boolean;
 }
 
-/** A moment with its offset from UTC (RFC 3339 §5.6). */
+/** A date and time with the offset from UTC (RFC 3339 §5.6). */
 export const DATE_TIME =
   /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+\-]\d\d:\d\d)$/;
 
@@ -46,14 +46,16 @@ const FORMATS: Readonly<Record<string, Format>> = {
   },
 };
 
-/** True if a day exists. `Date` itself would move 30 February on to March. */
+/** True if a day exists. `Date` alone would make 30 February a day in March. */
 function isDay(day: string): boolean {
   const milliseconds = Date.parse(`${day}T00:00:00Z`);
   return !Number.isNaN(milliseconds) &&
     new Date(milliseconds).toISOString().startsWith(day);
 }
 
-/** Describes what is wrong with a text; undefined if it is within its bounds. */
+/**
+ * Describes the fault of a text; undefined if the text is within its bounds.
+ */
 export function faultOf(
   text: string,
   { format = "", minLength = 0, maxLength = Infinity }: TextBounds,

@@ -1,5 +1,6 @@
 /**
- * All faults of a server's options, definitions and settings, in one list.
+ * Collects all faults of a server's options, definitions and settings in one
+ * list.
  *
  * @module
  */
@@ -15,11 +16,14 @@ import {
 import type { Feature } from "./feature.ts";
 import { SERVER_OPTIONS, type ServerOptions } from "./server_options.ts";
 
-/** Settings that name tools and scopes, which faulty options may lack. */
+/**
+ * Settings that name tools and scopes, whose faults may only follow from faulty
+ * options.
+ */
 const NAMING = ["APPROVALS", "OAUTH_PERMISSIONS"];
 
 export class StartFaults {
-  /** The options without those that have faults. */
+  /** The options without the faulty ones. */
   readonly sound: ServerOptions;
   readonly found: string[];
   readonly settings: SettingComplaint[] = [];
@@ -30,7 +34,10 @@ export class StartFaults {
     this.sound = this.found.length > 0 ? soundOf(options) : options;
   }
 
-  /** Runs one check, and returns its result; undefined if it throws faults. */
+  /**
+   * Runs a check and returns its result; adds the faults that it throws, and
+   * returns undefined.
+   */
   attempt<T>(check: () => T): T | undefined {
     try {
       return check();
@@ -44,8 +51,8 @@ export class StartFaults {
   }
 
   /**
-   * Throws all faults if there are any, with those that only the compilation
-   * of the definitions finds.
+   * Throws all faults, if there are any, including those that only compiling
+   * the definitions finds.
    *
    * @throws {CatalogueError} if options are wrong, and maybe settings too
    * @throws {ConfigError} if only settings are wrong
@@ -82,8 +89,8 @@ function soundOf(options: unknown): ServerOptions {
 }
 
 /**
- * Makes a stand-in for a faulty definition that has a name: it has the name and
- * the members without faults, for checks that depend on them.
+ * Makes a stand-in for a faulty definition that has a name, for checks that
+ * depend on the definition: it has the name and the members without faults.
  */
 function namesake(item: unknown): unknown[] {
   if (kinds.nameOf(item) === undefined) return [];

@@ -1,5 +1,5 @@
 /**
- * Warnings about what a start has found, loaded where it may have found some.
+ * Warnings at a start, loaded only if there may be any.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { Database } from "../kv/database.ts";
 import { noteStart } from "../store/last_start.ts";
 import { neededScopes, type Plan } from "./plan.ts";
 
-/** Warns of probable mistakes, at the first start only. */
+/** Logs probable mistakes in options and settings, at the first start only. */
 export function reportDoubts(plan: Plan): void {
   plan.isReported = true;
   const { options, config, log } = plan;
@@ -27,7 +27,7 @@ export function reportDoubts(plan: Plan): void {
   }
 }
 
-/** Warns of connections that were made at another `BASE_URL`. */
+/** Logs that connections were made at another `BASE_URL`. */
 export async function reportOldAddress(
   database: Database,
   baseUrl: string,
