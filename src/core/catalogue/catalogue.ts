@@ -1,6 +1,6 @@
 /**
- * Everything a server offers, checked and compiled once at start-up, so that
- * a call costs the same among a thousand tools as alone.
+ * The catalogue: all that a server offers, checked and compiled once at the
+ * start, so that a call costs the same with one tool as with a thousand.
  *
  * @module
  */
@@ -47,60 +47,69 @@ import { isTemplate } from "./uri_template.ts";
 interface CatalogueOptions {
   serverInfo: Implementation;
   instructions?: string;
-  /** The seconds after which calls are handed over: the option of `serve`. */
+  /** The default of `handOver` for tools, in seconds: the option of `serve`. */
   handOver?: number;
-  /** Items on a page of a list. Many clients read only the first page. */
+  /**
+   * The number of items on a page of a list. Many clients read only the first
+   * page.
+   */
   pageSize?: number;
-  /** True if callers see different lists, which no shared cache may store. */
+  /**
+   * True if callers see different lists, so that no shared cache may store a
+   * list.
+   */
   listsVary?: boolean;
-  /** True if callers may be strangers, who sign in for some of the tools. */
+  /** True if callers may be strangers, who have to sign in for some tools. */
   anonymous?: boolean;
-  /** The features that add to it, in their order. */
+  /** The features that add to the catalogue, in their order. */
   features?: readonly CatalogueFeature[];
 }
 
-/** The seconds for which a 2026 client may keep lists and discovery. */
+/** The seconds for which a 2026 client may cache lists and discovery. */
 const LIST_TTL_SECONDS = 300;
 
-/** Everything that a caller may see. */
+/** The definitions that a caller may see, with their printed lists. */
 export interface Catalogue {
   serverInfo: Implementation;
   instructions?: string;
   tools: ReadonlyMap<string, CompiledTool>;
   /**
-   * The names of the server's own tools. Empty unless an author's tool is
-   * declared to take long.
+   * The names of the server's own tools; empty unless a tool is declared to
+   * take long.
    */
   taskTools: ReadonlySet<string>;
   prompts: ReadonlyMap<string, Prompt>;
-  /** Resources with one URI, by that URI. */
+  /** The resources that have one URI, by that URI. */
   resources: ReadonlyMap<string, Resource>;
   templates: readonly CompiledTemplate[];
-  /** Finds a feature's resource at an address that no list has. */
+  /** Finds a feature's resource by a URI that is in no list. */
   findAdded(uri: string): Resource | undefined;
-  /** Lists the scopes that a feature's own method needs. */
+  /** Lists the scopes that a method of a feature needs. */
   scopesForAdded(method: string, uri: string): readonly string[] | undefined;
-  /** Gives a feature its part; undefined if it has nothing in this catalogue. */
+  /**
+   * Returns the part of a feature; undefined if the feature has nothing in this
+   * catalogue.
+   */
   part<Part>(of: CatalogueFeature<Part>): Part | undefined;
   /** True if the catalogue has neither tools nor resources nor prompts. */
   isEmpty: boolean;
-  /** Each scope with the things that need it. */
+  /** The scopes, each with the definitions that need it. */
   scopes: ReadonlyMap<string, readonly ScopeUse[]>;
   /** The time for which lists may be cached, and by which caches. */
   listCache: CacheHint;
-  /** For the revisions with sessions. */
+  /** The lists for the revisions with sessions. */
   session: PrintedLists;
-  /** For 2026-07-28. */
+  /** The lists for 2026-07-28. */
   stateless: PrintedLists;
-  /** The answer to `server/discover`, as JSON text. */
+  /** The result of `server/discover`, as JSON text. */
   discovery: string;
   /**
    * Returns the catalogue for a caller who can never be granted other scopes
-   * than these: anything that needs others is left out. Without a ceiling,
-   * returns everything.
+   * than these: without the definitions that need other scopes. Without a
+   * ceiling, returns the whole catalogue.
    */
   within(ceiling: readonly string[] | undefined): Catalogue;
-  /** For a catalogue within a ceiling: the catalogue with everything. */
+  /** The whole catalogue, if this one is within a ceiling. */
   whole?: Catalogue;
 }
 
@@ -126,7 +135,7 @@ export function compileCatalogue(
       scopes.every((scope) => reachable.includes(scope));
     const seen = narrowed.get(key) ??
       { ...select(source, isSeen), within, whole };
-    // Set again, so that the scopes that were used last are dropped last.
+    // Set again, so that the least recently used entry is dropped first.
     narrowed.set(key, seen);
     return seen;
   }
@@ -135,10 +144,10 @@ export function compileCatalogue(
   return whole;
 }
 
-/** The most sets of scopes whose printed lists are in memory. */
+/** The maximum number of sets of scopes whose printed lists are in memory. */
 const MAX_NARROWED = 64;
 
-/** Compiles everything that catalogues are selected from. */
+/** Compiles everything from which catalogues are selected. */
 function sourceOf(
   definitions: ServerDefinitions,
   {
@@ -181,7 +190,7 @@ function sourceOf(
     lists: { listCache, pageSize, anonymous },
     session: { printer: sessionPrinter, capabilities: capabilities.session },
     stateless: { printer, capabilities: capabilities.stateless },
-    /** The members that are the same for all callers. */
+    /** The members that all callers share. */
     common: {
       serverInfo,
       instructions,
@@ -194,7 +203,7 @@ function sourceOf(
 
 type Test = (item: CommonDefinition) => boolean;
 
-/** Makes the catalogue of the items that pass the test. */
+/** Makes the catalogue of the definitions that pass a test. */
 function select(
   source: ReturnType<typeof sourceOf>,
   isSeen: Test,
@@ -242,7 +251,8 @@ function select(
     resourceTemplates: listOf(templates.map(({ resource }) => resource)),
     prompts: listOf(prompts),
   };
-  // A 2025 client has no tasks, so it could not call the others.
+  // Tools that always run in a task are left out for 2025 clients, which do not
+  // support tasks.
   const forAll = tools.filter((tool) =>
     !isAlwaysTask(tool) || mayOutlast(tool)
   );
@@ -271,7 +281,7 @@ function select(
   };
 }
 
-/** Finds the first result that is not undefined. */
+/** Returns the first result of `find` that is not undefined. */
 function firstOf<T, R>(
   items: readonly T[],
   find: (item: T) => R | undefined,

@@ -1,5 +1,5 @@
 /**
- * A tool's return value or exception, as the result for its client.
+ * Makes the `CallToolResult` from a tool's return value or exception.
  *
  * @module
  * @see MCP 2026-07-28, Tools, Tool Result
@@ -13,7 +13,10 @@ import type { ResultExtra } from "../../authoring/result.ts";
 import { shortened } from "./messages.ts";
 import { isObject } from "../json.ts";
 
-/** Makes a result without a schema. @throws {TypeError} for other values */
+/**
+ * Makes the result of a tool without an output schema. @throws {TypeError} for
+ * a value that is neither text nor content blocks
+ */
 export function resultOf(answer: unknown): CallToolResult {
   if (typeof answer === "string") return textResult(answer);
   if (isBlock(answer)) return { content: [answer] };
@@ -32,7 +35,10 @@ export function resultOf(answer: unknown): CallToolResult {
   );
 }
 
-/** True for the type of a content block; clients check the other members. */
+/**
+ * True for a value with the type of a content block; clients check its other
+ * members.
+ */
 function isBlock(value: unknown): value is ContentBlock {
   return isObject(value) && BLOCK_TYPES.has(value.type);
 }
@@ -48,11 +54,13 @@ const BLOCK_TYPES: ReadonlySet<unknown> = new Set(
 );
 
 /**
- * Makes the result of a tool's checked output: structured, and as JSON text for
- * clients that read only text, unless the author gave other content.
- * `asStructured` is false if a 2025 client would refuse the structured part.
+ * Makes the result of a tool's output, which was checked: structured, and as
+ * JSON text for clients that read only text, unless the author gave other
+ * content. `asStructured` is false if a 2025 client would refuse the structured
+ * part.
  *
- * @throws {TypeError} if the author's content is not content
+ * @throws {TypeError} if the author's content is neither text nor content
+ * blocks
  */
 export function structuredResult(
   output: unknown,
@@ -71,7 +79,7 @@ export function structuredResult(
   };
 }
 
-/** Makes a failure that a model can read and act on. */
+/** Makes a tool error, which a model can read and act on. */
 export function errorResult(text: string): CallToolResult {
   return { ...textResult(text), isError: true };
 }
@@ -85,13 +93,16 @@ export function inputErrorText(error: z.ZodError, hasMore = false): string {
   ].join("\n");
 }
 
-/** The most issues that are reported for one value. */
+/** The maximum number of issues that are reported for one value. */
 export const MAX_ISSUES = 10;
 
-/** The longest line about an issue, in characters. */
+/** The maximum length of the line about one issue. */
 const MAX_ISSUE_CHARACTERS = 300;
 
-/** Lists a value's faults by path, a line each; `whole` names the value. */
+/**
+ * Lists the issues of a value by path, one per line; `whole` is the noun for
+ * the value itself.
+ */
 export function issueText({ issues }: z.ZodError, whole: string): string {
   const lines = issues.slice(0, MAX_ISSUES).map(({ path, message }) =>
     shortened(

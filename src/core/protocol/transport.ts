@@ -1,7 +1,7 @@
 /**
- * The checks of a POST before its message is parsed: its headers, and the
- * limits of its body. A few bytes of JSON can cost a thousand times as much to
- * parse, validate and complain about, so they are counted first.
+ * The checks of a POST before its message is parsed: its headers, and limits on
+ * its body. A few bytes of JSON can cost a thousand times as much to parse,
+ * validate and complain about, so values and levels are counted first.
  *
  * @module
  * @see MCP 2025-11-25, Transports; RFC 9110 §8.3 and §12.5.1; RFC 8259 §9: an
@@ -11,7 +11,7 @@ import { notArrived, readBytes } from "../net/body_bytes.ts";
 import { HttpError, RpcCode, RpcError } from "../errors.ts";
 import { invalidRequest } from "./messages.ts";
 
-/** @throws {HttpError} 415 unless the body is JSON */
+/** @throws {HttpError} 415 if `Content-Type` is not JSON */
 export function checkContentType(headers: Headers): void {
   const type = headers.get("content-type");
   if (type === "application/json") return;
@@ -22,8 +22,8 @@ export function checkContentType(headers: Headers): void {
 }
 
 /**
- * @throws {HttpError} 406 unless the client takes both JSON and event streams,
- * or does not say
+ * @throws {HttpError} 406 if the client accepts only one of JSON and event
+ * streams, or neither
  */
 export function checkAccept(headers: Headers): void {
   const accept = headers.get("accept");
@@ -41,7 +41,7 @@ export function checkAccept(headers: Headers): void {
 }
 
 /**
- * True if an `Accept` header allows a type. The most specific range decides,
+ * True if an `Accept` header accepts a type. The most specific range decides,
  * and `q=0` refuses (RFC 9110 §12.5.1).
  */
 function accepts(accept: string, type: string, subtype: string): boolean {
@@ -58,37 +58,37 @@ function accepts(accept: string, type: string, subtype: string): boolean {
     ranges.get("*/*") ?? false;
 }
 
-/** A body, as JSON. */
+/** The parsed JSON of a body. */
 export interface MessageBody {
   value: unknown;
-  /** The memory that a long one takes, in bytes; 0 for others. */
+  /** The memory of a long message, in bytes; 0 for a short one. */
   longBytes: number;
 }
 
-/** The memory up to which a message is not counted as long, in bytes. */
+/** The maximum memory of a message that does not count as long, in bytes. */
 const SHORT_BYTES = 4096;
 
-/** The memory of a value besides its text: 64 bytes for an empty object. */
+/** The memory of a value besides its text, in bytes: 64 for an empty object. */
 const BYTES_PER_VALUE = 64;
 
 /**
  * Reads the body as JSON.
  *
- * @param sender as {@linkcode readBytes} says
- * @throws {HttpError} 413 when it is larger than {@linkcode BODY_BYTES}, 400
- * when it ends early or comes in too many chunks
- * @throws {RpcError} on HTTP 400: -32700 when it is not JSON, or is long and not
- * UTF-8; -32600 when it is beyond the limits
+ * @param sender see {@linkcode readBytes}
+ * @throws {HttpError} 413 if the body is larger than {@linkcode BODY_BYTES},
+ * 400 if it ends early or has too many chunks
+ * @throws {RpcError} on HTTP 400: -32700 if the body is not JSON, or is long
+ * and not UTF-8; -32600 if it exceeds the limits
  */
 export async function readBody(
   request: Request,
   sender?: string,
 ): Promise<MessageBody> {
   const { headers } = request;
-  // A body whose announced length is too short for too many levels is read as
-  // JSON at once, which is quicker: contributing/decisions/21-short-bodies.md
-  // says which bodies that accepts. A length next to Transfer-Encoding says
-  // nothing (RFC 9112 §6.3).
+  // A body whose `Content-Length` is too small for too many levels is parsed at
+  // once, which is quicker: contributing/decisions/21-short-bodies.md says
+  // which bodies that accepts. `Content-Length` does not count if there is
+  // `Transfer-Encoding` (RFC 9112 §6.3).
   const length = headers.get("content-length") ?? Infinity;
   if (Number(length) < MIN_DEEP_BYTES && !headers.has("transfer-encoding")) {
     try {
@@ -105,7 +105,7 @@ export async function readBody(
   const longBytes = memory > SHORT_BYTES ? memory : 0;
   try {
     const value = JSON.parse(decode(bytes));
-    // Handling the message takes time too.
+    // Handling the message takes time, too.
     if (bytes.length > SLICE_BYTES) await othersTurn();
     return { value, longBytes };
   } catch (cause) {
@@ -120,7 +120,7 @@ function notJson(cause: unknown): RpcError {
   });
 }
 
-/** Yields to other work first, because a large body takes a while. */
+/** Lets other work run first, because a large body takes a while. */
 function othersTurn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
 }
@@ -129,8 +129,8 @@ const lenient = new TextDecoder();
 const strict = new TextDecoder("utf-8", { fatal: true });
 
 /**
- * Decodes bytes as UTF-8. The lenient decoder is much faster, and writes U+FFFD
- * for invalid bytes: only if there is one, the strict decoder is used.
+ * Decodes UTF-8. The lenient decoder is much faster, and writes U+FFFD for
+ * invalid bytes; the strict decoder is used only if there is one.
  *
  * @throws {TypeError} for bytes that are not UTF-8
  */
@@ -141,26 +141,35 @@ function decode(bytes: Uint8Array): string {
 
 export const BODY_BYTES = 4 * 1024 * 1024;
 
-/** The most values of one body: members of objects and items of arrays. */
+/**
+ * The maximum number of values in one body: members of objects and items of
+ * arrays.
+ */
 export const MAX_BODY_VALUES = 10_000;
 
-/** The most levels to which objects and arrays may be nested. */
+/** The maximum depth to which objects and arrays may be nested. */
 export const MAX_BODY_DEPTH = 200;
 
-/** The bytes of {@linkcode MAX_BODY_DEPTH} levels: two brackets each. */
+/**
+ * The bytes that {@linkcode MAX_BODY_DEPTH} levels need at least: two brackets
+ * each.
+ */
 const MIN_DEEP_BYTES = 2 * MAX_BODY_DEPTH;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 
-/** Bytes that are counted in one go: about a millisecond's work. */
+/**
+ * The number of bytes that are checked without a pause, for about a
+ * millisecond.
+ */
 export const SLICE_BYTES = 256 * 1024;
 
 /**
- * Checks the depth and the number of values of a JSON text in UTF-8, before it
- * is known to be valid. Yields after every slice, so that other requests get
- * their turn. Returns the number of values.
+ * Checks the depth and the number of values of a JSON text in UTF-8, which may
+ * turn out to be invalid. Yields after every slice, so that other requests can
+ * run. Returns the number of values.
  *
  * @throws {RpcError} -32600 on HTTP 400
  */
@@ -173,7 +182,7 @@ export function* checkBodyLimits(bytes: Uint8Array): Generator<void, number> {
     for (; at < end; at++) {
       const byte = bytes[at];
       if (isInString) {
-        // An escaped character ends nothing.
+        // An escaped quote does not end the string.
         if (byte === BACKSLASH) at++;
         else if (byte === QUOTE) isInString = false;
         continue;

@@ -1,18 +1,18 @@
 /**
- * One sign-in provider, as it is set up, and its stable name.
+ * The configuration of one sign-in provider, and the provider's stable id.
  *
  * @module
  */
 import { issuerId } from "../oauth/subject.ts";
 
 export interface ProviderApplication {
-  /** The provider's name on pages; by default its own name, or its host. */
+  /** The provider's name on pages; by default the preset's, or the host. */
   name?: string;
   clientId: string;
   clientSecret: string;
-  /** The scopes to request at the provider; by default its preset. */
+  /** The scopes to request from the provider; by default the preset's. */
   scopes?: readonly string[];
-  /** Query parameters added to the provider's authorization request. */
+  /** Further query parameters for the provider's authorization request. */
   extraAuthParams: Readonly<Record<string, string>>;
   /** The claim that holds a person's groups: its name, or a path with dots. */
   groupsClaim?: string;
@@ -22,7 +22,7 @@ export type ProviderConfig =
   | { provider: "dev" }
   | ProviderApplication & {
     provider: "github" | "google" | "microsoft" | "gitlab";
-    /** The issuer of a tenant, or of an instance of one's own. */
+    /** The issuer of a tenant, or of a self-hosted instance. */
     issuer?: string;
   }
   | ProviderApplication & { provider: "oidc"; issuer: string }
@@ -46,9 +46,9 @@ export const PROVIDERS = [
 ] as const;
 
 /**
- * Makes the stable name of a provider, which keeps its subjects and grants apart
- * from another's: its name, or its address if the name could mean several. How
- * the settings spell the address makes no difference.
+ * Returns the stable id of a provider, which keeps its subjects and grants
+ * apart from those of others: its kind, or its URL if the kind could mean
+ * several providers. Different spellings of the URL give the same id.
  */
 export function providerId(config: ProviderConfig): string {
   if (config.provider === "custom") {
@@ -63,22 +63,22 @@ export function providerId(config: ProviderConfig): string {
       // Only the origin of the issuer is used.
       return issuerId({ issuer: new URL(issuer).origin });
     case "microsoft":
-      // The names of tenants are not case-sensitive.
+      // Tenant names are case-insensitive.
       return issuerId({ issuer: issuer.toLowerCase() });
     default:
       return issuerId({ issuer });
   }
 }
 
-/** The form of the ID of a tenant, or of an object in one, at Microsoft. */
+/** The form of the id of a tenant, or of an object in it, at Microsoft. */
 export const ENTRA_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
-/** Names that Microsoft has for many tenants together. */
+/** Microsoft's aliases for many tenants. */
 const MANY_TENANTS = ["common", "organizations", "consumers"];
 
 /**
- * True if the people of every tenant at Microsoft sign in there. Anyone can make
- * a tenant, and give its people the roles of an application as they like.
+ * True if people of every tenant at Microsoft can sign in. Anyone can make a
+ * tenant, and give its people any role of an application.
  */
 export function isForEveryTenant(
   config: { provider: ProviderConfig["provider"]; issuer?: string },

@@ -1,6 +1,6 @@
 /**
  * `APPROVALS`: the tools whose calls must wait for a person's approval by the
- * operator's rules, even if their authors ask for none.
+ * operator's rules, even if their authors require none.
  *
  * @module
  */
@@ -19,11 +19,11 @@ export interface ApprovalRule {
 }
 
 /**
- * Parses entries between semicolons or line ends, each `pattern=caller` or
- * `pattern=scope`. With `+passkey` at its end a passkey is required. `*` in a
+ * Parses entries separated by semicolons or line ends, each `pattern=caller` or
+ * `pattern=scope`; with `+passkey` at the end, a passkey is required. `*` in a
  * pattern matches any letters.
  *
- * @throws {ConfigError} for an entry that is none, or that matches no tool
+ * @throws {ConfigError} for an entry that is malformed, or matches no tool
  */
 export function parseApprovals(
   text = "",
@@ -37,7 +37,7 @@ export function parseApprovals(
       /^([\w.*-]+)\s*=\s*(\S+?)(\+passkey)?$/.exec(entry) ?? [];
     const source = name.replaceAll(".", "\\.").replaceAll("*", ".*");
     const pattern = new RegExp(`^${source}$`);
-    // A near miss of `caller` is no scope.
+    // A misspelt `caller` must not be taken for a scope.
     const isRule = name !== "" && SCOPE_TOKEN.test(by) &&
       (by === "caller" || !isNear(by.split("+")[0], "caller"));
     if (isRule && tools.some(({ name }) => pattern.test(name))) {
@@ -62,8 +62,8 @@ export function parseApprovals(
 }
 
 /**
- * Applies the rules to a tool: every call of it waits. If the author wants
- * someone else with a scope to approve, that stays.
+ * Returns a tool with the rules applied: every call waits for an approval. If
+ * the author requires a person with a scope to approve, that stays.
  */
 export function tightened<T extends Tool & { author?: Tool }>(
   tool: T,

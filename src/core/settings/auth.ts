@@ -1,6 +1,6 @@
 /**
- * The settings of `AUTH_STRATEGY`: the callers that are admitted, and how they
- * are known.
+ * The settings of `AUTH_STRATEGY`: which callers are admitted, and how they are
+ * identified.
  *
  * @module
  */
@@ -21,17 +21,20 @@ import { type Exposure, SERVER } from "./server.ts";
 import { type NamedSetting, type Settings, settingsOf } from "./setting.ts";
 import { listOf, oneOf, refuseText, TRUE_OR_FALSE } from "./shapes.ts";
 
-/** Settings of each chosen `AUTH_STRATEGY`; without any, everyone may call. */
+/** The settings of each configured strategy; without any, everyone may call. */
 export interface AuthConfig {
   oauth?: OAuthConfig;
   jwt?: JwtConfig;
   bearer?: { tokens: readonly string[] };
   apiKey?: { keys: readonly string[]; header: string };
-  /** True if callers without credentials may use things that need no scope. */
+  /**
+   * True if callers without credentials may use tools, resources and prompts
+   * that need no scope.
+   */
   anonymous?: boolean;
 }
 
-/** True if everyone who reaches the server may call. */
+/** True if everyone who can reach the server may call. */
 export function isOpen({ oauth, jwt, bearer, apiKey }: AuthConfig): boolean {
   return !(oauth || jwt || bearer || apiKey);
 }
@@ -75,7 +78,10 @@ export const AUTH = settingsOf({
   },
 });
 
-/** Settings that show which `AUTH_STRATEGY` was forgotten. */
+/**
+ * Settings that are of use only with an `AUTH_STRATEGY`, which may have been
+ * forgotten.
+ */
 const TELLTALES: readonly (readonly [NamedSetting, string])[] = [
   [PROVIDER.OAUTH_PROVIDER, "oauth"],
   [PROVIDER.OAUTH_CLIENT_ID, "oauth"],
@@ -85,8 +91,8 @@ const TELLTALES: readonly (readonly [NamedSetting, string])[] = [
 ];
 
 /**
- * Parses the settings of the chosen strategies. Missing or wrong settings
- * become complaints, and the result must then not be used.
+ * Parses the settings of the configured strategies. Missing and wrong settings
+ * become complaints; then the result must not be used.
  *
  * @param scopes all scopes of the server
  */
@@ -119,7 +125,8 @@ export function parseAuth(
   }
   if (settings.read(AUTH.AUTH_ANONYMOUS)) {
     auth.anonymous = true;
-    // Scopes would not stop strangers who cannot sign in.
+    // Without a strategy, scopes would stop strangers who have no way to sign
+    // in.
     if (isOpen(auth)) {
       settings.complain(AUTH.AUTH_ANONYMOUS, {
         got: settings.text(AUTH.AUTH_ANONYMOUS),
@@ -134,9 +141,9 @@ export function parseAuth(
 }
 
 /**
- * Complains of an issuer at the host of a custom provider: subjects of that
- * provider begin with its host alone, so a person of the issuer could be taken
- * for a person who signs in.
+ * Complains of an issuer at the host of a custom provider: that provider's
+ * subjects begin with its host, so a person of the issuer could be taken for a
+ * person who signs in.
  */
 function complainOfNamesakes(
   settings: Settings,
@@ -165,14 +172,17 @@ function complainOfNamesakes(
   }
 }
 
-/** The issuers' hosts of providers whose subjects begin with their name. */
+/** The hosts of the issuers of providers whose subjects begin with a name. */
 const HOSTS: Readonly<Record<string, string>> = {
   google: "accounts.google.com",
   microsoft: "login.microsoftonline.com",
   gitlab: "gitlab.com",
 };
 
-/** Warns if people of one issuer have two subjects: by sign-in and by JWT. */
+/**
+ * Warns if people of one issuer have two subjects: one by sign-in and one by
+ * JWT.
+ */
 function doubtTwoSubjects(
   settings: Settings,
   { providers }: OAuthConfig,
@@ -194,7 +204,7 @@ function doubtTwoSubjects(
   }
 }
 
-/** Warns of blocks by address if people may come without an address. */
+/** Warns if people are blocked by address, but may come without an address. */
 function doubtBlockedAddresses(
   settings: Settings,
   { blocked, assertionIssuers }: OAuthConfig,
@@ -213,14 +223,17 @@ function doubtBlockedAddresses(
   );
 }
 
-/** Complains of credentials without `AUTH_STRATEGY`: everyone is admitted. */
+/**
+ * Complains of credentials without `AUTH_STRATEGY`, with which everyone would
+ * be admitted.
+ */
 function complainOfTelltales(settings: Settings): void {
   const { name: variable } = AUTH.AUTH_STRATEGY;
   if (settings.text(AUTH.AUTH_STRATEGY) !== undefined) return;
-  // A misspelt name of it is a complaint already.
+  // A misspelt name of `AUTH_STRATEGY` is reported already.
   if (settings.complaints.some((it) => it.variable === variable)) return;
   const telltale = TELLTALES.find(([it]) => settings.text(it) !== undefined);
-  // Each is read, so that a misspelt name of it is reported.
+  // Read, so that misspelt names of these settings are reported.
   if (!telltale) return TELLTALES.forEach(([it]) => settings.read(it));
   const [{ name }, strategy] = telltale;
   settings.complain(AUTH.AUTH_STRATEGY, {
@@ -229,7 +242,10 @@ function complainOfTelltales(settings: Settings): void {
   });
 }
 
-/** Requires `BASE_URL`: clients elsewhere would be sent to loopback. */
+/**
+ * Requires `BASE_URL` if other machines can call: they would be sent to
+ * loopback.
+ */
 function requireBaseUrl(
   settings: Settings,
   { deployed, loopback }: Exposure,

@@ -1,5 +1,5 @@
 /**
- * The settings of the clients that may ask for tokens.
+ * The settings of the clients that may get tokens.
  *
  * @module
  */
@@ -69,7 +69,7 @@ export function parseClients(settings: Settings): readonly Client[] {
   const setting = CLIENTS.OAUTH_CLIENTS;
   const got = settings.read(setting);
   if (got === undefined) return [];
-  // Text that begins like JSON names no file, and may hold a secret.
+  // A text that begins like JSON is not a file name, and may contain a secret.
   const readFile = /^[[{"]/.test(got) ? undefined : settings.options.readFile;
   try {
     const array = readFile ? readFile(got).trim() : got;

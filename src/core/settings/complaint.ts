@@ -12,7 +12,7 @@ export interface SettingComplaint {
   got?: string;
   /** The values that are accepted. */
   wants: string;
-  /** The way to fix it. */
+  /** The fix to suggest. */
   fix: string;
 }
 
@@ -20,10 +20,13 @@ export interface SettingComplaint {
 export class ConfigError extends Error {
   /** The name of the class. */
   override name = "ConfigError";
-  /** Prints every complaint and note, one to a line. */
+  /**
+   * Makes the error, whose message has every complaint and note on a line of
+   * its own.
+   */
   constructor(
     readonly complaints: readonly SettingComplaint[],
-    /** Misspelt names besides, a sentence each. */
+    /** Sentences about misspelt names. */
     readonly notes: readonly string[] = [],
   ) {
     const lines = [...complaints.map(printComplaint), ...notes];
@@ -31,7 +34,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** Prints a complaint in one line: `PORT: got "x", wants a port. Fix: …`. */
+/** Formats a complaint in one line: `PORT: got "x", wants a port. Fix: …`. */
 function printComplaint(
   { variable, got, wants, fix }: SettingComplaint,
 ): string {
@@ -40,12 +43,14 @@ function printComplaint(
     oneLine(fix);
 }
 
-/** Puts words in one line that ends with a full stop. */
+/** Returns words on one line, with a full stop at the end. */
 export function oneLine(words: string): string {
   return words.replaceAll(/\s+/g, " ").replace(/[\s.]*$/, ".");
 }
 
-/** A start that failed because of a setting, which the operator can fix. */
+/**
+ * An error because a start failed due to a setting, which the operator can fix.
+ */
 export class StartError extends Error {
   override name = "StartError";
   constructor(complaint: SettingComplaint) {

@@ -1,6 +1,6 @@
 /**
- * The environment, parsed once. All complaints are collected, so that one start
- * lists everything to fix.
+ * The settings of a server, parsed once from the environment. All complaints
+ * are collected, so that one start lists everything to fix.
  *
  * @module
  */
@@ -30,24 +30,32 @@ export interface Config {
   port: number;
   /** True if other processes may listen on the same port. */
   reusePort: boolean;
-  /** Public address without a trailing slash; undefined: the loopback one. */
+  /**
+   * The public address without a trailing slash; undefined for the loopback
+   * address.
+   */
   baseUrl?: string;
   /** Proxies whose headers about the client's address are trusted. */
   trustedProxies: readonly Network[];
-  /** Calls per minute of each caller; 0: no limit. */
+  /** Calls per minute of each caller; 0 means no limit. */
   callsPerMinute: number;
   /**
-   * The address of a database in Postgres, or else the argument of
-   * `Deno.openKv`; undefined: the platform's default database.
+   * The URL of a Postgres database, or else the argument of `Deno.openKv`;
+   * undefined for the platform's default database.
    */
   kvPath?: string;
-  /** The password of a database in Postgres, if its address has none. */
+  /** The password of a Postgres database, if its URL has none. */
   kvPassword?: string;
-  /** Connections to a database in Postgres, besides the one that listens. */
+  /** The number of connections to Postgres, besides the one that listens. */
   kvConnections?: number;
-  /** Browser origins besides our own and loopback; `*` allows all. */
+  /**
+   * Accepted values of `Origin` besides our own and loopback; `*` accepts all.
+   */
   allowedOrigins: readonly string[];
-  /** The least level of the log; if audit events are logged at any level. */
+  /**
+   * The least severe level that is logged; and true in `audit` if audit events
+   * are logged at any level.
+   */
   log: { level: LogLevel; audit: boolean };
   /** `serverInfo.title`: the name that clients show. */
   title: string;
@@ -60,24 +68,27 @@ export interface Config {
   features: FeatureValues;
   /** Parsed values of the settings that authors declared. */
   own: Readonly<Record<string, unknown>>;
-  /** Authors' settings that may not be read, and so have their defaults. */
+  /**
+   * Authors' settings that the process has no permission to read, so that they
+   * have their defaults.
+   */
   unread: readonly string[];
-  /** Names that are misspelt or were changed, a sentence each. */
+  /** Sentences about names that are misspelt or were changed. */
   notes: readonly string[];
 }
 
 /**
- * An author's own settings and defaults, and the process's ways to read
- * variables and files.
+ * The settings and defaults of authors, and functions with which the process
+ * reads variables and files.
  */
 export interface ConfigOptions extends Omit<SettingsOptions, "known"> {
-  /** Used in place of an unset `MCP_TITLE`. */
+  /** The title if `MCP_TITLE` is unset. */
   title?: string;
   /** Instructions for models that use the server. */
   instructions?: string;
-  /** The values of `LOG_LEVEL` and `AUDIT_LOG` where those are unset. */
+  /** The values of `LOG_LEVEL` and `AUDIT_LOG` if those are unset. */
   log?: Partial<Config["log"]>;
-  /** Settings that authors declared, by the name of their variable. */
+  /** Settings that authors declared, by the names of their variables. */
   settings?: ReadonlyMap<string, z.ZodType>;
   /** All scopes of the server. */
   scopes?: readonly string[];
@@ -110,7 +121,7 @@ export function parseConfig(
     (isPostgres(linked) ? linked : undefined);
   if (isRemote(kvPath)) settings.require(SERVER.DENO_KV_ACCESS_TOKEN);
   else if (deployed && kvPath !== undefined && !isPostgres(kvPath)) {
-    // Deno Deploy has no files; its own database needs no setting.
+    // Deno Deploy has no files, and its own database needs no setting.
     settings.complain(SERVER.KV_PATH, {
       got: kvPath,
       wants: "the URL of a remote database, when deployed",
@@ -152,7 +163,7 @@ export function parseConfig(
   for (const { settings: own } of process.features ?? []) {
     if (!own || own.strategy && !config.auth[own.strategy]) continue;
     for (const row of Object.values(own.rows)) {
-      // The rules about people have read it.
+      // Was read already, for the rules about people.
       if (row !== own.assertionIssuers) config.features.read(row, settings);
     }
   }
@@ -169,7 +180,7 @@ export function parseConfig(
   return config;
 }
 
-/** True if only this machine reaches the server. */
+/** True if only this machine can reach the server. */
 export function isLocal(
   { host, baseUrl, deployed }: Pick<Config, "host" | "baseUrl" | "deployed">,
 ): boolean {

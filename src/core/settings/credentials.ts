@@ -15,7 +15,7 @@ import {
   wholeNumber,
 } from "./shapes.ts";
 
-/** A setting of credentials; shorter ones could be guessed. */
+/** A setting for credentials; shorter credentials could be guessed. */
 const SECRET = {
   shape: listOf(
     "credentials of at least 16 ASCII characters",
@@ -63,22 +63,25 @@ export function parseBearerTokens(
   return { tokens };
 }
 
-/** `AUTH_STRATEGY=jwt`: tokens of other people's authorization servers. */
+/** `AUTH_STRATEGY=jwt`: access tokens of other authorization servers. */
 export interface JwtConfig {
   issuers: readonly { issuer: string; jwksUrl: string }[];
-  /** The audiences; a token must have one of them. */
+  /** The accepted audiences; a token must have one of them. */
   audiences: readonly string[];
   /** The accepted difference between an issuer's clock and ours. */
   leewaySeconds: number;
-  /** Accepted `typ`s in lower case without `application/`; empty for none. */
+  /**
+   * The accepted `typ`s in lower case without `application/`; "" accepts a
+   * token without `typ`.
+   */
   types: readonly string[];
   /** The claims that may hold scopes; the first one present is used. */
   scopeClaims: readonly string[];
 }
 
 /**
- * RFC 9068 §2.1 asks for `at+jwt`; many servers write `JWT` or nothing. A token
- * that names another kind, such as a logout token, is not an access token.
+ * RFC 9068 §2.1 requires `at+jwt`; many servers write `JWT` or nothing. A token
+ * with another `typ`, such as a logout token, is not an access token.
  */
 const USUAL_TYPES = ["", "jwt", "at+jwt"];
 
@@ -127,7 +130,7 @@ export const JWT = settingsOf({
   },
 });
 
-/** Parses the issuers of accepted tokens; complains of what is wrong. */
+/** Parses the issuers of accepted tokens, and complains of wrong settings. */
 export function parseJwt(settings: Settings): JwtConfig {
   const issuers = settings.require(JWT.JWT_ISSUER);
   const audiences = settings.require(JWT.JWT_AUDIENCE);

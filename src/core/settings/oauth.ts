@@ -1,6 +1,6 @@
 /**
  * The settings of `AUTH_STRATEGY=oauth`: our own authorization server in front
- * of a provider, and the lifetimes of what it issues.
+ * of a provider, and the lifetimes of grants and tokens.
  *
  * @module
  */
@@ -19,21 +19,27 @@ import { type IssuerSetting, type Settings, settingsOf } from "./setting.ts";
 import { wholeNumber } from "./shapes.ts";
 
 export interface OAuthConfig extends PeopleConfig {
-  /** The providers that people sign in at, as they are listed. */
+  /** The providers at which people sign in, in the order of the setting. */
   providers: ListedProviders;
   /** Clients that the operator set up. */
   clients: readonly Client[];
   policy: ClientPolicy;
   lifetimes: Lifetimes;
-  /** Identity providers whose assertions let clients in without a page. */
+  /**
+   * Identity providers whose assertions (ID-JAG) let clients get tokens without
+   * a page.
+   */
   assertionIssuers: readonly TrustedIssuer[];
-  /** The scopes that people may be granted; undefined: everything. */
+  /**
+   * The operator's permissions; undefined if everyone may be granted every
+   * scope.
+   */
   permissions?: readonly PermissionRule[];
-  /** Client ID metadata documents; an empty list of domains allows all. */
+  /** Client ID metadata documents; an empty list of domains accepts all. */
   metadataDocuments: { enabled: boolean; allowedDomains: readonly string[] };
 }
 
-/** Lists the prefixes of subjects, those of providers first. */
+/** Lists the prefixes of all subjects, providers first. */
 export function subjectIds(
   { providers, assertionIssuers }: OAuthConfig,
 ): string[] {
@@ -44,7 +50,7 @@ export function subjectIds(
   ];
 }
 
-/** Finds the setting of issuers of assertions, where a feature has it. */
+/** Finds the setting for issuers of assertions, if a feature has it. */
 export function assertionSetting(
   { options: { features = [] } }: Settings,
 ): IssuerSetting | undefined {
@@ -57,7 +63,7 @@ export function parseOAuth(
   exposure: Exposure,
   scopes: readonly string[],
 ): OAuthConfig {
-  // Parsed first: clients name variables, which are then not reported as
+  // Parsed first, because clients name variables, which must not be reported as
   // misspelt.
   const clients = parseClients(settings);
   const providers = parseProviders(settings, exposure);
@@ -86,7 +92,7 @@ export function parseOAuth(
     assertionIssuers,
     permissions: readPermissions(settings, scopes, known),
     metadataDocuments: {
-      // Developers may be offline, and clients without a document can register
+      // Developers may be offline, and clients can register dynamically
       // instead.
       enabled: settings.read(CLIENTS.CIMD_ENABLED) ??
         providers.some(({ config }) => config.provider !== "dev"),
@@ -98,7 +104,10 @@ export function parseOAuth(
 const MINUTE = 60;
 const DAY = 24 * 60 * MINUTE;
 
-/** The lifetimes. A shorter one applies to open grants and tokens, too. */
+/**
+ * The settings of lifetimes. Shortening one shortens open grants and tokens,
+ * too.
+ */
 export const LIFETIMES = settingsOf({
   OAUTH_ACCESS_TOKEN_MINUTES: {
     words: "The minutes for which a client's access token is good.",

@@ -1,5 +1,6 @@
 /**
- * The settings of people: who may sign in, and who may be granted what.
+ * The settings of people: who may sign in, and which scopes people may be
+ * granted.
  *
  * @module
  */
@@ -93,17 +94,19 @@ export const PEOPLE = settingsOf({
 });
 
 export interface PeopleConfig {
-  /** The people who may sign in; empty: everyone. */
+  /** The people who may sign in; an empty list means everyone. */
   allowedUsers: readonly ListEntry[];
   /** The people who may see everyone's grants. */
   admins: readonly ListEntry[];
   /** The blocked people and clients. */
   blocked: readonly ListEntry[];
-  /** The days for which a connection's latest calls are kept; 0: none. */
+  /**
+   * The days for which a connection's latest calls are stored; 0 means never.
+   */
   ledgerDays: number;
   /**
-   * The keys that seal people's secrets, the newest first; without any, nothing
-   * is sealed.
+   * The keys that seal people's secrets, the newest first; without any, no
+   * secrets can be stored.
    */
   secretsKeys: readonly string[];
 }
@@ -112,8 +115,8 @@ export function parsePeople(
   settings: Settings,
   known: KnownNames,
 ): PeopleConfig {
-  // The value was parsed earlier, with the tools. It is read here so that a
-  // misspelt name of it is found.
+  // Read so that a misspelt name is reported; the value was parsed earlier,
+  // with the tools.
   settings.read(PEOPLE.APPROVALS);
   return {
     allowedUsers: readList(settings, PEOPLE.OAUTH_ALLOWED_USERS, known),
@@ -131,7 +134,7 @@ export function parsePeople(
   };
 }
 
-/** The memberships that each kind of provider reports. */
+/** The kinds of memberships that each kind of provider reports. */
 const KINDS: Readonly<
   Record<ProviderConfig["provider"], readonly Membership[]>
 > = {
@@ -144,12 +147,16 @@ const KINDS: Readonly<
   dev: MEMBERSHIPS,
 };
 
-/** True if people sign in at the built-in provider, by names that they type. */
+/**
+ * True if people sign in at the development provider, by names that they type.
+ */
 function isTried({ providers }: KnownNames): boolean {
   return providers.some(({ kind }) => kind === "dev");
 }
 
-/** Reads a list of people, and complains of every entry that matches no one. */
+/**
+ * Parses a list of people, and complains of every entry that matches no one.
+ */
 function readList(
   settings: Settings,
   setting: NamedSetting & {
@@ -163,7 +170,8 @@ function readList(
     try {
       const entry = parseListEntry(text, known, list);
       const isShort = entry.kind === "subject" && entry.subject !== text;
-      // A nickname, rather than the ID that a provider gives out.
+      // Letters only: probably a nickname, not the id that a provider gives a
+      // person.
       if (isShort && /^[a-z]+$/i.test(text) && !isTried(known)) {
         settings.doubts.push(
           `${setting.name}: ${text} is read as the subject ${entry.subject}; ` +
@@ -183,9 +191,9 @@ function readList(
 }
 
 /**
- * Warns of rules about memberships that no listed provider reports: an app's own
- * provider may report them. Complains of those that a stranger's tenant could
- * give to its own people.
+ * Warns of rules about memberships that no configured provider reports; an
+ * app's own provider may report them. Complains of rules about memberships that
+ * a stranger's tenant could give to its own people.
  */
 function checkMemberships(
   settings: Settings,
@@ -202,7 +210,7 @@ function checkMemberships(
   for (const { who } of rules) {
     if (!("name" in who)) continue;
     const entry = `${prefixOf(who.kind)}:${who.name}`;
-    // Microsoft chooses the ID of a group, and never twice.
+    // Microsoft chooses the ID of a group, so that it is unique.
     const isUnique = who.kind === "groups" && ENTRA_ID.test(who.name);
     const own = providers.filter(({ id }) =>
       !who.provider || who.provider === id
@@ -210,7 +218,7 @@ function checkMemberships(
     const shared = own.find((it) => it.isForEveryTenant && !isUnique);
     const kinds = new Set([
       ...own.flatMap((it) => it === shared ? [] : kindsOf(it)),
-      // Assertions have the usual claims.
+      // Assertions have the same claims as tokens of an OpenID provider.
       ...otherIds.length > 0 && !who.provider ? KINDS.oidc : [],
     ]);
     if (kinds.has(who.kind)) continue;
@@ -234,7 +242,7 @@ function checkMemberships(
   }
 }
 
-/** Reads the permissions and complains of every wrong entry. */
+/** Parses the permissions, and complains of every wrong entry. */
 export function readPermissions(
   settings: Settings,
   scopes: readonly string[],

@@ -21,11 +21,15 @@ import {
   text,
 } from "./shapes.ts";
 
-/** The fix for a missing application, as text; it contains `BASE_URL`. */
+/**
+ * The fix for a missing registration at the provider; it contains `BASE_URL`.
+ */
 const REGISTER = "Register an application at the provider, with exactly the " +
   "callback address BASE_URL/oauth/provider-callback";
 
-/** The name of one of several providers, which is in variables and a path. */
+/**
+ * The name of one of several providers, as it is in variables and in a path.
+ */
 const LISTED_NAME = /^[a-z][a-z0-9]{0,19}$/;
 
 export const PROVIDER = settingsOf({
@@ -131,7 +135,9 @@ function endpoint(name: string) {
   };
 }
 
-/** Returns a setting under its name for one of several providers. */
+/**
+ * Returns a setting under the name that it has for one of several providers.
+ */
 export type Rename = <S extends NamedSetting>(setting: S) => S;
 
 export function parseProvider(
@@ -139,7 +145,7 @@ export function parseProvider(
   provider: typeof PROVIDERS[number],
   { rename, choice, deployed, loopback }: Exposure & {
     rename: Rename;
-    /** The setting that chose the kind. */
+    /** The setting that selected the kind of provider. */
     choice: NamedSetting;
   },
 ): ProviderConfig {
@@ -186,7 +192,9 @@ export function parseProvider(
   }
 }
 
-/** Prints the setting that says where the provider is. */
+/**
+ * Returns the setting that tells which provider is meant, for a log or a page.
+ */
 export function providerSetting(
   config: ProviderConfig,
   rename: Rename,

@@ -9,16 +9,16 @@ import type { Exposure } from "./server.ts";
 import type { Environment, NamedSetting, Settings } from "./setting.ts";
 import { oneOf } from "./shapes.ts";
 
-/** A provider of the list, which may be the only one. */
+/** A provider in the settings, which may be the only one. */
 export interface ListedProvider {
-  /** The prefix of the subjects of its people. */
+  /** The prefix of the subjects of the provider's people. */
   id: string;
   /**
-   * Its name in `OAUTH_PROVIDER` and at the end of its redirect URI; undefined
-   * if it is the only one.
+   * The provider's name in `OAUTH_PROVIDER` and at the end of its redirect URI;
+   * undefined if it is the only provider.
    */
   key?: string;
-  /** The domains whose addresses no other provider can vouch for. */
+  /** The domains for whose addresses no other provider can vouch. */
   domains: readonly string[];
   config: ProviderConfig;
 }
@@ -29,9 +29,9 @@ export type ListedProviders = readonly [ListedProvider, ...ListedProvider[]];
 export const CALLBACK_PATH = "/oauth/provider-callback";
 
 /**
- * Returns the redirect URI to register at a provider, exactly.
+ * Returns the redirect URI to register at a provider.
  *
- * @param key its name, if it is one of several
+ * @param key the name of the provider, if there are several
  */
 export function callbackAt(baseUrl: string, key?: string): string {
   const address = `${baseUrl}${CALLBACK_PATH}`;
@@ -50,7 +50,7 @@ export function renameFor(key?: string): Rename {
   });
 }
 
-/** Makes the setting of the kind of one of several providers. */
+/** Makes the setting for the kind of one of several providers. */
 function kindSetting(key: string) {
   return {
     ...renameFor(key)(CHOICE),
@@ -60,13 +60,13 @@ function kindSetting(key: string) {
   };
 }
 
-/** Lists the settings that the groups of several providers have. */
+/** Lists the settings of the groups of several providers. */
 export function groupSettings({ OAUTH_PROVIDER }: Environment): NamedSetting[] {
   let keys: readonly string[] = [];
   try {
     keys = CHOICE.shape.parse(OAUTH_PROVIDER?.trim() ?? "");
   } catch {
-    // The complaint is made where it is read.
+    // The code that reads the setting makes the complaint.
   }
   return keys.length < 2 ? [] : keys.flatMap((key) => [
     kindSetting(key),
@@ -76,13 +76,13 @@ export function groupSettings({ OAUTH_PROVIDER }: Environment): NamedSetting[] {
   ]);
 }
 
-/** Parses `OAUTH_PROVIDER` and the settings it needs. */
+/** Parses `OAUTH_PROVIDER` and the settings of its providers. */
 export function parseProviders(
   settings: Settings,
   exposure: Exposure,
 ): ListedProviders {
   const names = settings.require(CHOICE);
-  // The complaint is made; go on as for `dev`, which needs no settings.
+  // The complaint is made: go on with `dev`, which needs no settings.
   if (!names) return [{ id: "dev", config: { provider: "dev" }, domains: [] }];
   const [first, ...others] = names;
   doubtOtherGroups(settings, others.length > 0 ? names : []);
@@ -139,7 +139,7 @@ function parseListed(
   return { id: idOf(config), key, config, domains };
 }
 
-/** Returns the prefix of subjects; only the kind if an address is wrong. */
+/** Returns a provider's id; only the kind if its URL is malformed. */
 function idOf(config: ProviderConfig): string {
   try {
     return providerId(config);
@@ -148,7 +148,10 @@ function idOf(config: ProviderConfig): string {
   }
 }
 
-/** Returns a provider's name on pages in lower case: its own, host or kind. */
+/**
+ * Returns the provider's display name in lower case: its configured name, else
+ * its host, else its kind.
+ */
 function labelOf({ id, config }: ListedProvider): string {
   if (config.provider === "dev") return "dev";
   const host = ["oidc", "custom"].includes(config.provider) &&
@@ -156,7 +159,7 @@ function labelOf({ id, config }: ListedProvider): string {
   return (config.name ?? (host || config.provider)).toLowerCase();
 }
 
-/** Complains of providers with the same subjects, name or domains. */
+/** Complains of providers with the same subjects, display name or domains. */
 function complainOfTwins(settings: Settings, listed: ListedProviders): void {
   listed.forEach((it, at) => {
     const before = listed.slice(0, at);
@@ -169,7 +172,7 @@ function complainOfTwins(settings: Settings, listed: ListedProviders): void {
   });
 }
 
-/** Complains of a provider with the subjects of another. */
+/** Complains of a provider whose subjects would be those of another. */
 function complainOfTwin(
   settings: Settings,
   { key = "", config: { provider } }: ListedProvider,
@@ -195,7 +198,7 @@ function complainOfTwin(
   });
 }
 
-/** Complains of a name on pages that another provider has. */
+/** Complains of a display name that another provider has. */
 function complainOfNamesake(
   settings: Settings,
   it: ListedProvider,
@@ -228,7 +231,10 @@ function complainOfDomains(
   });
 }
 
-/** Warns of settings of providers that are not listed: they are not read. */
+/**
+ * Warns of settings for providers that are not listed, because they are not
+ * read.
+ */
 function doubtOtherGroups(settings: Settings, keys: readonly string[]): void {
   const known = new Set(settings.options.known?.map(({ name }) => name));
   for (const name of Object.keys(settings.environment)) {

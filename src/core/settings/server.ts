@@ -36,19 +36,19 @@ function parseOrigin(text: string): string {
   return text === "*" || URL.parse(text)?.origin === text ? text : refuseText();
 }
 
-/** True if a `KV_PATH` is the address of a remote database. */
+/** True if a `KV_PATH` is the URL of a remote Deno KV database. */
 export function isRemote(path = ""): boolean {
   return /^https?:/.test(path);
 }
 
-/** True if a `KV_PATH` is the address of a database in Postgres. */
+/** True if a `KV_PATH` is the URL of a Postgres database. */
 export function isPostgres(path = ""): boolean {
   return /^postgres(ql)?:/.test(path);
 }
 
 /**
- * Prints a `KV_PATH` without secrets: of an address only the scheme, the host
- * and the path; only the scheme if it is unclear which part is the password.
+ * Formats a `KV_PATH` without secrets: of a URL only the scheme, the host and
+ * the path; only the scheme if it is unclear which part is the password.
  */
 export function printDatabase(path: string): string {
   const [, scheme, rest] = /^([a-z][a-z\d+.-]+:)(.*)$/is.exec(path) ?? [];
@@ -57,13 +57,13 @@ export function printDatabase(path: string): string {
   const isClear = url?.host && rest.startsWith("//") &&
     !/[@#]/.test(url.pathname + url.search + url.hash);
   if (!isClear) return `${scheme}(hidden)`;
-  // Errors and the log name a database in Postgres without its role too.
+  // For Postgres without the role, as errors and the log have it.
   const hasPerson = !isPostgres(path) && (url.username || url.password);
   const person = hasPerson ? "(hidden)@" : "";
   return `${scheme}//${person}${url.host}${url.pathname}`;
 }
 
-/** The machines that can reach the server. */
+/** Which machines can reach the server. */
 export interface Exposure {
   /** True on a public platform. */
   deployed: boolean;

@@ -1,5 +1,6 @@
 /**
- * A setting, a row of the table of settings; and the reader of the variables.
+ * Settings: the rows of the table of settings, and the reader of their
+ * variables.
  *
  * @module
  */
@@ -11,25 +12,25 @@ import { ShapeError, type TextShape } from "./shapes.ts";
 
 /** A row of the table of settings. */
 export interface Setting {
-  /** Sentences for operators; code is between backticks. */
+  /** Sentences for operators, with code in backticks. */
   words: string;
   shape: TextShape<unknown>;
   /** The value of an unset variable. */
   default?: unknown;
   /** Describes the default where it cannot be written as a value. */
   unset?: string;
-  /** A text of the shape. */
+  /** An example of a value. */
   example?: string;
-  /** Advice for a wrong value; absent: the default or the example. */
+  /** The fix for a wrong value; by default the default or the example. */
   fix?: string;
   /**
-   * True if a server is more open, or seals nothing, when the variable is
+   * True if the server would admit more, or seal nothing, if the variable is
    * unset. Then a misspelt name of the variable ends the start.
    */
   guards?: boolean;
   /** True if the value is secret. */
   secret?: boolean;
-  /** Prints a text without secrets; {@linkcode hideSecrets} by default. */
+  /** Formats a value without secrets; {@linkcode hideSecrets} by default. */
   print?(text: string): string;
 }
 
@@ -37,7 +38,7 @@ export type NamedSetting = Setting & { name: string };
 
 type Named<R> = { readonly [N in keyof R]: R[N] & { name: string } };
 
-/** Gives the settings of a table their names. */
+/** Sets the names of a table's settings. */
 export function settingsOf<const R extends Readonly<Record<string, Setting>>>(
   rows: R,
 ): Named<R> {
@@ -45,7 +46,7 @@ export function settingsOf<const R extends Readonly<Record<string, Setting>>>(
   return rows as Named<R>;
 }
 
-/** A setting of issuers whose signed assertions let people in. */
+/** A setting for issuers whose assertions let people in. */
 export type IssuerSetting = NamedSetting & {
   shape: TextShape<readonly TrustedIssuer[]>;
   default: readonly TrustedIssuer[];
@@ -53,17 +54,17 @@ export type IssuerSetting = NamedSetting & {
 
 /** The settings of one feature. */
 export interface FeatureSettings {
-  /** The title of their group: a new one, or one of the core's. */
+  /** The title of the group of settings: a new one, or one of the core's. */
   title: string;
   /** The rows, made by {@linkcode settingsOf}. */
   rows: Readonly<Record<string, NamedSetting>>;
-  /** The strategy without which they are not read. */
+  /** The strategy for which the settings are read; by default any. */
   strategy?: "oauth";
-  /** The row that the rules about people need, too. */
+  /** The row that the rules about people need as well. */
   assertionIssuers?: IssuerSetting;
 }
 
-/** A feature as its settings are read. */
+/** The part of a feature that has settings. */
 export interface SettingsOwner {
   settings?: FeatureSettings;
 }
@@ -87,12 +88,14 @@ export class FeatureValues {
   }
 }
 
-/** The type of a setting's value, or of its default. */
+/** The type of a setting's value, including its default. */
 type ValueOf<S extends Setting> =
   | (S["shape"] extends TextShape<infer T> ? T : never)
   | (S extends { default: infer D } ? D : undefined);
 
-/** Returns the text that means the same as an unset variable, if any. */
+/**
+ * Returns a value that means the same as an unset variable, if there is one.
+ */
 export function defaultText(setting: Setting): string | undefined {
   const { default: value, secret, shape } = setting;
   const isText = Object(value) !== value || Array.isArray(value);
@@ -105,15 +108,18 @@ export function defaultText(setting: Setting): string | undefined {
   }
 }
 
-/** The variables as found: unset and empty mean the same. */
+/** The variables of the environment; an empty one counts as unset. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The options of {@linkcode Settings}: what the process knows and may do. */
+/**
+ * The options of {@linkcode Settings}: known names, and functions of the
+ * process.
+ */
 export interface SettingsOptions {
   known?: readonly NamedSetting[];
-  /** The features with settings of their own. */
+  /** The features that have settings. */
   features?: readonly SettingsOwner[];
-  /** True if the process has no permission to read the variable. */
+  /** Returns true if the process has no permission to read a variable. */
   isDenied?: (variable: string) => boolean;
   readFile?: (path: string) => string;
   /**
@@ -125,12 +131,12 @@ export interface SettingsOptions {
   complaints?: readonly SettingComplaint[];
 }
 
-/** Reads settings one by one and remembers what was wrong with them. */
+/** Reads settings one by one, and collects complaints about them. */
 export class Settings {
   readonly complaints: SettingComplaint[] = [];
-  /** Sentences about settings that are probably slips. */
+  /** Sentences about settings that are probably mistakes. */
   readonly doubts: string[] = [];
-  /** Variables that other settings name. */
+  /** Variables whose names are values of other settings. */
   readonly #named: string[] = [];
   #misspellings?: ReturnType<typeof misspellings>;
 
@@ -139,7 +145,7 @@ export class Settings {
     readonly options: SettingsOptions = {},
   ) {}
 
-  /** Finds a misspelt name of a variable in the environment. */
+  /** Finds a misspelt form of a variable's name in the environment. */
   #misspelt(name: string): string | undefined {
     this.#misspellings ??= misspellings(
       [
@@ -155,7 +161,8 @@ export class Settings {
   }
 
   /**
-   * Returns the text of a variable that another setting names: not misspelt.
+   * Returns the value of a variable that another setting names, which then does
+   * not count as misspelt.
    */
   namedText(name: string): string | undefined {
     this.#named.push(name);
@@ -163,12 +170,15 @@ export class Settings {
     return this.text({ name });
   }
 
-  /** Returns the text of a variable; undefined when it is unset or blank. */
+  /** Returns the value of a variable; undefined if it is unset or blank. */
   text({ name }: Pick<NamedSetting, "name">): string | undefined {
     return this.environment[name]?.trim() || undefined;
   }
 
-  /** Returns the value; the default if it is unset, or wrong (a complaint). */
+  /**
+   * Returns the parsed value of a setting; the default if it is unset, or
+   * wrong, which adds a complaint.
+   */
   read<S extends NamedSetting>(setting: S): ValueOf<S>;
   read(setting: NamedSetting): unknown {
     const got = this.text(setting);
@@ -188,7 +198,10 @@ export class Settings {
     }
   }
 
-  /** {@linkcode read}, or the author's value when the variable is unset. */
+  /**
+   * Returns the parsed value, see {@linkcode read}; the author's value if the
+   * variable is unset.
+   */
   readOr<S extends NamedSetting>(
     setting: S,
     authors: ValueOf<S> | undefined,
@@ -197,14 +210,19 @@ export class Settings {
     return isSet || authors === undefined ? this.read(setting) : authors;
   }
 
-  /** {@linkcode read}, with a complaint when the variable is unset. */
+  /**
+   * Returns the parsed value, see {@linkcode read}; complains if the variable
+   * is unset.
+   */
   require<S extends NamedSetting>(setting: S): ValueOf<S> {
     if (this.text(setting) !== undefined) return this.read(setting);
     this.complain(setting);
     return setting.default as ValueOf<S>;
   }
 
-  /** Adds a complaint, by default with the setting's own words. */
+  /**
+   * Adds a complaint, by default with the description and fix of the setting.
+   */
   complain(
     setting: NamedSetting,
     { got, wants = setting.shape.wants, fix = this.#fixOf(setting) }: Partial<
@@ -237,7 +255,9 @@ export class Settings {
       : `Use ${name}=${example}, for example`;
   }
 
-  /** Lists doubts, misspelt names and unknown ones, a sentence each. */
+  /**
+   * Lists sentences about doubtful values, misspelt names and unknown names.
+   */
   notes(): string[] {
     const misspelt = (this.options.known ?? []).flatMap((setting) => {
       const { name } = setting;
@@ -248,7 +268,7 @@ export class Settings {
     return [...this.doubts, ...misspelt, ...this.#unknown(misspelt)];
   }
 
-  /** Lists names that begin like settings, but are no settings. */
+  /** Lists sentences about names that begin like settings, but are not. */
   #unknown(misspelt: readonly string[]): string[] {
     const known = this.options.known?.map(({ name }) => name) ?? [];
     const read = [...known, ...this.#named];
@@ -266,24 +286,24 @@ export class Settings {
 }
 
 /**
- * A name that only a setting of this server has. Secrets of clients may have any
- * name, and those of a strategy that is not used are not looked up.
+ * A name that only a setting of this server can have. Secrets of clients may
+ * have any name, and those of an unused strategy are not looked up.
  */
 const OWN_NAME =
   /^(?:OAUTH|CIMD)_(?!CLIENT_SECRET_)|^ACCOUNT_\w+_CLIENT_(?:ID|SECRET)$/;
 
-/** Lists the ends of a name in letters: of `A_B_C` they are `bc` and `c`. */
+/** Lists the ends of a name, as letters: `bc` and `c` for `A_B_C`. */
 function tailsOf(name: string): string[] {
   const words = name.split("_");
   return words.slice(1).map((_, at) => lettersOf(words.slice(at + 1).join("")));
 }
 
 /**
- * Makes the search for the misspelt form of an unset variable: a name that is
- * set and not read, one letter away (missing, added, wrong, or exchanged with
- * the next). Case and underscores are ignored.
+ * Makes the function that finds the misspelt form of an unset variable: a name
+ * that is set and not read, one letter away (missing, added, wrong, or swapped
+ * with the next). Case and underscores are ignored.
  *
- * @param set names of variables that have a value
+ * @param set names of variables that are set
  * @param known every name that is read
  */
 function misspellings(
@@ -292,8 +312,8 @@ function misspellings(
 ): (name: string) => string | undefined {
   const strangers = set.filter((name) => !known.has(name))
     .map((name) => ({ name, letters: lettersOf(name) }))
-    // One or two letters, such as those of the shell's `_`, are near to
-    // anything.
+    // A name of one or two letters, such as the shell's `_`, would be near to
+    // any name.
     .filter(({ letters }) => letters.length > 2);
   return (name) => {
     const letters = lettersOf(name);

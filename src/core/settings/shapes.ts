@@ -1,5 +1,5 @@
 /**
- * Shapes that the text of a setting may have.
+ * Shapes: the forms that the value of a setting may have.
  *
  * @module
  */
@@ -7,13 +7,19 @@ import { fromBase64url } from "../crypto/crypto.ts";
 import { isLoopback } from "../net/url.ts";
 import { isNear, lettersOf } from "../../authoring/options.ts";
 
-/** The description of a shape, and its parser, which throws. */
+/**
+ * The description of a shape, and its parser, which throws a {@linkcode
+ * ShapeError}.
+ */
 export interface TextShape<T> {
   wants: string;
   parse(text: string): T;
 }
 
-/** A text has another shape. The message is added to `wants`. */
+/**
+ * An error for a text that does not have the shape. The message is added to
+ * `wants`.
+ */
 export class ShapeError extends Error {}
 
 /** Refuses a text. @throws {ShapeError} */
@@ -29,7 +35,7 @@ export function matching(wants: string, pattern: RegExp): TextShape<string> {
   return { wants, parse: (text) => pattern.test(text) ? text : refuseText() };
 }
 
-/** One of several words. */
+/** Makes the shape of one of several words. */
 export function oneOf<T extends string>(words: readonly T[]): TextShape<T> {
   return {
     wants: `one of ${words.join(", ")}`,
@@ -43,7 +49,7 @@ export function oneOf<T extends string>(words: readonly T[]): TextShape<T> {
   };
 }
 
-/** A number from 0 on, or from `min`, in decimal digits. */
+/** Makes the shape of a decimal integer between `min` and a maximum. */
 export function wholeNumber(
   what: string,
   max: number,
@@ -62,14 +68,14 @@ export const TRUE_OR_FALSE: TextShape<boolean> = {
     /^(true|1)$/.test(text) || !/^(false|0)$/.test(text) && refuseText(),
 };
 
-/** A shape whose texts are read in lower case. */
+/** Makes a shape whose texts are lowercased first. */
 export function lowerCase<T>({ wants, parse }: TextShape<T>): TextShape<T> {
   return { wants, parse: (text) => parse(text.toLowerCase()) };
 }
 
 /**
- * Items with commas or spaces between them, at least one: none could mean
- * everyone.
+ * Makes the shape of a list with commas or spaces. It has at least one item,
+ * because none could mean everyone.
  */
 export function listOf<T = string>(
   what: string,
@@ -84,7 +90,7 @@ export function listOf<T = string>(
   };
 }
 
-/** Different keys of 32 random bytes, in base64 or base64url. */
+/** Different keys of 32 random bytes each, in base64 or base64url. */
 export const SECRETS_KEYS: TextShape<string[]> = listOf(
   "different keys of 32 random bytes in base64",
   (key, nth, all) => {
@@ -94,7 +100,7 @@ export const SECRETS_KEYS: TextShape<string[]> = listOf(
   },
 );
 
-/** The address of a server, as it was written: https, or on this machine. */
+/** The URL of a server, unchanged: https, or http on loopback. */
 export const SERVER_URL: TextShape<string> = {
   wants: "an https URL",
   parse: (text) => {

@@ -17,7 +17,7 @@ import { describe, isSecret } from "../../authoring/setting.ts";
 import { oneLine } from "./complaint.ts";
 import { ShapeError } from "./shapes.ts";
 
-/** The settings of the core by the title of their group. */
+/** The settings of the core, by the titles of their groups. */
 const OF_CORE: Readonly<Record<string, readonly NamedSetting[]>> = {
   "The server": Object.values(SERVER),
   "Who may call": Object.values(AUTH),
@@ -29,29 +29,34 @@ const OF_CORE: Readonly<Record<string, readonly NamedSetting[]>> = {
   "AUTH_STRATEGY=jwt": Object.values(JWT),
 };
 
-/** The variable in which `deno task dev` keeps the address it announced. */
+/** The variable with the address that `deno task dev` last announced. */
 export const ANNOUNCED = "TOOL_SERVER_ANNOUNCED";
 
-/** Variables that the platform and the process itself set, not people. */
+/**
+ * Variables that are set by the platform or the process itself, not by people.
+ */
 const PLATFORM = [
   ANNOUNCED,
   "DENO_DEPLOYMENT_ID",
   "DENO_USE_CGROUPS",
   "SYSTEMD_EXEC_PID",
-  // Deno's own: docs/telemetry.md.
+  // Deno's own variables: see docs/telemetry.md.
   "OTEL_DENO_CONSOLE",
   "OTEL_EXPORTER_OTLP_TIMEOUT",
   "OTEL_METRIC_EXPORT_INTERVAL",
 ];
 
 export interface OwnSetting extends NamedSetting {
-  /** True if it must be set. */
+  /** True if the setting has no default. */
   isRequired: boolean;
 }
 
 /** The settings of the core and of features. */
 export class SettingsTable {
-  /** Settings by the title of their group, as operators read them. */
+  /**
+   * Settings by the titles of their groups, in the order in which operators
+   * read them.
+   */
   readonly groups: Readonly<Record<string, readonly NamedSetting[]>>;
   readonly settings: readonly NamedSetting[];
   readonly variables: readonly string[];
@@ -100,7 +105,7 @@ export class SettingsTable {
   }
 }
 
-/** Prints Zod's messages, without those that repeat a part of a secret. */
+/** Formats Zod's messages, without those that repeat a part of a secret. */
 function detailOf({ issues }: z.ZodError, secret?: string): string {
   return issues
     .map(({ message }) => message.replace(/^Invalid (input|option): /, ""))
@@ -109,7 +114,10 @@ function detailOf({ issues }: z.ZodError, secret?: string): string {
     .join("; ");
 }
 
-/** True if a message repeats a secret: four characters in a row, or all. */
+/**
+ * True if a message repeats four characters in a row of a secret, or a whole
+ * shorter one.
+ */
 function repeats(message: string, secret: string): boolean {
   const length = Math.min(4, secret.length);
   for (let at = 0; at + length <= secret.length; at++) {

@@ -1,6 +1,7 @@
 /**
- * The way in which a sign-in provider exchanges a person's access token for one
- * of another service, and the provider in front of a service.
+ * The settings of token exchange: how a sign-in provider exchanges a person's
+ * access token for one of another service, and which provider is in front of a
+ * service.
  *
  * @module
  */
@@ -9,16 +10,16 @@ import type { ProviderApplication, ProviderConfig } from "./application.ts";
 import { PROVIDER } from "./provider.ts";
 import { type ListedProvider, renameFor } from "./providers.ts";
 
-/** RFC 8693, or Microsoft's own grant, which is older. */
+/** The kind of exchange: RFC 8693, or Microsoft's older on-behalf-of grant. */
 export type ExchangeKind = "token-exchange" | "on-behalf-of";
 
-/** The hosts of Microsoft Entra, in its clouds. */
+/** The hosts of Microsoft Entra in its clouds. */
 const ENTRA_HOST =
   /^login\.(microsoftonline\.(com|us)|partner\.microsoftonline\.cn)$|\.ciamlogin\.com$/;
 
 /**
- * Finds the way in which a provider exchanges tokens; undefined if it has none.
- * GitHub, GitLab and Google document none for the people who sign in there.
+ * Returns the kind of a provider's token exchange; undefined if it has none.
+ * GitHub, GitLab and Google document none for people who sign in there.
  */
 export function exchangeKindOf(
   config: ProviderConfig,
@@ -38,8 +39,9 @@ export function exchangeKindOf(
 }
 
 /**
- * Finds the provider in front of a service: the one that it names, or the only
- * one of those listed that exchanges tokens. Else undefined.
+ * Finds the provider in front of a service: the one that the service names, or
+ * the only configured one that exchanges tokens. Returns undefined if there is
+ * none, or several.
  */
 export function providerOf(
   { provider }: Pick<UpstreamAccount, "provider">,
@@ -54,8 +56,8 @@ export function providerOf(
 
 /**
  * Lists the missing settings without which no one can have an account at these
- * services. Microsoft exchanges only a token whose audience is our application
- * there, so the sign-in has to ask for a scope of it.
+ * services. Microsoft exchanges only a token whose audience is our own
+ * application, so the sign-in has to request a scope of that application.
  */
 export function missingForExchange(
   services: readonly UpstreamAccount[],
@@ -73,7 +75,7 @@ export function missingForExchange(
   return [...new Set(missing)];
 }
 
-/** True if the sign-in asks for a scope of our own application at Microsoft. */
+/** True if the sign-in requests a scope of our own application at Microsoft. */
 export function asksForItself(
   { scopes = [], clientId }: Pick<ProviderApplication, "scopes" | "clientId">,
 ): boolean {
