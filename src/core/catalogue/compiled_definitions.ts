@@ -1,6 +1,6 @@
 /**
- * Authors' definitions, checked and compiled one by one: for calls, and for
- * lists.
+ * Compiles authors' definitions: checks them one by one, and makes their form
+ * for calls and for lists.
  *
  * @module
  */
@@ -82,43 +82,48 @@ export const DEFINITIONS = {
   ),
 } satisfies kinds.Members<ServerDefinitions>;
 
-/** A family of resources, ready to be matched. */
+/** A resource template, ready to be matched. */
 export interface CompiledTemplate {
   template: UriTemplate;
   resource: Resource;
 }
 
-/** The compilation of everything that a feature adds to one catalogue. */
+/** The part of one catalogue that a feature adds, while it is compiled. */
 export interface CatalogueAddition<Part = unknown> {
   /**
-   * Checks the feature's part of an item, and returns the item that is to be
-   * compiled.
+   * Checks the feature's options of a definition, and returns the definition to
+   * compile.
    *
-   * @throws {Error} for what is wrong
+   * @throws {Error} that says what is wrong
    */
   prepare?<T extends Tool | Resource | Prompt>(item: T): T;
   /**
-   * Compiles its part of a tool, and makes the metadata that it adds to the
+   * Compiles the feature's part of a tool, and makes the metadata for the
    * tool's list entry.
    *
-   * @throws {Error} for what clients would refuse
+   * @throws {Error} for a part that clients would refuse
    */
   addTool?(tool: Tool, listed: ListedTool): JsonObject | undefined;
   /** Compiles the feature's own definitions. */
   addDefinitions?(definitions: ServerDefinitions, complaints: Complaints): void;
-  /** Its members of `extensions` in the capabilities, if it is used here. */
+  /**
+   * The feature's members of `extensions` in the capabilities, if this
+   * catalogue uses it.
+   */
   readonly extensions?: JsonObject;
-  /** The things besides tools, resources and prompts that may need scopes. */
+  /**
+   * The definitions besides tools, resources and prompts that may need scopes.
+   */
   readonly items?: readonly CommonDefinition[];
-  /** All resources that it adds. */
+  /** The resources that the feature adds. */
   readonly resources: readonly Resource[];
-  /** Selects everything of it that a caller may see. */
+  /** Returns the part that a caller may see. */
   select(seen: {
     isSeen(item: CommonDefinition): boolean;
     tools: readonly Tool[];
     /**
-     * Prints a list of the feature's own. `pageSize` makes its pages smaller
-     * than usual.
+     * Splits a list of the feature into pages. `pageSize` makes the pages
+     * smaller than usual.
      */
     print(
       member: string,
@@ -128,31 +133,33 @@ export interface CatalogueAddition<Part = unknown> {
   }): SelectedAddition<Part>;
 }
 
-/** The additions of a feature that a caller may see. */
+/** The part of a feature that a caller may see. */
 export interface SelectedAddition<Part = unknown> {
-  /** For the methods and pages of the feature: see `Catalogue.part`. */
+  /**
+   * The data for the methods and pages of the feature: see `Catalogue.part`.
+   */
   part?: Part;
   /** The resources in `resources/list`. */
   listed: readonly Resource[];
-  /** Resources that are only read. */
+  /** The resources that can be read, but are in no list. */
   unlisted?: readonly Resource[];
-  /** Finds a resource at an address that no list has. */
+  /** Finds a resource by a URI that is in no list. */
   find?(uri: string): Resource | undefined;
   /** Lists the scopes that a method of the feature needs. */
   scopesFor?(method: string, uri: string): readonly string[] | undefined;
 }
 
-/** Begins the additions of a feature to one catalogue. */
+/** Starts to compile the part of a feature in one catalogue. */
 export type CatalogueFeature<Part = unknown> = () => CatalogueAddition<Part>;
 
-/** Thrown for a set of definitions with faults. */
+/** An error for definitions with faults. */
 export class CatalogueError extends Error {
   /** The name of the class. */
   override name = "CatalogueError";
   /**
-   * Makes the message from the complaints, one on each line.
+   * Makes the message from the complaints, one per line.
    *
-   * @param settings the complaints about settings, if some are wrong too
+   * @param settings the complaints about settings, if some are wrong, too
    */
   constructor(
     readonly complaints: readonly string[],
@@ -167,14 +174,14 @@ function subjectOf(item: Tool | Resource | Prompt): string {
   return `${item.kind} ${kinds.nameOf(item)}`;
 }
 
-/** Sorts complaints by the order of the definitions that they are about. */
+/** Sorts complaints in the order of the definitions that they are about. */
 export function inOrder(
   definitions: ServerDefinitions,
   complaints: readonly string[],
 ): string[] {
   const { tools = [], resources = [], prompts = [] } = definitions;
   const subjects = [...tools, ...resources, ...prompts].map(subjectOf);
-  // A complaint about none of these definitions stays after the one before it.
+  // A complaint about another definition stays after the complaint before it.
   let at = -1;
   return complaints.map((text) => {
     const found = subjects.findIndex((subject) =>
@@ -188,9 +195,9 @@ export function inOrder(
 /**
  * Compiles definitions.
  *
- * @throws {CatalogueError} with every complaint at once: names that occur twice
- * or have illegal characters, schemas JSON Schema cannot express, templates
- * that cannot be matched
+ * @throws {CatalogueError} with every complaint at once: duplicate or illegal
+ * names, schemas that JSON Schema cannot express, URI templates that cannot be
+ * matched
  */
 export function compileDefinitions(
   definitions: ServerDefinitions,
@@ -213,7 +220,7 @@ export function compileDefinitions(
   return compilation;
 }
 
-/** Everything that is wrong with definitions. */
+/** All complaints about definitions. */
 export class Complaints {
   readonly complaints: string[] = [];
 
@@ -222,7 +229,7 @@ export class Complaints {
     this.complaints.push(complaint);
   }
 
-  /** Runs one step, and adds its exception to the complaints. */
+  /** Runs one step, and adds the exception that it throws as a complaint. */
   attempt(what: string, step: () => void): void {
     try {
       step();
@@ -231,7 +238,7 @@ export class Complaints {
     }
   }
 
-  /** @param subjects kinds with names */
+  /** @param subjects kinds with names, such as `tool search` */
   checkUnique(subjects: readonly string[]): void {
     const seen = new Set<string>();
     for (const subject of subjects) {
@@ -246,7 +253,7 @@ class Compilation extends Complaints {
   readonly tools: CompiledTool[] = [];
   readonly templates: CompiledTemplate[] = [];
   readonly prompts: Prompt[] = [];
-  /** The list entries by their item: compiled tool, prompt or resource. */
+  /** The list entries of compiled tools, prompts and resources. */
   readonly listed = new Map<CommonDefinition, JsonObject>();
 
   constructor(
@@ -279,7 +286,7 @@ class Compilation extends Complaints {
       undefined,
     );
 
-  /** Checks that no tool takes the place of one of the server's own. */
+  /** Checks that no tool has the name of one of the server's own tools. */
   checkTaskTools(): void {
     if (!this.tools.some(wantsTaskTools)) return;
     for (const { name } of this.tools) {
@@ -290,7 +297,7 @@ class Compilation extends Complaints {
     }
   }
 
-  /** Returns an item as features want it compiled. */
+  /** Returns a definition as the features prepare it. */
   #prepared<T extends Tool | Resource | Prompt>(item: T): T {
     return [...this.additions.values()].reduce(
       (it, addition) => addition.prepare?.(it) ?? it,
@@ -323,7 +330,10 @@ class Compilation extends Complaints {
     });
   }
 
-  /** Compiles everything else of features: their resources have list entries. */
+  /**
+   * Compiles what is left of the features, and makes the list entries of their
+   * resources.
+   */
   addAdditions(definitions: ServerDefinitions): void {
     for (const addition of this.additions.values()) {
       addition.addDefinitions?.(definitions, this);
@@ -334,7 +344,7 @@ class Compilation extends Complaints {
   }
 }
 
-/** Checks the name of a tool (MCP 2026-07-28, Tool Names) or a prompt. */
+/** Checks the name of a tool or a prompt (MCP 2026-07-28, Tool Names). */
 function checkName(name: string): void {
   if (!/^[A-Za-z0-9_.-]{1,128}$/.test(name)) {
     throw new Error(

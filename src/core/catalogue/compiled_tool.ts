@@ -1,7 +1,7 @@
 /**
- * A tool, checked and compiled once for all of its calls; and the two tools of
- * the server itself, with which a client that knows no tasks asks about a call
- * that was handed over.
+ * Compiles tools once for all calls. Also has the names of the server's own two
+ * tools, with which a client without support for tasks asks about a call that
+ * was handed over.
  *
  * @module
  */
@@ -19,9 +19,9 @@ import {
 
 /** A tool whose context has the settings and services that it declared. */
 export interface ProvidedTool extends Tool {
-  /** The tool as its author declared it; absent if it is this one. */
+  /** The tool as its author declared it; absent if that is this tool. */
   author?: Tool;
-  /** Adds the tool's settings and services to a context, if it needs any. */
+  /** Adds the tool's settings and services to a context, if it declares any. */
   provide?(context: Context): Context;
 }
 
@@ -31,32 +31,32 @@ export interface CompiledTool extends ProvidedTool {
   /** The JSON Schema of its input, as lists show it. */
   inputSchema: JsonObject;
   paramHeaders: readonly ParamHeader[];
-  /** True if the output is an object: 2025 clients know no other. */
+  /** True if the output is an object: 2025 clients accept no other. */
   hasObjectOutput: boolean;
-  /** The time after which a call is handed over; 0: never. */
+  /** The time after which a call is handed over to a task; 0 means never. */
   handOverMilliseconds: number;
-  /** True if `task` or `handOver` of the tool say that it may take long. */
+  /** True if the tool's `task` or `handOver` declares that it may take long. */
   isDeclaredLong: boolean;
 }
 
-/** The options of a server that its tools are compiled with. */
+/** The options of a server that apply to its tools. */
 export interface ToolDefaults {
-  /** True if callers may be strangers, who sign in for some tools. */
+  /** True if callers may be strangers, who have to sign in for some tools. */
   anonymous: boolean;
-  /** The seconds after which a call of a tool that names none is handed over. */
+  /** The default of `handOver`, in seconds. */
   handOver?: number;
 }
 
-/** Makes the metadata that is added to a tool's list entry, if any is. */
+/** Makes metadata to add to a tool's list entry; undefined for none. */
 export type MetaOf = (tool: Tool, listed: ListedTool) => JsonObject | undefined;
 
-/** The default in seconds: some clients end a call after a minute. */
+/** The default of the default: some clients end a call after a minute. */
 const HAND_OVER_SECONDS = 45;
 
 /**
  * Compiles a tool, and makes its entry in `tools/list`.
  *
- * @throws {Error} for what clients would refuse, or an option that is wrong
+ * @throws {Error} for a wrong option, or for what clients would refuse
  */
 export function compileTool(
   tool: ProvidedTool,
@@ -133,26 +133,26 @@ export function listTaskTools(
   return anonymous ? LISTED.map((tool) => withSecuritySchemes(tool)) : LISTED;
 }
 
-/** True if a call of the tool may be handed over. */
+/** True if a call of the tool may be handed over to a task. */
 export function mayOutlast(
   { handOverMilliseconds }: { handOverMilliseconds: number },
 ): boolean {
   return handOverMilliseconds > 0;
 }
 
-/** True if the server's own tools are listed because of this tool. */
+/** True if this tool requires that the server's own tools are listed. */
 export function wantsTaskTools(
   tool: Pick<CompiledTool, "handOverMilliseconds" | "isDeclaredLong">,
 ): boolean {
   return mayOutlast(tool) && tool.isDeclaredLong;
 }
 
-/** True if models may call the tool; other tools are parts of a view. */
+/** True if models may call the tool; other tools are only for a view. */
 export function isForModels({ visibility }: Pick<Tool, "visibility">): boolean {
   return visibility?.includes("model") ?? true;
 }
 
-/** True if the tool's work is always that of a task. */
+/** True if the tool always runs in a task. */
 export function isAlwaysTask({ task }: Pick<Tool, "task">): boolean {
   return task !== undefined && task !== "optional";
 }

@@ -1,6 +1,6 @@
 /**
- * Tools, resources and prompts as list entries for clients, and as the uses of
- * a scope for people.
+ * The list entries of tools, resources and prompts for clients, and the uses of
+ * scopes for people.
  *
  * @module
  * @see MCP 2026-07-28, Server Features
@@ -21,9 +21,9 @@ export type ListedTool = JsonObject & {
 
 /**
  * Makes a tool's entry in `tools/list`. Some clients read `properties` of every
- * input schema, so it is always there.
+ * input schema, so it is never absent.
  *
- * @throws {Error} for a schema JSON cannot express
+ * @throws {Error} for a schema that JSON Schema cannot express
  */
 export function listTool(tool: Tool): ListedTool {
   const { input, output, annotations } = tool;
@@ -44,8 +44,8 @@ export function listTool(tool: Tool): ListedTool {
 }
 
 /**
- * Tells ChatGPT the callers of a tool: signed-in people, or anyone (a token is
- * then still sent if there is one). The author's own `_meta` takes precedence.
+ * Tells ChatGPT who may call a tool: signed-in people, or anyone (then a token
+ * is still sent if there is one). The author's own `_meta` takes precedence.
  *
  * @see https://developers.openai.com/apps-sdk/build/auth
  */
@@ -56,7 +56,7 @@ export function withSecuritySchemes(
   const securitySchemes = scopes.length === 0
     ? [{ type: "noauth" }, { type: "oauth2" }]
     : [{ type: "oauth2", scopes }];
-  // In both places, because some readers know only the second.
+  // In `_meta`, too, because some clients read only that.
   return {
     ...listed,
     securitySchemes,
@@ -64,7 +64,10 @@ export function withSecuritySchemes(
   };
 }
 
-/** Removes an output schema that is no object's: 2025 clients refuse it. */
+/**
+ * Removes an output schema that is not an object's, because 2025 clients refuse
+ * it.
+ */
 export function withObjectOutput(listed: JsonObject): JsonObject {
   const schema = listed.outputSchema as JsonObject | undefined;
   if (schema?.type === "object") return listed;
@@ -90,7 +93,7 @@ export function listPrompt(prompt: Prompt): JsonObject {
   };
 }
 
-/** @throws {Error} unless all are texts or undefined */
+/** @throws {Error} unless all are strings or undefined */
 function textsOf(argument: string, words: JsonObject): JsonObject {
   for (const [name, value] of Object.entries(words)) {
     if (value === undefined || typeof value === "string") continue;
@@ -104,7 +107,7 @@ export function listResource(resource: Resource): JsonObject {
   return { uri, ...describe(resource), mimeType, annotations, size };
 }
 
-/** Makes the entry of a family of resources in `resources/templates/list`. */
+/** Makes the entry of a resource template in `resources/templates/list`. */
 export function listTemplate(resource: Resource): JsonObject {
   const { uri, size: _, ...rest } = listResource(resource);
   return { uriTemplate: uri, ...rest };
@@ -116,9 +119,9 @@ function describe(
   return { name, title, description, icons, _meta };
 }
 
-/** An item that needs a scope, in its author's words. */
+/** A tool, resource or prompt that needs a scope, described for people. */
 export interface ScopeUse {
-  /** For people: its title, or its name. */
+  /** The title, or the name. */
   title: string;
   words: string;
   scopes: readonly string[];

@@ -1,5 +1,5 @@
 /**
- * The resource behind a URI, for a caller who may not see everything.
+ * Finds the resource of a URI, for a caller who may not see everything.
  *
  * @module
  */
@@ -30,7 +30,7 @@ export function findResource(
   return undefined;
 }
 
-/** True if a URI belongs to a resource that is hidden from the caller. */
+/** True if a URI is of a resource that the caller may not see. */
 export function isHidden(catalogue: Catalogue, uri: string): boolean {
   return catalogue.whole !== undefined &&
     findResource(catalogue.whole, uri) !== undefined &&

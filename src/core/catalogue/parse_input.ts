@@ -1,6 +1,6 @@
 /**
- * Parsing a stranger's input. Zod lists everything that is wrong with a value,
- * and ten thousand wrong items would hold up all other requests.
+ * Parses input from strangers. Zod lists every fault of a value, and ten
+ * thousand faults would block all other requests for a while.
  *
  * @module
  */
@@ -9,20 +9,22 @@ import { isObject } from "../json.ts";
 import { parseBy, type Parsed } from "../protocol/json_schema.ts";
 import { MAX_ISSUES } from "../protocol/tool_result.ts";
 
-/** The most messages that Zod may build: a few milliseconds' work. */
+/**
+ * The maximum number of messages that Zod may make: a few milliseconds of work.
+ */
 const MAX_MESSAGES = 1000;
 
 export type ParsedInput = Parsed & {
-  /** True if more is wrong than the error says. */
+  /** True if the value has more faults than the error has. */
   hasMore?: boolean;
 };
 
 type Issue = z.core.$ZodIssue;
 
-/** Thrown to stop a parse. A symbol, because creating an error is not free. */
+/** Thrown to stop a parse. A symbol, because making an error takes time. */
 const TOO_MANY = Symbol("too much is wrong");
 
-/** Parses as `parseBy` does, but gives up after a value's first faults. */
+/** Parses like `parseBy`, but stops after the first faults of a value. */
 export function parseInput(
   schema: z.ZodType,
   value: unknown,
@@ -34,12 +36,12 @@ export function parseInput(
   };
   try {
     const parsed = schema.safeParse(value, { error: count });
-    // Its messages are built when it is first read.
+    // `error` is read here, because Zod makes the messages at the first read.
     return parsed.success ? parsed : { success: false, error: parsed.error };
   } catch (error) {
     const issues: Issue[] = [];
     if (error === TOO_MANY) collectFaults(schema, value, [], issues);
-    // A union within a union may have reported a fault although another option
+    // In nested unions, a fault may be reported although another option
     // matches.
     if (issues.length === 0) return parseBy(schema, value);
     const first = new z.ZodError(issues.slice(0, MAX_ISSUES));
@@ -47,7 +49,7 @@ export function parseInput(
   }
 }
 
-/** Looks for faults piece by piece, in Zod's order. */
+/** Collects faults part by part, in Zod's order. */
 function collectFaults(
   schema: z.core.$ZodType,
   value: unknown,
@@ -62,12 +64,15 @@ function collectFaults(
   }
 }
 
-/** A piece: its name, schema and value. Without a name, the whole value. */
+/**
+ * A part of a value: its name, schema and value. Without a name, the whole
+ * value with an inner schema.
+ */
 type Part = [name: PropertyKey | undefined, z.core.$ZodType, unknown];
 
 /**
- * Yields the pieces of a value by its schema; the whole value if no pieces of
- * the schema are known.
+ * Yields the parts of a value by its schema; the whole value if the schema has
+ * no known parts.
  */
 function* partsOf(schema: z.core.$ZodType, value: unknown): Iterable<Part> {
   if (schema instanceof z.ZodArray && Array.isArray(value)) {
@@ -80,7 +85,7 @@ function* partsOf(schema: z.core.$ZodType, value: unknown): Iterable<Part> {
     }
   } else if (schema instanceof z.ZodRecord && isObject(value)) {
     for (const [name, item] of Object.entries(value)) {
-      // Keys that Zod skips are no fault.
+      // Zod skips these keys, so they are no faults.
       const isKey = z.safeParse(schema.keyType, name).success;
       if (name === "__proto__" || !isKey) continue;
       yield [name, schema.valueType, item];
@@ -112,8 +117,8 @@ function faultsOf(
       path: [...path, ...issue.path],
     })) ?? [];
   } catch {
-    // The schema is asynchronous, or throws: parsing the whole input will show
-    // it.
+    // The schema is asynchronous, or throws: parsing the whole input shows
+    // that.
     return [];
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The lists and capabilities of a catalogue, printed beforehand for one
- * generation.
+ * The lists and capabilities of a catalogue as JSON text, made beforehand for
+ * one generation.
  *
  * @module
  */
@@ -19,9 +19,9 @@ import type {
 export interface PrintedLists {
   printer: Printer;
   capabilities: JsonObject;
-  /** The tools of authors. */
+  /** The authors' tools. */
   tools: Pages;
-  /** The same and, if the catalogue has them, the server's own. */
+  /** The authors' tools, and the server's own if the catalogue has them. */
   allTools: Pages;
   resources: Pages;
   resourceTemplates: Pages;
@@ -37,7 +37,8 @@ export function printLists(
 ): PrintedLists {
   const { taskTools } = entries;
   const hasOwn = taskTools.length > 0;
-  // The client's own capabilities decide which list it is given.
+  // The list depends on the client's capabilities, so no shared cache may store
+  // it.
   const toolCache: CacheHint = hasOwn
     ? { ...listCache, cacheScope: "private" }
     : listCache;
@@ -66,7 +67,10 @@ export function printLists(
 /** The name of the tasks extension in capabilities. */
 export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
 
-/** Returns the capabilities by generation: 2025 has no push, and no tasks. */
+/**
+ * Returns the capabilities of each generation: 2025 has no subscriptions and no
+ * tasks.
+ */
 export function capabilitiesOf(
   { tools = [], resources = [], prompts = [] }: ServerDefinitions,
   { added, hasTasks }: {

@@ -6,13 +6,13 @@
  * @see RFC 6570 §3.2.2 and §3.2.3
  */
 
-/** The longest URI that is matched, in characters. */
+/** The maximum length of a URI that is matched. */
 export const MAX_URI_CHARACTERS = 8192;
 
 /** A template, ready to be matched against URIs. */
 export interface UriTemplate {
   variables: readonly string[];
-  /** Returns the decoded variables of a URI; undefined without a match. */
+  /** Returns the decoded variables of a URI; undefined if it does not match. */
   match(uri: string): Record<string, string> | undefined;
 }
 
@@ -26,8 +26,8 @@ export function isTemplate(uri: string): boolean {
 /**
  * Parses a template.
  *
- * @throws {SyntaxError} for an expression that is not supported, a variable
- * named twice, or an unbalanced brace
+ * @throws {SyntaxError} for an unsupported expression, a variable that is there
+ * twice, or an unbalanced brace
  */
 export function parseUriTemplate(template: string): UriTemplate {
   const variables: string[] = [];
@@ -64,7 +64,7 @@ export function parseUriTemplate(template: string): UriTemplate {
 
 /** A variable and the text that follows it. */
 interface Step {
-  /** `{+name}` */
+  /** True for `{+name}`. */
   crossesSegments: boolean;
   after: string;
 }
@@ -75,10 +75,10 @@ function literal(text: string): string {
 }
 
 /**
- * Finds the values of the variables. Each variable takes as much as the later
- * ones leave. Working from the end, it passes over the URI once for each
- * variable: a regular expression with several variables would try every way to
- * divide the URI among them.
+ * Returns the values of the variables. Each variable takes as much as the later
+ * ones leave. Works from the end, with one pass over the URI for each variable;
+ * a regular expression would try every way to divide the URI among the
+ * variables.
  */
 function matchSteps(
   head: string,
@@ -92,8 +92,8 @@ function matchSteps(
   if (!uri.endsWith(tail)) return undefined;
   if (steps.length === 0) return uri === head ? [] : undefined;
   /**
-   * For each step, and each place in the URI: the end of the step's variable if
-   * it begins there; 0 if it cannot.
+   * For each step and each position in the URI: the end of the step's variable
+   * if it begins there; 0 if it cannot begin there.
    */
   const ends: Uint16Array[] = [];
   for (const { crossesSegments, after } of steps.toReversed()) {

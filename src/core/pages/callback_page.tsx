@@ -1,8 +1,8 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * `GET /oauth/callback`: the page at which a browser lands if the client uses
- * this server's own page as its redirect URI. A window that was opened as a
- * popup hands the authorization response to its opener.
+ * `GET /oauth/callback`: the page at which a browser arrives if the client uses
+ * this server's page as its redirect URI. A window that was opened as a popup
+ * passes the authorization response to its opener.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { Layout, type PageProps } from "./layout.tsx";
 import { page } from "./respond.ts";
 import { CALLBACK_SCRIPT } from "./scripts.ts";
 
-/** An authorization response, as the window that opened this one gets it. */
+/** An authorization response, as the opener of the window gets it. */
 interface CallbackMessage {
   type: "oauth_callback";
   code?: string;
@@ -42,14 +42,14 @@ export function parseResponse(
 interface CallbackProps extends PageProps {
   /** The authorization response; undefined if the request had none. */
   message?: CallbackMessage;
-  /** The origins that an opener may have, never `*`. */
+  /** The accepted origins of the opener, never `*`. */
   origins: readonly string[];
 }
 
-/** The title and the text for an outcome, never text of the request. */
+/** The title and the text for an outcome, without text from the request. */
 type OutcomeInWords = readonly [title: string, words: string];
 
-/** Errors of RFC 6749 §4.1.2.1 that mean something to a person. */
+/** The error codes of RFC 6749 §4.1.2.1 that a person can understand. */
 const ERRORS: ReadonlyMap<string, OutcomeInWords> = new Map([
   ["access_denied", [
     "Not connected",
@@ -80,7 +80,7 @@ function outcomeOf(message: CallbackMessage | undefined): OutcomeInWords {
   ];
 }
 
-/** The page: the outcome as text, and an offer to close the window. */
+/** The page: the outcome as text, and a button to close the window. */
 export function CallbackPage({ message, origins, ...page }: CallbackProps) {
   const [title, words] = outcomeOf(message);
   return (
@@ -106,10 +106,10 @@ export function CallbackPage({ message, origins, ...page }: CallbackProps) {
 }
 
 /**
- * Makes the handler. It shows the outcome of an authorization request and sends
- * it to the window that opened this one, if that is at our own origin or one of
- * `ALLOWED_ORIGINS`. Loopback origins are not added: a port does not say whose
- * page it is.
+ * Makes the handler of the page. The page shows the outcome of an authorization
+ * request and sends the response to its opener, if that has our own origin or
+ * one of `ALLOWED_ORIGINS`. Loopback origins are not accepted, because a port
+ * does not tell whose page it is.
  */
 export function callback(
   { config: { title: serverTitle, allowedOrigins }, about, baseUrl }: {

@@ -1,9 +1,9 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The consent page: the client that asks, the tools that it could use, how far
- * it is verified, where the response goes, what the client may do, and where the person signs in next. It
- * comes before the provider, so that no client can use a consent that the
- * person gave to another.
+ * The consent page: which client asks, how far it is verified, which tools it
+ * could use, where the response goes, what the client may do, and where the
+ * person signs in next. It comes before the provider, so that no client can
+ * make use of the consent that a person gave to another.
  *
  * @module
  * @see MCP 2026-07-28 basic/security_best_practices, confused deputy
@@ -28,16 +28,16 @@ import { dayOf, printDuration } from "./times.tsx";
 /** A service at which tools act with people's accounts. */
 interface ReachedAccount {
   title: string;
-  /** True if it is behind the sign-in provider. */
+  /** True if the service is behind the sign-in provider. */
   isUpstream?: boolean;
-  /** The time since when the person has one, if it is known who they are. */
+  /** The time at which the person connected the account, if it is known. */
   since?: number;
 }
 
 export interface ConsentProps extends PageProps {
   /** The host of this server: `tools.example.com`. */
   host: string;
-  /** The client. Its name for itself is cleaned before it is shown. */
+  /** The client. The name that it gave itself is cleaned before it is shown. */
   client: Client;
   redirectUri: string;
   /** "GitHub", "Google" or the host of the provider. */
@@ -48,15 +48,20 @@ export interface ConsentProps extends PageProps {
    * browser; undefined if no one is.
    */
   person?: string;
-  /** The services at which it could act with the person's own accounts. */
+  /**
+   * The services at which the client could act with the person's own accounts.
+   */
   accounts?: readonly ReachedAccount[];
-  /** The tools that these scopes open, and those that need none. */
+  /** The tools that need none but these scopes. */
   tools: readonly (ToolInWords & { needsScope: boolean })[];
-  /** The requested scopes. Empty: the client may call what needs none. */
+  /**
+   * The requested scopes. If empty, the client may use tools that need no
+   * scope.
+   */
   scopes: readonly ScopeInWords[];
   /** Hidden fields of the form, with its CSRF token. */
   fields: Readonly<Record<string, string>>;
-  /** The address that the form is posted to. */
+  /** The URL that the form is posted to. */
   action: string;
 }
 
@@ -131,7 +136,7 @@ export function ConsentPage(props: ConsentProps) {
   );
 }
 
-/** The scopes, each with a box, and the tools that need none. */
+/** The scopes, each with a checkbox, and the tools that need no scope. */
 function Permitted({ scopes, tools }: ConsentProps) {
   const free = tools.filter(({ needsScope }) => !needsScope);
   if (countBoxes(scopes) > 0) {
@@ -159,9 +164,9 @@ function Permitted({ scopes, tools }: ConsentProps) {
 }
 
 /**
- * The accounts that a new client reaches without another page: the person
+ * The accounts that a new client can use without another page: the person
  * connected them earlier for the tools, which any client may call, or has them
- * at the sign-in provider.
+ * through the sign-in provider.
  */
 function Reach(
   { accounts = [], providerName }: Pick<
@@ -189,10 +194,10 @@ function Reach(
   );
 }
 
-/** A client's name for itself, marked as its own words. */
+/** The name that a client gave itself, as an element. */
 type Claimed = { claimed: Child };
 
-/** The question; a name that anyone could have chosen is in quotation marks. */
+/** The question. A name that anyone could have chosen is in quotation marks. */
 function Question({ claimed, client, serverTitle }: ConsentProps & Claimed) {
   return (
     <>

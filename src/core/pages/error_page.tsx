@@ -1,7 +1,7 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The page that a person sees when something cannot go on: a title for each
- * cause, the next step, and one button if a link leads on.
+ * The page that a person sees after an error: a title for each cause, the next
+ * step, and a button if a link leads there.
  *
  * @module
  */
@@ -24,7 +24,7 @@ import {
   tryAgain,
 } from "./situation_words.ts";
 
-/** A page that says what happened, and who has to do what. */
+/** A page that says what happened, and what to do. */
 export function ErrorPage(props: PageProps & ErrorWords) {
   const { happened, move, button, reference } = props;
   return (
@@ -49,12 +49,12 @@ export function ErrorPage(props: PageProps & ErrorWords) {
   );
 }
 
-/** Shows an error to a person. */
+/** Makes the error page. */
 export function errorPage(
   c: Context,
   error: Error,
   { baseUrl, ...props }: PageProps & {
-    /** Public address, without a trailing slash. */
+    /** The public base URL, without a trailing slash. */
     baseUrl: string;
     /** The reference of the request in the log. */
     reference: string;
@@ -72,7 +72,7 @@ export function errorPage(
   return page(c, ErrorPage({ ...props, ...words }), { status });
 }
 
-/** Writes the text about an error. */
+/** Returns the text about an error. */
 export function wordsFor(error: Error, refused: RefusedRequest): ErrorWords {
   const isRefusal = error instanceof OAuthError || error instanceof HttpError;
   const words = isRefusal && error.situation
@@ -85,7 +85,10 @@ export function wordsFor(error: Error, refused: RefusedRequest): ErrorWords {
   return back === undefined ? words : { ...words, button: backTo(back) };
 }
 
-/** Makes the link that sends an error to the app, and says where it leads. */
+/**
+ * Makes the link that sends an error to the app; its label says where the link
+ * leads.
+ */
 function backTo(href: string): ErrorWords["button"] {
   const { protocol, host } = new URL(href);
   const place = protocol === "https:" ? host : `its ${protocol} link`;
@@ -153,7 +156,7 @@ function causeWords(error: Error, refused: RefusedRequest): ErrorWords {
   };
 }
 
-/** Titles for an app's mistakes, by the error code of the standards. */
+/** Titles for an app's mistakes, by error code. */
 const APP_TITLES: Partial<Record<OAuthErrorCode, string>> = {
   invalid_client: "This server does not know the app",
   invalid_redirect_uri: "The app's address is not allowed here",
@@ -164,7 +167,7 @@ const APP_TITLES: Partial<Record<OAuthErrorCode, string>> = {
   interaction_required: "The app asks to go on without you",
 };
 
-/** The next step after mistakes of an app that no update would fix. */
+/** The next step after mistakes that no update of the app would fix. */
 const APP_MOVES: Partial<Record<OAuthErrorCode, string>> = {
   invalid_client: ADD_AGAIN,
   invalid_redirect_uri: "The people who run this server must list the host, " +

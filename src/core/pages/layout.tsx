@@ -1,7 +1,7 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The parts that pages share: the document, with the server's name above the
- * content and the operator's details below; facts, forms, and a line to copy.
+ * The components that pages share: the document, with the server's name at the
+ * top and the operator's details at the foot; facts, forms, and a line to copy.
  *
  * @module
  */
@@ -21,7 +21,7 @@ const ICON = "data:image/svg+xml," + encodeURIComponent(
 
 /** The props of every page. */
 export interface PageProps {
-  /** Path of the public address; empty at a root. */
+  /** The path of the base URL; empty at the root. */
   base?: string;
   /** `MCP_TITLE`: the server's name for people. */
   serverTitle: string;
@@ -34,14 +34,14 @@ interface LayoutProps extends PageProps {
   title: string;
   /** `wide` for lists, `full` for tables; narrow by default. */
   width?: "wide" | "full";
-  /** The scripts of `scripts.ts` that the page runs. */
+  /** The scripts, of those in `scripts.ts`, that the page runs. */
   scripts?: readonly string[];
-  /** Links of this page alone, before those of the server. */
+  /** Links for this page only, before those of the server. */
   footer?: Child;
   children: Child;
 }
 
-/** The document around the contents of a page. */
+/** The document around the content of a page. */
 export function Layout(
   { title, serverTitle, about, width, scripts = [], footer, children }:
     LayoutProps,
@@ -80,7 +80,9 @@ export function Layout(
   );
 }
 
-/** A document with one card, whose heading is by default its title. */
+/**
+ * A document with one card. The heading of the card is by default the title.
+ */
 export function CardPage(
   { heading, children, ...page }: LayoutProps & { heading?: Child },
 ) {
@@ -94,7 +96,7 @@ export function CardPage(
   );
 }
 
-/** A term in a list of facts, and its description. */
+/** A term and its description, in a list of facts. */
 export function Fact(
   { term, class: look, children }: {
     term: string;
@@ -129,7 +131,7 @@ function Footer(
   );
 }
 
-/** A line to copy; its button appears where scripts run. */
+/** A line to copy; the button appears if scripts run. */
 export function CopyLine({ text, label }: { text: string; label: string }) {
   return (
     <div class="line">
@@ -147,15 +149,18 @@ export function CopyLine({ text, label }: { text: string; label: string }) {
   );
 }
 
-/** The page of the account that a form is on. */
+/** The account page that has a form. */
 export interface FormPage extends Pick<PageProps, "base"> {
   /** The CSRF token of the form. */
   csrf: string;
-  /** The page to come back to: a part, or a wait; absent for the first part. */
+  /**
+   * The page to return to: a part of the account, or a wait; absent for the
+   * first part.
+   */
   back?: string;
 }
 
-/** Hidden fields; those that are undefined are left out. */
+/** Hidden fields; undefined values are left out. */
 export function HiddenFields(
   { of }: { of: Iterable<readonly [name: string, value?: string]> },
 ) {
@@ -168,7 +173,7 @@ export function HiddenFields(
   );
 }
 
-/** A form of the account, posted to an address below the base. */
+/** A form of the account, posted to a path below the base. */
 export function AccountForm(
   {
     base = "",
@@ -182,16 +187,19 @@ export function AccountForm(
   }:
     & FormPage
     & {
-      /** `/account/end`. */
+      /** The path: `/account/end`. */
       action: string;
       /** Further hidden fields. */
       fields?: Readonly<Record<string, string>>;
       class?: string;
       autocomplete?: "off";
-      /** The options of the scripts of the form. */
+      /** Options of the form's scripts. */
       "data-get"?: string;
       "data-create"?: string;
-      /** The id of the text that names the form, if there are several forms. */
+      /**
+       * The id of the element that names the form, if the page has several
+       * forms.
+       */
       labelledBy?: string;
       children: Child;
     },

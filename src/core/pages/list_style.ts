@@ -1,6 +1,6 @@
 /**
- * Styles of lists: clients, the parts of the account, tools, rows and tables;
- * and styles that have to come last.
+ * Styles of lists: clients, parts of the account, tools, rows and tables; and
+ * styles that must come last.
  *
  * @module
  */

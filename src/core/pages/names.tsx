@@ -1,7 +1,7 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * Names that clients and people chose for themselves, how far a client's name
- * is verified, and where responses to a client go.
+ * Names that clients and people chose for themselves, how far a client is
+ * verified, and where its responses go.
  *
  * @module
  */
@@ -12,15 +12,18 @@ import { visible } from "../log/log_line.ts";
 
 /** A client on a page. */
 export interface ClientInWords {
-  /** The client's name for itself; cleaned before it is shown. */
+  /** The name that the client gave itself; it is cleaned before it is shown. */
   name: string;
-  /** The verified domain of its metadata document. */
+  /** The verified domain of the client's metadata document. */
   domain?: string;
-  /** True if the operator set up the client, or the person made it. */
+  /**
+   * True if the operator set up the client, or the person made the personal
+   * token.
+   */
   isKnown?: boolean;
 }
 
-/** A client's name for itself, in quotation marks. */
+/** The name that a client gave itself, in quotation marks. */
 export function ClientName({ name }: { name: string }) {
   return (
     <>
@@ -49,11 +52,11 @@ export function ClientNameAndBadge({ client }: { client: ClientInWords }) {
 /** A client in a list for operators. */
 export interface UsedClient {
   client: Client;
-  /** The last use in epoch seconds; undefined if it was not used lately. */
+  /** The last use in epoch seconds; undefined if none is stored. */
   usedAt?: number;
 }
 
-/** The name of a client, and its ID below. */
+/** The name of a client, and its short ID below. */
 export function ClientCell({ client }: Pick<UsedClient, "client">) {
   return (
     <>
@@ -64,7 +67,10 @@ export function ClientCell({ client }: Pick<UsedClient, "client">) {
   );
 }
 
-/** Names the place where responses go: it tells like-named clients apart. */
+/**
+ * Describes where the responses of a client go, which distinguishes clients of
+ * the same name.
+ */
 export function destinationOf(redirectUri: string): string {
   switch (redirectKind(redirectUri)) {
     case "https":
@@ -79,20 +85,20 @@ export function destinationOf(redirectUri: string): string {
   }
 }
 
-/** A tool on a page. `tool` is its name, as calls and tasks have it. */
+/** A tool on a page; `tool` is its name. */
 export interface ToolInWords {
   tool: string;
   /** The tool's title; undefined if it has none, or is no longer served. */
   toolTitle?: string;
 }
 
-/** The most characters of a tool's title. */
+/** The maximum length of a tool's title. */
 const MAX_TITLE_CHARACTERS = 200;
 
 /**
- * The title of a tool, or its name where it has none.
+ * The title of a tool, or its name if it has no title.
  *
- * @param hasName true if the name, which is in the log, follows the title
+ * @param hasName true if the name, which the log has, follows the title
  */
 export function ToolTitle(
   { tool, toolTitle, hasName = false }: ToolInWords & { hasName?: boolean },
@@ -107,16 +113,19 @@ export function ToolTitle(
   );
 }
 
-/** The most tools that a sentence names, and that the list below it shows. */
+/**
+ * The maximum number of tools that a sentence names, and that the list below it
+ * shows.
+ */
 const MAX_NAMED = 4;
 const MAX_LISTED = 100;
 
-/** A tool's title, made harmless to read. */
+/** A tool's title, cleaned. */
 function ShownTool({ tool, toolTitle = tool }: ToolInWords) {
   return <bdi>{displayName(toolTitle, tool)}</bdi>;
 }
 
-/** The names of a few tools, for a sentence, and the number of the others. */
+/** The names of a few tools and the number of the others, for a sentence. */
 export function NamedTools({ tools }: { tools: readonly ToolInWords[] }) {
   const named = tools.slice(0, MAX_NAMED);
   const more = tools.length - named.length;
@@ -136,7 +145,7 @@ export function NamedTools({ tools }: { tools: readonly ToolInWords[] }) {
   );
 }
 
-/** All of some tools, closed at first, if a sentence does not name them all. */
+/** A list of all tools, closed at first, if the sentence does not name all. */
 export function AllTools({ tools }: { tools: readonly ToolInWords[] }) {
   if (tools.length <= MAX_NAMED) return null;
   const more = tools.length - MAX_LISTED;
@@ -157,7 +166,7 @@ export function AllTools({ tools }: { tools: readonly ToolInWords[] }) {
 
 const MAX_LETTERS = 80;
 
-/** Letters that look like white space, or like nothing at all. */
+/** Characters that look like white space, or like nothing at all. */
 const BLANKS = String
   .raw`\p{Default_Ignorable_Code_Point}\u2800\u{13441}\u{13442}\u{16fe4}\u{1d159}`;
 
@@ -166,51 +175,53 @@ const COLOURS = String
   .raw`(?<=\p{Extended_Pictographic})\ufe0f|(?<=[\d#*])\ufe0f(?=\u20e3)`;
 
 /**
- * Joiners that hold an emoji together or shape a letter of Arabic or of an Indian
- * script (RFC 5892, appendix A.1). Elsewhere they only hide something.
+ * Joiners that hold an emoji together, or shape a letter of Arabic or an Indian
+ * script (RFC 5892, appendix A.1). Anywhere else they only hide something.
  */
 const JOINERS = String
   .raw`(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f])\u200d(?=\p{Extended_Pictographic})|(?<=\p{sc=Arab}|(?!\p{sc=Zinh})\p{M})[\u200c\u200d](?=\p{L})`;
 
-/** Control and direction characters, and all that looks like white space. */
+/** Control characters, direction marks, and all that looks like white space. */
 const UNWANTED = new RegExp(
   String.raw`(?:(?!${JOINERS}|${COLOURS})[\p{C}\p{Z}\s${BLANKS}])+`,
   "gu",
 );
 
 /**
- * Combining marks without a letter, which could look like a quotation mark, and
- * more than four on one letter, which would cover the lines around.
+ * Combining marks without a letter, which could look like a quotation mark; and
+ * more than four on one letter, which would cover the lines above and below.
  */
 const LOOSE = /(?<=^|\s)\p{M}+\s?/gu;
 const PILE = /(\p{M}{4})\p{M}+/gu;
 
 /**
- * Quotation marks and what looks like one: each could end the quotation of a
- * name, so that the rest of it would read as the server's words. An apostrophe
- * stays; two in a row look like a quotation mark.
+ * Quotation marks and characters that look like one. A quotation mark in a name
+ * could end its quotation, so that the rest would read as the server's words.
+ * An apostrophe stays, but two in a row look like a quotation mark.
  */
 const QUOTES =
   /(?!['\u2018\u2019])\p{Quotation_Mark}|[\u02ba\u02dd\u02ee\u02f6\u05f4\u1cd3\u2033\u2034\u2036\u2037\u2057\u275b-\u2760\u276e\u276f\u3003\u{1f676}-\u{1f678}]/gu;
 const APOSTROPHES =
   /['`\u00b4\u02b9\u02bb-\u02be\u02c8\u02ca\u02cb\u02f4\u0374\u0384\u055a\u055d\u05f3\u07f4\u07f5\u1fbd\u1fbf\u1fef\u1ffd\u1ffe\u2018\u2019\u2032\u2035\ua78c\uff40]{2,}/gu;
 
-/** Marks of approval, which would look like the server's own. */
+/** Check marks and the like, which would look like the server's approval. */
 const MARKS =
   /[\u2713\u2714\u2705\u2611\u237b\u{1f5f8}\u{1f5f9}\u{1f512}\u{1f510}\u{1f50f}\u{1f6e1}\u26e8\u{1f396}\u{1f3c5}\u{1f530}\u26a0]\ufe0f?/gu;
 
 const LETTERS = new Intl.Segmenter("en", { granularity: "grapheme" });
 
-/** Makes a name one line without a character that hides or reorders others. */
+/**
+ * Returns a name on one line, without characters that hide or reorder others.
+ */
 export function withoutHidden(name: string): string {
   return name.replaceAll(UNWANTED, " ").replaceAll(LOOSE, "")
     .replaceAll(PILE, "$1").trim();
 }
 
 /**
- * Makes a name harmless to read: one line, no character that hides or reorders
- * others, no quotation mark, no check mark, 80 letters at most; `nameless` if
- * nothing is left. A page shows it in `<bdi>`, so that its direction does not
+ * Cleans a name for a page: one line, no character that hides or reorders
+ * others, no quotation mark, no check mark, at most 80 letters; `nameless` if
+ * nothing is left. Pages show it in `<bdi>`, so that its direction does not
  * reorder the text around it.
  */
 export function displayName(
@@ -226,19 +237,24 @@ export function displayName(
     : plain || nameless;
 }
 
-/** The most characters of a message that a page shows. */
+/** The maximum length of a message on a page. */
 const MAX_MESSAGE_CHARACTERS = 2000;
 
-/** Controls, and characters that turn text around (Unicode UAX #9). */
+/** Control characters, and characters that reverse text (Unicode UAX #9). */
 const UNSEEN = /(?![\n\t])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu;
 
-/** Letters without ink, which could push what follows them out of sight. */
+/**
+ * Characters without ink, which could push the text after them out of sight.
+ */
 const INKLESS = new RegExp(
   String.raw`(?![­‌‍︀-️])[${BLANKS}]`,
   "gu",
 );
 
-/** Makes an author's message fit to show: it may repeat a stranger's words. */
+/**
+ * Cleans an author's message for a page, because it may repeat a stranger's
+ * text.
+ */
 export function shownMessage(
   message: string,
   most = MAX_MESSAGE_CHARACTERS,
@@ -248,7 +264,7 @@ export function shownMessage(
   return plain.length <= most ? plain : `${plain.slice(0, most)}…`;
 }
 
-/** A tool, or other words if it is unknown. */
+/** The title of a tool, or "A tool" if it is unknown. */
 export function ToolOfWork({ tool, toolTitle }: Partial<ToolInWords>) {
   return tool === undefined
     ? <>A tool</>

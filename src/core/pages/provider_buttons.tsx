@@ -1,7 +1,8 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * A button for each provider that people sign in at, the form that leads to the
- * account page, and the page on which a person chooses after consent.
+ * A button for each provider at which people sign in, the form that leads to
+ * the account page, and the page on which a person chooses a provider after
+ * consent.
  *
  * @module
  */
@@ -18,11 +19,11 @@ export interface ProviderOption {
   key?: string;
   /** "GitHub", "Google" or the host of the provider. */
   name: string;
-  /** True if this browser used it last. */
+  /** True if this browser used the provider last. */
   isLast?: boolean;
 }
 
-/** The buttons; the one that was used last, or the only one, stands out. */
+/** The buttons; the last used provider, or the only one, stands out. */
 function ProviderButtons({ options }: { options: readonly ProviderOption[] }) {
   return (
     <div class="actions rowed">
@@ -57,7 +58,7 @@ interface ChooserProps extends PageProps {
   options: readonly ProviderOption[];
   /** Hidden fields of the form: the handle, and the approved scopes. */
   fields: readonly (readonly [string, string])[];
-  /** The address that the form is posted to. */
+  /** The URL that the form is posted to. */
   action: string;
 }
 

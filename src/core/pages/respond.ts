@@ -1,5 +1,5 @@
 /**
- * Sends a page with the headers every page has.
+ * Responds with a page, with the headers of all pages.
  *
  * @module
  */
@@ -14,12 +14,12 @@ export interface PageOptions {
   /** HTTP status; 200 by default. */
   status?: number;
   /**
-   * The targets that the page's forms may have: `none` by default. `any` leaves
+   * The allowed targets of the page's forms; `none` by default. `any` leaves
    * the directive out: Chrome applies `form-action` to every redirect after the
-   * submission, and consent ends at `cursor://` or a loopback address.
+   * submission, and consent ends at `cursor://` or a loopback URL.
    */
   forms?: "none" | "self" | "any";
-  /** A script of this page alone, besides those of `scripts.ts`. */
+  /** A script for this page only, besides those of `scripts.ts`. */
   script?: string;
 }
 
@@ -35,13 +35,15 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** Prints the CSP source that allows exactly this inline text (CSP3 §2.3.1). */
+/**
+ * Returns the CSP source that allows exactly this inline text (CSP3 §2.3.1).
+ */
 export function cspSource(text: string): string {
   return `'sha256-${base64(digest(text))}'`;
 }
 
 /**
- * Answers with a page.
+ * Responds with a page.
  *
  * @example
  * ```ts
@@ -60,7 +62,7 @@ export function page(
     "Content-Security-Policy",
     forms === "any" ? policy : `${policy}; form-action '${forms}'`,
   );
-  // With "no-referrer" a browser sends our own forms with `Origin: null`.
+  // With `no-referrer`, a browser sends our own forms with `Origin: null`.
   const referrer = forms === "none" ? "no-referrer" : "same-origin";
   c.header("Referrer-Policy", referrer);
   c.header("X-Content-Type-Options", "nosniff");
@@ -68,7 +70,7 @@ export function page(
   return c.html(`<!doctype html>${content}`, status as ContentfulStatusCode);
 }
 
-/** True if the sender of a request would rather read a page than JSON. */
+/** True if the sender of a request prefers a page to JSON. */
 export function prefersPage(c: Context): boolean {
   const accept = c.req.header("accept") ?? "";
   const html = accept.indexOf("text/html");

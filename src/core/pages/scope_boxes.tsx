@@ -1,7 +1,7 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * Scopes with a box for each, which a person unticks if they do not give the
- * scope; and the list of the meanings of scopes.
+ * Scopes with a checkbox each, which a person unticks to refuse the scope; and
+ * the list of what scopes allow.
  *
  * @module
  */
@@ -9,26 +9,29 @@ import { displayName, shownMessage } from "./names.tsx";
 import type { ScopeInWords } from "./scopes.ts";
 
 /**
- * The name of a field that a form with boxes for scopes sends. Without it, a
- * form with no box ticked would look like one that has no boxes. It is not a
- * hidden field: programs that submit this page in place of a person copy only
- * hidden fields, and mean to approve everything.
+ * The name of a field that every form with checkboxes for scopes sends. Without
+ * it, a form in which none is ticked would look like one without checkboxes. It
+ * is not a hidden field: programs that submit the page in place of a person
+ * copy only hidden fields, and mean to approve everything.
  */
 export const BOXES = "boxes";
 
-/** The most characters of a scope's words. */
+/** The maximum length of a scope's description. */
 const MAX_CHARACTERS = 300;
 
-/** The largest number of scopes that are shown without groups. */
+/** The maximum number of scopes that are shown without groups. */
 const MAX_UNGROUPED = 7;
 
 interface BoxesProps {
   scopes: readonly ScopeInWords[];
-  /** Returns the attributes of a scope's box. */
+  /** Returns the attributes of a scope's checkbox. */
   box(scope: ScopeInWords): { name: string; value: string; checked?: boolean };
 }
 
-/** The choice of a consent: a box for each scope that can be left out. */
+/**
+ * The choice on the consent page: a checkbox for each scope that can be
+ * refused.
+ */
 export function ScopeChoice({ scopes }: Pick<BoxesProps, "scopes">) {
   const count = countBoxes(scopes);
   return (
@@ -56,17 +59,17 @@ export function ScopeChoice({ scopes }: Pick<BoxesProps, "scopes">) {
   );
 }
 
-/** Counts the scopes that a person may leave out: each has a box. */
+/** Counts the scopes that a person can refuse, which have checkboxes. */
 export function countBoxes(scopes: BoxesProps["scopes"]): number {
   return scopes.filter(({ isFixed }) => !isFixed).length;
 }
 
-/** The scopes of a form of the account, a box each. */
+/** The scopes in a form of the account, with a checkbox each. */
 export function ScopeFields(
   { legend, scopes, checked }: {
     legend: string;
     scopes: readonly ScopeInWords[];
-    /** True if the boxes are ticked at first. */
+    /** True if the checkboxes are ticked at first. */
     checked?: boolean;
   },
 ) {
@@ -86,7 +89,10 @@ export function ScopeFields(
   );
 }
 
-/** A box for each scope; many are grouped by the first part of their names. */
+/**
+ * Checkboxes for scopes; if there are many, grouped by the first part of their
+ * names.
+ */
 function ScopeBoxes({ scopes, box }: BoxesProps) {
   const groups = scopes.length > MAX_UNGROUPED
     ? [...Map.groupBy(scopes, ({ scope }) => scope.split(/[:./]/)[0])]
@@ -107,7 +113,10 @@ function ScopeBoxes({ scopes, box }: BoxesProps) {
   );
 }
 
-/** A group of scopes. Closed, it shows their meanings; open, their boxes. */
+/**
+ * A group of scopes. Closed, it shows what the scopes allow; open, their
+ * checkboxes.
+ */
 function ScopeGroup({ name, scopes, box }: BoxesProps & { name: string }) {
   const ticked = scopes.filter((scope) => box(scope).checked);
   return (
@@ -131,19 +140,19 @@ function ScopeGroup({ name, scopes, box }: BoxesProps & { name: string }) {
   );
 }
 
-/** Makes a scope's words fit to show: they may be another server's. */
+/** Cleans a scope's description, which may be another server's. */
 function shown(words: string): string {
   return shownMessage(words, MAX_CHARACTERS);
 }
 
-/** Ends an author's words with a full stop, so that others can follow. */
+/** Adds a full stop to an author's text, so that more text can follow. */
 function withFullStop(words: string): string {
   return /\p{Terminal_Punctuation}$/u.test(words) ? words : `${words}.`;
 }
 
 /**
- * Buttons that tick all boxes of the element around them, or none. A script
- * makes the buttons visible.
+ * Buttons that tick all checkboxes of the element around them, or none. A
+ * script makes the buttons visible.
  */
 function TickButtons({ of }: { of: string }) {
   return (
@@ -161,7 +170,7 @@ function TickButtons({ of }: { of: string }) {
   );
 }
 
-/** The most titles that are shown for one scope. */
+/** The maximum number of titles that are shown for one scope. */
 const MAX_TITLES = 6;
 
 function ScopeList({ scopes, box }: BoxesProps) {
@@ -202,10 +211,12 @@ function ScopeItem(
   );
 }
 
-/** The most scopes whose words are shown without a click. */
+/**
+ * The maximum number of scopes whose descriptions are shown without a click.
+ */
 const MAX_WORDS_SHOWN = 6;
 
-/** The meaning of scopes, a line each, if there are any. */
+/** The descriptions of scopes, one per line; nothing without scopes. */
 export function MayUse({ scopes }: Pick<BoxesProps, "scopes">) {
   if (scopes.length === 0) return null;
   const more = scopes.length - MAX_WORDS_SHOWN;

@@ -1,34 +1,42 @@
 /**
- * Descriptions of scopes, for people.
+ * Descriptions of scopes for people.
  *
  * @module
  */
 import { OFFLINE_ACCESS } from "../oauth/scope.ts";
 import type { ScopeUse } from "../catalogue/descriptions.ts";
 
-/** One scope and its meaning for people: "Finds mail. Reads mail." */
+/** One scope with its description: "Finds mail. Reads mail." */
 export interface ScopeInWords {
   scope: string;
   words: string;
-  /** Titles of the tools, resources and prompts that need it. */
+  /** Titles of the tools, resources and prompts that need the scope. */
   opens?: readonly string[];
-  /** True if every approval includes it and it cannot be left out. */
+  /**
+   * True if every approval includes the scope, so that it cannot be refused.
+   */
   isFixed?: boolean;
-  /** True if the person revoked the scope before: its box is not ticked. */
+  /**
+   * True if the person revoked the scope earlier, so that its checkbox is not
+   * ticked.
+   */
   isRevoked?: boolean;
 }
 
 /**
- * Describes each scope: in the words that the author wrote for it, or else with
- * a sentence for each thing that it opens. A thing that also needs a scope
- * outside the list is left out, because these scopes alone do not open it.
+ * Describes each scope: by the author's description, or else with one sentence
+ * for each tool, resource or prompt (`ScopeUse`) that needs it. Leaves out
+ * those that also need a scope outside the list, because these scopes are not
+ * enough for them.
  */
 export function scopesInWords(
   scopes: readonly string[],
   { uses, words }: {
-    /** Each scope with the things that need it (`catalogue.scopes`). */
+    /**
+     * The scopes, each with the definitions that need it (`catalogue.scopes`).
+     */
     uses: ReadonlyMap<string, readonly ScopeUse[]>;
-    /** An author's words for scopes. */
+    /** The author's descriptions of scopes. */
     words?: ReadonlyMap<string, string>;
   },
 ): ScopeInWords[] {
@@ -52,7 +60,9 @@ function wordsOf(open: readonly ScopeUse[]): string {
     : "Nothing without further permissions.";
 }
 
-/** Returns the first sentence: descriptions for models go on for paragraphs. */
+/**
+ * Returns the first sentence, because descriptions for models may have many.
+ */
 export function firstSentence(text: string): string {
   const [sentence] = /^.*?[.!?](?=\s|$)/.exec(text.trim()) ?? [];
   return sentence ?? `${text.trim().split("\n")[0]}.`;

@@ -1,7 +1,7 @@
 /**
- * The scripts a page may run. They are constants, so that the policy names them
- * by hash and nothing in a request can become a script: their data is in
- * `data-` attributes. Every page can be read and used without them.
+ * The scripts of pages. They are constants, so that the policy allows them by
+ * hash and nothing in a request can become a script; their data is in `data-`
+ * attributes. Every page works without them.
  *
  * @module
  */
@@ -25,8 +25,8 @@ for (const button of document.querySelectorAll("button[data-copy]")) {
 `;
 
 /**
- * Hands the authorization response to the window that opened this one. The
- * browser delivers it only if that window is at one of the named origins.
+ * Passes the authorization response to the window that opened this one. The
+ * browser delivers it only if that window has one of the named origins.
  */
 export const CALLBACK_SCRIPT = `
 const outcome = document.querySelector("[data-message]");
@@ -41,7 +41,10 @@ if (window.opener) {
 }
 `;
 
-/** Shows the buttons that tick all boxes or none, and counts ticked ones. */
+/**
+ * Shows the buttons that tick all checkboxes or none, and counts the ticked
+ * ones.
+ */
 export const TICK_SCRIPT = `
 const boxesOf = (part) => [...part.querySelectorAll("input[type=checkbox]")];
 function count() {

@@ -1,5 +1,5 @@
 /**
- * The words of the error page for each situation of a refusal.
+ * The texts of the error page for each situation of a refusal.
  *
  * @module
  */
@@ -7,13 +7,16 @@ import type { Situation } from "../errors.ts";
 import { AUTHORIZATION_REQUEST_TTL_SECONDS } from "../oauth/lifetimes.ts";
 import { printDuration } from "./times.tsx";
 
-/** Everything a page says about an error. */
+/** The texts of the error page. */
 export interface ErrorWords {
-  /** The error's meaning for the person: "This sign-in has expired". */
+  /**
+   * The title: the error's meaning for the person, such as "This sign-in has
+   * expired".
+   */
   title: string;
-  /** An account of what happened, in one or two sentences. */
+  /** A description of what happened, in one or two sentences. */
   happened: string;
-  /** The next step, and the one who takes it. */
+  /** The next step, and who has to take it. */
   move: string;
   /** A link to the next step, if there is one. */
   button?: { label: string; href: string };
@@ -23,7 +26,7 @@ export interface ErrorWords {
 
 export interface RefusedRequest {
   status: number;
-  /** Path of the public address; empty at a root. */
+  /** The path of the base URL; empty at the root. */
   base: string;
   method: string;
   path: string;
@@ -33,12 +36,12 @@ const LONGEST = printDuration(AUTHORIZATION_REQUEST_TTL_SECONDS);
 const LEFT_TOO_LONG =
   `It was left for more than ${LONGEST}, or it began in another browser.`;
 
-/** The next step if the app's registration is not one of this server. */
+/** The next step if this server does not know the app's registration. */
 export const ADD_AGAIN =
   "In the app, remove the connection to this server and add it again: it " +
   "then registers anew.";
 
-/** Writes the text for each situation. `message` is the refusal's. */
+/** Makes the texts for each situation. `message` is that of the refusal. */
 export function situationWords(
   message: string,
   request: RefusedRequest,
@@ -64,7 +67,7 @@ export function situationWords(
         "Loading the page again changes nothing.",
       move: "Close this window and go back to the app.",
       button: account("See your connections"),
-      // Nothing is wrong, and there is nothing to report.
+      // Without the reference: nothing is wrong, so there is nothing to report.
       reference: undefined,
     },
     finished: {
@@ -170,7 +173,7 @@ export function situationWords(
     },
     "unknown scopes": {
       title: "The app asks for permissions that do not exist",
-      // The message lists scopes, which tell a person nothing.
+      // The message lists scopes, which mean nothing to a person.
       happened: "None of the permissions that it asks for is known here.",
       move: "Update the app and connect again. If it fails again, tell its " +
         "makers, who find the known ones in this server's metadata.",
@@ -194,7 +197,7 @@ export function situationWords(
   };
 }
 
-/** Advises waiting. A link can repeat only a GET. */
+/** Advises to wait. A link can repeat only a GET. */
 export function tryAgain(
   { base, method, path }: RefusedRequest,
 ): Pick<ErrorWords, "move" | "button"> {
@@ -218,7 +221,7 @@ export function tryAgain(
     };
 }
 
-/** The parts of the account, by the paths of their forms. */
+/** The parts of the account that have forms, by the paths of the forms. */
 const FORM_PARTS: Readonly<Record<string, string>> = {
   "/account/tokens": "/account/tokens",
   "/account/export": "/account/data",
@@ -227,7 +230,7 @@ const FORM_PARTS: Readonly<Record<string, string>> = {
   "/account/work/cancel": "/account/work",
 };
 
-/** Ends a sentence. */
+/** Returns a text with `end` in place of its full stop. */
 export function sentence(text: string, end = "."): string {
   return text.replace(/\.?$/, end);
 }

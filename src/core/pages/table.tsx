@@ -1,13 +1,16 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * A table, which fits a phone too.
+ * A table, which also fits on a phone.
  *
  * @module
  */
 import type { Child } from "@hono/hono/jsx";
 import { visible } from "../log/log_line.ts";
 
-/** A table; on a phone each row is a card, its cells under their headings. */
+/**
+ * A table. On a phone each row is a card, with the headings in front of its
+ * cells.
+ */
 export function Table(
   { title, label = title, empty, columns, rows, isCompact, children }: {
     /** The heading; absent if that of the page is enough. */
@@ -17,7 +20,7 @@ export function Table(
     empty: string;
     columns: readonly string[];
     rows: readonly Child[][];
-    /** True if a phone shows cells in line, without their headings. */
+    /** True if a phone shows the cells in one line, without headings. */
     isCompact?: boolean;
     /** Content between the heading and the rows. */
     children?: Child;

@@ -1,15 +1,18 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * Times and durations in the words of a page.
+ * Times and durations as text for pages.
  *
  * @module
  */
 
 const UNITS = [["day", 86_400], ["hour", 3600], ["minute", 60]] as const;
 
-/** Prints a time in the largest unit in which it is whole: "90 days". */
+/**
+ * Formats a duration in the largest unit in which it is a whole number: "90
+ * days".
+ */
 export function printDuration(seconds: number): string {
-  // A single day is printed as 24 hours.
+  // One day is "24 hours".
   const [unit, length] =
     UNITS.find(([unit, length]) =>
       seconds % length === 0 && (unit !== "day" || seconds > length)
@@ -18,7 +21,7 @@ export function printDuration(seconds: number): string {
   return `${count} ${unit}${count === 1 ? "" : "s"}`;
 }
 
-/** The moment and the present, both in epoch seconds. */
+/** A time and the present, both in epoch seconds. */
 interface MomentProps {
   at: number;
   now: number;
@@ -41,7 +44,7 @@ export function Moment({ at, now }: MomentProps) {
   return <time datetime={exact} title={exact}>{timeAgo({ at, now })}</time>;
 }
 
-/** A moment that is to come: "14:20 UTC", with the date unless it is today. */
+/** A future time: "14:20 UTC", with the date unless it is today. */
 export function Upcoming({ at, now }: MomentProps) {
   const exact = new Date(at * 1000).toISOString();
   const time = `${exact.slice(11, 16)} UTC`;
@@ -53,7 +56,7 @@ export function Upcoming({ at, now }: MomentProps) {
   );
 }
 
-/** Prints the day of a moment, in UTC: "2026-11-26". */
+/** Formats the day of a time in UTC: "2026-11-26". */
 export function dayOf(at: number): string {
   return new Date(at * 1000).toISOString().slice(0, 10);
 }

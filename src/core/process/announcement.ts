@@ -30,7 +30,8 @@ export function warnOfSettings(
         "KV_PATH to keep sign-ins when the service moves to another",
     );
   }
-  // A proxy or a tunnel may reach a server that only listens here.
+  // A proxy or tunnel may forward requests to a server that listens on
+  // loopback.
   if (!deployed && !isPublic && isLoopback({ hostname: host })) return;
   if (isOpen(auth)) {
     log.warning(
@@ -42,7 +43,10 @@ export function warnOfSettings(
   }
 }
 
-/** Prints the address of the server and how to connect a client. */
+/**
+ * Shows the URL of the server and how to connect a client, in the terminal or
+ * the log.
+ */
 export function announce(
   { title, auth, kvPath }: Config,
   { log, baseUrl, guides = [], pages = {}, isDevelopment }: Announcement & {
@@ -95,9 +99,9 @@ export function announce(
 }
 
 /**
- * Lists the callback addresses of several providers. Each must be registered
- * exactly: a provider that also accepts addresses below a registered one could
- * send its codes to another provider's address.
+ * Lists the redirect URIs of several providers. Each must be registered
+ * exactly: a provider that also accepts paths below a registered URI could send
+ * its codes to another provider's redirect URI.
  */
 function callbacksOf(
   { oauth }: Config["auth"],
@@ -111,8 +115,8 @@ function callbacksOf(
 }
 
 /**
- * True if this process announced the address before: a restart by `--watch`
- * keeps the variables of the environment.
+ * True if this process announced the URL before: the environment survives a
+ * restart by `--watch`.
  */
 function wasAnnounced(url: string): boolean {
   const permission = { name: "env", variable: ANNOUNCED } as const;
@@ -123,10 +127,13 @@ function wasAnnounced(url: string): boolean {
   return before === url;
 }
 
-/** The clients that call from the internet. */
+/** The clients that call from the Internet. */
 const CLOUDS = ["Claude", "ChatGPT"];
 
-/** Returns the rows of these clients: one for all with the same instruction. */
+/**
+ * Returns the rows of these clients: one row for all that have the same
+ * instruction.
+ */
 function cloudRows(guides: readonly Guide[]): string[][] {
   const clouds = guides.filter(({ client }) => CLOUDS.includes(client));
   return [...Map.groupBy(clouds, ({ how }) => how)].map(([how, guides]) => [

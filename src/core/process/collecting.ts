@@ -1,6 +1,6 @@
 /**
- * The settings of Deno itself that collecting telemetry makes dangerous. Deno
- * reads them before any code runs, so nothing here can set them.
+ * Checks settings of Deno itself that are dangerous if telemetry is collected.
+ * Deno reads them before any code runs, so they cannot be set here.
  *
  * @module
  */
@@ -14,12 +14,12 @@ import { StartError } from "../settings/complaint.ts";
  * Checks the settings of a process whose telemetry is collected, and warns of
  * those that an operator may not want.
  *
- * Deno 2.9.6 never answers a request whose `baggage` header is malformed, and
- * keeps its connection: a thousand of them end a server. Nor does it end within
- * `Deno.exit()` while its metrics are due again before a collector that does not
- * answer has timed out.
+ * Deno 2.9.6 never responds to a request whose `baggage` header is malformed,
+ * and keeps its connection: a thousand of them end a server. And `Deno.exit()`
+ * does not end while metrics are due again before the timeout of a collector
+ * that does not respond.
  *
- * @throws {StartError} for what lets a process hang
+ * @throws {StartError} for a setting with which a process may hang
  */
 export function checkCollecting(
   config: Config,
