@@ -4,10 +4,10 @@
  *
  * @module
  */
-import type { OptionTable } from "../src/authoring/options.ts";
+import { FLAG, FUNCTION, type OptionTable } from "../src/authoring/options.ts";
 import { TOOL_APPROVAL } from "../src/authoring/approval.ts";
 import { DURABLE, STEP, WAIT } from "../src/authoring/durable.ts";
-import { QUESTION, SAMPLE } from "../src/authoring/context.ts";
+import { SAMPLE } from "../src/authoring/context.ts";
 import {
   OAUTH_ACCOUNT,
   UPSTREAM_ACCOUNT,
@@ -69,7 +69,6 @@ const TABLES: Readonly<Record<string, [OptionTable, ...types: string[]]>> = {
   ],
   "`personalKey()`": [without(PERSONAL_KEY, ACCOUNT), "PersonalKeyOptions"],
   "`mcpServer()`": [MCP_SERVER, "McpServerOptions", "PersonalKeyOptions"],
-  "`ask()` of a context": [QUESTION],
   "`sample()` of a context": [SAMPLE],
   "`step()` of a context": [STEP, "StepOptions"],
   "`wait()` of a context": [WAIT, "WaitOptions"],
@@ -165,17 +164,24 @@ export async function optionsPage(): Promise<string> {
       const comment = types.map((type) => words.get(`${type}.${name}`))
         .find((it) => it !== undefined) ?? "";
       // Examples and the members of objects are told once.
-      const must = wants.replace(/, such as z\.object.*/, "")
-        .replace(/an object of \w+(, \w+)+/, "an object");
-      const value = isRequired ? `**${must}**` : must;
-      return { name: `\`${name}\``, value, meaning: inline(comment) };
+      const isFunction = wants === FUNCTION.wants;
+      const must = isFunction
+        ? "required"
+        : wants.replace(/, such as z\.object.*/, "")
+          .replace(/an object of \w+(, \w+)+/, "an object");
+      const meaning = inline(comment);
+      // A function has its parentheses, and a flag says what true means.
+      const isTold = isFunction ||
+        must === FLAG.wants && /^True /.test(meaning);
+      const value = isRequired ? `**${must}**` : isTold ? "" : must;
+      return { name: `\`${name}${isFunction ? "()" : ""}\``, value, meaning };
     });
     const isPlain = rows.every(({ meaning }) => meaning === "");
     const printed = isPlain
       ? wrap(rows.map(({ name, value }) => `${name}: ${value}`).join("; "))
       : rows.map(({ name, value, meaning }) =>
         wrap(
-          `${name}: ${meaning === "" ? value : `${value}. ${meaning}`}`,
+          `${name}: ${[value, meaning].filter(Boolean).join(". ")}`,
           "  ",
         )
           .replace(" ", "-")
@@ -187,10 +193,10 @@ export async function optionsPage(): Promise<string> {
 
 const INTRODUCTION =
   "For authors: every option, the value that it must have (bold if required) " +
-  "and its meaning. The server checks them at its start, or where a call takes " +
-  "them: an unknown option and a wrong value are faults, reported all at once, with those of settings; " +
-  "undefined counts as absent. [Authoring](authoring.md) says what they are " +
-  "for. `deno\u00a0task\u00a0options` writes this page.";
+  "and its meaning; `name()` is a function. An unknown option or a wrong value " +
+  "is a fault at the start, or at the call that takes it; undefined counts as " +
+  "absent. Examples: [authoring.md](authoring.md). " +
+  "`deno\u00a0task\u00a0options` writes this page.";
 
 if (import.meta.main) {
   const path = new URL("../docs/options.md", import.meta.url);

@@ -17,15 +17,9 @@ import { type ProcessOptions, TestProcess } from "./test_process.ts";
 
 /** The point at which a process dies; by default at once. */
 export interface CrashPoint {
-  /**
-   * The step, question or sleep after which the process dies, once its result
-   * is stored.
-   */
+  /** The step, question or sleep after which the process dies. */
   after?: string;
-  /**
-   * The step in which the process dies: the step was done, but its result is
-   * not stored.
-   */
+  /** The step whose result the dying process does not store. */
   in?: string;
 }
 

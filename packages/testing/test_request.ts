@@ -53,29 +53,23 @@ export interface LogMessage {
 
 /** The options of a request. All optional. */
 export interface RequestOptions {
-  /** Answers to the tool's questions; a question without one fails the test. */
+  /** Answers to questions; one without an answer fails the test. */
   answers?: TestAnswers;
   /**
-   * The press on the page of a tool's `approval`, as the caller. Without it, a
-   * call that waits for one fails the test. For a task, see `approve()`.
+   * The caller's press on the page. Without it, a call that waits for one fails
+   * the test. For a task, see `approve()`.
    */
   approval?: TestPress;
-  /** The provider's API behind the caller; without it there is none. */
+  /** The provider's API behind the caller. */
   upstream?: ProviderApi;
   /**
-   * The APIs of the services at which the tool needs its caller's accounts, by
-   * the names in its `needs`; undefined if the caller has no account there. A
-   * test may change an entry while the tool runs.
+   * The services' APIs by the names in the tool's `needs`; undefined without an
+   * account there. A test may change an entry while the tool runs.
    */
   needs?: ServiceApis;
-  /**
-   * Cancels the request as a client does. Then the request rejects with the
-   * reason.
-   */
+  /** Cancels the request as a client does. */
   signal?: AbortSignal;
-  /**
-   * The protocol revision of the client; by default that of the test's server.
-   */
+  /** The client's protocol; by default that of the test's server. */
   revision?: TestRevision;
   /** The client's capabilities; by default all. */
   capabilities?: Record<string, unknown>;

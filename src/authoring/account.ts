@@ -118,22 +118,20 @@ export interface PersonalKeyOptions {
   title?: string;
   /**
    * Tries a key or an access token before it is stored. Returns the account's
-   * name, its id and name, or the service's response: a response that is not
-   * `ok` refuses the key. The check may take ten seconds and read 1 MiB of each
-   * response.
+   * name, its id and name, or the service's response, which refuses the key
+   * unless it is `ok`. Ends after ten seconds, or 1 MiB of a response.
    */
   check?(fetch: AccountFetch): AccountCheckResult | Promise<AccountCheckResult>;
   /** True if a person may connect several accounts of the service. */
   several?: boolean;
-  /** Text for people that tells where the service gives out such keys. */
+  /** Tells people where to get such a key. */
   help?: string;
-  /** The form of a key. The page refuses any other text, and says so. */
+  /** The form of a key. The page refuses any other text. */
   shape?: RegExp;
   /** The header that carries the key; `authorization` by default. */
   header?: string;
   /**
-   * The word before the key in that header: by default `Bearer` in
-   * `authorization`, and none in any other.
+   * The word before the key: by default `Bearer` in `authorization`, else none.
    */
   scheme?: string;
 }
@@ -153,13 +151,13 @@ export interface OAuthAccountOptions
   extends Pick<PersonalKeyOptions, "api" | "title" | "check" | "several"> {
   /** The scopes that the tools need there. */
   scopes?: readonly string[];
-  /** The issuer of the service, whose metadata names the endpoints below. */
+  /** The issuer, whose metadata names the endpoints below. */
   issuer?: string;
-  /** The address of the authorization endpoint, where there is no `issuer`. */
+  /** The authorization endpoint, where there is no `issuer`. */
   authorize?: string;
-  /** The address of the token endpoint, where there is no `issuer`. */
+  /** The token endpoint, where there is no `issuer`. */
   token?: string;
-  /** The address of the revocation endpoint (RFC 7009), if there is one. */
+  /** The revocation endpoint (RFC 7009), if there is one. */
   revoke?: string;
   /** More query parameters of the authorization request. */
   params?: Readonly<Record<string, string>>;
@@ -188,8 +186,8 @@ export interface McpServerOptions
    */
   scopes?: readonly string[];
   /**
-   * The one authorization server at which people sign in; by default the one that
-   * the server names. `ACCOUNT_…_CLIENT_ID` and its secret go to this one alone.
+   * The authorization server at which people sign in; by default the one that
+   * the server names. `ACCOUNT_…_CLIENT_ID` and its secret go only to this one.
    */
   issuer?: string;
   /** True for a server that asks no one who they are. */
@@ -220,8 +218,8 @@ export type McpServer =
 export interface UpstreamAccountOptions
   extends Pick<PersonalKeyOptions, "api" | "title"> {
   /**
-   * The sign-in provider exchanges the token of the person's sign-in for an
-   * access token of the service: no page is needed, and nothing is stored.
+   * Exchanges the token of the person's sign-in at its provider: no page is
+   * needed, and nothing is stored.
    */
   from: "upstream";
   /** The scopes that the tools need there. */
@@ -231,8 +229,8 @@ export interface UpstreamAccountOptions
   /** The service's address at the provider (RFC 8693 §2.1). Not for Microsoft. */
   resource?: string;
   /**
-   * The provider's name in `OAUTH_PROVIDER`; needed if several of the providers
-   * listed there exchange tokens.
+   * The provider's name in `OAUTH_PROVIDER`, if several of those exchange
+   * tokens.
    */
   provider?: string;
   /** Never set: a sign-in has one account at the service. */

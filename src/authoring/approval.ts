@@ -56,37 +56,28 @@ export interface ApprovalScope {
 /** The approval that a tool asks for before it runs. */
 // deno-lint-ignore no-explicit-any -- A tool's erased type takes any input.
 export interface ToolApproval<I = any> {
-  /**
-   * Returns false for arguments with which the tool runs at once. By default
-   * every call waits.
-   */
+  /** Returns false if the tool may run at once. By default every call waits. */
   when?(input: I): MaybePromise<boolean>;
-  /**
-   * Makes the words for the page, which shows the title of the tool and its
-   * arguments in any case. It must have no side effects.
-   */
+  /** Makes the words for the page, without side effects. */
   show?(input: I): MaybePromise<ApprovalShown>;
   /**
-   * The person who approves: by default the caller. With a scope it is someone
-   * to whom `OAUTH_PERMISSIONS` or `permissions` gives that scope, and never
-   * the caller. Calls of machines can then be approved too.
+   * The person who approves: by default the caller; with a scope someone else
+   * who may have that scope.
    */
   by?: "caller" | ApprovalScope;
   /**
-   * The gesture with which the person approves: with a passkey (WebAuthn Level 3,
-   * user verification), which a program in their browser cannot make. `required`:
-   * there is no other way; `wanted`: those who have no passkey press a button.
+   * Asks for a passkey (WebAuthn Level 3, user verification). `wanted`: those
+   * who have none press a button.
    */
   passkey?: "wanted" | "required";
   /**
-   * Offers the person that calls of the same client with the same `key` run
-   * without a press for a while; undefined for calls that always wait. Only if
-   * the caller approves.
+   * Offers to let calls of the same client and `key` run without a press for a
+   * while; undefined for calls that always wait. Only if the caller approves.
    */
   remember?(input: I): MaybePromise<ApprovalOffer | undefined>;
   /**
-   * The seconds for which a call waits for its person, and an approval for its
-   * call; 15 minutes by default, at most 7 days.
+   * The time that a call waits for its person, and an approval for its call; 15
+   * minutes by default.
    */
   expiresIn?: number;
 }

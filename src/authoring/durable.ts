@@ -16,17 +16,13 @@ export const MAX_KEEP_SECONDS = 30 * 24 * 60 * 60;
 
 /** The option `task` of a tool whose work survives its process. */
 export interface DurableTask {
-  /** Distinguishes it from the other values of `task`. */
+  /** Makes the task durable. */
   durable: true;
-  /**
-   * The seconds for which the result stays after the end, at most 30 days; a
-   * day by default.
-   */
+  /** The time that the result stays after the end; a day by default. */
   keep?: number;
   /**
-   * The version of its steps, 1 by default. Raise it when their IDs or their
-   * order change: for work that an older version began, only the IDs are
-   * compared.
+   * The version of its steps, 1 by default. Raise it when their IDs or order
+   * change: of older work only the IDs are compared.
    */
   version?: number;
 }
@@ -49,8 +45,8 @@ export interface StepContext {
 /** The options of a step. */
 export interface StepOptions {
   /**
-   * The most times that the step is repeated: after an exception, with growing
-   * pauses, or when its process has died. By default it is not.
+   * The times that the step is repeated after an exception, with growing
+   * pauses, or a dead process; 0 by default.
    */
   retries?: number;
 }
@@ -60,12 +56,11 @@ export interface StepOptions {
  * a webhook, such as one about a payment.
  */
 export interface WaitOptions {
-  /** The text that the task's status shows during the wait. */
+  /** The task's status during the wait. */
   message: string;
   /**
-   * Starts the thing that will answer, such as a payment, and passes it the
-   * token. Keep the token secret: anyone who has it can answer. May be called
-   * again with the same token.
+   * Starts what will answer, such as a payment, with the token. Anyone who has
+   * it can answer. May be called again with the same token.
    */
   open(token: string): MaybePromise<unknown>;
   /** The longest time to wait. */

@@ -85,7 +85,7 @@ export interface ResourceDefinition<
   V extends Services = Services,
   N extends AccountNeeds = AccountNeeds,
 > extends CommonDefinition<S, V> {
-  /** A URI, or an RFC 6570 template with `{name}` and `{+path}` variables. */
+  /** A URI, or an RFC 6570 template with `{name}` and `{+path}`. */
   uri: U;
   /**
    * Services that it reads with the caller's own accounts. A person who has not
@@ -95,17 +95,17 @@ export interface ResourceDefinition<
   needs?: N;
   /** Its media type, such as `text/markdown`. */
   mimeType?: string;
-  /** Hints for clients, such as the audience and the importance. */
+  /** Hints for clients. */
   annotations?: Annotations;
   /** Size in bytes, if it is known beforehand. */
   size?: number;
-  /** The seconds for which a client may cache the content; 0 by default. */
+  /** The time that clients may cache the content; 0 by default. */
   ttlSeconds?: number;
-  /** `public`: the same for every caller. `private` by default. */
+  /** `public` if every caller gets the same; `private` by default. */
   cacheScope?: "public" | "private";
   /** Proposals for the variables of `uri`. */
   complete?: { [K in keyof Variables<U>]?: Complete<S, V, N> };
-  /** Reads the resource; undefined means that there is no such resource. */
+  /** Reads the resource; undefined if there is none. */
   read(
     variables: Variables<U>,
     context: Context<S, V, N>,

@@ -8,7 +8,7 @@ import * as kinds from "./options.ts";
 
 /** The text and data that accompany a tool's output. */
 export interface ResultExtra {
-  /** The content that the model reads; by default the output as JSON. */
+  /** The text or blocks for the model; by default the output as JSON. */
   content?: string | ContentBlock | ContentBlock[];
   /** The data that only the tool's view reads. */
   meta?: Record<string, unknown>;

@@ -16,9 +16,9 @@ export type Frontmatter = Record<string, unknown>;
 /** The files of a skill, and the scopes that open it. */
 export interface SkillDefinition {
   /**
-   * Every file of the skill's folder, `SKILL.md` included, by its path there,
-   * such as `references/terms.md`: `import text from "./terms.md" with { type:
-   * "text" }`.
+   * Every file of the skill's folder, such as `SKILL.md` and
+   * `references/terms.md`: `import text from "./terms.md" with { type: "text"
+   * }`.
    */
   files: Readonly<Record<string, string | Uint8Array>>;
   /** Scopes a caller must have been granted. */

@@ -68,65 +68,47 @@ export interface ToolDefinition<
   V extends Services = Services,
   N extends AccountNeeds = AccountNeeds,
 > extends CommonDefinition<S, V> {
-  /**
-   * Arguments: `z.object({ … })`, or its members alone. Anything else is
-   * refused with words the model can act on.
-   */
+  /** Arguments: `z.object({ … })`, or its members alone. */
   input?: I;
-  /**
-   * The result: checked, sent as `structuredContent` and as its JSON text.
-   * Without it the answer is text, blocks, or a whole result.
-   */
+  /** The result. Without it the answer is text, blocks, or a whole result. */
   output?: O;
   /**
-   * Services at which it acts with the caller's own accounts. A person who has
-   * not connected one of them is asked to do so before anything runs.
+   * Services at which it acts with the caller's own accounts. Those that are
+   * missing are asked for before anything runs.
    */
   needs?: N;
-  /**
-   * The approval that its person gives on a page of the server before it runs,
-   * once and for exactly these arguments.
-   */
+  /** The approval that a person gives on a page before it runs. */
   approval?: ToolApproval<z.output<SchemaOf<I>>>;
   /** Hints for clients; none of them is trusted. */
   annotations?: ToolAnnotations;
   /**
-   * Long work as a task, for clients that know tasks. For other clients
-   * `optional` runs in the request. `required` begins a task for them too, and
-   * hands the call over to it when it takes long (see `handOver`; with 0 they
-   * are refused). `{ durable: true }` is `required` for work that survives its
-   * process.
+   * Long work as a task. For clients without tasks `optional` runs in the
+   * request; `required` begins a task, and hands the call over to it (with
+   * `handOver: 0` they are refused). `{ durable: true }` is `required` for work
+   * that survives its process.
    */
   task?: "optional" | "required" | DurableTask;
   /**
-   * The seconds after which a call that still runs is handed over: it becomes a
-   * task, and the client gets an answer with the task's progress. 0: never. The
-   * default is the server's option of this name, or 45. For a tool with one, or
-   * with a `task`, the server lists `task_status` and `task_cancel` for clients
-   * without tasks.
+   * The seconds after which a running call becomes a task; by default the
+   * server's, or 45. With this or `task`, clients without tasks see the tools
+   * `task_status` and `task_cancel`.
    */
   handOver?: number;
-  /** Accepts each answer to `ask` once: for acts that must not be repeated. */
+  /** Accepts each answer to `ask` once. */
   singleUse?: boolean;
-  /**
-   * The calls that one caller may make; by default only the caller's overall
-   * limit applies.
-   */
+  /** The calls that one caller may make, within the caller's overall limit. */
   limit?: ToolLimit;
   /**
-   * The callers: models, views (`app`), by default both. A client without MCP
-   * Apps ignores this, so it is no permission.
+   * The callers: models, views (`app`), by default both. No permission: clients
+   * without MCP Apps ignore it.
    */
   visibility?: readonly ("model" | "app")[];
   /**
    * The view that clients with MCP Apps show: an HTML document, alone or with
-   * the origins and permissions it needs. It needs an `output`.
+   * the origins and permissions it needs. Requires `output`.
    */
   view?: undefined extends O ? undefined : string | ToolView;
-  /**
-   * Calls with which the development page shows the view. The keys are their
-   * titles.
-   */
+  /** Calls with which the development page shows the view. */
   samples?: Readonly<
     Record<
       string,
@@ -134,8 +116,8 @@ export interface ToolDefinition<
     >
   >;
   /**
-   * Runs in the request, before a task begins: the place for questions whose
-   * answers the task needs. Its result must be JSON, and is passed to `run`.
+   * Runs in the request, before a task begins, and may ask. Returns JSON, which
+   * is passed to `run`.
    */
   prepare?(
     input: z.output<SchemaOf<I>>,
@@ -229,17 +211,11 @@ export function tool(definition: ToolDefinition): Tool {
  * again.
  */
 export interface ToolLimit {
-  /** Calls per minute; the whole minute's calls may come at once. */
+  /** Calls per minute, which may come at once. */
   callsPerMinute?: number;
-  /**
-   * Calls that run at the same time in one process. A task counts while this
-   * process works on it.
-   */
+  /** Calls, and tasks at work, at the same time in one process. */
   callsAtOnce?: number;
-  /**
-   * True if all callers share the limit, because the tool depends on something
-   * that they share.
-   */
+  /** True if all callers share the limit. */
   shared?: boolean;
 }
 

@@ -12,12 +12,9 @@ export interface ViewSample<
 > {
   /** The arguments. */
   input: I;
-  /**
-   * The tool's output, to show without a call. If it is absent, the tool is
-   * called.
-   */
+  /** The output to show. If it is absent, the tool is called. */
   data?: O;
-  /** With `data`: the `meta` that the tool gives to the view alone. */
+  /** With `data`: the `meta` for the view. */
   meta?: Record<string, unknown>;
 }
 
@@ -25,29 +22,26 @@ export interface ViewSample<
 export interface ToolView {
   /**
    * A whole HTML document, with its styles, scripts and pictures within it:
-   * `import html from "./chart.html" with { type: "text" }`. In place of
-   * `<script src="tool-server/view"></script>` it gets the script that speaks
-   * with the client.
+   * `import html from "./chart.html" with { type: "text" }`. `<script
+   * src="tool-server/view"></script>` becomes the script that speaks with the
+   * client.
    */
   html: string;
-  /**
-   * True if it looks better with a border, false if without; by default the
-   * client decides.
-   */
+  /** True for a border, false for none; by default the client decides. */
   border?: boolean;
-  /** Origins the view may fetch from, such as `https://api.example.com`. */
+  /** Origins to fetch from, such as `https://api.example.com`. */
   connect?: readonly string[];
-  /** Origins the view may load scripts, styles, fonts and pictures from. */
+  /** Origins of scripts, styles, fonts and pictures. */
   load?: readonly string[];
-  /** Origins the view may show in frames. */
+  /** Origins of frames. */
   frames?: readonly string[];
-  /** Browser permissions the view may ask for; a client may refuse. */
+  /** Browser permissions to ask for; a client may refuse. */
   permissions?: readonly (
     | "camera"
     | "microphone"
     | "geolocation"
     | "clipboard-write"
   )[];
-  /** Your own https origin, which ChatGPT asks for at submission. */
+  /** Your https origin, for ChatGPT's submission. */
   domain?: string;
 }

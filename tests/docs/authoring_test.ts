@@ -116,9 +116,11 @@ function rowsBelow(prose: string, heading: string): string[] {
   );
   assert(rest !== undefined, `there is no heading ${heading}`);
   const section = rest.split(/^#+ /m)[0];
-  return [...section.matchAll(/^(?:\| `(\w+)` +\||- `(\w+)`:)/gm)].map((
-    [, row, item],
-  ) => row ?? item);
+  return [...section.matchAll(/^(?:\| `(\w+)` +\||- `(\w+)(?:\(\))?`:)/gm)].map(
+    (
+      [, row, item],
+    ) => row ?? item,
+  );
 }
 
 Deno.test("rowsBelow() reads the tables below one heading", () => {

@@ -19,19 +19,19 @@ export interface Sealed {
  */
 export interface Sealing {
   /**
-   * The ID of the key that seals from now on; it may change. A text that
-   * another key has sealed is sealed anew when it is used.
+   * The ID of the key that seals now. Text of another key is sealed anew when
+   * it is used.
    */
   readonly keyId: string;
   /**
    * Seals a text so that no one without the key can read or change it. The text
-   * itself names the record that it belongs to.
+   * names its own record.
    */
   seal(text: string): Promise<Sealed>;
   /**
-   * Opens a text, of any key that may still be in use. This is called at most
-   * once a second for an account in use, in each process. Undefined means that
-   * no key opens it any more: its person is asked to connect the account again.
+   * Opens a text of any key in use, at most once a second for an account and
+   * process. Undefined if no key opens it any more: its person is asked to
+   * connect the account again.
    */
   unseal(sealed: Sealed): Promise<string | undefined>;
 }

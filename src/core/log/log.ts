@@ -47,16 +47,14 @@ export interface LogOptions {
    */
   level?: LogEvent["level"] | "off";
   /**
-   * `true`, the default, writes audit events at every level but `off`:
-   * sign-ins, and changes that people and operators make. With `false` they are
-   * events of `info`. `AUDIT_LOG` takes precedence.
+   * By default sign-ins and changes by people and operators are written at
+   * every level but `off`; with `false` they are events of `info`. `AUDIT_LOG`
+   * takes precedence.
    */
   audit?: boolean;
   /**
-   * Receives each event, in place of a line on standard output. It is called
-   * while requests wait, so it must do slow work later. An exception or
-   * rejection of it stays within the log, and the event is lost. Anything else
-   * that it returns is ignored.
+   * Receives each event, in place of a line on standard output, while requests
+   * wait. If it throws, the event is lost.
    */
   write?(event: LogEvent): unknown;
 }

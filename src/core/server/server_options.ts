@@ -54,18 +54,18 @@ export interface ServerOptions<
   /** Instructions for models that use the server. */
   instructions?: string;
   /**
-   * Descriptions of scopes for the consent page, and which of them are only
-   * asked for when needed (step-up).
+   * Descriptions of scopes for the consent page, and which are only asked for
+   * when needed (step-up).
    */
   scopes?: ScopeDefinitions;
   /**
-   * Returns the scopes that a person may be granted, at every sign-in, token
-   * and call. If `OAUTH_PERMISSIONS` is set too, both must allow a scope.
+   * Returns the scopes that a person may be granted. If `OAUTH_PERMISSIONS` is
+   * set too, both must allow a scope.
    */
   permissions?: DecidePermissions;
   /**
-   * Seals the keys and tokens of people's accounts, in place of `SECRETS_KEYS`,
-   * such as by a service for keys (KMS).
+   * Seals keys and tokens of people's accounts in place of `SECRETS_KEYS`, such
+   * as by a KMS.
    */
   sealing?: Sealing;
   /** Settings that `routes` needs. */
@@ -73,16 +73,14 @@ export interface ServerOptions<
   /** Services that `routes` needs, or that run next to the tools. */
   services?: V;
   /**
-   * Adds routes of your own, such as webhooks and pages. The paths of the server
-   * itself come first. Your routes are public: call `authenticate` in those that
-   * should not be.
+   * Adds routes of your own, such as webhooks and pages. They are public unless
+   * they call `authenticate`. The server's own paths come first.
    */
   routes?(app: Hono, context: RoutesContext<S, V>): void;
   /**
-   * The seconds after which a tool call that still runs becomes a task, and is
-   * answered with its progress; 45 by default, 0 for never. A tool may set
-   * another time. If this is set, every tool may take long: see `handOver` of a
-   * tool.
+   * The seconds after which a running tool call becomes a task; 45 by default.
+   * A tool may set another time. If this is set, every tool may take long: see
+   * `handOver` of a tool.
    */
   handOver?: number;
   /** Runs around every tool call. */
@@ -140,21 +138,20 @@ export interface CreateServerOptions<
   V extends Services = Services,
 > extends ServerOptions<S, V> {
   /**
-   * The database; one handle for the whole process: `await Deno.openKv()`, or
-   * the one of `npm:@deno/kv`. Set `isRemote` of the handle to true if it is on
-   * a denokv server.
+   * One handle for the whole process: `await Deno.openKv()`, or that of
+   * `npm:@deno/kv`. Set `isRemote` of the handle to true for a denokv server.
    */
   kv: Kv;
   /** All settings by name, for example `Deno.env.toObject()`. */
   env?: Environment;
-  /** The sign-in provider, in place of the one that the settings select. */
+  /** The sign-in provider, in place of the settings' one. */
   provider?: Provider;
   /**
    * Fetches client ID metadata documents and JWKS; by default only from public
    * addresses.
    */
   fetchDocument?: FetchDocument;
-  /** Returns the present time in epoch milliseconds; `Date.now` by default. */
+  /** The time in epoch milliseconds; `Date.now` by default. */
   clock?: () => number;
 }
 
