@@ -132,7 +132,8 @@ const INTRODUCTION = "Variables of the environment, or of a file `.env`. An " +
   "reports every mistake at once, with its fix. A name that is misspelt in a " +
   "letter (AUTH_STRATAGY) is a warning; for those marked * it ends the start, " +
   "because without them a server is more open, or seals nothing. " +
-  "`deno\u00a0task\u00a0ts\u00a0settings` writes this page and `.env.example`.";
+  "`deno\u00a0task\u00a0ts\u00a0settings` writes this page, and `.env.example` " +
+  "with examples.";
 
 /** Prints a page that explains every setting, in Markdown. */
 export function settingsPage(settings: DeclaredSettings): string {
@@ -144,11 +145,10 @@ export function settingsPage(settings: DeclaredSettings): string {
 }
 
 function cellsOf({ isRequired, ...setting }: Row): string[] {
-  const { name, words, unset, secret, example, guards } = setting;
+  const { name, words, unset, secret, guards } = setting;
   const usual = defaultText(setting);
   const meaning = [
     words.replaceAll(/docs\/([\w-]+\.md)/g, "[docs/$1]($1)"),
-    example && `Example: \`${example}\`.`,
     secret && "Secret.",
     isRequired && "Required.",
   ];
