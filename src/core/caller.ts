@@ -135,7 +135,7 @@ export function mayUseAccounts({ door, mayUseAccounts }: Caller): boolean {
   return door !== "token" || mayUseAccounts === true;
 }
 
-/** Lists the scopes of `needed` that the caller was not granted. */
+/** Lists the needed scopes that the caller was not granted. */
 export function missingScopes(
   caller: Caller,
   needed: readonly string[],

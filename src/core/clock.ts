@@ -16,10 +16,12 @@ export function now(clock: Clock = systemClock): number {
   return Math.floor(clock() / 1000);
 }
 
-/** A second signal within this time is the first one, passed on by a parent. */
+/**
+ * The time in which a second signal counts as the first, passed on by a parent.
+ */
 export const SAME_SIGNAL_MILLISECONDS = 500;
 
-/** Waits; resolves early when `signal` is aborted, or at once if it was. */
+/** Waits; resolves early if `signal` is aborted, at once if it was already. */
 export function pause(
   milliseconds: number,
   signal?: AbortSignal,
@@ -36,7 +38,9 @@ export function pause(
   });
 }
 
-/** Waits for a promise, but not longer than this. @throws its rejection */
+/**
+ * Waits until a promise settles, but at most this long. @throws its rejection
+ */
 export async function within(
   milliseconds: number,
   ending: Promise<unknown>,

@@ -1,6 +1,6 @@
 /**
- * Every refusal of a request, as data. Rules and stores throw these; only
- * `onError` in `app.ts` and the MCP endpoint turn them into bytes.
+ * Every refusal of a request, as data. Rules and stores throw them; only
+ * `onError` in `app.ts` and the MCP endpoint make responses of them.
  *
  * @module
  */
@@ -9,8 +9,8 @@ import { isInstance } from "./thrown.ts";
 
 /**
  * A refusal: an `Error` without a stack. Strangers decide how many are made,
- * and a stack trace is nearly all of the cost of making one (5 µs). A failure
- * of our own is in `cause`, which has a stack.
+ * and the stack is most of the cost of making one (5 µs). For a failure of our
+ * own, `cause` has a stack.
  */
 abstract class Refusal implements Error {
   /** The name of the class. */
@@ -62,7 +62,7 @@ const OAUTH_STATUS = {
  */
 export type OAuthErrorCode = keyof typeof OAUTH_STATUS;
 
-/** The parts of a refusal besides its message. */
+/** The options of a refusal besides its message. */
 type RefusalOptions = Partial<Pick<Refusal, "cause" | "situation">>;
 
 /**
@@ -102,7 +102,7 @@ export type Situation =
 export class OAuthError extends Refusal {
   override readonly name = "OAuthError";
   readonly status: number;
-  /** The redirect URI with this error, to which the person may send it. */
+  /** The redirect URI with this error, which the person may follow. */
   readonly responseUrl?: string;
   constructor(
     readonly code: OAuthErrorCode,
@@ -145,7 +145,7 @@ export class ChallengeError extends Refusal {
   }
 }
 
-/** The headers of a 503, unless others are passed. */
+/** The headers of a 503 if no others are passed. */
 const SOON = { "retry-after": "5" };
 
 /** A refusal in plain HTTP, for which neither OAuth nor JSON-RPC has a code. */
@@ -183,13 +183,13 @@ export class StorageError extends HttpError {
 }
 
 /**
- * A caller has reached a limit. A call of a tool is answered with a result that
- * says so, because clients do not pass a 429 on to the model.
+ * A refusal because a caller has reached a limit. For a tool call it becomes a
+ * result that says so, because clients do not pass a 429 on to the model.
  */
 export class LimitError extends HttpError {
   override readonly name = "LimitError";
   /**
-   * @param what the name of the calls in the plural, such as `calls a minute`
+   * @param what the plural noun for what is limited, such as `calls a minute`
    */
   constructor(what: string, seconds: number) {
     const unit = seconds === 1 ? "second" : "seconds";
@@ -206,11 +206,11 @@ export const RpcCode = {
   methodNotFound: -32601,
   invalidParams: -32602,
   internalError: -32603,
-  /** 2025: a request without a session ID, and any other refusal. */
+  /** 2025: a request without `Mcp-Session-Id`, and any other refusal. */
   badRequest: -32000,
   /** 2025: the session is unknown, ended, expired, or someone else's. */
   sessionNotFound: -32001,
-  /** 2025 only; 2026 answers {@linkcode RpcCode.invalidParams}. */
+  /** 2025 only; 2026 uses {@linkcode RpcCode.invalidParams}. */
   resourceNotFound: -32002,
   /** 2026 `HeaderMismatch`. */
   headerMismatch: -32020,

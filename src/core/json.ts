@@ -11,7 +11,9 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Prints JSON text that does not depend on the order of members. */
+/**
+ * Formats a value as JSON text that does not depend on the order of members.
+ */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(
     value,

@@ -1,6 +1,6 @@
 /**
- * A map that remembers the names that were set last, each for a time. Strangers
- * can make up any number of names, so there is a bound on what a process keeps.
+ * A map that keeps the names that were set last, each for some time. Strangers
+ * can make up any number of names, so its size is bounded.
  *
  * @module
  */
@@ -13,7 +13,7 @@ interface Entry<T> {
 }
 
 export class LatestMap<T> {
-  /** The oldest first. */
+  /** The entries, the oldest first. */
   readonly #entries = new Map<string, Entry<T>>();
 
   constructor(private readonly capacity = CAPACITY) {}
@@ -25,7 +25,10 @@ export class LatestMap<T> {
       : undefined;
   }
 
-  /** Sets a value for a time, and drops the oldest that are over or too many. */
+  /**
+   * Sets a value for some time, and drops old entries that have expired or are
+   * too many.
+   */
   set(name: string, value: T, milliseconds = Infinity): void {
     const now = performance.now();
     this.#entries.delete(name);

@@ -1,13 +1,13 @@
 /**
- * Things that are made once, in the background, for all who ask.
+ * Values that are made once, asynchronously, and shared.
  *
  * @module
  */
 
 /**
- * Makes a function that makes something when it is first called. All calls share
- * it; after a failure the next call tries again. Also for modules: an `import()`
- * costs as much as the call of a tool.
+ * Makes a function that calls `make` at its first call. All calls share the
+ * result; after a failure the next call tries again. Also for modules, because
+ * an `import()` takes as long as a tool call.
  */
 export function shared<T>(make: () => Promise<T>): () => Promise<T> {
   let making: Promise<T> | undefined;

@@ -1,20 +1,26 @@
 /**
- * Text of whatever was thrown. Anything can be: an object that cannot be made
- * into a string, a proxy that was revoked, an error whose message throws.
- * Nothing here throws, and every text has a greatest length.
+ * Text of anything that was thrown, which may be an object that cannot be made
+ * into a string, a revoked proxy, or an error whose message throws. Nothing
+ * here throws, and every text has a maximum length.
  *
  * @module
  */
 
-/** The most characters of one text; of more, only the number is printed. */
+/**
+ * The maximum length of one text; of a longer one, the number of further
+ * characters is given.
+ */
 const MAX_TEXT = 16 * 1024;
-/** The most causes of an error that are printed: they may be a circle. */
+/**
+ * The maximum number of causes of an error that are included, because they may
+ * form a circle.
+ */
 const MAX_REASONS = 5;
-/** The levels that are printed of an object that is no error. */
+/** The maximum depth of an object that is included. */
 const MAX_DEPTH = 4;
 const MAX_MEMBERS = 50;
 
-/** Reads a member; undefined if reading it throws. */
+/** Returns a member; undefined if reading it throws. */
 function read(value: unknown, name: PropertyKey): unknown {
   try {
     return (value as Record<PropertyKey, unknown>)[name];
@@ -23,7 +29,7 @@ function read(value: unknown, name: PropertyKey): unknown {
   }
 }
 
-/** True for an instance of a class; unlike `instanceof`, it never throws. */
+/** True for an instance of a class. Unlike `instanceof` it never throws. */
 export function isInstance<T>(
   value: unknown,
   of: abstract new (...args: never[]) => T,
@@ -31,7 +37,7 @@ export function isInstance<T>(
   try {
     return value instanceof of;
   } catch {
-    // A proxy that was revoked.
+    // A revoked proxy: `instanceof` throws.
     return false;
   }
 }
@@ -40,19 +46,19 @@ export function isError(value: unknown): value is Error {
   return isInstance(value, Error);
 }
 
-/** Returns the name of an error's class; undefined for anything else. */
+/** Returns the name of an error's class; undefined for any other value. */
 export function errorNameOf(thrown: unknown): string | undefined {
   const name = isError(thrown) ? read(thrown, "name") : undefined;
   return typeof name === "string" ? name : undefined;
 }
 
-/** Returns an error's message, or the text of anything else. */
+/** Returns an error's message, or the text of any other value. */
 export function messageOf(thrown: unknown): string {
   if (!isError(thrown)) return textOf(thrown);
   return bounded(wholeMessageOf(thrown));
 }
 
-/** Returns an error's message at its full length. */
+/** Returns an error's message in full. */
 export function wholeMessageOf(error: Error): string {
   const message = read(error, "message");
   if (typeof message === "string") return message;
@@ -60,7 +66,7 @@ export function wholeMessageOf(error: Error): string {
 }
 
 /**
- * Returns the name and the message of an error, or the text of anything else.
+ * Returns the name and the message of an error, or the text of any other value.
  */
 export function headOf(thrown: unknown): string {
   if (!isError(thrown)) return textOf(thrown);
@@ -69,7 +75,7 @@ export function headOf(thrown: unknown): string {
 }
 
 /**
- * Returns the frames of an error's stack, without its message, which could hold
+ * Returns the frames of an error's stack without the message, which may contain
  * anything; an empty text if there are none.
  */
 export function framesOf(thrown: unknown): string {
@@ -95,7 +101,10 @@ export function askable(thrown: unknown): unknown {
   }
 }
 
-/** Prints an error with its stack and its causes, or any value, as one text. */
+/**
+ * Returns an error with its stack and its causes, or any other value, as one
+ * text.
+ */
 export function wholeTextOf(thrown: unknown): string {
   let text = withFrames(thrown);
   for (const reason of reasonsOf(thrown)) {
@@ -121,7 +130,7 @@ export function reasonsOf(thrown: unknown): unknown[] {
     const found = [
       read(error, "cause"),
       ...firstOf(errors),
-      // Of a SuppressedError.
+      // The members of a `SuppressedError`.
       read(error, "error"),
       read(error, "suppressed"),
     ];
@@ -143,7 +152,7 @@ function firstOf(list: unknown): unknown[] {
   }
 }
 
-/** Prints anything as text: an object with members as JSON. */
+/** Returns any value as text; an object with members as JSON. */
 export function textOf(value: unknown): string {
   try {
     if (typeof value === "string") return bounded(value);
@@ -159,7 +168,7 @@ export function textOf(value: unknown): string {
 }
 
 /**
- * Turns any value into JSON data of a few levels: an error becomes text, and
+ * Converts any value to JSON data of limited depth: an error becomes text, and
  * members that cannot be read are left out.
  */
 export function plainOf(
@@ -187,7 +196,7 @@ export function plainOf(
     const { toJSON } = value as { toJSON?: unknown };
     if (typeof toJSON === "function") return plainOf(toJSON.call(value), inner);
   } catch {
-    // `toJSON` threw; the members may be readable.
+    // `toJSON` threw, but the members may be readable.
   }
   try {
     if (Array.isArray(value)) {
@@ -208,7 +217,7 @@ export function plainOf(
   }
 }
 
-/** Prints an object without members by its `toString()`, if it has its own. */
+/** Returns the `toString()` of an object without members, if it has its own. */
 function stringOf(value: object): unknown {
   try {
     const text = String(value);
@@ -224,12 +233,12 @@ function bounded(text: string): string {
   return `${text.slice(0, MAX_TEXT)}… (${more} more characters)`;
 }
 
-/** A URL: its groups hold everything except user, query and fragment. */
+/** A URL. Its groups have everything except user, query and fragment. */
 const URLS =
   /(\bhttps?:\/\/)(?:[^\s/?#@]*@)?([^\s?#"'<>)]*)(?:[?#][^\s"'<>)]*)?/gi;
 
 /** Removes user, query and fragment from each URL in a text. */
 export function withoutQueries(text: string): string {
-  // Every call passes here, and most texts have nothing to cut.
+  // A quick check first: every call passes here, and most texts need no change.
   return /[?#@]/.test(text) ? text.replace(URLS, "$1$2") : text;
 }

@@ -1,2 +1,2 @@
-/** The version of this package; `deno.json` says the same. */
+/** The version of this package, the same as in `deno.json`. */
 export const VERSION = "0.2.0";

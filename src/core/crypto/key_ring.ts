@@ -1,5 +1,5 @@
 /**
- * The operator's keys, which seal what people entrust to the server.
+ * The operator's keys, which seal people's keys and tokens.
  *
  * @module
  */
@@ -7,12 +7,14 @@ import { fingerprint, fromBase64url } from "./crypto.ts";
 import { seal, unseal } from "./seal.ts";
 import type { Sealing } from "./sealing.ts";
 
-/** Makes an ID of a key that reveals nothing about the key. */
+/** Makes a key's id, which reveals nothing about the key. */
 function idOf(key: string): string {
   return fingerprint(`key ${key}`).slice(0, 8);
 }
 
-/** Opens a key ring of base64 keys: the first one seals, all of them open. */
+/**
+ * Makes a key ring of base64 keys: the first key seals, and all of them unseal.
+ */
 export function keyRing(keys: readonly string[]): Sealing {
   const ring = new Map(keys.map((key) => [idOf(key), fromBase64url(key)]));
   const [[keyId, current]] = ring;

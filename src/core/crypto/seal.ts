@@ -1,7 +1,7 @@
 /**
- * Texts sealed with a key of 32 bytes: JWE in compact form, `dir` with A256GCM,
- * which any JWE library opens. A library would seal them on another thread, at
- * five times the processor time.
+ * Texts sealed with a key of 32 bytes: JWE in compact serialization, `dir` with
+ * A256GCM, which any JWE library can decrypt. A library would seal on another
+ * thread, which takes five times the processor time.
  *
  * @module
  * @see RFC 7516 §3.1, §5.1 and §5.2, RFC 7518 §4.5 and §5.3
@@ -9,7 +9,7 @@
 import { shared } from "../shared.ts";
 import { base64url, fingerprint, fromBase64url } from "./crypto.ts";
 
-/** The parts of a JWE in compact form. */
+/** The number of parts of a JWE in compact serialization. */
 const PARTS = 5;
 
 const IV_BYTES = 12;
@@ -18,7 +18,7 @@ const TAG_BYTES = 16;
 const encoder = new TextEncoder();
 const ciphers = shared(() => import("node:crypto"));
 
-/** Seals a text, bound to `context`, which the result does not show. */
+/** Seals a text, bound to a `context` that the result does not reveal. */
 export async function seal(
   key: Uint8Array,
   text: string,
@@ -36,16 +36,17 @@ export async function seal(
 }
 
 /**
- * Opens the result of {@linkcode seal}.
+ * Unseals a text from {@linkcode seal}.
  *
- * @throws {Error} when the key, the context or a single bit differs
+ * @throws {Error} if the key or the context is another, or a single bit was
+ * changed
  */
 export async function unseal(
   key: Uint8Array,
   sealed: string,
   context?: string,
 ): Promise<string> {
-  // A stranger may send millions of dots.
+  // Limited, because a stranger may send millions of dots.
   const [header, encryptedKey, ...parts] = sealed.split(".", PARTS + 1);
   if (
     header !== headerOf(key, context) || encryptedKey !== "" ||
@@ -54,8 +55,8 @@ export async function unseal(
     throw new Error("Not as it was sealed, or for another context");
   }
   const [iv, text, tag] = parts.map(fromBase64url);
-  // Node.js takes a shorter tag, which can be guessed. Deno refuses it, but then
-  // keeps the decipher for ever.
+  // Node.js accepts a shorter tag, which can be guessed. Deno refuses it, but
+  // then keeps the decipher for ever.
   if (tag.length !== TAG_BYTES) throw new Error("Not as it was sealed");
   const { createDecipheriv } = await ciphers();
   const cipher = createDecipheriv("aes-256-gcm", key, iv);
@@ -67,9 +68,9 @@ export async function unseal(
 }
 
 /**
- * Makes the protected header. Its `kid` binds a text to its context. Anyone may
- * read the header, so the key is hashed into `kid`: otherwise they could find
- * the person by trying everyone of a provider.
+ * Makes the protected header, whose `kid` binds the text to its context. Anyone
+ * can read the header, so the key is hashed into `kid`; otherwise one could
+ * find the person by trying all people of a provider.
  */
 function headerOf(key: Uint8Array, context?: string): string {
   const kid = context === undefined

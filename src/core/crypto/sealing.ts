@@ -1,5 +1,5 @@
 /**
- * The contract of what seals people's keys and tokens.
+ * The contract for sealing people's keys and tokens.
  *
  * @module
  */

@@ -1,27 +1,30 @@
 /**
- * Lines on their way out. A reader may stall, a disk may be full, a pipe may be
- * closed: lines then wait, up to a bound, and beyond it are dropped and
- * counted. No one who logs ever waits.
+ * Lines that wait to be written. A reader may stall, a disk may be full, a pipe
+ * may be closed: then lines wait, up to a bound beyond which they are dropped
+ * and counted. Code that logs never waits.
  *
  * @module
  */
 import { within } from "../clock.ts";
 import { outsideTrace } from "../telemetry/current.ts";
 
-/** Writes all bytes or only the first of them. Resolves to their number. */
+/** Writes bytes, maybe not all. Resolves to the number that were written. */
 export type WriteBytes = (bytes: Uint8Array) => Promise<number>;
 
-/** The wait for more lines: written alone, each would cost a system call. */
+/** The time to wait for more lines, because each write costs a system call. */
 const WAIT_MILLISECONDS = 50;
-/** The size at which waiting lines are written at once. */
+/** The number of characters at which waiting lines are written at once. */
 const FULL_CHARACTERS = 64 * 1024;
-/** The most characters that wait; as many may be in a write under way. */
+/**
+ * The maximum number of characters that wait; as many may be in a running
+ * write.
+ */
 const MAX_CHARACTERS = 1024 * 1024;
-/** The bound for routine lines, which leave room for warnings and errors. */
+/** The bound for routine lines, lower to leave room for warnings and errors. */
 const MAX_ROUTINE_CHARACTERS = MAX_CHARACTERS * 3 / 4;
-/** The time until a write that failed is tried again. */
+/** The time after which a failed write is tried again. */
 const PAUSE_MILLISECONDS = 1000;
-/** The longest that `flush` waits. */
+/** The maximum time that `flush` waits. */
 const MAX_FLUSH_MILLISECONDS = 500;
 
 /** A queue in front of one file or pipe. */
@@ -29,13 +32,13 @@ export class LineQueue {
   #waiting = "";
   #isUrgent = false;
   #dropped = 0;
-  /** The bytes of a write that has begun and is not complete. */
+  /** The bytes of a write that are not written yet. */
   #rest: Uint8Array = new Uint8Array();
   #failedMilliseconds = 0;
   #timer?: ReturnType<typeof setTimeout>;
   #writing?: Promise<void>;
 
-  /** @param droppedLine prints the line that tells how many lines are missing */
+  /** @param droppedLine makes the line that tells how many lines are missing */
   constructor(
     private readonly write: WriteBytes,
     private readonly droppedLine: (count: number) => string,
@@ -44,7 +47,7 @@ export class LineQueue {
   /**
    * Adds a line, or several, without the last line end.
    *
-   * @param isUrgent true if they are written at once, with all that wait before
+   * @param isUrgent true to write them at once, with all lines that wait before
    * them
    */
   push(lines: string, isUrgent = false): void {
@@ -58,7 +61,7 @@ export class LineQueue {
     this.#plan();
   }
 
-  /** Resolves when everything is out, or after half a second. */
+  /** Resolves when everything is written, or after half a second. */
   async flush(): Promise<void> {
     await within(MAX_FLUSH_MILLISECONDS, this.#writeAll());
   }
@@ -75,7 +78,7 @@ export class LineQueue {
 
   /**
    * Plans the next write: at once or soon; after a failure, with the first line
-   * that is pushed once the pause is over.
+   * that is added once the pause is over.
    */
   #plan(): void {
     if (this.#writing || this.#isEmpty) return;

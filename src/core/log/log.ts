@@ -1,6 +1,6 @@
 /**
- * The log of a server. Each server has its own: its events, its least level,
- * and its output. Arguments, bodies, tokens, codes and states are never logged.
+ * The log of a server. Each server has its own, with a least severe level and
+ * an output. Arguments, bodies, tokens, codes and states are never logged.
  *
  * @module
  */
@@ -13,7 +13,9 @@ export type { LogEvent } from "./log_line.ts";
 
 type Severity = LogEvent["level"];
 
-/** `LOG_LEVEL`, least to most severe; `off` silences the log. */
+/**
+ * The values of `LOG_LEVEL`, from least to most severe; `off` silences the log.
+ */
 export const LOG_LEVELS = [
   "debug",
   "info",
@@ -22,7 +24,7 @@ export const LOG_LEVELS = [
   "off",
 ] as const satisfies LogLevel[];
 
-/** The least level of the written events; `off`: none is written. */
+/** The least severe level that is written; `off` writes none. */
 export type LogLevel = Severity | "off";
 
 /**
@@ -76,7 +78,7 @@ export interface LogOutput {
   flush?(): Promise<void>;
 }
 
-/** The least time between two reports of an output that fails. */
+/** The minimum time between two reports of an output that fails. */
 const QUIET_MILLISECONDS = 60_000;
 
 export class Log {
@@ -86,7 +88,7 @@ export class Log {
   #lost = 0;
   #loggedMilliseconds = -Infinity;
 
-  /** @param fallback receives a report when `output` fails */
+  /** @param fallback gets a report when `output` fails */
   constructor(
     { level = "info", audit = true }: Omit<LogOptions, "write">,
     private readonly output: LogOutput,
@@ -97,7 +99,7 @@ export class Log {
     this.#audits = level !== "off" && (audit || isInfo);
   }
 
-  /** Makes the log of the part of the server that `category` names. */
+  /** Makes the log for a part of the server. */
   logger(category: string): Logger {
     const isEnabledFor = (level: Severity) =>
       LOG_LEVELS.indexOf(level) >= this.#least;
@@ -126,7 +128,7 @@ export class Log {
     };
   }
 
-  /** Writes the waiting events: the last step before a process ends. */
+  /** Writes the events that wait; called last before a process ends. */
   async flush(): Promise<void> {
     try {
       await this.output.flush?.();
@@ -135,13 +137,16 @@ export class Log {
     }
   }
 
-  /** Writes an event, and never throws or rejects: reporting must not hurt. */
+  /**
+   * Writes an event. Never throws or rejects: a failing log must not fail a
+   * request.
+   */
   #take(event: LogEvent): void {
     try {
       const writing = this.output.write(event) as
         | PromiseLike<void>
         | undefined;
-      // Many loggers return themselves or a number.
+      // Many log functions return themselves or a number.
       if (typeof writing?.then === "function") {
         Promise.resolve(writing).catch((error) => this.#lose(error));
       }
@@ -166,21 +171,21 @@ export class Log {
         properties,
       });
     } catch {
-      // There is no other place for the report.
+      // There is no other place to report this.
     }
   }
 }
 
-/** The time in which a cause is logged once. */
+/** The time in which failures with one cause are logged once. */
 const SAME_CAUSE_MILLISECONDS = 1000;
-/** The time in which a failure of work that is tried again is logged once. */
+/** The time in which failures of the same repeated work are logged once. */
 const SAME_WORK_MILLISECONDS = 60_000;
-/** The most kinds of failures that are remembered. */
+/** The maximum number of kinds of failures that are remembered. */
 const MAX_KINDS = 100;
 
 interface LoggedFailure {
   atMilliseconds: number;
-  /** The number of failures of this kind that were not logged since. */
+  /** The number of failures of this kind that were not logged. */
   repeated: number;
 }
 
@@ -188,23 +193,23 @@ interface LoggedFailure {
 const failuresOf = new WeakMap<Logger, LatestMap<LoggedFailure>>();
 
 /**
- * Logs a failure of something that the server depends on, once a second for
- * each cause, with the number of failures that were not logged.
+ * Logs a failure of a database, a provider or the like, once a second for each
+ * cause, with the number of failures that were not logged.
  */
 export function logFailure(
   log: Logger,
   error: unknown,
   properties: Properties,
 ): void {
-  // All failures of one cause share its root.
+  // All failures with one cause have the same root error.
   const cause = headOf(reasonsOf(error).at(-1) ?? error).slice(0, 200);
   const before = countFailure(log, cause, SAME_CAUSE_MILLISECONDS);
   if (before) log.warning("Not available", { ...properties, ...before, error });
 }
 
 /**
- * Logs a failure of work that is tried again, once a minute for each message,
- * with the number of failures that were not logged.
+ * Logs a failure of work that is repeated, once a minute for each message, with
+ * the number of failures that were not logged.
  */
 export function logRepeated(
   log: Logger,

@@ -1,7 +1,7 @@
 /**
- * An event as one line of text: JSON for programs, words for a terminal.
- * Strangers wrote many of the values, so nothing in a value may end a line,
- * look like another field, or control a terminal.
+ * Formats an event as one line: JSON for programs, words for a terminal. Many
+ * values come from strangers, so no value may end the line, look like another
+ * field, or control a terminal.
  *
  * @module
  */
@@ -20,13 +20,13 @@ export interface LogEvent {
   timestamp: number;
   /** The severity. */
   level: "debug" | "info" | "warning" | "error";
-  /** The part of the server that logs it, such as `mcp` or `oauth`. */
+  /** The part of the server that logs the event, such as `mcp` or `oauth`. */
   category: string;
   /**
    * True if this is an audit event: a sign-in, or a change of what is allowed.
    */
   audit?: true;
-  /** The message: a fixed text of the code, nothing of a client. */
+  /** The message: a constant text, without anything from a client. */
   message: string;
   /** The facts. `error` is the exception itself. */
   properties: Record<string, unknown>;
@@ -36,9 +36,9 @@ export interface LogEvent {
 export type Properties = LogEvent["properties"];
 
 /**
- * Prints an event as JSON, without a line end. Properties become members like
- * the others; their names are fixed in the code. Building the text by hand
- * takes half the time of printing a whole object.
+ * Formats an event as JSON, without a line end. Properties become members next
+ * to the others; their names are constants. Building the text by hand takes
+ * half the time of `JSON.stringify` on a whole object.
  */
 export function jsonLine(event: LogEvent): string {
   const { timestamp, level, category, audit, message, properties } = event;
@@ -76,8 +76,8 @@ function jsonValue(value: unknown): string {
 }
 
 /**
- * Prints an event in words, without a line end. Stack frames follow on lines of
- * their own.
+ * Formats an event as words, without a line end. Stack frames follow on lines
+ * of their own.
  */
 export function terminalLine(event: LogEvent): string {
   const { timestamp, level, message, properties } = event;
@@ -94,7 +94,8 @@ export function terminalLine(event: LogEvent): string {
 }
 
 /**
- * Prints a value so that its end is clear: a plain word as it is, else quoted.
+ * Formats a value so that its end is clear: a plain word as it is, any other
+ * text in quotes.
  */
 function fieldOf(value: unknown): string {
   if (typeof value === "object" && value !== null && !isError(value)) {
@@ -113,7 +114,7 @@ function indented(frames: string): string {
 }
 
 /**
- * Characters that move a cursor, end a line, hide or turn text around: controls
+ * Characters that move a cursor, end a line, or hide or reverse text: controls
  * (C0, C1), invisible and bidirectional format characters, letters without ink
  * but for the colours of an emoji, line separators, halves of surrogate pairs.
  */
@@ -121,7 +122,7 @@ const UNPRINTABLE =
   /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u2800\u{13441}\u{13442}\u{16fe4}\u{1d159}]|(?!\ufe0f)\p{Default_Ignorable_Code_Point}/gu;
 const PLAIN = /^[\x20-\x7e]*$/;
 
-/** Escapes everything unprintable in a text, as JSON does. */
+/** Escapes unprintable characters in a text, as JSON does. */
 export function visible(text: string): string {
   if (PLAIN.test(text)) return text;
   return text.replace(
@@ -133,15 +134,15 @@ export function visible(text: string): string {
   );
 }
 
-/** The most characters of a sent text that a refusal or the log repeats. */
+/** The maximum length of a client's text that an error or the log repeats. */
 const MAX_SEEN_CHARACTERS = 100;
 
-/** Escapes everything unprintable in a text but its line ends. */
+/** Escapes unprintable characters in a text, except its line ends. */
 export function visibleLines(text: string): string {
   return text.split("\n").map(visible).join("\n");
 }
 
-/** Cuts and escapes a text that someone sent, so that it can be repeated. */
+/** Truncates and escapes a text from a client, so that it can be repeated. */
 export function seenText(text: string): string {
   return visible(text.slice(0, MAX_SEEN_CHARACTERS).toWellFormed());
 }
@@ -150,8 +151,8 @@ let second = NaN;
 let secondText = "";
 
 /**
- * Prints ISO 8601 with milliseconds. The text before the milliseconds is made
- * once a second.
+ * Formats a time in ISO 8601 with milliseconds. The text before the
+ * milliseconds is made once a second.
  */
 function isoTime(milliseconds: number): string {
   const rest = milliseconds % 1000;

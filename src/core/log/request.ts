@@ -1,23 +1,25 @@
 /**
- * A request in the log: the reference by which an operator finds it, and its
- * outcome.
+ * The reference by which an operator finds a request in the log, and the
+ * outcome of the request.
  *
  * @module
  */
 import { randomId } from "../crypto/crypto.ts";
 
-/** The prefix of this process; a number after it makes each reference new. */
+/**
+ * The prefix of this process; a number after it makes each reference unique.
+ */
 const prefix = randomId(8);
 let count = 0;
 
-/** Makes a reference that is unique, not secret, and quickly made. */
+/** Makes a reference that is unique, not secret, and quick to make. */
 export function newReference(): string {
   return `${prefix}-${(++count).toString(36)}`;
 }
 
 /**
- * Hashes a secret (FNV-1a), so that log lines can be related by it. Its 32 bits
- * do not give away the 128 of an identifier.
+ * Hashes a secret (FNV-1a), so that log lines with the same secret can be
+ * related. Its 32 bits do not reveal the 128 bits of an id.
  */
 export function shortHash(secret: string): string {
   let hash = 0x811c9dc5;
@@ -32,16 +34,16 @@ export type Outcome =
   /** The tool reported a failure, or its arguments were wrong. */
   | "tool_error"
   | "internal_error"
-  /** The request was not allowed, or not now; the server works as it should. */
+  /** The request was not allowed, or not now; the server itself works. */
   | "refused"
-  /** The client no longer wanted an answer. */
+  /** The client no longer wanted a response. */
   | "cancelled"
   /** The server stopped, or the permission for the request ended. */
   | "stopped"
-  /** Answered with a question; the client sends the request again. */
+  /** The response is a question; the client sends the request again. */
   | "input_required";
 
-/** True if an operator may have to look into the outcome. */
+/** True if an operator may have to look into an outcome. */
 export function isFailure(outcome: Outcome): boolean {
   return outcome === "tool_error" || outcome === "internal_error" ||
     outcome === "refused" || outcome === "stopped";

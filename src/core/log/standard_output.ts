@@ -1,9 +1,9 @@
 /**
- * Standard output: where a log goes unless its author says otherwise. One event
- * is one line: readable words on a terminal, else JSON.
+ * Standard output, the default output of a log. Each event is one line: words
+ * on a terminal, else JSON.
  *
- * `console.log` would stop the whole process for a reader that stalls, and end
- * it for a full disk. Asynchronous writes do neither.
+ * `console.log` would block the whole process if a reader stalls, and end it if
+ * the disk is full. Asynchronous writes do neither.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { LineQueue, type WriteBytes } from "./line_queue.ts";
 import type { LogOutput } from "./log.ts";
 import { jsonLine, type LogEvent, terminalLine } from "./log_line.ts";
 
-/** The part of Node's `process` that is used here. */
+/** The members of Node's `process` that are used here. */
 interface NodeProcess {
   stdout?: { isTTY?: boolean };
   getBuiltinModule?(name: "node:fs"): NodeFiles;
@@ -25,13 +25,14 @@ interface NodeFiles {
   ): void;
 }
 
-/** The queue in front of standard output: one, for all logs of a process. */
+/** The queue for standard output, which all logs of a process share. */
 let queue: LineQueue | undefined;
 
 /**
- * Makes standard output the output of a log.
+ * Makes the output that writes to standard output.
  *
- * @param captured true if each console call becomes a record of its own
+ * @param captured true if a console that is captured makes a record of each
+ * call
  */
 export function standardOutput(captured = false): LogOutput {
   const isDeno = "Deno" in globalThis;
@@ -49,7 +50,7 @@ export function standardOutput(captured = false): LogOutput {
   };
 }
 
-/** Prints the line that says how many lines of the log are missing. */
+/** Formats the line that says how many lines of the log are missing. */
 export function printDropped(count: number): string {
   return printer()({
     timestamp: Date.now(),
@@ -60,7 +61,7 @@ export function printDropped(count: number): string {
   });
 }
 
-/** Returns the format: words for a terminal, else JSON. */
+/** Returns the formatter: words for a terminal, else JSON. */
 function printer(): (event: LogEvent) => string {
   const isOnTerminal = "Deno" in globalThis
     ? Deno.stdout.isTerminal()
@@ -82,13 +83,17 @@ function writeBytes(): WriteBytes | undefined {
 const STANDARD_OUTPUT = 1;
 const AGAIN_MILLISECONDS = 50;
 
-/** Writes past `process.stdout`, whose error event would end the application. */
+/**
+ * Writes without `process.stdout`, whose `error` event would end the
+ * application.
+ */
 function writeOnNode(files: NodeFiles, bytes: Uint8Array): Promise<number> {
   return new Promise((resolve, reject) => {
     files.write(STANDARD_OUTPUT, bytes, (error, count) => {
       if (!error) return resolve(count);
       if (error.code !== "EAGAIN") return reject(error);
-      // The pipe is full, and does not block since `process.stdout` was used.
+      // The pipe is full; it became non-blocking when `process.stdout` was
+      // used.
       const timer: { unref?(): void } | number = setTimeout(
         () => resolve(0),
         AGAIN_MILLISECONDS,
@@ -99,9 +104,9 @@ function writeOnNode(files: NodeFiles, bytes: Uint8Array): Promise<number> {
 }
 
 /**
- * The console, with one call for each event, at once and by level. Deno Deploy
- * and OpenTelemetry, which capture the console, make a record of each call, in
- * the trace in which it was made. Each line names its trace as well.
+ * The console, with one call for each event. Deno Deploy and OpenTelemetry
+ * capture the console, and make a record of each call, with its level and its
+ * trace. Each line names its trace as well.
  */
 class CapturedConsole implements LogOutput {
   #dropped = 0;

@@ -1,5 +1,5 @@
 /**
- * IP addresses and ranges of them.
+ * IP addresses and networks.
  *
  * @module
  */
@@ -19,8 +19,8 @@ export interface Network extends Address {
 const MAPPED = 0xffffn;
 
 /**
- * Parses an address as sockets and proxies print it. A zone is ignored, and an
- * IPv4 address mapped into IPv6 gives that IPv4 address.
+ * Parses an address in the forms that sockets and proxies use. A zone is
+ * ignored, and an IPv4 address mapped into IPv6 becomes an IPv4 address.
  */
 export function parseAddress(text: string): Address | undefined {
   const ipv4 = ipv4Bits(text);
@@ -32,7 +32,7 @@ export function parseAddress(text: string): Address | undefined {
     : { bits, width: 128 };
 }
 
-/** Parses a range such as `10.0.0.0/8`, or a single address. */
+/** Parses a network such as `10.0.0.0/8`, or a single address. */
 export function parseNetwork(text: string): Network | undefined {
   const [before, after, ...more] = text.split("/");
   const address = parseAddress(before);
@@ -53,7 +53,7 @@ export function isWithin(address: Address, network: Network): boolean {
   return address.bits >> shift === network.bits >> shift;
 }
 
-/** Parses four decimal numbers; no octal, hexadecimal or short forms. */
+/** Parses four decimal numbers; not octal, hexadecimal or short forms. */
 export function ipv4Bits(address: string): bigint | undefined {
   const parts = address.split(".");
   if (parts.length !== 4) return undefined;
@@ -94,7 +94,7 @@ function groups(text: string): bigint[] | undefined {
     : undefined;
 }
 
-/** Turns form 3 of RFC 4291 §2.2 into form 1: four bytes as two groups. */
+/** Converts form 3 of RFC 4291 §2.2 to form 1: four bytes as two groups. */
 function withoutMixedForm(text: string): string {
   const start = text.lastIndexOf(":") + 1;
   const bits = ipv4Bits(text.slice(start));
@@ -104,7 +104,7 @@ function withoutMixedForm(text: string): string {
     group(bits & 0xffffn);
 }
 
-/** Prints an address; an IPv6 one with all of its groups. */
+/** Formats an address; an IPv6 address has all of its groups. */
 export function printAddress({ bits, width }: Address): string {
   const isIpv4 = width === 32;
   const size = isIpv4 ? 8 : 16;

@@ -1,6 +1,6 @@
 /**
- * The bytes of a body, within limits of size, chunks and time, and the time in
- * which a body has to go on.
+ * Reads bodies within limits on size, chunks and time; and bounds the time in
+ * which a body must make progress.
  *
  * @module
  * @see RFC 9112 §7.1, Chunked Transfer Coding
@@ -9,24 +9,25 @@ import { HttpError } from "../errors.ts";
 import { outsideTrace } from "../telemetry/current.ts";
 
 /**
- * Returns the most chunks in which `size` bytes may come: each, however small,
- * costs as much as a call.
+ * Returns the maximum number of chunks for `size` bytes: each chunk, however
+ * small, costs as much as a call.
  */
 export const mostChunks = (size: number) => 100 + size / 256;
 
 /**
- * The longest body that is read in one step. Deno allocates the announced
- * length before any byte has arrived, and keeps it until the client
- * disconnects.
+ * The maximum size of a body that is read in one step. Deno allocates
+ * `Content-Length` bytes before any byte has arrived, and keeps them until the
+ * client disconnects.
  */
 const MAX_WHOLE_BYTES = 8 * 1024;
 
 /**
  * Reads a body.
  *
- * @param sender the sender of a long body, for the bound on unfinished ones
- * @throws {HttpError} 413 as soon as there are more than `most` bytes, 400 when
- * they come in too many chunks, or do not arrive
+ * @param sender the limit key of the sender of a long body, for the bound on
+ * unfinished ones
+ * @throws {HttpError} 413 as soon as there are more than `most` bytes, 400 if
+ * there are too many chunks, or the body does not arrive in full
  */
 export async function readBytes(
   request: Request,
@@ -37,8 +38,8 @@ export async function readBytes(
   const length = announced === null ? Infinity : Number(announced);
   if (announced !== null && length > most) throw tooLarge(most);
   try {
-    // Deno's server reads no more than the announced length. @hono/node-server
-    // has no `bytes()`.
+    // Deno's server reads no more than `Content-Length`. @hono/node-server has
+    // no `bytes()`.
     return length <= MAX_WHOLE_BYTES
       ? new Uint8Array(await request.arrayBuffer())
       : await readChunks(request.body, most, sender);
@@ -48,29 +49,32 @@ export async function readBytes(
   }
 }
 
-/** Makes the refusal of a body whose client left in its middle. */
+/** Makes the error for a body that did not arrive in full. */
 export function notArrived(cause: unknown): HttpError {
   return new HttpError(400, "The body did not arrive", { cause });
 }
 
 /**
- * The most bytes of unfinished long bodies in this process; a single one may be
- * longer.
+ * The maximum number of bytes of unfinished long bodies in this process; a
+ * single body may be longer.
  */
 const MAX_UNFINISHED_BYTES = 32 * 1024 * 1024;
 
 /**
- * The long bodies of this process that have not arrived yet. If they are too
- * many bytes, the sender who has the most of them loses their oldest body: so
- * bodies that are held open on purpose keep out no one else's.
+ * The long bodies that have not fully arrived in this process. If they have too
+ * many bytes, the sender with the most bytes loses their oldest body, so that
+ * bodies which are held open on purpose push out no one else's.
  */
 class UnfinishedBodies {
-  /** The bodies by the functions that give them up, the oldest first. */
+  /** The bodies by the functions that drop them, the oldest first. */
   #bodies = new Map<() => void, { sender: string; bytes: number }>();
   #total = 0;
   #most = MAX_UNFINISHED_BYTES;
 
-  /** Raises the bound, if need be, so that one body of a length finds room. */
+  /**
+   * Raises the bound, if necessary, so that there is room for one body of a
+   * length.
+   */
   makeRoom(bytes: number): void {
     this.#most = Math.max(this.#most, bytes);
   }
@@ -90,7 +94,7 @@ class UnfinishedBodies {
     this.#bodies.delete(giveUp);
   }
 
-  /** Finds the oldest body of the sender who has the most bytes. */
+  /** Returns the oldest body of the sender with the most bytes. */
   #findOldestOfMost(): () => void {
     const senders = new Map<string, { total: number; oldest: () => void }>();
     for (const [giveUp, { sender, bytes }] of this.#bodies) {
@@ -106,10 +110,10 @@ class UnfinishedBodies {
 export const unfinished = new UnfinishedBodies();
 
 /**
- * Reads a body chunk by chunk. `for await` would double the cost of a call.
+ * Reads a body chunk by chunk. `for await` would double the time of a call.
  *
- * @throws {HttpError} 413 as soon as there are more than `most` bytes, 400 when
- * they come in too many chunks, 503 when it is given up for others
+ * @throws {HttpError} 413 as soon as there are more than `most` bytes, 400 if
+ * there are too many chunks, 503 if the body is dropped to make room for others
  */
 async function readChunks(
   body: ReadableStream<Uint8Array> | null,
@@ -142,7 +146,7 @@ async function readChunks(
           unfinished.hold(giveUp, sender, bytes.length);
         }
       }
-      // Copied at once, because Deno keeps 64 KiB for a chunk of one byte.
+      // Copied, because Deno keeps 64 KiB in memory for a chunk of one byte.
       bytes.set(chunk, size);
       size = end;
     }
@@ -153,8 +157,8 @@ async function readChunks(
 }
 
 /**
- * Reads the chunks of a response to this server. Throws the error that `refuse`
- * makes if there are more than `most` bytes.
+ * Reads the chunks of a response to a request of ours. Throws the error that
+ * `refuse` makes if there are more than `most` bytes.
  */
 export async function readAtMost(
   chunks: AsyncIterable<Uint8Array>,
@@ -165,29 +169,29 @@ export async function readAtMost(
   let bytes = 0;
   for await (const chunk of chunks) {
     bytes += chunk.byteLength;
-    // Leaving the loop closes the connection.
+    // Throwing out of the loop closes the connection.
     if (bytes > most) throw refuse(`more than ${most} bytes`);
     read.push(chunk as Uint8Array<ArrayBuffer>);
   }
   return new Blob(read);
 }
 
-/** Makes the refusal of a body with too many bytes. */
+/** Makes the error for a body with too many bytes. */
 export function tooLarge(most: number): HttpError {
   return new HttpError(413, `The body must have at most ${most} bytes`);
 }
 
-/** Makes the refusal of a body in too many chunks. */
+/** Makes the error for a body with too many chunks. */
 export function inPieces(): HttpError {
   return new HttpError(400, "Send the body in larger chunks");
 }
 
-/** Makes the refusal of a body that is given up for others. */
+/** Makes the error for a body that is dropped to make room for others. */
 export function givenUp(): HttpError {
   return new HttpError(503, "Too many bodies are arriving at once");
 }
 
-/** Makes the refusal of a body that takes too long. */
+/** Makes the error for a body that takes too long. */
 export function tooLate(seconds: number): HttpError {
   return new HttpError(408, `The body must arrive within ${seconds} s`);
 }
@@ -197,33 +201,32 @@ export const BODY_SECONDS = 60;
 const CHECK_MILLISECONDS = 1000;
 
 /**
- * The most bodies that arrive at a time: Deno keeps 100 to 200 KB for each,
- * until its connection, or a proxy's, ends.
+ * The maximum number of bodies that arrive at a time: Deno keeps 100 to 200 KB
+ * for each, until its connection, or that of a proxy, ends.
  */
 export const MAX_ARRIVING = 2000;
 
-/** The bodies that arrive at this process, the oldest first. */
+/** The bodies that are arriving in this process, the oldest first. */
 const arriving = new Set<TimedBody>();
 
-/** A body that has to go on, or arrive, within some seconds. */
+/** A body that has to arrive, or to make progress, within some seconds. */
 export interface TimedBody {
   readonly seconds: number;
-  /** The time of the body's first check; a quick body needs no clock. */
+  /** The time of the body's first check; a quick body is never checked. */
   seenMilliseconds?: number;
-  /**
-   * Ends the body: with the error that does so, by default that its time is
-   * over.
-   */
+  /** Ends the body with an error, by default that its time is over. */
   giveUp(error?: HttpError): void;
 }
 
-/** The bodies of one server that have to go on: of requests and of answers. */
+/**
+ * The bodies of one server, of requests and responses, whose time is bounded.
+ */
 export class BodyClock {
   #bodies = new Set<TimedBody>();
   #timer?: ReturnType<typeof setInterval>;
   #hasStopped = false;
 
-  /** Begins the time of a body, or begins it again. */
+  /** Starts the time of a body, or restarts it. */
   begin(body: TimedBody): void {
     body.seenMilliseconds = undefined;
     this.#bodies.add(body);
@@ -234,8 +237,8 @@ export class BodyClock {
   }
 
   /**
-   * Begins the time of a request's body. If there are too many, the oldest is
-   * given up: a body that is held open on purpose is older than one that
+   * Starts the time of a request's body. If there are too many bodies, drops
+   * the oldest: one that is held open on purpose is older than one that
    * arrives.
    */
   arrive(body: TimedBody): void {
@@ -246,7 +249,7 @@ export class BodyClock {
     oldest.giveUp(givenUp());
   }
 
-  /** @param isLast true to leave no timer behind where nothing else is timed */
+  /** @param isLast true to stop the timer if no other body is timed */
   end(body: TimedBody, isLast = false): void {
     this.#bodies.delete(body);
     arriving.delete(body);
@@ -255,9 +258,9 @@ export class BodyClock {
 
   /**
    * Waits for `reading`. On a time-out, Deno adds `Connection: close` to the
-   * answer and leaves it to the client to disconnect.
+   * response and lets the client disconnect.
    *
-   * @throws {HttpError} 408 when it takes longer than {@linkcode BODY_SECONDS}
+   * @throws {HttpError} 408 if it takes longer than {@linkcode BODY_SECONDS}
    */
   wait<T>(reading: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {

@@ -1,34 +1,39 @@
 /**
- * The answer to a request of an author's code, bounded in bytes and in time.
+ * Bounds the response to a request of an author's code, in bytes and in time.
  *
  * @module
  */
 
-/** The most bytes of an answer that a tool reads, unless it says otherwise. */
+/**
+ * The maximum size in bytes of a response that a tool reads; the default of
+ * `maxBytes`.
+ */
 export const MAX_TOOL_ANSWER_BYTES = 10 * 1024 * 1024;
 
-/**
- * The seconds within which some bytes of an answer must come while it is read.
- */
+/** The seconds within which more bytes must come while a response is read. */
 const STALL_SECONDS = 60;
 
-/** The memory of an answer, which counts until it is released. */
+/** The memory of a response, which is counted until it is released. */
 export interface Hold {
-  /** @throws if this process, or a caller, has too many bytes already */
+  /** @throws if this process, or a caller, holds too many bytes already */
   add(bytes: number): void;
   release(): void;
 }
 
 /** The engine's own choices for a request of an author's code. */
 export interface Held {
-  /** Counts the answers to a request: the request may be sent twice. */
+  /**
+ * Counts the responses to a request; there are two if the request is sent
+ * twice.
+ */
   hold?: () => Hold;
   /** True if the request does nothing there; by default by its method. */
   isSafe?: boolean;
 }
 
 /**
- * Releases the holds of answers that a tool has read in part, and then dropped.
+ * Releases the memory of responses that a tool has read in part, and then
+ * dropped.
  */
 const dropped = new FinalizationRegistry((hold: Hold) => hold.release());
 
@@ -37,7 +42,7 @@ const dropped = new FinalizationRegistry((hold: Hold) => hold.release());
  * them comes. Nothing is read before the reader asks for it.
  *
  * @param refuse makes the error that the reader then gets
- * @param hold counts what has come, until the reader has it all or gives up
+ * @param hold counts what has come, until the reader has read all or stops
  */
 export function bounded(
   response: Response,
@@ -90,7 +95,7 @@ export function bounded(
   });
 }
 
-/** Checks the bound that an author has set. @throws {TypeError} */
+/** Checks the `maxBytes` of an author. @throws {TypeError} */
 export function checkBound(maxBytes: unknown, of: string): void {
   if (typeof maxBytes === "number" && maxBytes > 0) return;
   throw new TypeError(`${of}: maxBytes must be a number above 0`);

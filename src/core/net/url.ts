@@ -1,21 +1,26 @@
 /**
- * URLs and hosts: those of this machine, of a server, and as people type them.
+ * URLs and hosts: of this machine, of a server, and as people type them.
  *
  * @module
  */
 
-/** True if a URL points at the machine it is opened on (RFC 8252 §7.3). */
+/**
+ * True if a URL points to the machine on which it is opened (RFC 8252 §7.3).
+ */
 export function isLoopback({ hostname }: { hostname: string }): boolean {
   return hostname === "localhost" || hostname === "[::1]" ||
     hostname === "::1" || /^127(\.\d{1,3}){3}$/.test(hostname);
 }
 
-/** Replaces user and password in the addresses of a text by `(hidden)`. */
+/** Replaces user and password in the URLs of a text by `(hidden)`. */
 export function hideSecrets(text: string): string {
   return text.replaceAll(/\/\/\S*@/g, "//(hidden)@");
 }
 
-/** Loopback origins that may be twins: fixed, so no stranger adds one. */
+/**
+ * Loopback origins that can be twins: a fixed list, to which no stranger can
+ * add.
+ */
 const LOOPBACK_ORIGIN =
   /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])((?::\d+)?)$/;
 
@@ -28,7 +33,10 @@ export function isTwin(one: string, other: string): boolean {
   return port !== undefined && port === portOf(other);
 }
 
-/** Returns an origin with its twins: the other names of this machine. */
+/**
+ * Lists an origin and its twins: the same port at the other names of this
+ * machine.
+ */
 export function twinsOf(origin: string): string[] {
   const port = portOf(origin);
   if (port === undefined) return [origin];
@@ -43,7 +51,7 @@ export function loopbackOriginOf({ url }: Request): string | undefined {
   return isLoopback(parsed) ? parsed.origin : undefined;
 }
 
-/** Returns the path of an address without a trailing slash; empty at a root. */
+/** Returns the path of a URL without a trailing slash; empty at the root. */
 export function basePathOf(baseUrl: string): string {
   return new URL(baseUrl).pathname.replace(/\/$/, "");
 }
@@ -61,17 +69,17 @@ export function registeredDomain(hostname: string): string {
   return labels.slice(isRegistry ? -3 : -2).join(".");
 }
 
-/** A host name or an IP address, perhaps with a port, and without a path. */
+/** A host name or an IP address, maybe with a port, without a path. */
 const HOST = /^(?:\[[\da-f:.]+\]|[\w.~!$&'()*+,;=%-]+)(?::\d*)?$/i;
 
-/** True if a text is a host, with a port or without, that URLs can have. */
+/** True if a text is a host, maybe with a port, that URLs can have. */
 export function isHost(text: string): boolean {
   return HOST.test(text) && URL.canParse(`http://${text}/`);
 }
 
 /**
- * Parses an address as people type it: without a scheme it is https, or http on
- * this machine.
+ * Parses a URL as people type it: without a scheme it is https, or http on
+ * loopback.
  *
  * @throws {Error}
  */

@@ -1,6 +1,6 @@
 /**
  * The processes of one command, all on one port. Their output is passed on in
- * whole lines, so that it does not mix.
+ * whole lines, so that lines of two processes do not mix.
  *
  * @module
  */
@@ -11,14 +11,22 @@ import { STOP_MILLISECONDS, WITH_PARENT } from "./signals.ts";
 import { LineQueue } from "../log/line_queue.ts";
 import { printDropped } from "../log/standard_output.ts";
 
-/** A process that ends sooner has not started: the pauses get longer. */
+/**
+ * The time after which a process counts as started. The pauses before the next
+ * start grow as long as processes end sooner.
+ */
 const STEADY_MILLISECONDS = 5000;
 const FIRST_PAUSE_MILLISECONDS = 100;
 const MAX_PAUSE_MILLISECONDS = 10_000;
 const CHECK_MILLISECONDS = 20;
-/** The time to pass the last lines on: there may be no reader. */
+/**
+ * The maximum time for passing on the last lines, because nobody may be
+ * reading.
+ */
 const LAST_LINES_MILLISECONDS = 500;
-/** The time for a process to end by itself, with a few seconds to spare. */
+/**
+ * The time that a process has to end by itself, with a few seconds to spare.
+ */
 const KILL_MILLISECONDS = STOP_MILLISECONDS + 3000;
 
 interface CoresOptions {
@@ -27,7 +35,7 @@ interface CoresOptions {
   hostname: string;
   port: number;
   log: Logger;
-  /** The longest pause before a process is started again; 10 s by default. */
+  /** The maximum pause before a process is started again; 10 s by default. */
   longestPauseMilliseconds?: number;
   /** The time between a signal and SIGKILL; 14.5 s by default. */
   killMilliseconds?: number;
@@ -47,7 +55,10 @@ export class Cores {
   readonly #children = new Set<Deno.ChildProcess>();
   readonly #pauses = new Set<ReturnType<typeof setTimeout>>();
   readonly #over = Promise.withResolvers<number>();
-  /** False until the first connection: before it, an end is a mistake. */
+  /**
+   * False until a process listens; before that, the end of the first process is
+   * a mistake in settings.
+   */
   #hasListened = false;
   #stopSignal?: Deno.Signal;
   #stoppingSinceMilliseconds = 0;
@@ -60,12 +71,12 @@ export class Cores {
   }
 
   /**
-   * Runs until a signal, or until the first process ends before it listens;
-   * gives the exit code.
+   * Runs until a signal, or until the first process ends before it listens.
+   * Resolves to the exit code.
    */
   async run(): Promise<number> {
-    // The first process alone: it reports mistakes in the settings once, and
-    // makes the database that the others find.
+    // First only one process: it reports mistakes in the settings once, and
+    // makes the database that the others use.
     this.#start();
     await this.#listening();
     if (this.#stopSignal === undefined && this.#children.size > 0) {
@@ -78,9 +89,9 @@ export class Cores {
   }
 
   /**
-   * Passes a signal on; no process is started again. Processes that do not end
-   * in time are killed; after a second signal, soon. SIGHUP is never a second
-   * signal, as in a single process.
+   * Passes a signal on to the processes, and starts none again. Processes that
+   * do not end in time are killed; after a second signal, soon. SIGHUP never
+   * counts as a second signal, as in a single process.
    */
   stop(signal: Deno.Signal): void {
     let killMilliseconds = this.options.killMilliseconds ?? KILL_MILLISECONDS;
@@ -119,25 +130,26 @@ export class Cores {
   }
 
   /**
-   * @param pauseMilliseconds before the next start, if the process ends soon
+   * @param pauseMilliseconds the pause before the next start, if the process
+   * ends soon
    */
   async #start(pauseMilliseconds = FIRST_PAUSE_MILLISECONDS): Promise<void> {
     const startedMilliseconds = performance.now();
     const { message, properties, code, signal } = await this.#runOnce();
     const isLast = this.#children.size === 0;
     if (this.#stopSignal !== undefined) {
-      // A process that was still starting has no signal handler yet, and dies
-      // of the signal.
+      // A process that is still starting has no signal handler yet, so the
+      // signal ends it.
       this.#hasFailed ||= code !== 0 && signal !== this.#stopSignal;
       if (isLast) this.#over.resolve(this.#hasFailed ? 1 : 0);
       return;
     }
     const isSteady =
       performance.now() - startedMilliseconds >= STEADY_MILLISECONDS;
-    // Once a process has listened, the reason may be temporary, such as a full
+    // After a process has listened, the reason may be temporary, such as a full
     // disk.
     if (isLast && !this.#hasListened) {
-      // A process that ran has logged the reason itself.
+      // If the process ran, it has logged the reason itself.
       if ("error" in properties) {
         this.options.log.error("No process can be started", properties);
       }
@@ -160,8 +172,7 @@ export class Cores {
         stderr: "piped",
       }).spawn();
     } catch (error) {
-      // The program may be being replaced just now, or there are too many
-      // processes.
+      // The program may just be replaced, or there are too many processes.
       const message = "A process could not be started, which is tried again";
       return { message, properties: { program, error }, code: 1 };
     }
@@ -202,9 +213,9 @@ export class Cores {
 }
 
 /**
- * Returns Deno's variables for telemetry, with defaults for unset ones: the
- * metrics of two processes must differ in an attribute. docs/telemetry.md has
- * the reasons for the other variables.
+ * Returns Deno's variables for telemetry, with defaults for unset ones. Each
+ * process gets its own attribute, so that metrics of two processes do not mix.
+ * docs/telemetry.md has the reasons for the other variables.
  */
 function telemetryVariables(): Record<string, string> {
   const given = Deno.env.get("OTEL_RESOURCE_ATTRIBUTES");
@@ -217,7 +228,7 @@ function telemetryVariables(): Record<string, string> {
   };
 }
 
-/** The characters of a line; longer ones are cut in pieces. */
+/** The maximum length of a line; longer lines are passed on in pieces. */
 const MAX_LINE = 64 * 1024;
 
 export const stdout = new LineQueue(

@@ -20,7 +20,7 @@ import { addressComplaint } from "./failed_start.ts";
 import { Cores, stderr, stdout } from "./core_processes.ts";
 import { watchParent, WITH_PARENT } from "./signals.ts";
 
-/** Ends the process with one line that says what to do. */
+/** Ends the process with a message that says what to fix. */
 function refuse(message: string): never {
   console.error(message);
   Deno.exit(1);
@@ -40,7 +40,7 @@ function readNumber(variable: string, usual: number): number {
   );
 }
 
-/** Runs the command of the arguments once for each core. Never returns. */
+/** Runs the command in the arguments once for each core. Never returns. */
 export async function main(args: readonly string[]): Promise<never> {
   const hasParent = args[0] === WITH_PARENT;
   const command = hasParent ? args.slice(1) : args;
@@ -74,7 +74,7 @@ export async function main(args: readonly string[]): Promise<never> {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     Deno.addSignalListener(signal, () => cores.stop(signal));
   }
-  // Arguments of the command itself are passed on as they are.
+  // A flag in the arguments of the command itself is passed on unchanged.
   if (hasParent) watchParent([WITH_PARENT], () => cores.stop("SIGHUP"));
   const code = await cores.run();
   await Promise.all([stdout.flush(), stderr.flush()]);

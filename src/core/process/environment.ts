@@ -1,11 +1,14 @@
 /**
- * The environment and the files of the process, as far as they may be read.
+ * The environment and the files that the process has permission to read.
  *
  * @module
  */
 import type { Environment, SettingsOptions } from "../settings/setting.ts";
 
-/** Gives access to variables and files, without a prompt for permission. */
+/**
+ * Makes the functions that read variables and files, without a prompt for
+ * permission.
+ */
 export function processSettings(): SettingsOptions & {
   environment: Environment;
 } {
@@ -30,10 +33,13 @@ export function processSettings(): SettingsOptions & {
   };
 }
 
-/** Reads all variables, misspelt ones too; undefined if not all may be read. */
+/**
+ * Reads all variables, including misspelt ones; undefined without permission
+ * for all.
+ */
 function readAll(state: Deno.PermissionState): Environment | undefined {
   try {
-    // Otherwise Deno would ask on the terminal.
+    // With the state "prompt", Deno would ask on the terminal.
     if (state !== "prompt") return Deno.env.toObject();
   } catch {
     return undefined;

@@ -1,6 +1,6 @@
 /**
- * The file `.env`, from which Deno sets variables. Deno says nothing of a line
- * that it cannot read.
+ * Checks the file `.env`, from which Deno sets variables: Deno does not report
+ * lines that it cannot parse.
  *
  * @module
  */
@@ -8,9 +8,9 @@
 import type { SettingComplaint } from "../settings/complaint.ts";
 
 /**
- * Complains of the broken lines of `.env`, and lists its names, if the process
- * has the permission to read it, as in the tasks that load it. Afterwards no
- * tool can read the file.
+ * Complains of the broken lines of `.env`, and lists the names in it, if the
+ * process may read the file, as in the tasks that load it. Tools can never read
+ * it.
  */
 export function readEnvironmentFile(): {
   complaints: SettingComplaint[];
@@ -40,12 +40,13 @@ export function readEnvironmentFile(): {
   }
 }
 
-/** A name and `=` in front of a value. */
+/** A name and `=`, then the value. */
 const SETTING = /^\s*(?:export\s+)?([A-Za-z_][\w.-]*)\s*=\s*(.*)$/;
 
 /**
- * Lists the names that have a value, and the numbers of broken lines: they are
- * no comment, and set no variable, or one that an earlier line has set.
+ * Lists the names that have a value, and the numbers of broken lines: lines
+ * that are not comments and set no variable, or one that an earlier line has
+ * set.
  */
 export function readLines(text: string): { broken: number[]; names: string[] } {
   const lines = text.replace(/^\ufeff/, "").split(/\r?\n/);
@@ -64,7 +65,7 @@ export function readLines(text: string): { broken: number[]; names: string[] } {
   return { broken, names };
 }
 
-/** Counts the further lines of a value between quotes. */
+/** Counts the further lines of a value in quotes. */
 function quotedLines(value: string, next: readonly string[]): number {
   const [quote] = value;
   if (!/["'`]/.test(quote ?? "") || value.includes(quote, 1)) return 0;

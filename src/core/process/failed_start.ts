@@ -1,6 +1,6 @@
 /**
- * The end of a start that failed, and the complaints about `HOST` and `PORT`
- * that only the operating system can make.
+ * Ends a start that failed, with the complaints about `HOST` and `PORT` that
+ * only the operating system can make.
  *
  * @module
  */
@@ -16,7 +16,7 @@ import {
 import { SERVER } from "../settings/server.ts";
 import { type Environment, Settings } from "../settings/setting.ts";
 
-/** Makes the complaint about an address at which no one can listen. */
+/** Makes the complaint about an address on which the process cannot listen. */
 export function addressComplaint(
   error: unknown,
   { host, port, reusePort = false }: {
@@ -51,8 +51,8 @@ export function addressComplaint(
 }
 
 /**
- * Adds the system's complaint about `HOST` and `PORT` to the complaints of a
- * start that ends before it listens, so that all of them are seen at once.
+ * Adds the complaint about `HOST` and `PORT` to those of a start that fails
+ * before it listens, so that all are seen at once.
  */
 export function withAddress(error: Error, environment: Environment): Error {
   if (error instanceof CatalogueError) {
@@ -83,10 +83,10 @@ export function withAddress(error: Error, environment: Environment): Error {
 }
 
 /**
- * Ends the process with the mistakes that its start has found. On Deno Deploy it
- * goes on, and answers every request with 500.
+ * Ends the process with the mistakes that its start has found. On Deno Deploy
+ * the process goes on, and responds to every request with 500.
  *
- * @throws {unknown} anything but a mistake in settings or definitions
+ * @throws {unknown} any error other than a mistake in settings or definitions
  */
 export function endStart(error: unknown, environment: Environment): void {
   const isMistake = error instanceof ConfigError ||

@@ -1,7 +1,7 @@
 /**
- * The collection of expired records in the database file. Deno's own collection
- * ends the process if it fails, as on a full disk. So that it never finds a
- * record, each is stored with an end ten thousand years later.
+ * Deletes expired records in the database file. Deno's own deletion ends the
+ * process if it fails, as on a full disk. So each record is stored with an
+ * `expireIn` ten thousand years later, at which Deno never finds it.
  *
  * @module
  */
@@ -9,24 +9,26 @@ import type { DatabaseSync } from "node:sqlite";
 import { pause } from "../clock.ts";
 import type { Kv } from "../kv/kv.ts";
 
-/** The time that is added to the end of a record, in milliseconds. */
+/** The time that is added to every `expireIn`, in milliseconds. */
 const LATER_MILLISECONDS = 10_000 * 365 * 24 * 60 * 60 * 1000;
-/** The pause between two collections. */
+/** The pause between two deletions. */
 const PAUSE_MILLISECONDS = 10_000;
-/** The most rows of one statement, which holds up the thread: about 3 ms. */
+/**
+ * The maximum number of rows that one statement deletes, which blocks the
+ * thread for about 3 ms.
+ */
 const MAX_ROWS = 50;
 /** The pause between two statements. */
 const BREATH_MILLISECONDS = 20;
 
 /**
- * Leaves the records of other programs to Deno: their stored end is far
- * earlier.
+ * Finds only records with the added time; Deno deletes those of other programs.
  */
 const DELETE_EXPIRED = `delete from kv where k in (
   select k from kv where expiration_ms between ? and ?
   order by expiration_ms limit ${MAX_ROWS})`;
 
-/** Makes a handle on a file collect what has expired, until it is closed. */
+/** Makes a handle on a file delete expired records until it is closed. */
 export function collectFile(
   kv: Deno.Kv & Pick<Kv, "checkPlace">,
   path: string,
@@ -42,7 +44,7 @@ export function collectFile(
     await kv.checkPlace?.();
     closing.signal.throwIfAborted();
     database = new DatabaseSync(path);
-    // A checkpoint, which may take long, is left to Deno's thread.
+    // Checkpoints, which may take long, are left to Deno's thread.
     database.exec(
       "PRAGMA busy_timeout = 0; PRAGMA synchronous = NORMAL; " +
         "PRAGMA wal_autocheckpoint = 0",
@@ -62,8 +64,8 @@ export function collectFile(
         await pause(BREATH_MILLISECONDS, closing.signal);
       }
     } catch {
-      // The file is locked, the disk is full, or the handle is closed. What is
-      // left is deleted by the next collection.
+      // The file is locked, the disk is full, or the handle is closed. The next
+      // deletion deletes what is left.
     } finally {
       isCollecting = false;
     }
@@ -84,7 +86,7 @@ export function collectFile(
       const operation = atomic();
       const set = operation.set.bind(operation);
       operation.set = (key, value, { expireIn } = {}) => {
-        // Deno refuses a wrong number, such as a negative one, by itself.
+        // Deno itself refuses a wrong number, such as a negative one.
         const isLater = expireIn !== undefined && expireIn >= 0;
         return set(key, value, {
           expireIn: isLater ? expireIn + LATER_MILLISECONDS : expireIn,

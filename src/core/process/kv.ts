@@ -16,12 +16,14 @@ import { whileLocked } from "../kv/persist.ts";
 import { StartError } from "../settings/complaint.ts";
 import { checkLock, guardFile, prepareFile } from "./kv_file.ts";
 
-/** The time after which a warning says that the database is not open yet. */
+/**
+ * The time after which a warning is logged that the database is not open yet.
+ */
 const WAIT_MILLISECONDS = 1500;
 const LOCKED_MILLISECONDS = 10_000;
 
 /**
- * Refuses Deno's default database for a service. It depends on the folder, so
+ * Refuses Deno's default database for a service: it depends on the folder, so
  * the next release of the service would start with an empty one.
  *
  * @throws {StartError}
@@ -30,7 +32,7 @@ export function checkDatabase(
   { kvPath, deployed }: Config,
   facts: Omit<ProcessFacts, "pid" | "ppid">,
 ): void {
-  // Without Deno KV nothing is kept anyway, and a warning says so.
+  // Without Deno KV nothing is stored anyway, and a warning says so.
   const isKept = typeof Deno.openKv === "function";
   if (kvPath !== undefined || deployed || !isKept) return;
   if (!isService({ pid: Deno.pid, ppid: Deno.ppid, ...facts })) return;
@@ -45,7 +47,8 @@ export function checkDatabase(
 }
 
 /**
- * Checks `KV_PATH` as the settings do, for a command that reads it alone.
+ * Checks `KV_PATH` like the settings do, for a command that reads only that
+ * variable.
  *
  * @throws {StartError}
  */
@@ -72,7 +75,7 @@ export async function openKv(config: Config, log: Logger): Promise<Kv> {
     const { openPostgresKv } = await import("./postgres.ts");
     return await openPostgresKv(config, log);
   }
-  // Without --unstable-kv there is none, whatever the types say.
+  // Without `--unstable-kv`, `Deno.openKv` does not exist.
   if (typeof Deno.openKv !== "function") {
     if (kvPath !== undefined && kvPath !== ":memory:") {
       throw new StartError({
@@ -104,7 +107,7 @@ export async function openKv(config: Config, log: Logger): Promise<Kv> {
       await prepareFile(file, log);
       await whileLocked(() => checkLock(file), LOCKED_MILLISECONDS);
     }
-    // Another process may be opening the same file.
+    // Locked if another process is just opening the same file.
     const kv = await whileLocked(() => Deno.openKv(kvPath));
     if (file) {
       await guardFile(kv, file, log);
@@ -133,21 +136,24 @@ export async function openKv(config: Config, log: Logger): Promise<Kv> {
 /** The id of the first process of a container. */
 const FIRST_PID = 1;
 
-/** The facts about how a process was started. */
+/** Facts about how a process was started. */
 export interface ProcessFacts {
   pid: number;
   ppid: number;
   /** `SYSTEMD_EXEC_PID`, which descendants of systemd's process inherit. */
   systemdPid?: string;
-  /** `DENO_USE_CGROUPS`: set in Deno's images, where `tini` is the first. */
+  /**
+   * `DENO_USE_CGROUPS`, which is set in Deno's images, where `tini` is the
+   * first process.
+   */
   image?: string;
-  /** True if its output goes to a terminal. */
+  /** True if the output goes to a terminal. */
   terminal: boolean;
 }
 
 /**
  * True if systemd started the process, directly or through `deno task`, or if
- * it is a container's main process. These say nothing: `INVOCATION_ID`, which
+ * it is a container's main process. These prove nothing: `INVOCATION_ID`, which
  * terminals of a desktop inherit; the marks of a container, in which people
  * develop too; and, outside of Deno's images, a parent with the number 1, which
  * adopts all background processes.

@@ -1,12 +1,13 @@
 /**
- * The file of the database: its owner's alone, and checked while it is open.
+ * The file of the database: readable only by its owner, and checked while it is
+ * open.
  *
  * @module
  */
 import type { Logger } from "../log/log.ts";
 import { StartError } from "../settings/complaint.ts";
 
-/** The rights of everyone but the owner and the group. */
+/** The permissions of everyone but the owner and the group. */
 const OTHERS = 0o007;
 /** The beginning of every database that is not empty. */
 const SQLITE = "SQLite format 3\0";
@@ -39,19 +40,21 @@ export async function prepareFile(path: string, log: Logger): Promise<void> {
   if (await isThere(path)) return await keepFromOthers(path, log);
   if (directory) await Deno.mkdir(directory, { recursive: true, mode: 0o700 });
   try {
-    // SQLite takes it for an empty database, and gives its -wal the same mode.
+    // An empty file is an empty database to SQLite, which gives the `-wal` file
+    // the same mode.
     (await Deno.open(path, { createNew: true, write: true, mode: 0o600 }))
       .close();
   } catch (error) {
-    // Another process made it meanwhile, or a link leads to where it will be.
+    // Another process has made the file meanwhile, or there is a link to a file
+    // that does not exist yet.
     if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
   }
 }
 
 /**
- * True if the file exists, and is empty or SQLite's.
+ * True if the file exists, and is empty or a SQLite database.
  *
- * @throws {Error} if it is anything else, which stays as it is
+ * @throws {Error} for any other file, which is left as it is
  */
 async function isThere(path: string): Promise<boolean> {
   let info;
@@ -62,7 +65,7 @@ async function isThere(path: string): Promise<boolean> {
     throw error;
   }
   if (info.isDirectory) throw new Error("it is a directory");
-  // Opening a pipe would wait for its other end.
+  // Opening a pipe would wait until the other end is opened.
   if (!info.isFile) throw new Error("it is a device, a pipe or a socket");
   if (info.size === 0) return true;
   using file = await Deno.open(path);
@@ -73,13 +76,14 @@ async function isThere(path: string): Promise<boolean> {
 }
 
 /**
- * Throws at once if a reader or a writer holds the file: `Deno.openKv()` would
- * stop the process for five seconds, without a signal or a line of the log.
+ * Throws at once if another program has locked the file: `Deno.openKv()` would
+ * block the process for five seconds, without handling a signal or writing a
+ * log line.
  *
  * @throws {Error} "database is locked"
  */
 export async function checkLock(path: string): Promise<void> {
-  // Without a -wal file no other process has the database open.
+  // Without a `-wal` file, no other process has the database open.
   if (!await Deno.stat(`${path}-wal`).then(() => true, () => false)) return;
   const { DatabaseSync } = await import("node:sqlite");
   using database = new DatabaseSync(path);
@@ -94,7 +98,7 @@ async function mayUse(path: string): Promise<boolean> {
   return true;
 }
 
-/** Removes the rights of others from a database file that exists. */
+/** Removes the permissions of others from an existing database file. */
 async function keepFromOthers(path: string, log: Logger): Promise<void> {
   for (const file of [path, `${path}-wal`, `${path}-shm`]) {
     try {
@@ -113,9 +117,10 @@ async function keepFromOthers(path: string, log: Logger): Promise<void> {
 }
 
 /**
- * Makes a handle report that its file was removed or replaced: in the log, and
- * by `checkPlace`. The open file can still be written, so nothing else fails;
- * but no other process sees the file, and it is lost when this process ends.
+ * Makes a handle report in the log, and by `checkPlace`, that its file was
+ * removed or replaced. The open file can still be written, so nothing else
+ * would fail; but no other process sees that file, and it is lost when this
+ * process ends.
  */
 export async function guardFile(
   kv: Deno.Kv,
@@ -125,7 +130,7 @@ export async function guardFile(
 ): Promise<void> {
   const opened = await identityOf(path);
   const checkPlace = async () => {
-    // A disk that fails once has not lost the file.
+    // A disk that fails once does not mean that the file is gone.
     const found = await identityOf(path).catch(() => opened);
     if (found === opened) return;
     throw new Error(`The database file ${path} was removed or replaced`);
@@ -151,7 +156,7 @@ export async function guardFile(
   Object.assign(kv, { checkPlace, close, [Symbol.dispose]: close });
 }
 
-/** Returns device and inode of a file; undefined if there is none. */
+/** Returns device and inode of a file; undefined if there is no file. */
 async function identityOf(path: string): Promise<string | undefined> {
   try {
     const { dev, ino } = await Deno.stat(path);

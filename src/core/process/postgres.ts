@@ -1,7 +1,7 @@
 /**
- * Postgres as the database of the process. Its package is loaded here alone, by
- * its name in the import map, so that no other start loads or downloads any of
- * it.
+ * Opens Postgres as the database of the process. The package is loaded only
+ * here, by its name in the import map, so that no other start loads or
+ * downloads it.
  *
  * @module
  */
@@ -19,23 +19,23 @@ import { AWAITED } from "../kv/awaited.ts";
 /** Not a literal in `import()`, which Deno would load ahead of time. */
 const PACKAGE = "@tool-server/tool-server/postgres";
 
-/** The package as `deno task ts bundle` puts it next to a bundle. */
+/** The file of the package that `deno task ts bundle` puts next to a bundle. */
 const BUNDLED = "./postgres_package.js";
 
-/** Loads the package, from beside a bundle if this is one. */
+/** Loads the package; in a bundle, from the file next to it. */
 async function loadPackage(): Promise<{ openPostgres: typeof openPostgres }> {
   if (import.meta.url.endsWith(".ts")) return await import(PACKAGE);
   try {
     return await import(new URL(BUNDLED, import.meta.url).href);
   } catch (error) {
-    // A bundle of another tool may find the package by its name.
+    // In a bundle that another tool made, the package may be found by its name.
     return await import(PACKAGE).catch(() => {
       throw error;
     });
   }
 }
 
-/** Returns the fix if the package cannot be loaded. */
+/** Returns the fix for an error of loading the package. */
 function fixOfLoading(message: string): string {
   const [, kind, place = ""] =
     /Requires (read|import) access to "([^"]+)"/.exec(message) ?? [];

@@ -1,7 +1,7 @@
 /**
- * The end of a process: running calls may finish, then they are asked to stop,
- * then they are abandoned. A process may also end with its parent, even if that
- * is killed: it then gets another parent.
+ * The end of a process: running calls may finish, then they are stopped, then
+ * they are abandoned. A process may also end with its parent, even one that was
+ * killed, which it notices by its new parent.
  *
  * @module
  */
@@ -11,22 +11,30 @@ import type { Kv } from "../kv/kv.ts";
 import type { Server } from "../server/server_options.ts";
 import type { Socket } from "./socket.ts";
 
-/** The time of each part of the end. */
+/** The times of the steps in which a process ends. */
 const ENDING_MILLISECONDS = {
   /**
-   * Requests are still accepted, while `GET /ready` is 503: a proxy that asks
-   * once a second sends the next ones elsewhere.
+   * Requests are still accepted, while `GET /ready` responds with 503: a proxy
+   * that asks once a second sends new requests elsewhere.
    */
   leave: 2000,
-  /** Calls finish: less than the ten seconds of supervisors. */
+  /**
+   * Calls may finish. Together with the other times less than supervisors
+   * usually wait.
+   */
   finish: 8000,
-  /** Stopped calls are answered, and the database is closed. */
+  /** Stopped calls return their results, and the database is closed. */
   close: 1500,
 };
-/** The times on Deno Deploy, which kills five seconds after the signal. */
+/**
+ * The times on Deno Deploy, which kills the process five seconds after the
+ * signal.
+ */
 const DEPLOYED_MILLISECONDS = { leave: 500, finish: 4000, close: 600 };
 const CHECK_MILLISECONDS = 25;
-/** The longest time from a signal to the end, while the process can run. */
+/**
+ * The maximum time from a signal to the end, unless the process is suspended.
+ */
 export const STOP_MILLISECONDS = ENDING_MILLISECONDS.leave +
   ENDING_MILLISECONDS.finish + ENDING_MILLISECONDS.close;
 
@@ -40,9 +48,9 @@ interface EndingProcess {
 
 /**
  * Ends the process in good order after a signal; a second signal ends it at
- * once. A signal that soon follows the first is the same: terminals send theirs
+ * once. A signal soon after the first counts as the same: terminals send theirs
  * to all processes, and `deno task` passes its own on. SIGHUP, from a terminal
- * that closes, and the end of the parent are taken as SIGTERM, but never as a
+ * that closes, and the end of the parent count like SIGTERM, but never as a
  * second signal.
  */
 export function stopOnSignal(ending: EndingProcess): void {
@@ -75,7 +83,7 @@ async function end(
   { server, socket, kv, deployed }: EndingProcess,
   hasProxy: boolean,
 ): Promise<void> {
-  // Streams that only listen would never finish by themselves.
+  // Subscription streams would never finish by themselves.
   server.endStreams();
   const times = deployed ? DEPLOYED_MILLISECONDS : ENDING_MILLISECONDS;
   const closed = leave(socket, deployed || hasProxy ? times.leave : 0);
@@ -97,20 +105,19 @@ async function whenIdle(server: Server): Promise<void> {
 }
 
 /**
- * The argument that makes a process end with its parent. It may have the ID of
- * the parent: `--with-parent=1234`.
+ * The flag that makes a process end with its parent. It may have the parent's
+ * process id: `--with-parent=1234`.
  */
 export const WITH_PARENT = "--with-parent";
 
 /** The time between two checks of the parent. */
 const PARENT_MILLISECONDS = 500;
 
-/** The parent at the start, for a flag without an ID. */
+/** The parent at the start, for a flag without a process id. */
 const firstParent = "Deno" in globalThis ? Deno.ppid : 0;
 
 /**
- * Calls `onEnd` once the parent is gone; never for a process that was started
- * without the flag.
+ * Calls `onEnd` when the parent is gone; never for a process without the flag.
  *
  * @param args the arguments of the process
  */

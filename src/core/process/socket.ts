@@ -1,6 +1,6 @@
 /**
- * The socket. If there is no free file descriptor, Deno's accept loop ends and
- * its port stays closed; this socket then listens again.
+ * The listening socket. If there is no free file descriptor, Deno's accept loop
+ * ends and its port stays closed; this socket then listens again.
  *
  * @module
  */
@@ -8,12 +8,12 @@ import { pause } from "../clock.ts";
 import { StalledError } from "../http/outgoing_body.ts";
 import type { Logger } from "../log/log.ts";
 
-/** Answers requests. */
+/** Handles requests. */
 export type Handler = Deno.ServeHandler<Deno.NetAddr>;
 
 const FIRST_PAUSE_MILLISECONDS = 100;
 const MAX_PAUSE_MILLISECONDS = 2000;
-/** The time without a steady socket after which the process gives up. */
+/** The time after which the process gives up, if no socket lasts. */
 const PATIENCE_MILLISECONDS = 15_000;
 /** A socket that has lasted this long is steady. */
 const STEADY_MILLISECONDS = 5000;
@@ -22,19 +22,22 @@ const STEADY_MILLISECONDS = 5000;
 interface SocketOptions {
   host: string;
   port: number;
-  /** True if other processes may listen there too; needs `--unstable-net`. */
+  /**
+   * True if other processes may listen on the same port; needs
+   * `--unstable-net`.
+   */
   reusePort: boolean;
   log: Logger;
 }
 
-/** A process's socket. */
+/** The listening socket of a process. */
 export class Socket {
   readonly addr: Deno.NetAddr;
   readonly #reusePort: boolean;
   readonly #handler: Handler;
   readonly #log: Logger;
   readonly #onLost: (error: unknown) => void;
-  /** All servers, also those that only finish their connections. */
+  /** All servers, including those that only finish their connections. */
   readonly #servers = new Set<Deno.HttpServer>();
   #isLeaving = false;
   #isClosing = false;
@@ -44,10 +47,10 @@ export class Socket {
   #pauseMilliseconds = FIRST_PAUSE_MILLISECONDS;
 
   /**
-   * Listens.
+   * Starts to listen.
    *
-   * @param onLost called when listening again has failed for good
-   * @throws when the address cannot be listened on
+   * @param onLost called if listening again has failed for good
+   * @throws if the address cannot be listened on
    */
   constructor(
     { host, port, reusePort, log }: SocketOptions,
@@ -65,9 +68,10 @@ export class Socket {
   }
 
   /**
-   * Still accepts requests, but makes each answer the last of its connection,
-   * so that none is in use when the socket closes. Deno leaves closing to the
-   * client: nothing that the client has sent is lost.
+   * Makes each response from now on the last of its connection, so that no
+   * connection is in use when the socket closes. Requests are still accepted.
+   * Deno lets the client close the connection, so nothing that the client has
+   * sent is lost.
    */
   leave(): void {
     this.#isLeaving = true;
@@ -75,7 +79,7 @@ export class Socket {
 
   /**
    * Accepts no more connections, and resolves when all have ended. Connections
-   * that wait to be accepted are reset, idle ones are closed, and a body that
+   * that are not accepted yet are reset, idle ones are closed, and a body that
    * is still arriving can no longer be read (denoland/deno#36809).
    */
   async close(): Promise<void> {
@@ -105,7 +109,10 @@ export class Socket {
     return server.addr;
   }
 
-  /** Logs that the body of an answer has failed; the handler never throws. */
+  /**
+   * Logs that the body of a response has failed; the handler itself never
+   * throws.
+   */
   #onBrokenOff(error: unknown): Response {
     if (!(error instanceof StalledError)) {
       this.#log.error("An answer was broken off", { error });
@@ -141,13 +148,14 @@ export class Socket {
   }
 }
 
-/** Makes an answer the last of its connection (RFC 9112 §9.6). */
+/** Makes a response the last of its connection (RFC 9112 §9.6). */
 async function lastOfConnection(
   answering: Response | Promise<Response>,
 ): Promise<Response> {
   const response = await answering;
   if (response.status === 101) return response;
-  // The headers of a response that an author's route fetched cannot be changed.
+  // Copied, because the headers of a response that an author's route fetched
+  // are immutable.
   const { status, statusText } = response;
   const headers = new Headers(response.headers);
   headers.set("connection", "close");

@@ -1,7 +1,6 @@
 /**
  * Traces and metrics, if an operator collects them. Otherwise none of the code
- * is loaded, and each place that could report something only checks that
- * `telemetry` is undefined.
+ * is loaded, and `telemetry` is undefined, which code that reports checks.
  *
  * @module
  */
@@ -18,14 +17,17 @@ export function isCollected(): boolean {
   return REGISTERED in globalThis;
 }
 
-/** Starts telemetry, if it is collected; to be awaited before any request. */
+/** Starts telemetry, if it is collected; await it before the first request. */
 export async function startTelemetry(): Promise<void> {
   if (telemetry || !isCollected()) return;
   const { Telemetry } = await import("./telemetry.ts");
   telemetry ??= new Telemetry();
 }
 
-/** Begins work that outlives a request, such as a timer, outside its trace. */
+/**
+ * Starts work that outlives a request, such as a timer, outside the request's
+ * trace.
+ */
 export function outsideTrace<T>(begin: () => T): T {
   return telemetry ? telemetry.outsideTrace(begin) : begin();
 }

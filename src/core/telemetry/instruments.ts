@@ -20,12 +20,14 @@ import { errorNameOf } from "../thrown.ts";
 
 const SCOPE = "tool-server";
 
-/** Bucket bounds in seconds, from the conventions for MCP. */
+/** Bucket boundaries in seconds, from the semantic conventions for MCP. */
 const BOUNDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
-/** Bucket bounds in seconds, from the conventions for databases. */
+/**
+ * Bucket boundaries in seconds, from the semantic conventions for databases.
+ */
 const DATABASE_BOUNDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
 
-/** The attributes of the transport, the same for every message of MCP. */
+/** The attributes of the transport, which all MCP messages share. */
 export const TRANSPORT = {
   "network.protocol.name": "http",
   "network.transport": "tcp",
@@ -78,7 +80,7 @@ interface Observation<T> {
   attributes: Attributes;
   histogram: Histogram;
   errorType?(error: unknown): string;
-  /** Finds the error type of a result, if nothing was thrown. */
+  /** Returns the error type of a result, if nothing was thrown. */
   errorIn?(result: T): string | undefined;
 }
 
@@ -119,7 +121,10 @@ export async function observe<T>(
   }
 }
 
-/** Returns the class of an exception: its message may hold anyone's text. */
+/**
+ * Returns the class of an exception, because its message may contain text from
+ * anyone.
+ */
 export function typeOf(error: unknown): string {
   const name = errorNameOf(error) ?? "";
   return /^\w{1,64}$/.test(name) ? name : "_OTHER";

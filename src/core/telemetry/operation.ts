@@ -2,7 +2,8 @@
  * A request or notification of an MCP client, as a span and in a histogram.
  *
  * @module
- * @see https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/mcp.md
+ * @see
+ * https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/mcp.md
  */
 import {
   type Attributes,
@@ -25,7 +26,7 @@ export interface MessageFacts {
   method: string;
   tool?: string;
   prompt?: string;
-  /** The resource's URI as declared: of a template, without its values. */
+  /** The resource's URI as declared; for a template, without values. */
   resource?: string;
   requestId?: string;
   /** The fingerprint of the session ID. */
@@ -35,20 +36,20 @@ export interface MessageFacts {
   meta: Record<string, unknown>;
 }
 
-/** The end of serving a message. */
+/** The end of handling a message. */
 interface OperationEnding {
   /** The outcome, as in the log. */
   outcome: string;
-  /** The JSON-RPC error code of the answer. */
+  /** The JSON-RPC error code of the response. */
   code?: number;
-  /** True if it was answered with a result whose `isError` is true. */
+  /** True if the response is a `CallToolResult` with `isError`. */
   isToolError?: boolean;
   revision?: string;
   /** The request's reference in the log. */
   reference?: string;
 }
 
-/** One message that is being served. */
+/** One message while it is handled. */
 export class Operation {
   readonly #instruments: Instruments;
   readonly #span: Span;
@@ -77,14 +78,19 @@ export class Operation {
     this.#context = trace.setSpan(this.#tally.in(parent), this.#span);
   }
 
-  /** Runs a part of the operation: spans and lines are placed under it. */
+  /**
+   * Runs a part of the operation, whose spans and log lines get this span as
+   * their parent.
+   */
   run<T>(work: () => T): T {
     return context.active() === this.#context
       ? work()
       : context.with(this.#context, work);
   }
 
-  /** Leaves the end to later code: `endUntaken` does nothing. */
+  /**
+   * Makes `endUntaken` do nothing, because later code will end the operation.
+   */
   take(): void {
     this.#isTaken = true;
   }
@@ -114,7 +120,7 @@ export class Operation {
     }
     const attributes = { ...this.#attributes, ...ending };
     if (revision !== undefined) {
-      // Setting an attribute of a span again would add a second one.
+      // Setting an attribute twice would add a second one to the span.
       if (!("mcp.protocol.version" in attributes)) {
         ending["mcp.protocol.version"] = revision;
       }
@@ -147,9 +153,10 @@ function knownAttributes(
 }
 
 /**
- * Finds the parent of a message: the span that `_meta` names, with a link to
- * the span of the HTTP request; else the span of the HTTP request. The client's
- * `baggage` is left out, because it would be sent on to the provider.
+ * Returns the parent of a message's span: the span that `_meta` names, with a
+ * link to the span of the HTTP request; if `_meta` names none, the span of the
+ * HTTP request. The client's `baggage` is left out, because it would be sent on
+ * to the provider.
  *
  * @see SEP-414
  */

@@ -1,7 +1,7 @@
 /**
- * Keeps the words of strangers out of spans. Deno by itself writes whole URLs
- * into the spans of requests and of `fetch`; those of a sign-in hold the
- * provider's code and the client's state.
+ * Keeps strangers' text out of spans. Deno itself writes whole URLs into the
+ * spans of requests and of `fetch`; the URLs of a sign-in have the provider's
+ * code and the client's state.
  *
  * @module
  */
@@ -13,8 +13,8 @@ type SpanClass = Pick<Span, "setAttribute" | "setStatus">;
 const redacted = new WeakSet<SpanClass>();
 
 /**
- * Redacts every span of the same class. An attribute that has been set cannot
- * be removed, so the methods of the class are replaced: Deno calls them too.
+ * Redacts every span of the same class. An attribute that was set cannot be
+ * removed, so the methods of the class are replaced, which Deno calls, too.
  */
 export function redactSpansLike(span: Span): void {
   const spans: SpanClass = Object.getPrototypeOf(span);
@@ -51,7 +51,9 @@ export function redactAttribute(
 
 const METHODS = /^(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS)$/;
 
-/** Returns the name of a method; one name for all that a stranger invents. */
+/**
+ * Returns the name of a method; `HTTP` for any name that a stranger invents.
+ */
 export function methodName(method: string): string {
   return METHODS.test(method) ? method : "HTTP";
 }

@@ -13,7 +13,10 @@ import {
 
 const KEY = createContextKey("tool-server tally");
 
-/** The most database spans of one request; more are only counted. */
+/**
+ * The maximum number of database spans of one request; further operations are
+ * only counted.
+ */
 const MAX_DATABASE_SPANS = 64;
 
 /** The counts of one request, or of one task. */
@@ -33,7 +36,10 @@ export class Tally {
     return new LinkedContext(context, KEY, this);
   }
 
-  /** Does the work, and sets its number of operations on the active span. */
+  /**
+   * Does the work, and sets the number of its database operations on the active
+   * span.
+   */
   async run<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await context.with(this.in(context.active()), work);
@@ -53,9 +59,8 @@ export class Tally {
 }
 
 /**
- * A context that sets one value over its parent, or hides one. Deno's own
- * context copies all values for each one that is set, which would cost every
- * call.
+ * A context that sets or hides one value of its parent. Deno's own context
+ * copies all values for each that is set, which would cost every call.
  */
 export class LinkedContext implements Context {
   constructor(

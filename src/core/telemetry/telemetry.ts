@@ -1,6 +1,6 @@
 /**
  * The traces and metrics of the server, for an operator who collects them. They
- * hold names and known values only: no token, code, state, argument, result or
+ * have only names and known values: no token, code, state, argument, result or
  * person, and no address of a person.
  *
  * @module
@@ -26,7 +26,7 @@ import { Tally } from "./tally.ts";
 
 export type { MessageFacts, Operation } from "./operation.ts";
 
-/** An answered step of a sign-in, or an answered token request. */
+/** A finished step of a sign-in, or a token request. */
 interface SignInStep {
   /** Method and route. */
   step: string;
@@ -50,22 +50,22 @@ export class Telemetry {
 
   constructor() {
     const { tracer } = this.#instruments;
-    // The span is never ended, so it is never exported.
+    // This span is never ended, so that it is never exported.
     const span = tracer.startSpan("class of spans", { root: true });
     const isTracing = span.isRecording();
     if (isTracing) redactSpansLike(span);
     this.readsBaggage = isTracing && propagation.fields().includes("baggage");
   }
 
-  /** The trace and the span that are active, for the log. */
+  /** The ids of the active trace and span, for the log. */
   get ids(): { traceId: string; spanId: string } | undefined {
     const { traceId, spanId } = trace.getActiveSpan()?.spanContext() ?? {};
     return traceId && spanId ? { traceId, spanId } : undefined;
   }
 
   /**
-   * Serves an HTTP request, without the baggage that its sender gave it, and
-   * records its duration. Deno's own metrics use methods as they were sent, so
+   * Handles an HTTP request, without the baggage that its sender gave it, and
+   * records the duration. Deno's own metrics have the method as it was sent, so
    * that a stranger can fill them with invented ones.
    */
   async serve(
@@ -101,7 +101,7 @@ export class Telemetry {
     span?.setAttribute("http.route", route);
   }
 
-  /** Reports an answered step of a sign-in. */
+  /** Reports a finished step of a sign-in. */
   reportStep(
     { step, grantType, outcome, errorType, startedMilliseconds }: SignInStep,
   ): void {
@@ -125,14 +125,14 @@ export class Telemetry {
     );
   }
 
-  /** Begins to serve a message of an MCP client. */
+  /** Starts the operation of an MCP client's message. */
   operation(facts: MessageFacts): Operation {
     return new Operation(this.#instruments, facts);
   }
 
   reportSession({ revision, outcome, milliseconds }: EndedSession): void {
     this.#instruments.sessions.record(
-      // The clocks of two machines may differ.
+      // Clocks of two machines may differ.
       Math.max(0, milliseconds / 1000),
       {
         ...TRANSPORT,
@@ -142,12 +142,15 @@ export class Telemetry {
     );
   }
 
-  /** Reports a step of an approval, as an event of the span that took it. */
+  /** Reports a step of an approval, as an event of the active span. */
   reportApproval(
     { step, tool, seconds, error }: {
       step: string;
       tool: string;
-      /** The time since the step before; that of another clock may be less. */
+      /**
+       * The time since the step before; negative if another machine's clock was
+       * ahead.
+       */
       seconds: number;
       error?: string;
     },
@@ -161,7 +164,7 @@ export class Telemetry {
     this.#instruments.approvals.record(Math.max(0, seconds), attributes);
   }
 
-  /** Runs the work of a task, which outlives its call, in a span of its own. */
+  /** Runs a task, which outlives its call, in a span of its own. */
   task<T extends object>(tool: string, run: () => Promise<T>): Promise<T> {
     const tally = new Tally();
     return observe(this.#instruments.tracer, () => tally.run(run), {
@@ -183,7 +186,7 @@ export class Telemetry {
     });
   }
 
-  /** Talks to the sign-in provider. */
+  /** Observes a request to the sign-in provider. */
   providerCall<T>(
     { verb, provider }: {
       verb: string;
@@ -204,7 +207,7 @@ export class Telemetry {
     });
   }
 
-  /** Sends a request to a service, with a person's own account there. */
+  /** Observes a request to a service with a person's own account. */
   accountCall(
     service: string,
     call: () => Promise<Response>,
@@ -217,7 +220,7 @@ export class Telemetry {
     });
   }
 
-  /** Carries out an operation on the database. */
+  /** Observes a database operation. */
   databaseOperation<T>(
     { verb, kind, keys }: {
       /** The method of Deno KV: `get`, `commit`. */
@@ -245,7 +248,7 @@ export class Telemetry {
     });
   }
 
-  /** Begins work that outlives a request. */
+  /** Starts work that outlives a request, outside its trace. */
   outsideTrace<T>(begin: () => T): T {
     return context.with(ROOT_CONTEXT, begin);
   }
