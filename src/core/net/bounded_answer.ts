@@ -23,9 +23,9 @@ export interface Hold {
 /** The engine's own choices for a request of an author's code. */
 export interface Held {
   /**
- * Counts the responses to a request; there are two if the request is sent
- * twice.
- */
+   * Counts the responses to a request; there are two if the request is sent
+   * twice.
+   */
   hold?: () => Hold;
   /** True if the request does nothing there; by default by its method. */
   isSafe?: boolean;
