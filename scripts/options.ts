@@ -7,7 +7,6 @@
 import { FLAG, FUNCTION, type OptionTable } from "../src/authoring/options.ts";
 import { TOOL_APPROVAL } from "../src/authoring/approval.ts";
 import { DURABLE, STEP, WAIT } from "../src/authoring/durable.ts";
-import { SAMPLE } from "../src/authoring/context.ts";
 import {
   OAUTH_ACCOUNT,
   UPSTREAM_ACCOUNT,
@@ -69,7 +68,6 @@ const TABLES: Readonly<Record<string, [OptionTable, ...types: string[]]>> = {
   ],
   "`personalKey()`": [without(PERSONAL_KEY, ACCOUNT), "PersonalKeyOptions"],
   "`mcpServer()`": [MCP_SERVER, "McpServerOptions", "PersonalKeyOptions"],
-  "`sample()` of a context": [SAMPLE],
   "`step()` of a context": [STEP, "StepOptions"],
   "`wait()` of a context": [WAIT, "WaitOptions"],
   "`result()`": [RESULT_EXTRA, "ResultExtra"],
