@@ -11,16 +11,17 @@ import {
   titleOf,
 } from "../../authoring/account.ts";
 import type { Context } from "../../authoring/context.ts";
-import { type CallToolResult, ToolError } from "../../authoring/tool.ts";
+import type { MaybePromise } from "../../authoring/service.ts";
+import { ToolError } from "../../authoring/tool.ts";
 import { type Caller, isStranger, mayUseAccounts } from "../../core/caller.ts";
 import { ChallengeError } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { Found } from "../../core/kv/database.ts";
 import { persist } from "../../core/kv/persist.ts";
 import type { Asking } from "../../core/mcp/exchange/asking.ts";
-import type { Acting } from "../../core/mcp/exchange/author_code.ts";
+import { type Acting, follow } from "../../core/mcp/exchange/author_code.ts";
 import { CallContext } from "../../core/mcp/exchange/call_context.ts";
-import { type GivenKeys, givenTo } from "../../core/mcp/exchange/given_keys.ts";
+import { givenTo } from "../../core/mcp/exchange/given_keys.ts";
 import type {
   BegunNeeds,
   CallNeeds,
@@ -33,9 +34,10 @@ import {
   hasSeveral,
   isConnectable,
   isUpstream,
+  signed,
   takeAccount,
 } from "./account_needs.ts";
-import { keyFetch, tokenFetch } from "./account_request.ts";
+import { CallAccount, keyFetch, tokenFetch } from "./account_request.ts";
 import type { AccountVault } from "./account_vault.ts";
 import { accountName, type AccountRecord } from "./accounts.ts";
 import { type AccountOfCall, findBegun, ofService } from "./begun_account.ts";
@@ -48,9 +50,6 @@ import { KeyRefusals } from "./key_refusals.ts";
 import type { ServerAccounts } from "./server_accounts.ts";
 import { accountOfKind, openAccount } from "./service_kind.ts";
 import { UpstreamAccounts } from "./upstream_accounts.ts";
-
-/** The member of a result's `_meta` that says as whom the tool has acted. */
-const ACCOUNT = "tool-server/account";
 
 /** The maximum length in characters of a client's name that are stored. */
 const MAX_NAME_CHARACTERS = 80;
@@ -69,13 +68,13 @@ type Missing = Map<ConnectableService, MissingAccount>;
  * @throws {ToolError} in words for the model
  * @throws {ChallengeError} when the caller has to sign in first
  */
-export async function findAccounts(
+export function findAccounts(
   server: ServerAccounts,
   context: Context,
   item: ItemWithNeeds,
   input: JsonObject,
   finding: Finding,
-): Promise<CallNeeds> {
+): MaybePromise<CallNeeds> {
   if (isStranger(context.caller)) {
     throw new ChallengeError("Sign in to use this");
   }
@@ -86,83 +85,78 @@ export async function findAccounts(
   // Accounts behind the provider come first: if they are refused, no one has
   // to connect any other.
   const upstream = services.some(isUpstream)
-    ? await sturdy(() => UpstreamAccounts.find(context, item.needs, server))
+    ? sturdy(() => UpstreamAccounts.find(context, item.needs, server))
     : undefined;
   const connectable = services.filter(isConnectable);
   const { account } = takeAccount(item.needs, input);
-  const accounts = connectable.length > 0
-    ? await findConnected(server, context, {
-      name: item.name,
-      services: connectable,
-      named: account,
-      finding,
-    })
-    : undefined;
-  const as = hasSeveral(item.needs)
-    ? await sturdy(() => accounts!.findName())
-    : undefined;
-  let bound: Context | undefined;
-  return {
-    get begun() {
-      return accounts?.begun;
-    },
-    account,
-    own: <I extends JsonObject>(input: I) =>
-      takeAccount(item.needs, input).own as I,
-    bind(context) {
-      if (context === bound) return;
-      bound = context;
-      const acting = CallContext.actingOf(context);
-      const needs: Record<string, Account> = {};
-      for (const name in item.needs) {
-        const service = item.needs[name];
-        needs[name] = isConnectable(service)
-          ? accounts!.at(service, acting, context)
-          : isUpstream(service)
-          ? upstream!.at(service, acting)
-          : openAccount(service, { acting, context }, server.server);
-      }
-      Object.assign(context, { needs });
-      accounts?.bind(context);
-    },
-    ...as !== undefined && {
-      sign: (result) => signed(result, as, item.output !== undefined),
-    },
+  const connect = () => {
+    if (connectable.length === 0) return undefined;
+    const asking = CallContext.askingOf(context);
+    checkMayHave(context.caller, asking, server);
+    server.note(context.caller);
+    const asked = { item, services: connectable, named: account, finding };
+    const accounts = new CallAccounts(server, context, asked);
+    const checking = connectable.some(({ kind }) => kind === "account")
+      ? server.checkClients(connectable)
+      : undefined;
+    const find = () => isDurable ? undefined : inWords(accounts.find(asking));
+    return follow(checking, () => follow(find(), () => accounts));
   };
+  const found = (
+    upstream?: UpstreamAccounts,
+    accounts?: CallAccounts,
+    as?: string,
+  ): CallNeeds => {
+    let bound: Context | undefined;
+    return {
+      get begun() {
+        return accounts?.begun;
+      },
+      account,
+      own: <I extends JsonObject>(input: I) =>
+        takeAccount(item.needs, input).own as I,
+      bind(context) {
+        if (context === bound) return;
+        bound = context;
+        const acting = CallContext.actingOf(context);
+        const needs: Record<string, Account> = {};
+        for (const name in item.needs) {
+          const service = item.needs[name];
+          needs[name] = isConnectable(service)
+            ? accounts!.at(service, acting, context)
+            : isUpstream(service)
+            ? upstream!.at(service, acting)
+            : openAccount(service, { acting, context }, server.server);
+        }
+        Object.assign(context, { needs });
+        accounts?.bind(context);
+      },
+      ...as !== undefined && {
+        sign: (result) => signed(result, as, item.output !== undefined),
+      },
+    };
+  };
+  const as = (accounts?: CallAccounts) =>
+    hasSeveral(item.needs) ? sturdy(() => accounts!.findName()) : undefined;
+  // No promise for each step: it would cost a quick call a fifth of its time.
+  return follow(
+    upstream,
+    (upstream) =>
+      follow(
+        connect(),
+        (accounts) =>
+          follow(as(accounts), (as) => found(upstream, accounts, as)),
+      ),
+  );
 }
 
 /** The part of a call that says which accounts it needs. */
 interface Asked {
-  /** The name of the tool, the resource or the prompt. */
-  name: string;
+  item: ItemWithNeeds;
   services: readonly ConnectableService[];
   /** The name of the account that the model has named. */
   named?: string;
   finding: Finding;
-}
-
-/** Finds the accounts that people connect here, and asks for those missing. */
-async function findConnected(
-  server: ServerAccounts,
-  context: Context,
-  asked: Asked,
-): Promise<CallAccounts> {
-  const { finding, services } = asked;
-  const asking = CallContext.askingOf(context);
-  checkMayHave(
-    context.caller,
-    asking,
-    (server.vault ?? server.server.sealing) !== undefined,
-  );
-  server.note(context.caller);
-  for (const service of services) {
-    if (service.kind === "account") await server.checkClient(service);
-  }
-  const accounts = new CallAccounts(server, context, asked);
-  if (typeof finding !== "object") {
-    await inWords(finding === "ask" ? accounts.ask(asking) : accounts.check());
-  }
-  return accounts;
 }
 
 /**
@@ -174,14 +168,14 @@ async function findConnected(
 function checkMayHave(
   caller: Caller,
   { work: { pageQuestions } }: Asking,
-  hasSealing: boolean,
+  { vault, server: { sealing } }: ServerAccounts,
 ): void {
   if (pageQuestions === undefined) {
     throw new ToolError(
       `This acts with a person's own account, and ${whoIs(caller)}.`,
     );
   }
-  if (!hasSealing) {
+  if (!vault && !sealing) {
     throw new ToolError(
       "This server keeps no accounts of people: its operator has to set SECRETS_KEYS.",
     );
@@ -203,22 +197,9 @@ function whoIs({ door, subject }: Caller): string {
     : "no one is signed in: that wants AUTH_STRATEGY=oauth";
 }
 
-/** Says in a result as whom the tool has acted. */
-function signed(
-  result: CallToolResult,
-  as: string,
-  hasOutput: boolean,
-): CallToolResult {
-  const { content, structuredContent, _meta } = result;
-  const text = `This was done with the account ${as}.`;
-  return {
-    ...result,
-    // An output without structured content is JSON text: it stays as it is.
-    ...(!hasOutput || structuredContent !== undefined) && {
-      content: [...content, { type: "text", text }],
-    },
-    _meta: { ..._meta, [ACCOUNT]: as },
-  };
+function gone(service: ConnectableService): ToolError {
+  const words = "is not connected any more: call the tool again.";
+  return new ToolError(`${titleOf(service)} ${words}`);
 }
 
 /** The accounts at the services that one call of a tool needs. */
@@ -244,9 +225,22 @@ class CallAccounts {
     this.#refusals = new KeyRefusals(this.#vault);
   }
 
-  /** Asks the person for all that is missing, together. @throws {ToolError} */
-  async ask(asking: Asking): Promise<void> {
-    let missing = await this.#missing();
+  /**
+   * Finds all accounts, and asks the person for those that are missing, together.
+   *
+   * @throws {ToolError} if one is missing, unless the person connects it
+   */
+  find(asking: Asking): MaybePromise<void> {
+    return follow(this.#missing(), (missing) => {
+      if (missing.size > 0) return this.#ask(missing, asking);
+    });
+  }
+
+  async #ask(missing: Missing, asking: Asking): Promise<void> {
+    if (this.asked.finding === "look") {
+      const [service] = missing.keys();
+      throw new ToolError(`${titleOf(service)} is not connected.`);
+    }
     for (let round = 0; missing.size > 0; round++) {
       const declined = await this.#connect(missing, asking);
       missing = await this.#missing();
@@ -260,24 +254,15 @@ class CallAccounts {
     }
   }
 
-  /** @throws {ToolError} if one is missing */
-  async check(): Promise<void> {
-    const [missing] = await this.#missing();
-    if (missing) {
-      throw new ToolError(`${titleOf(missing[0])} is not connected.`);
-    }
-  }
-
   /** Waits until every account can be used, however long it takes. */
   async #ready(asking: Asking): Promise<void> {
     const { signal } = asking.work;
     const parking = asking.work.parking!;
-    const look = () =>
-      persist(() => inWords(this.#missing({ isForWork: true })), { signal });
+    const look = async () => await inWords(this.#missing({ isForWork: true }));
     for (;;) {
       let missing: Missing;
       try {
-        missing = await parking.activity(look);
+        missing = await parking.activity(() => persist(look, { signal }));
       } catch (error) {
         // A cause means that the service, or what opens keys, does not answer.
         if (!(error instanceof ToolError) || !error.cause) throw error;
@@ -321,31 +306,26 @@ class CallAccounts {
    */
   async findName(): Promise<string | undefined> {
     const service = this.asked.services.find((it) => it.several)!;
-    const own = ownAt(service, await this.#all());
+    const own = ofService(await this.#all(), service);
     const found = own.length > 1 ? this.#choose(own, service) : undefined;
     return found && accountName(found.value);
   }
 
   /** Makes the account that the tool gets for a service. */
   at(service: ConnectableService, acting: Acting, context: Context): Account {
-    const open = async () => {
-      const all = this.#all();
-      const found = this.#pick(
-        service,
-        all instanceof Promise ? await all : all,
-      );
-      const key = found && (this.#keys.opened(service, found) ??
-        await inWords(this.#keys.open(service, found)));
-      if (found === undefined || key === undefined) {
-        throw new ToolError(
-          `${titleOf(service)} is not connected any more: call the tool again.`,
-        );
-      }
-      const { asked: { name }, context: { client } } = this;
-      const clientName = client.info?.name.slice(0, MAX_NAME_CHARACTERS);
-      this.#vault.noteUse(found, { client: clientName, tool: name });
-      return { found, key };
-    };
+    const open = () =>
+      follow(this.#all(), (all) => {
+        const found = this.#pick(service, all);
+        const opening = found && (this.#keys.opened(service, found) ??
+          inWords(this.#keys.open(service, found)));
+        return follow(opening, (key) => {
+          if (found === undefined || key === undefined) throw gone(service);
+          const { context: { client: { info } }, asked: { item } } = this;
+          const client = info?.name.slice(0, MAX_NAME_CHARACTERS);
+          this.#vault.noteUse(found, { client, tool: item.name });
+          return { found, key };
+        });
+      });
     const send = () =>
       service.kind === "account"
         ? tokenFetch(
@@ -362,7 +342,7 @@ class CallAccounts {
     const account = new CallAccount(
       () => this.#labels.get(service),
       () => acting.fetch(send()),
-      () => acting.do(async () => (await open()).key),
+      () => acting.do(() => follow(open(), ({ key }) => key)),
       givenTo(CallContext.codeOf(context)!),
     );
     if (!service.isMcp) return account;
@@ -383,26 +363,31 @@ class CallAccounts {
    * @param how `isForWork`: a service must also give an access token now
    * @throws {ToolError} when it does not
    */
-  async #missing(
+  #missing(
     { isFresh = false, isForWork = false } = {},
-  ): Promise<Missing> {
-    const missing: Missing = new Map();
-    const there: Found<AccountRecord>[] = [];
-    const reading = this.#all(isFresh);
-    const all = reading instanceof Promise ? await reading : reading;
-    for (const service of this.asked.services) {
-      const found = this.#pick(service, all);
-      const isThere = found?.value.refusedAt === undefined && found &&
-        (this.#keys.opened(service, found) !== undefined ||
-          await this.#keys.isThere(service, found, isForWork));
-      const begun = this.#begun.get(service.name);
-      if (isThere) there.push(found);
-      else missing.set(service, { record: found?.value, begun });
-    }
-    if (missing.size === 0) there.forEach((found) => this.#stayWith(found));
-    return missing.size > 0 && !isFresh
-      ? await this.#missing({ isFresh: true, isForWork })
-      : missing;
+  ): MaybePromise<Missing> {
+    const { services } = this.asked;
+    return follow(this.#all(isFresh), (all) => {
+      const own = services.map((service) => this.#pick(service, all));
+      const open = own.map((it, nth) =>
+        it !== undefined && it.value.refusedAt === undefined &&
+        (this.#keys.opened(services[nth], it) !== undefined ||
+          this.#keys.isThere(services[nth], it, isForWork))
+      );
+      const waits = open.some((it) => it instanceof Promise);
+      return follow(waits ? Promise.all(open) : open, (open) => {
+        const missing: Missing = new Map();
+        services.forEach((service, nth) => {
+          const begun = this.#begun.get(service.name);
+          const record = own[nth]?.value;
+          if (!open[nth]) missing.set(service, { record, begun });
+        });
+        if (missing.size === 0) own.forEach((it) => this.#stayWith(it!));
+        return missing.size > 0 && !isFresh
+          ? this.#missing({ isFresh: true, isForWork })
+          : missing;
+      });
+    });
   }
 
   /**
@@ -417,7 +402,7 @@ class CallAccounts {
     service: ConnectableService,
     all: readonly Found<AccountRecord>[],
   ): Found<AccountRecord> | undefined {
-    const found = this.#choose(ownAt(service, all), service);
+    const found = this.#choose(ofService(all, service), service);
     this.#labels.set(service, found?.value.label);
     return found;
   }
@@ -462,37 +447,5 @@ class CallAccounts {
     }
     const { work } = CallContext.askingOf(this.context);
     throw new ToolError(choiceOf(work.pageQuestions!.pages, service, names));
-  }
-}
-
-/** Picks the accounts at a service, the newest first. */
-function ownAt(
-  service: ConnectableService,
-  all: readonly Found<AccountRecord>[],
-): Found<AccountRecord>[] {
-  const own = ofService(all, service);
-  return own.length < 2
-    ? own
-    : own.sort((a, b) => b.value.createdAt - a.value.createdAt);
-}
-
-/** An account as a tool has it. Its `fetch` is made when it is first used. */
-class CallAccount implements Account {
-  #fetch?: Account["fetch"];
-
-  constructor(
-    private readonly labelNow: () => string | undefined,
-    private readonly makeFetch: () => Account["fetch"],
-    readonly reveal: Account["reveal"],
-    /** The keys that `callApi` hides in what it cuts. */
-    readonly given: GivenKeys,
-  ) {}
-
-  get label(): string | undefined {
-    return this.labelNow();
-  }
-
-  get fetch(): Account["fetch"] {
-    return this.#fetch ??= this.makeFetch();
   }
 }

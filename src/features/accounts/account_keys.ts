@@ -9,6 +9,7 @@ import {
   titleOf,
 } from "../../authoring/account.ts";
 import { accountSetting } from "../../authoring/oauth_account.ts";
+import type { MaybePromise } from "../../authoring/service.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import { settingRefused } from "./application_refusal.ts";
 import { UpstreamError } from "../../core/provider/provider.ts";
@@ -238,8 +239,9 @@ function laterWords(service: OAuthAccount): string {
  *
  * @throws {ToolError} in words for the model, while nothing can be opened
  */
-export async function inWords<T>(opening: Promise<T>): Promise<T> {
-  return await opening.catch((error) => {
+export function inWords<T>(opening: MaybePromise<T>): MaybePromise<T> {
+  if (!(opening instanceof Promise)) return opening;
+  return opening.catch((error) => {
     if (!(error instanceof SealingError)) throw error;
     throw new ToolError(`${error.message}.`, { cause: error });
   });

@@ -15,7 +15,7 @@ import type {
 import { durableOf } from "../../authoring/durable.ts";
 import type { Prompt } from "../../authoring/prompt.ts";
 import type { Resource } from "../../authoring/resource.ts";
-import type { Tool } from "../../authoring/tool.ts";
+import type { CallToolResult, Tool } from "../../authoring/tool.ts";
 import type { CatalogueAddition } from "../../core/catalogue/compiled_definitions.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { parseUriTemplate } from "../../core/catalogue/uri_template.ts";
@@ -25,6 +25,9 @@ const ACCOUNT = "account";
 
 /** The member of a list entry's `_meta` that has the services it needs. */
 const SERVICES = "tool-server/services";
+
+/** The member of a result's `_meta` that says as whom the tool has acted. */
+const ACTED_AS = "tool-server/account";
 
 /** True for a service at which people connect accounts on a page here. */
 export function isConnectable(
@@ -149,4 +152,22 @@ function checkResourceNeeds({ needs, uri, cacheScope }: Resource): void {
   throw new Error(
     `where a person may have several accounts, its uri needs {${ACCOUNT}}`,
   );
+}
+
+/** Says in a result as whom the tool has acted. */
+export function signed(
+  result: CallToolResult,
+  as: string,
+  hasOutput: boolean,
+): CallToolResult {
+  const { content, structuredContent, _meta } = result;
+  const text = `This was done with the account ${as}.`;
+  return {
+    ...result,
+    // An output without structured content is JSON text: it stays as it is.
+    ...(!hasOutput || structuredContent !== undefined) && {
+      content: [...content, { type: "text", text }],
+    },
+    _meta: { ..._meta, [ACTED_AS]: as },
+  };
 }

@@ -5,19 +5,22 @@
  * @module
  */
 import type {
+  Account,
   AccountFetch,
   OAuthAccount,
   PersonalKey,
   UpstreamAccount,
 } from "../../authoring/account.ts";
+import type { MaybePromise } from "../../authoring/service.ts";
 import { accountFetch } from "../../core/provider/account_fetch.ts";
+import type { GivenKeys } from "../../core/mcp/exchange/given_keys.ts";
 import type { OpenedAccount } from "./account_keys.ts";
 import type { KeyRefusals } from "./key_refusals.ts";
 
 /** Makes the bound `fetch` with a pasted key, and notes its refusals. */
 export function keyFetch(
   service: PersonalKey,
-  open: () => Promise<OpenedAccount>,
+  open: () => MaybePromise<OpenedAccount>,
   refusals: KeyRefusals,
 ): AccountFetch {
   return (path, init) => {
@@ -39,7 +42,7 @@ export function keyFetch(
  */
 export function tokenFetch<O extends Pick<OpenedAccount, "key">>(
   service: OAuthAccount | UpstreamAccount,
-  open: () => Promise<O>,
+  open: () => MaybePromise<O>,
   renew: (used: O) => Promise<string | undefined>,
   onAnswer?: (used: O, answer: Response) => Promise<void>,
 ): AccountFetch {
@@ -65,4 +68,25 @@ export function tokenFetch<O extends Pick<OpenedAccount, "key">>(
       init,
     );
   };
+}
+
+/** An account as a tool has it. Its `fetch` is made when it is first used. */
+export class CallAccount implements Account {
+  #fetch?: Account["fetch"];
+
+  constructor(
+    private readonly labelNow: () => string | undefined,
+    private readonly makeFetch: () => Account["fetch"],
+    readonly reveal: Account["reveal"],
+    /** The keys that `callApi` hides in what it cuts. */
+    readonly given: GivenKeys,
+  ) {}
+
+  get label(): string | undefined {
+    return this.labelNow();
+  }
+
+  get fetch(): Account["fetch"] {
+    return this.#fetch ??= this.makeFetch();
+  }
 }

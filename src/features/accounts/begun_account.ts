@@ -22,12 +22,13 @@ export function isSameAccount(one: KnownAccount, other: KnownAccount): boolean {
     : one.label === other.label;
 }
 
-/** Picks the accounts at a service. */
+/** Picks the accounts at a service, the newest first. */
 export function ofService(
   all: readonly Found<AccountRecord>[],
   { name }: { name: string },
 ): Found<AccountRecord>[] {
-  return all.filter(({ value }) => value.service === name);
+  return all.filter(({ value }) => value.service === name)
+    .sort((a, b) => b.value.createdAt - a.value.createdAt);
 }
 
 /**

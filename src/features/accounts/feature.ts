@@ -5,13 +5,15 @@
  * @module
  */
 import type { OpenFeature } from "../../core/server/feature.ts";
+import type { FindNeeds } from "../../core/mcp/exchange/needs.ts";
 import { shared } from "../../core/shared.ts";
 import type { OnAccountPage } from "../account_page/feature.ts";
 import { accountNeeds } from "./account_needs.ts";
 import { ACCOUNTS } from "./settings.ts";
 import type { ServerAccounts } from "./server_accounts.ts";
 
-const finder = shared(() => import("./account_finder.ts"));
+/** The time between two looks of requests whether a revocation is due. */
+const NOTICE_MILLISECONDS = 1000;
 
 export const accountsFeature: OnAccountPage = {
   name: "accounts",
@@ -25,30 +27,36 @@ export const accountsFeature: OnAccountPage = {
   open(server): OpenFeature {
     const { config: { auth: { oauth } }, seals, services } = server;
     let accounts: ServerAccounts | undefined;
+    let finder: typeof import("./account_finder.ts") | undefined;
+    let noticedMilliseconds = -Infinity;
     const load = shared(async () => {
       const { accountsOf } = await import("./server_accounts.ts");
       return accounts ??= accountsOf(server);
     });
-    const revoke = (verb: "notice" | "poll") => {
-      if (!oauth || !seals) return undefined;
-      return accounts
-        ? accounts.revoke(verb)
-        : server.database.background(async () => {
-          await (await load()).revoke(verb);
-        });
-    };
+    const revoke = (verb: "notice" | "poll") =>
+      oauth && seals && server.database.background(async () => {
+        await (await load()).revoke(verb);
+      });
     const missing = async (of = services) => {
       if (of.length === 0) return [];
       const { missingAccountSettings } = await import("./account_settings.ts");
       return missingAccountSettings(server, of);
     };
+    const find: FindNeeds = async (...of) => {
+      finder = await import("./account_finder.ts");
+      return await finder.findAccounts(await load(), ...of);
+    };
     return {
-      async findNeeds(...of) {
-        const { findAccounts } = await finder();
-        return await findAccounts(await load(), ...of);
-      },
+      // Later calls do not wait for modules: each promise would cost them time.
+      findNeeds: (...of) =>
+        accounts && finder ? finder.findAccounts(accounts, ...of) : find(...of),
       readAhead: (name) => accounts?.readAhead(name),
-      notice: () => void revoke("notice"),
+      notice() {
+        const now = performance.now();
+        if (now - noticedMilliseconds < NOTICE_MILLISECONDS) return;
+        noticedMilliseconds = now;
+        revoke("notice");
+      },
       wake: () => revoke("poll"),
       missing,
       async records() {

@@ -99,14 +99,16 @@ export class ServerAccounts {
     };
   });
 
-  /** Checks our registration. @throws {ToolError} where it is not set */
-  async checkClient(service: AccountService): Promise<void> {
-    if (service.kind !== "account") return;
-    if ((await this.access()).clients.has(service.name)) return;
-    throw new ToolError(
-      `This server is not registered at ${titleOf(service)}: its operator ` +
-        `has to set ${accountSetting(service, "CLIENT_ID")}.`,
-    );
+  /** Checks our registrations. @throws {ToolError} where one is not set */
+  async checkClients(services: readonly AccountService[]): Promise<void> {
+    const { clients } = await this.access();
+    for (const service of services) {
+      if (service.kind !== "account" || clients.has(service.name)) continue;
+      throw new ToolError(
+        `This server is not registered at ${titleOf(service)}: its operator ` +
+          `has to set ${accountSetting(service, "CLIENT_ID")}.`,
+      );
+    }
   }
 
   /**

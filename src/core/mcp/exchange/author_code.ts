@@ -186,7 +186,7 @@ export class Acting {
    *
    * @throws {DOMException} `AbortError` if the work is over
    */
-  async do<T>(act: (work: ActingWork) => Promise<T>): Promise<T> {
+  async do<T>(act: (work: ActingWork) => MaybePromise<T>): Promise<T> {
     const work = this.work();
     try {
       if (work.isOver()) throw work.overSignal.reason;

@@ -72,7 +72,7 @@ export type FindNeeds = (
   item: ItemWithNeeds,
   input: JsonObject,
   finding: Finding,
-) => Promise<CallNeeds>;
+) => MaybePromise<CallNeeds>;
 
 /**
  * Gives a context what an item needs, then calls `read`.

@@ -16,7 +16,7 @@ import type { CompiledTool } from "../../catalogue/compiled_tool.ts";
 import { follow } from "../exchange/author_code.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import type { Engine } from "../exchange/engine.ts";
-import type { CallNeeds, Finding } from "../exchange/needs.ts";
+import type { CallNeeds, Finding, ItemWithNeeds } from "../exchange/needs.ts";
 import { parseBy } from "../../protocol/json_schema.ts";
 import {
   issueText,
@@ -43,20 +43,19 @@ export interface ToolRun {
 }
 
 /** Finds what a tool needs, and adds it to a context. */
-export async function findNeeds(
+export function findNeeds(
   toolCall: ToolRun,
   context: Context,
   finding: Finding,
-): Promise<void> {
-  const { tool, call: { engine } } = toolCall;
-  const { name, output, needs = {} } = tool;
-  const item = { name, output, needs };
-  const { input } = toolCall;
-  const found = await engine.findNeeds(context, item, input, finding);
-  toolCall.found = found;
-  toolCall.account = found.account;
-  toolCall.input = found.own(input);
-  found.bind(context);
+): MaybePromise<void> {
+  const { tool, input, call: { engine } } = toolCall;
+  const item = tool as CompiledTool & ItemWithNeeds;
+  return follow(engine.findNeeds(context, item, input, finding), (found) => {
+    toolCall.found = found;
+    toolCall.account = found.account;
+    toolCall.input = found.own(input);
+    found.bind(context);
+  });
 }
 
 /**
