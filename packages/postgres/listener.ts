@@ -124,7 +124,7 @@ export class Listener {
   }
 
   #again(): void {
-    this.#after(this.#pauseMilliseconds, async (isLast) => {
+    this.#after(this.#pauseMilliseconds, async () => {
       try {
         await this.#ear.listen(this.presence);
       } catch {
@@ -134,9 +134,6 @@ export class Listener {
         );
         return this.#again();
       }
-      // The connection may have been cut again, or closed: then nothing is left
-      // to do.
-      if (this.#isOver || !isLast()) return;
       this.#pauseMilliseconds = FIRST_PAUSE_MILLISECONDS;
       this.#checkLater();
       this.onBack();

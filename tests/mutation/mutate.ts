@@ -4,6 +4,8 @@
  *
  *     --only=PATH      a file or folder; may be given several times
  *     --kind=TEXT      mutants whose kind says so: --kind='without .check()'
+ *     --sample=N       so many of each file or folder, as a seed decides
+ *     --seed=N         that seed; without it a fresh one, which is printed
  *     --jobs=N         processes of tests side by side, one by default
  *     --nearest        the file's own tests and its folder's, no others
  *     --results=PATH   what is known already, one line of JSON each; a mutant
@@ -17,11 +19,13 @@
  * @module
  */
 import { parseArgs } from "node:util";
+import { fingerprint } from "../../src/core/crypto/crypto.ts";
 import { Hunt, inTurns, nearestTests } from "./hunt.ts";
 import { type Mutant, mutantsOf } from "./mutants.ts";
 import { isSurvivor, Results, summary } from "./results.ts";
 import { type Numbered, withSwitches } from "./switches.ts";
 import { filesBelow } from "../kit/files.ts";
+import { findPostgres, Postgres } from "../kit/postgres.ts";
 import { RealTests, Workplace } from "./workplace.ts";
 
 /** The folders with rules, gates, stores, endpoints and the wire. */
@@ -46,6 +50,11 @@ const { values: flags } = parseArgs({
   options: {
     only: { type: "string", multiple: true, default: RULES },
     kind: { type: "string", default: "" },
+    sample: { type: "string", default: "Infinity" },
+    seed: {
+      type: "string",
+      default: `${crypto.getRandomValues(new Uint16Array(1))[0]}`,
+    },
     jobs: { type: "string", default: "1" },
     results: { type: "string", default: "data/mutants.jsonl" },
     nearest: { type: "boolean", default: false },
@@ -54,22 +63,30 @@ const { values: flags } = parseArgs({
   },
 });
 const jobs = Number(flags.jobs);
+const sample = Number(flags.sample);
 
 const equivalent: Record<string, string> = JSON.parse(
   await Deno.readTextFile(new URL("equivalent.json", import.meta.url)),
 );
 
-async function wanted(): Promise<Mutant[]> {
+/** Finds the mutants of a file or folder, in the order of their places. */
+async function wantedIn(only: string): Promise<Mutant[]> {
   const all: Mutant[] = [];
-  for (const only of flags.only) {
-    for await (const path of filesBelow(only.replace(/\/$/, ""))) {
-      if (!/\.tsx?$/.test(path)) continue;
-      all.push(...mutantsOf(path, await Deno.readTextFile(path)));
-    }
+  for await (const path of filesBelow(only.replace(/\/$/, ""))) {
+    if (!/\.tsx?$/.test(path)) continue;
+    all.push(...mutantsOf(path, await Deno.readTextFile(path)));
   }
-  return all.filter(({ name, kind }) =>
+  const here = all.filter(({ name, kind }) =>
     !Object.hasOwn(equivalent, name) && kind.includes(flags.kind)
   );
+  if (here.length <= sample) return here;
+  console.log(
+    `${only}: ${sample} of ${here.length} mutants, --seed=${flags.seed}`,
+  );
+  // A mutant's turn depends on its name alone: changes of others leave it.
+  const turnOf = ({ name }: Mutant) => fingerprint(`${flags.seed} ${name}`);
+  return here.toSorted((a, b) => turnOf(a) < turnOf(b) ? -1 : 1)
+    .slice(0, sample);
 }
 
 /** Installs the switches, and lists the mutants that got one. */
@@ -157,7 +174,7 @@ async function tryAll(waiting: readonly Mutant[]): Promise<void> {
   });
 }
 
-const all = await wanted();
+const all = (await Promise.all(flags.only.map(wantedIn))).flat();
 if (flags.list) {
   for (const { path, line, kind, original } of all) {
     console.log(`${path}:${line} ${kind}: ${original}`);
@@ -165,6 +182,15 @@ if (flags.list) {
   console.log(`${all.length} mutants`);
   Deno.exit();
 }
+const programs = findPostgres();
+const needsPostgres = all.some(({ path }) =>
+  path.startsWith("packages/postgres/")
+);
+await using postgres = programs && needsPostgres
+  ? await Postgres.start(programs, { fsync: "off" })
+  : undefined;
+// The processes of the tests find it there.
+if (postgres) Deno.env.set("TEST_POSTGRES", postgres.url);
 const results = await Results.open(flags.results);
 const waiting = all.filter((mutant) => {
   const result = results.get(mutant);

@@ -39,7 +39,7 @@ export class Renewals<T> {
     } catch (error) {
       // Forgotten, so that a failed renewal can be tried again: the service may
       // have been down.
-      if (this.#latest.get(id)?.token === token) this.#latest.delete(id);
+      this.#latest.delete(id);
       throw error;
     }
   }

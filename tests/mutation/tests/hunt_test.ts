@@ -25,4 +25,9 @@ Deno.test("rankOf() tells how near a test is", () => {
   assert.equal(rank("tests/core/store/once_test.ts"), 1);
   assert.equal(rank("tests/flow/limits_test.ts"), 2);
   assert.equal(rank("tests/core/pages/routes_test.ts"), 3);
+  const ofPostgres = (test: string) =>
+    rankOf("packages/postgres/atomic.ts", test);
+  assert.equal(ofPostgres("tests/postgres/promises_test.ts"), 1);
+  assert.equal(ofPostgres("tests/core/kv/database_test.ts"), 1);
+  assert.equal(ofPostgres("tests/core/store/once_test.ts"), 3);
 });
