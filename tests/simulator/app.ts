@@ -135,6 +135,7 @@ export class App {
       () => this.#profile("balance"),
       () => this.#look(),
       () => this.#look(),
+      rarely(() => this.#cancel()),
       rarely(() => this.#useTwice()),
       rarely(() => this.#revoke()),
       rarely(() => this.person.disconnect()),
@@ -161,7 +162,7 @@ export class App {
       () => this.#payOn(),
     ];
     while (!world.faults.isOver) {
-      await world.sleep(random.between(0, 8));
+      await world.sleep(random.between(0, 4));
       if (!this.#grant) await this.#signIn();
       const acting = acts[random.below(acts.length)]();
       if (!world.faults.shares.has("haste")) await acting;
@@ -269,11 +270,12 @@ export class App {
     if (!grant) return;
     if (world.seconds - grant.at > TOKEN_SECONDS) await this.#refresh();
     const since = world.seconds;
-    const ends = Object.entries({
+    const ends = () => ({
       "end of its connection": grant.endedAt,
       "block of its person": world.blocked.get(this.person.subject),
       "pause of its connection": grant.pausedAt,
     });
+    const before = ends();
     const headers = this.#headers;
     const sending = this.#sender.call(method, params, {
       headers,
@@ -297,8 +299,10 @@ export class App {
       await world.sleep(this.random.between(0, 5));
       return await this.#send(method, params, isRepeatable);
     }
-    for (const [end, at = Infinity] of ends) {
+    for (const [end, at = Infinity] of Object.entries(ends())) {
       if (since <= at + OBEYED_SECONDS || !message?.result) continue;
+      // One that is over by now may have been over as the call began.
+      if (at !== before[end as keyof typeof before]) continue;
       world.breaks(
         `${method} was answered ${(since - at).toFixed(2)} s after the ${end}`,
       );
@@ -342,6 +346,8 @@ export class App {
   /** Calls for each payment again, until it is over. */
   async #payOn(): Promise<void> {
     for (const payment of [...this.#payments]) {
+      // It ended with its connection.
+      if (!this.#payments.has(payment)) continue;
       const { name, isSmall } = payment;
       const grant = this.#grant;
       const since = this.world.seconds;
@@ -442,6 +448,7 @@ export class App {
   /** Looks at all work, and answers what it asks. */
   async #look(): Promise<void> {
     for (const { order, id } of [...this.#works]) {
+      const since = this.world.seconds;
       const message = await this.#send("tasks/get", { taskId: id });
       if (!message) return;
       const task = message.result;
@@ -457,7 +464,19 @@ export class App {
       this.world.scheduler.onStep?.(
         `${this.name} sees ${JSON.stringify(task)}`,
       );
-      await this.#follow(order, id, task);
+      await this.#follow(order, id, task, since);
+    }
+  }
+
+  /** Cancels some work: as soon as that is answered, it has ended. */
+  async #cancel(): Promise<void> {
+    if (this.#works.length === 0) return;
+    const { order, id } = this.random.pick(this.#works);
+    order.mayEnd = true;
+    const message = await this.#send("tasks/cancel", { taskId: id }, false);
+    const { cancelled } = this.orders;
+    if (message?.result && !cancelled.has(id)) {
+      cancelled.set(id, this.world.seconds);
     }
   }
 
@@ -466,7 +485,12 @@ export class App {
     if (at >= 0) this.#works.splice(at, 1);
   }
 
-  async #follow(order: Order, id: string, task: Json): Promise<void> {
+  async #follow(
+    order: Order,
+    id: string,
+    task: Json,
+    since: number,
+  ): Promise<void> {
     const { status, inputRequests, statusMessage, result, error } = task;
     if (status !== "working" && status !== "input_required") {
       const work = this.orders.works.get(id);
@@ -479,7 +503,7 @@ export class App {
       this.#forget(id);
       return;
     }
-    this.orders.goesOn(id, order);
+    this.orders.goesOn(id, order, since);
     for (const [key, { params }] of Object.entries<Json>(inputRequests ?? {})) {
       if (params.mode === "url") continue;
       const inputResponses = {
@@ -496,7 +520,9 @@ export class App {
     const link = /^http\S*$/m.exec(statusMessage ?? "")?.[0];
     if (!link) return;
     if (link.includes("/connect/")) await this.person.connect(link);
-    else await this.person.answer(link);
+    else if (await this.person.answer(link)) {
+      this.orders.answered(id, order, link);
+    }
   }
 
   /** Acts at a service as the person. */
@@ -511,6 +537,11 @@ export class App {
     if (!message) return;
     const text: string = message.result?.content?.[0]?.text ?? "";
     if (text === `200 ${person.name}`) return;
+    const service = ACTING[name];
+    // A token that is refused is renewed, at the latest by the next call.
+    if (text.startsWith("401") && service !== "bank") {
+      world.services[service].checkRefusal(person.name);
+    }
     const named = /\bperson\d+/.exec(text)?.[0] ?? person.name;
     if (named !== person.name) {
       world.breaks(`${name} of ${person.name} acted as ${named}`);
@@ -518,7 +549,6 @@ export class App {
     const link = /^http\S*\/connect\/\S*$/m.exec(text)?.[0];
     if (!link) return;
     const { accounts, changesBegun } = person;
-    const service = ACTING[name];
     const isLost = service !== "bank" &&
       world.services[service].isLost(person.name);
     const isSame = before === changesBegun && accounts[service].isThere;

@@ -23,7 +23,9 @@ export const FAULTS = {
   cut: "a request or its answer is lost between client and server",
   silence: "the provider or a service loses a request or an answer",
   repetition: "a client sends a request twice",
+  amnesia: "a service takes an access token no more before its end",
   haste: "people and clients do things at the same time",
+  storm: "for some seconds, all of these happen far more often",
 } as const;
 
 export type Fault = keyof typeof FAULTS;
@@ -46,7 +48,11 @@ export const EVENTS = [
   "death",
   "restart",
   "clock",
+  "storm",
 ] as const;
+
+/** The weight of all faults during a storm. */
+const STORM = 20;
 
 /** A simulation: its seed, and what is left out of what the seed decides. */
 export interface Simulation {
@@ -63,6 +69,8 @@ export interface Simulation {
 export class Faults {
   /** The share of cases in which each fault happens, for those that do. */
   readonly shares = new Map<Fault, number>();
+  /** True during a storm: what follows a fault is then met by others. */
+  isStorm = false;
   /** True from the time at which everything is well again. */
   isOver = false;
   readonly #random = new Map<Fault, Random>();
@@ -81,8 +89,9 @@ export class Faults {
   /** Decides if a fault happens now. @param weight makes it so often as likely */
   strikes(fault: Fault, weight = 1): boolean {
     const share = this.shares.get(fault);
-    return share !== undefined && !this.isOver &&
-      this.#random.get(fault)!.chance(share * weight);
+    if (share === undefined || this.isOver) return false;
+    const all = this.isStorm ? weight * STORM : weight;
+    return this.#random.get(fault)!.chance(share * all);
   }
 
   /** Returns the random numbers that decide the details of a fault. */

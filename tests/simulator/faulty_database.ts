@@ -22,6 +22,9 @@ const MAX_LATE_MILLISECONDS = 8000;
 /** A commit that was given up may still be carried out after this time. */
 const MAX_DELAY_MILLISECONDS = 90_000;
 
+/** The weight of a fault at a commit: what is lost matters most there. */
+const AT_COMMIT = 3;
+
 /** An operation that a fault has struck, for those who excuse what follows. */
 export type OnFault = (owner: Owner, fault: string) => void;
 
@@ -144,8 +147,12 @@ export class FaultyDatabase {
     const { scheduler, faults, random } = this;
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     this.onOperation(owner, label);
+    // A process that dies or stops here may not have sent it yet.
+    const isStruck = owner.isDead ||
+      owner.stoppedUntil > scheduler.milliseconds;
+    const sender = isStruck && random.chance(0.5) ? owner : undefined;
     const fault = OPERATION_FAULTS.find((fault) =>
-      faults.strikes(fault) &&
+      faults.strikes(fault, isCommit ? AT_COMMIT : 1) &&
       (isCommit || fault !== "repeated" && fault !== "delayed")
     );
     if (fault) this.onFault(owner, fault);
@@ -178,7 +185,7 @@ export class FaultyDatabase {
     const later = () => way() + (isLateBefore ? 0 : late);
     const arrive = (times: number, milliseconds = way()) => {
       scheduler.as(
-        undefined,
+        sender,
         () => scheduler.plan(milliseconds, name, () => void carryOut(times)),
       );
     };

@@ -33,6 +33,8 @@ const TRIES = 40;
 /** Pages after an answer; in the end nothing waits any more. */
 const ANSWERED = /Your answer has arrived|You said|Nothing waits for you here/;
 
+const NOTHING = "Nothing waits for you here";
+
 /** The services at which people have accounts. */
 type ServiceName = keyof World["services"];
 
@@ -155,15 +157,15 @@ export class Person {
     return await browser.open(url);
   }
 
-  /** Answers a question on its page. */
-  async answer(link: string): Promise<void> {
-    await this.visit("answer on a page", async (browser) => {
+  /** Answers a question on its page. Returns false if nothing waits there. */
+  async answer(link: string): Promise<boolean> {
+    return await this.visit("answer on a page", async (browser) => {
       const page = await this.open(browser, link);
-      if (ANSWERED.test(page.text)) return true;
+      if (ANSWERED.test(page.text)) return !page.text.includes(NOTHING);
       const visitor = new AccountVisitor(browser, page);
       const path = new URL(link).pathname;
       const { text } = await visitor.press(path, { answer: "done" });
-      return ANSWERED.test(text) || undefined;
+      return ANSWERED.test(text) ? !text.includes(NOTHING) : undefined;
     });
   }
 

@@ -127,7 +127,7 @@ export async function simulate(
   const rest = () => apps.flatMap(({ unfinished }) => unfinished);
   while (!world.broken) {
     await scheduler.step();
-    if (world.seconds > world.wellSince + 60 && rest().length === 0) break;
+    if (world.seconds > world.wellSince + 90 && rest().length === 0) break;
     if (world.seconds > end || scheduler.steps > last) {
       world.breaks(`work never ends: ${rest().join(", ")}`);
       break;

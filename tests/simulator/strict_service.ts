@@ -13,6 +13,8 @@ const LIFETIME_SECONDS = 60;
 const FRESH_SECONDS = 20;
 /** Clocks that differ by more are not kept by NTP. */
 const MAX_AHEAD_MILLISECONDS = 5000;
+/** A token that is refused is renewed within this time. */
+const RENEWED_SECONDS = 10;
 /** The time in which a service learns of an end, also if a process dies. */
 const TOLD_SECONDS = 75;
 
@@ -27,6 +29,8 @@ export class StrictService extends TokenRules {
 
   /** The time of the latest tokens of each grant, and the process they went to. */
   readonly #issued = new Map<ServiceGrant, Issued>();
+  /** The grants one of whose access tokens ended early, and when. */
+  readonly #forgotten = new Map<ServiceGrant, number>();
   /** Grants that must be revoked, and since when. */
   readonly #ending = new Map<ServiceGrant, number>();
 
@@ -57,15 +61,18 @@ export class StrictService extends TokenRules {
   }
 
   /**
-   * Checks that what should have been revoked was, where nothing went wrong
-   * since: a try that fails is followed by a pause of up to an hour.
+   * Checks that what should have been revoked was, also if a process has died
+   * in it. A try that fails is followed by a pause of up to an hour.
    */
   checkEnds(): void {
     const { world } = this;
     for (const [grant, since] of this.#ending) {
       const passed = world.seconds - since;
       if (grant.isEnded) this.#ending.delete(grant);
-      else if (passed > TOLD_SECONDS && world.isQuiet(passed)) {
+      else if (
+        passed > TOLD_SECONDS && world.isQuiet(TOLD_SECONDS) &&
+        !(world.lostAt.get(this.origin)! >= since)
+      ) {
         world.breaks(
           `${this.name} was not told within ${Math.round(passed)} s that the ` +
             `account of ${grant.account} has ended`,
@@ -86,6 +93,7 @@ export class StrictService extends TokenRules {
     const used = form?.get("code") ?? form?.get("refresh_token") ?? "";
     if (pathname.startsWith("/api/")) {
       const token = request.headers.get("authorization") ?? "";
+      this.#forgetSome(token.replace(/^Bearer /, ""));
       if (!this.isFresh(token.replace(/^Bearer /, ""))) {
         return new Response("no such token", { status: 401 });
       }
@@ -109,11 +117,40 @@ export class StrictService extends TokenRules {
       const last = this.#issued.get(grant);
       this.#issued.set(grant, issued);
       this.#used.set(used, issued);
-      if (last) this.#checkNeed(last);
+      const forgottenAt = this.#forgotten.get(grant) ?? -Infinity;
+      if (last && forgottenAt < last.at) this.#checkNeed(last);
       const { access_token } = await response.clone().json();
       this.#ends.set(access_token, this.world.seconds + LIFETIME_SECONDS);
     }
     return response;
+  }
+
+  /** Lets an access token end before its time, once in a while. */
+  #forgetSome(token: string): void {
+    const { world } = this;
+    const grant = this.grants.find(({ access }) => access.has(token));
+    if (!grant || !world.faults.strikes("amnesia", 10)) return;
+    const { seconds } = world;
+    if (seconds - (this.#forgotten.get(grant) ?? -Infinity) < 120) return;
+    this.#forgotten.set(grant, seconds);
+    this.#ends.set(token, 0);
+  }
+
+  /** Checks that a refused token is not the end of what its person can do. */
+  checkRefusal(account: string): void {
+    const { world } = this;
+    const grant = this.grantOf(account);
+    const age = world.seconds - (this.#issued.get(grant!)?.at ?? -Infinity);
+    if (!world.isQuiet(RENEWED_SECONDS) || grant?.isEnded) return;
+    if (world.processes.some(isAhead) || this.isLost(account)) return;
+    if (world.seconds - (world.lostAt.get(this.origin) ?? -Infinity) < 5) {
+      return;
+    }
+    world.breaks(
+      `${this.name} refused a token of ${account}, and it was not renewed in ${
+        age.toFixed(1)
+      } s`,
+    );
   }
 
   /** Checks that tokens are not fetched anew while the last ones are fresh. */

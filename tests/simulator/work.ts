@@ -35,6 +35,8 @@ const PLAIN_END_SECONDS = 180;
 
 /** The longest time of a webhook: far longer than the simulation. */
 const WEBHOOK_SECONDS = 24 * 3600;
+/** A process learns of a cancellation within this time: a watch may break. */
+const CANCELLED_SECONDS = 6;
 /** A process without trouble for so long knows that it still has its work. */
 const SOUND_SECONDS = 120;
 
@@ -82,6 +84,10 @@ export interface Order {
 
 export class Orders {
   readonly works = new Map<string, Work>();
+  /** The time at which the client was told that a task is cancelled. */
+  readonly cancelled = new Map<string, number>();
+  /** The pages of each task on which its person has answered. */
+  readonly #answered = new Map<string, Set<string>>();
   readonly #orders = new Map<string, Order>();
 
   constructor(private readonly world: World) {}
@@ -173,13 +179,32 @@ export class Orders {
     return `report of ${name}`;
   }
 
-  /** Checks that a plain task that has not ended may still run. */
-  goesOn(id: string, { parts, name }: Order): void {
+  /**
+   * Checks that a task that has not ended may still run.
+   *
+   * @param since the time at which its client asked
+   */
+  goesOn(id: string, { parts, name }: Order, since: number): void {
     const { world } = this;
+    if (since > (this.cancelled.get(id) ?? Infinity)) {
+      world.breaks(`${name} (${id}) goes on though it was cancelled`);
+    }
     const { at } = this.works.get(id)?.begun ?? { at: 0 };
     const passed = world.seconds - Math.max(at, world.wellSince);
     if (parts.length > 0 || !(passed > PLAIN_END_SECONDS)) return;
     world.breaks(`${name} (${id}) has not ended in ${passed.toFixed(0)} s`);
+  }
+
+  /** Notes that a person has answered a page of a task: it asks no second time. */
+  answered(id: string, { name, parts, mayEnd }: Order, link: string): void {
+    const links = this.#answered.get(id) ?? new Set();
+    this.#answered.set(id, links.add(link));
+    const pages = parts.filter((part) => part === "page").length;
+    if (links.size > pages && !mayEnd) {
+      this.world.breaks(
+        `${name} (${id}) asked ${links.size} times on ${pages} pages`,
+      );
+    }
   }
 
   /** Checks the end of a plain task. */
@@ -313,10 +338,20 @@ export class Orders {
   /** Called with the token of a webhook, maybe several times. */
   onWebhook: (work: Work, n: number, token: string) => void = () => {};
 
-  /** Checks that a step begins in the process that has the work. */
+  /** Checks that a step begins in the process that has the work, and not long after its cancellation. */
   #begin({ id, subject }: Work, n: number): void {
     const { world, world: { process: { name } } } = this;
     world.begins(subject, `step ${n} of ${id}`);
+    const passed = world.seconds - (this.cancelled.get(id) ?? Infinity);
+    if (
+      passed > CANCELLED_SECONDS && world.isSound(world.process, SOUND_SECONDS)
+    ) {
+      world.breaks(
+        `step ${n} of ${id} began ${
+          passed.toFixed(1)
+        } s after its cancellation`,
+      );
+    }
     const holder = world.database.holderOf(id) ?? name;
     if (holder === name) return;
     world.breaks(`${name} begins step ${n} of ${id}, which ${holder} has`);

@@ -32,8 +32,9 @@ const EVENT_MILLISECONDS = 150;
 /** An end is obeyed within this time, everywhere. */
 export const OBEYED_SECONDS = 1;
 
-/** The share of {@linkcode Faults.strikes} for each operation on the database. */
-const AT_OPERATION = 0.2;
+/** The weights of {@linkcode Faults.strikes} at each read and commit. */
+const AT_READ = 0.2;
+const AT_COMMIT = 1;
 
 /** A promise of the documentation that does not hold. */
 export class BrokenPromise extends Error {
@@ -68,6 +69,8 @@ export class World implements Disposable {
   processes: ServerProcess[] = [];
   /** The people who are blocked, and since when. */
   readonly blocked = new Map<string, number>();
+  /** The time at which an exchange with an origin was lost last. */
+  readonly lostAt = new Map<string, number>();
   /** The first promise that was broken. */
   broken?: BrokenPromise;
   /** The time at which the last fault ended. */
@@ -345,8 +348,9 @@ export class World implements Disposable {
     if (/task-run.*task-lease|task-lease.*task-run/.test(label)) {
       this.#resumeOther(process);
     }
+    const weight = label.startsWith("commit") ? AT_COMMIT : AT_READ;
     for (const event of EVENTS) {
-      if (!this.faults.strikes(event, AT_OPERATION)) continue;
+      if (!this.faults.strikes(event, weight)) continue;
       // The world plans the rest: the process may die.
       this.scheduler.as(
         undefined,
@@ -383,6 +387,14 @@ export class World implements Disposable {
         break;
       case "stall":
         database.stalledUntil = time + 10 ** random.between(2, 4.6);
+        break;
+      case "storm":
+        this.faults.isStorm = true;
+        scheduler.plan(
+          random.between(1000, 10_000),
+          "calm",
+          () => this.faults.isStorm = false,
+        );
         break;
       case "stop":
         if (!process) break;
@@ -434,13 +446,18 @@ export class World implements Disposable {
       reject(new TypeError(`nothing is at ${origin}`));
       return promise;
     }
-    this.exchange(pathname, async () => {
-      if (asked !== services.bank) await services.bank.checkOther(request);
-      const answer = await asked.serve(request, owner as ServerProcess);
-      const location = answer.headers.get("location");
-      if (!location || request.redirect === "manual") return answer;
-      return await this.#answerFetch(new Request(location, request));
-    }, owner)
+    this.exchange(
+      pathname,
+      async () => {
+        if (asked !== services.bank) await services.bank.checkOther(request);
+        const answer = await asked.serve(request, owner as ServerProcess);
+        const location = answer.headers.get("location");
+        if (!location || request.redirect === "manual") return answer;
+        return await this.#answerFetch(new Request(location, request));
+      },
+      owner,
+      () => this.lostAt.set(origin, this.seconds),
+    )
       .then(resolve, reject);
     return promise;
   }
@@ -454,11 +471,13 @@ export class World implements Disposable {
     label: string,
     act: () => T | Promise<T>,
     owner = this.scheduler.owner,
+    onLost: () => void = () => {},
   ): Promise<T> {
     const { scheduler, faults, random } = this;
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const way = () => random.next() * WAY_MILLISECONDS;
     const isLost = faults.strikes("silence", 10);
+    if (isLost) onLost();
     const isLostBefore = isLost && faults.of("silence").chance(0.5);
     const wait = isLost ? faults.of("silence").between(0, 12_000) : way();
     const answer = (act: () => void) =>
