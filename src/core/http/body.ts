@@ -3,7 +3,10 @@
  *
  * @module
  */
-import { BodyClock, readBytes } from "../net/body_bytes.ts";
+import type { Context } from "@hono/hono";
+import { BodyClock } from "../net/body_bytes.ts";
+import { readBytes } from "../net/read_bytes.ts";
+import { type AppEnv, networkOf } from "./client_address.ts";
 import { OAuthError } from "../errors.ts";
 import { isObject } from "../json.ts";
 import { Parameters } from "../oauth/parameters.ts";
@@ -19,13 +22,15 @@ const MAX_BYTES = 16 * 1024;
  * many chunks, 408 for one that arrives too late
  */
 async function readText(
+  c: Context<AppEnv>,
   request: Request,
   maxBytes = MAX_BYTES,
 ): Promise<string> {
   const bodies = new BodyClock();
+  const sender = () => `network ${networkOf(c)}`;
   try {
-    const bytes = await bodies.wait(readBytes(request, maxBytes));
-    return new TextDecoder().decode(bytes);
+    const reading = readBytes(request, maxBytes, sender);
+    return new TextDecoder().decode(await bodies.wait(reading, sender));
   } finally {
     bodies.stop();
   }
@@ -36,8 +41,11 @@ async function readText(
  *
  * @throws {OAuthError} `invalid_request` if it is not JSON
  */
-export async function readJson(request: Request): Promise<unknown> {
-  const text = await readText(request);
+export async function readJson(
+  c: Context<AppEnv>,
+  request = c.req.raw,
+): Promise<unknown> {
+  const text = await readText(c, request);
   try {
     return JSON.parse(text);
   } catch (cause) {
@@ -52,14 +60,15 @@ export async function readJson(request: Request): Promise<unknown> {
  * @throws {OAuthError} `invalid_request`
  */
 export async function readParameters(
-  request: Request,
+  c: Context<AppEnv>,
   repeatable?: readonly string[],
   maxBytes?: number,
+  request = c.req.raw,
 ): Promise<Parameters> {
   const type = request.headers.get("content-type")?.split(";")[0].trim()
     .toLowerCase();
   if (type === "application/x-www-form-urlencoded") {
-    const form = new URLSearchParams(await readText(request, maxBytes));
+    const form = new URLSearchParams(await readText(c, request, maxBytes));
     return new Parameters(form, repeatable);
   }
   if (type !== "application/json") {
@@ -68,7 +77,7 @@ export async function readParameters(
       "The body must be application/x-www-form-urlencoded",
     );
   }
-  const body = await readJson(request);
+  const body = await readJson(c, request);
   const entries = Object.entries(isObject(body) ? body : {});
   if (
     !isObject(body) ||

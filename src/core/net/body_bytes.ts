@@ -8,152 +8,31 @@
 import { HttpError } from "../errors.ts";
 import { outsideTrace } from "../telemetry/current.ts";
 
-/**
- * Returns the maximum number of chunks for `size` bytes: each chunk, however
- * small, costs as much as a call.
- */
-export const mostChunks = (size: number) => 100 + size / 256;
-
-/**
- * The maximum size of a body that is read in one step. Deno allocates
- * `Content-Length` bytes before any byte has arrived, and keeps them until the
- * client disconnects.
- */
-const MAX_WHOLE_BYTES = 8 * 1024;
-
-/**
- * Reads a body.
- *
- * @param sender the limit key of the sender of a long body, for the bound on
- * unfinished ones
- * @throws {HttpError} 413 as soon as there are more than `most` bytes, 400 if
- * there are too many chunks, or the body does not arrive in full
- */
-export async function readBytes(
-  request: Request,
-  most: number,
-  sender = "",
-): Promise<Uint8Array> {
-  const announced = request.headers.get("content-length");
-  const length = announced === null ? Infinity : Number(announced);
-  if (announced !== null && length > most) throw tooLarge(most);
-  try {
-    // Deno's server reads no more than `Content-Length`. @hono/node-server has
-    // no `bytes()`.
-    return length <= MAX_WHOLE_BYTES
-      ? new Uint8Array(await request.arrayBuffer())
-      : await readChunks(request.body, most, sender);
-  } catch (cause) {
-    if (cause instanceof HttpError) throw cause;
-    throw notArrived(cause);
-  }
-}
-
 /** Makes the error for a body that did not arrive in full. */
 export function notArrived(cause: unknown): HttpError {
   return new HttpError(400, "The body did not arrive", { cause });
 }
 
-/**
- * The maximum number of bytes of unfinished long bodies in this process; a
- * single body may be longer.
- */
-const MAX_UNFINISHED_BYTES = 32 * 1024 * 1024;
+/** A body, as it counts for a bound that senders share. */
+export type Counted = { sender(): string; size: number };
 
 /**
- * The long bodies that have not fully arrived in this process. If they have too
- * many bytes, the sender with the most bytes loses their oldest body, so that
- * bodies which are held open on purpose push out no one else's.
- */
-class UnfinishedBodies {
-  /** The bodies by the functions that drop them, the oldest first. */
-  #bodies = new Map<() => void, { sender: string; bytes: number }>();
-  #total = 0;
-  #most = MAX_UNFINISHED_BYTES;
-
-  /**
-   * Raises the bound, if necessary, so that there is room for one body of a
-   * length.
-   */
-  makeRoom(bytes: number): void {
-    this.#most = Math.max(this.#most, bytes);
-  }
-
-  hold(giveUp: () => void, sender: string, bytes: number): void {
-    this.#total += bytes - (this.#bodies.get(giveUp)?.bytes ?? 0);
-    this.#bodies.set(giveUp, { sender, bytes });
-    while (this.#total > this.#most) {
-      const giveUpOther = this.#findOldestOfMost();
-      this.release(giveUpOther);
-      giveUpOther();
-    }
-  }
-
-  release(giveUp: () => void): void {
-    this.#total -= this.#bodies.get(giveUp)?.bytes ?? 0;
-    this.#bodies.delete(giveUp);
-  }
-
-  /** Returns the oldest body of the sender with the most bytes. */
-  #findOldestOfMost(): () => void {
-    const senders = new Map<string, { total: number; oldest: () => void }>();
-    for (const [giveUp, { sender, bytes }] of this.#bodies) {
-      const { total, oldest } = senders.get(sender) ??
-        { total: 0, oldest: giveUp };
-      senders.set(sender, { total: total + bytes, oldest });
-    }
-    return [...senders.values()]
-      .reduce((most, next) => next.total > most.total ? next : most).oldest;
-  }
-}
-
-export const unfinished = new UnfinishedBodies();
-
-/**
- * Reads a body chunk by chunk. `for await` would double the time of a call.
+ * Finds the bodies beyond a bound: the oldest ones of the senders who have the
+ * most. So bodies that are held open on purpose keep out no one else's.
  *
- * @throws {HttpError} 413 as soon as there are more than `most` bytes, 400 if
- * there are too many chunks, 503 if the body is dropped to make room for others
+ * @param bodies the oldest first
  */
-async function readChunks(
-  body: ReadableStream<Uint8Array> | null,
-  most: number,
-  sender: string,
-): Promise<Uint8Array> {
-  let bytes = new Uint8Array(0);
-  let size = 0;
-  let isGivenUp = false;
-  const reader = body?.getReader();
-  const giveUp = () => {
-    isGivenUp = true;
-    reader!.cancel().catch(() => {});
-  };
-  try {
-    for (let chunks = 1; reader; chunks++) {
-      const { value: chunk, done } = await reader.read();
-      if (isGivenUp) throw givenUp();
-      if (done) break;
-      const end = size + chunk.length;
-      if (end > most || chunks > mostChunks(end)) {
-        await reader.cancel();
-        throw end > most ? tooLarge(most) : inPieces();
-      }
-      if (end > bytes.length) {
-        const larger = new Uint8Array(Math.max(end, 2 * bytes.length));
-        larger.set(bytes);
-        bytes = larger;
-        if (bytes.length > MAX_WHOLE_BYTES) {
-          unfinished.hold(giveUp, sender, bytes.length);
-        }
-      }
-      // Copied, because Deno keeps 64 KiB in memory for a chunk of one byte.
-      bytes.set(chunk, size);
-      size = end;
-    }
-    return bytes.subarray(0, size);
-  } finally {
-    unfinished.release(giveUp);
-  }
+export function findBeyond<T>(bodies: Map<T, Counted>, most: number): T[] {
+  const sums: Record<string, number> = Object.create(null);
+  let total = 0;
+  return [...bodies].reverse()
+    .map(([body, { sender, size }]) => {
+      const sum = sums[sender()] = (sums[sender()] ?? 0) + size;
+      return { body, size, sum };
+    })
+    .sort((one, other) => one.sum - other.sum)
+    .filter(({ size }) => (total += size) > most)
+    .map(({ body }) => body);
 }
 
 /**
@@ -181,11 +60,6 @@ export function tooLarge(most: number): HttpError {
   return new HttpError(413, `The body must have at most ${most} bytes`);
 }
 
-/** Makes the error for a body with too many chunks. */
-export function inPieces(): HttpError {
-  return new HttpError(400, "Send the body in larger chunks");
-}
-
 /** Makes the error for a body that is dropped to make room for others. */
 export function givenUp(): HttpError {
   return new HttpError(503, "Too many bodies are arriving at once");
@@ -201,13 +75,22 @@ export const BODY_SECONDS = 60;
 const CHECK_MILLISECONDS = 1000;
 
 /**
- * The maximum number of bodies that arrive at a time: Deno keeps 100 to 200 KB
- * for each, until its connection, or that of a proxy, ends.
+ * The maximum number of bodies that arrive at a time: each takes up to 120 KB besides its
+ * bytes, until its connection, or that of a proxy, ends.
  */
 export const MAX_ARRIVING = 2000;
+/** The time that a body has to come whole before it counts among too many. */
+const WHOLE_MILLISECONDS = 50;
 
 /** The bodies that are arriving in this process, the oldest first. */
-const arriving = new Set<TimedBody>();
+const arriving = new Map<TimedBody, Counted>();
+let thinning: ReturnType<typeof setTimeout> | undefined;
+
+/** Gives up the bodies beyond {@linkcode MAX_ARRIVING}. */
+function thinOut(): void {
+  thinning = undefined;
+  findBeyond(arriving, MAX_ARRIVING).forEach((it) => it.giveUp(givenUp()));
+}
 
 /** A body that has to arrive, or to make progress, within some seconds. */
 export interface TimedBody {
@@ -237,16 +120,17 @@ export class BodyClock {
   }
 
   /**
-   * Starts the time of a request's body. If there are too many bodies, drops
-   * the oldest: one that is held open on purpose is older than one that
-   * arrives.
+   * Starts the time of a request's body. If there are too many bodies, drops the
+   * oldest of the senders who have the most: one that is held open on purpose is
+   * older than one that arrives.
+   *
+   * @param sender names the sender; called if there are too many
    */
-  arrive(body: TimedBody): void {
+  arrive(body: TimedBody, sender: () => string): void {
     this.begin(body);
-    arriving.add(body);
+    arriving.set(body, { sender, size: 1 });
     if (arriving.size <= MAX_ARRIVING) return;
-    const [oldest] = arriving;
-    oldest.giveUp(givenUp());
+    thinning ??= outsideTrace(() => setTimeout(thinOut, WHOLE_MILLISECONDS));
   }
 
   /** @param isLast true to stop the timer if no other body is timed */
@@ -260,9 +144,11 @@ export class BodyClock {
    * Waits for `reading`. On a time-out, Deno adds `Connection: close` to the
    * response and lets the client disconnect.
    *
-   * @throws {HttpError} 408 if it takes longer than {@linkcode BODY_SECONDS}
+   * @param sender as {@linkcode arrive} says
+   * @throws {HttpError} 408 if it takes longer than {@linkcode BODY_SECONDS},
+   * 503 if it is dropped for others
    */
-  wait<T>(reading: Promise<T>): Promise<T> {
+  wait<T>(reading: Promise<T>, sender: () => string): Promise<T> {
     return new Promise((resolve, reject) => {
       const body: TimedBody = {
         seconds: BODY_SECONDS,
@@ -271,7 +157,7 @@ export class BodyClock {
           reject(error);
         },
       };
-      this.arrive(body);
+      this.arrive(body, sender);
       reading.then((read) => {
         this.end(body);
         resolve(read);

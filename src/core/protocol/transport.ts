@@ -7,7 +7,8 @@
  * @see MCP 2025-11-25, Transports; RFC 9110 §8.3 and §12.5.1; RFC 8259 §9: an
  * implementation may set limits
  */
-import { notArrived, readBytes } from "../net/body_bytes.ts";
+import { notArrived } from "../net/body_bytes.ts";
+import { readBytes } from "../net/read_bytes.ts";
 import { HttpError, RpcCode, RpcError } from "../errors.ts";
 import { invalidRequest } from "./messages.ts";
 
@@ -82,7 +83,7 @@ const BYTES_PER_VALUE = 64;
  */
 export async function readBody(
   request: Request,
-  sender?: string,
+  sender?: () => string,
 ): Promise<MessageBody> {
   const { headers } = request;
   // A body whose `Content-Length` is too small for too many levels is parsed at

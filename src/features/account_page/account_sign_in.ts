@@ -145,7 +145,7 @@ export function accountSignIn(services: PlacedServices) {
       const browser = keepBrowser(c, baseUrl);
       const form = c.req.header("content-type") === undefined
         ? undefined
-        : await readParameters(c.req.raw);
+        : await readParameters(c);
       const place = places.truncate(form?.get("back"));
       const chosen = choice.find({ key: form?.get("provider") });
       // There are several and the form names none: the page has a button for

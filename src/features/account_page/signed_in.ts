@@ -68,7 +68,7 @@ export function signedInPeople(
     // A long form is read for people who are signed in alone.
     const found = await find(c);
     if (!found) throw signedOut();
-    const form = await readParameters(c.req.raw, [], maxBytes);
+    const form = await readParameters(c, [], maxBytes);
     if (!isCsrf(form.get("csrf") ?? "", found.id)) throw signedOut();
     return { ...found, form };
   }

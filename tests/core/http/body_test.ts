@@ -1,18 +1,20 @@
 import assert from "node:assert/strict";
+import { Context } from "@hono/hono";
 import { HttpError, OAuthError } from "../../../src/core/errors.ts";
 import { readJson, readParameters } from "../../../src/core/http/body.ts";
+import type { AppEnv } from "../../../src/core/http/client_address.ts";
 
 const FORM = "application/x-www-form-urlencoded";
 
-/** Makes a request with a body, and a type if one is given. */
-function sent(body: string, type?: string): Request {
+/** Makes the context of a request with a body, and a type if one is given. */
+function sent(body: string, type?: string) {
   const request = new Request("http://localhost", {
     method: "POST",
     // Bytes, because Request adds a type for a text.
     body: new TextEncoder().encode(body),
   });
   if (type !== undefined) request.headers.set("content-type", type);
-  return request;
+  return new Context<AppEnv>(request);
 }
 
 async function refuses(reading: Promise<unknown>, message: RegExp) {
@@ -39,7 +41,7 @@ Deno.test("readJson() refuses a body whose sender hangs up", async () => {
   });
   const request = new Request("http://localhost", { method: "POST", body });
   await assert.rejects(
-    readJson(request),
+    readJson(new Context<AppEnv>(request)),
     (error) => error instanceof HttpError && error.status === 400,
   );
 });

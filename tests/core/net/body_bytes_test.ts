@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
-import {
-  BodyClock,
-  MAX_ARRIVING,
-  readBytes,
-} from "../../../src/core/net/body_bytes.ts";
+import type { Context } from "@hono/hono";
+import { readParameters } from "../../../src/core/http/body.ts";
+import { parseAddress } from "../../../src/core/net/address.ts";
+import { BodyClock, MAX_ARRIVING } from "../../../src/core/net/body_bytes.ts";
+import { readBytes } from "../../../src/core/net/read_bytes.ts";
 import { HttpError } from "../../../src/core/errors.ts";
 import { createServer } from "../../../src/server.ts";
 import type { Server } from "../../../src/core/server/server_options.ts";
 import { startOAuthServer } from "../../kit/sign_in.ts";
+import { startServer } from "../../kit/server.ts";
 import { until } from "../../kit/wait.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 import { SILENT } from "../../kit/log.ts";
@@ -65,6 +66,24 @@ Deno.test("readBytes() makes no room for a long body that is only announced", as
   request.headers.set("content-length", String(64 * 1024 + 1));
   request.arrayBuffer = () => Promise.reject(new Error("Made room"));
   assert.equal((await readBytes(request, 2 ** 20)).length, 3);
+});
+
+Deno.test("readBytes() sets little aside for a chunk that may never come", async () => {
+  const sizes: number[] = [];
+  const body = new ReadableStream({
+    type: "bytes",
+    // As the bodies of Deno's server.
+    autoAllocateChunkSize: 64 * 1024,
+    pull(controller) {
+      const { view } = controller.byobRequest!;
+      sizes.push(view!.byteLength);
+      if (sizes.length === 5) controller.close();
+      controller.byobRequest!.respond(sizes.length === 5 ? 0 : 3);
+    },
+  });
+  const request = new Request("http://127.0.0.1", { method: "POST", body });
+  assert.equal((await readBytes(request, 2 ** 20)).length, 12);
+  assert.deepEqual(sizes, Array(5).fill(8 * 1024));
 });
 
 Deno.test("readBytes() refuses one byte too many as soon as it is there", async () => {
@@ -207,7 +226,7 @@ Deno.test("each body has a minute, from the first look at it", async () => {
   using place = openBodies();
   const refused: string[] = [];
   const begin = (name: string) =>
-    place.bodies.wait(never()).catch((error) => {
+    place.bodies.wait(never(), sender).catch((error) => {
       assert(error instanceof HttpError);
       assert.equal(error.status, 408);
       refused.push(name);
@@ -227,33 +246,62 @@ Deno.test("each body has a minute, from the first look at it", async () => {
   assert.deepEqual(refused, ["first", "second"]);
 });
 
+const sender = () => "ada";
+
 Deno.test("wait() gives what was read, or why it could not be", async () => {
   const bodies = new BodyClock();
-  assert.equal(await bodies.wait(Promise.resolve("body")), "body");
+  assert.equal(await bodies.wait(Promise.resolve("body"), sender), "body");
   const gone = new Error("gone");
-  await assert.rejects(bodies.wait(Promise.reject(gone)), gone);
+  await assert.rejects(bodies.wait(Promise.reject(gone), sender), gone);
   bodies.stop();
 });
 
-Deno.test("wait() gives up the oldest of too many bodies, and takes others meanwhile", async () => {
-  const bodies = new BodyClock();
-  const refused: number[] = [];
-  const { promise, resolve } = Promise.withResolvers();
+/** Holds bodies open until it is disposed of. */
+class HeldBodies {
+  readonly refused: string[] = [];
   // The process has one bound for all of its clocks, as each form has its own.
-  const other = new BodyClock();
-  const hold = (at: number) =>
-    (at % 2 ? bodies : other).wait(promise)
-      .catch(({ status }) => refused.push(at, status));
-  for (let at = 0; at < MAX_ARRIVING; at++) void hold(at);
-  assert.equal(await bodies.wait(Promise.resolve("body")), "body");
-  assert.deepEqual(refused, [0, 503]);
-  // The one that has arrived has left its place.
-  void hold(MAX_ARRIVING);
-  assert.equal(await bodies.wait(Promise.resolve("body")), "body");
-  assert.deepEqual(refused, [0, 503, 1, 503]);
-  resolve(undefined);
-  bodies.stop();
-  other.stop();
+  readonly #clocks = [new BodyClock(), new BodyClock()];
+  readonly #end = Promise.withResolvers<void>();
+  #count = 0;
+
+  hold(count: number, sender: string): void {
+    for (let n = 1; n <= count; n++) {
+      this.#clocks[this.#count++ % 2].wait(this.#end.promise, () => sender)
+        .catch(({ status }) => this.refused.push(`${sender} ${n}: ${status}`));
+    }
+  }
+
+  /** Takes a body that comes whole. */
+  take(): Promise<string> {
+    return this.#clocks[0].wait(Promise.resolve("body"), sender);
+  }
+
+  [Symbol.dispose](): void {
+    this.#end.resolve();
+    for (const clock of this.#clocks) clock.stop();
+  }
+}
+
+Deno.test("of too many bodies, the oldest of the sender who has the most is given up", async () => {
+  using bodies = new HeldBodies();
+  const { refused } = bodies;
+  bodies.hold(2, "ada");
+  bodies.hold(MAX_ARRIVING - 3, "bob");
+  bodies.hold(3, "cy");
+  await until(() => refused.length === 2);
+  bodies.hold(1, "dee");
+  await until(() => refused.length > 2);
+  assert.deepEqual(refused.sort(), ["bob 1: 503", "bob 2: 503", "bob 3: 503"]);
+});
+
+Deno.test("bodies that come whole at once are not among too many", async () => {
+  using bodies = new HeldBodies();
+  bodies.hold(MAX_ARRIVING, "bob");
+  const all = Array.from({ length: 100 }, () => bodies.take());
+  assert.deepEqual(new Set(await Promise.all(all)), new Set(["body"]));
+  bodies.hold(1, "cy");
+  await until(() => bodies.refused.length > 0);
+  assert.deepEqual(bodies.refused, ["bob 1: 503"]);
 });
 
 Deno.test("no timer runs once no body is arriving", async () => {
@@ -265,7 +313,8 @@ Deno.test("no timer runs once no body is arriving", async () => {
       [never, 61],
     ] as const
   ) {
-    const waiting = place.bodies.wait<unknown>(reading()).catch(() => {});
+    const waiting = place.bodies.wait<unknown>(reading(), sender)
+      .catch(() => {});
     assert.equal(place.timers.running.size, 1, `${reading}`);
     await place.pass(1);
     await place.pass(seconds - 1);
@@ -305,4 +354,78 @@ Deno.test("readBytes() gives up the oldest of the long bodies that are held open
     (await sender).close();
     assert.equal((await reading).length, 3 * MIB);
   }
+});
+
+/** Sends parts of bodies that never end, until it is disposed of. */
+class Parts {
+  readonly answered: string[] = [];
+  readonly #senders: ReadableStreamDefaultController[] = [];
+
+  /** Sends one from a network, and notes the status of its answer. */
+  async send(
+    network: string,
+    bytes: number,
+    answer: (
+      request: Request,
+    ) => { status: number } | Promise<{ status: number }>,
+  ): Promise<void> {
+    const body = new ReadableStream({
+      start: (sender) => {
+        this.#senders.push(sender);
+        sender.enqueue(new Uint8Array(bytes));
+      },
+    });
+    const headers = {
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+    };
+    const init = { method: "POST", headers, body };
+    const { status } = await answer(new Request("http://127.0.0.1/mcp", init));
+    this.answered.push(`${network}: ${status}`);
+  }
+
+  [Symbol.dispose](): void {
+    for (const sender of this.#senders) {
+      try {
+        sender.error(new Error("gone"));
+      } catch {
+        // The body was given up.
+      }
+    }
+  }
+}
+
+const NETWORKS = ["192.0.2.1", "198.51.100.1"];
+
+for (const [count, bytes] of [[10, 3 * 2 ** 20], [MAX_ARRIVING, 1]] as const) {
+  Deno.test(`${count} messages of ${bytes} bytes push out none of another network`, async () => {
+    await using server = await startServer();
+    using parts = new Parts();
+    const send = (hostname: string) =>
+      parts.send(
+        hostname,
+        bytes,
+        (request) => server.app.fetch(request, { remoteAddr: { hostname } }),
+      );
+    const [one, other] = NETWORKS;
+    void send(one);
+    for (let n = 0; n < count; n++) void send(other);
+    await until(() => parts.answered.length > 0);
+    assert.deepEqual(parts.answered, [`${other}: 503`]);
+  });
+}
+
+Deno.test("forms of one network push out none of another", async () => {
+  using parts = new Parts();
+  const send = (network: string) =>
+    parts.send(network, 1, (raw) => {
+      const address = parseAddress(network);
+      const c = { req: { raw }, get: () => address } as unknown as Context;
+      return readParameters(c).catch((error) => error);
+    });
+  const [one, other] = NETWORKS;
+  void send(one);
+  for (let n = 0; n < MAX_ARRIVING; n++) void send(other);
+  await until(() => parts.answered.length > 0);
+  assert.deepEqual(parts.answered, [`${other}: 503`]);
 });

@@ -67,7 +67,7 @@ export function consentEndpoint(
     // Only our own page may send this form. The handle and the cookie would
     // protect the request without this check, too.
     checkSameSite(c.req.raw, baseUrl);
-    const form = await readParameters(c.req.raw, ["resource", "scope"]);
+    const form = await readParameters(c, ["resource", "scope"]);
     const handle = form.require("request");
     const { found, browser } = await findBrowserRequest(c, handle, services);
     const { phase, request: { scopes: asked, providerHints }, revokedScopes } =

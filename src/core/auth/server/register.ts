@@ -31,7 +31,7 @@ export function registerEndpoint(
         "Clients cannot register here: the operator sets them up",
       );
     }
-    const body = await readJson(c.req.raw);
+    const body = await readJson(c);
     const { client: named, clientSecret } = registerClient(body, now(clock));
     c.set("claimedName", clientName(named));
     checkRedirectHosts(named.metadata.redirect_uris, policy);

@@ -119,7 +119,7 @@ export function revokeEndpoint(
 
   return async function revoke(c) {
     const { headers } = c.req.raw;
-    const parameters = await readParameters(c.req.raw);
+    const parameters = await readParameters(c);
     const token = parameters.require("token");
     if (parseCredential(token)?.kind === "personal_token") {
       await revokePersonal(c, token);

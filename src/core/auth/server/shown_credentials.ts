@@ -33,7 +33,8 @@ async function readForm(c: Context): Promise<Parameters | undefined> {
   if (formCount >= MAX_FORMS) return undefined;
   formCount++;
   try {
-    return await readParameters(c.req.raw.clone(), ["resource", "scope"]);
+    const copy = c.req.raw.clone();
+    return await readParameters(c, ["resource", "scope"], undefined, copy);
   } catch {
     return undefined;
   } finally {

@@ -113,7 +113,7 @@ export function tokenEndpoint(
 
   return async function token(c) {
     const { headers } = c.req.raw;
-    const parameters = await readParameters(c.req.raw);
+    const parameters = await readParameters(c);
     const ahead = readAhead(parameters);
     return await clients.authenticate(
       { headers, parameters, network: networkOf(c) },

@@ -5,11 +5,14 @@
  * @module
  */
 import type { MaybePromise } from "../../../authoring/service.ts";
-import type { Authenticated } from "../../caller.ts";
+import { ANONYMOUS, type Authenticated, type Caller } from "../../caller.ts";
 import { isObject } from "../../json.ts";
 import { isRequestId } from "../../protocol/messages.ts";
 import { type MessageBody, readBody } from "../../protocol/transport.ts";
+import { type LimitKey, limitKeyOf } from "./caller_bound.ts";
 import type { AdmittedRequest, Engine, Prefetched } from "./engine.ts";
+
+type Incoming = Pick<AdmittedRequest, "request" | "info">;
 
 /**
  * The maximum size in bytes of a body that is read before the caller is known.
@@ -26,7 +29,7 @@ const MAX_PREFETCHED_BYTES = 16_384;
  */
 export function admit(
   engine: Engine,
-  incoming: Pick<AdmittedRequest, "request" | "info">,
+  incoming: Incoming,
 ): MaybePromise<AdmittedRequest> {
   const { request } = incoming;
   const hasOrigin = engine.checkOrigin(request);
@@ -35,7 +38,7 @@ export function admit(
   if (!(authenticating instanceof Promise)) {
     return admitAs(engine, incoming, hasOrigin, authenticating);
   }
-  const prefetched = prefetch(engine, request);
+  const prefetched = prefetch(engine, incoming);
   return authenticating.then((authenticated) =>
     admitAs(engine, incoming, hasOrigin, authenticated, prefetched)
   );
@@ -43,7 +46,7 @@ export function admit(
 
 function admitAs(
   { catalogue }: Engine,
-  { request, info }: Pick<AdmittedRequest, "request" | "info">,
+  { request, info }: Incoming,
   hasOrigin: boolean,
   authenticated: Authenticated,
   prefetched?: Prefetched,
@@ -62,18 +65,31 @@ function admitAs(
 
 /** Reads the body of a POST as JSON, unless `prefetch` already does. */
 export function readMessage(
-  { bodies }: Engine,
-  { request, prefetched, authenticated: { caller } }: AdmittedRequest,
+  engine: Engine,
+  admitted: AdmittedRequest,
 ): Promise<MessageBody> {
-  return prefetched?.body ?? bodies.wait(readBody(request, caller.binding));
+  const { prefetched, authenticated: { caller } } = admitted;
+  return prefetched?.body ?? readFrom(engine, admitted, caller);
+}
+
+/** Reads a body from the sender that limits know. */
+function readFrom(
+  { bodies, trustedProxies }: Engine,
+  incoming: Incoming,
+  caller: Caller,
+): Promise<MessageBody> {
+  const from = { ...incoming, authenticated: { caller } };
+  let key: LimitKey | undefined;
+  const sender = () => (key ??= limitKeyOf(from, trustedProxies)).name;
+  return bodies.wait(readBody(incoming.request, sender), sender);
 }
 
 /**
  * Starts to read the session and, for a short response, the question that it
  * answers, while the token is read: all in one round trip.
  */
-function prefetch(engine: Engine, request: Request): Prefetched | undefined {
-  const { headers } = request;
+function prefetch(engine: Engine, incoming: Incoming): Prefetched | undefined {
+  const { request, request: { headers } } = incoming;
   const sessionId = headers.get("mcp-session-id");
   if (request.method !== "POST" || !sessionId) return undefined;
   const session = engine.sessions.find(sessionId);
@@ -83,7 +99,7 @@ function prefetch(engine: Engine, request: Request): Prefetched | undefined {
   if (length === null || Number(length) > MAX_PREFETCHED_BYTES) {
     return undefined;
   }
-  const body = engine.bodies.wait(readBody(request));
+  const body = readFrom(engine, incoming, ANONYMOUS);
   const reply = body.then(({ value }) =>
     isObject(value) && isRequestId(value.id) && !("method" in value)
       ? engine.replies.read(sessionId, value.id)

@@ -13,6 +13,7 @@ import { EncryptJWT, jwtDecrypt } from "jose";
 import { fingerprint, randomId } from "../../crypto/crypto.ts";
 import { DevSignInPage, identityOf, makePerson } from "./dev_sign_in_page.tsx";
 import { readParameters } from "../../http/body.ts";
+import type { AppEnv } from "../../http/client_address.ts";
 import { checkSameSite } from "../../http/browser.ts";
 import { page } from "../../pages/respond.ts";
 import type { Database } from "../../kv/database.ts";
@@ -52,7 +53,7 @@ export function devProvider(
   const issuer = `${baseUrl}${DEV_PATH}`;
   const { seal, open } = sealing(secretStore(database));
   const codes = stateStore(database);
-  const app = new Hono().basePath(DEV_PATH);
+  const app = new Hono<AppEnv>().basePath(DEV_PATH);
 
   app.get("/authorize", (c) => {
     const request = c.req.query();
@@ -66,7 +67,7 @@ export function devProvider(
 
   app.post("/authorize", async (c) => {
     checkSameSite(c.req.raw, baseUrl);
-    const form = await readParameters(c.req.raw);
+    const form = await readParameters(c);
     if (!isOurs((name) => form.get(name), redirectUri)) return refuse(c);
     const answer = new URL(redirectUri);
     answer.searchParams.set("state", form.require("state"));
