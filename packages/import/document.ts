@@ -183,11 +183,32 @@ async function upgraded(
     "npm:@scalar/openapi-upgrader@^0.1.11/2.0-to-3.0"
   );
   try {
-    return upgradeFromTwoToThree(root) as unknown as JsonObject;
+    const made: unknown = upgradeFromTwoToThree(structuredClone(root));
+    addForms(root, made as JsonObject);
+    return made as JsonObject;
   } catch (error) {
     throw new ImportError(
       `${source} cannot be read as Swagger 2.0: ${messageOf(error)}`,
     );
+  }
+}
+
+/** Adds what the upgrader drops of the members of forms: choices and bounds. */
+function addForms({ paths }: JsonObject, made: JsonObject): void {
+  for (const [path, item] of Object.entries(Object(paths))) {
+    for (const [method, operation] of Object.entries(Object(item))) {
+      const { requestBody } = Object(Object(Object(made.paths)[path])[method]);
+      const forms = Object.values(Object(Object(requestBody).content));
+      for (const one of Object(operation).parameters ?? []) {
+        const { name, type: _, required: _required, ...words } = Object(one);
+        if (words.in !== "formData") continue;
+        for (const form of forms) {
+          const { properties } = Object(Object(form).schema);
+          const members = new Map(Object.entries(Object(properties)));
+          Object.assign(Object(members.get(name)), words);
+        }
+      }
+    }
   }
 }
 

@@ -58,9 +58,8 @@ export function printImported(
 }
 
 /** Computes the fingerprint of a text. */
-export function fingerprintOf(text: string): string {
-  return digest(text).toHex().slice(0, 12);
-}
+export const fingerprintOf = (text: string) =>
+  digest(text).toHex().slice(0, 12);
 
 /**
  * Adapts the imports of a file to a clone, whose own folders are below `src/`.

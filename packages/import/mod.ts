@@ -39,10 +39,8 @@ and a file and a test for each tool; again, what the document has changed.
   --url ADDRESS    the address of the API, where the document has none
   --token TOKEN    of an MCP server; without it you sign in by a browser
   --list           only lists what is there
-  --check          only compares: exit code 1 if the document has changed, 2 if
-                   it cannot be read, or nothing of it was imported
-  --take, --keep   what you and the document have changed: take the document's,
-                   or keep yours`;
+  --check          only compares: exit code 1 for changes, 2 for no document
+  --take, --keep   of what both have changed: take the document's, or keep yours`;
 
 const OPTIONS = {
   pick: { type: "string", multiple: true },

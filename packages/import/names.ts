@@ -53,9 +53,8 @@ export function camelCase(text: string, otherwise = "value"): string {
 }
 
 /** Prints a text with a capital letter first. */
-export function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
-}
+export const capital = (text: string) =>
+  text.charAt(0).toUpperCase() + text.slice(1);
 
 /**
  * Makes a name that differs from all others in a set, and adds it to the set.

@@ -13,13 +13,14 @@ import {
   listOperations,
   type Operation,
 } from "./operations.ts";
+import { safePattern } from "./sample.ts";
 import type { Components, Plain } from "./schema.ts";
 import { securityOf } from "./security.ts";
 import { serverOf } from "./servers.ts";
 import { serviceCode } from "./service_code.ts";
 import type { ImportItem, ImportSource } from "./source.ts";
 import { argumentsOf, BODY, toolCode } from "./tool_code.ts";
-import { formatJson } from "./zod_code.ts";
+import { descriptionOf, formatJson } from "./zod_code.ts";
 
 /** An operation that can become a tool. */
 export interface ApiItem extends ImportItem {
@@ -72,13 +73,10 @@ export function openApiSource(document: ApiDocument): ImportSource<ApiItem> {
 
 /** Makes a name from a title, without words that every title has. */
 function nameOf(title: string): string {
-  const name = snakeCase(title, 40).split("_")
-    .filter((word) =>
-      !/^(the|api|apis|openapi|swagger|v\d+|rest|http|spec|specification)$/
-        .test(word)
-    )
-    .join("_");
-  return name || "api";
+  const usual =
+    /(?<=^|_)(?:the|apis?|openapi|swagger|v\d+|rest|http|spec|specification)(?=_|$)/g;
+  const name = snakeCase(title, 40).replaceAll(usual, "");
+  return name.split("_").filter(Boolean).join("_") || "api";
 }
 
 /** @throws {ImportError} if the operation is at another server */
@@ -131,7 +129,7 @@ function schemaJson(
   open: ReadonlySet<string>,
 ): JsonObject {
   const { ref, values, type, union, all, items, others } = schema;
-  const words = schema.description ? { description: schema.description } : {};
+  const words = { description: descriptionOf(schema) };
   if (ref !== undefined) {
     if (open.has(ref)) return { $ref: "#/$defs/__schema0", ...words };
     const target = components.get(ref) ?? {};
@@ -145,6 +143,7 @@ function schemaJson(
   if (all !== undefined) own.allOf = all.map(inside);
   if (type !== undefined) own.type = type;
   if (type === "string") Object.assign(own, formatJson(schema.format));
+  if (safePattern(schema.pattern)) own.pattern = schema.pattern;
   if (items !== undefined) own.items = inside(items);
   if (type === "integer") own.minimum = Number.MIN_SAFE_INTEGER;
   if (type === "integer") own.maximum = Number.MAX_SAFE_INTEGER;

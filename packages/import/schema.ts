@@ -20,10 +20,6 @@ export interface Plain {
   /** The only values that fit. */
   values?: readonly (string | number | boolean)[];
   format?: string;
-  /**
-   * Only for samples: a pattern from a document is never run on a caller's
-   * values.
-   */
   pattern?: string;
   minimum?: number;
   maximum?: number;
@@ -261,12 +257,10 @@ export class Schemas {
   }
 }
 
-function known(
+const known = (
   required: ReadonlySet<string>,
   properties: Plain["properties"],
-): ReadonlySet<string> {
-  return required.intersection(new Set(properties?.keys()));
-}
+) => required.intersection(new Set(properties?.keys()));
 
 /** True for a variant that only names required members. */
 function isOnlyRequired(variant: JsonObject): boolean {

@@ -6,7 +6,9 @@
  */
 import * as z from "zod";
 import type { JsonObject } from "../../src/core/json.ts";
+import { shown } from "./document.ts";
 import { camelCase, literal, objectCode, unique } from "./names.ts";
+import { safePattern, textSample } from "./sample.ts";
 import { ended } from "./operations.ts";
 import { type Components, partsOf, type Plain } from "./schema.ts";
 
@@ -183,11 +185,16 @@ export class ZodCode {
  * Adds the default to the description. As a value it would be sent, and could
  * undo a choice that was made before.
  */
-function descriptionOf(schema: Plain): string | undefined {
-  const { description, defaultValue } = schema;
-  if (!isDefault(schema)) return description;
-  const words = `By default ${JSON.stringify(defaultValue)}.`;
-  return description === undefined ? words : `${ended(description)} ${words}`;
+export function descriptionOf(schema: Plain): string | undefined {
+  const { description, defaultValue, pattern = "", format = "" } = schema;
+  const isShort = pattern.length > 0 && pattern.length <= 60;
+  const isTold = isShort && !schema.values && !FORMATS.has(format);
+  const more = [
+    ...isTold && !regexOf(schema) ? [`It must match ${shown(pattern)}.`] : [],
+    ...isDefault(schema) ? [`By default ${JSON.stringify(defaultValue)}.`] : [],
+  ];
+  if (more.length === 0) return description;
+  return [...description ? [ended(description)] : [], ...more].join(" ");
 }
 
 /** True if a schema has a default that fits it. */
@@ -208,10 +215,22 @@ function valuesCode(values: NonNullable<Plain["values"]>): string {
     : `z.literal([${codes.join(", ")}])`;
 }
 
-function stringCode({ format = "", minLength, maxLength }: Plain): string {
+function stringCode(schema: Plain): string {
+  const { format = "", minLength, maxLength } = schema;
   const [code] = FORMATS.get(format) ?? [];
+  const regex = regexOf(schema);
   return code ??
-    `z.string()${limit("min", minLength)}${limit("max", maxLength)}`;
+    `z.string()${limit("min", minLength)}${limit("max", maxLength)}` +
+      (regex ? `.regex(${regex})` : "");
+}
+
+/**
+ * Gives the pattern of a text that callers' values are matched with. Without a
+ * sample for the test of the tool, it is none.
+ */
+function regexOf(schema: Plain): RegExp | undefined {
+  const regex = safePattern(schema.pattern);
+  return regex?.test(textSample(schema)) ? regex : undefined;
 }
 
 function numberCode(schema: Plain): string {

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { tool, z } from "../../../src/mod.ts";
 import { tokensOfTool } from "../../doctor/list_cost.ts";
 import { testServer } from "../../testing/mod.ts";
+import { parseDocument } from "../document.ts";
 import { openApiSource } from "../openapi.ts";
 import { documentOf, toolOf } from "./kit.ts";
 
@@ -161,4 +162,123 @@ Deno.test("the tokens of a tool are those of the list that its file gives", asyn
     const error = items[index].tokens() / tokensOfTool(listed) - 1;
     assert(Math.abs(error) < 0.1, `${listed.name}: ${error}`);
   }
+});
+
+/** Patterns that callers' texts are matched with, and a text for each. */
+const SAFE: [pattern: string, sample: RegExp][] = [
+  ["^[A-Z]{3}$", /^[A-Z]{3}$/],
+  ["^sk_[a-z0-9]{24}$", /^sk_[a-z0-9]{24}$/],
+  ["^\\d{4}-\\d{2}$", /^\d{4}-\d{2}$/],
+  ["^[\\w.-]+$", /^[\w.-]+$/],
+  ["^/a[/]b\\/c$", /^\/a\/b\/c$/],
+  ["^a*b?$", /^a*b?$/],
+];
+
+/** Patterns that are told to the model alone. */
+const UNSAFE = [
+  // The time for these grows faster than a text.
+  "^(a+)+$",
+  "a+$",
+  "^a+b+c+$",
+  "^\\w*\\d*\\w$",
+  "^a{1,99}b{1,99}c{1,99}d{1,99}$",
+  "^(a|aa)+$",
+  "^(.*)\\1$",
+  // These have another meaning, or none, in JavaScript.
+  "^(?i)abc$",
+  "^\\p{Lu}$",
+  "^[[:alpha:]]$",
+  "^\\Aabc\\Z$",
+  "^[z-a]$",
+  "^a\\-b$",
+  "^a++$",
+  "^a{9,1}$",
+  // A text for the test of the tool is not found.
+  "^ab$|^cd$",
+  "^a\u2028b$",
+];
+
+Deno.test("a pattern becomes one of Zod where it is safe, and words elsewhere", async () => {
+  for (const [pattern, sample] of SAFE) {
+    const { tool, test } = await toolOf({ type: "string", pattern });
+    const code = `z.string().regex(${new RegExp(pattern, "u")})`;
+    assert(tool.includes(code), `${code} in ${tool}`);
+    assert.match(`${sampleIn(test)}`, sample);
+  }
+  for (const pattern of UNSAFE) {
+    const { tool } = await toolOf({
+      type: "string",
+      description: "Words",
+      pattern,
+    });
+    assert.doesNotMatch(tool, /regex/, pattern);
+    const words = JSON.stringify(`It must match ${pattern}.`).slice(1, -1);
+    assert(
+      tool.includes(words.replaceAll("\u2028", " ")),
+      `${pattern}: ${tool}`,
+    );
+  }
+  // Each example and default of the document must match, or is none.
+  const { test } = await toolOf({
+    type: "string",
+    pattern: "^[A-Z]{3}$",
+    example: "this is no currency at all",
+    default: "nor is this",
+  });
+  assert.match(`${sampleIn(test)}`, /^[A-Z]{3}$/);
+  const long = { type: "string", pattern: `^${"a?".repeat(40)}$` };
+  assert.doesNotMatch((await toolOf(long)).tool, /a\?/);
+});
+
+Deno.test("a safe pattern takes no longer than its text is long", async () => {
+  const text = "a".repeat(2_000_000);
+  for (
+    const pattern of ["^a*a?$", "^a{1,99}a*$", "^[a-z]{1,99}a{1,99}a{1,99}$"]
+  ) {
+    const { tool } = await toolOf({ type: "string", pattern });
+    const [, source] = /regex\(\/(.*)\/u\)/.exec(tool)!;
+    assert.equal(new RegExp(source, "u").test(`${text}!`), false);
+  }
+});
+
+Deno.test("the members of a form of Swagger 2.0 keep their choices, bounds and items", async () => {
+  const within = { in: "formData", required: true };
+  const document = {
+    swagger: "2.0",
+    info: { title: "Forms", version: "1" },
+    host: "api.example.com",
+    paths: {
+      "/a": {
+        post: {
+          operationId: "a",
+          consumes: ["application/x-www-form-urlencoded"],
+          parameters: [
+            { ...within, name: "size", type: "integer", minimum: 2 },
+            { ...within, name: "kind", type: "string", enum: ["x", "y"] },
+            { ...within, name: "constructor", type: "string", maxLength: 5 },
+            {
+              ...within,
+              name: "tags",
+              type: "array",
+              items: { type: "string", enum: ["b"] },
+            },
+          ],
+          responses: {},
+        },
+      },
+    },
+  };
+  const parsed = await parseDocument(JSON.stringify(document), "a.json");
+  const source = openApiSource(parsed);
+  const written = source.write({ name: "b", variable: "b" }, source.items);
+  const { tool } = written.tool(source.items[0], "a");
+  for (
+    const code of [
+      'kind: z.enum(["x", "y"])',
+      "constructor: z.string().max(5)",
+      'tags: z.array(z.literal("b"))',
+      "size: z.int().min(2)",
+    ]
+  ) assert(tool.includes(code), `${code} in ${tool}`);
+  assert.deepEqual(Object.keys(Object), []);
 });
