@@ -10,7 +10,7 @@ import type { Database, Entry, Expiring } from "../../core/kv/database.ts";
 import { longToolKey, repeatKey } from "../../core/kv/keys.ts";
 import { TASK_SECONDS } from "./task_record.ts";
 
-/** The time for which the tools that run long are remembered. */
+/** The time for which this process remembers which tools run long. */
 const FRESH_MILLISECONDS = 10_000;
 
 /**
@@ -41,7 +41,7 @@ export function callRepeats(database: Database) {
    * stay.
    */
   async function read(): Promise<Tools> {
-    // Freshness counts from before the read.
+    // The age of the tools counts from the beginning of the read.
     readMilliseconds = performance.now();
     const found = await database
       .list<Expiring>(longToolKey(), { limit: MAX_TOOLS })
@@ -72,14 +72,19 @@ export function callRepeats(database: Database) {
       tools = new Set([...tools, tool]);
     },
 
-    /** Lists the tasks of earlier calls by the name of their repeats. */
+    /**
+     * Lists the tasks of earlier calls by the name that their repeats share.
+     */
     async repeatedBy(repeat: string): Promise<string[]> {
       const found = await database
         .list<Expiring>(repeatKey(repeat), { limit: MAX_EQUAL });
       return found.map(({ key }) => key[2] as string);
     },
 
-    /** Takes a task's result. Returns false if another repeat was faster. */
+    /**
+     * Marks a task's result as taken by a repeat. Returns false if another
+     * repeat was faster.
+     */
     async takeRepeated(repeat: string, taskId: string): Promise<boolean> {
       return await database.change(
         repeatKey(repeat, taskId),

@@ -194,7 +194,8 @@ export class DurableSteps implements DurableContext {
 /** The longest pause between two tries. */
 const MAX_PAUSE_SECONDS = 300;
 /**
- * The maximum number of deaths of processes during a step that has read `once`.
+ * The maximum number of processes that may die during a repeatable step without
+ * `retries`.
  */
 const MAX_DEATHS = 10;
 
@@ -236,8 +237,8 @@ export class StepExecutor {
         ...retries > 0 && { most: retries + 1 },
         ...usesOnce && { usesOnce },
       };
-      // A step is noted before it happens if it must not be repeated, or if it
-      // may be what kills its process again and again.
+      // The beginning of a step is stored first if the step must not be
+      // repeated, or if it may be the one that kills process after process.
       if (!isRepeatable || claim.run.deaths > 0 && !this.#hasKept) {
         await journal.save(entry, { ...attempt, state: "begun" });
         await journal.run.holdOn();
@@ -248,7 +249,7 @@ export class StepExecutor {
         value = await this.#call(entry, attempt, run, number, isRepeatable);
       } catch (error) {
         const thrown = journal.run.code().clean(error);
-        // An error after the end is of no interest.
+        // An error after the end of the run is ignored.
         if (signal.aborted || parking.isOver) {
           return await new Promise(() => {});
         }
@@ -289,8 +290,8 @@ export class StepExecutor {
         ),
       );
     }
-    // Without deaths, the earlier process has stopped and left its run to
-    // others.
+    // No process has died: the previous one shut down and released the run, so
+    // its try does not count.
     if (claim.run.deaths === 0) return attempts;
     const died = attempts + 1;
     const most = retries > 0 ? retries : MAX_DEATHS;
@@ -358,7 +359,7 @@ export class StepExecutor {
       try {
         return await run(context);
       } finally {
-        // The note must not come after the result.
+        // `usesOnce` must be stored before the step's result.
         await noted;
       }
     });

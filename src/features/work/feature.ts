@@ -91,8 +91,8 @@ function open(server: OpenedServer, calls: ServedCalls): OpenFeature {
 const methods = shared(() => import("./task_methods.ts"));
 
 /**
- * Gives a name to a method of tasks. On a server with this feature every call
- * is a {@linkcode LastingCall}.
+ * Pairs the name of a tasks method with its function, for the table of methods.
+ * On a server with this feature every call is a {@linkcode LastingCall}.
  */
 function method(
   name: string,

@@ -50,13 +50,16 @@ export interface JournalEntry {
   question?: AskedQuestion;
   /** The step as an earlier run stored it. */
   known?: Step;
-  /** Its beginning in the first run that stored it, in epoch seconds. */
+  /**
+   * The time at which the entry began in the first run that stored it, in epoch
+   * seconds.
+   */
   startedAt: number;
   /** The place in the author's code, as the stack of an error. */
   where: Error;
 }
 
-/** The members of a step that change while it is done. */
+/** The members of a step that change while the step is done. */
 type StepState =
   & Pick<Step, "state">
   & Partial<Omit<Step, "id" | "number" | "version" | "isAlone" | "startedAt">>;
@@ -106,7 +109,8 @@ export class Journal {
   /**
    * Enters a step, sleep or question of the author's code.
    *
-   * @throws {TypeError} when the ID is no text, or was used before
+   * @throws {TypeError} when the ID is not a string of 1 to 200 characters, or
+   * was used before
    * @throws {RangeError} when the task has too many entries
    */
   enter(
@@ -253,8 +257,8 @@ export class Journal {
 }
 
 /**
- * Prints the result of a step as JSON. Undefined stays undefined. Keys of the
- * person's accounts are cut out of the text.
+ * Serializes the result of a step as JSON; undefined stays undefined. Keys of
+ * the person's accounts are cut out of the text.
  *
  * @throws {TypeError} with the step's name, for a value that JSON cannot
  * express, or that has such a key as a member
@@ -298,7 +302,7 @@ export function parseKept<T>(text: string | undefined): T {
   return (text === undefined ? undefined : JSON.parse(text)) as T;
 }
 
-/** The maximum length in characters of an error's message that are stored. */
+/** The maximum length in characters of a stored error message. */
 const MAX_MESSAGE_CHARACTERS = 1000;
 
 export function printThrown(thrown: unknown): Step["error"] {
@@ -311,7 +315,7 @@ export function printThrown(thrown: unknown): Step["error"] {
   };
 }
 
-/** Makes the exception that a step threw in an earlier run. */
+/** Recreates the exception that a step threw in an earlier run. */
 export function thrownAgain({ name, message }: NonNullable<Step["error"]>) {
   if (name === "ToolError") return new ToolError(message);
   const error = new Error(message);
@@ -354,9 +358,8 @@ export function durableRun(parts: RunParts) {
     ...parts,
 
     /**
-     * Returns if this process still has the claim and the caller is allowed;
-     * otherwise interrupts the run. Never returns once the run is to leave its
-     * process.
+     * Interrupts the run unless this process still has the claim and the caller
+     * is allowed. Never settles once the run is to leave its process.
      */
     async goOn(): Promise<void> {
       if (parking.isReleased) await parking.never();
@@ -370,8 +373,8 @@ export function durableRun(parts: RunParts) {
     },
 
     /**
-     * Returns if this process surely has the claim; otherwise interrupts the
-     * run. A process that was paused may have lost the claim unnoticed.
+     * Interrupts the run unless this process surely has the claim. A process
+     * that was paused may have lost the claim unnoticed.
      */
     async holdOn(): Promise<void> {
       // The process may be paused again before it learns that the claim is

@@ -1,6 +1,6 @@
 /**
- * The part of work on the account page: a person's tasks, and the questions of
- * these.
+ * The part of the account page that shows a person's tasks, and the questions
+ * that these ask.
  *
  * @module
  */

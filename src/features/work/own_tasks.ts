@@ -1,5 +1,5 @@
 /**
- * The tasks of a signed-in person, in any client of theirs and under their
+ * The tasks of a signed-in person, begun by any of their clients or under their
  * access tokens.
  *
  * Reading a task here needs no scopes: they limit what a client does in a
@@ -118,7 +118,10 @@ export function ownTasks(services: AccountServices) {
       );
     },
 
-    /** Describes the clients that began tasks, by the grants of the tasks. */
+    /**
+     * Describes the clients that began tasks, in a map by the IDs of the
+     * grants.
+     */
     async clients(
       { subject }: AccountSession,
       of: readonly Pick<Task, "grantId">[],
@@ -139,7 +142,7 @@ export function ownTasks(services: AccountServices) {
       );
     },
 
-    /** Gives the name and the title of a task's tool. */
+    /** Returns the name and the title of a task's tool. */
     toolOf({ tool }: Pick<Task, "tool">): Partial<ToolInWords> {
       return tool === undefined ? {} : { tool, toolTitle: titleOf(tool) };
     },
@@ -262,7 +265,9 @@ function stepInWords(
   }
 }
 
-/** Prints the result of a task for its person; undefined if it has none yet. */
+/**
+ * Formats the result of a task for its person; undefined before the task ends.
+ */
 export function resultInWords(
   { status, outcome }: Pick<Task, "status" | "outcome">,
 ): { text: string; isTruncated: boolean } | undefined {
@@ -274,7 +279,10 @@ export function resultInWords(
   };
 }
 
-/** Prints a tool's result: its texts, and the types of its other contents. */
+/**
+ * Formats a tool's result: its text blocks, and the types of its other content
+ * blocks.
+ */
 function printed(
   { content, structuredContent }: NonNullable<Task["outcome"]>,
 ): string {
@@ -293,7 +301,8 @@ function textOf(value: unknown): string {
 }
 
 /**
- * The longest form: 100,000 characters of most scripts, as a form encodes them.
+ * The maximum size of the form in bytes: 100,000 characters of most scripts,
+ * form-encoded.
  */
 const MAX_BYTES = 1024 * 1024;
 
@@ -356,7 +365,8 @@ function answerIn(form: Parameters, { params }: InputRequest): JsonObject {
 }
 
 /**
- * Makes the endpoint. Only the first answer is used, from here or the client.
+ * Makes the endpoint by which a person answers a task's question. Only the
+ * first answer is used, from this page or from the client.
  */
 export function taskAnswer(
   services: PlacedServices,

@@ -34,7 +34,7 @@ interface Waiting {
   question?: string;
   /** The key of the record of the wait whose answer ends this one. */
   wait?: Deno.KvKey;
-  /** The text for the client; absent for a sleep. */
+  /** The text for the client; why the run waits; absent for a sleep. */
   waitsFor?: string;
 }
 
@@ -101,10 +101,10 @@ export class Parking {
   }
 
   /**
-   * The seconds until a run checks again for something that may come without
-   * waking it. They are as many as it has waited so far, so that work that
-   * waits for weeks costs next to nothing; and randomly more, so that many runs
-   * do not check at once.
+   * The seconds until a run tries again what has failed and will not wake it,
+   * such as a service that gave no token. They are as many as the run has
+   * waited so far, so that work that waits for weeks costs next to nothing; and
+   * randomly more, so that many runs do not try at once.
    */
   get againSeconds(): number {
     const waited = this.now() - this.progressAt;
@@ -194,7 +194,9 @@ export class Parking {
     }
   }
 
-  /** Awaits a function that does something. Meanwhile the run is not parked. */
+  /**
+   * Awaits a function that needs this process. Meanwhile the run is not parked.
+   */
   async activity<T>(work: () => Promise<T>): Promise<T> {
     this.#active++;
     clearTimeout(this.#quiet);
@@ -206,7 +208,10 @@ export class Parking {
     }
   }
 
-  /** Parks a run that only waits: at once if released, else after a while. */
+  /**
+   * Parks a run that only waits: at once if it was released, else after
+   * {@linkcode QUIET_MILLISECONDS}.
+   */
   #leaveWhenQuiet(): void {
     clearTimeout(this.#quiet);
     if (this.#isOver || this.#active > 0) return;
@@ -233,11 +238,11 @@ export class Parking {
     }).then(
       (parked) => {
         if (parked !== "answered") return void interrupt(new Parked());
-        // A question has its answer, or is not stored yet: the run tries to
-        // leave again later.
+        // A question has its answer already, or is not stored yet: the run goes
+        // on, and tries to park again later.
         this.#leaveWhenQuiet();
       },
-      // The database is away: the run goes on, and leaves later.
+      // The database is away: the run goes on, and tries to park again later.
       async () => {
         await pause(QUIET_MILLISECONDS, signal);
         this.#leaveWhenQuiet();

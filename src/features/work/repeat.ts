@@ -35,7 +35,8 @@ export function repeatOf(
 /**
  * Finds the task of the earlier call that this call repeats, and waits for its
  * end; undefined if there is none. Of two repeats at once, each takes the task
- * of another equal call; if there is only one, both get its result.
+ * of another equal call; if there is only one such task, both repeats may get
+ * its result.
  */
 export async function pickUp(
   call: LastingCall,

@@ -23,9 +23,14 @@ const MAX_TAKEN = 200;
  */
 export const MAX_TAKEN_PER_CALLER = 50;
 const FREE_SHARE = 1 / 2;
-/** The time after which a run is tried again whose caller has too many here. */
+/**
+ * The seconds after which a run is tried again if its caller has too many runs
+ * in this process.
+ */
 const BUSY_SECONDS = 60;
-/** The time after which a run is tried again that could not be taken over. */
+/**
+ * The seconds after which a run is tried again if it could not be taken over.
+ */
 const AGAIN_SECONDS = 30;
 /**
  * The maximum number of runs without room that are tried again in the same
@@ -33,12 +38,12 @@ const AGAIN_SECONDS = 30;
  */
 const MAX_NO_ROOM_PER_SECOND = 8;
 /**
- * The time for which this process leaves such work to others once it is due:
- * work that it had to leave because it does not know the tool or the steps.
- * Else the process that polls first would take it each time.
+ * The seconds for which this process leaves a due run to others, after it had
+ * to leave the run because it does not know its tool or steps. Otherwise the
+ * process that polls first would take the run each time.
  */
 const LEFT_SECONDS = 3;
-/** The maximum number of such runs that are remembered. */
+/** The maximum number of remembered runs that were left to others. */
 const MAX_LEFT = 1000;
 /**
  * The maximum length in characters of stored results in all taken-over runs at
@@ -47,7 +52,7 @@ const MAX_LEFT = 1000;
 const MAX_CHARACTERS = 32 * 1024 * 1024;
 const POLL_MILLISECONDS = 1000;
 
-/** The parts of a process that takes work over. */
+/** The parts of a process that take work over. */
 export interface Poller
   extends Pick<TaskParts, "database" | "runs" | "steps" | "log" | "stopping"> {
   /**
@@ -56,8 +61,9 @@ export interface Poller
    */
   addresses(): readonly string[];
   /**
-   * Goes on with a run. Returns undefined if this process does not work on it,
-   * `left` if another process may.
+   * Goes on with a run, and returns its end in this process. Otherwise returns
+   * `no room` if the tool has no free place, `left` if another process may do
+   * the work, and undefined if there is nothing more to do here.
    */
   takeOver(
     claim: Claim,
@@ -68,8 +74,8 @@ export class RunPoller {
   readonly #bound = new CallerBound(MAX_TAKEN_PER_CALLER, "tasks", 2);
   readonly #wakes;
   /**
-   * Runs whose process may have died. The next round reads so many runs more,
-   * so that they do not keep others waiting.
+   * Runs whose process may have died. The next round reads that many runs more,
+   * so that these do not keep others waiting.
    */
   readonly #watched = new Set<string>();
   /** Runs that this process had to leave to others. */
@@ -78,9 +84,7 @@ export class RunPoller {
   #characters = 0;
   /** The number of runs in this poll for which there was no room. */
   #withoutRoom = 0;
-  /**
-   * Settles with the latest measurement of results: only one runs at a time.
-   */
+  /** The latest measurement of a run's results: only one runs at a time. */
   #measuring: Promise<unknown> = Promise.resolve();
   #hasEnded = false;
   #timer?: ReturnType<typeof setInterval>;
@@ -180,7 +184,8 @@ export class RunPoller {
           reference: taskId,
           error,
         });
-        // Else its lease would lapse, which counts as the death of a process.
+        // Otherwise the lease would lapse, which counts as the death of a
+        // process.
         const again = database.now() + AGAIN_SECONDS;
         await tidy(() => runs.park(claim, again, [], { deaths }));
       });

@@ -88,8 +88,8 @@ export interface RunRecord extends Expiring, NewRun, RunSize {
   /** The number of processes in a row that died before a step had ended. */
   deaths: number;
   /**
-   * The time since which only processes without its tool or steps have claimed
-   * it.
+   * The time since which only processes without the run's tool or steps have
+   * claimed it.
    */
   missingSince?: number;
 }
@@ -166,7 +166,7 @@ export function renewalAt(
   };
 }
 
-/** Names the list by which the waits of a run are limited. */
+/** Returns the name of the list by which the waits of a run are limited. */
 export function listOfWaits(
   { caller: { subject }, limitKey }: Pick<NewRun, "caller" | "limitKey">,
 ): string {
@@ -260,10 +260,10 @@ export interface WorkAhead
 }
 
 /**
- * Lists the durable work of everyone by its next wakes, the most overdue first,
- * without inputs and results.
+ * Lists the durable work of everyone by the times of its next wakes, the most
+ * overdue first, without inputs and results.
  *
- * @param most the most wakes that are read, each with its run
+ * @param most the maximum number of wakes that are read, each with its run
  * @returns `hasMore` when there may be more
  */
 export async function workAhead(

@@ -47,7 +47,7 @@ export interface Step {
   /** Epoch seconds. */
   startedAt: number;
   endedAt?: number;
-  /** The tries that have failed. */
+  /** The number of tries that have failed. */
   attempts?: number;
   /** The maximum number of tries, if there may be several. */
   most?: number;
@@ -167,7 +167,10 @@ export function stepStore(database: Database) {
     return listed.map(({ value }) => value).sort((a, b) => a.number - b.number);
   }
 
-  /** Writes all steps of a task, some at a time, and drops their results. */
+  /**
+   * Rewrites or deletes all steps of a task, in commits of bounded size, and
+   * then deletes the texts of their results.
+   */
   async function rewrite(
     taskId: string,
     write: (transaction: Transaction, some: Found<StepRecord>[]) => void,
@@ -185,16 +188,19 @@ export function stepStore(database: Database) {
   }
 }
 
-/** The maximum length in characters of an ID. */
+/** The maximum length in characters of the ID of a step. */
 const MAX_ID_CHARACTERS = 200;
 
-/** Names a step for its author; a question by the beginning of its text. */
+/**
+ * Describes a step for its author: its kind and name, for a question also the
+ * beginning of its text.
+ */
 export function named(id: string, asks?: string): string {
   const name = `${KINDS[id.slice(0, id.indexOf(":"))]} "${nameOfStep(id)}"`;
   return asks === undefined ? name : `${name} (${asks})`;
 }
 
-/** Names a step at the beginning of a sentence. */
+/** Describes a step for the beginning of a sentence. */
 export function titled(id: string, asks?: string): string {
   const name = named(id, asks);
   return name[0].toUpperCase() + name.slice(1);
@@ -206,7 +212,7 @@ const KINDS: Readonly<Record<string, string>> = {
   ask: "the question",
 };
 
-/** @throws {TypeError} unless the ID is a text of 1 to 200 characters */
+/** @throws {TypeError} unless the ID is a string of 1 to 200 characters */
 export function checkName(name: unknown): void {
   if (
     typeof name === "string" && name !== "" && name.length <= MAX_ID_CHARACTERS
@@ -264,8 +270,8 @@ export class DivergenceError extends Error {
 /** The time for which a step's failures are remembered after the last one. */
 export const STEP_FAILURES_SECONDS = 7 * 24 * 60 * 60;
 /**
- * The maximum number of steps whose failures are counted: the rarest are
- * dropped.
+ * The maximum number of steps whose failures are counted. Beyond it, the steps
+ * that failed least often are dropped.
  */
 export const MAX_STEPS_COUNTED = 100;
 const MAX_NAME_CHARACTERS = 100;
@@ -273,7 +279,7 @@ const MAX_NAME_CHARACTERS = 100;
 /** The failed tries of a step, in any task of its tool. */
 export interface StepFailure {
   tool: string;
-  /** The name of the step, a counter in it as `#`. */
+  /** The name of the step, with `#` for each number in it. */
   step: string;
   count: number;
   /** The times of the first and the last failed try, in epoch seconds. */
@@ -283,7 +289,10 @@ export interface StepFailure {
 
 export type StepFailureStore = ReturnType<typeof stepFailureStore>;
 
-/** Merges counts, the most frequent first. The rarest are dropped. */
+/**
+ * Merges counts, the most frequent first, and drops the rarest and those that
+ * are too old.
+ */
 export function addStepFailures(
   known: readonly StepFailure[],
   added: readonly StepFailure[],

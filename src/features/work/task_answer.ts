@@ -24,7 +24,7 @@ import type { McpClient } from "../../authoring/context.ts";
 import { RpcCode, RpcError } from "../../core/errors.ts";
 import { TASKS_EXTENSION } from "../../core/catalogue/printed_lists.ts";
 
-/** The maximum length in characters of a question that are repeated. */
+/** The maximum number of characters of a question that the state repeats. */
 const MAX_QUESTION_CHARACTERS = 500;
 
 /** Answers a call with the task that goes on after it. */
@@ -73,7 +73,8 @@ export function stillWorkingResult(
 }
 
 /**
- * Makes the answer for a task that does not exist, or that is not the caller's.
+ * Makes the tool result for a task that does not exist, or that is not the
+ * caller's.
  */
 export function unknownTaskResult(): CallToolResult {
   return errorResult(UNKNOWN_TASK);
@@ -123,13 +124,16 @@ export function stateOf(task: Task, page?: string): string {
   const does = waitsFor === undefined ? rests : "The tool waits";
   const message = waitsFor ?? task.statusMessage;
   if (message === undefined) return `${does}.`;
-  // An address is on a line of its own, without a full stop.
+  // A link is on a line of its own, without a full stop.
   return message.includes("\n")
     ? `${does}:\n${message}\n`
     : `${does}: ${message}.`;
 }
 
-/** Returns what a task waits for; else its sleep and its progress. */
+/**
+ * Returns the text for what a task waits for, or else for its sleep and
+ * progress.
+ */
 function messageOf(task: Task): string | undefined {
   const { statusMessage, waitsFor } = task;
   const end = endOfSleep(task);
@@ -141,21 +145,27 @@ function messageOf(task: Task): string | undefined {
 }
 
 /**
- * Prints the time until which a tool sleeps; undefined if it does not sleep.
+ * Formats the time until which a tool sleeps; undefined if the tool does not
+ * sleep.
  */
 function endOfSleep({ status, sleepsUntil }: Task): string | undefined {
   if (sleepsUntil === undefined || status !== "working") return undefined;
   return new Date(sleepsUntil * 1000).toISOString().replace(".000", "");
 }
 
-/** Returns the words of a question, and the page to open if it has one. */
+/**
+ * Returns a question's message, and the URL to open if the question has one.
+ */
 function questionOf({ message, url }: JsonObject): string {
   if (typeof message !== "string") return "";
   const words = ` to “${shortened(message, MAX_QUESTION_CHARACTERS)}”`;
   return typeof url === "string" ? `${words}, at ${url}` : words;
 }
 
-/** Returns the page on which the task's person answers, if there is one. */
+/**
+ * Returns the URL of the page on which the task's person answers, if there is
+ * one.
+ */
 function addressOfTask(
   { taskId }: Task,
   { caller, engine }: Pick<Call, "caller" | "engine">,
@@ -200,7 +210,11 @@ const POLLS: readonly (readonly [quiet: number, poll: number])[] = [
   [10, 2],
 ];
 
-/** Prints a task. @param now epoch milliseconds */
+/**
+ * Formats a task for the wire, as the extension defines it.
+ *
+ *  @param now epoch milliseconds
+ */
 export function printTask(task: Task, now: number): JsonObject {
   const { taskId, status, inputRequests, outcome } = task;
   const statusMessage = messageOf(task);

@@ -67,7 +67,10 @@ import type { Claim, RunBeginning, RunRecord } from "./run_record.ts";
 import { reportRun } from "../../core/mcp/exchange/report.ts";
 import type { QuestionPages } from "../../core/mcp/exchange/work.ts";
 
-/** The handling of long calls. Its calls have the engine of this feature. */
+/**
+ * The handling of long calls. Every call that reaches it has the {@linkcode
+ * TaskEngine}.
+ */
 export const taskCalls: LongCalls = {
   repeat(call, tool) {
     if (!isRepeatable(call, tool)) return undefined;
@@ -130,8 +133,8 @@ async function runAsTask(
   }
   const task = await startTask(toolCall, call);
   call.execution.taskId = task.taskId;
-  // Not for a 2026 client: it would answer the question with a second call,
-  // which would begin another task.
+  // A 2026 client gets no relay: it would answer the question with a second
+  // call, which would begin another task.
   const relay = call.stateless
     ? undefined
     : new TaskRelay(call, tool.handOverMilliseconds);
@@ -177,7 +180,7 @@ async function startTask(
 }
 
 /**
- * Gives the value of `prepare`, without the keys of accounts that `prepare`
+ * Returns the value of `prepare` without the keys of accounts that `prepare`
  * got.
  *
  * @throws {TypeError} if the value itself is such a key
@@ -337,7 +340,10 @@ async function handOver(
   }, tool);
 }
 
-/** Makes the work of a tool. The tool's present schema parses the input. */
+/**
+ * Makes the durable work of a tool. The tool's present schema parses the stored
+ * input.
+ */
 export function durableWorkOf(
   tool: CompiledTool,
   { version = 1 }: DurableTask,
@@ -365,8 +371,8 @@ export function durableWorkOf(
     async run(context) {
       const next = async (parsed: ParsedInput) => {
         if (!parsed.success) {
-          // Thrown, not returned: a run that returns must have done its stored
-          // steps.
+          // Thrown, not returned: a run that returns a result must have come to
+          // all its stored steps.
           throw new ToolError(inputErrorText(parsed.error, parsed.hasMore));
         }
         const input = parsed.data as JsonObject;
@@ -452,7 +458,7 @@ export function resumeBy(
 export const LACKS_UPSTREAM =
   "The provider's API is out of reach: this work goes on without the request that began it, and so without its sign-in.";
 
-/** Restores, from the record, what work needs to know of its first call. */
+/** Restores from a run's record the call that began the work. */
 function restoredOrigin(
   engine: Omit<Engine, "gate">,
   { taskId, run }: Claim,

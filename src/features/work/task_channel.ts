@@ -48,7 +48,7 @@ interface Surroundings extends Pick<TaskParts, "tasks" | "questions" | "log"> {
   };
 }
 
-/** The work that the context of a task belongs to. */
+/** The {@linkcode Work} behind the context of a task. */
 export class TaskChannel implements Work {
   readonly stateless = true;
   readonly caller: Caller;
@@ -136,7 +136,10 @@ export class TaskChannel implements Work {
     return this.requestId;
   }
 
-  /** Shows a link in the task's status, for the model, and does not wait. */
+  /**
+   * Shows a link in the task's status, for the model, without waiting for the
+   * person. Returns a function that removes the link.
+   */
   async showLink({ message, address }: Link): Promise<() => Promise<void>> {
     // A long status is cut, but the address must stay whole.
     const link = `${shortened(message, MAX_LINK_CHARACTERS)}\n${address}`;

@@ -55,7 +55,7 @@ export class TaskExecution {
   readonly origin: TaskOrigin;
   readonly claim?: Claim;
   readonly parking: Parking;
-  /** The work that the task's context belongs to. */
+  /** The {@linkcode Work} behind the task's context. */
   readonly channel: TaskChannel;
   readonly #abort = new AbortController();
   readonly #steps?: DurableSteps;
@@ -86,7 +86,7 @@ export class TaskExecution {
       stop: () => this.fire(STOPPING),
       startedAt: durable ? progressOf(durable) : database.now(),
       park: claim && (async ({ dueSeconds, questions, waits, waitsFor }) => {
-        // Written now, so that the next run does not send the same progress
+        // The progress is written now, so that the next run does not send it
         // again.
         await this.channel.status.write();
         const more = { waits, waitsFor: waitsFor ?? this.channel.link };
@@ -218,7 +218,8 @@ export class TaskExecution {
       every(LIVE_MILLISECONDS, UNREAD, () => this.#isAllowed(), EXPELLED),
     ];
     const over = new AbortController();
-    // If this fails, the heartbeat notices the end of the task a little later.
+    // If this wait fails, the heartbeat notices the end of the task a little
+    // later.
     const watching = tasks.ended(taskId, over.signal)
       .then(() => end(CANCELLED), () => {});
     return async () => {
@@ -235,7 +236,8 @@ export class TaskExecution {
       await persist(
         () => runs.park(claim, database.now()),
         { forMilliseconds: STOP_MILLISECONDS },
-        // If this fails, the lease lapses, and another process takes over.
+        // If the run cannot be parked, its lease lapses, and another process
+        // takes over.
       ).catch(() => {});
     }
     this.fire(STOPPING);

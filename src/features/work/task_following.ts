@@ -90,7 +90,10 @@ export async function findTask(
   return task;
 }
 
-/** Finds the caller's task, and makes it go on under the grant of this call. */
+/**
+ * Finds the caller's task, and records the grant of this call as the task's
+ * last user: the task goes on under that grant.
+ */
 export async function useTask(
   { caller, engine: { tasks } }: Pick<LastingCall, "caller" | "engine">,
   taskId: string,

@@ -1,6 +1,7 @@
 /**
- * The tasks of a person, in all clients of theirs: the list by which tasks are
- * limited. Each entry has the grant that used the task last.
+ * The lists of tasks: a person's tasks in all their clients. The lists also
+ * limit the number of stored tasks. Each entry has the grant that used the task
+ * last.
  *
  * @module
  */
@@ -123,8 +124,8 @@ export function taskLists(database: Database) {
     },
 
     /**
-     * Lists the tasks of a person, for the copy of their data. Durable work has
-     * its steps, and its input until it ends.
+     * Lists the tasks of a person, for the copy of their data. The copy of
+     * durable work has the steps, and until the work ends also the input.
      */
     async listOf(binding: string) {
       const ids = (await listedOf(database, binding)).map(idOf);
@@ -136,7 +137,7 @@ export function taskLists(database: Database) {
       );
     },
 
-    /** Wakes the durable work of a person, by its tool. */
+    /** Wakes a person's durable work of the tools that `isWanted` accepts. */
     async wake(
       bindings: readonly string[],
       isWanted: (tool: string) => boolean,
@@ -156,7 +157,8 @@ export function taskLists(database: Database) {
      * Lists the tasks of a person: durable work that goes on, then the newest.
      *
      * @param bindings the person's bindings
-     * @param most the most that are read; `count` is the number of all
+     * @param most the maximum number of tasks to read
+     * @returns `count`: the number of all tasks
      */
     async newest(
       bindings: readonly string[],
@@ -202,13 +204,16 @@ function rank({ isOpen, createdMilliseconds }: TaskOfPerson): number {
 /** The binding of a task's caller, and the grant that uses the task. */
 export type TaskOwner = Pick<Caller, "binding" | "grantId">;
 
-/** A task to store; its `list` is that of its person by default. */
+/** The members of a new task; `list` is its person's by default. */
 type NewTask = Partial<
   Pick<TaskRecord, "tool" | "scopes" | "needsAccounts" | "list" | "repeat">
 >;
 
 export function taskBeginnings(database: Database) {
-  /** Stores a task with other writes; undefined if one of its checks failed. */
+  /**
+   * Stores a task in one commit with `extraWrites`; undefined if a check of
+   * that commit failed.
+   */
   async function save(
     taskId: string,
     { binding, grantId }: TaskOwner,

@@ -55,9 +55,9 @@ export type TaskStatus =
 /** A stored task. Its answers and its lease have keys of their own. */
 export interface TaskRecord extends Expiring {
   binding: string;
-  /** The list that limits stored tasks. */
+  /** The name of the list by which the number of stored tasks is limited. */
   list: string;
-  /** The tool that works. */
+  /** The name of the tool that works. */
   tool?: string;
   /** The grant under which the task began. It names the client that asked. */
   grantId?: string;
@@ -68,11 +68,13 @@ export interface TaskRecord extends Expiring {
   status: TaskStatus;
   /** The last progress message of the tool. */
   statusMessage?: string;
-  /** The number of that progress. A later run may only give larger ones. */
+  /**
+   * The `progress` that came with that message. A later run may only raise it.
+   */
   progress?: number;
   /**
-   * The reason why a parked task waits, or the page that a task waits for; for
-   * the client.
+   * The text for the client that says why a parked task waits, or that has the
+   * link of the page that a task waits for.
    */
   waitsFor?: string;
   /** The end of the tool's sleep in epoch seconds, while it is parked. */
@@ -86,7 +88,9 @@ export interface TaskRecord extends Expiring {
   outcome?: TextRef;
   /** True if the result says that the tool has failed. */
   isError?: true;
-  /** The name by which repeats of the call find the task, if they may. */
+  /**
+   * The name by which repeats of the call find the task, absent if none may.
+   */
   repeat?: string;
   /** Present if the task's work survives its process. */
   durable?: {
@@ -94,7 +98,10 @@ export interface TaskRecord extends Expiring {
     keep: number;
     /** The address of the run. */
     address: string;
-    /** The version of the run that has ended it. */
+    /**
+     * The versionstamp of the run's record under whose claim the task was
+     * ended.
+     */
     endedBy?: string;
   };
 }
@@ -105,7 +112,7 @@ export type TaskMessages = Pick<
   "statusMessage" | "progress" | "waitsFor"
 >;
 
-/** A task for its client. */
+/** A task, as it is read for its client. */
 export interface Task extends
   Omit<
     TaskRecord,
@@ -121,7 +128,9 @@ export interface Task extends
   /** The scopes that the tool needed. Reading the task needs them too. */
   scopes: readonly string[];
   inputRequests?: Record<string, InputRequest>;
-  /** For durable work: the seconds for which it is stored after its end. */
+  /**
+   * For durable work: the seconds for which the task is stored after its end.
+   */
   keep?: number;
   /** If `completed`: the method's result; if `failed`: a JSON-RPC error. */
   outcome?: JsonObject;
@@ -159,9 +168,10 @@ export function shortMessage(message: string): string | undefined {
 }
 
 /**
- * Reads the task of a record.
+ * Reads the task of a record, with the texts that the record refers to.
  *
- * @throws {import("../../core/kv/texts.ts").TextExpiredError} when it has just expired
+ * @throws {import("../../core/kv/texts.ts").TextExpiredError} when one of these
+ * texts has just expired
  */
 export async function readTask(
   database: Database,
@@ -263,8 +273,9 @@ interface AnswerRecord extends Expiring {
 interface Asking {
   signal: AbortSignal;
   /**
-   * For durable work: stores the answer, as JSON, before it is deleted here. An
-   * earlier run may already have asked the question, and got its answer.
+   * For durable work: stores the answer, as JSON, before the answer's own
+   * record is deleted. An earlier run may already have asked the question, and
+   * had the answer.
    */
   keep?(answer: string): Promise<void>;
 }
@@ -293,8 +304,8 @@ export function taskQuestions(database: Database) {
 
   return {
     /**
-     * Opens a question and waits for its answer. If too many are open, waits
-     * until others have theirs.
+     * Opens a question and waits for its answer. If too many questions are
+     * open, first waits until others are answered.
      */
     async ask(
       taskId: string,
@@ -391,8 +402,8 @@ export function taskQuestions(database: Database) {
           database,
           taskId,
           ({ questions: { [key]: open, ...questions } }, isUnchanged) => {
-            // The task is unchanged, so a check has failed: whoever answers has
-            // lost the right to.
+            // The task is unchanged, so a check has failed: whoever answers may
+            // no longer do so.
             if (isUnchanged) return;
             asked = open;
             return open && {
@@ -406,7 +417,7 @@ export function taskQuestions(database: Database) {
             extraWrites(transaction);
             transaction.set(taskAnswerKey(taskId, key), record)
               .delete(...keysOf(asked!));
-            // Perhaps no process waits for the answer.
+            // The run may be parked: then no process waits for the answer.
             if (durable) {
               const { address } = durable;
               const dueSeconds = database.now();

@@ -81,8 +81,8 @@ export class TaskRegistry {
   }
 
   /**
-   * The time at which the first durable run of this process goes on: infinite
-   * if there are no runs, undefined while one is at work.
+   * The time at which the first durable run of this process goes on, in epoch
+   * seconds; infinite if there are no runs, undefined while one is at work.
    */
   get waitsUntil(): number | undefined {
     const untils = this.#durable.map(({ parking }) => parking.until);
@@ -96,7 +96,8 @@ export class TaskRegistry {
    *
    * @param durable present for durable work
    * @throws {HttpError} 503 when the server stops, 429 when the caller has too
-   * many, 413 when the {@linkcode RunBeginning} of durable work is too long
+   * many tasks, 413 when the {@linkcode RunBeginning} of durable work is too
+   * long
    */
   start(
     origin: TaskOrigin,
@@ -211,8 +212,8 @@ export class TaskRegistry {
     const { runs, database, stopping: signal } = parts;
     const { taskId, run: { deaths, version: firstVersion = 1 } } = claim;
     const resumed = await persist(async () => {
-      // Read after the claim, because the former process could store steps
-      // until then.
+      // Read after the claim, because the previous process could store steps
+      // until the claim.
       const steps = await parts.steps.list(taskId);
       // Another process may have claimed and ended the run, which deletes the
       // steps.
@@ -310,7 +311,7 @@ export class TaskRoom extends CallerBound {
    * Takes a place for a new task, and counts the memory of its message.
    *
    * @throws {HttpError} 503 when the server stops, 429 when the caller has too
-   * many
+   * many tasks
    */
   enter(origin: MessageHolder): void {
     if (this.isClosed) throw new HttpError(503, "The server is stopping");
@@ -361,7 +362,8 @@ const MISSED_SECONDS = 60 * 60;
 const CLAIM_MILLISECONDS = 20_000;
 
 /**
- * Leaves a run to processes that may know more. Returns false after an hour.
+ * Leaves a run to processes that may have the tool, steps or settings that this
+ * one lacks. Returns false once the run has been left for an hour.
  */
 async function leave(
   { runs, database }: TaskParts,

@@ -96,7 +96,7 @@ export function taskRunStore(
     return isHeld(held) || !hasLapsed ? "watched" : undefined;
   }
 
-  /** Writes into the task's record that it waits, or that it goes on. */
+  /** Writes into the task's record that the task waits, or that it goes on. */
   function setWait(
     transaction: Transaction,
     task: Entry<TaskRecord>,
@@ -200,7 +200,7 @@ export function taskRunStore(
      * @param questions the keys of the open questions that the run waits for
      * @param more see {@linkcode RunRecord} and {@linkcode TaskRecord};
      * `deaths` is set for a run that is put off as soon as it was taken;
-     * `waits`: the keys of the open waits that it waits for
+     * `waits`: the keys of the open waits that the run waits for
      * @returns `answered` if one of the questions or waits has its answer, so
      * that the run goes on; `lost` if the claim is lost
      */

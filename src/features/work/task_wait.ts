@@ -25,8 +25,8 @@ export class TaskRelay {
   /** The end of the wait after an answer, by `performance.now()`. */
   untilMilliseconds = -Infinity;
   /**
-   * The questions that the client was asked, by key. Its controller is aborted
-   * once the answer to a question is not needed any more.
+   * The questions that the client was asked, by key, each with a controller
+   * that withdraws the question once its answer is not needed any more.
    */
   #asked = new Map<string, AbortController>();
   /** Questions that the client did not answer. */
@@ -127,8 +127,8 @@ export async function waitAsCall(
 
 /**
  * Waits until a task has ended, has another status, or sends its person to a
- * page, or until the time is over. While a person answers questions, the time
- * is longer. Returns the task, or undefined if it is gone.
+ * page, or until the time is over. While a person is asked, and after each
+ * answer, the wait is prolonged. Returns the task, or undefined if it is gone.
  *
  * @param relay asks the client; without one a question ends the wait
  * @throws the reason for which the call was stopped

@@ -108,7 +108,7 @@ export interface CallInProgress {
   take(task: Task, work: Work): boolean;
 }
 
-/** The work of a tool. It ends with its process, unless it is durable. */
+/** The work of a tool. The work ends with its process, unless it is durable. */
 export interface TaskWork {
   tool: string;
   /** The scopes that the tool needs. Reading the task later needs them too. */
@@ -124,7 +124,7 @@ export interface DurableStart
   beginning: RunBeginning;
 }
 
-/** Durable work, as a process goes on with it. */
+/** The work of a durable tool. */
 export interface DurableWork extends TaskWork {
   version: number;
   /**
@@ -159,7 +159,7 @@ export type Resume = (
   beginning: RunBeginning,
 ) => Promise<ClaimedWork>;
 
-/** Durable work as this process goes on with it. */
+/** The claim on a durable run, and the steps that it goes on from. */
 export interface DurableState {
   claim: Claim;
   /** The steps of earlier runs. */
@@ -185,7 +185,7 @@ export const EXPELLED: SettledTask = {
   },
 };
 
-/** The log of exceptions, and the errors that clients get of them. */
+/** The parts that log exceptions, and choose the errors that clients get. */
 type Told = Pick<TaskParts, "log" | "showsCauses">;
 
 export function resultEnding(result: CallToolResult): SettledTask {
@@ -231,7 +231,7 @@ export function taskEndOf({ result, error }: SettledTask): TaskEnd {
     : { status: "failed", outcome: { ...error } };
 }
 
-/** The least time between two messages that are written, in milliseconds. */
+/** The minimum time between two writes of a status message, in milliseconds. */
 const MESSAGE_MILLISECONDS = 1000;
 
 /**
@@ -288,7 +288,9 @@ export class StatusMessage {
   }
 }
 
-/** Prints progress as `3 of 9: indexing`, or as much of it as there is. */
+/**
+ * Formats progress as `3 of 9: indexing`, or the part of that which is known.
+ */
 export function printProgress(
   { message, progress, total }: JsonObject,
 ): string | undefined {

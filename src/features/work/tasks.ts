@@ -189,8 +189,8 @@ export function taskStore(
     },
 
     /**
-     * Renews a running task's lease, and its records before they expire. Returns
-     * false if it has ended.
+     * Renews a running task's lease, and its records before they expire.
+     * Returns false if the task has ended.
      */
     renewLease(taskId: string): Promise<boolean> {
       return database.change(
@@ -219,14 +219,16 @@ export function taskStore(
       );
     },
 
-    /** Stores the messages of a task; an empty one removes the last. */
+    /**
+     * Stores the messages of a task; an empty message removes the stored one.
+     */
     async setMessages(taskId: string, own: TaskMessages): Promise<void> {
       const { progress, ...messages } = own;
       const short = Object.entries(messages)
         .map(([member, message = ""]) => [member, shortMessage(message)]);
       await changeTask(database, taskId, (task) => ({
         ...Object.fromEntries(short),
-        // An earlier run got as far, and has set its own message.
+        // An earlier run got as far, so its message stays.
         ...progress! <= task.progress!
           ? { statusMessage: task.statusMessage }
           : { progress: progress ?? task.progress },
@@ -250,7 +252,7 @@ export type TaskEnd =
     | { status: "cancelled" }
   )
   & {
-    /** The last status message; if absent, the stored one stays. */
+    /** The last status message; if absent, the stored message stays. */
     statusMessage?: string;
   };
 
@@ -269,8 +271,8 @@ export type OnCancelled = (taskId: string, run: RunRecord) => void;
 export function taskEnds(database: Database, onCancelled?: OnCancelled) {
   /**
    * Ends a task, once. Returns false when it had ended already, or when `claim`
-   * is lost. Also returns true if this claim has ended it before, but never
-   * learned so.
+   * is lost. Also returns true if an earlier try under this claim has ended the
+   * task without learning it.
    *
    * @param claim the claim of a durable run that ends its own task
    */
@@ -413,8 +415,8 @@ function endWork(
 }
 
 /**
- * Deletes, in the background, what is stored of durable work that has ended but
- * the outline of its steps, which stays as long as the task.
+ * Deletes, in the background, everything that is stored of durable work that
+ * has ended, except the outline of its steps, which stays as long as the task.
  */
 function forgetWork(
   database: Database,

@@ -35,8 +35,9 @@ interface WaitingWork {
 type WaitingSteps = Pick<DurableSteps, "repeatableStep" | "sleep" | "hasKept">;
 
 /**
- * Waits for a webhook in durable work; undefined if none came in time. Its
- * steps have the same names in every run, and the answer is stored as a step.
+ * Waits for a webhook in durable work. Returns the webhook's data; undefined if
+ * no webhook came in time. The steps of the wait have the same names in every
+ * run, and the answer is stored as one of them.
  */
 export async function waitForWebhook(
   run: WaitingSteps,
@@ -95,8 +96,8 @@ export async function waitForWebhook(
   else if (wait) {
     const ending = AbortSignal.any([signal, over.signal]);
     // If a wait is gone before its time, its work or its person is gone too.
-    // This run is about to learn that, and must not take it for the end of the
-    // time.
+    // This run is about to be told so, and must not take the missing record for
+    // the end of the time.
     const answered = waits.settled(wait, ending)
       .then(() => persist(() => waits.read(wait), { signal }))
       .then((left) => left ? undefined : slept);

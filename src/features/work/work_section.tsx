@@ -56,7 +56,7 @@ export interface WorkInWords extends WorkStateInWords, Partial<ToolInWords> {
   createdAt: number;
 }
 
-/** The name of the client that asked, or other words if it is unknown. */
+/** The name of the client that asked, or a phrase if the connection is gone. */
 export function AskedBy({ client }: Pick<WorkInWords, "client">) {
   return client === undefined
     ? <>a connection that is gone</>

@@ -46,16 +46,18 @@ export interface StepInWords {
    * `awaiting` the known time at which it ends.
    */
   at: number;
-  /** The tries so far, and the most that there may be. */
+  /** The tries so far, and the maximum number. */
   tries?: number;
   most?: number;
-  /** The tool's message about its last failure. */
+  /**
+   * The message of the {@linkcode ToolError} with which the step last failed.
+   */
   said?: string;
 }
 
 /** The maximum number of steps of a page. */
 const MAX_STEPS = 200;
-/** The maximum length in characters of the words for a failure. */
+/** The maximum length in characters of a failure's message on the page. */
 const MAX_FAILURE_CHARACTERS = 300;
 
 export function WorkSteps(
