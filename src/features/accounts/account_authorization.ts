@@ -44,18 +44,19 @@ const UNCONFIRMED_SECONDS = CHECKED_SECONDS + 300;
 
 /** The part of `state` that only this session can open. */
 interface Departure {
-  /** Tells this attempt from others of the session. */
+  /** The name of this attempt among those of the session. */
   handle: string;
-  /** The wait of a call. */
+  /** The ID of the wait of the call that needs the account. */
   w?: string;
   /**
-   * The authorization server, for services that may change theirs meanwhile.
+   * The authorization server, for services whose authorization server may
+   * change meanwhile.
    */
   at?: string;
   expiresAt: number;
 }
 
-/** The answer of a service, with the secrets of its request. */
+/** The answer of a service, matched with the request that it answers. */
 interface Answer {
   departure: Departure;
   client: AccountClient;
@@ -91,7 +92,11 @@ export function accountAuthorization(
     return { codeVerifier: derive("code_verifier"), nonce: derive("nonce") };
   }
 
-  /** Asks the service. @throws {KeyRefusal} with words for the person */
+  /**
+   * Sends a request to the service.
+   *
+   *  @throws {KeyRefusal} with words for the person
+   */
   async function ask<T>(
     { service }: Visit,
     question: () => Promise<T>,
@@ -236,8 +241,8 @@ export function accountAuthorization(
           ...accountTold(found, accessToken),
           ...await checkKey(service, accessToken, log),
         };
-        // Queued before the page is shown, because the person may never confirm
-        // it.
+        // The revocation is queued before the page is shown, because the person
+        // may never confirm the account.
         const revocation = await visits.revoke(
           visit,
           told,
@@ -245,7 +250,7 @@ export function accountAuthorization(
         );
         return await visits.confirm(c, visit, { ...told, revocation });
       } catch (error) {
-        // Revoked at once if the database cannot queue them.
+        // If the database cannot queue the tokens, they are revoked at once.
         database.background(() =>
           visits.revoke(visit, checked)
             .catch(() => client.revoke(tokens)).then(() => {})

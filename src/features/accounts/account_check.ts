@@ -1,6 +1,6 @@
 /**
- * A service's own check of a key or a token (`check`), within bounds of time and
- * size: its answers come from elsewhere.
+ * A service's own check of a key or a token (`check`), within bounds of time
+ * and size, because the check reads a stranger's responses.
  *
  * @module
  */
@@ -22,7 +22,7 @@ const MAX_ANSWER_BYTES = 1024 * 1024;
 
 /**
  * Runs the `check` of a service that has one. Returns the result; undefined if
- * it took too long. If the result is a response, its body is ended.
+ * the check took too long. If the result is a response, its body is cancelled.
  *
  * @param signal ends the check early, as if its time were over
  */

@@ -37,8 +37,8 @@ export interface RedeemedAccount {
 }
 
 /**
- * The authorization server to which a person was sent, for services that may
- * change theirs.
+ * The authorization server to which a person was sent, for services whose
+ * authorization server may change.
  */
 interface At {
   at?: string;
@@ -46,13 +46,15 @@ interface At {
 
 /** A client of one service. Every method throws {@linkcode UpstreamError}. */
 export interface AccountClient {
-  /** Names our application and the service: tokens of others are not used. */
+  /**
+   * The name of our application at the service: tokens of other applications
+   * are not used.
+   */
   readonly id: string;
   /** True if {@linkcode revoke} can end tokens at the service. */
   canRevoke(): Promise<boolean>;
   /**
-   * Finds the present authorization server, for services that may change
-   * theirs.
+   * Finds the present authorization server, for services that may change it.
    */
   findIssuer?(): Promise<string>;
   authorizationUrl(request: UpstreamRequest & At): Promise<URL>;
@@ -76,7 +78,7 @@ export function nameIn(
 
 /**
  * Refuses and revokes the new tokens of a refresh if they are too long for a
- * record. Else the failing write would be repeated for minutes.
+ * record. Otherwise the failing write would be repeated for minutes.
  *
  * @throws {UpstreamError}
  */
@@ -89,14 +91,18 @@ export async function storable<T extends UpstreamTokens>(
   },
 ): Promise<T> {
   if (!isTooLong(JSON.stringify(tokens))) return tokens;
-  // The connection stays if the old refresh token does.
+  // If the refresh token is the old one, it is not revoked, and the connection
+  // stays.
   if (tokens.refreshToken !== refreshToken) {
     await client.revoke(tokens).catch(() => {});
   }
   throw misbehaved(`${name} gave a token that is too long`);
 }
 
-/** Scopes that are asked for wherever a service with an issuer has them. */
+/**
+ * The scopes that are requested, besides the author's, from each service with
+ * an issuer that supports them.
+ */
 export const USUAL_SCOPES = ["openid", "email", "offline_access"];
 
 /** Makes the client of a service. Nothing is fetched yet. */
@@ -131,7 +137,8 @@ export function accountClient(
     };
 
   /**
-   * Gives the `iss` to check; undefined if that of the service is not known.
+   * Returns the `iss` to check; undefined if the issuer of the service is not
+   * known.
    */
   function checkable(
     server: Issuer,
@@ -143,7 +150,7 @@ export function accountClient(
       : answered;
   }
 
-  /** Reads the claims of the userinfo endpoint; none if it cannot be asked. */
+  /** Reads the claims of the userinfo endpoint; none if it does not answer. */
   async function userinfo(
     { userinfo_endpoint: endpoint }: Partial<Metadata>,
     { accessToken }: UpstreamTokens,

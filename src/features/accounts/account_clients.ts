@@ -17,7 +17,7 @@ import type { OpenedServer } from "../../core/store/opened_server.ts";
 import { clientOfKind } from "./service_kind.ts";
 
 /**
- * The least time between a refresh that failed and the next one. In one call,
+ * The minimum time between a refresh that failed and the next one: in one call,
  * both the call and its tool ask for an access token.
  */
 const PAUSE_SECONDS = 5;
@@ -49,8 +49,9 @@ export function applicationAt(
 }
 
 /**
- * Makes the refresh of people's tokens. It throws {@linkcode UpstreamError}: of
- * the kind `dead` if the person has to connect the account again.
+ * Makes the function that refreshes people's tokens. The function throws
+ * {@linkcode UpstreamError}, of the kind `dead` if the person has to connect
+ * the account again.
  */
 export function accountRefresh(
   store: AccountTokenStore,

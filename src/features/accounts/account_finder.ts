@@ -51,7 +51,7 @@ import type { ServerAccounts } from "./server_accounts.ts";
 import { accountOfKind, openAccount } from "./service_kind.ts";
 import { UpstreamAccounts } from "./upstream_accounts.ts";
 
-/** The maximum length in characters of a client's name that are stored. */
+/** The maximum number of characters of a client's name that are stored. */
 const MAX_NAME_CHARACTERS = 80;
 
 /**
@@ -154,7 +154,7 @@ export function findAccounts(
 interface Asked {
   item: ItemWithNeeds;
   services: readonly ConnectableService[];
-  /** The name of the account that the model has named. */
+  /** The name of the account that the model has chosen. */
   named?: string;
   finding: Finding;
 }
@@ -187,7 +187,7 @@ function checkMayHave(
   }
 }
 
-/** Says why a caller has no accounts. */
+/** Explains why a caller has no accounts. */
 function whoIs({ door, subject }: Caller): string {
   if (isMachineSubject(subject)) {
     return "this client acts for itself, for no person";
@@ -264,7 +264,8 @@ class CallAccounts {
       try {
         missing = await parking.activity(() => persist(look, { signal }));
       } catch (error) {
-        // A cause means that the service, or what opens keys, does not answer.
+        // An error with a `cause` means that the service, or whatever opens
+        // keys, does not answer.
         if (!(error instanceof ToolError) || !error.cause) throw error;
         const until = parking.now() + parking.againSeconds;
         await parking.waitUntil(until, { waitsFor: error.message });
@@ -311,7 +312,7 @@ class CallAccounts {
     return found && accountName(found.value);
   }
 
-  /** Makes the account that the tool gets for a service. */
+  /** Makes the {@linkcode Account} that the tool gets for a service. */
   at(service: ConnectableService, acting: Acting, context: Context): Account {
     const open = () =>
       follow(this.#all(), (all) => {
@@ -361,7 +362,7 @@ class CallAccounts {
    * Looks for the accounts, and once more past the cache if one is missing.
    *
    * @param how `isForWork`: a service must also give an access token now
-   * @throws {ToolError} when it does not
+   * @throws {ToolError} when a service gives none
    */
   #missing(
     { isFresh = false, isForWork = false } = {},

@@ -41,8 +41,8 @@ export class AccountKeys {
   }
 
   /**
-   * Opens the key of an account, or an access token that is good now; undefined
-   * if its person has to connect it again.
+   * Opens the key of an account, or a valid access token; undefined if the
+   * person has to connect the account again.
    *
    * @throws {ToolError} when the service does not give an access token now
    * @throws {StorageError} when nothing that is sealed can be opened now
@@ -61,8 +61,8 @@ export class AccountKeys {
   }
 
   /**
-   * Gives the key of an account that was opened before, without waiting.
-   * Undefined for an access token, because it may have expired.
+   * Returns the key of an account, without waiting, if it was opened before.
+   * Returns undefined for an access token, because it may have expired.
    */
   opened(
     service: ConnectableService,
@@ -78,7 +78,7 @@ export class AccountKeys {
   /**
    * True unless the person has to connect an account again.
    *
-   * @param mustAnswer true where a service must also give an access token now
+   * @param mustAnswer true if a service must also give an access token now
    * @throws what {@linkcode open} throws
    */
   async isThere(
@@ -109,8 +109,8 @@ export class AccountKeys {
   }
 
   /**
-   * Gives an access token in place of one that the API has refused; undefined
-   * if there is none now. Then the tool gets the refusal.
+   * Returns an access token to replace one that the API has refused; undefined
+   * if there is none now: then the tool gets the refusal.
    *
    * @param signal the end of the call
    */
@@ -145,7 +145,8 @@ export class AccountKeys {
     signal: AbortSignal,
   ): Promise<string | undefined> {
     const { tokens, renewals } = await this.server.access();
-    // Not from the cache: another process may have renewed it.
+    // The tokens are not read from the cache: another process may have renewed
+    // them.
     const now = await tokens.find(found);
     if (!now) return undefined;
     const renewNow = () =>
@@ -204,7 +205,10 @@ export class AccountKeys {
     }
   }
 
-  /** Unseals a text; undefined if no key of the operator opens it. */
+  /**
+   * Unseals the key or the tokens of an account; undefined if no key of the
+   * operator opens it.
+   */
   async #unseal(found: Found<AccountRecord>): Promise<string | undefined> {
     const { service, keyId } = found.value;
     const text = this.vault.opened(found) ?? await this.vault.open(found);
@@ -217,7 +221,7 @@ export class AccountKeys {
   }
 }
 
-/** Says that only the operator can help. */
+/** Explains that only the operator can help. */
 function refusedWords(service: OAuthAccount): string {
   return `${titleOf(service)} refuses the application of this server. Trying ` +
     "again does not help: its operator has to set " +
@@ -226,8 +230,8 @@ function refusedWords(service: OAuthAccount): string {
 }
 
 /**
- * Says that the service may give access later, or once the person connects the
- * account again.
+ * Explains that the service may give access later, or once the person connects
+ * the account again.
  */
 function laterWords(service: OAuthAccount): string {
   return `${titleOf(service)} does not give access now: try again later. If ` +
@@ -237,7 +241,8 @@ function laterWords(service: OAuthAccount): string {
 /**
  * Waits until an account is opened.
  *
- * @throws {ToolError} in words for the model, while nothing can be opened
+ * @throws {ToolError} in words for the model, while the database or the key
+ * service cannot open it
  */
 export function inWords<T>(opening: MaybePromise<T>): MaybePromise<T> {
   if (!(opening instanceof Promise)) return opening;

@@ -58,7 +58,10 @@ function checkDurableNeeds(needs: AccountNeeds): void {
   );
 }
 
-/** Compiles the needs of a catalogue. */
+/**
+ * Makes the addition that checks and compiles the `needs` of a catalogue's
+ * items.
+ */
 export function accountNeeds(): CatalogueAddition {
   return {
     prepare: (item) => item.needs ? prepared(item, item.needs) : item,
@@ -102,8 +105,8 @@ function prepared<T extends Tool | Resource | Prompt>(
 /**
  * True if a person may have several accounts at one of the services.
  *
- * @throws {Error} if they may at two services: one name could mean an account
- * at either
+ * @throws {Error} if a person may have several at two services: one name could
+ * mean an account at either
  */
 export function hasSeveral(needs: AccountNeeds = {}): boolean {
   const several = Object.values(needs).filter((it) => it.several);
@@ -112,10 +115,10 @@ export function hasSeveral(needs: AccountNeeds = {}): boolean {
 }
 
 /**
- * Adds the argument by which one of a person's accounts is named: a plain text,
- * because lists are printed once, for everyone.
+ * Adds the argument by which one of a person's accounts is named: a plain
+ * string without choices, because lists are printed once, for everyone.
  *
- * @throws {Error} if it is taken
+ * @throws {Error} if the tool has an argument of that name
  */
 function withAccountArgument(
   needs: AccountNeeds,
@@ -154,7 +157,7 @@ function checkResourceNeeds({ needs, uri, cacheScope }: Resource): void {
   );
 }
 
-/** Says in a result as whom the tool has acted. */
+/** Adds to a result the name of the account with which the tool has acted. */
 export function signed(
   result: CallToolResult,
   as: string,

@@ -14,7 +14,7 @@ import type { Found } from "../../core/kv/database.ts";
 import { accountKey } from "../../core/kv/keys.ts";
 import { isOtherAccount } from "./revocation_record.ts";
 
-/** An account to keep. */
+/** An account that is to be stored. */
 export interface NewAccount extends
   Pick<
     AccountRecord,
@@ -45,12 +45,12 @@ export function accountIdOf(
 }
 
 /**
- * The origins of APIs, cached because it would take too long to parse an
- * address in every call.
+ * The origins of APIs, cached because parsing a URL in every call would take
+ * too long.
  */
 const origins = new WeakMap<object, string>();
 
-/** Gives the origin of a service's API. */
+/** Returns the origin of a service's API. */
 export function originOf(service: Pick<AccountService, "api">): string {
   const origin = origins.get(service) ?? new URL(service.api).origin;
   origins.set(service, origin);
@@ -69,7 +69,7 @@ export function goesTo(
     api === originOf(service);
 }
 
-/** The maximum number of former names of an account that are kept. */
+/** The maximum number of former names of an account that are stored. */
 const MAX_FORMER_LABELS = 5;
 
 /** The place of an account. */
@@ -115,7 +115,8 @@ export function placeAmong(
 }
 
 /**
- * Gives the part of a record that stays when the same account gets another key.
+ * Returns the part of a record that stays when the same account gets another
+ * key.
  */
 function whatStays(
   replaced: Found<AccountRecord> | undefined,
@@ -131,7 +132,10 @@ export function keyOf({ subject, service, several }: NewAccount): Deno.KvKey {
   return accountKey(subject, several ? randomId(16) : singleId(service));
 }
 
-/** Names the record of a service at which a person has one account. */
+/**
+ * Returns the last part of the database key of an account at a service where a
+ * person has only one.
+ */
 function singleId(service: string): string {
   return fingerprint(JSON.stringify([service, ""]));
 }
@@ -141,8 +145,8 @@ function isSingle({ key, value }: Found<AccountRecord>): boolean {
 }
 
 /**
- * Gives a name that no other account has: `name`, if need be with a number. If
- * `before` is such a name and still free, it stays.
+ * Returns a name that no other account has: `name`, if need be with a number.
+ * If `before` is `name` with a number, and still free, it stays.
  */
 function freeName(
   name: string,

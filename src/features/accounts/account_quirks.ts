@@ -26,21 +26,27 @@ export interface AccountApplication {
 
 /** The differences of one service. */
 interface Quirks {
-  /** The `iss` of its answers, if no metadata names it. */
+  /**
+   * The `iss` of the service's authorization responses, if no metadata names
+   * it.
+   */
   issuer?: string;
   /** The text between two scopes; a space by default. */
   separator?: string;
-  /** Its ways to authenticate clients. */
+  /** The client authentication methods of the service. */
   methods?: string[];
-  /** Changes our requests to the service, and its answers. */
+  /** Changes our requests to the service, and the service's answers. */
   fetch(send: UpstreamFetch): UpstreamFetch;
   isMetadataIssuer?(named: string): boolean;
   isTokenIssuer?(named: string, issuer: string, tenant?: unknown): boolean;
-  /** True if it has no way to revoke tokens. */
+  /** True if the service has no way to revoke tokens. */
   cannotRevoke?: boolean;
-  /** True if access tokens are revoked, even if there is a refresh token. */
+  /**
+   * True if the access token is the one to revoke, even if there is a refresh
+   * token.
+   */
   revokesAccessToken?: boolean;
-  /** Revokes tokens in its own way. */
+  /** Revokes tokens in the service's own way. */
   revoke?(
     fetchUpstream: UpstreamFetch,
     application: AccountApplication,
@@ -94,7 +100,7 @@ const QUIRKS: Readonly<
   }),
 };
 
-/** Finds the differences of a service, none for one that is not known. */
+/** Finds the differences of a service, none for an unknown service. */
 export function quirksOf(service: OAuthAccount): Quirks {
   const known = Object.hasOwn(QUIRKS, service.name)
     ? QUIRKS[service.name as AccountPreset]
@@ -111,7 +117,10 @@ function asJson(init: RequestInit = {}): RequestInit {
   return { ...init, headers, body: JSON.stringify(Object.fromEntries(form)) };
 }
 
-/** Finds the person's token in an answer of Slack, which may have a bot's too. */
+/**
+ * Finds the person's token in an answer of Slack, which may have a bot's token
+ * too.
+ */
 async function ofPerson(response: Response, host: string): Promise<Response> {
   const answer = await readObject(response.clone(), host);
   const person = isObject(answer.authed_user) ? answer.authed_user : {};

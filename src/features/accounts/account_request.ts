@@ -17,7 +17,10 @@ import type { GivenKeys } from "../../core/mcp/exchange/given_keys.ts";
 import type { OpenedAccount } from "./account_keys.ts";
 import type { KeyRefusals } from "./key_refusals.ts";
 
-/** Makes the bound `fetch` with a pasted key, and notes its refusals. */
+/**
+ * Makes the `fetch` of an account with a pasted key, which records refusals of
+ * the key.
+ */
 export function keyFetch(
   service: PersonalKey,
   open: () => MaybePromise<OpenedAccount>,
@@ -33,10 +36,10 @@ export function keyFetch(
 }
 
 /**
- * Makes the bound `fetch` with an access token. A request whose token was
- * refused is sent again with a new token.
+ * Makes the `fetch` of an account with an access token. A request whose token
+ * was refused is sent again with a new token.
  *
- * @param renew gives a token in place of one that the service has refused;
+ * @param renew returns a token to replace one that the service has refused;
  * undefined if there is none
  * @param onAnswer receives the answers to tokens that were not replaced
  */
@@ -78,7 +81,7 @@ export class CallAccount implements Account {
     private readonly labelNow: () => string | undefined,
     private readonly makeFetch: () => Account["fetch"],
     readonly reveal: Account["reveal"],
-    /** The keys that `callApi` hides in what it cuts. */
+    /** The keys that `callApi` hides in answers that it cuts. */
     readonly given: GivenKeys,
   ) {}
 

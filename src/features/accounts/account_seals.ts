@@ -10,8 +10,8 @@ import type { KnownAccount } from "./revocation_record.ts";
 import type { AccountRecord, PlacedAccount } from "./accounts.ts";
 
 /**
- * Names a record within its seal: a key opens only in its own record, for its
- * own account and API.
+ * Makes the text that ties a seal to its record: a key opens only in its own
+ * record, for its own account and API.
  */
 function contextOf(record: AccountRecord, key: Deno.KvKey): string {
   const { subject, service, label, formerLabels, accountId } = record;
@@ -22,7 +22,7 @@ function contextOf(record: AccountRecord, key: Deno.KvKey): string {
     fingerprint(JSON.stringify(parts));
 }
 
-/** Names our application at a service within seals. */
+/** Makes the text that ties a seal to our application at a service. */
 function applicationContext(application = ""): string {
   return fingerprint(application);
 }
@@ -38,13 +38,17 @@ export function accountSeals(sealing: Sealing) {
   ): Promise<AccountRecord> {
     const { label, accountId } = found.value;
     const context = contextOf(found.value, found.key);
-    // Once the account is deleted, only this tells its name and id.
+    // Once the account is deleted, only the seal tells the account's name and
+    // id.
     const known = JSON.stringify({ label, accountId });
     const { sealed, keyId } = await sealing.seal(`${context}${known}\n${key}`);
     return { ...found.value, sealed, keyId };
   }
 
-  /** Opens a text that begins with a context. Returns it with the context. */
+  /**
+   * Unseals a text, and returns it with the context that it begins with;
+   * undefined if it begins with another.
+   */
   async function unseal(
     { sealed, keyId }: Sealed,
     context: string,
@@ -79,7 +83,7 @@ export function accountSeals(sealing: Sealing) {
     open,
     sealAnew,
 
-    /** Gives the key of a record if that was opened before. */
+    /** Returns the key of a record if it was opened before. */
     opened: (found: PlacedAccount): string | undefined => opened.get(found),
 
     /**

@@ -1,6 +1,6 @@
 /**
- * The settings without which tools cannot act with people's accounts. This is
- * loaded where there are such tools.
+ * The settings without which tools cannot act with people's accounts. This
+ * module is loaded only where there are such tools.
  *
  * @module
  */
@@ -32,8 +32,8 @@ export function missingAccountSettings(
 }
 
 /**
- * Warns at the start of missing settings, and of keys that do not open what is
- * sealed, which one account shows.
+ * Warns at the start of missing settings, and of operator's keys that do not
+ * open the sealed keys of accounts. One account is tried.
  */
 export function warnOfAccounts(
   accounts: ServerAccounts,

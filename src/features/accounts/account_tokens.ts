@@ -12,9 +12,12 @@ import { refreshLease } from "../../core/store/refresh_lease.ts";
 
 /** Tokens as they were read. A change fails if they were changed since. */
 export interface FoundAccount extends Found<AccountRecord> {
-  /** Names the record, and when the account was connected. */
+  /**
+   * The database key of the record, and the time at which the account was
+   * connected, in one text.
+   */
   id: string;
-  /** The unsealed text. */
+  /** The unsealed tokens, as JSON. */
   tokens: string;
 }
 
@@ -55,7 +58,7 @@ export function accountTokenStore(database: Database, vault: AccountVault) {
     return isSame && before !== undefined ? known(entry, before) : undefined;
   }
 
-  /** Names tokens that were unsealed. */
+  /** Makes a {@linkcode FoundAccount} from a record and its unsealed tokens. */
   function known(found: Found<AccountRecord>, tokens: string): FoundAccount {
     const id = JSON.stringify([found.key, found.value.createdAt]);
     return { ...found, id, tokens };
@@ -83,8 +86,8 @@ export function accountTokenStore(database: Database, vault: AccountVault) {
       vault.revoke(found, tokens),
 
     /**
-     * Notes that the service does not take the tokens any more, unless others
-     * were stored since.
+     * Records that the service refuses the tokens, unless other tokens were
+     * stored since.
      */
     async end(found: FoundAccount): Promise<void> {
       const { tokens } = found;

@@ -33,7 +33,7 @@ import type { Write } from "../../core/kv/transaction.ts";
 /** The maximum number of accounts of one person. */
 export const MAX_ACCOUNTS = 50;
 
-/** The time after which another use of an account is noted, in seconds. */
+/** The minimum time between two recorded uses of an account, in seconds. */
 const NOTED_SECONDS = 60;
 
 export type AccountVault = ReturnType<typeof accountVault>;
@@ -53,9 +53,9 @@ export function accountVault(
   const { open, opened, sealAnew, checkSeals } = accountSeals(sealing);
   const known = recent(store.read);
   const queue = revocationQueue(database);
-  /** Settles with the last note of a refusal. */
+  /** Settles once the last refusal is recorded. */
   let notes = Promise.resolve();
-  /** The records whose use was noted after they were read. */
+  /** The records whose use was recorded after they were read. */
   const noted = new WeakSet<Found<AccountRecord>>();
 
   /** Makes the record of a new account. */
@@ -81,7 +81,7 @@ export function accountVault(
   }
 
   /**
-   * Stores another key in an account. That counts as a use, and ends a noted
+   * Stores another key in an account. That counts as a use, and ends a recorded
    * refusal unless `changes` has one. Returns false if the account was changed
    * since it was read.
    */
@@ -101,7 +101,7 @@ export function accountVault(
   return {
     ...store,
     replace,
-    /** Names the key that seals from now on. */
+    /** The ID of the key that seals from now on. */
     get keyId(): string {
       return sealing.keyId;
     },
@@ -126,11 +126,12 @@ export function accountVault(
     },
 
     /**
-     * Keeps the key of an account in place of the one that is there. If that was
-     * another account's, its tokens will be revoked.
+     * Stores the key of an account in place of the present one. If the present
+     * key is another account's, its tokens will be revoked.
      *
-     * @param extraWrites checks of the same commit: those of the browser's session
-     * @returns its place; undefined if a check failed
+     * @param extraWrites checks of the same commit: those of the browser's
+     * session
+     * @returns the account's place; undefined if a check failed
      * @throws {HttpError} 409 when the person has too many accounts
      */
     async save(
@@ -152,7 +153,7 @@ export function accountVault(
         const { replaced, ...named } = placeAmong(there, account);
         const { confirmation } = replaced?.value.oauth ?? {};
         // The same form came twice. The tokens may have been refreshed since,
-        // so the first stay.
+        // so those that were stored first stay.
         if (confirmation && confirmation === oauth?.confirmation) {
           return { label: replaced!.value.label };
         }
@@ -193,9 +194,10 @@ export function accountVault(
     /**
      * Queues the revocation of tokens that are in no account.
      *
-     * @param account the account that they were for
-     * @param afterSeconds the time until then: unless they are kept meanwhile
-     * @returns the key of the queue
+     * @param account the account that the tokens were for
+     * @param afterSeconds the time until the revocation, which is dropped if
+     * the tokens are kept meanwhile
+     * @returns the key of the queue's entry
      */
     async revoke(
       account: NewAccount | PlacedAccount,
@@ -219,7 +221,8 @@ export function accountVault(
     revokeNow: (at: Deno.KvKey) => queue.hasten(at).then(revokeSoon),
 
     /**
-     * Notes a refusal, or its end, in the background; one note after another.
+     * Records a refusal, or its end, in the background: one record after
+     * another.
      */
     noteRefusalLater(found: Found<AccountRecord>, isRefused: boolean): void {
       database.background(() =>
@@ -231,9 +234,9 @@ export function accountVault(
     },
 
     /**
-     * Notes in the background, at most once a minute, that an account was used,
-     * which also keeps the account from expiring. Seals its key anew if that is
-     * due.
+     * Records in the background, at most once a minute, that an account was
+     * used: that also keeps the account from expiring. Seals the account's key
+     * anew if an old key sealed it.
      */
     noteUse(found: Found<AccountRecord>, usedBy: AccountUse): void {
       const { usedAt = 0, keyId } = found.value;
@@ -242,7 +245,7 @@ export function accountVault(
       noted.add(found);
       database.background(async () => {
         const key = keyId === sealing.keyId ? undefined : await open(found);
-        // The use is noted even if nothing can be sealed now.
+        // The use is recorded even if nothing can be sealed now.
         const record = key !== undefined && await sealAnew(found, key)
           .catch(() => undefined);
         await database.replace(found, {

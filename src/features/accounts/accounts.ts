@@ -12,7 +12,7 @@ import type { Leasable } from "../../core/kv/record_leases.ts";
 import { newRevocationKey, queueRevocation } from "./revocation_record.ts";
 import type { Write } from "../../core/kv/transaction.ts";
 
-/** The records that are read, or deleted, at a time. */
+/** The number of records that are read, or deleted, at a time. */
 const BATCH = 200;
 
 /** The maximum number of accounts in whose place one account is used. */
@@ -34,13 +34,13 @@ export interface AccountRecord extends Leasable, Sealed {
    */
   label?: string;
   /**
-   * Its former names: work that began under one of them goes on with this
-   * account.
+   * The account's former names: work that began under one of them goes on with
+   * this account.
    */
   formerLabels?: readonly string[];
   /**
-   * Tells the account from others of the same name, if the service gives it an
-   * id.
+   * The fingerprint of the id that the service gives the account; it tells
+   * accounts of the same name apart.
    */
   accountId?: string;
   /**
@@ -50,7 +50,7 @@ export interface AccountRecord extends Leasable, Sealed {
   standsInFor?: readonly BegunNeeds[string][];
   /** The scopes that were asked for at the service. */
   scopes?: readonly string[];
-  /** The scopes that the service said it gave, if it did. */
+  /** The scopes that the service said it granted; absent if it did not say. */
   given?: readonly string[];
   /** The origin of the API that a pasted key may be sent to. */
   api?: string;
@@ -59,17 +59,19 @@ export interface AccountRecord extends Leasable, Sealed {
    * confirmed the account; absent for a pasted key.
    */
   oauth?: {
-    /** Names our application at the service. */
+    /**
+     * The name of our application at the service, {@linkcode AccountClient.id}.
+     */
     application: string;
-    /** Names the page on which the person confirmed the account. */
+    /** The ID of the page on which the person confirmed the account. */
     confirmation?: string;
   };
   createdAt: number;
   usedAt?: number;
   usedBy?: AccountUse;
   /**
-   * The time at which the service last refused the key or token; absent if it
-   * has taken it since.
+   * The time at which the service last refused the key or token; absent if the
+   * service has accepted it since.
    */
   refusedAt?: number;
 }
@@ -89,13 +91,15 @@ export type ListedAccount =
     | "standsInFor"
   >
   & {
-    /** Names the account in forms. */
+    /** The ID of the account in forms. */
     id: string;
-    /** Names our application at the service; undefined for a key. */
+    /**
+     * The name of our application at the service; undefined for a pasted key.
+     */
     application?: string;
   };
 
-/** Names an account for models, even if it has no name. */
+/** Returns the name of an account for models: `unnamed` if it has none. */
 export function accountName(
   { label = "unnamed" }: Pick<AccountRecord, "label">,
 ): string {
@@ -179,9 +183,9 @@ export function accountStore(
     },
 
     /**
-     * Notes that the service does not take the key of an account, or that it
-     * does. The key stays, because the service may have refused only one
-     * resource.
+     * Records that the service refuses the key of an account, or that it
+     * accepts the key again. The key stays, because the service may have
+     * refused only one resource.
      *
      * @returns false if the key is gone, or one of the caller's checks failed
      */
@@ -198,7 +202,7 @@ export function accountStore(
       ),
 
     /**
-     * Notes that an account is used in place of another: work that began with
+     * Records that an account is used in place of another: work that began with
      * the other goes on with this one.
      *
      * @returns as `noteRefusal`
@@ -219,10 +223,13 @@ export function accountStore(
         extraWrites,
       ),
 
-    /** Deletes an account of a person; undefined if they have none such. */
+    /**
+     * Deletes an account of a person, and returns its record; undefined if the
+     * person has no such account.
+     */
     forget: (subject: string, id: string) => forgetAt(accountKey(subject, id)),
 
-    /** Deletes all accounts of a person, and gives their number. */
+    /** Deletes all accounts of a person, and returns their number. */
     async forgetAllOf(subject: string): Promise<number> {
       const found = await read(subject);
       for (const { key } of found) await forgetAt(key);

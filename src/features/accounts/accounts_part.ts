@@ -60,7 +60,8 @@ export function accountsPart(services: ConnectServices): AccountPart {
 
 /**
  * True if this server can revoke an account's tokens at its service. False if
- * that cannot be known now: then the person is told to end them there too.
+ * that cannot be known now: then the person is told to end the tokens there
+ * too.
  */
 export async function isRevocable(
   { service, application }: ListedAccount,

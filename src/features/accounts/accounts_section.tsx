@@ -153,7 +153,7 @@ function AccountRow(
   );
 }
 
-/** Says what becomes of a key, or of tokens, at the service. */
+/** The words for what becomes of a key, or of tokens, at the service. */
 function AfterDisconnecting(
   { account: { title, scopes, isRevoked } }: { account: AccountInWords },
 ) {

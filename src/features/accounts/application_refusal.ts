@@ -7,7 +7,9 @@ import type { OAuthAccount } from "../../authoring/account.ts";
 import { accountSetting } from "../../authoring/oauth_account.ts";
 import type { UpstreamError } from "../../core/provider/provider.ts";
 
-/** Codes of services that do not know our application, or its secret. */
+/**
+ * Error codes with which services refuse an unknown application, or its secret.
+ */
 const CODES = [
   "invalid_client",
   "unauthorized_client",
@@ -17,7 +19,10 @@ const CODES = [
   "bad_client_secret",
 ];
 
-/** Gives the setting to look at, for the log, if our application was refused. */
+/**
+ * Returns the setting to look at, for the log, if the service refused our
+ * application.
+ */
 export function settingRefused(
   service: Pick<OAuthAccount, "name">,
   { code = "" }: UpstreamError,

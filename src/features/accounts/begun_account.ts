@@ -13,8 +13,8 @@ import type { KnownAccount } from "./revocation_record.ts";
 export type AccountOfCall = BegunNeeds[string];
 
 /**
- * True if two are one account: by the id that the service gives it, or by its
- * name.
+ * True if both are the same account: by the id that the service gives it, or by
+ * its name.
  */
 export function isSameAccount(one: KnownAccount, other: KnownAccount): boolean {
   return one.accountId !== undefined && other.accountId !== undefined
@@ -40,7 +40,7 @@ export function findBegun(
   begun: AccountOfCall,
 ): Found<AccountRecord> | undefined {
   const found = own.find(({ value }) => isSameAccount(value, begun)) ??
-    // Two accounts may have had one name, but not one id.
+    // Two accounts may have had the same name, but not the same id.
     own.find(({ value: { accountId, formerLabels } }) =>
       (accountId === undefined || begun.accountId === undefined) &&
       formerLabels?.includes(begun.label ?? "")

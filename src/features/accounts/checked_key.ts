@@ -1,7 +1,7 @@
 /**
  * A key that a service has taken, on its way through the page on which its
- * person confirms the account: it travels sealed for their session, and nothing
- * is stored meanwhile.
+ * person confirms the account: the key is in the form, sealed for the person's
+ * session, and nothing is stored meanwhile.
  *
  * @module
  */
@@ -9,16 +9,16 @@ import type { ToldAccount } from "./pasted_key.ts";
 import { seal, unseal } from "../../core/crypto/seal.ts";
 import { deriveKey } from "../../core/oauth/data_key.ts";
 
-/** The time for which it may be confirmed, in seconds. */
+/** The time for which the account may be confirmed, in seconds. */
 export const CHECKED_SECONDS = 600;
 
 export interface CheckedKey extends ToldAccount {
   key: string;
-  /** The scopes that the service said it gave. */
+  /** The scopes that the service said it granted. */
   given?: readonly string[];
   /**
-   * Names the confirmation page, for tokens: if its form is sent twice, they
-   * are stored once.
+   * The ID of the confirmation page, for tokens: if its form is sent twice, the
+   * tokens are stored once.
    */
   confirmation?: string;
   /** The end of the time to confirm, once the page was shown. */

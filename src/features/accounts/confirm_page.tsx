@@ -23,19 +23,20 @@ import { CardPage } from "../../core/pages/layout.tsx";
 import { Moment } from "../../core/pages/times.tsx";
 
 /**
- * The account to which a key or a token belongs, before it is stored. Send it
- * with `forms: "self"`.
+ * The account to which a key or a token belongs, before the account is stored.
+ * Send the page with `forms: "self"`; with `"any"` if a button leads back to
+ * the service.
  */
 export function ConfirmPage(
   props: ConnectProps & {
     label?: string;
     /**
-     * The name under which it is stored, if another account already has its own
+     * The name under which the account is stored, if another account has its
      * name.
      */
     keptAs?: string;
     checked: string;
-    /** The account that it replaces. */
+    /** The account that this one replaces. */
     replaced?: Pick<ListedAccount, "label" | "createdAt">;
     /**
      * The scopes that were asked for, but not named by the service when it gave
@@ -44,7 +45,7 @@ export function ConfirmPage(
     unnamed?: readonly string[];
     /** True if the waiting call has begun with another account. */
     isOther?: boolean;
-    /** The reason why it could not be stored yet. */
+    /** The reason why the account could not be stored yet. */
     refusal?: string;
   },
 ) {

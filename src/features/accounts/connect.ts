@@ -1,8 +1,8 @@
 /**
  * `/connect/:name`: the page on which people connect an account at another
- * service, by a key of theirs or by OAuth. Its address is worth nothing: anyone
- * who opens it connects an account of their own, once they have signed in. `?w=`
- * names the wait of a call, and is no use to anyone but its person.
+ * service, by a key of theirs or by OAuth. The address is no secret: anyone who
+ * opens it connects an account of their own, once they have signed in. `?w=`
+ * names the wait of a call, and is of no use to anyone but that call's person.
  *
  * @module
  */
@@ -113,7 +113,8 @@ export function connectEndpoints(services: ConnectServices) {
   }
 
   /**
-   * Uses a key again that the service had refused, if the service takes it now.
+   * Uses a key again that the service had refused, if the service accepts it
+   * now.
    */
   async function tryAgain(
     c: Context,
@@ -164,7 +165,7 @@ export function connectEndpoints(services: ConnectServices) {
         return noWait(c, person, services);
       }
       const props = await visits.propsOf({ ...found, person, wait });
-      // Names only an account that exists: the address could say anything.
+      // Only an account that exists is named: the address could say anything.
       const account = connected === undefined
         ? undefined
         : props.connected.find(({ label = "" }) => label === connected);
@@ -174,10 +175,14 @@ export function connectEndpoints(services: ConnectServices) {
       return page(c, content, { forms: formsOf(found) });
     },
 
-    /** Answers `POST /connect/:name`: any other answer connects nothing. */
+    /**
+     * Answers `POST /connect/:name`: an `answer` that names no act connects
+     * nothing.
+     */
     async answer(c: Context): Promise<Response> {
       const found = visits.find(c);
-      // The tokens of an account that is not kept yet are longer than a key.
+      // The tokens of an account that is not kept yet are longer than a pasted
+      // key.
       const { form, ...person } = await signedIn.findForm(c, 64 * 1024);
       signedIn.checkAllowed(person);
       const wait = await visits.findWait(form.get("w"), person, found.service);
@@ -218,7 +223,8 @@ export function connectEndpoints(services: ConnectServices) {
 }
 
 /**
- * Notes the service for the log, with its answer or that nothing was stored.
+ * Sets the refusal for the log: the service, and its status or that nothing was
+ * kept.
  */
 function noteRefusal(
   c: Context,

@@ -13,9 +13,9 @@ import { Fact, type PageProps } from "../../core/pages/layout.tsx";
 /** The service of a page. */
 interface ServiceInWords {
   name: string;
-  /** Its name for people. */
+  /** The name of the service for people. */
   title: string;
-  /** The host of its API. */
+  /** The host of the service's API. */
   host: string;
   /** The author's words that say where the service gives out keys. */
   help?: string;
@@ -97,7 +97,7 @@ export function ConnectForm(
     & {
       label: string;
       fields?: Readonly<Record<string, string>>;
-      /** The service to which a further button leads once more. */
+      /** The title of the service, if a further button leads back to it. */
       backTo?: string;
       children?: Child;
     },

@@ -23,8 +23,8 @@ import {
 } from "../../core/pages/provider_buttons.tsx";
 
 /**
- * The form, after a refusal with its reason. Send it with `forms: "self"`, and
- * with `"any"` where it leads to the service.
+ * The page with the form; after a refusal, also with the reason. Send it with
+ * `forms: "self"`, and with `"any"` where it leads to the service.
  */
 export function ConnectPage(props: ConnectProps & { refusal?: string }) {
   const { title, host, help, scopes, connected } = props;
@@ -84,7 +84,8 @@ export function ConnectPage(props: ConnectProps & { refusal?: string }) {
 }
 
 /**
- * The scopes to ask for, with those apart that the person did not allow before.
+ * The scopes to ask for. Those that the person did not allow before are listed
+ * separately.
  */
 function ScopesAsked(
   { scopes, connected, usual = [] }:
@@ -117,7 +118,7 @@ function ScopesAsked(
   );
 }
 
-/** The page for someone who has not signed in. `forms: "any"`. */
+/** The page for someone who has not signed in. Send it with `forms: "any"`. */
 export function ConnectSignInPage(
   { title, back, options, ...page }: PageProps & {
     title: string;

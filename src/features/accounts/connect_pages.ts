@@ -35,7 +35,7 @@ import { type CheckedKey, checkedKeys } from "./checked_key.ts";
 import { askingClient } from "../questions/wait_pages.ts";
 import { begunAccountOf } from "./waiting_calls.ts";
 
-/** The services of the pages of accounts. */
+/** The parts of the server that the pages of accounts use. */
 export type ConnectServices = AccountServices & {
   accounts: AccountStore;
   /**
@@ -64,7 +64,10 @@ export interface Visit extends ConnectedService {
 export function connectPages(services: ConnectServices) {
   const { frame, accounts, clock } = services;
 
-  /** Opens the page that shows a person the account that they would keep. */
+  /**
+   * Makes the functions that seal and open the checked keys in the forms of a
+   * visit.
+   */
   const pagesOf = (visit: Visit) =>
     checkedKeys(visit.person.id, contextOf(visit, visit.person));
 
@@ -121,7 +124,10 @@ export function connectPages(services: ConnectServices) {
       .map(({ key }) => String(key.at(-1)));
   }
 
-  /** Shows the account before it is stored, with the reason if that failed. */
+  /**
+   * Shows the account before it is stored, with the reason if storing it
+   * failed.
+   */
   async function confirm(
     c: Context,
     visit: Visit,
@@ -146,16 +152,18 @@ export function connectPages(services: ConnectServices) {
         !isSameAccount(begun, account),
       refusal,
     });
-    // One of its buttons may lead to the service.
+    // One of the page's buttons may lead to the service.
     const forms = unnamed.length > 0 ? formsOf({ service }) : "self";
     return page(c, content, { forms, status });
   }
 
-  /** Opens an account that its person has confirmed. */
+  /** Opens the checked key of an account that the person has confirmed. */
   const openConfirmed = (visit: Visit, sealed: string | undefined) =>
     pagesOf(visit).open(sealed, now(clock));
 
-  /** Shows the page again, with the reason why nothing was kept. */
+  /**
+   * Shows the page of the service again, with the reason why nothing was kept.
+   */
   async function refuse(
     c: Context,
     visit: Visit,
@@ -173,8 +181,8 @@ export function connectPages(services: ConnectServices) {
     refuse,
 
     /**
-     * Shows the page that was sent once more, with the reason and all that it
-     * had.
+     * Shows the page whose form was sent once more, with the reason and all
+     * that it showed.
      */
     async showAgain(
       c: Context,
@@ -192,8 +200,9 @@ export function connectPages(services: ConnectServices) {
 }
 
 /**
- * Names a person's visit to a service as it is set up now. A visit that began
- * with another application, other scopes or another API has to begin again.
+ * Makes the text that ties seals to a person's visit to a service, as the
+ * service is set up now. A visit that began with another application, other
+ * scopes or another API has to begin again.
  */
 export function contextOf(
   { service, client }: ConnectedService,

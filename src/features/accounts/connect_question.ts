@@ -12,13 +12,16 @@ import { connectAddress, type WaitPages } from "../questions/page_questions.ts";
 
 /** An account that is missing. */
 export interface MissingAccount {
-  /** Its record, if it exists but cannot be used. */
+  /** The record of the account, if it exists but cannot be used. */
   record?: AccountRecord;
   /** The account that the call has begun with. */
   begun?: AccountOfCall;
 }
 
-/** Makes the question for an account, or for a key that works. */
+/**
+ * Makes the question that asks a person to connect an account, or to replace a
+ * key that was refused.
+ */
 export function connectQuestion(
   pages: Pick<WaitPages, "baseUrl">,
   service: ConnectableService,
@@ -39,7 +42,7 @@ export function connectQuestion(
   );
 }
 
-/** Makes the words that let a model choose one of several accounts. */
+/** Returns the text by which a model chooses one of several accounts. */
 export function choiceOf(
   pages: Pick<WaitPages, "baseUrl">,
   service: ConnectableService,

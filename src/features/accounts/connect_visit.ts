@@ -38,8 +38,8 @@ export function connectVisits(services: ConnectServices) {
   const tries = new Buckets(TRIES);
 
   /**
-   * Makes the calls that wait for an account go on, and shows that it is
-   * connected.
+   * Makes the calls that wait for an account go on, and shows that the account
+   * is connected.
    */
   async function goOn(c: Context, visit: Visit, label = ""): Promise<Response> {
     await answerConnecting(visit, "accept", services);
@@ -70,7 +70,11 @@ export function connectVisits(services: ConnectServices) {
     ...pages,
     goOn,
 
-    /** Finds the service of an address. @throws {HttpError} if it is off */
+    /**
+     * Finds the service that the path names.
+     *
+     * @throws {HttpError} if no one can connect an account there now
+     */
     find(c: Context): ConnectedService {
       const service = services.accountServices.get(c.req.param("name")!);
       if (!service) {
@@ -90,8 +94,7 @@ export function connectVisits(services: ConnectServices) {
     },
 
     /**
-     * Finds the wait that an address names; undefined if it is not the
-     * person's.
+     * Finds the wait that a request names; undefined if it is not the person's.
      */
     async findWait(
       id: string | undefined,
@@ -109,7 +112,7 @@ export function connectVisits(services: ConnectServices) {
      * is connected.
      *
      * @param afterSeconds the time in which they may still be kept
-     * @returns the key of the queue
+     * @returns the key of the queue's entry
      */
     async revoke(
       visit: Visit,
@@ -125,7 +128,7 @@ export function connectVisits(services: ConnectServices) {
       refuseFor(tries.take(fingerprint(subject)));
     },
 
-    /** Keeps an account, if the person is still signed in and not blocked. */
+    /** Stores an account, if the person is still signed in and not blocked. */
     async keep(
       c: Context,
       visit: Visit,
@@ -154,8 +157,8 @@ export function connectVisits(services: ConnectServices) {
 }
 
 /**
- * Names the missing setting without which no one can connect an account at a
- * service.
+ * Returns the name of the missing setting without which no one can connect an
+ * account at a service.
  */
 export function missingSetting(
   service: ConnectableService,
@@ -168,7 +171,7 @@ export function missingSetting(
 }
 
 /**
- * Gives the account's name: the known one, or else the one that was typed in.
+ * Returns the account's name: the known one, or else the one that was typed in.
  */
 export function labelOf(
   { service }: Visit,

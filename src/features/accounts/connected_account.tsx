@@ -1,8 +1,7 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * An account at another service that a person has connected, on pages.
- *
- * @module
+ * Parts of pages that show an account that a person has connected at another
+ * service.
  */
 import type { Child } from "@hono/hono/jsx";
 import type { ListedAccount } from "./accounts.ts";
@@ -15,7 +14,7 @@ import {
 } from "../../core/pages/names.tsx";
 import { Moment } from "../../core/pages/times.tsx";
 
-/** The name of an account, or words where it has none. */
+/** The name of an account, or a phrase if it has none. */
 export function AccountName({ label }: Pick<ListedAccount, "label">) {
   return label === undefined ? <>an account without a name</> : (
     <strong>
@@ -24,9 +23,9 @@ export function AccountName({ label }: Pick<ListedAccount, "label">) {
   );
 }
 
-/** A call, or work, that waits for an account. */
+/** A call, or durable work, that waits for an account. */
 export interface AskingInWords extends ToolInWords {
-  /** Names the wait of the call. */
+  /** The ID of the call's wait. */
   id: string;
   client: ClientInWords;
   /** The account that the call has begun with, if it goes on with no other. */
@@ -37,7 +36,10 @@ export interface AskingInWords extends ToolInWords {
   };
 }
 
-/** Says that the call goes on only with the account that it has begun with. */
+/**
+ * The sentence that the call goes on only with the account that it has begun
+ * with.
+ */
 export function WaitsForAccount({ asked }: { asked?: AskingInWords }) {
   if (!asked?.begun) return null;
   return (
@@ -128,7 +130,7 @@ export function ConnectedAccount(
   );
 }
 
-/** Says that the service has refused an account. */
+/** The sentence that the service has refused an account. */
 export function Refused(
   { title, account: { scopes, refusedAt = 0 }, now }: {
     title: string;

@@ -12,7 +12,10 @@ import { accountNeeds } from "./account_needs.ts";
 import { ACCOUNTS } from "./settings.ts";
 import type { ServerAccounts } from "./server_accounts.ts";
 
-/** The time between two looks of requests whether a revocation is due. */
+/**
+ * The minimum time between two requests that check for revocations that are
+ * due.
+ */
 const NOTICE_MILLISECONDS = 1000;
 
 export const accountsFeature: OnAccountPage = {

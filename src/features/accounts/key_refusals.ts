@@ -11,14 +11,18 @@ import type { AccountVault } from "./account_vault.ts";
 import type { Found } from "../../core/kv/database.ts";
 
 export class KeyRefusals {
-  /** By service: true if it has taken its key in this call. */
+  /**
+   * By service: true if the service accepted its key in this call, false if it
+   * refused the key.
+   */
   readonly #isTaken = new Map<string, boolean>();
 
   constructor(private readonly vault: Pick<AccountVault, "noteRefusalLater">) {}
 
   /**
-   * Notes the status of an answer. A 401 is ignored if the service took the key
-   * for another request of the same call.
+   * Records a refusal of the key, or its end, by the status of an answer. A 401
+   * is ignored if the service accepted the key for another request of the same
+   * call.
    */
   note(found: Found<AccountRecord>, status: number): void {
     const { service, refusedAt } = found.value;
@@ -31,7 +35,7 @@ export class KeyRefusals {
   }
 }
 
-/** Says why a connected account cannot be used; empty if it may be. */
+/** Explains why a connected account cannot be used; empty if it can be. */
 export function refusalWords(
   service: AccountService,
   { refusedAt, scopes, api }: AccountRecord,

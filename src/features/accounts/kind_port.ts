@@ -1,6 +1,6 @@
 /**
- * The port for services that another feature knows: MCP servers. They say by
- * themselves where people sign in, and tools call them in another way.
+ * The port for services that another feature knows: MCP servers. An MCP server
+ * says itself where people sign in, and tools call it by methods of its own.
  *
  * @module
  */
@@ -23,7 +23,9 @@ export interface AccountInCall {
   acting: Acting;
   /** Sends a request, even after the end of the call. */
   send: AccountFetch;
-  /** Names the connection of the account; no other account has the same. */
+  /**
+   * Returns a name of the account's connection that no other connection has.
+   */
   connection(): Promise<string>;
 }
 

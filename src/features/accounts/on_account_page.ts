@@ -61,7 +61,7 @@ const addition: AccountAddition = {
   ],
 };
 
-/** Adds the accounts of a server to services of its pages. */
+/** Adds the accounts of a server to the services of its pages. */
 function withAccounts<S extends AuthServices>(services: S) {
   const { store, vault, services: accountServices, server } = accountsOf(
     services.server,

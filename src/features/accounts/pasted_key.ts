@@ -85,7 +85,8 @@ function given(key: string): GivenKeys {
 }
 
 /**
- * Gives the account name that a service has returned; undefined if it is none.
+ * Returns the account name in a service's answer, fit to store; undefined if
+ * the answer has none.
  */
 export function nameTold(told: unknown, key: string): string | undefined {
   return typeof told === "string"
@@ -95,7 +96,7 @@ export function nameTold(told: unknown, key: string): string | undefined {
 
 /** An account as the service has described it. */
 export interface ToldAccount {
-  /** A fingerprint of the id that the service gives it. */
+  /** A fingerprint of the id that the service gives the account. */
   id?: string;
   label?: string;
 }

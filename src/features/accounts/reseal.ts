@@ -12,8 +12,9 @@ import { queuedTokens, revocationQueue } from "./revocation_queue.ts";
  * Seals anew all keys, and all tokens in the queue of revocations, that an old
  * key has sealed.
  *
- * @returns the number of those done, and of those left: no key of the ring opens
- * them, or someone changed them meanwhile
+ * @returns `sealed`: the number of all; `resealed`: of those sealed anew;
+ * `left`: of those that no key of the ring opens, or that were changed
+ * meanwhile
  */
 export async function resealAll(
   database: Database,
@@ -41,8 +42,8 @@ export async function resealAll(
   const { left } = counts;
   await resealSome(queue.read(Infinity), queued.reseal);
   counts.left = left;
-  // Read a second time: the first read misses an entry that is moved to an
-  // earlier time meanwhile.
+  // The queue is read a second time: the first read misses an entry that is
+  // moved to an earlier time meanwhile.
   for await (const some of queue.read(Infinity)) {
     counts.left += some.filter(({ value }) => value.keyId !== sealing.keyId)
       .length;

@@ -20,12 +20,12 @@ const LEASE_SECONDS = 40;
 const FIRST_PAUSE_SECONDS = 60;
 const MAX_PAUSE_SECONDS = 60 * 60;
 
-/** The revocations that are read at a time. */
+/** The number of revocations that are read at a time. */
 const BATCH = 20;
 
 type Queued = Found<RevocationRecord>;
 
-/** Opens the queue, which opens no tokens. */
+/** Opens the queue. It has no key that opens the tokens. */
 export function revocationQueue(database: Database) {
   /** Moves a record to another time; undefined if another process was faster. */
   async function move(
@@ -75,7 +75,7 @@ export function revocationQueue(database: Database) {
       return true;
     },
 
-    /** Makes tokens due now that were to be revoked later. */
+    /** Makes the revocation of queued tokens due now. */
     async hasten(key: Deno.KvKey): Promise<void> {
       const found = await database.find<RevocationRecord>(key);
       if (found) await move(found, database.now(), found.value.tries);
@@ -100,7 +100,10 @@ export function revocationQueue(database: Database) {
   };
 }
 
-/** Opens what the queue has, with the keys of the operator. */
+/**
+ * Makes the functions that open and reseal the tokens in the queue, with the
+ * operator's keys.
+ */
 export function queuedTokens(database: Database, sealing: Sealing) {
   const { open, openTokens } = accountSeals(sealing);
 
@@ -121,7 +124,8 @@ export function queuedTokens(database: Database, sealing: Sealing) {
         const found of all.filter(({ value }) => value.service === service)
       ) {
         if (!isOtherAccount(found.value, opened.account)) return undefined;
-        // A pasted key, from before the service was one of OAuth, is no token.
+        // The account may have a pasted key, from before the service used
+        // OAuth: that is no token.
         const other = found.value.oauth && await open(found);
         if (other && JSON.parse(other).accessToken === accessToken) {
           return undefined;

@@ -1,8 +1,8 @@
 /**
  * Tokens of people's accounts that are to be revoked at their services. The
  * commit that deletes an account queues its tokens, still sealed, so that even
- * a process without the key can. No record names a person or their account: the
- * account's name and id are inside the seal.
+ * a process without the operator's keys can delete an account. No record names
+ * a person or their account: the account's name and id are inside the seal.
  *
  * @module
  */
@@ -56,7 +56,7 @@ export function isOtherAccount(
     one[part] !== other[part];
 }
 
-/** Makes a key of the queue. */
+/** Makes the key of a new entry of the queue. */
 export function newRevocationKey(dueSeconds: number): Deno.KvKey {
   return revocationKey(dueSeconds, randomId());
 }
@@ -65,7 +65,7 @@ export function newRevocationKey(dueSeconds: number): Deno.KvKey {
  * Adds the revocation of an account's tokens to a commit. A pasted key is not
  * revoked.
  *
- * @param at its key, from {@linkcode newRevocationKey}
+ * @param at the key of the queue's entry, from {@linkcode newRevocationKey}
  */
 export function queueRevocation(
   transaction: Transaction,

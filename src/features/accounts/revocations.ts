@@ -17,7 +17,10 @@ import { type Logger, logRepeated } from "../../core/log/log.ts";
 import type { RevocationRecord } from "./revocation_record.ts";
 import { UpstreamError } from "../../core/provider/provider.ts";
 
-/** Together with the lease of a process that has died: one minute. */
+/**
+ * The time between two polls. With the lease of a process that has died, it
+ * makes one minute.
+ */
 const POLL_MILLISECONDS = 20_000;
 
 /**
@@ -45,8 +48,9 @@ export class Revocations {
   }
 
   /**
-   * Revokes what is due, three times a minute from now on: by a timer, and with
-   * each request, because some platforms stop timers between requests.
+   * Revokes the tokens that are due, three times a minute from now on: by a
+   * timer, and with each request, because some platforms stop timers between
+   * requests.
    */
   async notice(): Promise<void> {
     const passed = performance.now() - this.#polledMilliseconds;
@@ -55,7 +59,7 @@ export class Revocations {
     await this.poll();
   }
 
-  /** Revokes what is due. Simultaneous calls share one poll. */
+  /** Revokes the tokens that are due. Simultaneous calls share one poll. */
   async poll(): Promise<void> {
     this.#hasMore = true;
     await (this.#polling ??= this.#poll());
@@ -114,7 +118,7 @@ export function accountRevocation({ sealing, clients, database, log }: {
   /** The services that have not answered, and when, by `performance.now()`. */
   const silent = new Map<string, number>();
 
-  /** Tries once. @throws {Error} if the service does not answer */
+  /** Tries one revocation. @throws {Error} if the service does not answer */
   async function revoke(taken: Queued): Promise<void> {
     const { service, application } = taken.value;
     const client = clients.get(service);

@@ -99,7 +99,11 @@ export class ServerAccounts {
     };
   });
 
-  /** Checks our registrations. @throws {ToolError} where one is not set */
+  /**
+   * Checks that this server is registered at the services.
+   *
+   * @throws {ToolError} if it is not registered at one
+   */
   async checkClients(services: readonly AccountService[]): Promise<void> {
     const { clients } = await this.access();
     for (const service of services) {
@@ -143,5 +147,5 @@ export class ServerAccounts {
   }
 }
 
-/** Gives the accounts of a server. */
+/** Returns the accounts of a server. */
 export const accountsOf = ofServer((server) => new ServerAccounts(server));

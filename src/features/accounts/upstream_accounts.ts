@@ -40,7 +40,8 @@ export class UpstreamAccounts {
   /**
    * Finds the accounts of a call, and gets a token of each.
    *
-   * @throws {ToolError} when the caller cannot have one, or the provider refuses
+   * @throws {ToolError} when the caller cannot have an account there, or the
+   * provider refuses
    * @throws {ChallengeError} when the sign-in is over
    */
   static async find(
@@ -103,7 +104,7 @@ export class UpstreamAccounts {
         }),
       ),
       reveal: () => acting.do(async () => (await open()).key),
-      // `callApi` hides these keys in what it cuts.
+      // `callApi` hides these keys in answers that it cuts.
       ...{ given: this.given },
     };
   }
@@ -128,7 +129,10 @@ export class UpstreamAccounts {
   }
 }
 
-/** Says why a caller has no account at a service; undefined if they may. */
+/**
+ * Explains why a caller has no account at a service; undefined if the caller
+ * may have one.
+ */
 function reasonAgainst(
   service: UpstreamAccount,
   { door, subject, binding, ...caller }: Caller,
@@ -165,7 +169,9 @@ function isUnavailable(error: unknown): boolean {
       error.situation === "provider unavailable";
 }
 
-/** Says, for the model, who has to do what. */
+/**
+ * Explains, to the model, who has to do what before the service gives access.
+ */
 function refusalWords(service: UpstreamAccount, error: unknown): string {
   const title = titleOf(service);
   const { scopes = [] } = service;

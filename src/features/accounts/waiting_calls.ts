@@ -14,7 +14,7 @@ import type { AccountRecord } from "./accounts.ts";
 import { type AccountOfCall, findBegun, ofService } from "./begun_account.ts";
 import type { KnownAccount } from "./revocation_record.ts";
 
-/** Gives the account that a wait is for; undefined where any will do. */
+/** Returns the account that a wait is for; undefined where any will do. */
 export function begunAccountOf(
   { payload, createdAt }: Pick<Wait, "payload" | "createdAt">,
 ): AccountOfCall | undefined {
