@@ -1,5 +1,5 @@
 /**
- * OpenAPI documents as they are read: from a file or an address, bounded, with
+ * OpenAPI documents as they are read: from a file or a URL, bounded, with
  * references looked up one at a time.
  *
  * @module
@@ -36,12 +36,15 @@ const TIMEOUT_MILLISECONDS = 60_000;
 export interface ApiDocument {
   /** The whole document: OpenAPI 3, or a JSON Schema with definitions. */
   root: JsonObject;
-  /** The address it came from, against which relative servers are resolved. */
+  /**
+   * The URL that the document came from, against which relative servers are
+   * resolved.
+   */
   address?: URL;
 }
 
 /**
- * Reads the text of a file or of an address.
+ * Reads the text of a file or of a URL.
  *
  * @throws {ImportError} unless the source exists, is https or on this machine,
  * and is short enough
@@ -82,7 +85,7 @@ function tooLong(source: string): ImportError {
   return new ImportError(`${source} is longer than ${MAX_BYTES} bytes.`);
 }
 
-/** Reads what is at an address. @throws {ImportError} */
+/** Fetches the bytes at a URL. @throws {ImportError} */
 async function readAddress(address: URL): Promise<Uint8Array> {
   checkAddress(address);
   try {
@@ -114,7 +117,7 @@ function checkAddress(address: URL): void {
 /**
  * Parses a document.
  *
- * @param source names it in errors
+ * @param source the name of the document in errors
  * @throws {ImportError} unless the text is a readable OpenAPI document
  */
 export async function parseDocument(
@@ -216,7 +219,8 @@ function addForms({ paths }: JsonObject, made: JsonObject): void {
 const MAX_HOPS = 20;
 
 /**
- * Follows a value to what it refers to, if it is a reference.
+ * Resolves a value that is a reference (`$ref`), and returns any other value as
+ * it is.
  *
  * @throws {ImportError} if the reference leads nowhere, into a circle, or out
  * of the document
@@ -247,7 +251,7 @@ export function attempt<T>(make: () => T): T | undefined {
 }
 
 /**
- * Finds the value that a reference within the document names.
+ * Finds the value that a reference within the document (`#/…`) points to.
  *
  * @throws {ImportError}
  */
@@ -280,7 +284,7 @@ export function unescaped(part: string): string {
   return text.replaceAll("~1", "/").replaceAll("~0", "~");
 }
 
-/** Prints a stranger's text on one short line. */
+/** Shortens a stranger's text to one line without control characters. */
 export function shown(text: unknown, most = 200): string {
   const line = `${text}`.slice(0, 4 * most)
     .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ").trim();

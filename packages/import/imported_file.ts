@@ -1,6 +1,6 @@
 /**
- * Imported files. The first line of each has the item that it was made of, and
- * the fingerprint of the text that was written.
+ * Imported files. The first line of each names the item that the file was made
+ * of, and the fingerprint of the text that was written.
  *
  * @module
  */
@@ -43,7 +43,7 @@ export function parseImported(
   return { path, text, service, id, fingerprint, source, url, isChanged };
 }
 
-/** Prints a file with its first line. */
+/** Returns the text of a file with its first line. */
 export function printImported(
   { service, id, fingerprint, text, source, url }: Omit<
     ImportedFile,
@@ -71,7 +71,7 @@ export function inClone(text: string): string {
 }
 
 /**
- * Prints the lines in which two texts differ, with two lines before and after.
+ * Returns the lines in which two texts differ, with two lines before and after.
  */
 export function diffOf(before: string, after: string): string {
   const [a, b] = [before.split("\n"), after.split("\n")];

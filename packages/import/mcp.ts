@@ -16,7 +16,7 @@ import { Schemas, sentence } from "./schema.ts";
 import type { ImportItem, ImportSource, ServiceNames } from "./source.ts";
 import { APPROVAL, inputCode, type ToolArgument } from "./tool_code.ts";
 
-/** The maximum number of tools, and pages of them, that are read. */
+/** The maximum number of tools, and of pages of tools, that are read. */
 const MAX_TOOLS = 2000;
 const MAX_PAGES = 40;
 
@@ -77,7 +77,11 @@ export async function mcpSource(
   };
 }
 
-/** Returns a listed tool. @throws {ImportError} if no tool can call it */
+/**
+ * Returns a tool as it was listed.
+ *
+ * @throws {ImportError} if it can only be called as a task of 2025
+ */
 function callable(listed: JsonObject, revision?: string): JsonObject {
   const { taskSupport } = Object(listed.execution);
   if (taskSupport !== "required" || revision === "2026-07-28") return listed;
@@ -138,7 +142,11 @@ function serviceCode(
     `${isOpen ? "open: true,\n" : ""}});\n`;
 }
 
-/** Prints a tool and its test. @throws {ImportError} for an unusable schema */
+/**
+ * Generates the code of a tool and its test.
+ *
+ * @throws {ImportError} for an unusable schema
+ */
 function toolCode(
   listed: JsonObject,
   id: string,

@@ -156,7 +156,7 @@ export async function importTools(
     .filter(({ service, id }) => service === name && id !== "service");
   const known = new Map(source.items.map((item) => [item.id, item]));
   const gone = there.filter(({ id }) => !known.has(id) && !TEST_OF.test(id));
-  // A test without its tool is of an import that was cut off.
+  // A test without its tool comes from an import that was cut off.
   const had = there
     .flatMap(({ id }) => known.get(id.replace(TEST_OF, "")) ?? []);
   const more = flags.check
@@ -283,7 +283,7 @@ interface Plan {
   isPersonal: boolean;
 }
 
-/** Prints every file, and compares it with the existing one. */
+/** Generates every file, and compares it with the existing one. */
 async function planOf(
   source: ImportSource,
   project: ImportProject,
@@ -319,8 +319,8 @@ async function planOf(
       : freeName(item.name, name, names, (it) => project.has(place(it)));
     try {
       const files = written.tool(item, tool);
-      // The test comes first: if the import is cut off, the next one finds it,
-      // but makes no test that its author has deleted.
+      // The test comes first: if the import is cut off, the next import finds
+      // the test, but makes no test that the author has deleted.
       if (test || !there) {
         drafts.push({
           path: test?.path ?? place(`${tool}_test`),
@@ -424,8 +424,8 @@ async function apply(
     const question = "Take the document's, without your changes? (y/N)";
     const isTaken = take ||
       !keep && /^y/i.test(terminal.ask?.(question) ?? "");
-    // Written with the new fingerprint, so that the next import does not ask
-    // again.
+    // The text is written with the new fingerprint, so that the next import
+    // does not ask again.
     const text = isTaken ? file.text : before!;
     await project.write(file, printImported({ ...file, text }));
     terminal.print(`${isTaken ? "Changed" : "Kept"} ${file.path}`);

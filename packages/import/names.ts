@@ -33,7 +33,10 @@ function wordsOf(text: string): string[] {
     .toLowerCase().split(/[^a-z0-9]+/).filter(Boolean);
 }
 
-/** Prints a text as `search_mail`; empty if it has no letter. */
+/**
+ * Converts a text to snake case (`search_mail`); empty if the text has no
+ * letter.
+ */
 export function snakeCase(text: string, most = MAX_NAME): string {
   let words = wordsOf(text);
   while (words.length > 0 && /^\d/.test(words[0])) words = words.slice(1);
@@ -44,7 +47,7 @@ export function snakeCase(text: string, most = MAX_NAME): string {
   return cut.slice(0, end).replace(/_+$/, "");
 }
 
-/** Prints a text as `searchMail`, a name of JavaScript. */
+/** Converts a text to camel case (`searchMail`), a name of JavaScript. */
 export function camelCase(text: string, otherwise = "value"): string {
   const upper = (it: string) => it.slice(-1).toUpperCase();
   const name = snakeCase(text).replaceAll(/_+[a-z0-9]/g, upper);
@@ -52,7 +55,7 @@ export function camelCase(text: string, otherwise = "value"): string {
   return TAKEN.has(name) ? `${name}${capital(otherwise)}` : name;
 }
 
-/** Prints a text with a capital letter first. */
+/** Capitalizes the first letter of a text. */
 export const capital = (text: string) =>
   text.charAt(0).toUpperCase() + text.slice(1);
 
@@ -70,7 +73,8 @@ export function unique(name: string, among: Set<string>, mark = ""): string {
 }
 
 /**
- * Prints a value as code: no text of a document can end a string or a comment.
+ * Returns a value as a JavaScript literal: no text of a document can end a
+ * string or a comment.
  */
 export function literal(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(literal).join(", ")}]`;
@@ -88,13 +92,15 @@ export function literal(value: unknown): string {
 const escaped = (unit: string) =>
   `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
-/** Prints the name of a member: bare where that can be. */
+/** Returns the name of a member as code: without quotes if it needs none. */
 export function memberName(name: string): string {
   if (name === "__proto__") return '["__proto__"]';
   return /^[A-Za-z_$][\w$]*$/.test(name) ? name : literal(name);
 }
 
-/** Prints the code of an object by its members' names: `{ a, "b-c": d }`. */
+/**
+ * Returns the code of an object from that of its members: `{ a, "b-c": d }`.
+ */
 export function objectCode(members: Iterable<[string, string]>): string {
   const printed = [...members].map(([name, code]) =>
     name === code ? name : `${memberName(name)}: ${code}`

@@ -122,7 +122,7 @@ function tokensOf(operation: Operation, details: Details): number {
   });
 }
 
-/** Prints a schema about as long as Zod will print it. */
+/** Makes a JSON Schema about as long as the one that Zod will make. */
 function schemaJson(
   schema: Plain,
   components: Components,

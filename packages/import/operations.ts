@@ -28,7 +28,7 @@ export interface Operation {
   /** The name of its tool. */
   name: string;
   operationId?: string;
-  /** The first of its tags. */
+  /** The first tag of the operation. */
   group: string;
   title: string;
   description: string;
@@ -78,7 +78,8 @@ export interface Details {
 }
 
 /**
- * Lists the operations of a document, and says which ones no tool could call.
+ * Lists the operations of a document, and in `left` those that no tool could
+ * call.
  */
 export function listOperations(
   document: ApiDocument,
@@ -146,7 +147,7 @@ function titleOf(summary: string, name: string): string {
   return title || capital(name.replaceAll("_", " "));
 }
 
-/** Joins the words of an operation for a model. */
+/** Joins the summary and the description of an operation, for a model. */
 function descriptionOf(summary: string, words: unknown): string {
   const [first, rest] = [sentence(summary), sentence(words, 700)];
   if (rest === "" || rest.startsWith(first.replace(/\.$/, ""))) {
@@ -159,7 +160,11 @@ function descriptionOf(summary: string, words: unknown): string {
 export const ended = (text: string) =>
   text === "" || /[.!?…:]$/.test(text) ? text : `${text}.`;
 
-/** Reads everything of an operation. @throws {ImportError} if no tool can call it */
+/**
+ * Reads all that a tool for an operation needs.
+ *
+ *  @throws {ImportError} if no tool can call it
+ */
 export function detailsOf(
   document: ApiDocument,
   operation: Operation,
@@ -280,8 +285,8 @@ function parameterOf(
 }
 
 /**
- * Names the argument of a parameter. If the name is taken, the place goes
- * before it.
+ * Chooses the name of a parameter's argument. If the parameter's name is taken,
+ * the place goes before it.
  */
 function argumentOf(name: string, place: string, names: Set<string>): string {
   const own = camelCase(name);

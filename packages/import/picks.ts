@@ -19,7 +19,7 @@ const namesOf = ({ id, name, aliases }: ImportItem) => [id, name, ...aliases];
  * Finds the items that patterns name: an id, a name of the source or of the
  * tool, or any of them with `*`.
  *
- * @throws {Failure} for a pattern that names nothing
+ * @throws {Failure} for a pattern that matches no item
  */
 export function picked<I extends ImportItem>(
   items: readonly I[],
@@ -52,7 +52,7 @@ export function picked<I extends ImportItem>(
 /** Estimates the tokens of an item's tool; undefined if it cannot become one. */
 const tokensOf = (item: ImportItem) => attempt(() => item.tokens());
 
-/** Prints the tokens of several items. */
+/** Formats the number of tokens that several items take. */
 export function costOf(items: readonly ImportItem[]): string {
   return printCount(items.reduce((sum, it) => sum + (tokensOf(it) ?? 0), 0));
 }
@@ -81,7 +81,7 @@ export function summary(
   ].join("\n");
 }
 
-/** Prints items with their numbers and costs. */
+/** Formats items with their numbers and costs. */
 export function printItems(
   items: readonly ImportItem[],
   ticked?: ReadonlySet<ImportItem>,

@@ -14,7 +14,7 @@ import {
   parseImported,
 } from "./imported_file.ts";
 
-/** A file that is to be written, formatted. */
+/** A formatted file that is to be written. */
 export type NewFile = Omit<ImportedFile, "isChanged">;
 
 /** The folders and the imported files of a project. */
@@ -60,12 +60,15 @@ export class ImportProject {
     throw usageFailure(`It was imported as ${names}: add --as NAME.`);
   }
 
-  /** Gives the path of a file in one of the two folders. */
+  /** Returns the path of a file in one of the two folders. */
   path(folder: "tools" | "services", name: string): string {
     return `${this.isClone ? "src/" : ""}${folder}/${name}`;
   }
 
-  /** True if there is a file that some systems take for the same. */
+  /**
+   * True if there is a file at this path, or at one that differs only in case:
+   * some systems take both for the same.
+   */
   has(path: string): boolean {
     return this.paths.has(path.toLowerCase());
   }
@@ -129,8 +132,8 @@ export class ImportProject {
   }
 
   /**
-   * Adds tools to the list; undefined if it does not have the form that `create`
-   * makes.
+   * Adds tools to the list; undefined if the list does not have the form that
+   * `create` makes.
    */
   async listed(names: readonly string[]): Promise<NewFile | undefined> {
     let text: string | undefined = await this.#list();

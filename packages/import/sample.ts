@@ -301,6 +301,6 @@ function fitsText(
   if (text.length < minLength || text.length > maxLength) return false;
   const form = FORMATS.get(format)?.[1] ?? safePattern(pattern);
   if (form) return form.test(text);
-  // If its pattern is not run, an example from the document is trusted.
+  // If the pattern is not run, an example from the document is trusted.
   return pattern === undefined || matches(pattern, text) !== false;
 }

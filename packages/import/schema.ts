@@ -46,7 +46,10 @@ export interface Plain {
 /** Components by their pointers, in the order of their first use. */
 export type Components = Map<string, Plain>;
 
-/** The maximum number of schemas of one tool, with references written out. */
+/**
+ * The maximum number of subschemas in one tool, also once its `$ref`s are
+ * expanded.
+ */
 const MAX_SCHEMAS = 5_000;
 const TOO_MANY =
   `Its schemas have more than ${MAX_SCHEMAS} parts, too many for a model.`;
@@ -54,10 +57,10 @@ const TOO_MANY =
 /** The deepest level of one schema without a reference. */
 const MAX_DEPTH = 60;
 
-/** The maximum length in characters of a description that are used. */
+/** The maximum number of characters of a description that are used. */
 const MAX_DESCRIPTION = 300;
 
-/** Makes the schemas of one tool plain. */
+/** Converts the schemas of one tool to the plain form. */
 export class Schemas {
   /** The components that were read so far. */
   readonly components: Components = new Map();
@@ -66,7 +69,10 @@ export class Schemas {
 
   constructor(private readonly document: Pick<ApiDocument, "root">) {}
 
-  /** Makes a schema plain. @throws {ImportError} if it cannot be read */
+  /**
+   * Converts a schema to the plain form. @throws {ImportError} if it cannot be
+   * read
+   */
   plain(schema: unknown, depth = 0): Plain {
     if (!isObject(schema)) return {};
     if (depth > MAX_DEPTH) {
@@ -85,8 +91,8 @@ export class Schemas {
   }
 
   /**
-   * Gives the component that a schema refers to; the schema itself if it refers
-   * to none.
+   * Returns the component that a schema refers to; the schema itself if it
+   * refers to none.
    */
   target(schema: Plain): Plain {
     const target = schema.ref && this.components.get(schema.ref);
@@ -97,8 +103,7 @@ export class Schemas {
     if (!this.components.has(ref) && !this.#open.has(ref)) {
       this.#open.add(ref);
       const target = at(this.document, ref);
-      // Set first, so that the order is that of first use, before the parts of
-      // the component.
+      // The component is entered first, so that it comes before its parts.
       this.components.set(ref, {});
       this.components.set(ref, this.plain(target, depth + 1));
       this.#open.delete(ref);
@@ -312,7 +317,7 @@ const isText = (value: unknown) => typeof value === "string" && value !== "";
 const isCount = (value: unknown) =>
   Number.isSafeInteger(value) && value as number > 0;
 
-/** Reads bounds, of 3.0 (a flag) and of 3.1 (a number). */
+/** Reads bounds, of OpenAPI 3.0 (a flag) or 3.1 (a number). */
 function boundsOf(schema: JsonObject): Partial<Plain> {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema;
   const number = (value: unknown) =>
@@ -373,8 +378,8 @@ function joinTwo(a: Plain, b: Plain): Plain {
 }
 
 /**
- * Cuts a text at the end of a sentence, and removes control characters. Empty
- * if it is no text.
+ * Cuts a text at the end of a sentence, and removes control characters. Returns
+ * `""` if there is no text.
  */
 export function sentence(text: unknown, most = MAX_DESCRIPTION): string {
   const line = shown(typeof text === "string" ? text : "", 4 * most);
@@ -385,7 +390,7 @@ export function sentence(text: unknown, most = MAX_DESCRIPTION): string {
 }
 
 /**
- * Counts the parts of the schemas in a list of tools, where every component is
+ * Checks the number of subschemas in a list of tools, where every component is
  * written out at each use.
  *
  * @throws {ImportError} for more than a model could use

@@ -27,7 +27,7 @@ export interface Security {
   /** Empty if the API is open to all. */
   schemes: readonly Scheme[];
   scopes: readonly string[];
-  /** The names of the operations that want other schemes than these. */
+  /** The names of the operations that need other schemes than these. */
   others: ReadonlySet<string>;
 }
 

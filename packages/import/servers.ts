@@ -28,7 +28,7 @@ export interface ServerAddress {
 const PLAIN = /^https?:\/\/[\w.:{}/~%@+,-]+$/i;
 const VALUE = /^[\w.~:/-]+$/;
 
-/** Makes the refusal of an address that no API can have. */
+/** Makes the error for an address that no API can have. */
 export const notOfApi = (address: string) =>
   new ImportError(
     `${shown(address)} cannot be the address of an API: add --url https://….`,

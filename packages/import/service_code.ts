@@ -29,12 +29,12 @@ export interface ServiceCode {
   /** The constant that has the settings of the keys that tools send along. */
   keys?: string;
   along: readonly SentAlong[];
-  /** The settings of a test by name, in code such as `api.url`, its address. */
+  /** The settings of a test by name, each with its code, such as `api.url`. */
   env: readonly [string, string][];
   notes: readonly string[];
 }
 
-/** Prints the module of a service. */
+/** Generates the module of a service. */
 export function serviceCode(
   { name, variable }: ServiceNames,
   title: string,
@@ -166,7 +166,7 @@ function personalCode(
 
 const constOf = (name: string) => snakeCase(name).toUpperCase() || "PART";
 
-/** Prints an address with its variables. Each becomes a name in the code. */
+/** Generates the code of an address, in which each variable becomes a name. */
 function templateCode(
   template: string,
   variables: ServerAddress["variables"],
@@ -180,7 +180,7 @@ function templateCode(
   return `\`${text}\``;
 }
 
-/** Prints an object with one member a line. */
+/** Generates the code of an object with one member a line. */
 function linesCode(members: readonly [string, string][]): string {
   const lines = members.map(([name, code]) =>
     name === code ? `${name},\n` : `${memberName(name)}: ${code},\n`

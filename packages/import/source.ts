@@ -1,7 +1,7 @@
 /**
  * A source of tools, such as an OpenAPI document or an MCP server. The source
- * lists items and prints their code. The command lets the author choose,
- * compares and writes.
+ * lists items and generates their code. The command lets the author choose
+ * items, and compares and writes files.
  *
  * @module
  */
@@ -12,18 +12,19 @@ export interface ImportItem {
   id: string;
   /** Other names by which the item can be picked. */
   aliases: readonly string[];
-  /** The name of its tool, in snake case. */
+  /** The name of the item's tool, in snake case. */
   name: string;
-  /** The name of its group; empty without one. */
+  /** The name of the item's group; empty without one. */
   group: string;
   /** A few words for a list. */
   title: string;
   /** True if only an exact name picks it. */
   isDeprecated: boolean;
   /**
-   * Estimates the number of tokens that the item's tool adds to a list of tools.
+   * Estimates the number of tokens that the item's tool adds to a list of
+   * tools.
    *
-   * @throws {ImportError} if it cannot become a tool
+   * @throws {ImportError} if the item cannot become one
    */
   tokens(): number;
 }
@@ -51,12 +52,13 @@ export interface ImportSource<I extends ImportItem = ImportItem> {
   /** The name of the service, unless the author gives another. */
   name: string;
   items: readonly I[];
-  /** The word for one of its items; `operation` by default. */
+  /** The word for an item of the source; `operation` by default. */
   what?: string;
   /** Sentences about items that cannot become tools. */
   left: readonly string[];
   /**
-   * Prints the service of picked items, and makes the printer of their tools.
+   * Generates the service of picked items, and makes the generator of their
+   * tools.
    *
    * @throws {ImportError} for a source that cannot be reached
    */
@@ -76,7 +78,7 @@ export interface WrittenService<I extends ImportItem = ImportItem> {
    */
   isPersonal: boolean;
   /**
-   * Prints the files of one item.
+   * Generates the files of one item.
    *
    * @throws {ImportError} if it cannot become a tool
    */

@@ -26,7 +26,7 @@ export const BODY = "body";
 export const APPROVAL =
   "// A person approves each call: take this out if they need not.\napproval: {},\n";
 
-/** Prints a tool and its test. */
+/** Generates the code of a tool and its test. */
 export function toolCode(
   operation: Operation,
   details: Details,
@@ -82,8 +82,8 @@ export interface ToolArgument {
 }
 
 /**
- * Prints the input of a tool, which is empty if it has no arguments, and the
- * constants before it.
+ * Generates the code of a tool's input, which is empty if the tool has no
+ * arguments, and of the constants before the tool.
  *
  * @param taken the names that the file has already
  * @throws {ImportError} for schemas of which no model can make use
@@ -134,7 +134,7 @@ const PLACES = {
   cookie: "cookies",
 } as const;
 
-/** Prints the code with which a tool calls the API. */
+/** Generates the code with which a tool calls the API. */
 function requestCode(details: Details, { along }: ServiceCode): string {
   const { parameters, body } = details;
   const members: [string, string][] = [];

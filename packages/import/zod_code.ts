@@ -1,5 +1,5 @@
 /**
- * Prints schemas as Zod code, the way a person writes it: components that are
+ * The generator of Zod code, as a person would write it: components that are
  * used twice have names.
  *
  * @module
@@ -26,8 +26,8 @@ const FORMATS = new Map<string, [code: string, schema: z.ZodType]>([
 ]);
 
 /**
- * Gives the JSON Schema of a format, as a list of tools shows it, often with a
- * long pattern.
+ * Returns the JSON Schema of a format, as a list of tools shows it, often with
+ * a long pattern.
  */
 export function formatJson(format = ""): JsonObject {
   const [, schema] = FORMATS.get(format) ?? [];
@@ -35,7 +35,7 @@ export function formatJson(format = ""): JsonObject {
   return json;
 }
 
-/** Prints the schemas of one file. */
+/** The generator of the schemas of one file. */
 export class ZodCode {
   readonly #names = new Map<string, string>();
   readonly #uses = new Map<string, number>();
@@ -44,7 +44,7 @@ export class ZodCode {
   readonly #written = new Set<string>();
 
   /**
-   * @param roots the schemas that will be printed
+   * @param roots the schemas whose code will be generated
    * @param taken the names that the file has already
    */
   constructor(
@@ -79,7 +79,7 @@ export class ZodCode {
     }
   }
 
-  /** Prints a schema with its description. */
+  /** Generates the code of a schema with its description. */
   print(schema: Plain, { isOptional = false } = {}) {
     const code = this.#base(schema, false);
     const nullable = schema.nullable ? ".nullable()" : "";

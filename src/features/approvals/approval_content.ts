@@ -1,6 +1,6 @@
 /**
  * The content of an approval: the words for its page, and arguments that can be
- * kept.
+ * stored.
  *
  * @module
  */
@@ -43,12 +43,15 @@ const MAX_NAME_CHARACTERS = 40;
 const MAX_FACTS_CHARACTERS = 2400;
 
 /**
- * The maximum number of facts that a page shows, which may repeat a client's
+ * The maximum number of facts that a page shows: facts may repeat a client's
  * words.
  */
 const MAX_FACTS = 30;
 
-/** Makes a text one line that hides nothing, and that ends with "…" if it is cut. */
+/**
+ * Turns a text into one line without hidden characters; if it is cut, it ends
+ * with "…".
+ */
 function lineOf(text: string, most: number): string {
   const line = withoutHidden(text);
   const cut = line.length > most ? `${line.slice(0, most - 1)}…` : line;
@@ -81,9 +84,9 @@ export async function inTime<T>(
 }
 
 /**
- * Makes the words of the page.
+ * Makes the title and the facts of the page.
  *
- * @throws {TypeError} for a word that is no text
+ * @throws {TypeError} for an invalid result of `show`
  */
 export async function shownOf(
   tool: CompiledTool,
@@ -124,7 +127,10 @@ export async function shownOf(
   throw new TypeError(`tool ${name}: approval.show gave an empty title`);
 }
 
-/** Asks for the offer to remember a call. @throws {TypeError} for a wrong one */
+/**
+ * Gets the author's offer to remember a call. @throws {TypeError} for an
+ * invalid one
+ */
 export async function offerOf(
   { name, approval }: CompiledTool,
   input: JsonObject,
@@ -171,11 +177,14 @@ export function checkJson(
   );
 }
 
-/** Tells the model that no one can approve a call of this caller. */
+/**
+ * The message that tells the model that no one can approve a call of this
+ * caller.
+ */
 export const NO_PAGE =
   "This waits for the approval of a person on a page of this server, to which this caller cannot sign in. It was not run.";
 
-/** Makes the words that the model gets next to the link. */
+/** Returns the text that the model gets with the link. */
 export function askingWords(
   { payload: { title }, approval: { scope } }: CallApproval,
 ): string {
@@ -184,17 +193,21 @@ export function askingWords(
     : `Someone else, who has the permission ${scope}, has to approve: ${title}`;
 }
 
-/** Tells the operator why no call with approval can run. */
+/**
+ * The log message that tells the operator why no call with approval can run.
+ */
 export const NO_SIGN_IN =
   "No one can approve calls, because no one can sign in here: use AUTH_STRATEGY=oauth";
 
-/** Tells the model of a run whose end is not known. */
+/** Returns the message that tells the model of a run whose end is not known. */
 export function unknownWords(tool: string, begunAt: number): string {
   const time = new Date(begunAt * 1000).toISOString();
   return `A run of ${tool} with these arguments was approved and began at ${time}, and its end is not known. It was not run again: look first whether it has happened. The person can say on the page of the approval that it has not.`;
 }
 
-/** Tells the model of a refusal, which ends a task. */
+/**
+ * Returns the message that tells the model of a refusal. A refusal ends a task.
+ */
 export function refusedWords(isTask: boolean, reason = ""): string {
   const why = reason && `, and said: ${JSON.stringify(reason)}`;
   const after = isTask

@@ -55,7 +55,7 @@ import { verifiedAddresses } from "../../core/oauth/allowed_users.ts";
 import { personName } from "../../core/oauth/person.ts";
 import { type ApprovalState, bytesOf } from "../questions/wait_record.ts";
 
-/** The name of the question in its call: no author's question has it. */
+/** The key of the question in its call: no author's question has this key. */
 const KEY = "tool-server-approval";
 
 /** The maximum size in bytes of arguments and words, kept in one record. */
@@ -302,7 +302,7 @@ class ApprovalVisit implements PagesOf<Verdict> {
         };
       }
       const answer = await this.#verdictOf(approval);
-      // Undefined if an equal call has begun its run meanwhile.
+      // No answer: an equal call has begun its run meanwhile.
       if (answer) return { answer };
     }
   }
@@ -397,7 +397,7 @@ class ApprovalVisit implements PagesOf<Verdict> {
     return approval !== undefined || this.#begun !== undefined;
   }
 
-  /** Notes the end of the run. */
+  /** Records the end of the run. */
   async end(...end: Parameters<BegunRun["end"]>): Promise<void> {
     const begun = this.#begun;
     if (begun) return await tidy(() => begun.end(...end));
@@ -409,7 +409,7 @@ class ApprovalVisit implements PagesOf<Verdict> {
     });
   }
 
-  /** Gives the verdict; begins the run of a call with it. */
+  /** Returns the verdict; for a call, also begins the run. */
   async #verdictOf(approval: CallApproval): Promise<Verdict | undefined> {
     const { approvals, work } = this;
     const { state, answer, payload, approval: { begunAt, hasResult } } =
@@ -449,7 +449,7 @@ class ApprovalVisit implements PagesOf<Verdict> {
   }
 }
 
-/** The end of the time to press, in epoch seconds. */
+/** Returns the end of the time to press, in epoch seconds. */
 function endOf({ expiresAt, approval: { closesAt } }: CallApproval): number {
   return closesAt ?? expiresAt;
 }
@@ -459,7 +459,7 @@ function nameOf(...parts: unknown[]): Promise<string> {
   return fingerprintOfLong(canonicalJson(parts));
 }
 
-/** Makes the part of an approval by which it is found again. */
+/** Makes the part of an approval by which the approval is found again. */
 async function waitingOf(
   { tool }: RunToApprove,
   work: Work,

@@ -47,12 +47,14 @@ interface ApprovalProps extends PageProps, ToolInWords {
   mayRemember?: boolean;
 }
 
-/** Makes a text that may repeat a stranger's words one harmless line. */
+/** Turns a text that may repeat a stranger's words into one harmless line. */
 export function harmlessLine(text: string): string {
   return withoutHidden(text.toWellFormed());
 }
 
-/** Prints arguments so that each character that hides or reorders is seen. */
+/**
+ * Formats arguments as JSON, with escapes for characters that hide or reorder.
+ */
 export function printArguments(input: unknown): string {
   return JSON.stringify(input, undefined, 2).replaceAll(
     /(?![\n ])[\p{C}\p{Z}\p{M}\p{Default_Ignorable_Code_Point}\u2800\u{13441}\u{13442}\u{1d159}]/gu,
@@ -64,7 +66,7 @@ export function printArguments(input: unknown): string {
   );
 }
 
-/** The approval that waits. Send it with `forms: "self"`. */
+/** The page of an approval that waits. Send it with `forms: "self"`. */
 export function ApprovalPage(props: ApprovalProps) {
   const { base, approval, client, csrf, now, passkey } = props;
   const { payload: { title, facts, input, account, before, caller, offer } } =
@@ -191,7 +193,9 @@ export function ApprovalPage(props: ApprovalProps) {
   );
 }
 
-/** Tells which passkey an approval wants, and where to make one. */
+/**
+ * The note that says which passkey an approval needs, and where to make one.
+ */
 function PasskeyNote(
   { base = "", approval, passkey, now }: ApprovalProps,
 ) {
@@ -228,7 +232,7 @@ const ENDS: Readonly<Record<string, string>> = {
   unknown: "Its end is not known, and you said that you have looked.",
 };
 
-/** Says in a sentence what came of an approval. */
+/** Describes in a sentence what came of an approval. */
 export function approvalStateInWords(
   { state, answer, approval: { endedAt, outcome } }: CallApproval,
 ): string {
@@ -298,8 +302,8 @@ export function ApprovalAnsweredPage(props: ApprovalProps) {
 }
 
 /**
- * Names an approval in the list of waiting calls. Approvals with the same title
- * differ by their facts or arguments.
+ * Describes an approval in the list of waiting calls. Approvals with the same
+ * title differ by their facts or arguments.
  */
 export function approvalInWords(
   { answer, payload: { title, facts, input } }: CallApproval,

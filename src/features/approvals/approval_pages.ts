@@ -1,6 +1,7 @@
 /**
- * `/approve/:id`: the page on which a signed-in person approves a call of their
- * own, or refuses it. The link is worth nothing to anyone else.
+ * `/approve/:id`: the page on which a signed-in person approves or refuses a
+ * call: their own, or one that waits for a scope of theirs. The link is of no
+ * use to anyone else.
  *
  * @module
  */
@@ -47,13 +48,16 @@ export function approvalEndpoints(services: AccountServices) {
   const passkeys = passkeysOf(services);
   const report = stepReport(services.log);
   /**
-   * True if a tool offers to remember approvals. A page may show an offer that
-   * the tool does not make any more.
+   * True if the tool of an approval still offers to remember approvals. A page
+   * may show an offer that the tool does not make any more.
    */
   const offers = (it?: CallApproval) =>
     it && approvalTools.get(services.server)?.get(it.tool)?.approval?.remember;
 
-  /** Gives what a press needs; undefined for a tool that asks for no passkey. */
+  /**
+   * Returns the passkeys for a press, and if one is needed; undefined for a
+   * tool that asks for no passkey.
+   */
   async function passkeyFor(
     approval: CallApproval,
     subject: string,

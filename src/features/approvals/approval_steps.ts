@@ -42,7 +42,7 @@ export function stepReport(log: Logger): ReportStep {
   };
 }
 
-/** Names a run and its caller for the log. */
+/** Returns the names of a run and its caller for the log. */
 export function whoOf({ requestId, caller: { subject } }: Work) {
   return { reference: requestId, subject };
 }

@@ -45,7 +45,7 @@ const BEGUN_SECONDS = 24 * 60 * 60;
 
 /** The sealed content of an approval. */
 export interface ApprovalPayload {
-  /** The key of the run, for other services. */
+  /** The idempotency key of the run, for other services. */
   id: string;
   /** The arguments with which the run begins. */
   input: JsonObject;
@@ -56,8 +56,8 @@ export interface ApprovalPayload {
   /** The author's offer to remember the approval. */
   offer?: Offer;
   /**
-   * The caller's name, and the caller's verified addresses: no one with such an
-   * address may approve.
+   * The caller's name, and the caller's verified email addresses: no one with
+   * such an address may approve.
    */
   caller: { name: string; addresses: readonly string[] };
   /** The last run of the same call, remembered for a day. */
@@ -85,7 +85,7 @@ export interface CallApproval extends Omit<Wait, "payload" | "answer"> {
 
 /** A run that has begun with an approval. */
 export interface BegunRun {
-  /** Notes the end of the run; `result` is for a client that has left. */
+  /** Records the end of the run; `result` is for a client that has left. */
   end(
     outcome: ApprovalState["outcome"],
     result?: CallToolResult,
@@ -129,12 +129,12 @@ export function isToBePressed(
       answer?.action === "decline" && (pageTask ?? closesAt) === undefined;
 }
 
-/** Names the receipt of an approval. */
+/** Returns the ID of an approval's receipt. */
 function receiptOf({ key, createdAt }: Pick<Wait, "key" | "createdAt">) {
   return receiptIdOf(createdAt, String(key[1]));
 }
 
-/** Gives the words of a receipt. */
+/** Returns the words of a receipt. */
 function wordsOf(
   { payload: { title, facts, caller } }: CallApproval,
   pressed: Pressed,
@@ -182,7 +182,7 @@ export function callApprovals(
     return !grant || grant.value.pausedAt === undefined;
   }
 
-  /** Finds an approval that its call can still use, with its record. */
+  /** Finds an approval that was used, or that can still be pressed. */
   async function findAny(id: string) {
     const found = await database.find<WaitRecord>(waitKey(id));
     const isThere = found?.value.kind === "approval" &&
@@ -248,7 +248,7 @@ export function callApprovals(
       return approvalOf(wait)!;
     },
 
-    /** Tells if an offer may be made to a person. */
+    /** True if an offer may be made to a person. */
     mayOffer: remembered.hasRoom,
 
     /**
@@ -284,7 +284,7 @@ export function callApprovals(
       return entry && { at: entry.at, receipt };
     },
 
-    /** Notes the end of a run that needed no press. */
+    /** Records the end of a run that needed no press. */
     async endRemembered(
       receipt: string,
       outcome: ApprovalState["outcome"],
@@ -356,7 +356,7 @@ export function callApprovals(
 
     /**
      * Accepts the press of a person, once. Returns the approval as it is then;
-     * undefined if it is not the person's, or is over.
+     * undefined if the person may not press, or it is over.
      */
     async press(
       id: string,
@@ -445,7 +445,7 @@ export function callApprovals(
       };
     },
 
-    /** Notes the end of a run, for durable work that may end elsewhere. */
+    /** Records the end of a run, for durable work that may end elsewhere. */
     end: (
       approval: Pick<Wait, "key">,
       outcome: ApprovalState["outcome"],

@@ -75,7 +75,7 @@ export async function checkMade(
 /**
  * Checks the signature of a passkey under a challenge (§7.2).
  *
- * @returns its ID, and the number of its signatures
+ * @returns the passkey's ID and name, and its signature counter
  * @throws {HttpError} 403
  */
 export async function checkUsed(

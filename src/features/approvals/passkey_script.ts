@@ -5,9 +5,10 @@
  */
 
 /**
- * Takes the steps that a button names in `data-passkey` (`create`, `get`) before
- * its form is sent, with the options in the form's `data-create` and `data-get`,
- * and puts their responses into fields of these names.
+ * The script that, before a form is sent, takes the steps (`create`, `get`)
+ * that its button names in `data-passkey`, with the options in the form's
+ * `data-create` and `data-get`. It puts each response into a field with the
+ * name of the step.
  */
 export const PASSKEY_SCRIPT = `
 for (const form of document.querySelectorAll("form[data-get], form[data-create]")) {

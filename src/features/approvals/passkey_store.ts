@@ -14,9 +14,9 @@ import type { Write } from "../../core/kv/transaction.ts";
 export const PASSKEYS_SECONDS = 366 * 24 * 60 * 60;
 
 /**
- * The seconds after which a further passkey counts, and for which a removed one
- * still counts as there, so that someone who gets hold of a browser cannot take
- * over at once.
+ * The delay in seconds before a further passkey counts, and during which a
+ * removed one still counts as there, so that someone who gets hold of a browser
+ * cannot take over at once.
  */
 const DELAY_SECONDS = 24 * 60 * 60;
 
@@ -35,11 +35,14 @@ export interface Passkey {
   id: string;
   /** The public key as COSE (RFC 9052), in base64url. */
   publicKey: string;
-  /** The signatures that its authenticator has counted; 0 if it does not. */
+  /**
+   * The signature counter of the authenticator; 0 if the authenticator has
+   * none.
+   */
   counter: number;
   name: string;
   createdAt: number;
-  /** The time from which it counts. */
+  /** The time from which the passkey can approve. */
   countsFrom: number;
   usedAt?: number;
   removedAt?: number;
@@ -49,12 +52,12 @@ interface PasskeysRecord extends Expiring {
   passkeys: readonly Passkey[];
 }
 
-/** True of a passkey that its person has not removed. */
+/** True if the person has not removed the passkey. */
 function isThere({ removedAt }: Passkey): boolean {
   return removedAt === undefined;
 }
 
-/** True of a passkey that can approve now. */
+/** True if the passkey can approve now. */
 function counts(passkey: Passkey, now: number): boolean {
   return isThere(passkey) && passkey.countsFrom <= now;
 }
@@ -66,8 +69,8 @@ export interface OwnPasskeys {
   /** The passkeys with which the person can approve now. */
   usable: Passkey[];
   /**
-   * True even while none counts yet, or if the last one was removed or erased
-   * within a day.
+   * True if the person has a passkey, even one that does not count yet, or if
+   * the last one was removed or erased within a day.
    */
   hasAny: boolean;
   /** The time from which the first of the passkeys counts, in epoch seconds. */
@@ -75,15 +78,17 @@ export interface OwnPasskeys {
   /** Makes a commit fail if the passkeys were changed meanwhile. */
   stays: Write;
   /**
-   * Makes the write that notes the use of a passkey. Like `stays`, it makes its
-   * commit fail if the passkeys were changed. Undefined if the passkey does not
-   * count now, or was used with this counter before.
+   * Makes the write that records the use of a passkey. Like `stays`, it makes
+   * its commit fail if the passkeys were changed. Undefined if the passkey does
+   * not count now, or was used with this counter before.
    */
   noting(use: { id: string; counter: number }): Write | undefined;
 }
 
 export function passkeyStore(database: Database) {
-  /** Leaves out passkeys that were removed more than a day ago. */
+  /**
+   * Returns the passkeys without those that were removed more than a day ago.
+   */
   function remaining(record?: PasskeysRecord): readonly Passkey[] {
     const since = database.now() - DELAY_SECONDS;
     return record?.passkeys.filter(({ removedAt = Infinity }) =>
@@ -158,11 +163,11 @@ export function passkeyStore(database: Database) {
     },
 
     /**
-     * Keeps a new passkey. A person's first counts at once, a further one after a
-     * day.
+     * Stores a new passkey. A person's first passkey counts at once, a further
+     * one after a day.
      *
-     * @returns undefined if the passkey is there already, there is no room, or
-     * a check of `extraWrites` failed
+     * @returns the passkey; undefined if it is there already, if there is no
+     * room, or a check of `extraWrites` failed
      */
     async add(
       subject: string,
@@ -187,7 +192,8 @@ export function passkeyStore(database: Database) {
      * Makes a waiting passkey count at once, by the use of one that counts
      * already.
      *
-     * @returns undefined if there is no such passkey, or a check failed
+     * @returns the passkey; undefined if there is no such passkey, or a check
+     * failed
      */
     async confirm(
       subject: string,
@@ -260,7 +266,10 @@ export function passkeyStore(database: Database) {
   };
 }
 
-/** Notes a use. Returns undefined for a passkey or a counter that is no good. */
+/**
+ * Records a use of a passkey. Returns undefined if the passkey cannot approve
+ * now, or if the counter is not newer.
+ */
 function used(
   all: readonly Passkey[],
   { id, counter }: { id: string; counter: number },
@@ -276,7 +285,7 @@ function used(
   return all.map((it) => it.id === id ? usedNow : it);
 }
 
-/** Makes the records of people's passkeys, without their keys. */
+/** Makes the records of people's passkeys, without IDs and public keys. */
 export function passkeyRecords(database: Database): PersonRecords {
   const { find, forgetAllOf } = passkeyStore(database);
   return {

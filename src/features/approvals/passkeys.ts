@@ -20,13 +20,13 @@ import {
   passkeyStore,
 } from "./passkey_store.ts";
 
-/** True if a tool of a server has an option of its approval. */
+/** True if a tool of a server has this option in its approval. */
 export function hasOption(server: OpenedServer, it: "passkey" | "remember") {
   return [...approvalTools.get(server)?.values() ?? []]
     .some(({ approval }) => approval?.[it]);
 }
 
-/** The time that a person has for a gesture. */
+/** The time that a person has to make or use a passkey. */
 const GESTURE_MILLISECONDS = 5 * 60 * 1000;
 
 /** The person's passkeys, for a page that asks for one. */
@@ -37,7 +37,7 @@ export interface AskedPasskey
   /**
    * Checks the response of a passkey that counts now.
    *
-   * @returns its name, and the write that uses it
+   * @returns the passkey's name, and the write that records its use
    * @throws {HttpError} 403
    */
   use(response: string | undefined): Promise<{ name: string; write: Write }>;
@@ -92,7 +92,9 @@ export function passkeysOf(
     /** False at an address at which browsers make no passkeys. */
     isPossible,
 
-    /** Makes what a page needs to ask a person for a passkey. */
+    /**
+     * Reads a person's passkeys, and makes what a page needs to ask for one.
+     */
     async ask(subject: string, challenge: string): Promise<AskedPasskey> {
       const { usable, hasAny, from, stays, noting } = await store.find(subject);
       return {
@@ -114,7 +116,7 @@ export function passkeysOf(
     creation(
       { subject, name, challenge, own }: {
         subject: string;
-        /** The person in words, for the list of their authenticator. */
+        /** The name of the person in the list of their authenticator. */
         name: string;
         challenge: string;
         /** The passkeys that the person has. */
@@ -140,7 +142,7 @@ export function passkeysOf(
     },
 
     /**
-     * Keeps a new passkey.
+     * Stores a new passkey.
      *
      * @throws {HttpError} 403 for an invalid response, 409 if the passkey is
      * there already, or there are too many

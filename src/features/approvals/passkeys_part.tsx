@@ -1,7 +1,8 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
  * `/account/passkeys`: the passkeys with which a person approves calls, and the
- * forms that make and remove them. Both want a sign-in of the last minutes.
+ * forms that make and remove them. Making and removing need a sign-in of the
+ * last minutes.
  *
  * @module
  */
@@ -257,5 +258,5 @@ export function passkeyEndpoints(services: PlacedServices) {
   };
 }
 
-/** The longest form: a name and two responses. */
+/** The maximum size of a form in bytes: a name and two responses. */
 const MAX_FORM_BYTES = 64 * 1024;

@@ -33,7 +33,10 @@ export interface ReceiptWords {
   facts: Readonly<Record<string, string>>;
   /** The name of the person whose call it was. */
   caller: string;
-  /** The name of the person who pressed, until they erase what is theirs. */
+  /**
+   * The name of the person who pressed, absent once that person has erased
+   * their data.
+   */
   approver?: string;
   /** The name of the passkey that the press was made with. */
   passkey?: string;
@@ -58,13 +61,16 @@ type Progress =
 interface Press {
   /** The subject of the caller. */
   subject: string;
-  /** The subject of who pressed, until they erase what is theirs. */
+  /**
+   * The subject of the person who pressed; absent once that person has erased
+   * their data.
+   */
   by?: string;
   tool: string;
   clientName?: string;
   /**
-   * The time of the press; if there was none for this run, the time at which it
-   * began.
+   * The time of the press; if there was none for this run, the time at which
+   * the run began.
    */
   at: number;
   isRefused?: true;
@@ -86,12 +92,14 @@ export const MAX_RECEIPTS = 200;
 const EVERYONE = JSON.stringify(["everyone"]);
 
 /**
- * Larger than each epoch second. Receipt names begin with the difference, so
- * that lists begin with the newest.
+ * A number larger than any epoch second. Receipt IDs begin with the difference
+ * to it, so that lists begin with the newest receipt.
  */
 const LAST_SECOND = 99_999_999_999;
 
-/** Names a receipt by its time, and by a text that no other has. */
+/**
+ * Makes the ID of a receipt from its time and a text that no other receipt has.
+ */
 export function receiptIdOf(at: number, unique: string): string {
   return `${LAST_SECOND - at}-${unique}`;
 }
@@ -108,7 +116,10 @@ export function outcomeOfReceipt(
 
 export type Receipts = ReturnType<typeof receiptStore>;
 
-/** @param keepSeconds the time for which a receipt is stored; 0: none is */
+/**
+ * @param keepSeconds the time for which a receipt is stored; 0 if none is
+ * stored
+ */
 export function receiptStore(database: Database, keepSeconds: number) {
   const secrets = secretStore(database);
   const lists = new OwnerList<ReceiptRecord>(
@@ -186,7 +197,7 @@ export function receiptStore(database: Database, keepSeconds: number) {
       };
     },
 
-    /** Notes the progress of a receipt, if it is still there. */
+    /** Records the progress of a receipt, if it is still there. */
     async progress(id: string, progress: Progress): Promise<void> {
       await database.change(
         receiptKey(id),
@@ -261,7 +272,7 @@ export function receiptStore(database: Database, keepSeconds: number) {
   }
 }
 
-/** Gives the seconds for which a server keeps receipts. */
+/** Returns the seconds for which a server keeps receipts. */
 export function receiptSeconds({ auth: { oauth } }: Config): number {
   return (oauth?.ledgerDays ?? 0) * 86_400;
 }

@@ -1,6 +1,7 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The receipts of approvals, below the latest calls and by the same filter.
+ * The receipts of approvals, shown below the latest calls, with the same
+ * filter.
  *
  * @module
  */
@@ -39,7 +40,10 @@ const OUTCOME_WORDS: Readonly<
   stopped: ["End not known", "warn"],
 };
 
-/** Makes the section of a visitor: what they asked for, and what they decided. */
+/**
+ * Makes the section of a visitor: the calls that they asked for or decided on;
+ * for an operator, everyone's.
+ */
 export async function receiptsSection(
   { session: { subject }, isOperator, now }: AccountVisit,
   { person, client, outcome }: CallFilter,

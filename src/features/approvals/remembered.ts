@@ -54,7 +54,10 @@ interface RememberedRecord extends Expiring {
 /** An entry as its person sees it. */
 export type Remembered = Omit<RememberedRecord, "sealed"> & {
   name: string;
-  /** Undefined if it cannot be read: the entry then counts for no call. */
+  /**
+   * Undefined if the label cannot be unsealed: then the entry counts for no
+   * call.
+   */
   label?: string;
 };
 
@@ -128,8 +131,8 @@ export function rememberedStore(database: Database) {
         async (transaction, entry: Entry<RememberedRecord>) => {
           const { key, value, versionstamp } = entry;
           if (!value || value.grantId !== grantId) return undefined;
-          // If the clock was set back, the entry does not count: else it would
-          // last longer.
+          // If the clock was set back, the entry does not count: otherwise it
+          // would last longer.
           const isBefore = database.now() < value.at - CLOCK_SECONDS;
           if (isBefore || value.runs >= MAX_RUNS) return undefined;
           const grant = grantId && await findGrant(grantId);
