@@ -127,8 +127,8 @@ export class App {
       () => this.#call(),
       () => this.#call(),
       () => this.#refresh(),
-      () => this.#begin(),
-      () => this.#begin(),
+      () => this.#beginSome(),
+      () => this.#beginSome(),
       () => this.#begin([]),
       () => this.#profile("profile"),
       () => this.#profile("elsewhere"),
@@ -421,6 +421,12 @@ export class App {
       { length: 1 + random.below(5) },
       () => random.pick(PARTS),
     );
+  }
+
+  /** Begins work at several places at once. */
+  async #beginSome(): Promise<void> {
+    const count = 1 + this.random.below(6);
+    await Promise.all(Array.from({ length: count }, () => this.#begin()));
   }
 
   /** Begins work. @param parts none for a plain task */

@@ -34,7 +34,7 @@ export const OBEYED_SECONDS = 1;
 
 /** The weights of {@linkcode Faults.strikes} at each read and commit. */
 const AT_READ = 0.2;
-const AT_COMMIT = 1;
+const AT_COMMIT = 4;
 
 /** A promise of the documentation that does not hold. */
 export class BrokenPromise extends Error {
