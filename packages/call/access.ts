@@ -33,7 +33,9 @@ export class Access {
     if (hasSecret) this.#checkSecure();
   }
 
-  /** Sends a request to the server, and signs in if it asks for that. */
+  /**
+   * Sends a request to the server, and signs in if the server asks for that.
+   */
   readonly fetch = async (request: Request): Promise<Response> => {
     const { url, token } = this.options;
     const credentials = this.#credentials;
@@ -104,8 +106,8 @@ export class Access {
 }
 
 /**
- * Reads the refusal in a response that asks for other credentials; undefined if
- * it is none.
+ * Reads the refusal in a response that asks for other credentials; undefined
+ * for any other response.
  */
 export function refusalIn({ status, headers }: Response): Refusal | undefined {
   const challenge = SignIn.parseChallenge(headers);
@@ -130,7 +132,7 @@ function refused(
   );
 }
 
-/** Says that no connection could be made to an address. */
+/** Explains why an address cannot be reached. */
 function unreachable({ url, isAnother }: AccessOptions, words: string): string {
   if (!/connection refused|actively refused/i.test(words)) {
     return `${url} cannot be reached: ${words}`;

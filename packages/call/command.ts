@@ -143,7 +143,8 @@ export class Command {
       const { response, status = response?.status } = error as ServerError & {
         status?: number;
       };
-      // A server of 2025 refuses a request without a session, or its method.
+      // A server of 2025 refuses a request without a session, or a method that
+      // it does not know.
       const isOther = status !== undefined && status !== 429 && status < 500;
       if (!isOther) throw error;
       return new Client({ ...this.#options, revision: "2025-11-25" });
@@ -163,8 +164,8 @@ export class Command {
     if (isResource) return await this.#readResource(client);
     const tool = named(target, tools, "tool", "--list");
     const args = await this.#arguments((tool.inputSchema ?? {}) as Json);
-    // Some arguments are repeated in headers: for that the tool's schema is
-    // needed.
+    // Some arguments are repeated in headers: for that the client needs the
+    // tool's schema.
     const caller = client.revision === "2026-07-28"
       ? new Client({ ...this.#options, tools: [tool as Json & ListedTool] })
       : client;
@@ -184,7 +185,8 @@ export class Command {
       throw usageFailure("--task wants a server of 2026-07-28");
     }
     const taskId = this.line.target;
-    // Read first, because a stream does not say that a task does not exist.
+    // The task is read first, because a stream does not say that a task does
+    // not exist.
     await client.read(await client.post("tasks/get", { taskId }, this.#signal));
     try {
       return await this.#showTool(

@@ -174,7 +174,7 @@ export class Credentials {
    * Deletes the stored sign-in, and revokes its tokens. Returns false if there
    * is none.
    *
-   * @throws {Failure} if the server did not revoke them
+   * @throws {Failure} if the server did not revoke the tokens
    */
   async revoke(): Promise<boolean> {
     let old: KeptSignIn | undefined;

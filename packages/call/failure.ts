@@ -36,7 +36,7 @@ export class Failure extends Error {
   }
 }
 
-/** Makes the failure of a command line that is wrong. */
+/** Makes the failure for a command line that is wrong. */
 export function usageFailure(message: string): Failure {
   return new Failure(message, Exit.usage);
 }
@@ -99,7 +99,10 @@ export function nearest(name: string, names: readonly string[]): string[] {
     .map(({ it }) => it);
 }
 
-/** Says that a flag is unknown, and names the known flags that are like it. */
+/**
+ * Returns the message for an unknown flag, with the known flags that are like
+ * it.
+ */
 export function notUnderstood(
   flag: string,
   usage: string,
@@ -109,7 +112,7 @@ export function notUnderstood(
   return `Not understood: ${flag}${proposal}\n\n${usage}`;
 }
 
-/** Prints a proposal after a complaint: `. Did you mean greet?` */
+/** Returns a proposal for the end of a complaint: `. Did you mean greet?` */
 export function didYouMean(name: string, names: readonly string[]): string {
   const found = nearest(name, names);
   return found.length === 0 ? "" : `. Did you mean ${found.join(" or ")}?`;

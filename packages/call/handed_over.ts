@@ -15,7 +15,7 @@ import {
 import { Client, type ClientOptions, type Json } from "../client/mod.ts";
 
 /**
- * The least time between two requests for a result, in case a server answers
+ * The minimum time between two requests for a result, in case a server answers
  * each at once.
  */
 const PAUSE_MILLISECONDS = 1000;
@@ -39,8 +39,8 @@ export function mayGoOn(
 }
 
 /**
- * Returns the result of a call. Waits for it if the answer says that the call
- * goes on. If the signal fires, the server's work is ended too.
+ * Returns the result of a call. Waits for the result if the answer says that
+ * the call goes on. If the signal fires, the server's work is ended too.
  *
  * @throws {import("../client/mod.ts").ServerError}
  */
@@ -73,8 +73,8 @@ export async function resultAfter(
       signal?.throwIfAborted();
     }
   } catch (error) {
-    // An error of this request would hide the reason. A repeated call has been
-    // cancelled by itself.
+    // An error of the cancellation would hide the reason. A repeated call was
+    // cancelled with its own request.
     if (signal?.aborted && !isRepeatable) {
       const end = AbortSignal.timeout(Client.CANCEL_MILLISECONDS);
       await ask(TASK_CANCEL, end).catch(() => {});

@@ -20,9 +20,7 @@ export class KeptSignInFile {
     private readonly url: string,
   ) {}
 
-  /**
-   * Names the file of a server in a directory; the directory need not exist.
-   */
+  /** Finds the file of a server in a directory, which need not exist. */
   static async of(directory: string, url: string): Promise<KeptSignInFile> {
     const bytes = new TextEncoder().encode(url);
     const digest = await crypto.subtle.digest("SHA-256", bytes);

@@ -17,7 +17,7 @@ import type { Terminal } from "./terminal.ts";
 const MAX_PAGES = 100;
 
 /**
- * A list: its title, its method, its member, and the function that prints an
+ * A list: its title, its method, its member, and the function that formats an
  * item.
  */
 type List = [string, string, string, (item: Json) => string];
@@ -49,7 +49,7 @@ export class Lists {
     return items;
   }
 
-  /** Shows the tools, or everything. */
+  /** Shows the tools, or with `all` every list. */
   async show(
     { all, json }: Pick<CommandLine, "all" | "json">,
     output: Output,
@@ -93,7 +93,7 @@ export function named(
   );
 }
 
-/** Prints a tool with its arguments. */
+/** Formats a tool with its arguments. */
 function toolText(tool: Json): string {
   const schema = (tool.inputSchema ?? {}) as Json;
   const properties = Object.entries(propertiesOf(schema));

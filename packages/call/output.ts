@@ -58,7 +58,7 @@ function bytesOf(text: unknown): Uint8Array<ArrayBuffer> | undefined {
   }
 }
 
-/** Lists the objects of a list; none if it is no list. */
+/** Lists the objects of a list; none if the value is no list. */
 export function listOf(value: unknown): Json[] {
   return Array.isArray(value)
     ? value.filter((it) => typeof it === "object" && it !== null)
@@ -136,7 +136,7 @@ export class Notices {
     }
   }
 
-  /** Shows the state of a task, and at first its ID. */
+  /** Shows the state of a task, and the first time also its ID. */
   showTask({ taskId, status, statusMessage }: TaskState): void {
     if (!this.isReported) {
       this.isReported = true;

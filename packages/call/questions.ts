@@ -16,7 +16,10 @@ export const CAPABILITIES: Json = {
   extensions: { "io.modelcontextprotocol/tasks": {} },
 };
 
-/** Asks for a line. @throws {Failure} when there are no more */
+/**
+ * The part of a terminal that asks for lines. `ask` throws {@linkcode Failure}
+ * when there are no more.
+ */
 interface Asking {
   ask(words: string, signal: AbortSignal): Promise<string>;
   report(text: string): void;
@@ -97,7 +100,7 @@ async function visit(
   return await consent(DONE, terminal, signal);
 }
 
-/** Asks for Enter, or for a no. */
+/** Asks the person to press Enter, or to type no. */
 async function consent(
   words: string,
   terminal: Asking,
@@ -187,7 +190,7 @@ function shownUsual(usual: unknown, field: Json): string {
   return JSON.stringify(usual);
 }
 
-/** Prints the bounds of a number: ` from 1 to 5`. */
+/** Formats the bounds of a number: ` from 1 to 5`. */
 function boundsOf({ type, minimum, maximum }: Json): string {
   if (type !== "integer" && type !== "number") return "";
   // Integer schemas often have the bounds of safe integers, which say nothing.

@@ -33,7 +33,10 @@ export class Receiver implements AsyncDisposable {
     this.redirectUri = `http://127.0.0.1:${this.#server.addr.port}/callback`;
   }
 
-  /** Waits for a browser that brings this `state`, and turns away any other. */
+  /**
+   * Waits for a browser that comes back with this `state`, and turns away any
+   * other.
+   */
   async response(
     state: string,
     signal?: AbortSignal,
@@ -103,7 +106,10 @@ const OPENERS: Readonly<Record<string, readonly string[]>> = {
   linux: ["xdg-open"],
 };
 
-/** Opens an address in the person's browser. Returns false if there is none. */
+/**
+ * Opens an address in the person's browser. Returns false if there is no
+ * browser.
+ */
 export function openBrowser(
   url: string,
   env: (name: string) => string | undefined,

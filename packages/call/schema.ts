@@ -89,8 +89,8 @@ export function choicesOf(schema: Json): Choice[] | undefined {
 }
 
 /**
- * Lists the schemas of which a value has to fit one. Schemas for any text come
- * last.
+ * Lists the schemas of which a value has to fit one. Schemas that accept any
+ * string come last.
  */
 export function alternativesOf(schema: Json, root: Json): Json[] {
   const isText = ({ type }: Json) => type === "string" ? 1 : 0;

@@ -5,7 +5,7 @@
  */
 import { messageOf } from "../../src/core/thrown.ts";
 
-/** Says why standard output cannot be written. */
+/** Explains why standard output cannot be written. */
 export function unwritten(error: unknown): string {
   return `Standard output cannot be written: ${messageOf(error)}`;
 }

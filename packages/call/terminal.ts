@@ -9,7 +9,10 @@ import { Exit, Failure } from "./failure.ts";
 import { unlessAborted } from "./receiver.ts";
 import { unwritten } from "./standard_output.ts";
 
-/** Makes a text that cannot control a terminal; line ends and tabs stay. */
+/**
+ * Makes the control characters of a text visible, so that it cannot control a
+ * terminal; line ends and tabs stay.
+ */
 export function harmless(text: string): string {
   return text.replaceAll("\r\n", "\n").split(/([\n\t\u200c\u200d])/)
     .map((part, index) => index % 2 === 0 ? visible(part) : part).join("");
@@ -106,7 +109,7 @@ function columnsOf(): number {
   }
 }
 
-/** Writes to stderr. If no one reads it any more, the results go on. */
+/** Writes to stderr. If no one reads stderr any more, the command goes on. */
 function writeBeside(bytes: Uint8Array): void {
   try {
     write(Deno.stderr, bytes);

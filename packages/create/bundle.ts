@@ -1,8 +1,8 @@
 /**
  * The bundle of a server in `dist/`, which starts faster than the sources. The
  * bundle includes the permissions, which become the `deno.json` of a release.
- * In `dist/` that file has another name: else Deno would take its paths as
- * relative to that folder.
+ * In `dist/` that file has another name: otherwise Deno would take the paths in
+ * it as relative to that folder.
  *
  * @module
  */
@@ -19,7 +19,8 @@ const FOLDER = "dist";
 export async function bundle({ postgres }: { postgres: boolean }) {
   if (postgres) {
     await Deno.mkdir(FOLDER, { recursive: true });
-    // The bundler takes a file, but no name that it would have to look up.
+    // The bundler accepts a file, but no import specifier that it would have to
+    // resolve.
     const entry = `${FOLDER}/postgres.ts`;
     const url = import.meta.resolve("../postgres/mod.ts");
     await Deno.writeTextFile(entry, `export * from "${url}";\n`);

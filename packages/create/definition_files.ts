@@ -22,13 +22,13 @@ export function parseDefinitionName(kind: Kind, given: string): string {
   );
 }
 
-/** Prints `search_mail` as `Search mail`. */
+/** Converts `search_mail` to `Search mail`. */
 export function titleOf(name: string): string {
   const words = name.replaceAll(/[-_.]+/g, " ");
   return words[0].toUpperCase() + words.slice(1);
 }
 
-/** Prints `search_mail` as `searchMail`. */
+/** Converts `search_mail` to `searchMail`. */
 function variableOf(name: string): string {
   return name.replaceAll(/_+([a-z0-9])/g, (_, letter) => letter.toUpperCase());
 }
@@ -114,7 +114,7 @@ Deno.test("${name} answers", async () => {
 `;
 }
 
-/** Prints the list of a folder that has nothing yet. */
+/** Generates the list of a folder that has no definitions yet. */
 export function emptyList(kind: Kind): string {
   const type = titleOf(kind);
   return `import type { ${type} } from "${PACKAGE}";
@@ -126,7 +126,7 @@ export const ${kind}s: ${type}[] = [];
 
 /**
  * Adds a definition to the list of its kind; undefined if the list does not
- * have the form that is made here.
+ * have the form that this module writes.
  */
 export function listDefinition(
   kind: Kind,
@@ -154,8 +154,8 @@ export function listDefinition(
 }
 
 /**
- * Makes a server serve the list of a kind; undefined if its file does not have
- * the form that is made here.
+ * Makes a server serve the list of a kind; undefined if the server's file does
+ * not have the form that this module writes.
  */
 export function serveList(kind: Kind, server: string): string | undefined {
   const list = `${kind}s`;

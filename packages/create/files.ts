@@ -85,7 +85,7 @@ export async function formatted(text: string): Promise<string> {
  * Reserves a path for one command, until the returned object is disposed of. If
  * the process dies, the system lifts the lock.
  *
- * @throws {CreateError} when another process makes it
+ * @throws {CreateError} when another process has reserved it
  */
 export async function reserve(path: string): Promise<AsyncDisposable> {
   const name = `${path}.lock`;

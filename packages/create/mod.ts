@@ -60,7 +60,10 @@ async function run(args: readonly string[]): Promise<void> {
     return print(USAGE);
   }
   const [command, name] = args;
-  /** Returns the flag if it is the only one; others are mistakes. */
+  /**
+   * Returns the second argument if it is one of the flags; undefined without
+   * one. Any other is a mistake.
+   */
   const flag = (...flags: string[]): string | undefined => {
     if (args.length < 2) return undefined;
     if (args.length === 2 && flags.includes(name)) return name;

@@ -21,7 +21,10 @@ interface ProjectOptions {
   source?: Source;
 }
 
-/** Parses a project's name: that of its directory. @throws {UsageError} */
+/**
+ * Parses the name of a project: the last part of its directory. @throws
+ * {UsageError}
+ */
 export function parseProjectName(directory: string): string {
   const name = directory.replace(/[/\\]+$/, "").split(/[/\\]/).at(-1)!;
   if (/^[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?$/i.test(name)) return name;
@@ -83,8 +86,8 @@ export const TASKS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Prints `deno.json` with short lists on few lines: Deno would give every
- * variable a line.
+ * Generates `deno.json` with short lists on few lines: Deno would give every
+ * variable a line of its own.
  */
 function configuration({ configuration, host, read = [] }: Source): string {
   const lists = {

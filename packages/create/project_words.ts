@@ -7,7 +7,7 @@
 import { PACKAGE, type Source } from "./source.ts";
 import { titleOf } from "./definition_files.ts";
 
-/** Writes the README of a project that has a copy of the package. */
+/** Returns the text of a project's README. */
 export function readmeFile(name: string, { place }: Source): string {
   const origin = place === undefined ? UPDATE : `This project uses ${place}
 
@@ -66,7 +66,7 @@ const UPDATE =
 and run \`deno task ts settings\` and \`deno task ci\`.
 `;
 
-/** Writes the `AGENTS.md` of a project. */
+/** Returns the text of a project's `AGENTS.md`. */
 export function agentsFile(name: string, { module }: Source): string {
   return `# Working in ${name}
 

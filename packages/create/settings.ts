@@ -53,7 +53,7 @@ function groupsOf(settings: DeclaredSettings): [string, readonly Row[]][] {
     : [...Object.entries(TABLE.groups), [OWN, own]];
 }
 
-/** Prints every setting, as lines of an `.env`. */
+/** Formats every setting, as lines of an `.env`. */
 export function envExample(settings: DeclaredSettings): string {
   return printExample(HEAD, groupsOf(settings));
 }
@@ -69,7 +69,7 @@ const FIRST = new Set([
 ]);
 
 /**
- * Prints the settings that a project needs first, and those that it declares.
+ * Formats the settings that a project needs first, and those that it declares.
  */
 export function firstExample(settings: DeclaredSettings): string {
   const groups = groupsOf(settings).flatMap(([title, rows]) => {
@@ -96,7 +96,7 @@ function heading(title: string): string {
   return `# --- ${title} `.padEnd(78, "-") + "\n";
 }
 
-/** Prints one setting; commented out, unless it is required. */
+/** Formats one setting; commented out, unless it is required. */
 function printSetting({ isRequired, ...setting }: Row): string {
   const { name, words, secret, example = "" } = setting;
   const unset = setting.unset && oneLine(`Unset: ${setting.unset}`);
@@ -135,7 +135,7 @@ const INTRODUCTION = "Variables of the environment, or of a file `.env`. An " +
   "`deno\u00a0task\u00a0ts\u00a0settings` writes this page, and `.env.example` " +
   "with examples.";
 
-/** Prints a page that explains every setting, in Markdown. */
+/** Generates a page that explains every setting, in Markdown. */
 export function settingsPage(settings: DeclaredSettings): string {
   const groups = groupsOf(settings).map(([title, rows]) => {
     const table = [["Variable", "Default", "Meaning"], ...rows.map(cellsOf)];
@@ -159,7 +159,7 @@ function cellsOf({ isRequired, ...setting }: Row): string[] {
   ];
 }
 
-/** Prints a table as `deno fmt` leaves it. */
+/** Formats a table as `deno fmt` leaves it. */
 export function printTable(rows: readonly (readonly string[])[]): string {
   const widths = rows[0].map((_, column) =>
     Math.max(...rows.map((cells) => cells[column].length))
@@ -210,7 +210,7 @@ function isCovered(name: string, pattern: string): boolean {
 }
 
 /**
- * Prints a JSON list that follows the text `before`, in lines of at most 80
+ * Formats a JSON list that follows the text `before`, in lines of at most 80
  * columns.
  */
 export function printList(
@@ -251,7 +251,7 @@ interface Configuration {
  * Writes the files from the project's declarations; with `isCheck` it only
  * reports differences.
  *
- * @throws {CreateError} when something is out of date, or is not a project
+ * @throws {CreateError} when a file is out of date, or there is no project
  */
 export async function updateSettings(
   { isCheck, isAll }: { isCheck: boolean; isAll?: boolean },

@@ -10,12 +10,12 @@ import { PACKAGE } from "./source.ts";
 
 interface SkillFolder {
   name: string;
-  /** The content of its files, by their path in the folder. */
+  /** The contents of the folder's files, by their path in the folder. */
   files: ReadonlyMap<string, Uint8Array>;
 }
 
 /**
- * Prints the module that imports the files of every skill, so that they are
+ * Generates the module that imports the files of every skill, so that they are
  * part of the program. Texts are imported as text, other files as bytes.
  *
  * @throws {CreateError} for a folder without `SKILL.md`, or of another name
@@ -80,7 +80,7 @@ const LIST = `${FOLDER}/mod.ts`;
  * Writes the list of the skills in this directory; with `isCheck` it only
  * checks that the list is up to date.
  *
- * @throws {CreateError} when it is out of date, or a folder is no skill
+ * @throws {CreateError} when the list is out of date, or a folder is no skill
  */
 export async function updateSkills({ isCheck }: { isCheck: boolean }) {
   const folders = await readFolders();

@@ -63,7 +63,7 @@ export async function findSource(): Promise<Source> {
 
 /**
  * Makes the source of a project that has its own copy of the folder `root`.
- * That is a clone of the repository `origin`, if known.
+ * `root` is a clone of the repository `origin`, if that is known.
  */
 export function carriedSource(root: string, origin?: string): Source {
   const clone = origin ?? "ADDRESS-OR-FOLDER";
@@ -96,7 +96,10 @@ async function originOf(root: string): Promise<string | undefined> {
   return success ? printOrigin(new TextDecoder().decode(stdout)) : undefined;
 }
 
-/** Prints the address of a repository; undefined if others cannot clone it. */
+/**
+ * Formats the address of a repository without credentials; undefined if others
+ * cannot clone it.
+ */
 export function printOrigin(address: string): string | undefined {
   const text = address.trim();
   if (/^[\w.-]+@[\w.-]+:[\w./~-]+$/.test(text)) return text;
@@ -109,7 +112,7 @@ export function printOrigin(address: string): string | undefined {
 
 /**
  * Makes the source of a project that uses the modules at a web address. These
- * import by names that only our own configuration explains.
+ * modules import by names that only our own configuration explains.
  */
 export function addressSource(root: URL, own: OwnConfiguration): Source {
   const imports = Object.entries(own.exports).map(([entry, path]) => [

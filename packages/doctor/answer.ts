@@ -55,14 +55,14 @@ export function parseObject(target: string, text: string, fix: string): Json {
     const value = JSON.parse(text);
     if (isObject(value)) return value;
   } catch {
-    // Reported below, like any other text that is not an object.
+    // The error is reported below, like any other text that is not an object.
   }
   throw new Fault(`${target} does not answer with a JSON object`, fix);
 }
 
 /**
- * The reasons why a server is not reached: for the words of `fetch`, the fault
- * and its fix.
+ * The reasons why a server cannot be reached: a pattern for the error of
+ * `fetch`, the fault, and its fix.
  */
 const OBSTACLES: readonly [RegExp, found: string, fix: string][] = [
   [

@@ -8,7 +8,7 @@ import type { Site } from "./site.ts";
 /** A check of one property of a server. */
 export interface Check {
   /**
-   * The name of the checked thing and, in brackets, the clients that it matters
+   * The property that is checked and, in brackets, the clients that it matters
    * to.
    */
   name: string;

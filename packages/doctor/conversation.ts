@@ -13,12 +13,14 @@ export interface ServerDescription {
   /** `serverInfo`. */
   serverInfo: Json;
   instructions?: string;
-  /** The extensions that its capabilities name. */
+  /** The extensions that the server's capabilities name. */
   extensions: Json;
   tools: readonly Json[];
   /** True if the first page of the list has all tools. */
   isOnePage: boolean;
-  /** Reads the first content of a resource; `{}` if it has none. */
+  /**
+   * Reads the first entry of a resource's `contents`; `{}` if there is none.
+   */
   read(uri: string): Promise<Json>;
   skills(): Promise<readonly Json[]>;
 }

@@ -13,12 +13,12 @@ export interface Finding {
   name: string;
   /**
    * `warning`: works only for some clients. `skipped`: an earlier check failed,
-   * or this server does not have the checked thing.
+   * or this server does not have what the check is for.
    */
   result: "ok" | "warning" | "failed" | "skipped";
   /** A description of the result. */
   found: string;
-  /** The way to fix it. */
+  /** The way to fix the fault. */
   fix?: string;
   /** For `skipped`: the name of the finding that is its cause. */
   cause?: string;
@@ -49,7 +49,7 @@ const MARKS: Readonly<Record<Finding["result"], string>> = {
 };
 
 /**
- * Prints a finding in one line, with its fix. Some of its words are the
+ * Formats a finding in one line, with its fix. Some of its words are the
  * server's: they cannot end the line or control the terminal.
  */
 export function printFinding({ name, result, found, fix }: Finding): string {
@@ -60,9 +60,9 @@ export function printFinding({ name, result, found, fix }: Finding): string {
 const INDENT = " ".repeat(9);
 
 /**
- * Prints all findings as advice: first the faults with their fixes, then the
+ * Formats all findings as advice: first the faults with their fixes, then the
  * warnings, then what could not be checked, and in one line what is well.
- * Findings with the same fix are printed as one.
+ * Findings with the same fix are joined into one.
  */
 export function printReport(findings: readonly Finding[]): string {
   const parts: string[] = [];

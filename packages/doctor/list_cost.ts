@@ -46,7 +46,7 @@ export function tokensOfTool(tool: CostlyTool): number {
   );
 }
 
-/** Says the cost of a list, and its dearest tool. */
+/** Describes the cost of a list of tools, and its dearest tool. */
 export function costWords(tools: readonly CostlyTool[]): string {
   const costs = tools.map((tool) => ({
     name: `${tool.name}`,
@@ -60,11 +60,11 @@ export function costWords(tools: readonly CostlyTool[]): string {
       `${printCount(dearest.tokens)} of them`;
 }
 
-/** Prints a number of things: `1 tool`, `3,120 tools`. */
+/** Formats a count with its noun: `1 tool`, `3,120 tools`. */
 export const counted = (count: number, word: string) =>
   `${printCount(count)} ${word}${count === 1 ? "" : "s"}`;
 
-/** Prints 3120 as `3,120`. */
+/** Formats 3120 as `3,120`. */
 export function printCount(count: number): string {
   return `${count}`.replaceAll(/\B(?=(\d{3})+$)/g, ",");
 }

@@ -25,7 +25,7 @@ type Arguments = ExamineOptions & { url: string };
  * Parses the command line. Without an address, the server that the environment
  * names is examined, with `TOOL_SERVER_TOKEN`.
  *
- * @throws {Error} with its fault
+ * @throws {Error} that says what is wrong
  */
 export function parseArguments(args: string[]): Arguments {
   const { values: { store, token }, positionals: [url, ...others] } = parseArgs(

@@ -38,7 +38,7 @@ export class Requests {
     return this.#mcp;
   }
 
-  /** The server's own address: that of `mcp` without its last segment. */
+  /** The server's own address: `mcp` without its last segment. */
   get base(): string {
     return this.#mcp.replace(/\/(mcp)?$/, "");
   }

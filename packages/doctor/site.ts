@@ -54,7 +54,10 @@ export class Site extends Requests {
     super(url, options.fetch);
   }
 
-  /** Returns the address in the challenge (RFC 9728 §5.1). */
+  /**
+   * Returns the URL of the resource metadata that the challenge names (RFC 9728
+   * §5.1).
+   */
   resourceMetadataUrl(): Promise<string> {
     return this.keep("resource metadata URL", async () => {
       const { status, headers } = await this.greeting();

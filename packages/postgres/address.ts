@@ -68,7 +68,7 @@ export function parseAddress(text: string, password?: string): Address {
       fix: "Use postgres://USER@HOST:5432/DATABASE",
     });
   }
-  // A password with one of these characters would be cut off at it.
+  // A password with one of these characters would be cut off at that character.
   if (url.hash || /@/.test(url.pathname + url.search)) {
     throw new PostgresError(
       "its password has a /, a ? or a # that is no escape",
@@ -123,7 +123,7 @@ function decoded(part: string): string {
   }
 }
 
-/** Prints the place of a database without its user, its password and options. */
+/** Formats the place of a database, without user, password and options. */
 export function printPlace({ host, port, database }: Address): string {
   const name = host.includes(":") ? `[${host}]` : host;
   return `postgres://${name}:${port}/${database}`;

@@ -28,7 +28,10 @@ const V8_FORMAT = Buffer.of(1);
 /** The digits of a version; all versions have the same length. */
 const VERSION_DIGITS = 16;
 
-/** A hundred years. A record with a longer lifetime never expires. */
+/**
+ * The longest lifetime: a hundred years. A record with a longer lifetime never
+ * expires.
+ */
 const MAX_EXPIRY_MILLISECONDS = 100 * 365 * 24 * 60 * 60 * 1000;
 
 /** A write; a deletion if `bytes` is absent. */
@@ -51,7 +54,7 @@ export function hashOf(packed: Uint8Array): bigint {
   return createHash("sha256").update(packed).digest().readBigInt64BE(0);
 }
 
-/** Prints a version as the contract has it. */
+/** Formats a version as the contract has it, in 16 hexadecimal digits. */
 export function printVersion(version: string): string {
   return BigInt(version).toString(16).padStart(VERSION_DIGITS, "0");
 }

@@ -85,7 +85,7 @@ export class Connections {
   readonly #pool: InstanceType<Driver["Pool"]>;
   readonly #clients = new Set<PoolClient>();
 
-  /** @param max the most connections at a time */
+  /** @param max the maximum number of connections at a time */
   constructor(
     options: ConnectionOptions,
     { max }: { max: number },
@@ -111,7 +111,8 @@ export class Connections {
    */
   async query({ name, text, values }: Statement): Promise<Row[]> {
     const client = await this.#pool.connect();
-    // If the connection fails, its statement fails too, and reports that.
+    // If the connection fails, its statement fails too, and reports the
+    // failure.
     client.on("error", ignore);
     let failure: unknown;
     try {
@@ -183,7 +184,8 @@ export class Ear {
   /**
    * Connects and listens, and drops the former connection.
    *
-   * @param text is carried out too; the connection then keeps no process alive
+   * @param text a statement that is carried out too; the connection then keeps
+   * no process alive
    * @throws {Error} of the driver
    */
   async listen(text?: string): Promise<void> {

@@ -90,8 +90,8 @@ export function readLayoutSql(schema: string): string {
 
 /**
  * Makes the expression that identifies the tables, among others of the same
- * name. Its first half changes if tables are made again; its second half is
- * kept by a dump.
+ * name. The first half of the identity changes if tables are made again; a dump
+ * keeps the second half.
  */
 export function identityOf(schema: string): string {
   return `(select '${schema}.kv'::regclass::oid::int || ' ' || id

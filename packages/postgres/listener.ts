@@ -63,7 +63,8 @@ export class Listener {
 
   /**
    * Connects, and finds out if announcements arrive. If they do, no pooler
-   * shares the connection, so it can show that this process uses the database.
+   * shares the connection, so the connection can show that this process uses
+   * the database.
    *
    * @param announce announces a text, on another connection
    */
@@ -115,7 +116,8 @@ export class Listener {
   #checkLater(): void {
     this.#after(this.checkMilliseconds, async (isLast) => {
       const hears = await this.#hearsItself(MAX_ECHO_MILLISECONDS)
-        // While the database is away, this says nothing about the connection.
+        // While the database is away, this check says nothing about the
+        // connection.
         .catch(() => true);
       if (!isLast()) return;
       if (hears) this.#checkLater();

@@ -38,7 +38,7 @@ interface PostgresParts {
   schema: string;
   /** The database, without its password. */
   place: string;
-  /** True of keys whose changes are announced to other processes. */
+  /** True if changes of the key are announced to other processes. */
   isAnnounced(key: KvKey): boolean;
 }
 
@@ -48,9 +48,12 @@ export class PostgresKv implements Kv, AsyncDisposable {
   readonly #statements: Statements;
   readonly #watchers: Watchers;
   readonly #sweeper: Sweeper;
-  /** Identifies the tables that were first seen; undefined before that. */
+  /** The identity of the tables that were first seen; undefined before that. */
   #identity?: string;
-  /** The error of each operation since other tables replaced those. */
+  /**
+   * The error of every operation, once other tables have replaced the first
+   * ones.
+   */
   #lost?: Error;
   #closing?: Promise<unknown>;
 

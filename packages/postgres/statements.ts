@@ -37,8 +37,8 @@ left join lateral (
 where key >= $1 and key < $2 order by key limit $3`,
     ),
     /**
-     * Makes the statement of a commit. It fails if `tables` is no longer the
-     * first part of the identity.
+     * Makes the statement of a commit. The commit fails if `tables` is no
+     * longer the first part of the identity.
      */
     commit: prepared<[...values: Buffer[], tables: string]>(
       "kv_commit",

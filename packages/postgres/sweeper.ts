@@ -6,7 +6,7 @@
 import { clearTimeout, setTimeout } from "node:timers";
 
 /**
- * The least pause between two sweeps. Up to half of it is added at random, so
+ * The minimum pause between two sweeps. Up to half of it is added at random, so
  * that processes do not sweep at the same time.
  */
 const PAUSE_MILLISECONDS = 40_000;
@@ -23,7 +23,7 @@ export class Sweeper {
   #timer?: ReturnType<typeof setTimeout>;
   #isOver = false;
 
-  /** @param sweep deletes at most so many rows, and returns their number */
+  /** @param sweep deletes at most `most` rows, and returns their number */
   constructor(private readonly sweep: (most: number) => Promise<number>) {
     this.#rest();
   }

@@ -38,8 +38,8 @@ export type TestAnswer =
   | readonly (string | Root)[];
 
 /**
- * Answers in the order of the questions, by a question's key or message, or by a
- * function of the question.
+ * The answers: in the order of the questions, by a question's key or message,
+ * or as a function of the question.
  */
 export type TestAnswers =
   | readonly TestAnswer[]
@@ -102,7 +102,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   "roots/list": '[["file:///a/directory"]]',
 };
 
-/** Prints a question for an error. */
+/** Formats a question for an error message. */
 function printQuestion({ key, method, message, params }: AskedQuestion) {
   const { requestedSchema, url, messages } = params;
   const more = requestedSchema ?? url ?? messages;
@@ -119,7 +119,7 @@ function isList<T>(value: readonly T[] | object): value is readonly T[] {
 }
 
 /**
- * Prints an answer for the wire.
+ * Converts an answer to the form that it has on the wire.
  *
  * @throws {Error} for an answer of another kind
  */

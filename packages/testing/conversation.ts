@@ -116,8 +116,8 @@ export class Conversation {
   }
 
   /**
-   * Sends the request, answers its questions, and returns its result. That may
-   * be a task.
+   * Sends the request, answers its questions, and returns its result. The
+   * result may be a task.
    *
    * @throws {RefusedError} when the server refuses
    */
@@ -186,8 +186,8 @@ export class Conversation {
   }
 
   /**
-   * Makes durable work begin after the present turn, so that `crash()` may be
-   * called first.
+   * Makes durable work begin after the present turn of the event loop, so that
+   * `crash()` may be called first.
    */
   beginSoon(): void {
     const tool = this.target.catalogue.tools.get(this.what);

@@ -31,7 +31,7 @@ export class RefusedError extends Error {
   }
 }
 
-/** Writes a refusal, with advice, for the author of a test. */
+/** Describes a refusal, with advice, for the author of a test. */
 export function refusedWords(
   { code, message }: ServerError,
   { status, headers }: Response,

@@ -47,8 +47,8 @@ export class SoftwarePasskey {
   /**
    * Makes a passkey that no server knows yet.
    *
-   * @param counter the count before its first signature; by default it never
-   * counts, as most passkeys do
+   * @param counter the signature counter before the first signature; by default
+   * the passkey never counts, as most passkeys do
    */
   static make(counter = 0): SoftwarePasskey {
     const keys = generateKeyPairSync("ec", { namedCurve: "P-256" });
@@ -94,7 +94,7 @@ export class SoftwarePasskey {
     return this.#print({
       clientDataJSON: client,
       authenticatorData: base64url(data),
-      // In DER, as Node prints it (RFC 3279 §2.2.3).
+      // In DER, as Node's `sign` returns it (RFC 3279 §2.2.3).
       signature: base64url(sign("sha256", signed, this.keys.privateKey)),
     });
   }
@@ -126,7 +126,7 @@ export class SoftwarePasskey {
   }
 }
 
-/** Prints the client data of a page (§5.8.1). */
+/** Makes the client data of a page (§5.8.1), in base64url. */
 function clientData(
   type: string,
   { challenge, origin }: PasskeyRequest,
@@ -150,7 +150,10 @@ function bigEndian(value: number, bytes: number): Uint8Array {
   );
 }
 
-/** Encodes a value as CBOR (RFC 8949 §3.1); the longest has 65,535 bytes. */
+/**
+ * Encodes a value as CBOR (RFC 8949 §3.1); a text, bytes or a map may have at
+ * most 65,535 elements.
+ */
 function cborOf(value: Cbor): Uint8Array<ArrayBuffer> {
   const headOf = (type: number, count: number) =>
     count < 24

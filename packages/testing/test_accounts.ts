@@ -72,7 +72,10 @@ export class TestAccounts {
     throw new ToolError(`The person has not connected ${left.join(" and ")}.`);
   }
 
-  /** Gives the key. @throws {ToolError} if the test has disconnected the account */
+  /**
+   * Returns the key. @throws {ToolError} if the test has disconnected the
+   * account
+   */
   #reveal(name: string, service: AccountService): Promise<string> {
     if (this.services[name]) return Promise.resolve(KEY);
     return Promise.reject(
@@ -124,7 +127,7 @@ export function findTestAccounts(
         bound = context;
         Object.assign(context, { needs });
         const code = CallContext.codeOf(context);
-        // Hidden in results and errors, like a person's own key.
+        // The key is hidden in results and errors, like a person's own.
         if (code) givenTo(code).add(KEY);
       },
       account,

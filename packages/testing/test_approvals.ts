@@ -22,7 +22,7 @@ import type {
 export interface TestApproval {
   /** The name of the tool. */
   tool: string;
-  /** The act in words. */
+  /** The title of the page: the act in words. */
   title: string;
   /** The facts that `show` named. */
   facts: Readonly<Record<string, string>>;
@@ -75,8 +75,8 @@ export class TestApprovals {
   }
 
   /**
-   * Makes the approver for a caller. The scopes `all` are those that the
-   * server's tools name.
+   * Makes the approver for a caller. With `scopes: "all"`, the approver has the
+   * scopes that the approvals of the tools name.
    */
   static approverOf(
     { subject = "anonymous", scopes = "all", identity }: {

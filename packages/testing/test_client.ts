@@ -102,7 +102,10 @@ export class TestClient {
     return await this.#press(tool, passkey ? "passkey" : "approve");
   }
 
-  /** Refuses such a call, with a reason for the model. @throws as `approve` */
+  /**
+   * Refuses the newest call that waits for this caller, with a reason for the
+   * model. @throws as `approve`
+   */
   async refuse(reason = "", tool?: string | Tool): Promise<TestApproval> {
     return await this.#press(tool, { refuse: reason });
   }
@@ -138,7 +141,7 @@ export class TestClient {
     return { uri, html: text, meta: _meta };
   }
 
-  /** Fills in a prompt. */
+  /** Gets a prompt, filled in with arguments. */
   async prompt(
     prompt: string | Prompt,
     args: Record<string, string> = {},

@@ -33,7 +33,7 @@ export const CRASH_POINT = {
  * Makes the process of a task die, and another process take over its work.
  *
  * @param onDeath is called before the work is taken over
- * @param signal fires when it must not die any more
+ * @param signal fires when the process must not die any more
  */
 export type Crash = (
   taskId: string,
@@ -206,7 +206,7 @@ export class TestCluster implements AsyncDisposable {
 
   /**
    * Waits until no durable work is running. Returns the time at which the first
-   * of it goes on.
+   * such work goes on, in epoch seconds.
    */
   async #rest(): Promise<number> {
     const started = performance.now();

@@ -6,7 +6,7 @@
 
 /** A file for a test, which does not exist yet. `await using` removes it. */
 export interface TestFile extends AsyncDisposable {
-  /** Its path, in a folder of its own in `data/`. */
+  /** The path of the file, in a folder of its own in `data/`. */
   readonly path: string;
 }
 

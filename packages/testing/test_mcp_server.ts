@@ -24,7 +24,7 @@ export type McpTools = Readonly<
 
 /**
  * Makes the server that a test gives its caller in `needs`. If a tool throws,
- * the call fails with the words of the error.
+ * the call fails with the message of the error.
  *
  * @example
  * ```ts

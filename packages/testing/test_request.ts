@@ -43,7 +43,7 @@ export interface Progress {
 
 /** A message that a tool logged for its client. */
 export interface LogMessage {
-  /** Its severity. */
+  /** The severity of the message. */
   level: LoggingLevel;
   /** The data that the tool logged. */
   data: unknown;
@@ -101,7 +101,7 @@ export interface Listed {
    * The tokens that the tools cost in each conversation, and the dearest tool.
    */
   cost: string;
-  /** `resources/list`: those with one address. */
+  /** `resources/list`: resources with a fixed URI. */
   resources: ListedResource[];
   /** `resources/templates/list` */
   resourceTemplates: ListedResourceTemplate[];
@@ -113,13 +113,13 @@ export interface Listed {
 export interface ReadResult {
   /** The contents as the wire has them. */
   contents: ResourceContents[];
-  /** The text of every content, a line each. */
+  /** The text of all entries of `contents`, one per line. */
   text: string;
 }
 
 /** The page that a client shows for a tool. */
 export interface TestView {
-  /** The view's address, which changes with its content. */
+  /** The view's URI, which changes with its content. */
   uri: string;
   /** The document, with the script that speaks with the client. */
   html: string;
@@ -129,7 +129,7 @@ export interface TestView {
 
 /** A skill as clients list it. */
 export interface ListedSkill {
-  /** The address of its `SKILL.md`. */
+  /** The URI of the skill's `SKILL.md`. */
   uri: string;
   /** The front matter of `SKILL.md`. */
   frontmatter: Frontmatter & { name: string; description: string };
@@ -146,7 +146,7 @@ export interface PromptResult {
   description?: string;
   /** The messages as the wire has them. */
   messages: PromptMessage[];
-  /** The text of every message, a line each. */
+  /** The text of all messages, one per line. */
   text: string;
 }
 

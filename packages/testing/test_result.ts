@@ -57,7 +57,7 @@ export class TestResult<O = unknown> {
     return Object.fromEntries(own);
   }
 
-  /** The text of every block, a line each. */
+  /** The text of all content blocks, one per line. */
   get text(): string {
     return textOf(this.content);
   }
@@ -76,13 +76,14 @@ export class TestResult<O = unknown> {
     }
     const { structuredContent } = this.raw;
     if (structuredContent !== undefined) return structuredContent as O;
-    // 2025 has structured content for objects only; the text is its JSON.
+    // A client of 2025 gets structured content for objects only: any other
+    // output is the JSON in the text.
     if (this.#hasOutput) return JSON.parse(this.text);
     throw new Error(`${this.#what} declares no output. Look at text.`);
   }
 }
 
-/** The text of every block that has one, a line each. */
+/** Returns the text of all content blocks that have one, one per line. */
 export function textOf(content: readonly ContentBlock[]): string {
   return content.flatMap((block) => block.type === "text" ? [block.text] : [])
     .join("\n");

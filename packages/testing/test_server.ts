@@ -173,8 +173,8 @@ export class TestServer extends TestClient implements AsyncDisposable {
   }
 
   /**
-   * Stops the server and its services. If its database is its own, that is
-   * lost.
+   * Stops the server and its services. A database that the server made for
+   * itself is lost.
    */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#cluster[Symbol.asyncDispose]();

@@ -7,7 +7,7 @@ import type { ChangingList } from "../../src/authoring/context.ts";
 import type { Message } from "../client/mod.ts";
 import type { Conversation } from "./conversation.ts";
 
-/** The changed thing: a resource, or one of the lists. */
+/** The resource, or the list, that has changed. */
 export type TestChange = { uri: string } | { list: ChangingList };
 
 /** A subscription of 2026-07-28. `await using` ends it. */

@@ -15,7 +15,7 @@ const TOO_LATE =
 
 /** The status of a task. */
 export interface TestTaskStatus {
-  /** The last three are final. */
+  /** The status of the task; the last three are final. */
   status: "working" | "input_required" | "completed" | "failed" | "cancelled";
   /**
    * The tool's last progress, the reason why it waits, or the end of its sleep.
