@@ -19,10 +19,10 @@ import type { Kv } from "../../src/core/kv/kv.ts";
 import { kvErrorOf, KvLockedError } from "../../src/core/kv/kv_error.ts";
 import {
   checkUnused,
-  count,
+  countKinds,
   isEmpty,
-  move,
   MoveError,
+  moveRecords,
 } from "../../src/core/kv/moving.ts";
 import { notUnderstood } from "../call/failure.ts";
 import { print } from "../call/standard_output.ts";
@@ -112,7 +112,7 @@ async function dryRun(from: Kv, toPath: string): Promise<void> {
     const to = await open(toPath, true);
     await checkUnused(to).finally(() => close(to));
   }
-  const kinds = await count(from, systemClock);
+  const kinds = await countKinds(from, systemClock);
   for (const { kind, records, bytes } of kinds) {
     print(`${records} ${kind}, ${Math.ceil(bytes / 1024)} KiB`);
   }
@@ -124,7 +124,7 @@ async function moveAll(from: Kv, toPath: string): Promise<void> {
   const to = await openAlone(toPath, true);
   let reportedMilliseconds = performance.now();
   try {
-    const records = await move(from, to, {
+    const records = await moveRecords(from, to, {
       clock: systemClock,
       onProgress(records) {
         if (performance.now() - reportedMilliseconds < PROGRESS_MILLISECONDS) {

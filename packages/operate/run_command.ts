@@ -6,7 +6,7 @@
 import { isAbout } from "../../src/core/oauth/allowed_users.ts";
 import type { Grant } from "../../src/core/oauth/grant.ts";
 import { lowerAscii } from "../../src/core/oauth/list_entry.ts";
-import { folded, personName } from "../../src/core/oauth/person.ts";
+import { foldText, personName } from "../../src/core/oauth/person.ts";
 import { visible, visibleLines } from "../../src/core/log/log_line.ts";
 import { parseCursor, printCursor } from "../../src/core/store/people.ts";
 import { ClientsCommand } from "./clients_command.ts";
@@ -225,5 +225,5 @@ function isCalled({ subject, identity }: Grant, text: string): boolean {
     return isAbout({ kind: "address", address }, { subject, identity });
   }
   const { login = "", name = "" } = identity;
-  return [login, name].some((it) => folded(it) === folded(text));
+  return [login, name].some((it) => foldText(it) === foldText(text));
 }

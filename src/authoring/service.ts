@@ -117,7 +117,7 @@ export const SERVICE = {
 } satisfies kinds.Members<ServiceDefinition<unknown>>;
 
 /** A definition that may need settings and services. */
-export interface Needing {
+export interface HasNeeds {
   kind?: string;
   name: string;
   settings?: SettingSchemas;
@@ -139,12 +139,12 @@ export interface Needs {
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /** Collects the needs of definitions and of their services. */
-export function needsOf(items: readonly Needing[]): Needs {
+export function needsOf(items: readonly HasNeeds[]): Needs {
   const settings = new Map<string, z.ZodType>();
   const services = new Set<Service<unknown>>();
   const complaints: string[] = [];
 
-  function addSettings(item: Needing): void {
+  function addSettings(item: HasNeeds): void {
     const { kind, name, settings: declared = {} } = item;
     const of = kind ? `${kind} ${kinds.nameOf(item)}` : name;
     for (const [variable, schema] of Object.entries(declared)) {
@@ -164,7 +164,7 @@ export function needsOf(items: readonly Needing[]): Needs {
   }
 
   function addServices(
-    { services: declared = {} }: Needing,
+    { services: declared = {} }: HasNeeds,
     trail: readonly Service<unknown>[],
   ): void {
     for (const service of Object.values(declared)) {

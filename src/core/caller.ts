@@ -148,8 +148,8 @@ export function missingScopes(
 /** A request to a service, and a bound on its answer. */
 export interface BoundedRequest extends RequestInit {
   /**
-   * The most bytes of the answer, decoded: 10 MiB by default. Reading more
-   * throws an error; so does an answer of which no byte comes for a minute.
+   * The maximum size of the response in bytes, decoded: 10 MiB by default.
+   * Reading more throws an error; so does a minute in which no byte comes.
    */
   maxBytes?: number;
 }

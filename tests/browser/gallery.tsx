@@ -26,9 +26,9 @@ import {
   CallsSection,
 } from "../../src/features/ledger/calls_section.tsx";
 import {
-  type ConnectionInWords,
   type ConnectionsProps,
   ConnectionsSection,
+  type GrantInWords,
 } from "../../src/features/account_page/connections_section.tsx";
 import { DataSection } from "../../src/features/account_page/data_section.tsx";
 import { CallbackPage } from "../../src/core/pages/callback_page.tsx";
@@ -130,7 +130,7 @@ const NOW = 1_790_000_000;
 const inWords = (...scopes: string[]): ScopeInWords[] =>
   CONSENT.scopes.filter(({ scope }) => scopes.includes(scope));
 
-const GRANT: ConnectionInWords = {
+const GRANT: GrantInWords = {
   id: "g1",
   createdAt: NOW - 30 * 86_400,
   usedAt: NOW - 120,
@@ -198,13 +198,13 @@ const CONNECTIONS: ConnectionsProps = {
     {
       name: "Claude",
       domain: "claude.ai",
-      connections: [GRANT],
+      signIns: [GRANT],
       tools: CONSENT.tools,
       callsHref: "/account/calls?client=Claude",
     },
     {
       name: "Claude",
-      connections: [{
+      signIns: [{
         ...GRANT,
         sessions: 0,
         scopes: [],
@@ -218,7 +218,7 @@ const CONNECTIONS: ConnectionsProps = {
         tool: `tool_${index}`,
         toolTitle: `Tool number ${index}`,
       })),
-      connections: [
+      signIns: [
         {
           ...GRANT,
           sessions: 0,
@@ -241,11 +241,11 @@ const CONNECTIONS: ConnectionsProps = {
 const CHANGES: ConnectionsProps = {
   ...CONNECTIONS,
   clients: [
-    { ...CONNECTIONS.clients[0], connections: [GRANT] },
+    { ...CONNECTIONS.clients[0], signIns: [GRANT] },
     {
       name: "Cursor",
       callsHref: "/account/calls?client=Cursor",
-      connections: [
+      signIns: [
         {
           ...GRANT,
           id: "g2",
@@ -913,7 +913,7 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
         {...CONNECTIONS}
         clients={[LONG_NAME, RTL_NAME, "👩‍👩‍👧‍👦🏳️‍🌈"].map((name) => ({
           name,
-          connections: ["g1", "g2", "g3", "g4"].map((id) => ({ ...GRANT, id })),
+          signIns: ["g1", "g2", "g3", "g4"].map((id) => ({ ...GRANT, id })),
         }))}
       />
     </AccountPage>

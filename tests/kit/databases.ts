@@ -10,7 +10,7 @@
  */
 import assert from "node:assert/strict";
 import { isPostgres } from "../../src/core/settings/server.ts";
-import { AWAITED } from "../../src/core/kv/awaited.ts";
+import { AWAITED_KINDS } from "../../src/core/kv/awaited.ts";
 import { Database } from "../../src/core/kv/database.ts";
 import { memoryKv } from "../../src/core/kv/memory_kv.ts";
 import { ACCESS_TOKEN, Denokv } from "./denokv.ts";
@@ -74,7 +74,7 @@ export async function openTestKv(): Promise<TestKv> {
 }
 
 /** Options with which Postgres is opened, as a process does. */
-const POSTGRES_OPTIONS = { connections: 4, announced: AWAITED };
+const POSTGRES_OPTIONS = { connections: 4, announced: AWAITED_KINDS };
 
 /** Lets a handle refuse to watch keys that Postgres would not announce. */
 function asAnnounced<K extends Deno.Kv>(kv: K): K {
@@ -83,7 +83,7 @@ function asAnnounced<K extends Deno.Kv>(kv: K): K {
     watch(...[keys, options]: Parameters<Deno.Kv["watch"]>) {
       const kinds = keys.map(([kind]) => String(kind));
       for (const kind of kinds) {
-        assert(AWAITED.includes(kind), `not in AWAITED: ${kind}`);
+        assert(AWAITED_KINDS.includes(kind), `not in AWAITED_KINDS: ${kind}`);
       }
       return watch(keys, options);
     },

@@ -6,7 +6,7 @@
  */
 import assert from "node:assert/strict";
 import { systemClock } from "../../src/core/clock.ts";
-import { move } from "../../src/core/kv/moving.ts";
+import { moveRecords } from "../../src/core/kv/moving.ts";
 import { AccountVisitor } from "../kit/account_visitor.ts";
 import { textOf } from "../kit/answer.ts";
 import { callBy, clientOf, startConnected } from "../kit/connected.ts";
@@ -53,7 +53,7 @@ postgresTest(
       service.account = names[kept.length];
       await allow(visitor);
       await server[Symbol.asyncDispose]();
-      await move(from, to, { clock: systemClock });
+      await moveRecords(from, to, { clock: systemClock });
       server = await start(to);
       await visitor.press(PATH, { answer: "connect" });
       assert.match(visitor.words, /Connected as/);

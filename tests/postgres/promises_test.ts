@@ -7,7 +7,7 @@
 import assert from "node:assert/strict";
 import { openPostgres } from "../../packages/postgres/mod.ts";
 import { kvPromises } from "../../packages/testing/kv/mod.ts";
-import { AWAITED } from "../../src/core/kv/awaited.ts";
+import { AWAITED_KINDS } from "../../src/core/kv/awaited.ts";
 import { KvUsageError } from "../../src/core/kv/kv_error.ts";
 import { Relay } from "./relay.ts";
 import { postgresTest } from "./schema.ts";
@@ -97,8 +97,8 @@ postgresTest(
 postgresTest(
   "watch() is refused for keys that nothing announces",
   async ({ open }) => {
-    const kv = await open({ announced: AWAITED });
-    for (const kind of AWAITED) await kv.watch([[kind, "a"]]).cancel();
+    const kv = await open({ announced: AWAITED_KINDS });
+    for (const kind of AWAITED_KINDS) await kv.watch([[kind, "a"]]).cancel();
     assert.throws(() => kv.watch([["grant", "a"]]), KvUsageError);
   },
 );

@@ -5,7 +5,7 @@
  * @module
  */
 import {
-  Filling,
+  BucketMath,
   type Rate,
   type RateStore,
   rateStore,
@@ -33,14 +33,14 @@ function wholeMilliseconds(): number {
 export class Buckets {
   /** The time at which each bucket is full again, by `performance.now()`. */
   readonly #buckets = new Map<string, number>();
-  readonly #filling: Filling;
+  readonly #filling: BucketMath;
 
   /** @param forgotten called with the name of each bucket that is dropped */
   constructor(
     rate: Rate,
     private readonly forgotten: (name: string) => unknown = () => {},
   ) {
-    this.#filling = new Filling(rate);
+    this.#filling = new BucketMath(rate);
   }
 
   /**

@@ -15,7 +15,7 @@ import {
 } from "./keys.ts";
 
 /** The first parts of the keys of these records. */
-export const AWAITED: readonly string[] = [
+export const AWAITED_KINDS: readonly string[] = [
   accountKey(""),
   changeHeadKey(),
   replyKey(""),

@@ -51,7 +51,7 @@ export interface KindCount {
  *
  * @throws {import("../settings/complaint.ts").StartError} if `from` has another layout
  */
-export async function count(from: Kv, clock: Clock): Promise<KindCount[]> {
+export async function countKinds(from: Kv, clock: Clock): Promise<KindCount[]> {
   await requireLayout(from);
   const counts = new Map<string, KindCount>();
   for await (const { key, value } of liveRecords(from, now(clock))) {
@@ -76,7 +76,7 @@ export async function count(from: Kv, clock: Clock): Promise<KindCount[]> {
  * @throws {import("../settings/complaint.ts").StartError} if `from` has another
  * layout
  */
-export async function move(
+export async function moveRecords(
   source: Kv,
   target: Kv,
   { clock, onProgress = () => {} }: {

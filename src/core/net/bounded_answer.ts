@@ -20,7 +20,7 @@ export interface Hold {
   release(): void;
 }
 
-/** The engine's own choices for a request of an author's code. */
+/** The options that the engine sets for a request of an author's code. */
 export interface Held {
   /**
    * Counts the responses to a request; there are two if the request is sent

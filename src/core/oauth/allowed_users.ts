@@ -43,14 +43,14 @@ export function isBlocked(
 }
 
 /** The text for people and clients that the operator has blocked. */
-export const BLOCKED =
+export const BLOCKED_TEXT =
   "The people who run this server have blocked this account or this app";
 
 /** Makes the refusal of people and clients that the operator has blocked. */
 export function refusedByBlock(
   code: OAuthErrorCode = "access_denied",
 ): OAuthError {
-  return new OAuthError(code, BLOCKED, { situation: "blocked" });
+  return new OAuthError(code, BLOCKED_TEXT, { situation: "blocked" });
 }
 
 /** Returns true if an entry is about an e-mail address or a domain. */

@@ -79,7 +79,7 @@ export function personName({ identity, subject }: Person): string {
 /**
  * Folds a text for a search: removes case, accents and invisible characters.
  */
-export function folded(text: string): string {
+export function foldText(text: string): string {
   return text.normalize("NFKD").replaceAll(/[\p{M}\p{C}]/gu, "")
     .replaceAll(/\s+/g, " ").trim().toLowerCase()
     .slice(0, MAX_TERM_CHARACTERS).toWellFormed();
@@ -87,7 +87,7 @@ export function folded(text: string): string {
 
 /** Returns the text by which a person is sorted in a list. */
 export function personSortKey(person: Person): string {
-  return folded(personName(person));
+  return foldText(personName(person));
 }
 
 /**
@@ -102,7 +102,7 @@ export function personTerms({ identity, subject }: Person): string[] {
   const domain = email.split("@")[1] ?? "";
   const place = subject.replace(/^https?:\/\//, "");
   const texts = [subject, place, identity.subject, login, name, email, domain];
-  const terms = new Set([...texts, ...words].map(folded));
+  const terms = new Set([...texts, ...words].map(foldText));
   // A term that is the beginning of another is found by the other.
   return [...terms].filter((term) =>
     term !== "" &&
@@ -111,7 +111,7 @@ export function personTerms({ identity, subject }: Person): string[] {
 }
 
 export function searchWords(search: string): string[] {
-  return folded(search).split(" ").filter((word) => word !== "");
+  return foldText(search).split(" ").filter((word) => word !== "");
 }
 
 /**

@@ -141,7 +141,7 @@ function withExchange<G extends Refreshable>(
 /**
  * Replays the last response for `REPLAY_SECONDS` more: the client now has it.
  */
-export function endReplays<G extends Refreshable>(grant: G, now: number): G {
+export function limitReplays<G extends Refreshable>(grant: G, now: number): G {
   return withExchange(grant, { replayUntil: now + REPLAY_SECONDS });
 }
 

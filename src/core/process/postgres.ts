@@ -14,7 +14,7 @@ import { StartError } from "../settings/complaint.ts";
 import type { Config } from "../settings/config.ts";
 import { printDatabase } from "../settings/server.ts";
 import type { Kv } from "../kv/kv.ts";
-import { AWAITED } from "../kv/awaited.ts";
+import { AWAITED_KINDS } from "../kv/awaited.ts";
 
 /** Not a literal in `import()`, which Deno would load ahead of time. */
 const PACKAGE = "@tool-server/tool-server/postgres";
@@ -78,7 +78,7 @@ export async function openPostgresKv(
     return await open(kvPath!, {
       password: kvPassword,
       connections: kvConnections,
-      announced: AWAITED,
+      announced: AWAITED_KINDS,
       onWarning: (message, properties) => log.warning(message, properties),
       onWaiting: ({ message }) =>
         log.warning(`Waiting for the database: ${message}`),

@@ -18,10 +18,7 @@ const ENDING_MILLISECONDS = {
    * that asks once a second sends new requests elsewhere.
    */
   leave: 2000,
-  /**
-   * Calls may finish. Together with the other times less than supervisors
-   * usually wait.
-   */
+  /** Calls may finish: less than the ten seconds that supervisors wait. */
   finish: 8000,
   /** Stopped calls return their results, and the database is closed. */
   close: 1500,

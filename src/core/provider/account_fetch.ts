@@ -1,6 +1,6 @@
 /**
- * `fetch` towards the API of one service, with a person's key: the key goes to
- * addresses within that API alone.
+ * `fetch` for the API of one service, with a person's key. The key is sent only
+ * to URLs within that API.
  *
  * @module
  */
@@ -21,10 +21,10 @@ import {
 import { telemetry } from "../telemetry/current.ts";
 import { headOf, reasonsOf, withoutQueries } from "../thrown.ts";
 
-/** The most redirects that are followed, all within the service's API. */
+/** The maximum number of redirects, all within the service's API. */
 const MAX_REDIRECTS = 5;
 
-/** The time in which the headers of a response must come, in milliseconds. */
+/** The maximum time until the headers of a response, in milliseconds. */
 const TIMEOUT_MILLISECONDS = 60_000;
 
 /** Tells a model that a request without an answer may have been done. */
@@ -36,9 +36,9 @@ export const isSafeMethod = (method = "GET") =>
   /^(GET|HEAD|OPTIONS|QUERY)$/i.test(method);
 
 /**
- * Makes the bound `fetch` of a service.
+ * Makes the `fetch` of a service.
  *
- * @param reveal gives the key, at every call; undefined where none is sent
+ * @param reveal returns the key for a request; undefined if it needs none
  */
 export function accountFetch(
   service: AccountService,
@@ -46,7 +46,7 @@ export function accountFetch(
   { send = fetch, onStatus }: {
     /** Sends a request, in place of `fetch`. */
     send?: (request: Request) => Promise<Response>;
-    /** Receives the status of every answer. */
+    /** Called with the status of every response. */
     onStatus?: (status: number) => void;
   } = {},
 ): AccountFetch {
@@ -63,15 +63,15 @@ export function accountFetch(
   ): Promise<Response> {
     const abort = new AbortController();
     const signal = AbortSignal.any([abort.signal, init.signal ?? abort.signal]);
-    // Throws if `init` is invalid.
+    // The constructor throws if `init` is invalid.
     const request = new Request(url, { ...init, redirect: "manual", signal });
-    // Only the headers must come in time: a body may be long.
+    // The time is over only for the headers: a body may take longer.
     const timer = setTimeout(() => abort.abort(), TIMEOUT_MILLISECONDS);
     try {
       return await send(request);
     } catch (cause) {
       if (init.signal?.aborted) throw cause;
-      // Deno's errors hold the whole address.
+      // Deno's error messages contain the whole URL.
       const words = withoutQueries(headOf(reasonsOf(cause).at(-1) ?? cause));
       // Without a connection, nothing was sent.
       const isUndone = (isSafe ?? isSafeMethod(init.method)) ||
@@ -139,13 +139,13 @@ export function accountFetch(
 }
 
 /**
- * Encodes `name:password` (RFC 7617 §2), unless the person pasted it encoded.
+ * Encodes `name:password` in base64 (RFC 7617 §2), unless it already is.
  */
 function basicOf(key: string): string {
   return key.includes(":") ? new TextEncoder().encode(key).toBase64() : key;
 }
 
-/** Makes the request after a redirect, as browsers do (Fetch, HTTP-redirect). */
+/** Returns the `init` after a redirect (Fetch, HTTP-redirect fetch). */
 function redirected(
   { body, method = "GET", headers, ...init }: RequestInit,
   status: number,
@@ -166,7 +166,7 @@ function redirected(
   throw new ToolError("A stream cannot be sent again after a redirect.");
 }
 
-/** Finds the address of a request. @throws {TypeError} unless the key may go there */
+/** Returns the URL of a request. @throws {TypeError} unless the key may go there */
 function addressAt(service: AccountService, input: string | URL): URL {
   const { name, api } = service;
   // A path is relative to the API's own path, not to the root of its host.
@@ -180,11 +180,11 @@ function addressAt(service: AccountService, input: string | URL): URL {
   );
 }
 
-/** A path that a server may resolve only after decoding it, even twice. */
+/** A `..` that a server may find only after decoding the path, even twice. */
 const ENCODED_PARENT =
   /(?:\/|%(?:25)*(?:2f|5c))(?:\.|%(?:25)*2e){2}(?:\/|;|%|$)/i;
 
-/** True if an address is within the service's API, which may share its host. */
+/** True if a URL is within the service's API, which may be a part of its host. */
 function isWithin(
   { api }: AccountService,
   { origin, username, password, pathname }: URL,

@@ -10,7 +10,7 @@ import {
   type ProviderApplication,
   type ProviderConfig,
 } from "../settings/application.ts";
-import { asksForItself, exchangeKindOf } from "../settings/token_exchange.ts";
+import { asksForOwnScope, exchangeKindOf } from "../settings/token_exchange.ts";
 import { customProvider } from "./custom.ts";
 import type { NeededMemberships } from "../oauth/permissions.ts";
 import {
@@ -22,9 +22,9 @@ import {
 } from "./identity.ts";
 import { gitHubProvider } from "./github.ts";
 import {
+  fetchOverageGroups,
   isMicrosoftIssuer,
   isTenantIssuer,
-  microsoftGroups,
 } from "./microsoft.ts";
 import { type OpenIdOptions, openIdProvider } from "./openid.ts";
 import type { Provider } from "./provider.ts";
@@ -89,7 +89,7 @@ const PRESETS: Readonly<
       memberships: { groups: ["groups"] },
       isUnique: (name) => ENTRA_ID.test(name),
     },
-    readGroups: microsoftGroups,
+    readGroups: fetchOverageGroups,
     // Microsoft's userinfo endpoint accepts only tokens for Graph, and has no
     // more claims than the `id_token`.
     userinfo: false,
@@ -179,7 +179,7 @@ function applyPreset(
     claims: { ...preset.claims, ...own },
     // The sign-in's token is for our own application, so it is refused by
     // Graph.
-    readGroups: asksForItself(settings)
+    readGroups: asksForOwnScope(settings)
       ? async (claims) => await preset.readGroups?.(claims)
       : preset.readGroups,
     // The API of a self-hosted instance is at the URL of the instance.

@@ -57,7 +57,7 @@ const GRAPH = "https://graph.microsoft.com/v1.0/";
  * @see
  * https://learn.microsoft.com/entra/identity-platform/id-token-claims-reference
  */
-export async function microsoftGroups(
+export async function fetchOverageGroups(
   claims: Readonly<Record<string, unknown>>,
   ask?: Ask,
 ): Promise<{ groups: string[]; hasMore: boolean } | undefined> {

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Needing, Service } from "../../authoring/service.ts";
+import type { HasNeeds, Service } from "../../authoring/service.ts";
 import type { Logger } from "../log/log.ts";
 import { messageOf } from "../thrown.ts";
 import {
@@ -69,7 +69,7 @@ export class Lifecycle {
   }
 
   /** Returns the settings and the services of a definition, by their names. */
-  provide({ settings = {}, services = {} }: Needing) {
+  provide({ settings = {}, services = {} }: HasNeeds) {
     const own = Object.keys(settings).map((it) => [it, this.settings[it]]);
     const started = Object.entries(services)
       .map(([name, service]) => [name, this.#values.get(service)]);
@@ -130,19 +130,19 @@ export function provideNeeds(
   { tools = [], resources = [], prompts = [], skills }: ServerDefinitions,
   lifecycle: Lifecycle,
 ): ServerDefinitions {
-  const provided = new Map<Needing, ReturnType<Lifecycle["provide"]>>();
+  const provided = new Map<HasNeeds, ReturnType<Lifecycle["provide"]>>();
   /**
    * Adds the settings and services of a definition to a context. They are
    * looked up once, because they never change after the start, which precedes
    * all calls.
    */
-  function fill<C extends CompleteContext>(definition: Needing, context: C): C {
-    let own = provided.get(definition);
-    if (!own) provided.set(definition, own = lifecycle.provide(definition));
-    lifecycle.secrets?.hide(definition, context);
+  function fill<C extends CompleteContext>(item: HasNeeds, context: C): C {
+    let own = provided.get(item);
+    if (!own) provided.set(item, own = lifecycle.provide(item));
+    lifecycle.secrets?.hide(item, context);
     return Object.assign(context, own);
   }
-  function wrap<D extends Needing>(definition: D, own: () => Partial<D>): D {
+  function wrap<D extends HasNeeds>(definition: D, own: () => Partial<D>): D {
     const { settings, services } = definition;
     return settings || services ? { ...definition, ...own() } : definition;
   }

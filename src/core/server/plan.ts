@@ -6,12 +6,12 @@
 import type { AccountService } from "../../authoring/account.ts";
 import type { Tool } from "../../authoring/tool.ts";
 import * as kinds from "../../authoring/options.ts";
-import { type Needing, needsOf } from "../../authoring/service.ts";
+import { type HasNeeds, needsOf } from "../../authoring/service.ts";
 import { type Scopes, scopesOf } from "../../authoring/scope.ts";
 import {
   type ApprovalRule,
   parseApprovals,
-  tightened,
+  withApprovals,
 } from "../settings/approvals.ts";
 import type { SettingComplaint } from "../settings/complaint.ts";
 import { type Config, parseConfig } from "../settings/config.ts";
@@ -118,7 +118,7 @@ export class Plan {
     this.approvals =
       faults.attempt(() => parseApprovals(env.APPROVALS, tools)) ?? [];
     const approving = tools.flatMap((tool) => {
-      const { by } = tightened(tool, this.approvals).approval ?? {};
+      const { by } = withApprovals(tool, this.approvals).approval ?? {};
       return typeof by === "object" ? by.scope : [];
     });
     const supported = [...new Set([...this.scopes.supported, ...approving])];
@@ -201,7 +201,7 @@ function openLog(
  *
  * @param call the name of the function that got the options
  */
-export function needing(options: ServerOptions, call = "serve"): Needing[] {
+export function needing(options: ServerOptions, call = "serve"): HasNeeds[] {
   const { tools = [], resources = [], prompts = [] } = options;
   return [...tools, ...resources, ...prompts, { ...options, name: call }];
 }
@@ -223,7 +223,7 @@ function compile(
   const { tools, ...definitions } = provideNeeds(options, lifecycle);
   return compileCatalogue({
     ...definitions,
-    tools: tools?.map((tool) => tightened(tool, approvals)),
+    tools: tools?.map((tool) => withApprovals(tool, approvals)),
   }, {
     serverInfo: { name, title, version, description, websiteUrl, icons },
     instructions,

@@ -126,9 +126,9 @@ export interface RoutesContext<
 
 /** The bounds of the body of a request to a route of your own. */
 export interface BodyBounds {
-  /** The most bytes; 4 MiB by default. */
+  /** The maximum size in bytes; 4 MiB by default. */
   bytes?: number;
-  /** The most seconds from the first read to the end; 60 by default. */
+  /** The maximum seconds from the first read to the end; 60 by default. */
   seconds?: number;
 }
 

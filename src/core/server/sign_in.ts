@@ -6,7 +6,10 @@
 import { createProvider } from "../provider/create_provider.ts";
 import { type DevProvider, devProvider } from "../provider/dev/dev_provider.ts";
 import { callbackAt } from "../settings/providers.ts";
-import { type SignIn, signIn } from "../auth/server/authorization_server.ts";
+import {
+  makeSignIn,
+  type SignIn,
+} from "../auth/server/authorization_server.ts";
 import type { PersonRecords } from "../auth/grants/end_grant.ts";
 import type { MakeSignedInPages } from "../auth/server/signed_in_pages.ts";
 import type { AccountNeeds, AccountService } from "../../authoring/account.ts";
@@ -63,7 +66,7 @@ export function signInAt(
   const { plan, given, database, engine } = core;
   const { config, scopes, permissions, options, catalogue } = plan;
   const dev = devProviderOf(core, baseUrl);
-  const made = signIn({
+  const made = makeSignIn({
     auth: config.auth,
     pages,
     grantTypes: plan.features.flatMap(({ grantType }) => grantType ?? []),

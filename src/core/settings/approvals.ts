@@ -65,7 +65,7 @@ export function parseApprovals(
  * Returns a tool with the rules applied: every call waits for an approval. If
  * the author requires a person with a scope to approve, that stays.
  */
-export function tightened<T extends Tool & { author?: Tool }>(
+export function withApprovals<T extends Tool & { author?: Tool }>(
   tool: T,
   rules: readonly ApprovalRule[],
 ): T {

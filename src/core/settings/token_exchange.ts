@@ -68,7 +68,7 @@ export function missingForExchange(
     if (!found) return ["OAUTH_PROVIDER"];
     const { key, config } = found;
     return exchangeKindOf(config) === "on-behalf-of" &&
-        config.provider !== "dev" && !asksForItself(config)
+        config.provider !== "dev" && !asksForOwnScope(config)
       ? [renameFor(key)(PROVIDER.OAUTH_PROVIDER_SCOPES).name]
       : [];
   });
@@ -76,7 +76,7 @@ export function missingForExchange(
 }
 
 /** True if the sign-in requests a scope of our own application at Microsoft. */
-export function asksForItself(
+export function asksForOwnScope(
   { scopes = [], clientId }: Pick<ProviderApplication, "scopes" | "clientId">,
 ): boolean {
   return scopes.some((scope) =>

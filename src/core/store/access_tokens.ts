@@ -21,9 +21,9 @@ import {
 import type { IssuedTokens } from "../oauth/token_response.ts";
 import { grantStore, setGrant } from "./grants.ts";
 import {
-  endReplays,
   isOfExchange,
   isUnseen,
+  limitReplays,
   noteRevoked,
 } from "../oauth/refresh_token.ts";
 import type { AccessRecord } from "./issuance.ts";
@@ -93,7 +93,7 @@ export function accessTokenStore(database: Database) {
       read.key,
       (transaction, { value: grant }: Entry<Grant>) => {
         if (grant?.status !== "active" || !isUnseen(exchanged, grant)) return;
-        setGrant(transaction, endReplays(grant, database.now()));
+        setGrant(transaction, limitReplays(grant, database.now()));
       },
       read,
     );

@@ -17,7 +17,7 @@ export interface Rate {
 }
 
 /** The arithmetic of buckets of one size. */
-export class Filling {
+export class BucketMath {
   readonly costMilliseconds: number;
   readonly spanMilliseconds: number;
 
@@ -53,9 +53,9 @@ export type RateStore = ReturnType<typeof rateStore>;
 
 /** Makes the store of the buckets of one size. */
 export function rateStore(database: Database, purpose: string, rate: Rate) {
-  const filling = new Filling(rate);
+  const filling = new BucketMath(rate);
   return {
-    /** Takes tokens from a stored bucket; see {@linkcode Filling.take}. */
+    /** Takes tokens from a stored bucket; see {@linkcode BucketMath.take}. */
     take(name: string, requested: number, spent: number) {
       const key = bucketKey(purpose, name);
       return database.change(

@@ -11,8 +11,8 @@ import {
   withinLifetimes,
 } from "../../core/oauth/grant.ts";
 import {
-  type ConnectionInWords,
   ConnectionsSection,
+  type GrantInWords,
 } from "./connections_section.tsx";
 import type { ToolInWords } from "../../core/pages/names.tsx";
 import { WaitingSection } from "./waiting_section.tsx";
@@ -54,7 +54,7 @@ export function connectionsPart(services: AccountServices): AccountPart {
         providerName,
         clients: byClient(connections).map((grants) => ({
           ...clientInWords(grants[0], services),
-          connections: grants.map((grant) =>
+          signIns: grants.map((grant) =>
             connectionInWords(grant, services, sessions)
           ),
           tools: toolsOf(grants, services),
@@ -148,7 +148,7 @@ export function connectionInWords(
   grant: Grant,
   { inWords }: AccountServices,
   sessions: SessionCounts,
-): ConnectionInWords {
+): GrantInWords {
   return {
     ...grant,
     scopes: inWords(grant.scopes),

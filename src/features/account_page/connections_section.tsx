@@ -23,7 +23,7 @@ import { MayUse } from "../../core/pages/scope_boxes.tsx";
 import type { ScopeInWords } from "../../core/pages/scopes.ts";
 
 /** One grant, as the account page shows it. */
-export interface ConnectionInWords extends
+export interface GrantInWords extends
   Pick<
     Grant,
     "id" | "kind" | "createdAt" | "usedAt" | "redirectUri" | "pausedAt"
@@ -37,7 +37,7 @@ export interface ConnectionInWords extends
 /** A connection: a client, and all its sign-ins. */
 interface ConnectedClient extends ClientInWords {
   /** The client's sign-ins, newest first. */
-  connections: readonly ConnectionInWords[];
+  signIns: readonly GrantInWords[];
   /** The tools that it may use in the person's name. */
   tools?: readonly ToolInWords[];
   /** The address of its latest calls; undefined if none are stored. */
@@ -120,16 +120,16 @@ const MAX_SIGN_INS = 3;
 function ClientRow(
   { client, now, ...form }: FormPage & { client: ConnectedClient; now: number },
 ) {
-  const { connections } = client;
-  const [newest] = connections;
-  const count = connections.length;
+  const { signIns } = client;
+  const [newest] = signIns;
+  const count = signIns.length;
   const ends = (count > 1 ? `All ${count} of its sign-ins end` : "It ends") +
     ", with its sessions and tasks. That cannot be undone: " +
     (hasSingleToken(newest)
       ? "it has to get another permission."
       : "it has to ask you again.");
   const scopes = new Map(
-    connections.filter((connection) => !hasSingleToken(connection))
+    signIns.filter((connection) => !hasSingleToken(connection))
       .flatMap(({ scopes }) => scopes.map((words) => [words.scope, words])),
   );
   return (
@@ -144,29 +144,29 @@ function ClientRow(
         </>
       }
       grantIds={hasSingleToken(newest)
-        ? connections.map(({ id }) => id)
+        ? signIns.map(({ id }) => id)
         : [newest.id]}
       hasSingleToken={hasSingleToken(newest)}
       ends={ends}
-      isPaused={connections.some((it) => it.pausedAt !== undefined)}
+      isPaused={signIns.some((it) => it.pausedAt !== undefined)}
       scopes={[...scopes.values()]}
       tools={client.tools}
       callsHref={client.callsHref}
     >
-      {connections.length > 1 && (
+      {signIns.length > 1 && (
         <p class="small soft">
-          {connections.length}{" "}
+          {signIns.length}{" "}
           sign-ins, of as many devices or windows. The buttons act on all of
           them.
         </p>
       )}
-      <SignIns of={connections.slice(0, MAX_SIGN_INS)} now={now} />
-      {connections.length > MAX_SIGN_INS && (
+      <SignIns of={signIns.slice(0, MAX_SIGN_INS)} now={now} />
+      {signIns.length > MAX_SIGN_INS && (
         <details class="small">
           <summary>
-            {`Older sign-ins (${connections.length - MAX_SIGN_INS})`}
+            {`Older sign-ins (${signIns.length - MAX_SIGN_INS})`}
           </summary>
-          <SignIns of={connections.slice(MAX_SIGN_INS)} now={now} />
+          <SignIns of={signIns.slice(MAX_SIGN_INS)} now={now} />
         </details>
       )}
     </ConnectionRow>
@@ -189,7 +189,7 @@ export function PausedNote({ at, now }: { at?: number; now: number }) {
 }
 
 function SignIns(
-  { of, now }: { of: readonly ConnectionInWords[]; now: number },
+  { of, now }: { of: readonly GrantInWords[]; now: number },
 ) {
   return (
     <>
@@ -203,7 +203,7 @@ function SignIns(
 }
 
 function ConnectionFacts(
-  { connection, now }: { connection: ConnectionInWords; now: number },
+  { connection, now }: { connection: GrantInWords; now: number },
 ) {
   const { createdAt, usedAt, scopes, sessions, redirectUri } = connection;
   const least = connection.hasMoreSessions ? "at least " : "";

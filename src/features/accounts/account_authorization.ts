@@ -31,7 +31,7 @@ import {
 } from "./connect_pages.ts";
 import type { ConnectVisits } from "./connect_visit.ts";
 import { CHECKED_SECONDS, type CheckedKey } from "./checked_key.ts";
-import { accountTold, checkKey, KeyRefusal } from "./pasted_key.ts";
+import { checkKey, describeAccount, KeyRefusal } from "./pasted_key.ts";
 
 /** The time in which a person must come back from the service, in seconds. */
 const AWAY_SECONDS = 1800;
@@ -238,7 +238,7 @@ export function accountAuthorization(
         const told: CheckedKey = {
           ...checked,
           given: parseGiven(scope),
-          ...accountTold(found, accessToken),
+          ...describeAccount(found, accessToken),
           ...await checkKey(service, accessToken, log),
         };
         // The revocation is queued before the page is shown, because the person

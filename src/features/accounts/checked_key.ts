@@ -5,14 +5,14 @@
  *
  * @module
  */
-import type { ToldAccount } from "./pasted_key.ts";
+import type { DescribedAccount } from "./pasted_key.ts";
 import { seal, unseal } from "../../core/crypto/seal.ts";
 import { deriveKey } from "../../core/oauth/data_key.ts";
 
 /** The time for which the account may be confirmed, in seconds. */
 export const CHECKED_SECONDS = 600;
 
-export interface CheckedKey extends ToldAccount {
+export interface CheckedKey extends DescribedAccount {
   key: string;
   /** The scopes that the service said it granted. */
   given?: readonly string[];

@@ -95,7 +95,7 @@ export function nameTold(told: unknown, key: string): string | undefined {
 }
 
 /** An account as the service has described it. */
-export interface ToldAccount {
+export interface DescribedAccount {
   /** A fingerprint of the id that the service gives the account. */
   id?: string;
   label?: string;
@@ -106,8 +106,8 @@ export interface ToldAccount {
  *
  * @throws {KeyRefusal}
  */
-export function accountTold(told: unknown, key: string): ToldAccount {
-  const { id, label = told } = isObject(told) ? told : {} as ToldAccount;
+export function describeAccount(told: unknown, key: string): DescribedAccount {
+  const { id, label = told } = isObject(told) ? told : {} as DescribedAccount;
   const name = nameTold(label, key);
   return {
     ...typeof id === "string" && id !== "" && { id: fingerprint(id) },
@@ -124,14 +124,14 @@ export async function checkKey(
   service: ConnectableService,
   key: string,
   log: Logger,
-): Promise<ToldAccount> {
+): Promise<DescribedAccount> {
   if (!service.check) return {};
   const title = titleOf(service);
   try {
     const answer = await checkAccount(service, key);
     if (!answer) throw new KeyRefusal(`${title} did not answer. Try again.`);
     const { told } = answer;
-    if (!(told instanceof Response)) return accountTold(told, key);
+    if (!(told instanceof Response)) return describeAccount(told, key);
     checkStatus(told, title);
     return {};
   } catch (error) {

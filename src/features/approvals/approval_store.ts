@@ -15,12 +15,12 @@ import type { Transaction, Write } from "../../core/kv/transaction.ts";
 import type { Grant } from "../../core/oauth/grant.ts";
 import { expireWait } from "../questions/wait_answer.ts";
 import {
+  approvalListName,
   type ApprovalState,
   bytesOf,
   isLive,
   MAX_WAIT_BYTES,
   putWait,
-  queueOf,
   type WaitRecord,
   waitSeals,
 } from "../questions/wait_record.ts";
@@ -339,7 +339,7 @@ export function callApprovals(
     async listOpen(person: Approver): Promise<CallApproval[]> {
       const queued = await Promise.all(
         person.scopes.map((scope) =>
-          waits.listQueue(queueOf(scope), MAX_QUEUED)
+          waits.listQueue(approvalListName(scope), MAX_QUEUED)
         ),
       );
       const own = await waits.listOf(person.subject, "approval", [

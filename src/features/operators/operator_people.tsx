@@ -14,7 +14,7 @@ import {
 } from "../../core/pages/names.tsx";
 import { EndForm } from "../account_page/connection_forms.tsx";
 import {
-  type ConnectionInWords,
+  type GrantInWords,
   PausedBadge,
 } from "../account_page/connections_section.tsx";
 import type { FormPage } from "../../core/pages/layout.tsx";
@@ -22,7 +22,7 @@ import { CodeLines, Table } from "../../core/pages/table.tsx";
 import { Moment } from "../../core/pages/times.tsx";
 
 /** A connection of a person. */
-interface OperatorGrant extends ConnectionInWords {
+interface OperatorGrant extends GrantInWords {
   clientName: string;
   /** The number of sign-ins; one by default. */
   signIns?: number;

@@ -153,7 +153,7 @@ export function listOfWait(
 }
 
 /** Names the list of approvals that wait for people with a scope. */
-export function queueOf(scope: string): string {
+export function approvalListName(scope: string): string {
   return JSON.stringify(["approve", scope]);
 }
 
@@ -183,7 +183,7 @@ export function putWait(
     record;
   const { scope } = record.approval ?? {};
   if (scope !== undefined) {
-    const queued = listingWaitKey(queueOf(scope), key);
+    const queued = listingWaitKey(approvalListName(scope), key);
     if (state === "open") transaction.set(queued, { expiresAt });
     else transaction.delete(queued);
   }
@@ -202,7 +202,7 @@ export function dropWait(
 ): Transaction {
   const { key, value: { askerKey, state, approval } } = found;
   if (approval?.scope !== undefined) {
-    transaction.delete(listingWaitKey(queueOf(approval.scope), key));
+    transaction.delete(listingWaitKey(approvalListName(approval.scope), key));
   }
   transaction.check(found).expire(key)
     .delete(listingWaitKey(listOfWait(found.value), key));

@@ -7,7 +7,11 @@ import { Client } from "../../kit/client.ts";
 import { openTestKv, test } from "../../kit/databases.ts";
 import { kvWith } from "../../kit/kv.ts";
 import { startOAuthServer } from "../../kit/sign_in.ts";
-import { count, move, MoveError } from "../../../src/core/kv/moving.ts";
+import {
+  countKinds,
+  MoveError,
+  moveRecords,
+} from "../../../src/core/kv/moving.ts";
 
 const clock = systemClock;
 
@@ -33,17 +37,17 @@ async function all(kv: Deno.Kv): Promise<[Deno.KvKey, unknown][]> {
   return entries.map(({ key, value }) => [key, value]);
 }
 
-test.onDatabases("move() copies what has not ended, to and from each kind of database", async ({ kv }) => {
+test.onDatabases("moveRecords() copies what has not ended, to and from each kind of database", async ({ kv }) => {
   using first = memoryKv();
   using last = memoryKv();
   await fill(first);
   for (const [from, to] of [[first, kv], [kv, last]]) {
-    assert.equal(await move(from, to, { clock }), RECORDS.length);
+    assert.equal(await moveRecords(from, to, { clock }), RECORDS.length);
     assert.deepEqual(await all(to), RECORDS);
   }
 });
 
-test.onDatabases("move() moves more than one commit takes, and lets nothing end late", async ({ kv }) => {
+test.onDatabases("moveRecords() moves more than one commit takes, and lets nothing end late", async ({ kv }) => {
   using from = memoryKv();
   for (let n = 0; n < 1201; n++) {
     const size = n < 30 ? 60_000 : 10;
@@ -64,7 +68,7 @@ test.onDatabases("move() moves more than one commit takes, and lets nothing end 
       return operation;
     },
   });
-  await move(from, to, { clock, onProgress: (n) => commits.push(n) });
+  await moveRecords(from, to, { clock, onProgress: (n) => commits.push(n) });
   assert.equal((await all(kv)).length, 1202);
   assert(commits.length > 4 && commits.at(-1) === 1202, `${commits}`);
   assert(
@@ -72,7 +76,7 @@ test.onDatabases("move() moves more than one commit takes, and lets nothing end 
   );
 });
 
-test.onDatabases("after move() no one signs in again", async ({ kv }) => {
+test.onDatabases("after moveRecords() no one signs in again", async ({ kv }) => {
   await using moved = await openTestKv();
   let client: Client;
   let tokens;
@@ -81,7 +85,7 @@ test.onDatabases("after move() no one signs in again", async ({ kv }) => {
     client = await Client.register(server);
     tokens = await client.connect();
   }
-  await move(kv, moved, { clock });
+  await moveRecords(kv, moved, { clock });
   await using server = await startOAuthServer({ kv: moved });
   client.server = server;
   const called = await client.call(tokens.access_token, "whoami");
@@ -90,15 +94,15 @@ test.onDatabases("after move() no one signs in again", async ({ kv }) => {
   assert.equal((await client.refresh(tokens.refresh_token)).status, 200);
 });
 
-test.inMemory("move() refuses a database with records, and leaves it as it was", async ({ kv }) => {
+test.inMemory("moveRecords() refuses a database with records, and leaves it as it was", async ({ kv }) => {
   using from = memoryKv();
   await fill(from);
   await kv.set(["session", "a"], 1);
-  await assert.rejects(move(from, kv, { clock }), MoveError);
+  await assert.rejects(moveRecords(from, kv, { clock }), MoveError);
   assert.deepEqual(await all(kv), [[["session", "a"], 1]]);
 });
 
-test.inMemory("move() and count() refuse another layout, and write nothing", async ({ kv }) => {
+test.inMemory("moveRecords() and countKinds() refuse another layout, and write nothing", async ({ kv }) => {
   for (const layout of [undefined, LAYOUT + 1]) {
     using from = memoryKv();
     await fill(from);
@@ -108,22 +112,22 @@ test.inMemory("move() and count() refuse another layout, and write nothing", asy
         layout ? `layout ${layout}` : "no layout"
       }", wants layout ${LAYOUT};`,
     );
-    await assert.rejects(move(from, kv, { clock }), refusal);
-    await assert.rejects(count(from, clock), refusal);
+    await assert.rejects(moveRecords(from, kv, { clock }), refusal);
+    await assert.rejects(countKinds(from, clock), refusal);
     assert.deepEqual(await all(kv), []);
   }
 });
 
-test.inMemory("move() begins again after a move that was interrupted", async ({ kv }) => {
+test.inMemory("moveRecords() begins again after a move that was interrupted", async ({ kv }) => {
   using from = memoryKv();
   await fill(from);
   await kv.set(movingKey(), true);
   await kv.set(["session", "of a record that has gone meanwhile"], 1);
-  await move(from, kv, { clock });
+  await moveRecords(from, kv, { clock });
   assert.deepEqual(await all(kv), RECORDS);
 });
 
-test.onDatabases("move() refuses one of two moves into one database, and mixes nothing", async ({ kv }) => {
+test.onDatabases("moveRecords() refuses one of two moves into one database, and mixes nothing", async ({ kv }) => {
   const sources = [memoryKv(), memoryKv()];
   for (
     const [from, name] of [[sources[0], "one"], [sources[1], "two"]] as const
@@ -131,7 +135,7 @@ test.onDatabases("move() refuses one of two moves into one database, and mixes n
     await from.set(["layout"], LAYOUT);
     for (let n = 0; n < 700; n++) await from.set(["many", n], name);
   }
-  const moving = sources.map((from) => move(from, kv, { clock }));
+  const moving = sources.map((from) => moveRecords(from, kv, { clock }));
   const [one, two] = await Promise.allSettled(moving);
   const [refused, moved] = one.status === "rejected" ? [one, two] : [two, one];
   assert.equal(moved.status, "fulfilled");
@@ -141,7 +145,7 @@ test.onDatabases("move() refuses one of two moves into one database, and mixes n
   for (const from of sources) from.close();
 });
 
-test.inMemory("move() writes nothing more once another move has begun", async ({ kv }) => {
+test.inMemory("moveRecords() writes nothing more once another move has begun", async ({ kv }) => {
   using from = memoryKv();
   await fill(from);
   for (let n = 0; n < 700; n++) await from.set(["many", n], 1);
@@ -159,11 +163,11 @@ test.inMemory("move() writes nothing more once another move has begun", async ({
       return operation;
     },
   });
-  const moving = move(from, to, {
+  const moving = moveRecords(from, to, {
     clock,
     onProgress() {
       begun ??= new Promise((resolve) =>
-        later = move(from, kv, { clock, onProgress: () => resolve() })
+        later = moveRecords(from, kv, { clock, onProgress: () => resolve() })
       );
     },
   });
@@ -172,10 +176,10 @@ test.inMemory("move() writes nothing more once another move has begun", async ({
   assert.equal((await all(kv)).length, 700 + RECORDS.length);
 });
 
-test.inMemory("move() refuses when a server writes meanwhile, and marks what it has written", async ({ kv }) => {
+test.inMemory("moveRecords() refuses when a server writes meanwhile, and marks what it has written", async ({ kv }) => {
   using from = memoryKv();
   await fill(from);
-  const moving = move(from, kv, {
+  const moving = moveRecords(from, kv, {
     clock,
     onProgress: () => void from.set(["session", "new"], 1),
   });
@@ -183,9 +187,9 @@ test.inMemory("move() refuses when a server writes meanwhile, and marks what it 
   assert.equal((await kv.get(movingKey())).value, true);
 });
 
-test.inMemory("count() counts what move() writes, by kind", async ({ kv }) => {
+test.inMemory("countKinds() counts what moveRecords() writes, by kind", async ({ kv }) => {
   await fill(kv);
-  const counts = (await count(kv, clock)).map(({ kind, records }) => [
+  const counts = (await countKinds(kv, clock)).map(({ kind, records }) => [
     kind,
     records,
   ]);

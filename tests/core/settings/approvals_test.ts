@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { tool } from "../../../src/mod.ts";
 import {
   parseApprovals,
-  tightened,
+  withApprovals,
 } from "../../../src/core/settings/approvals.ts";
 import { testServer } from "../../../packages/testing/mod.ts";
 
@@ -17,34 +17,34 @@ const guarded = tool({
 const read = tool({ name: "read.all", run });
 const TOOLS = [wipe, small, guarded, read];
 
-Deno.test("tightened() adds approvals, drops when, and keeps an author's scope", () => {
+Deno.test("withApprovals() adds approvals, drops when, and keeps an author's scope", () => {
   const rules = parseApprovals(
     "delete_*=caller;\nrefund = pay:approve; read.*=caller",
     TOOLS,
   );
-  const approvals = TOOLS.map((it) => tightened(it, rules).approval);
+  const approvals = TOOLS.map((it) => withApprovals(it, rules).approval);
   assert.deepEqual(approvals, [
     { by: "caller" },
     { by: { scope: "pay:approve" } },
     { by: { scope: "author" }, expiresIn: 60 },
     { by: "caller" },
   ]);
-  assert.equal(tightened(wipe, []), wipe);
+  assert.equal(withApprovals(wipe, []), wipe);
   // A dot is a dot.
   assert.throws(() => parseApprovals("r.fund=caller", TOOLS), /APPROVALS/);
 });
 
-Deno.test("tightened() requires a passkey where a rule does, and never lets one go", () => {
+Deno.test("withApprovals() requires a passkey where a rule does, and never lets one go", () => {
   const wanted = tool({ name: "send", approval: { passkey: "required" }, run });
   const rules = parseApprovals(
     "delete_all=caller+passkey; delete_one=pay:approve+passkey; send=caller",
     [...TOOLS, wanted],
   );
   const passkeys = [wipe, guarded, wanted, small].map((it) =>
-    tightened(it, rules).approval?.passkey
+    withApprovals(it, rules).approval?.passkey
   );
   assert.deepEqual(passkeys, ["required", "required", "required", undefined]);
-  assert.deepEqual(tightened(guarded, rules).approval?.by, {
+  assert.deepEqual(withApprovals(guarded, rules).approval?.by, {
     scope: "author",
   });
 });

@@ -424,7 +424,7 @@ Deno.test("ConnectionsSection tells clients of one name apart by where answers g
       providerName="GitHub"
       clients={uris.map((redirectUri, index) => ({
         name: "Claude",
-        connections: [{ ...connection, id: `g${index}`, redirectUri }],
+        signIns: [{ ...connection, id: `g${index}`, redirectUri }],
       }))}
       csrf="c"
       now={0}
@@ -440,7 +440,7 @@ Deno.test("ConnectionsSection tells clients of one name apart by where answers g
 
 Deno.test("ConnectionsSection folds the sign-ins of a client beyond the newest three", async () => {
   const told = async (count: number) => {
-    const connections = Array.from({ length: count }, (_, n) => ({
+    const signIns = Array.from({ length: count }, (_, n) => ({
       id: `g${n}`,
       createdAt: 0,
       usedAt: 0,
@@ -451,7 +451,7 @@ Deno.test("ConnectionsSection folds the sign-ins of a client beyond the newest t
       <ConnectionsSection
         lifetimes={DEFAULT_LIFETIMES}
         providerName="GitHub"
-        clients={[{ name: "Claude", connections }]}
+        clients={[{ name: "Claude", signIns }]}
         csrf="c"
         now={0}
       />,
@@ -542,7 +542,7 @@ Deno.test("Unverified and Paused do not look the same", async () => {
       providerName="GitHub"
       clients={[{
         name: "Claude",
-        connections: [{
+        signIns: [{
           id: "g",
           createdAt: 0,
           usedAt: 0,

@@ -16,7 +16,7 @@ import { type Clock, now } from "../../clock.ts";
 import { recent } from "../../store/recent.ts";
 import { resourceMetadataUrl } from "../../oauth/resource.ts";
 import { isFaultOfJwt, verifySignedJwt } from "../../oauth/signed_jwt.ts";
-import { BLOCKED, isBlocked } from "../../oauth/allowed_users.ts";
+import { BLOCKED_TEXT, isBlocked } from "../../oauth/allowed_users.ts";
 import type { ListEntry } from "../../oauth/list_entry.ts";
 import type { Person } from "../../oauth/person.ts";
 import {
@@ -168,7 +168,7 @@ export function jwtDoor(
       throw new ChallengeError("The access token has expired", "invalid_token");
     }
     // Not 401: another token for the same person would be refused, too.
-    if (found.isBlocked) throw new HttpError(403, BLOCKED);
+    if (found.isBlocked) throw new HttpError(403, BLOCKED_TEXT);
     return found.authenticated;
   }
 

@@ -125,7 +125,7 @@ export type SignIn =
   & Partial<ReturnType<typeof authorizationServer>>;
 
 /** Builds the routes of a server's sign-in for any `AUTH_STRATEGY`. */
-export function signIn(
+export function makeSignIn(
   { auth, grantTypes, pages, ...options }:
     & Omit<AuthorizationServerOptions, "config">
     & {

@@ -10,7 +10,7 @@ import { isObject } from "../../json.ts";
 import { isRequestId } from "../../protocol/messages.ts";
 import { type MessageBody, readBody } from "../../protocol/transport.ts";
 import { type LimitKey, limitKeyOf } from "./caller_bound.ts";
-import type { AdmittedRequest, Engine, Prefetched } from "./engine.ts";
+import type { AdmittedRequest, Engine, Prefetch } from "./engine.ts";
 
 type Incoming = Pick<AdmittedRequest, "request" | "info">;
 
@@ -49,7 +49,7 @@ function admitAs(
   { request, info }: Incoming,
   hasOrigin: boolean,
   authenticated: Authenticated,
-  prefetched?: Prefetched,
+  prefetched?: Prefetch,
 ): AdmittedRequest {
   return {
     request,
@@ -88,7 +88,7 @@ function readFrom(
  * Starts to read the session and, for a short response, the question that it
  * answers, while the token is read: all in one round trip.
  */
-function prefetch(engine: Engine, incoming: Incoming): Prefetched | undefined {
+function prefetch(engine: Engine, incoming: Incoming): Prefetch | undefined {
   const { request, request: { headers } } = incoming;
   const sessionId = headers.get("mcp-session-id");
   if (request.method !== "POST" || !sessionId) return undefined;

@@ -26,10 +26,10 @@ import type { Sending } from "../../http/outgoing_body.ts";
 import { sendingTo } from "./long_messages.ts";
 import { PendingResponse } from "./pending_response.ts";
 import { advise, reportTask, warn } from "./report.ts";
-import type { Running } from "./running.ts";
+import type { RunningCall } from "./running.ts";
 
 /** A request. Each generation has a subclass that can ask its clients. */
-export abstract class Call implements AskingCall, Running {
+export abstract class Call implements AskingCall, RunningCall {
   abstract readonly stateless: boolean;
   abstract readonly client: McpClient;
   abstract readonly printedLists: PrintedLists;

@@ -41,7 +41,7 @@ export const MANY = 10;
  * this machine, those behind an untrusted proxy on this machine, and those of a
  * handler that does not know the connection.
  */
-export const UNKNOWN: LimitKey = Object.freeze({
+export const NO_NETWORK: LimitKey = Object.freeze({
   name: "unknown",
   isMany: true,
 });
@@ -52,7 +52,7 @@ const people = new WeakMap<Caller, LimitKey>();
 /**
  * Returns the limit key of a request's caller. It is the binding of a person or
  * a machine; the network for holders of a shared credential and callers without
- * credentials; {@linkcode UNKNOWN} if their network is unknown. Finding the
+ * credentials; {@linkcode NO_NETWORK} if their network is unknown. Finding the
  * network takes time, so call this only where a limit applies.
  *
  * @param trusted proxies whose headers are trusted
@@ -79,7 +79,7 @@ export function limitKeyOf(
   const peer = info?.remoteAddr?.hostname;
   if (peer !== undefined && trusted.length === 0 && isNobody) {
     // A shortcut for a server that only this machine uses.
-    if (isLoopback({ hostname: peer })) return UNKNOWN;
+    if (isLoopback({ hostname: peer })) return NO_NETWORK;
   }
   const address = clientAddress(peer, request.headers, trusted);
   if (!isShared) return networkKey(address);
@@ -93,7 +93,7 @@ export function limitKeyOf(
  */
 export function networkKey(address: Address | undefined): LimitKey {
   return address === undefined
-    ? UNKNOWN
+    ? NO_NETWORK
     : { name: `network ${networkName(address)}`, isMany: true };
 }
 

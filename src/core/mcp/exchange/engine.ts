@@ -132,7 +132,7 @@ export interface AdmittedRequest {
   authenticated: Authenticated;
   /** The part of the catalogue that the caller may see. */
   catalogue: Catalogue;
-  prefetched?: Prefetched;
+  prefetched?: Prefetch;
   /** The memory of a long message, in bytes; 0 for a short one. */
   messageBytes: number;
   /** The telemetry of the message, if any is collected. */
@@ -140,7 +140,7 @@ export interface AdmittedRequest {
 }
 
 /** Reads that were started before the caller was known. */
-export interface Prefetched {
+export interface Prefetch {
   body: Promise<MessageBody>;
   /** The question that the message answers, if the message is a response. */
   reply: Promise<ReadReply | undefined>;

@@ -10,7 +10,12 @@ import type { Logger } from "../../log/log.ts";
 import type { Catalogue } from "../../catalogue/catalogue.ts";
 import type { CompiledTool } from "../../catalogue/compiled_tool.ts";
 import type { Database } from "../../kv/database.ts";
-import { CallerBound, type LimitKey, MANY, UNKNOWN } from "./caller_bound.ts";
+import {
+  CallerBound,
+  type LimitKey,
+  MANY,
+  NO_NETWORK,
+} from "./caller_bound.ts";
 
 /**
  * The methods that limits apply to: those that run an author's code, those that
@@ -103,7 +108,7 @@ export class Limits {
     if (method === POLL) return this.#charge(request.limitKey, "polls");
     if (method !== "initialize") return;
     const caller = request.limitKey;
-    if (caller === UNKNOWN) return this.chargeCall(request);
+    if (caller === NO_NETWORK) return this.chargeCall(request);
     // Sessions are stored, so a caller that may be many people may open no more
     // sessions than one person.
     return this.#take(this.#callers.sessions, caller, "sessions a minute");
@@ -124,12 +129,12 @@ export class Limits {
     what: "calls" | "polls",
   ): Promise<void> | undefined {
     const { one, many, unknown } = this.#callers!;
-    if (caller === UNKNOWN && !this.#hasWarned) {
+    if (caller === NO_NETWORK && !this.#hasWarned) {
       this.#hasWarned = true;
       this.parts.log.warning(UNKNOWN_SHARE);
     }
     const isPoll = what === "polls";
-    const buckets = caller === UNKNOWN || isPoll && caller.isMany
+    const buckets = caller === NO_NETWORK || isPoll && caller.isMany
       ? unknown
       : isPoll || caller.isMany
       ? many

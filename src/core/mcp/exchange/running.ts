@@ -33,7 +33,7 @@ const EXPIRED = "The access token of this subscription has expired";
 export const MAX_CALLS_PER_CALLER = 1000;
 
 /** A call that is running. */
-export interface Running extends MessageHolder {
+export interface RunningCall extends MessageHolder {
   /** The key by which a 2025 client cancels the call. */
   readonly cancellable?: Cancellable;
   readonly execution: {
@@ -55,12 +55,12 @@ export interface Running extends MessageHolder {
 }
 
 /** The members of a subscription that its bound and its end need. */
-interface Subscription extends Pick<Running, "limitKey"> {
-  readonly execution: Pick<Running["execution"], "stop">;
+interface Subscription extends Pick<RunningCall, "limitKey"> {
+  readonly execution: Pick<RunningCall["execution"], "stop">;
 }
 
 export class RunningCalls {
-  #running = new Set<Running>();
+  #running = new Set<RunningCall>();
   #timer?: ReturnType<typeof setInterval>;
   #checkedMilliseconds = -Infinity;
   #bound = new CallerBound(MAX_CALLS_PER_CALLER, "calls at a time");
@@ -108,7 +108,7 @@ export class RunningCalls {
     this.#bound.check(call.limitKey);
   }
 
-  add(call: Running): void {
+  add(call: RunningCall): void {
     this.#bound.count(call.limitKey);
     longMessages.add(call);
     this.#running.add(call);
@@ -119,7 +119,7 @@ export class RunningCalls {
     );
   }
 
-  delete(call: Running): void {
+  delete(call: RunningCall): void {
     if (!this.#running.delete(call)) return;
     this.#bound.release(call.limitKey);
     longMessages.delete(call);

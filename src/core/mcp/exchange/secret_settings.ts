@@ -5,14 +5,14 @@
  * @module
  */
 import type { Context } from "../../../authoring/context.ts";
-import type { Needing } from "../../../authoring/service.ts";
+import type { HasNeeds } from "../../../authoring/service.ts";
 import { isSecret } from "../../../authoring/setting.ts";
 import { CallContext } from "./call_context.ts";
 import { GivenKeys, givenTo } from "./given_keys.ts";
 
 /** The secret settings of a server, by the definitions that declare them. */
 export class SecretSettings {
-  #known = new WeakMap<Needing, readonly unknown[]>();
+  #known = new WeakMap<HasNeeds, readonly unknown[]>();
 
   /** @param values the settings by the names of their variables */
   constructor(private readonly values: Readonly<Record<string, unknown>>) {}
@@ -21,18 +21,18 @@ export class SecretSettings {
    * Hides the secrets of a definition in whatever the code of a context returns
    * or throws.
    */
-  hide(definition: Needing, context: object): void {
+  hide(definition: HasNeeds, context: object): void {
     const secrets = this.#of(definition);
     const code = secrets.length > 0 && CallContext.codeOf(context as Context);
     if (code) givenTo(code).addSecrets(secrets);
   }
 
   /** Removes the secrets of a service from an error that it has thrown. */
-  clean(service: Needing, thrown: unknown): unknown {
+  clean(service: HasNeeds, thrown: unknown): unknown {
     return new GivenKeys().addSecrets(this.#of(service)).clean(thrown);
   }
 
-  #of(definition: Needing): readonly unknown[] {
+  #of(definition: HasNeeds): readonly unknown[] {
     const known = this.#known.get(definition);
     if (known) return known;
     const { settings = {}, services = {} } = definition;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { tool } from "../../../../src/authoring/tool.ts";
 import { longAnswers } from "../../../../src/core/mcp/exchange/long_messages.ts";
-import { UNKNOWN } from "../../../../src/core/mcp/exchange/caller_bound.ts";
+import { NO_NETWORK } from "../../../../src/core/mcp/exchange/caller_bound.ts";
 import { until } from "../../../kit/wait.ts";
 import { startServer } from "../../../kit/server.ts";
 
@@ -42,7 +42,7 @@ Deno.test("a caller who leaves 32 MiB of answers unread is refused, and its tool
   const { server, call, runs } = await start();
   await using _server = server;
   const unread: Response[] = [];
-  while (longAnswers.hasRoom(UNKNOWN)) {
+  while (longAnswers.hasRoom(NO_NETWORK)) {
     unread.push(await call("long"));
     assert.equal(unread.at(-1)!.status, 200);
   }
@@ -68,7 +68,7 @@ Deno.test("a caller who leaves thousands of answers of 15 kB unread is refused t
   await using _server = server;
   const unread: Response[] = [];
   // 32 MiB are about 1,100 of them, give or take the chance.
-  while (longAnswers.hasRoom(UNKNOWN) && unread.length < 2000) {
+  while (longAnswers.hasRoom(NO_NETWORK) && unread.length < 2000) {
     unread.push(await call("page"));
   }
   assert(unread.length > 600 && unread.length < 2000, `${unread.length}`);
@@ -129,17 +129,19 @@ Deno.test("answers that come at once are no more than the bound, but for the las
   );
   assert.equal(lengths.filter((length) => length > MIB).length, 8);
   for (const { body } of answers) await body?.cancel();
-  assert(longAnswers.hasRoom(UNKNOWN));
+  assert(longAnswers.hasRoom(NO_NETWORK));
 });
 
 Deno.test("a route's answer counts until it is read", async () => {
   const { server } = await start();
   await using _server = server;
   const unread: Response[] = [];
-  while (longAnswers.hasRoom(UNKNOWN)) unread.push(await server.fetch("/long"));
+  while (longAnswers.hasRoom(NO_NETWORK)) {
+    unread.push(await server.fetch("/long"));
+  }
   assert.equal(unread.length, 8);
   for (const response of unread) {
     assert.equal((await response.text()).length, 4 * MIB);
   }
-  assert(longAnswers.hasRoom(UNKNOWN));
+  assert(longAnswers.hasRoom(NO_NETWORK));
 });

@@ -4,7 +4,7 @@ import {
   type LimitKey,
   limitKeyOf,
   MANY,
-  UNKNOWN,
+  NO_NETWORK,
 } from "../../../../src/core/mcp/exchange/caller_bound.ts";
 import { LimitError } from "../../../../src/core/errors.ts";
 import { parseNetwork } from "../../../../src/core/net/address.ts";
@@ -121,7 +121,7 @@ Deno.test("limitKeyOf() counts all together of whom no one knows where they come
       counted(unnamed, "127.0.0.1", {}, []),
       counted(unnamed, "::1", {}, []),
     ];
-    for (const one of all) assert.equal(one, UNKNOWN);
+    for (const one of all) assert.equal(one, NO_NETWORK);
   }
 });
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { tool, type ToolLimit } from "../../../../src/authoring/tool.ts";
 import {
   type LimitKey,
-  UNKNOWN,
+  NO_NETWORK,
 } from "../../../../src/core/mcp/exchange/caller_bound.ts";
 import { Limits } from "../../../../src/core/mcp/exchange/limits.ts";
 import { LimitError } from "../../../../src/core/errors.ts";
@@ -121,7 +121,9 @@ Deno.test("charge() does not count what is cheap", async () => {
 
 Deno.test("charge() has no limit where there are 0 calls a minute", async () => {
   const { charge } = limitsOf({ callsPerMinute: 0 });
-  for (const caller of [ADA, UNKNOWN]) await charge("tools/call", caller);
+  for (const caller of [ADA, NO_NETWORK]) {
+    await charge("tools/call", caller);
+  }
 });
 
 Deno.test("charge() has one limit, generous, for all whose address is unknown, and says once which setting is missing", async () => {
@@ -131,8 +133,14 @@ Deno.test("charge() has one limit, generous, for all whose address is unknown, a
     callsPerMinute: 1,
     log: { ...silentLogger, warning: (message) => void warnings.push(message) },
   });
-  for (let count = 0; count < 100; count++) await charge("initialize", UNKNOWN);
-  await refuses(() => charge("tools/call", UNKNOWN), "calls a minute", 1);
+  for (let count = 0; count < 100; count++) {
+    await charge("initialize", NO_NETWORK);
+  }
+  await refuses(
+    () => charge("tools/call", NO_NETWORK),
+    "calls a minute",
+    1,
+  );
   await charge("tools/call", OFFICE);
   assert.equal(warnings.length, 1);
   assert.match(warnings[0], /TRUSTED_PROXIES/);
@@ -177,8 +185,8 @@ Deno.test("enter() has one limit for all where it is shared, and for those whom 
     await shared.enter(ADA);
     await assert.rejects(shared.enter(BOB), LimitError);
     const { enter } = limitsOf({ limit });
-    await enter(UNKNOWN);
-    await assert.rejects(enter(UNKNOWN), LimitError);
+    await enter(NO_NETWORK);
+    await assert.rejects(enter(NO_NETWORK), LimitError);
     await enter(ADA);
   }
 });

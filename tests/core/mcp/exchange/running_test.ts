@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { LimitKey } from "../../../../src/core/mcp/exchange/caller_bound.ts";
 import {
-  type Running,
+  type RunningCall,
   RunningCalls,
   Subscriptions,
 } from "../../../../src/core/mcp/exchange/running.ts";
@@ -15,7 +15,7 @@ import { Timers } from "../../../kit/timers.ts";
 const ADA: LimitKey = { name: "ada", isMany: false };
 const BOB: LimitKey = { name: "bob", isMany: false };
 
-function callOf(limitKey?: LimitKey): Running & { stopped?: string } {
+function callOf(limitKey?: LimitKey): RunningCall & { stopped?: string } {
   const call: ReturnType<typeof callOf> = {
     limitKey,
     execution: {
