@@ -69,7 +69,7 @@ export class Client extends TaskExchange {
       return await this.follow({ taskId }, options);
     } catch (error) {
       if (!options.signal?.aborted) throw error;
-      // An error of this request would hide the reason.
+      // An error of `tasks/cancel` would hide the reason.
       const signal = AbortSignal.timeout(Client.CANCEL_MILLISECONDS);
       await this.begin("tasks/cancel", { taskId }, { signal }).catch(() => {});
       throw options.signal.reason;
@@ -80,8 +80,8 @@ export class Client extends TaskExchange {
    * Reads a list of objects, page after page.
    *
    * @param member the member of a page that has the items
-   * @param mostPages the most pages that are read, because a list may have no
-   * end
+   * @param mostPages the maximum number of pages that are read, because a list
+   * may have no end
    * @throws {ServerError}
    */
   async list(
@@ -112,8 +112,8 @@ export class Client extends TaskExchange {
    * task's changes, or if the stream ends, the state is polled. While no server
    * answers, each request is tried again for a minute.
    *
-   * @throws {ServerError} when it failed
-   * @throws {DOMException} `AbortError` when it was cancelled
+   * @throws {ServerError} when the task failed
+   * @throws {DOMException} `AbortError` when the task was cancelled
    */
   async follow(
     { taskId }: Pick<TaskState, "taskId">,

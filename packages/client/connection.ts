@@ -74,7 +74,7 @@ export interface ClientOptions {
   revision?: Revision;
   /** The ID of a session that is open already; one is opened by default. */
   sessionId?: string;
-  /** Gives the ids of requests, if others use the session too. */
+  /** Returns the ID of the next request, if others use the session too. */
   nextId?: () => number;
   /** Sends a request; the global `fetch` by default. */
   fetch?: (request: Request) => Response | Promise<Response>;
@@ -84,7 +84,9 @@ export interface ClientOptions {
   capabilities?: Json;
   /** The least severe log messages to ask for; none by default. */
   logLevel?: string;
-  /** The tools as listed: some want arguments to be repeated in headers. */
+  /**
+   * The tools as listed: some tools want arguments to be repeated in headers.
+   */
   tools?: readonly ListedTool[];
   /** Answers a question. Without it a question is an error. */
   onQuestion?: (question: Question) => Json | Promise<Json>;
@@ -100,7 +102,7 @@ export interface ClientOptions {
 
 /** The connection of a client to its server. */
 export class Connection {
-  /** The ID of the request, by its response. */
+  /** The request IDs of responses. */
   readonly #answered = new WeakMap<Response, unknown>();
 
   constructor(protected readonly options: ClientOptions) {}
@@ -134,9 +136,9 @@ export class Connection {
    * Yields the messages of an answer: one if it is JSON, or all those of its
    * stream.
    *
-   * @throws {Error} for another text, for a message of over 64 Mi characters or
-   * over 500 levels, and for a stream without end: of over 128 Mi characters, or
-   * a million events, comments included
+   * @throws {Error} for a body that is no message, for a message of over 64 Mi
+   * characters or over 500 levels, and for a stream without end: of over 128 Mi
+   * characters, or a million events, comments included
    */
   async *messages(response: Response): AsyncGenerator<Message> {
     const type = response.headers.get("content-type") ?? "";
@@ -193,7 +195,7 @@ export class Connection {
       // A refusal of OAuth has an `error` too, but that is no object.
       if (typeof (message!.error ?? message) !== "object") message = undefined;
     } catch {
-      // Reported below, like any other text that is no message.
+      // The error is reported below, like any other text that is no message.
     }
     if (!message) {
       throw Connection.#unanswered(response, "is no JSON-RPC message");
@@ -257,7 +259,8 @@ export class Connection {
   static readonly #MAX_CHARACTERS = 64 * 2 ** 20;
   static readonly #MAX_LEVELS = 500;
   /**
-   * At one comment every 15 seconds, a stream takes half a year to reach it.
+   * The maximum number of events of a stream. At one comment every 15 seconds,
+   * a stream takes half a year to reach it.
    */
   static readonly #MAX_EVENTS = 1_000_000;
 }

@@ -15,7 +15,7 @@ export interface RequestOptions {
 
 /** A session that sends requests and answers the questions that they raise. */
 export class Exchange extends Session {
-  /** Sends a request, and answers its questions. Its result may be a task. */
+  /** Sends a request, and answers its questions. The result may be a task. */
   async begin(
     method: string,
     params: Json = {},
@@ -68,7 +68,8 @@ export class Exchange extends Session {
         method: "notifications/cancelled",
         params: { requestId },
       }).finally(() => abort.abort());
-    // A question that is never answered would hide the failure from everyone.
+    // `await cancelling` below reports a failure too, but not while a question
+    // goes unanswered: then no one awaits it.
     const onAbort = () => void cancel().catch(() => {});
     signal?.addEventListener("abort", onAbort, { once: true });
     try {

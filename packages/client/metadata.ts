@@ -27,7 +27,7 @@ export interface Registration {
 
 /** A sign-in that goes on in a browser. */
 export interface SignInRequest extends Registration {
-  /** The address that the person opens. */
+  /** The URL that the person opens. */
   url: string;
   state: string;
   codeVerifier: string;
@@ -188,7 +188,8 @@ export class Metadata {
     try {
       body = JSON.parse(text);
     } catch {
-      // Reported below by the status, which tells more than the text.
+      // The error is reported below, by the status, which tells more than the
+      // text.
     }
     const isObject = typeof body === "object" && body !== null;
     if (response.ok && isObject) return body;

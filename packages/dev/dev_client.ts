@@ -77,7 +77,7 @@ export function devClient(
 
     /**
      * Sends the person to the sign-in. With `token`, for a server without
-     * sign-in, stores that instead.
+     * sign-in, stores the token instead.
      */
     async signIn(token?: string): Promise<void> {
       if (token !== undefined) return kept.setItem("token", token);

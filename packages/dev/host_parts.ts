@@ -36,11 +36,12 @@ export const PARTS = {
 };
 
 /**
- * Prints a part as an expression, with the classes that it extends. The part
- * may use nothing else of its module.
+ * Returns the source text of a part as an expression, with the classes that it
+ * extends. The part may use nothing else of its module.
  */
 export function partText(part: object): string {
-  // From the source text, because a bundler may have renamed the class.
+  // The name is read from the source text, because a bundler may have renamed
+  // the class.
   const base = /^class [^{]*\bextends ([\w$]+)/.exec(`${part}`)?.[1];
   return base === undefined
     ? `${part}`

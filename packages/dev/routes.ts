@@ -38,8 +38,8 @@ const SCRIPT = `((__name) => (${runHostPage})(globalThis, {
 /**
  * The script that a view gets only in development, at the very beginning. It
  * reports errors in the view to the page around it. It is one line, so that
- * line numbers stay right. It does not report a blocked `eval`: libraries try
- * if `eval` works, and if it matters an error follows.
+ * line numbers stay right. It does not report a blocked `eval`: libraries test
+ * whether `eval` works, and if that matters, an error follows.
  */
 const PROBLEM_SCRIPT = `<script>${
   `
@@ -147,8 +147,8 @@ function shownTools(catalogue: Catalogue): ShownTool[] {
 }
 
 /**
- * Prints the policy that the standard gives a view, and a sandbox in case the
- * view is opened by itself.
+ * Makes the Content-Security-Policy that the standard gives a view, with a
+ * sandbox in case the view is opened by itself.
  *
  * @see MCP Apps 2026-01-26, Content Security Policy Enforcement
  */

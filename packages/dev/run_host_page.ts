@@ -164,7 +164,7 @@ export async function runHostPage(
     at(id).addEventListener(type, act);
   }
 
-  /** Nothing is shown before a sign-in is complete. */
+  /** The end of a sign-in that is under way: nothing is shown before. */
   const back = client.comeBack().catch((error) => complain(error.message));
 
   on("tool", "change", () => pick(at("tool").value));

@@ -14,11 +14,11 @@ Copies a database file while servers write to it. An older copy is not replaced.
 
 /**
  * Copies a database of Deno KV, or of denokv. All writes that were acknowledged
- * before it begins are in the copy. Only its owner may read the copy. It is
- * compact, unlike the database.
+ * before it begins are in the copy. Only the owner of the copy may read it. The
+ * copy is compact, unlike the database.
  *
  * @throws {Error} when the database cannot be read, the copy already exists, or
- * another command makes it
+ * another command is making it
  */
 export async function backUp(path: string, copy: string): Promise<void> {
   // Opening a missing database would make an empty one.
@@ -43,8 +43,8 @@ export async function backUp(path: string, copy: string): Promise<void> {
   // others.
   await Deno.writeFile(partial, new Uint8Array(), { mode: 0o600 });
   try {
-    // If it were opened only for reading, SQLite would leave its files next to
-    // it.
+    // If the database were opened only for reading, SQLite would leave its
+    // files next to it.
     using database = new DatabaseSync(path);
     // Checkpoints of the servers may block the copy for a moment.
     database.exec("PRAGMA busy_timeout = 10000");
@@ -59,8 +59,8 @@ export async function backUp(path: string, copy: string): Promise<void> {
     if (found !== "ok") throw new Error(`The copy is damaged: ${found}`);
   }
   {
-    // Written to the disk first, so that even if the machine stops now, no half
-    // copy has this name.
+    // The copy is written to the disk first, so that even if the machine stops
+    // now, no half copy has this name.
     using written = await Deno.open(partial, { read: true, write: true });
     await written.sync();
   }
@@ -71,7 +71,7 @@ export async function backUp(path: string, copy: string): Promise<void> {
 }
 
 /**
- * Runs a command that takes two files and returns a text. Prints that, and
+ * Runs a command that takes two files and returns a text. Prints the text, and
  * returns the exit code.
  */
 export async function runOnFiles(

@@ -48,7 +48,8 @@ export abstract class Command {
   abstract run(): Promise<string>;
 
   /**
-   * Prints a value as JSON if the command line asks for that; else its text.
+   * Returns a value as JSON if the command line asks for that, otherwise its
+   * text.
    */
   protected print(value: unknown, text: string): string {
     return this.line.json ? JSON.stringify(value, null, 2) : text;
@@ -101,12 +102,12 @@ export abstract class Command {
   }
 }
 
-/** Prints a day of UTC. */
+/** Formats a time as a day in UTC. */
 export function day(seconds: number): string {
   return new Date(seconds * 1000).toISOString().slice(0, 10);
 }
 
-/** Prints the numbers of ended connections and disconnected accounts. */
+/** Describes how many connections were ended and accounts disconnected. */
 export function endedWords(count: number, accounts = 0): string {
   const words = `${count} ${count === 1 ? "connection" : "connections"} ended`;
   if (accounts === 0) return words;
@@ -121,7 +122,7 @@ const MAX_CELL = 400;
 /** The widest column. A longer cell moves only the rest of its own line. */
 const MAX_WIDTH = 60;
 
-/** Prints records as a table, one a line. */
+/** Formats records as a table, one per line. */
 export function table(rows: readonly Record<string, unknown>[]): string {
   if (rows.length === 0) return "None.";
   const head = Object.keys(rows[0]);

@@ -7,7 +7,9 @@ import { Log, type Logger } from "../../src/core/log/log.ts";
 import { jsonLine } from "../../src/core/log/log_line.ts";
 import { isPostgres, isRemote } from "../../src/core/settings/server.ts";
 
-/** False if the file of a database is missing. Opening it would create it. */
+/**
+ * True unless the file of a database is missing: opening it would create it.
+ */
 export async function isThere(path: string): Promise<boolean> {
   if (isRemote(path) || isPostgres(path)) return true;
   return await Deno.stat(path).then(() => true, () => false);

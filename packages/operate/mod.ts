@@ -107,8 +107,8 @@ export async function main(args: readonly string[]): Promise<number> {
           "command may be done in part: see to the database, then run the " +
           "command again",
       );
-      // At once, because closing the register would wait for operations that
-      // hang.
+      // The process exits at once, because closing the register would wait for
+      // operations that hang.
       Deno.exit(1);
     } finally {
       await register.close();

@@ -32,7 +32,8 @@ import { taskStore } from "../../src/features/work/tasks.ts";
 import { waitRecords, waitStore } from "../../src/features/questions/waits.ts";
 
 /**
- * Longer than `OAUTH_LEDGER_DAYS` may be, so that no stored call is left out.
+ * A time longer than `OAUTH_LEDGER_DAYS` may be, so that no stored call is left
+ * out.
  */
 const LEDGER_SECONDS = 366 * 24 * 60 * 60;
 

@@ -21,8 +21,8 @@ export const LAYOUT = 3;
 
 /**
  * Refuses a file on which a server would not start: a database of another
- * layout, one with records of a server but no layout, or half of a move. Other
- * files have none of these.
+ * layout, one with records of a server but no layout, or half of a move. A file
+ * without the table of Deno KV is not refused.
  */
 function checkLayout(path: string): void {
   using database = new DatabaseSync(path, { readOnly: true });
@@ -53,7 +53,7 @@ function checkLayout(path: string): void {
 }
 
 /**
- * Writes a database's `-wal` into it, and removes `-wal` and `-shm`. Else
+ * Writes a database's `-wal` into it, and removes `-wal` and `-shm`. Otherwise
  * SQLite would take them for those of the file that replaces the database.
  */
 function checkpoint(path: string): void {

@@ -64,8 +64,8 @@ class PeopleCommand extends Command {
         return (await Array.fromAsync(register.print(subject))).join("");
       case "end":
       case "erase": {
-        // An unknown person is ended too, because they may have signed in
-        // meanwhile.
+        // The end is carried out for an unknown person too, because they may
+        // have signed in meanwhile.
         const isErased = verb === "erase";
         const end = isErased ? register.erase : register.endPerson;
         const { grants: ended, accounts } = await end(subject);

@@ -49,7 +49,7 @@ export interface AccountProps extends PageProps {
   children?: Child;
 }
 
-/** One part of a person's account. Send it with `forms: "self"`. */
+/** One part of a person's account. Send the page with `forms: "self"`. */
 export function AccountPage(props: AccountProps) {
   const { base = "", title, parts, part, person, providerName } = props;
   return (

@@ -28,7 +28,10 @@ import { Buckets, type Rate } from "../../core/http/buckets.ts";
 import { refuseFor } from "../../core/http/rate_limit.ts";
 import { fingerprint } from "../../core/crypto/crypto.ts";
 
-/** The longest place: it is sent to the provider and back. */
+/**
+ * The maximum length in characters of a place, which is sent to the provider
+ * and back.
+ */
 const MAX_CHARACTERS = 200;
 
 /**
@@ -41,7 +44,7 @@ const PAGE =
 export type AccountPlaces = ReturnType<typeof accountPlaces>;
 
 /**
- * Makes the printer and the reader of places; an unknown place leads to the
+ * Makes the functions that write and read places; an unknown place leads to the
  * first part.
  */
 export function accountPlaces(
@@ -58,7 +61,7 @@ export function accountPlaces(
   }
 
   return {
-    /** Prints a place for a form: `people?person=jo`. */
+    /** Formats a place for a form: `people?person=jo`. */
     print(part: string, query: Record<string, string>): string {
       const params = asked(part, new URLSearchParams(query));
       const place = params.size > 0 ? `${part}?${params}` : part;
@@ -66,7 +69,7 @@ export function accountPlaces(
     },
 
     /**
-     * Gives the place that a form names; the first part if the place is too
+     * Returns the place that a form names; the first part if the place is too
      * long.
      */
     truncate(place = ""): string {
@@ -74,8 +77,8 @@ export function accountPlaces(
     },
 
     /**
-     * Gives the address of a place that came back from a form or a provider,
-     * with `message` in its query. An unknown place gives the address of the
+     * Returns the URL of a place that came back from a form or a provider, with
+     * `message` in its query. For an unknown place, returns the URL of the
      * first part.
      */
     addressOf(place = "", message: Record<string, string> = {}): string {
@@ -112,7 +115,7 @@ export interface AccountVisit extends SignedIn {
 
 export interface AccountPart extends PartLink {
   title: string;
-  /** The query parameters that belong to its places. */
+  /** The query parameters that belong to the part's places. */
   query?: readonly string[];
   /** True if a form of the part may lead to the provider. */
   leadsAway?: true;
@@ -142,9 +145,9 @@ export interface CallFilter {
 
 /** The addition of another feature to the account page. */
 export interface AccountAddition {
-  /** Makes its parts, in the order of the navigation. */
+  /** Makes the feature's parts, in the order of the navigation. */
   parts?(services: AccountServices): readonly AccountPart[];
-  /** Adds its routes besides the pages of its parts. */
+  /** Adds the feature's routes, besides the pages of its parts. */
   routes?(
     app: Hono<AppEnv>,
     services: PlacedServices,
@@ -163,7 +166,7 @@ export interface AccountAddition {
     services: AuthServices,
   ): Promise<readonly { service: string; createdAt: number }[]>;
   /**
-   * Names the services at which a person's keys and tokens stay valid after
+   * Lists the services at which a person's keys and tokens stay valid after
    * they are deleted here.
    */
   unrevokedOf?(subject: string, services: AuthServices): Promise<string[]>;
@@ -175,13 +178,16 @@ export interface AccountAddition {
     filter: CallFilter,
     services: AccountServices,
   ): Promise<Child>;
-  /** Makes the address of a person's calls through a client, if it lists them. */
+  /**
+   * Makes the URL of a person's calls through a client, if the feature lists
+   * calls.
+   */
   callsHref?(
     visit: AccountVisit,
     client: string,
     services: AuthServices,
   ): string | undefined;
-  /** Its kinds of data that are kept about a person. */
+  /** The kinds of data that the feature keeps about a person. */
   kept?: readonly KeptData[];
 }
 

@@ -66,7 +66,8 @@ export function accountSessionStore(database: Database) {
           .create(accountSessionKey(id), { ...session, expiresAt })
           .set(accountSessionsOfKey(session.subject, id), { expiresAt });
       // The commit fails for a person who is blocked. If no block is found
-      // afterwards, it was lifted meanwhile, and the commit is tried again.
+      // afterwards, the block was lifted meanwhile, and the commit is tried
+      // again.
       while (!await database.commit(write)) {
         await checkBlocks(database, session);
       }
@@ -96,7 +97,7 @@ export function accountSessionStore(database: Database) {
      * Stores a token of a grant for five minutes, for the page that shows it.
      */
     async keepMade(id: string, grantId: string, token: string): Promise<Write> {
-      // Sealed with the cookie with which that page is loaded.
+      // The token is sealed with the cookie with which that page is loaded.
       const sealed = await seal(keyOf(id), token, grantId);
       const expiresAt = database.now() + MADE_TOKEN_SECONDS;
       return (transaction) =>
@@ -143,7 +144,7 @@ export function accountSessionStore(database: Database) {
   };
 }
 
-/** Gives the account sessions of a server. */
+/** Returns the account sessions of a server. */
 export const accountSessionsOf = ofServer(({ database }) =>
   accountSessionStore(database)
 );

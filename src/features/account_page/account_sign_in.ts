@@ -71,7 +71,10 @@ export function accountSignIn(services: PlacedServices) {
       fingerprint(`${key} ${browser} ${handle} ${id}${purpose}`).slice(0, 16);
   }
 
-  /** Finds the sign-in of this browser that a return from a provider is for. */
+  /**
+   * Finds the sign-in of this browser to which a return from a provider
+   * belongs.
+   */
   async function find(c: Context) {
     const [, own = "", sealed = ""] = STATE.exec(c.req.query("state") ?? "") ??
       [];
@@ -148,8 +151,8 @@ export function accountSignIn(services: PlacedServices) {
         : await readParameters(c);
       const place = places.truncate(form?.get("back"));
       const chosen = choice.find({ key: form?.get("provider") });
-      // There are several and the form names none: the page has a button for
-      // each.
+      // There are several providers, and the form names none: the page has a
+      // button for each.
       if (!chosen) return redirect(c, places.addressOf(place));
       const isFresh = form?.get("fresh") !== undefined;
       const own = await stateOf(handle, browser, chosen, isFresh);
@@ -232,7 +235,7 @@ export function accountSignIn(services: PlacedServices) {
         services.accountSessions.save(session)
       );
       if (provider.revokesOne) {
-        // At others this would end all of the person's connections. GitHub
+        // Other providers would end all of the person's connections. GitHub
         // keeps ten tokens, and ends an older connection for the eleventh.
         services.database.background(async () =>
           await provider.revoke?.(tokens)
@@ -242,7 +245,8 @@ export function accountSignIn(services: PlacedServices) {
         reference: c.get("reference"),
         subject,
       });
-      // Not earlier, because loading the page again needs this cookie.
+      // The cookie is not dropped earlier, because loading the page again needs
+      // it.
       dropCookie(c, cookie);
       keepCookie(c, { name: "account", baseUrl }, id, ACCOUNT_SESSION_SECONDS);
       // The place only says where to go on: the sign-in does not fail without

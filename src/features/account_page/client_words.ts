@@ -22,7 +22,7 @@ export function clientInWords(
   };
 }
 
-/** Gives the name of a grant's client, or of an access token. */
+/** Returns the name of a grant's client, or of an access token. */
 export function clientNameOf({ kind, clientName }: Grant): string {
   return kind === "token" ? `${clientName} (access token)` : clientName;
 }

@@ -106,8 +106,8 @@ export function connectionChanges(services: PlacedServices) {
 
   /**
    * Ends the grants that a form names, with all sign-ins of their connections:
-   * the person's own grants, or anyone's for an operator. Gives the notice of
-   * it.
+   * the person's own grants, or anyone's for an operator. Returns the notice of
+   * the change.
    */
   async function endSome(
     c: Context,

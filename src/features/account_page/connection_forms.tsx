@@ -16,15 +16,15 @@ import {
 import type { ScopeInWords } from "../../core/pages/scopes.ts";
 
 /**
- * A button for something that cannot be undone. It opens an explanation and the
- * form that does it.
+ * A button for an action that cannot be undone. The button opens an explanation
+ * and the form that does the action.
  */
 export function AskedOnce(
   { label, of, children }: {
     label: string;
     /**
-     * The name of the thing, for screen readers, which may read the button
-     * alone.
+     * The name of what the action is about, for screen readers, which may read
+     * the button alone.
      */
     of: string;
     children: Child;
@@ -103,14 +103,16 @@ export function ConnectionRow(
        */
       grantIds: readonly string[];
       scopes: readonly ScopeInWords[];
-      /** The tools that it may use in the person's name. */
+      /** The tools that the client may use in the person's name. */
       tools?: readonly ToolInWords[];
       /** True if the client gets its next grant without asking the person. */
       hasSingleToken?: boolean;
       isPaused: boolean;
       /** The explanation of what the End button ends. */
       ends: Child;
-      /** The address of its latest calls; undefined if none are stored. */
+      /**
+       * The URL of the client's latest calls; undefined if no calls are stored.
+       */
       callsHref?: string;
       children: Child;
     },

@@ -103,7 +103,7 @@ export async function ownGrants(
  * Makes the counter of the sessions of grants. It reads the sessions of a
  * binding once, because most grants of a person have the same binding.
  *
- * @param most the most sessions that are counted of a binding
+ * @param most the maximum number of sessions of a binding that are counted
  */
 export function sessionCounts({ sessions }: AccountServices, most?: number) {
   const counted = new Map<string, Promise<SessionCounts>>();
@@ -130,15 +130,15 @@ export function sessionCounts({ sessions }: AccountServices, most?: number) {
   };
 }
 
-/** Lists the tools that some grants open by today's rules. */
+/** Lists the tools that these grants allow by today's rules. */
 export function toolsOf(
   grants: readonly Grant[],
   { effectiveScopes, toolsWithin }: AccountServices,
 ): ToolInWords[] {
   const effective = grants.map((grant) => effectiveScopes(grant))
     .filter((one) => one !== undefined);
-  // If all grants have ended or are paused, not even a tool without scopes is
-  // open.
+  // If all grants have ended or are paused, not even a tool without scopes may
+  // be called.
   if (effective.length === 0) return [];
   return toolsWithin(effective.flatMap(({ scopes }) => scopes));
 }

@@ -38,9 +38,9 @@ export interface GrantInWords extends
 interface ConnectedClient extends ClientInWords {
   /** The client's sign-ins, newest first. */
   signIns: readonly GrantInWords[];
-  /** The tools that it may use in the person's name. */
+  /** The tools that the client may use in the person's name. */
   tools?: readonly ToolInWords[];
-  /** The address of its latest calls; undefined if none are stored. */
+  /** The URL of the client's latest calls; undefined if no calls are stored. */
   callsHref?: string;
 }
 
@@ -54,7 +54,8 @@ export interface ConnectionsProps extends FormPage {
   /** The sections of other features. */
   sections?: Child;
   /**
-   * The number of sign-ins and tokens that were read; undefined if all were.
+   * The number of sign-ins and tokens that were read; undefined if all were
+   * read.
    */
   most?: number;
   now: number;

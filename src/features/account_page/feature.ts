@@ -8,7 +8,7 @@ import type { AccountAddition } from "./account_pages.ts";
 
 /** A feature that adds to the account page, in the order of the features. */
 export interface OnAccountPage extends Feature {
-  /** Loads its addition. */
+  /** Loads the feature's addition. */
   accountPage(): Promise<{ default: AccountAddition }>;
 }
 

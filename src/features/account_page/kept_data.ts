@@ -27,11 +27,14 @@ export interface KeptUnder extends Pick<Config, "features"> {
 
 /** A kind of data that is kept about a person. */
 export interface KeptData {
-  /** The data, for the person. */
+  /** The name of the data, for the person. */
   what: string;
   /** The first parts of the database keys of this data. */
   keys: readonly string[];
-  /** The time for which it is stored; undefined if the settings store none. */
+  /**
+   * The time for which the data is stored; undefined if the settings store
+   * none.
+   */
   until(settings: KeptUnder): string | undefined;
   /**
    * The member with this data in the copy; undefined if the data is secret, or

@@ -33,11 +33,11 @@ const CHANGES = {
 
 export interface Notice {
   change: Change;
-  /** The names of the changed things; only the first ones if there are many. */
+  /** The names of what was changed; only the first ones if there are many. */
   names?: readonly string[];
   /**
-   * The person or machine that the changed things belong to, if it is another
-   * than the signed-in person.
+   * The person or machine whose connections or tokens were changed, if that is
+   * not the signed-in person.
    */
   of?: { name: string; subject: string };
   /** The number of sign-ins and tokens that were ended. */

@@ -13,7 +13,7 @@ import type { Notice } from "./notice.tsx";
 /** The maximum number of names in a notice, which is sent in an address. */
 const MAX_NAMES = 5;
 
-/** Prints a notice as parameters of the address of a page. */
+/** Seals a notice into query parameters of a page. */
 export async function printNotice(
   sessionId: string,
   { names, ...notice }: Notice,

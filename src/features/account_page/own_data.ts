@@ -80,7 +80,7 @@ export function ownDataEndpoints(
         throw new HttpError(400, "Tick the box to erase everything");
       }
       const { grants, accounts } = await personData.erase(session.subject);
-      // Without the subject, which is erased.
+      // The subject is left out, because it was erased.
       log.audit("Person erased on the account page", {
         reference: c.get("reference"),
         count: grants,

@@ -57,7 +57,7 @@ export function signedInPeople(
   /**
    * Finds the sender of a form of our own pages by its CSRF token.
    *
-   * @param maxBytes the length of the longest form, if it has long texts
+   * @param maxBytes the maximum size of the form, if it may have long texts
    * @throws {HttpError} 403
    */
   async function findForm(
@@ -65,7 +65,7 @@ export function signedInPeople(
     maxBytes?: number,
   ): Promise<SignedIn & { form: Parameters }> {
     checkSameSite(c.req.raw, baseUrl);
-    // A long form is read for people who are signed in alone.
+    // A long form is read only for people who are signed in.
     const found = await find(c);
     if (!found) throw signedOut();
     const form = await readParameters(c, [], maxBytes);
@@ -135,7 +135,7 @@ export function checkAskedNow(
   });
 }
 
-/** True if the provider asked a person in the last minutes who they are. */
+/** True if the provider authenticated the person again in the last minutes. */
 export function isFreshNow(
   { isFresh, expiresAt }: AccountSession,
   now: number,

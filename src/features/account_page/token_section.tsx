@@ -36,9 +36,9 @@ interface TokenInWords extends
     | "mayUseAccounts"
   > {
   scopes: readonly ScopeInWords[];
-  /** The tools that it may use in the person's name. */
+  /** The tools that the token may use in the person's name. */
   tools?: readonly ToolInWords[];
-  /** The address of its latest calls; undefined if none are stored. */
+  /** The URL of the token's latest calls; undefined if no calls are stored. */
   callsHref?: string;
 }
 
@@ -61,7 +61,8 @@ interface TokenProps extends FormPage {
   /** The token that was just made. `token` is its text, while it is shown. */
   made?: { name: string; token?: string };
   /**
-   * The number of sign-ins and tokens that were read; undefined if all were.
+   * The number of sign-ins and tokens that were read; undefined if all were
+   * read.
    */
   most?: number;
   now: number;

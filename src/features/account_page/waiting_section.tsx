@@ -17,7 +17,7 @@ import { Moment } from "../../core/pages/times.tsx";
 
 /** An open question in a person's list. Times are epoch seconds. */
 export interface WaitInWords extends Partial<ToolInWords> {
-  /** The path of the page on which it is answered. */
+  /** The path of the page on which the question is answered. */
   path: string;
   /** The client; absent if its connection is gone. */
   client?: ClientInWords;

@@ -31,7 +31,8 @@ const MAX_SESSIONS = 1000;
 const MAX_PAGES = 40;
 
 /**
- * The maximum length in characters of a tool that is kept, and of such tools.
+ * The maximum length in characters of a remembered tool, and the maximum number
+ * of such tools.
  */
 const MAX_KEPT_CHARACTERS = 64 * 1024;
 const MAX_KEPT = 200;
@@ -40,7 +41,7 @@ const NEW: Revision = "2026-07-28";
 const OLD: Revision = "2025-11-25";
 const REVISIONS: readonly string[] = [OLD, "2025-06-18", "2025-03-26"];
 
-/** The way in which requests of one account go: a client's options. */
+/** The options of a client for the requests of one account. */
 export type Way = Pick<ClientOptions, "revision" | "sessionId" | "nextId">;
 
 export class Connections {
@@ -49,10 +50,11 @@ export class Connections {
   readonly #listed = new LatestMap<ListedTool[]>(MAX_KEPT);
 
   /**
-   * Finds the way of requests; asks the server if that is not known.
+   * Finds the options for requests; asks the server if they are not known.
    *
-   * @param service names the server
-   * @param connection names the account, and what its client can do
+   * @param service the name of the server
+   * @param connection the name of the account, and of the capabilities of its
+   * client
    */
   async find(
     service: string,
@@ -85,8 +87,8 @@ export class Connections {
   }
 
   /**
-   * Gives the tool of that name as {@linkcode list} has found it; empty if no
-   * call had to look for it.
+   * Returns the tool of that name as {@linkcode list} has found it; empty if no
+   * call had to look for the tool.
    */
   listed(connection: string, tool: string): ListedTool[] {
     return this.#listed.get(JSON.stringify([connection, tool])) ?? [];
@@ -115,7 +117,7 @@ export class Connections {
   }
 
   /**
-   * Gives the known value, or asks for it once for all callers that need it
+   * Returns the known value, or requests it once for all callers that need it
    * now.
    */
   async #once<T>(

@@ -33,21 +33,23 @@ import { type Connections, statusOf } from "./connections.ts";
 import { inPlainText, parseResult } from "./mcp_result.ts";
 
 /**
- * The JSON values that an answer of so many bytes may have: as many as a
- * message, or more if it is long.
+ * Returns the maximum number of JSON values in an answer of so many bytes: as
+ * many as a message may have, or more if the answer may be long.
  */
 const valuesIn = (bytes: number) => Math.max(MAX_BODY_VALUES, bytes / 50);
 
 /**
- * Makes what answers may still have. Values count too: a value takes far more
- * memory than its bytes.
+ * Makes the allowance of bytes and JSON values that answers may still use.
+ * Values count too: a value takes far more memory than its bytes.
  */
 const allowance = (bytes = MAX_TOOL_ANSWER_BYTES) => ({
   bytes,
   values: valuesIn(bytes),
 });
 
-/** The maximum number of questions of one call, and rounds of a 2026 server. */
+/**
+ * The maximum number of questions of one call, or of rounds at a 2026 server.
+ */
 const MAX_QUESTIONS = 20;
 
 /** The maximum length in characters of one question. */
@@ -134,7 +136,7 @@ class Call {
     for (let isAgain = false;; isAgain = true) {
       const way = await connections.find(service.name, connection, options);
       const client = new Client({ ...options, ...way, tools });
-      // What was asked for before the call has its own allowance.
+      // Requests before the call have an allowance of their own.
       this.#left = allowance(this.asked.options.maxBytes);
       this.#isSent = true;
       try {
@@ -240,8 +242,8 @@ class Call {
   }
 
   /**
-   * Says what went wrong, in words for the model. Texts of the server are made
-   * plain and short.
+   * Explains what went wrong, in words for the model. Texts of the server are
+   * made plain and short.
    */
   inWords(error: unknown): unknown {
     if (error instanceof ToolError) return error;
@@ -256,7 +258,7 @@ class Call {
       );
     }
     if (status >= 500) return this.failure(`answered ${status}`, options);
-    // Of a request that was refused, nothing was done.
+    // A request that was refused has done nothing.
     if (status >= 400) this.#isSent = false;
     return status === 403
       ? new ToolError(`${this.#title} does not allow this.`)
@@ -327,12 +329,12 @@ function valueCounter(): (chunk: Uint8Array) => number {
 /** Checks the address of a page, which only the person opens. */
 function pageOf(url: unknown, title: string): string {
   const page = URL.parse(`${url}`);
-  // A user in front of the host would seem to be the host.
+  // Userinfo (RFC 3986 §3.2.1) in front of the host would seem to be the host.
   if (page && /^https?:\/\/[^@/]*(\/|$)/.test(page.href)) return page.href;
   throw new ToolError(`${title} names a page that is no web address.`);
 }
 
-/** Tells our caller how far the work there is. */
+/** Reports the progress of the work at the server to our caller. */
 function report(
   context: Context,
   { progress, total, message }: Json,

@@ -39,11 +39,14 @@ import { type Place, registrations } from "./registrations.ts";
 /** The time for which the metadata of a resource is not read again. */
 const FRESH_MILLISECONDS = 600_000;
 
-/** The authorization servers that are remembered of one service. */
+/**
+ * The maximum number of authorization servers that are remembered of one
+ * service.
+ */
 const MAX_ISSUERS = 20;
 
 /**
- * The issuer of tokens, and the resource that they are for: they are sent
+ * The issuer of tokens, and the resource that they are for: the tokens are sent
  * nowhere else.
  */
 interface Issuance extends Place {
@@ -232,8 +235,8 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
   }
 
   /**
-   * Gives the application of the settings, which is only for the issuer of the
-   * service: the server there may name any other (RFC 9728 §7.6).
+   * Returns the application of the settings, which is only for the `issuer` of
+   * the service: the MCP server may name any other issuer (RFC 9728 §7.6).
    */
   #ownAt({ issuer }: Pick<Place, "issuer">): AccountApplication | undefined {
     return isSameIssuer(issuer, this.service.issuer ?? "")
@@ -252,8 +255,8 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
   }
 
   /**
-   * Does something. If the authorization server does not know our registration,
-   * forgets it.
+   * Runs a request. If the authorization server does not know our registration,
+   * forgets the registration.
    */
   async #forgetting<T>(by: Issuance, act: () => Promise<T>): Promise<T> {
     try {
@@ -268,7 +271,9 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
   }
 }
 
-/** Gives the address of our client ID metadata document, if it is public. */
+/**
+ * Returns the URL of our client ID metadata document, if that URL is public.
+ */
 export function documentOf(redirectUri: string): string | undefined {
   return documentUrl(new URL("client.json", redirectUri).href)?.href;
 }

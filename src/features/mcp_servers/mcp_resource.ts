@@ -13,14 +13,14 @@ import {
   type UpstreamFetch,
 } from "../../core/provider/upstream_fetch.ts";
 
-/** The maximum number of scopes that a server may ask for by itself. */
+/** The maximum number of scopes that a server may request by itself. */
 const MAX_SCOPES = 50;
 
 export interface McpResource {
   /** The name of the server in requests for tokens (RFC 8707). */
   resource: string;
   issuer: string;
-  /** The scopes that it wants. */
+  /** The scopes that the server wants. */
   scopes: string[];
 }
 
@@ -36,7 +36,8 @@ export function isSameIssuer(one: string, other: string): boolean {
 /**
  * Finds where people sign in.
  *
- * @throws {UpstreamError} also if that is not the `issuer` that the author set
+ * @throws {UpstreamError} also if the server names another issuer than the
+ * `issuer` that the author set
  */
 export async function findSignIn(
   fetchUpstream: UpstreamFetch,

@@ -1,7 +1,7 @@
 /**
  * The result of a tool at another MCP server, as one of our own tools could
- * give it: only known kinds of content, and no references to things at that
- * server.
+ * give it: only known types of content blocks, with their known members, and no
+ * `_meta`.
  *
  * @module
  */
@@ -18,7 +18,7 @@ const MAX_BLOCKS = 1000;
 /** The maximum length in characters of an error's words. */
 const MAX_ERROR_CHARACTERS = 10_000;
 
-/** The members of each kind of content, and those that must be texts. */
+/** The members of each type of content block; `texts` must be strings. */
 const KINDS: Readonly<
   Record<string, { texts: readonly string[]; more?: readonly string[] }>
 > = {
@@ -32,7 +32,7 @@ const KINDS: Readonly<
 };
 
 /**
- * Gives a text without control characters, in at most `most` characters. The
+ * Returns a text without control characters, in at most `most` characters. The
  * keys in it are hidden before it is cut: half a key is found by no one.
  */
 export function inPlainText(

@@ -22,7 +22,9 @@ import { accountsOf } from "../accounts/server_accounts.ts";
 /** The time for which a registration is kept, in seconds. */
 const KEPT_SECONDS = 365 * 86_400;
 
-/** The time before the end of a secret at which it counts as over. */
+/**
+ * The time before the end of a secret from which the secret counts as expired.
+ */
 const MARGIN_SECONDS = 86_400;
 
 const MAX_CHARACTERS = 4000;
@@ -114,7 +116,10 @@ export function registrations(server: OpenedServer) {
       return await made;
     },
 
-    /** Forgets a registration that is not known there any more. */
+    /**
+     * Forgets a registration that the authorization server does not know any
+     * more.
+     */
     async forget(place: Place & { clientId: string }): Promise<void> {
       const key = mcpClientKey(nameOf(place));
       const entry = await database.get<RegistrationRecord>(key);

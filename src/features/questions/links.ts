@@ -13,7 +13,7 @@ import { errorResult } from "../../core/protocol/tool_result.ts";
 /** The member of a result's `_meta` that has the links. */
 export const LINKS = "tool-server/links";
 
-/** Prints links for the person who has picked a prompt, or a resource. */
+/** Formats links for the person who has picked a prompt, or a resource. */
 function personText(links: readonly Link[]): string {
   return [
     "Open this first, then try again:",
@@ -22,8 +22,8 @@ function personText(links: readonly Link[]): string {
 }
 
 /**
- * Prints links for a model. Links are short, because models copy them letter by
- * letter.
+ * Formats links for a model. Links are short, because models copy them letter
+ * by letter.
  */
 function linkText(links: readonly Link[], tool: unknown): string {
   return [

@@ -57,7 +57,7 @@ export const addressOf = (
   id: string,
 ) => `${baseUrl}/wait/${id}`;
 
-/** Makes the way to ask on pages, for calls and tasks. */
+/** Makes the functions by which calls and tasks ask on pages. */
 export function waitPagesOf(
   given: Pick<WaitPages, "waits" | "baseUrl" | "providerIds" | "isTest">,
 ): WaitPages {
@@ -122,7 +122,10 @@ export class PageQuestions implements PersonPages {
     private readonly task?: AskingTask,
   ) {}
 
-  /** The questions of a caller; undefined if they cannot sign in to a page. */
+  /**
+   * Makes the questions of a caller; undefined if the caller cannot sign in to
+   * a page.
+   */
   static of(
     ...[pages, caller, ...asked]: ConstructorParameters<typeof PageQuestions>
   ): PageQuestions | undefined {
@@ -131,7 +134,7 @@ export class PageQuestions implements PersonPages {
       : undefined;
   }
 
-  /** The questions of the task that the call becomes. */
+  /** Makes the questions of the task that the call becomes. */
   within(task: AskingTask): PageQuestions {
     const { pages, caller, tool } = this;
     const { taskId } = task;
@@ -201,15 +204,14 @@ export class PageQuestions implements PersonPages {
         return { key, wait, address, connects };
       }
       const answer = await this.#take(key, wait, connects);
-      // Undefined if another run took the answer: then this one opens the
-      // question again.
+      // No answer: another run took it, and this one opens the question again.
       if (answer) return { answer };
     }
   }
 
   /**
    * Takes an answer, once. Durable work only reads the answer here, and takes
-   * it once it is stored, because its process may die before.
+   * it after it has stored it, because its process may die before that.
    */
   async #take(
     key: string,

@@ -82,7 +82,7 @@ export function Field({ field }: { field: FormField }) {
   );
 }
 
-/** The kinds of fields that browsers have for formats of JSON Schema. */
+/** The types of input fields that browsers have for formats of JSON Schema. */
 const TYPES: Readonly<Record<string, string>> = {
   email: "email",
   uri: "url",

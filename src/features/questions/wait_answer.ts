@@ -127,7 +127,7 @@ export function waitAnswers(
      * Returns false if nothing waits for it, or if the id is not a string.
      *
      * @throws {TypeError} when the data is no JSON
-     * @throws {HttpError} 413 when it is too long
+     * @throws {HttpError} 413 when the data is too long
      */
     async answerWebhook(id: unknown, data: unknown): Promise<boolean> {
       if (typeof id !== "string") return false;
@@ -195,7 +195,7 @@ export function waitAnswers(
 
     /**
      * Accepts no answer from now on. Returns the answer that came before, if
-     * any; it stays until the wait is withdrawn.
+     * any; that answer stays until the wait is withdrawn.
      */
     close({ key }: Wait): Promise<JsonObject | undefined> {
       return database.change(
@@ -249,7 +249,7 @@ export function expireWait(
     const { value: { askerKey, state }, versionstamp } = entry;
     if (state !== "used") return;
     const pointer = await database.get<Pointer>(askerKey);
-    // Its asker may have another wait by now.
+    // The asker of a used wait may have another wait by now.
     const isOwn = pointer.versionstamp === versionstamp;
     if (isOwn) transaction.check(pointer).expire(askerKey);
   };

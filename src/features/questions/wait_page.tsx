@@ -36,7 +36,7 @@ interface WaitProps extends PageProps, ToolInWords {
   csrf: string;
 }
 
-/** The open question. Send it with `forms: "self"`. */
+/** The page of an open question. Send it with `forms: "self"`. */
 export function WaitPage(props: WaitProps) {
   const { base, id, client, message, url, csrf } = props;
   const { host } = new URL(url);

@@ -24,8 +24,8 @@ import type { SignedIn } from "../account_page/signed_in.ts";
 import { clientInWords } from "../account_page/client_words.ts";
 
 /**
- * Names the service for which a wait needs an account; undefined for any other
- * wait.
+ * Returns the name of the service for which a wait needs an account; undefined
+ * for any other wait.
  */
 export function connectsAt(
   { payload }: Pick<Wait, "payload">,

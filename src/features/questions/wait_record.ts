@@ -49,10 +49,11 @@ export interface Waiting {
    */
   kind: "page" | "webhook" | "approval";
   /**
-   * Identifies the question of a call or task: a repeat finds the same wait.
+   * The identity of the question of a call or task: a repeat finds the same
+   * wait.
    */
   asker: string;
-  /** Identifies the question's content: another content is another wait. */
+  /** The fingerprint of what is asked: another question is another wait. */
   question: string;
   tool: string;
   clientId?: string;
@@ -67,7 +68,7 @@ export interface Waiting {
   taskAddress?: string;
   /** The task that asks on a page, of whatever kind. */
   pageTask?: string;
-  /** Of an approval alone. */
+  /** The progress of an approval; absent for other waits. */
   approval?: ApprovalState;
 }
 
@@ -75,9 +76,9 @@ export interface Waiting {
 export interface ApprovalState {
   /** The scope of those who approve; undefined if the caller does. */
   scope?: string;
-  /** The passkey that its press needs. */
+  /** The passkey that the press needs. */
   passkey?: "wanted" | "required";
-  /** The seconds for which its answer stays until the run begins. */
+  /** The seconds for which the answer stays until the run begins. */
   seconds: number;
   /**
    * The end of the time to press, if the record stays longer: durable work that
@@ -145,14 +146,16 @@ export function isSameClient(
     (one.clientId !== undefined || one.grantId === other.grantId);
 }
 
-/** Names the list by which a wait is limited. */
+/** Returns the name of the list by which a wait is limited. */
 export function listOfWait(
   { list, subject }: Pick<Waiting, "list" | "subject">,
 ): string {
   return list ?? subject;
 }
 
-/** Names the list of approvals that wait for people with a scope. */
+/**
+ * Returns the name of the list of approvals that wait for people with a scope.
+ */
 export function approvalListName(scope: string): string {
   return JSON.stringify(["approve", scope]);
 }
@@ -217,7 +220,10 @@ type Member = "payload" | "answer";
 /** The members that a seal is bound to. */
 type Sealing = Pick<WaitRecord, "subject" | "kind" | "askerKey">;
 
-/** Names a record for its seals, so that no text opens in another one. */
+/**
+ * Makes the text that ties a seal to its record, so that no text opens in
+ * another record.
+ */
 function contextOf(
   { subject, kind, askerKey }: Sealing,
   [, wait]: Deno.KvKey,
@@ -305,7 +311,7 @@ export async function basisOf(
   if (grantId !== undefined) {
     grant = await findGrant(database, grantId);
     if (!grant && taskId !== undefined) {
-      // The last grant that used the task.
+      // The task goes on under the last grant that used it.
       grant = await findGrant(database, await userOfRun(database, taskId));
     }
     if (!grant) {

@@ -118,7 +118,7 @@ export function waitStore(database: Database) {
      * Opens the wait of an asker, or finds the existing one. A wait of the same
      * asker for another question ends.
      *
-     * @throws {LimitError} when the person has too many
+     * @throws {LimitError} when the person has too many waits
      * @throws {ChallengeError} when the grant has ended
      * @throws {HttpError} 409 when the task has ended
      * @throws {TypeError} when the payload is too long
@@ -243,7 +243,7 @@ export function waitStore(database: Database) {
 
     /**
      * Waits until a wait is answered or gone. Returns false if it is still open
-     * after so many milliseconds.
+     * after `milliseconds`.
      *
      * @throws the signal's reason when it fires first
      */
@@ -284,7 +284,7 @@ export function waitStore(database: Database) {
 /** The waits of a server. */
 export const waitsOf = ofServer(({ database }) => waitStore(database));
 
-/** The waits of people. */
+/** Makes the records of people's waits. */
 export function waitRecords(
   { listKept, forgetAllOf }: Pick<WaitStore, "listKept" | "forgetAllOf">,
 ): PersonRecords {
