@@ -87,7 +87,7 @@ export interface Api {
 
 /** An API, with the keys of its requests, which no answer may repeat. */
 interface OwnApi extends Api {
-  /** The keys and tokens of requests: the server's now, or all of the call. */
+  /** The keys and tokens in requests: the server's now, or all of the call. */
   given: GivenKeys;
   /** The names of the query parameters that each request carries. */
   ownQuery: ReadonlySet<string>;
@@ -105,7 +105,7 @@ const MAX_WORDS = 500;
 const ROUTE = /^([A-Za-z]+) (\/.*)$/;
 
 /**
- * Calls an API, and gives its answer as text: JSON as it came, at most 50,000
+ * Calls an API, and returns its answer as text: JSON as it came, at most 50,000
  * characters, and the parameters of the next page that its `Link` header names.
  *
  * @param route the method and the path: `GET /tickets/{id}`
@@ -142,7 +142,7 @@ export async function callApi(
   return bounded(hide(whole), response.status, next && hide(next));
 }
 
-/** Writes the path and the query of a request. @throws {ToolError} */
+/** Makes the path and the query of a request. @throws {ToolError} */
 function addressOf(
   template: string,
   { path = {}, query = {} }: ApiRequest,
@@ -153,7 +153,7 @@ function addressOf(
     if (text !== "") return text;
     throw new ToolError(`${name} must not be empty.`);
   });
-  // Addresses resolve these: the request would go elsewhere (RFC 3986 §5.2.4).
+  // URL parsers resolve these, and the request goes elsewhere (RFC 3986 §5.2.4).
   if (filled.split("/").some((part) => part === "." || part === "..")) {
     throw new ToolError("A part of the path must be neither . nor ..");
   }
@@ -184,7 +184,7 @@ function headersOf(
   return headers;
 }
 
-/** Prints a header's value: it is `simple`, and not encoded (RFC 9110 §5.5). */
+/** Formats a header's value as `simple`, and not encoded (RFC 9110 §5.5). */
 function headerText(value: unknown, explode: boolean): string {
   if (Array.isArray(value)) return value.map(plain).join(",");
   if (!isObject(value)) return plain(value);
@@ -220,11 +220,11 @@ function bodyOf(
       }
     }
   }
-  // The sender writes the boundary into the type.
+  // `fetch` writes the boundary into the content type.
   return { body };
 }
 
-/** Prints objects in a form as JSON, unless they have a style. */
+/** Formats objects in a form as JSON, unless they have a style. */
 function asForm(form: unknown): ParameterValues {
   const members = Object.entries(Object(form)).map(([name, value]) => [
     name,
@@ -334,7 +334,7 @@ function sayingOf(value: unknown, depth: number): string | undefined {
 
 /** The options of {@linkcode httpApi}. */
 export interface HttpApiOptions {
-  /** Names it in spans, and in errors where it has no `title`. */
+  /** The name in spans, and in errors if there is no `title`. */
   name: string;
   /** The name for models and people. */
   title?: string;
@@ -364,7 +364,7 @@ export interface ApiClient {
   id: string;
   /** The application's secret. */
   secret: string;
-  /** The scopes that it asks for. */
+  /** The scopes that the application asks for. */
   scopes?: readonly string[];
 }
 
@@ -439,10 +439,10 @@ export function httpApi(options: HttpApiOptions): Api {
   return made;
 }
 
-/** Seconds before its end at which a token is not used any more. */
+/** The seconds before a token's end from which it is not used any more. */
 const SPARE_SECONDS = 30;
 
-/** Gives tokens of an application, one for all calls until it ends. */
+/** Makes the function that returns an application's token, until its end. */
 function clientTokens(
   title: string,
   { token, id, secret, scopes = [] }: ApiClient,

@@ -1,6 +1,6 @@
 /**
- * The features of this server, a line each. Without a line the server does
- * without the feature.
+ * The features of this server, a line each. A feature whose line is taken out
+ * is not in the server.
  *
  * @module
  */

@@ -213,7 +213,7 @@ async function listen(
   }
 }
 
-/** Gives the origin by which this machine itself reaches the server. */
+/** Returns the origin by which this machine itself reaches the server. */
 function localOrigin({ hostname, port }: Deno.NetAddr): string {
   const isEverywhere = hostname === "0.0.0.0" || hostname === "::";
   const host = isEverywhere ? "localhost" : hostname;

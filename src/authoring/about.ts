@@ -19,7 +19,7 @@ export interface OperatorInfo {
   description?: string;
   /**
    * The server's name in directories, such as `com.example/mail`: reverse DNS,
-   * one slash. The default is made of its host and its name.
+   * one slash. The default is made of the server's host and name.
    */
   registryName?: string;
   /** The operator: a person, a team or a company. */

@@ -52,9 +52,9 @@ export interface McpCallOptions {
    * too.
    */
   signal?: AbortSignal;
-  /** The most seconds until the result is there; 600 by default. */
+  /** The maximum time to wait for the result, in seconds; 600 by default. */
   seconds?: number;
-  /** The most bytes of all answers together; 10 MiB by default. */
+  /** The maximum size in bytes of all answers together; 10 MiB by default. */
   maxBytes?: number;
   /**
    * Answers the server's requests for completions, for example
@@ -96,7 +96,7 @@ export interface AccountIdentity {
    * renamed account.
    */
   id: string;
-  /** Its name for people. */
+  /** The account's name for people. */
   label?: string;
 }
 
@@ -142,7 +142,7 @@ export interface PersonalKey extends PersonalKeyOptions {
   readonly kind: "personalKey";
   /** True for an MCP server. */
   readonly isMcp?: true;
-  /** Names it in addresses and in the log. */
+  /** The service's name in URLs and in the log. */
   readonly name: string;
 }
 
@@ -161,7 +161,7 @@ export interface OAuthAccountOptions
   revoke?: string;
   /** More query parameters of the authorization request. */
   params?: Readonly<Record<string, string>>;
-  /** Only of {@linkcode UpstreamAccountOptions}. */
+  /** Never set: only {@linkcode UpstreamAccountOptions} have it. */
   from?: never;
 }
 
@@ -171,14 +171,14 @@ export interface OAuthAccount extends OAuthAccountOptions {
   readonly kind: "account";
   /** True for an MCP server, whose metadata says where people sign in. */
   readonly isMcp?: true;
-  /** Names it in addresses, in settings and in the log. */
+  /** The service's name in URLs, in settings and in the log. */
   readonly name: string;
 }
 
 /** The options of another MCP server. */
 export interface McpServerOptions
   extends Pick<PersonalKeyOptions, "title" | "several"> {
-  /** The address of its MCP endpoint: https, or http on this machine. */
+  /** The URL of the server's MCP endpoint: https, or http on this machine. */
   url: string;
   /**
    * The scopes that the tools need there; by default those that the server asks
@@ -192,7 +192,7 @@ export interface McpServerOptions
   issuer?: string;
   /** True for a server that asks no one who they are. */
   open?: boolean;
-  /** The form of a key that people paste, where it has no sign-in. */
+  /** The form of a key that people paste, where the server has no sign-in. */
   key?: Pick<PersonalKeyOptions, "help" | "shape" | "header" | "scheme">;
 }
 
@@ -201,7 +201,7 @@ export interface OpenMcpServer
   extends Pick<PersonalKeyOptions, "api" | "title"> {
   /** Distinguishes it from other definitions. */
   readonly kind: "openMcpServer";
-  /** Names it in the log. */
+  /** The service's name in the log. */
   readonly name: string;
   /** True for an MCP server. */
   readonly isMcp: true;
@@ -229,8 +229,8 @@ export interface UpstreamAccountOptions
   /** The service's address at the provider (RFC 8693 §2.1). Not for Microsoft. */
   resource?: string;
   /**
-   * The provider's name in `OAUTH_PROVIDER`, if several of those exchange
-   * tokens.
+   * The provider's name in `OAUTH_PROVIDER`, if several providers there
+   * exchange tokens.
    */
   provider?: string;
   /** Never set: a sign-in has one account at the service. */
@@ -243,7 +243,7 @@ export interface UpstreamAccountOptions
 export interface UpstreamAccount extends UpstreamAccountOptions {
   /** Distinguishes it from other definitions. */
   readonly kind: "upstreamAccount";
-  /** Names it in the log. */
+  /** The service's name in the log. */
   readonly name: string;
 }
 

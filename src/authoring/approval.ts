@@ -8,7 +8,7 @@ import * as kinds from "./options.ts";
 import { SCOPE } from "./scope.ts";
 import type { MaybePromise } from "./service.ts";
 
-/** The most seconds for which a call may wait for its approval. */
+/** The maximum number of seconds for which a call may wait for its approval. */
 const MAX_APPROVAL_SECONDS = 7 * 24 * 60 * 60;
 
 /** The seconds for which a call waits for its approval, without `expiresIn`. */
@@ -35,7 +35,7 @@ export interface ApprovalOffer {
   key: string;
   /** The calls in words: `refunds to c1`. */
   label: string;
-  /** 60 to 86,400. */
+  /** The seconds for which the offer holds, 60 to 86,400. */
   seconds: number;
 }
 
@@ -66,7 +66,7 @@ export interface ToolApproval<I = any> {
    */
   by?: "caller" | ApprovalScope;
   /**
-   * Asks for a passkey (WebAuthn Level 3, user verification). `wanted`: those
+   * Asks for a passkey (WebAuthn Level 3, user verification). `wanted`: people
    * who have none press a button.
    */
   passkey?: "wanted" | "required";
@@ -76,8 +76,8 @@ export interface ToolApproval<I = any> {
    */
   remember?(input: I): MaybePromise<ApprovalOffer | undefined>;
   /**
-   * The time that a call waits for its person, and an approval for its call; 15
-   * minutes by default.
+   * The seconds that a call waits for the press, and that the approval then
+   * waits for the run; 15 minutes by default.
    */
   expiresIn?: number;
 }

@@ -129,7 +129,7 @@ export interface Context<
    * when the run ends to wait for an answer.
    */
   readonly signal: AbortSignal;
-  /** Names this request in the log. */
+  /** The name of this request in the log. */
   readonly requestId: string;
   /** The client's description of itself. */
   readonly client: McpClient;
@@ -160,10 +160,10 @@ export interface Context<
   /** Asks for the client's root directories. */
   roots(): Promise<Root[]>;
   /**
-   * Does something once in durable work: the result is stored as JSON, and
+   * Runs a function once in durable work: the result is stored as JSON, and
    * later runs get it without calling `run`.
    *
-   * @param id names the step within the task: the same in every run
+   * @param id the name of the step within the task, the same in every run
    * @throws {TypeError} in a tool without `task: { durable: true }`
    */
   step<T>(
@@ -183,7 +183,7 @@ export interface Context<
    * calls `answer(token, data)`. Returns the data as parsed JSON, which no
    * schema has checked; undefined when the time is over.
    *
-   * @param id names the wait within the task: the same in every run
+   * @param id the name of the wait within the task, the same in every run
    * @throws {TypeError} in a tool without `task: { durable: true }`
    */
   wait(id: string, options: WaitOptions): Promise<unknown>;
@@ -211,11 +211,11 @@ export interface CommonDefinition<
   icons?: Icon[];
   /** Scopes a caller must have been granted. */
   scopes?: readonly string[];
-  /** Settings it needs; their values are in its context. */
+  /** Settings that the definition needs; their values are in its context. */
   settings?: S;
-  /** Services it needs; they are in its context. */
+  /** Services that the definition needs; they are in its context. */
   services?: V;
-  /** Sent to the client unchanged. */
+  /** Metadata that is sent to the client unchanged. */
   _meta?: Record<string, unknown>;
 }
 

@@ -21,8 +21,8 @@ export interface DurableTask {
   /** The time that the result stays after the end; a day by default. */
   keep?: number;
   /**
-   * The version of its steps, 1 by default. Raise it when their IDs or order
-   * change: of older work only the IDs are compared.
+   * The version of the task's steps, 1 by default. Raise it when the IDs or the
+   * order of the steps change: of older work only the IDs are compared.
    */
   version?: number;
 }
@@ -45,8 +45,8 @@ export interface StepContext {
 /** The options of a step. */
 export interface StepOptions {
   /**
-   * The times that the step is repeated after an exception, with growing
-   * pauses, or a dead process; 0 by default.
+   * The maximum number of repetitions after an exception, with growing pauses,
+   * or after the death of a process; 0 by default.
    */
   retries?: number;
 }
@@ -60,7 +60,7 @@ export interface WaitOptions {
   message: string;
   /**
    * Starts what will answer, such as a payment, with the token. Anyone who has
-   * it can answer. May be called again with the same token.
+   * the token can answer. May be called again with the same token.
    */
   open(token: string): MaybePromise<unknown>;
   /** The longest time to wait. */

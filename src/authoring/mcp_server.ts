@@ -15,9 +15,9 @@ import { faultsOf, PERSONAL_KEY, personalKey } from "./personal_key.ts";
 import { SCOPES } from "./scope.ts";
 
 /**
- * Declares another MCP server, at which tools act as their caller. Its metadata
- * say where people sign in, and this server registers itself there. If
- * registration is not possible there, `ACCOUNT_NAME_CLIENT_ID` and
+ * Declares another MCP server, at which tools act as their caller. The metadata
+ * of that server says where people sign in, and this server registers itself
+ * there. If registration is not possible there, `ACCOUNT_NAME_CLIENT_ID` and
  * `ACCOUNT_NAME_CLIENT_SECRET` name an application at the `issuer`. Its
  * redirect URI there is exactly `BASE_URL/connect/NAME/callback`.
  *
@@ -34,7 +34,7 @@ import { SCOPES } from "./scope.ts";
  *   run: ({ title }, { needs }) => needs.linear.call("create_issue", { title }),
  * });
  * ```
- * @param name names it in addresses and settings: `a` to `z`, digits and `-`
+ * @param name the name in URLs and settings: `a` to `z`, digits and `-`
  */
 export function mcpServer(
   name: string,

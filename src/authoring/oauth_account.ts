@@ -70,7 +70,7 @@ export function account(
 /**
  * Declares any other service: with its `issuer`, or with `authorize` and `token`.
  *
- * @param name names it in addresses and settings: `a` to `z`, digits and `-`
+ * @param name the name in URLs and settings: `a` to `z`, digits and `-`
  */
 export function account(
   name: string,
@@ -129,7 +129,7 @@ function wrongIn(name: string, ...addresses: (string | undefined)[]) {
   );
 }
 
-/** Names a setting of the application at a service. */
+/** Returns the name of a setting of the application at a service. */
 export function accountSetting(
   { name }: Pick<OAuthAccount, "name">,
   what: "CLIENT_ID" | "CLIENT_SECRET",

@@ -1,7 +1,7 @@
 /**
  * Tables of the members that an option object may have. What authors write is
  * checked by them, because neither Deno nor Node checks types when it runs; the
- * types are held to them by `satisfies`; and docs/options.md is printed from
+ * types are held to them by `satisfies`; and docs/options.md is generated from
  * them.
  *
  * @module
@@ -12,7 +12,7 @@ import { isObject, type JsonObject } from "../core/json.ts";
 /** A kind of value, whose type is `T`. */
 // deno-lint-ignore no-explicit-any -- Functions and schemas have any type.
 export interface Kind<in out T = any> {
-  /** Completes "must be". */
+  /** The words that follow "must be" in a fault. */
   readonly wants: string;
   /** True for a value of the kind, whatever its parts are. */
   is(value: unknown): boolean;
@@ -165,7 +165,7 @@ function isPlain(value: object): boolean {
 }
 
 /**
- * Prints a name in an error: as it is if it could be an identifier, else
+ * Formats a name for an error: as it is if it could be an identifier, otherwise
  * quoted.
  */
 function named(name: string): string {
@@ -194,7 +194,9 @@ export function required<T>(kind: Kind<T>): Required<T> {
   return { ...kind, isRequired: true };
 }
 
-/** A kind of values that `is` alone checks; their parts are not inspected. */
+/**
+ * Makes a kind of values that `is` alone checks; their parts are not inspected.
+ */
 // deno-lint-ignore no-explicit-any
 export function like<T = any>(
   wants: string,
@@ -223,7 +225,7 @@ export const OBJECT_SCHEMA = like(
   (it) => isSchema(it) && (it as z.ZodType)._zod.def.type === "object",
 );
 
-/** A text of some form. */
+/** Makes the kind of a text that matches a pattern. */
 export function textLike(wants: string, pattern: RegExp): Kind<string> {
   return like(wants, (it) => typeof it === "string" && pattern.test(it));
 }
@@ -236,7 +238,7 @@ export function numberFrom(
   return like(wants, (it) => typeof it === "number" && it >= min && it <= max);
 }
 
-/** A whole number from `min` on. */
+/** Makes the kind of a whole number from `min` on. */
 export function countFrom(min: number): Kind<number> {
   return like(
     `a whole number ${min === 1 ? "above 0" : `from ${min} on`}`,
@@ -254,7 +256,8 @@ export function choice<const T extends string | boolean>(
 }
 
 /**
- * Either of two kinds. The first that accepts a value also inspects its parts.
+ * Makes the kind of values of either of two kinds. The first kind that accepts
+ * a value also inspects its parts.
  */
 export function either<A, B>(a: Kind<A>, b: Kind<B>): Kind<A | B> {
   return {
@@ -276,7 +279,7 @@ export function list<T>(kind: Kind<T>, what: string) {
   } as Kind<readonly T[]>;
 }
 
-/** Values by names that the author chooses. */
+/** Makes the kind of an object of values by names that the author chooses. */
 export function recordOf<T>(
   kind: Kind<T>,
   wants: string,
@@ -295,7 +298,7 @@ export function recordOf<T>(
   };
 }
 
-/** An option object whose members are in a table. */
+/** Makes the kind of an option object whose members are in a table. */
 // deno-lint-ignore no-explicit-any -- The table is held to its own type.
 export function object<T = any>(
   table: OptionTable,
@@ -310,7 +313,10 @@ export function object<T = any>(
   };
 }
 
-/** A definition, made by the function of its kind; it is inspected once. */
+/**
+ * Makes the kind of a definition, made by the function of its kind; it is
+ * inspected once.
+ */
 // deno-lint-ignore no-explicit-any
 export function definition<T = any>(
   kinds: Readonly<Record<string, () => OptionTable>>,
@@ -351,7 +357,7 @@ export function nameOf(definition: unknown): string | undefined {
 /** An error made with a definition: its stack has the place in the code. */
 const MADE = Symbol();
 
-/** Names the file and the line of the call that made a definition. */
+/** Returns the file and the line of the call that made a definition. */
 function placeOf(definition: JsonObject): string {
   const { stack = "" } = Object(Object(definition)[MADE]);
   const caller = stack.split("\n")[3] ?? "";
@@ -372,8 +378,9 @@ export const JSON_OBJECT = like(
 );
 
 /**
- * Copies the members of a definition. Of an instance of a class, members that
- * the class defines are copied too, and its own that are no options are not.
+ * Copies the members of a definition. If it is an instance of a class, the
+ * options among the class's members are copied too, and its own members that
+ * resemble no option are left out.
  */
 export function membersOf<T extends object>(
   table: OptionTable,

@@ -30,7 +30,7 @@ export interface StyleOptions {
 
 /** A value with the style in which it is sent, from {@linkcode styled}. */
 export class Styled {
-  /** Keeps what {@linkcode styled} was given. */
+  /** Stores what {@linkcode styled} was given. */
   constructor(
     readonly value: unknown,
     readonly style: ParameterStyle,
@@ -50,7 +50,7 @@ export function styled(
 /** The values of parameters by their names; undefined ones are left out. */
 export type ParameterValues = Readonly<Record<string, unknown>>;
 
-/** Prints a query, or a body of the same form. */
+/** Formats a query, or a body of the same form. */
 export function printPairs(values: ParameterValues): string {
   return Object.entries(values).map(([name, given]) => {
     const { value, style, options } = styleOf(given, "form");
@@ -76,7 +76,7 @@ const STYLES: Readonly<
   deepObject: ["", "&", ","],
 };
 
-/** Prints a value in its style; empty if there is none. */
+/** Formats a value in its style; empty if there is no value. */
 export function printValue(
   name: string,
   value: unknown,
@@ -128,7 +128,7 @@ function deepPairs(name: string, value: unknown): [string, unknown][] {
     .flatMap(([key, part]) => deepPairs(`${name}[${key}]`, part));
 }
 
-/** Prints one value without a style: an object or a list as JSON. */
+/** Formats one value without a style: an object or a list as JSON. */
 export function plain(value: unknown): string {
   return typeof value === "object" ? JSON.stringify(value) : `${value}`;
 }

@@ -30,7 +30,7 @@ import * as kinds from "./options.ts";
  *   },
  * });
  * ```
- * @param name names it in addresses: `a` to `z`, digits, `-` and `_`
+ * @param name the name in URLs: `a` to `z`, digits, `-` and `_`
  */
 export function personalKey(
   name: string,
@@ -47,7 +47,7 @@ export function personalKey(
   faults.push(...faultsOf(call, plain, [options.api], "an API"));
   const { header = "authorization", scheme = "" } = options;
   try {
-    // Else every call would fail, with an error that quotes the key.
+    // Otherwise every call would fail, with an error that quotes the key.
     new Headers({ [header]: `${scheme} key` });
   } catch {
     faults.push(`${call} must have the name of a header, and a word before it`);
@@ -58,7 +58,7 @@ export function personalKey(
 /** True for an address to which keys and tokens may go. */
 export function isAddress(text: string): boolean {
   const url = URL.parse(text);
-  // Neither a user nor a query nor a fragment.
+  // The address has neither userinfo nor query nor fragment.
   return url?.href === `${url?.origin}${url?.pathname}` &&
     (url.protocol === "https:" || url.protocol === "http:" && isLoopback(url));
 }

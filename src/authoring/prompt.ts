@@ -29,8 +29,8 @@ export interface PromptDefinition<
   /** `z.object({ … })`, or its members alone; on the wire each is a string. */
   args?: A;
   /**
-   * Services that it reads with the caller's own accounts. A person who has not
-   * connected one of them is asked to do so first.
+   * Services that the prompt reads with the caller's own accounts. A person who
+   * has not connected one of them is asked to do so first.
    */
   needs?: N;
   /** Proposals for the arguments. */
@@ -51,7 +51,7 @@ export interface Prompt extends CommonDefinition {
   readonly kind: "prompt";
   /** The arguments' schema. */
   args?: z.ZodObject;
-  /** Services that it reads with the caller's own accounts. */
+  /** Services that the prompt reads with the caller's own accounts. */
   needs?: AccountNeeds;
   /** Proposals for the arguments. */
   complete?: Readonly<Record<string, Complete | undefined>>;

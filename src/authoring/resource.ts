@@ -26,13 +26,13 @@ export type ResourceAnswer = string | Uint8Array | ResourceContents[];
 export interface ResourceContents {
   /** The URI that was read. */
   uri: string;
-  /** Its media type, such as `text/markdown`. */
+  /** The media type, such as `text/markdown`. */
   mimeType?: string;
   /** The content as text. */
   text?: string;
   /** The content as bytes, in base64. */
   blob?: string;
-  /** Sent to the client unchanged. */
+  /** Metadata that is sent to the client unchanged. */
   _meta?: Record<string, unknown>;
 }
 
@@ -88,12 +88,12 @@ export interface ResourceDefinition<
   /** A URI, or an RFC 6570 template with `{name}` and `{+path}`. */
   uri: U;
   /**
-   * Services that it reads with the caller's own accounts. A person who has not
-   * connected one of them is asked to do so first. If a service allows several
-   * accounts, `{account}` in `uri` names the account.
+   * Services that the resource reads with the caller's own accounts. A person
+   * who has not connected one of them is asked to do so first. If a service
+   * allows several accounts, `{account}` in `uri` names the account.
    */
   needs?: N;
-  /** Its media type, such as `text/markdown`. */
+  /** The media type, such as `text/markdown`. */
   mimeType?: string;
   /** Hints for clients. */
   annotations?: Annotations;
@@ -122,7 +122,7 @@ export interface Resource
   readonly kind: "resource";
   /** Proposals for the variables of `uri`. */
   complete?: Readonly<Record<string, Complete>>;
-  /** Reads it; undefined means that there is no such resource. */
+  /** Reads the resource; undefined if there is none. */
   read(
     variables: Record<string, string>,
     context: Context,

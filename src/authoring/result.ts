@@ -20,7 +20,7 @@ export class ResultWith<T = unknown> {
   constructor(
     /** The output, not yet checked. */
     readonly data: T,
-    /** The text and data that accompany it. */
+    /** The text and data that accompany the output. */
     readonly extra: ResultExtra,
   ) {}
 }

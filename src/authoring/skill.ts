@@ -1,8 +1,9 @@
 /**
  * Skills: instructions that a model reads when it takes up a task, with the
  * files that they speak of. Clients read the front matter too, and refuse a
- * skill if they read something else than the server does. So a real YAML parser
- * reads it. Code that also runs without skills imports only types from here.
+ * skill if they read other values than the server does. So the server uses a
+ * real YAML parser. Code that also runs without skills imports only types from
+ * here.
  *
  * @module
  * @see https://agentskills.io/specification
@@ -13,7 +14,7 @@ import { isObject } from "../core/json.ts";
 /** The front matter of a `SKILL.md`, as it is written there. */
 export type Frontmatter = Record<string, unknown>;
 
-/** The files of a skill, and the scopes that open it. */
+/** The files of a skill, and the scopes that reading it needs. */
 export interface SkillDefinition {
   /**
    * Every file of the skill's folder, such as `SKILL.md` and

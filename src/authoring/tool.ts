@@ -73,19 +73,19 @@ export interface ToolDefinition<
   /** The result. Without it the answer is text, blocks, or a whole result. */
   output?: O;
   /**
-   * Services at which it acts with the caller's own accounts. Those that are
-   * missing are asked for before anything runs.
+   * Services at which the tool acts with the caller's own accounts. The person
+   * is asked for missing accounts before anything runs.
    */
   needs?: N;
-  /** The approval that a person gives on a page before it runs. */
+  /** The approval that a person gives on a page before the tool runs. */
   approval?: ToolApproval<z.output<SchemaOf<I>>>;
   /** Hints for clients; none of them is trusted. */
   annotations?: ToolAnnotations;
   /**
    * Long work as a task. For clients without tasks `optional` runs in the
    * request; `required` begins a task, and hands the call over to it (with
-   * `handOver: 0` they are refused). `{ durable: true }` is `required` for work
-   * that survives its process.
+   * `handOver: 0` such clients are refused). `{ durable: true }` is `required`
+   * for work that survives its process.
    */
   task?: "optional" | "required" | DurableTask;
   /**
@@ -148,7 +148,7 @@ export interface Tool<I = unknown, O = unknown> extends
   input?: z.ZodObject;
   /** The answer's schema. */
   output?: z.ZodType;
-  /** The approval that its person gives before it runs. */
+  /** The approval that a person gives before the tool runs. */
   approval?: ToolApproval;
   /** The view that clients with MCP Apps show. */
   view?: string | ToolView;

@@ -59,7 +59,10 @@ function sendJson(document: unknown, type: string) {
   return send(JSON.stringify(document), type);
 }
 
-/** Sends a text that clients may cache and revalidate. */
+/**
+ * Makes the handler that sends a text. Clients may cache and revalidate the
+ * text.
+ */
 function send(body: string, type: string): (c: Context) => Response {
   const etag = `"${fingerprint(body)}"`;
   return (c) => {

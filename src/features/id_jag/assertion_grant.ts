@@ -51,9 +51,9 @@ function applicationOf(
 }
 
 /**
- * Redeems assertions, for scopes that the identity provider and the rules of
- * this server both allow. There is no refresh token: the client asks the
- * identity provider again instead.
+ * Makes the function that redeems assertions, for scopes that the identity
+ * provider and the rules of this server both allow. There is no refresh token:
+ * the client asks the identity provider again instead.
  */
 export function assertionGrant(services: AuthServices) {
   const { baseUrl, providers, subjectIds, scopes: known, lifetimes } = services;
@@ -129,8 +129,9 @@ export function assertionGrant(services: AuthServices) {
     }
     const grant = { ...requested, scopes: effective.scopes };
 
-    // Last, because an assertion works once: the same commit marks it as used.
-    // If the request was answered with 503, the assertion may be used again.
+    // The token is issued last, because an assertion works once: the same
+    // commit marks the assertion as used. If the request was answered with 503,
+    // the assertion may be used again.
     const used = { issuer: `assertion of ${printIssuer(by)}`, ...once };
     let using: Write | undefined = assertions.using(used);
     while (using) {

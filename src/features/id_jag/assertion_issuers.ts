@@ -30,7 +30,7 @@ import {
 } from "../../core/provider/upstream_fetch.ts";
 
 /**
- * Verifies an assertion's signature and issuer, and gives its claims and the
+ * Verifies an assertion's signature and issuer, and returns its claims and the
  * person that it is about.
  *
  * @throws {OAuthError} `invalid_grant`, or `temporarily_unavailable` when the
@@ -44,7 +44,10 @@ export type VerifyAssertion = (
 export function assertionVerifier(
   trusted: readonly TrustedIssuer[],
   { memberships, clock }: {
-    /** Gives the claims that hold memberships in an issuer's assertions. */
+    /**
+     * Returns the names of the claims that hold memberships in an issuer's
+     * assertions.
+     */
     memberships(by: TrustedIssuer): MembershipClaims;
     clock: Clock;
   },

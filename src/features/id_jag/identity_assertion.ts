@@ -28,7 +28,10 @@ interface IdentityAssertion {
   scopes?: string[];
   /** The id of the assertion, which is accepted only once. */
   jti: string;
-  /** The time from which its `jti` may be forgotten, in epoch seconds. */
+  /**
+   * The time from which the assertion's `jti` may be forgotten, in epoch
+   * seconds.
+   */
   expiresAt: number;
 }
 

@@ -183,7 +183,8 @@ function codexGuide(name: string, url: string, access: Access): ClientGuide {
 }
 
 /**
- * Gives the reason why a client in a cloud cannot connect; undefined if it can.
+ * Returns the reason why a client in a cloud cannot connect; undefined if the
+ * client can.
  */
 function obstacleToCloud(
   baseUrl: string,

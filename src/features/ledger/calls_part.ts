@@ -84,7 +84,10 @@ async function grantsOfPeople(
   };
 }
 
-/** Lists the calls under some grants, and `withMachines` those of machines. */
+/**
+ * Lists the calls under some grants, and with `withMachines` also those of
+ * machines.
+ */
 async function callsOf(
   { ledger, configured, titleOf }: Omit<AccountServices, "ledger"> & {
     ledger: LedgerStore;

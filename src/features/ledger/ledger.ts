@@ -42,7 +42,7 @@ const MAX_GRANTS = 10_000;
 /** The maximum number of grants in a commit: each takes two checks. */
 const GRANTS_PER_COMMIT = Math.floor(MAX_CHECKS / 2);
 
-/** The number of tries when other processes write at the same time. */
+/** The maximum number of tries to write while other processes write too. */
 const TRIES = 5;
 
 interface LedgerRecord extends Expiring {
@@ -162,7 +162,7 @@ export function ledgerStore(
   }
 
   return {
-    /** Notes a call of a grant, and writes it within seconds. */
+    /** Records a call of a grant, and writes it within seconds. */
     note(grantId: string, call: EndedCall): void {
       if (isClosed) return;
       const calls = waiting.get(grantId);
@@ -190,7 +190,7 @@ export function ledgerStore(
   };
 }
 
-/** Gives the ledger of a server; undefined where `OAUTH_LEDGER_DAYS` is 0. */
+/** Returns the ledger of a server; undefined where `OAUTH_LEDGER_DAYS` is 0. */
 export const ledgerOf = ofServer(({ config, database, log }) => {
   const days = config.auth.oauth?.ledgerDays;
   return days

@@ -123,7 +123,7 @@ export function OperatorAttempts(
 interface OperatorWorkProps {
   /** The work that was read, the most overdue first. */
   work: readonly (WorkAhead & ToolInWords)[];
-  /** True if there is more than the page has read. */
+  /** True if there is more work than the page has read. */
   hasMore: boolean;
   /** The maximum number of wakes that are read. */
   wakes: number;
@@ -205,7 +205,9 @@ function cellsOf(work: WorkAhead & ToolInWords, now: number) {
   ];
 }
 
-/** Gives the reason why work does not go on; undefined if it does. */
+/**
+ * Returns the reason why work does not go on; undefined if the work goes on.
+ */
 function troubleOf(
   { dueSeconds, deaths, missingSince }: WorkAhead,
   now: number,

@@ -24,7 +24,7 @@ const MAX_PAGE_BYTES = 512 * 1024;
 
 /** A skill, ready to be listed and read. */
 export interface CompiledSkill extends CommonDefinition {
-  /** The address of the skill's `SKILL.md`. */
+  /** The URI of the skill's `SKILL.md`. */
   uri: string;
   entry: JsonObject;
   /** The skill's files, `SKILL.md` first. */
@@ -32,14 +32,14 @@ export interface CompiledSkill extends CommonDefinition {
   directories: ReadonlyMap<string, Directory>;
 }
 
-/** The entries of a directory, and the scopes that open it. */
+/** The entries of a directory, and the scopes that reading it needs. */
 export interface Directory {
   resources: JsonObject[];
   scopes?: readonly string[];
 }
 
 /**
- * Compiles a skill: its address is `skill://NAME/SKILL.md`.
+ * Compiles a skill: its URI is `skill://NAME/SKILL.md`.
  *
  * @throws {Error} if clients would refuse it
  */

@@ -29,9 +29,9 @@ import {
 
 /** The skills that a caller may see. */
 interface Skills extends Record<"session" | "stateless", Pages> {
-  /** Skills by the address of their `SKILL.md`. */
+  /** Skills by the URI of their `SKILL.md`. */
   skills: ReadonlyMap<string, CompiledSkill>;
-  /** The directories of skills, by their addresses. */
+  /** The directories of skills, by their URIs. */
   directories: ReadonlyMap<string, Directory>;
 }
 

@@ -20,7 +20,7 @@ interface Message {
 }
 
 /**
- * Opens the channel. Its source text is put into a page.
+ * Opens the channel. The source text of this function is put into a page.
  *
  * @param heard handlers of the host's notifications, by the last word of the
  * method

@@ -1,5 +1,5 @@
 /**
- * A view's side of the conversation, and a tool's result as it gets it.
+ * A view's side of the conversation, and a tool's result as the view gets it.
  *
  * @module
  */
@@ -28,11 +28,11 @@ export type DisplayMode = "inline" | "fullscreen" | "pip";
 /** A tool's result as its view gets it. */
 export interface ViewResult<O = Record<string, unknown>> {
   /**
-   * The tool's output. Some hosts drop it. Then it is read from the text, and
-   * is missing if that is no JSON.
+   * The tool's output. If the host drops it, it is read from the text; absent
+   * if the text is not JSON.
    */
   data?: O;
-  /** The text of the content, which the model reads too. */
+  /** The text of the content blocks, which the model reads too. */
   text: string;
   /** The content as the wire has it. */
   content: readonly { type: string; [member: string]: unknown }[];
@@ -65,7 +65,7 @@ export interface ViewState<
   status: ViewStatus;
   /** The arguments; members may be missing while they are `arriving`. */
   input?: Partial<I>;
-  /** Also the attribute `data-theme` of the document's root. */
+  /** The theme; also the attribute `data-theme` of the document's root. */
   theme: "light" | "dark";
   /** The current display mode. */
   mode: DisplayMode;
@@ -93,8 +93,8 @@ export interface View<
   /**
    * Calls a tool of the same server.
    *
-   * @throws {Error} with the tool's words when it fails, with the host's when
-   * it refuses
+   * @throws {Error} with the tool's message when the tool fails, with the
+   * host's when the host refuses
    */
   call<T = Record<string, unknown>>(
     name: string,
@@ -104,17 +104,17 @@ export interface View<
   read(uri: string): Promise<
     readonly { uri: string; mimeType?: string; text?: string; blob?: string }[]
   >;
-  /** Opens an address outside. Links in the page do so by themselves. */
+  /** Opens a URL outside the view. Links in the page do so by themselves. */
   open(url: string): Promise<void>;
   /** Says something in the conversation, as the person. */
   say(text: string): Promise<void>;
-  /** Gives the model context from now on, in place of the last. */
+  /** Gives the model context from now on, in place of the last context. */
   tell(text: string, data?: Record<string, unknown>): Promise<void>;
   /** Asks for another display mode and returns the one that the host chose. */
   display(mode: DisplayMode): Promise<DisplayMode>;
   /** Saves a text as a file. */
   download(name: string, text: string, mimeType?: string): Promise<void>;
-  /** Runs before the host removes the view. */
+  /** Sets a function that runs before the host removes the view. */
   beforeEnd(finish: () => void | Promise<void>): void;
 }
 

@@ -163,8 +163,8 @@ const LOADED =
 /**
  * Checks that clients can show a document.
  *
- * @throws {Error} for a path in place of a document, for a file next to it, and
- * for an origin that the view does not list
+ * @throws {Error} for a path in place of a document, for a file next to the
+ * document, and for an origin that the view does not list
  */
 export function checkViewDocument(
   html: string,
