@@ -81,9 +81,8 @@ async function readFile(path: string): Promise<Uint8Array> {
   }
 }
 
-function tooLong(source: string): ImportError {
-  return new ImportError(`${source} is longer than ${MAX_BYTES} bytes.`);
-}
+const tooLong = (source: string) =>
+  new ImportError(`${source} is longer than ${MAX_BYTES} bytes.`);
 
 /** Fetches the bytes at a URL. @throws {ImportError} */
 async function readAddress(address: URL): Promise<Uint8Array> {

@@ -56,15 +56,16 @@ export function openApiSource(document: ApiDocument): ImportSource<ApiItem> {
         notes: service.notes,
         isPersonal: service.isPersonal,
         tool({ operation }, name) {
-          if (security.others.has(operation.id)) {
+          if (security.others.has(operation)) {
             throw new ImportError(
               "It wants another way to sign in than the rest: import it --as " +
                 "another service.",
             );
           }
           checkServer(document, operation, address.api);
-          const own = details(operation, names.variable);
-          return toolCode(operation, own, name, names, service);
+          const used = security.open.has(operation) && service.open || service;
+          const own = details(operation, used.variable);
+          return toolCode(operation, own, name, names.name, used);
         },
       };
     },

@@ -11,14 +11,8 @@ import type { Operation } from "./operations.ts";
 
 /** One way in which a request shows its caller. */
 export type Scheme =
-  | { kind: "code"; name: string; options: [string, unknown][] }
-  | {
-    kind: "key";
-    name: string;
-    header?: string;
-    scheme?: string;
-    help: string;
-  }
+  | { kind: "code"; name: string; options: JsonObject }
+  | { kind: "key"; name: string; options: JsonObject; header?: string }
   | { kind: "query" | "cookie"; name: string; parameter: string }
   | { kind: "client"; name: string; token: string };
 
@@ -27,8 +21,10 @@ export interface Security {
   /** Empty if the API is open to all. */
   schemes: readonly Scheme[];
   scopes: readonly string[];
-  /** The names of the operations that need other schemes than these. */
-  others: ReadonlySet<string>;
+  /** The operations that are open to all, and take none of these schemes. */
+  open: ReadonlySet<Operation>;
+  /** The operations that need other schemes than these. */
+  others: ReadonlySet<Operation>;
 }
 
 /** The kinds of schemes, the best for people first. */
@@ -50,12 +46,14 @@ export function securityOf(
   const sets = new Map<string, { schemes: Scheme[]; serves: number }>();
   const given = operations.map(({ raw }) => {
     const alternatives = raw.security ?? document.root.security;
-    return Array.isArray(alternatives) ? alternatives.filter(isObject) : [];
+    const sets = Array.isArray(alternatives) ? alternatives : [];
+    return sets.length > 0 ? sets.filter(isObject) : [{}];
   });
   const wants = given.map((alternatives) =>
     alternatives.map((it) => Object.keys(it).sort())
   );
   for (const alternatives of wants) {
+    const weight = Number(alternatives.every((names) => names.length > 0));
     for (const names of alternatives) {
       const schemes = names.flatMap((name) => known.get(name) ?? [])
         .sort((a, b) => rankOf(a) - rankOf(b));
@@ -66,7 +64,7 @@ export function securityOf(
       if (!rest.every((it) => "parameter" in it || "header" in it)) continue;
       const key = JSON.stringify(names);
       const set = sets.get(key) ?? { schemes, serves: 0 };
-      set.serves++;
+      set.serves += weight;
       sets.set(key, set);
     }
   }
@@ -82,15 +80,19 @@ export function securityOf(
     .filter((it): it is string =>
       typeof it === "string" && SCOPE_TOKEN.test(it)
     );
-  const others = operations.filter((_, index) => {
-    const alternatives = wants[index];
-    return alternatives.length > 0 &&
-      !alternatives.some((names) => names.every((name) => used.has(name)));
+  const kinds = Map.groupBy(operations, (_, index) => {
+    const sets = wants[index].filter((it) =>
+      it.every((name) => used.has(name))
+    );
+    if (sets.length === 0) return "others";
+    // Where sign-in is optional, the person signs in.
+    return sets.every((names) => names.length === 0) ? "open" : "own";
   });
   return {
     schemes,
     scopes: [...new Set(scopes)].sort(),
-    others: new Set(others.map(({ id }) => id)),
+    open: new Set(kinds.get("open")),
+    others: new Set(kinds.get("others")),
   };
 }
 
@@ -114,16 +116,15 @@ function schemeOf(
   name: string,
   given: JsonObject,
 ): Scheme | undefined {
-  const help = typeof given.description === "string"
-    ? shown(given.description, 160)
-    : "";
+  const words = typeof given.description === "string" &&
+    shown(given.description, 160);
+  const help = words ? { help: words } : {};
   switch (given.type) {
     case "http": {
       const scheme = `${given.scheme}`.toLowerCase();
-      if (scheme === "bearer") return { kind: "key", name, help };
-      return scheme === "basic"
-        ? { kind: "key", name, scheme: "Basic", help: "name:password" }
-        : undefined;
+      if (scheme === "bearer") return { kind: "key", name, options: help };
+      const options = { help: "name:password", scheme: "Basic" };
+      return scheme === "basic" ? { kind: "key", name, options } : undefined;
     }
     case "apiKey": {
       const parameter = `${given.name}`;
@@ -131,10 +132,11 @@ function schemeOf(
         return { kind: given.in, name, parameter };
       }
       if (given.in !== "header" || !TOKEN.test(parameter)) return undefined;
-      const header = parameter.toLowerCase() === "authorization"
-        ? { scheme: "" }
-        : { header: parameter };
-      return { kind: "key", name, ...header, help };
+      if (parameter.toLowerCase() === "authorization") {
+        return { kind: "key", name, options: { ...help, scheme: "" } };
+      }
+      const options = { ...help, header: parameter };
+      return { kind: "key", name, options, header: parameter };
     }
     case "oauth2":
       return flowOf(document, name, Object(given.flows));
@@ -143,7 +145,7 @@ function schemeOf(
         ?.replace(/\/\.well-known\/openid-configuration$/, "");
       return issuer === undefined
         ? undefined
-        : { kind: "code", name, options: [["issuer", issuer]] };
+        : { kind: "code", name, options: { issuer } };
     }
     default:
       return undefined;
@@ -165,15 +167,8 @@ function flowOf(
     const token = addressOf(document, tokenUrl);
     if (authorize !== undefined && token !== undefined) {
       const hasParams = Object.keys(params).length > 0;
-      return {
-        kind: "code",
-        name,
-        options: [
-          ["authorize", authorize],
-          ["token", token],
-          ...hasParams ? [["params", params] as [string, unknown]] : [],
-        ],
-      };
+      const options = { authorize, token, ...hasParams && { params } };
+      return { kind: "code", name, options };
     }
   }
   if (isObject(clientCredentials)) {
@@ -182,7 +177,8 @@ function flowOf(
   }
   const isPasted = isObject(implicit) || isObject(password) ||
     isObject(authorizationCode);
-  return isPasted ? { kind: "key", name, help: "an access token" } : undefined;
+  const options = { help: "an access token" };
+  return isPasted ? { kind: "key", name, options } : undefined;
 }
 
 /** Parses an address to which keys may be sent; undefined for any other. */

@@ -19,11 +19,13 @@ interface SentAlong {
   setting: string;
 }
 
-/** The module of a service, and the facts about it that its tools need. */
-export interface ServiceCode {
-  text: string;
+/** The facts about a service that its tools need. */
+export interface UsedService {
+  /** The constant of the service. */
+  variable: string;
   /**
-   * True if people connect their own accounts; false if the server has one key.
+   * True if people connect their own accounts; false if the server has one key,
+   * or none.
    */
   isPersonal: boolean;
   /** The constant that has the settings of the keys that tools send along. */
@@ -31,60 +33,68 @@ export interface ServiceCode {
   along: readonly SentAlong[];
   /** The settings of a test by name, each with its code, such as `api.url`. */
   env: readonly [string, string][];
-  notes: readonly string[];
 }
+
+/** The module of a service. */
+export interface ServiceCode extends UsedService {
+  text: string;
+  notes: readonly string[];
+  /** The same API without anyone's account, if there are tools for it. */
+  open?: UsedService;
+}
+
+const NO_OTHER = "the document has no other place.";
+
+/** The notes about keys in places where others may see them. */
+const NOTES = new Map<string, string>([
+  ["query", `Its key goes into addresses, which proxies may log: ${NO_OTHER}`],
+  ["cookie", `Its key goes into a cookie: ${NO_OTHER}`],
+]);
+
+const TWO_KEYS =
+  "It wants two keys: the first is each person's, the other the server's.";
 
 /** Generates the module of a service. */
 export function serviceCode(
-  { name, variable }: ServiceNames,
+  names: ServiceNames,
   title: string,
-  { schemes, scopes }: Security,
+  { schemes, scopes, open }: Security,
   address: ServerAddress,
 ): ServiceCode {
+  const { variable } = names;
   const [first, ...rest] = schemes;
-  const prefix = name.toUpperCase();
   const isPersonal = first?.kind === "code" || first?.kind === "key";
-  const along = (isPersonal ? rest : []).flatMap((scheme) =>
-    sentAlong(scheme, prefix)
-  );
-  const notes = [
-    ...address.notes,
-    ...schemes.filter(({ kind }) => kind === "query" || kind === "cookie")
-      .map(({ kind }) =>
-        kind === "query"
-          ? "Its key goes into addresses, which proxies may log: the document has no other place."
-          : "Its key goes into a cookie: the document has no other place."
-      ),
-    ...along.length > 0
-      ? [
-        "It wants two keys: the first is each person's, the other the server's.",
-      ]
-      : [],
-  ];
+  const along = (isPersonal ? rest : [])
+    .flatMap((scheme) => sentAlong(scheme, names.name.toUpperCase()));
   const keys = along.length > 0 ? `${variable}Keys` : undefined;
-  const made = isPersonal
-    ? personalCode({ name, variable }, title, first, scopes, address)
-    : startedCode({ name, variable }, title, schemes, scopes, address);
-  const secrets = along.map(({ setting }): [string, string] => [
-    setting,
-    secretCode(`A key of this server's at ${title}.`),
-  ]);
-  const names = [...made.names, ...keys ? ["secret", "z"] : []];
-  const exported = keys
-    ? `\n/** The keys of this server that go along with the person's. */\n` +
-      `export const ${keys} = ${objectCode(secrets)};\n`
+  const own = [
+    isPersonal
+      ? personalCode(names, title, first, scopes, address)
+      : startedCode(names, title, schemes, scopes, address),
+    ...keys ? [keysCode(keys, title, along)] : [],
+  ];
+  const other = isPersonal && open.size > 0
+    ? openCode(names, title, address)
+    : undefined;
+  const made = [...own, ...other ? [other] : []];
+  const imports = new Set(made.flatMap(({ imports }) => imports));
+  const more = imports.has("service")
+    ? `import { httpApi } from "${PACKAGE}/api";\n`
     : "";
   return {
-    text: `import { ${[...new Set(names)].sort().join(", ")} } from ` +
-      `"${PACKAGE}";\n${made.imports}\n${made.text}${exported}`,
+    text: `import { ${[...imports].sort().join(", ")} } from "${PACKAGE}";\n` +
+      more + made.map(({ text }) => `\n${text}`).join(""),
+    variable,
     isPersonal,
     ...keys && { keys },
     along,
-    env: [
-      ...made.env,
-      ...along.map(({ setting }): [string, string] => [setting, '"a-key"']),
+    env: own.flatMap(({ env }) => env),
+    ...other && { open: other },
+    notes: [
+      ...address.notes,
+      ...schemes.flatMap(({ kind }) => NOTES.get(kind) ?? []),
+      ...keys ? [TWO_KEYS] : [],
     ],
-    notes,
   };
 }
 
@@ -96,30 +106,55 @@ function sentAlong(
 ): SentAlong[] {
   const own = isOnly ? "" : snakeCase(scheme.name, 40).toUpperCase();
   const setting = `${prefix}_${own || "KEY"}`;
-  switch (scheme.kind) {
-    case "query":
-      return [{ place: "query", name: scheme.parameter, setting }];
-    case "cookie":
-      return [{ place: "cookies", name: scheme.parameter, setting }];
-    case "key":
-      // A request cannot have a second `Authorization`.
-      return scheme.header === undefined
-        ? []
-        : [{ place: "headers", name: scheme.header, setting }];
-    default:
-      return [];
+  if ("parameter" in scheme) {
+    const place = scheme.kind === "query" ? "query" : "cookies";
+    return [{ place, name: scheme.parameter, setting }];
   }
+  // A request cannot have a second `Authorization`.
+  return "header" in scheme && scheme.header !== undefined
+    ? [{ place: "headers", name: scheme.header, setting }]
+    : [];
 }
 
 const secretCode = (words: string) =>
   `secret(z.string().min(1).describe(${literal(words)}))`;
 
-/** The parts of a module. */
+/** A part of a module. */
 interface Made {
-  names: string[];
-  imports: string;
+  /** The names that it imports from the package. */
+  imports: string[];
   text: string;
   env: [string, string][];
+}
+
+function keysCode(
+  keys: string,
+  title: string,
+  along: readonly SentAlong[],
+): Made {
+  const code = secretCode(`A key of this server's at ${title}.`);
+  return {
+    imports: ["secret", "z"],
+    text: "/** The keys of this server that go along with the person's. */\n" +
+      `export const ${keys} = ` +
+      `${objectCode(along.map(({ setting }) => [setting, code]))};\n`,
+    env: along.map(({ setting }) => [setting, '"a-key"']),
+  };
+}
+
+/** Generates the service of the operations that are open to all. */
+function openCode(
+  { name, variable }: ServiceNames,
+  title: string,
+  address: ServerAddress,
+): Made & UsedService {
+  const names = { name, variable: `${variable}Open` };
+  const fixed = { ...address, variables: [] };
+  const made = startedCode(names, title, [], [], fixed, `${variable}.api`);
+  const text =
+    "/** The same API without an account, for what is open to all. */\n" +
+    made.text;
+  return { ...made, ...names, text, isPersonal: false, along: [] };
 }
 
 function personalCode(
@@ -141,23 +176,16 @@ function personalCode(
     ["api", templateCode(template, variables, constOf)],
     ["title", literal(title)],
   ];
-  if (scheme.kind === "code") {
-    for (const [key, value] of scheme.options) {
-      options.push([key, literal(value)]);
-    }
-    if (scopes.length > 0) options.push(["scopes", literal(scopes)]);
-  } else {
-    if (scheme.help) options.push(["help", literal(scheme.help)]);
-    if (scheme.header) options.push(["header", literal(scheme.header)]);
-    if (scheme.scheme !== undefined) {
-      options.push(["scheme", literal(scheme.scheme)]);
-    }
+  for (const [key, value] of Object.entries(scheme.options)) {
+    options.push([key, literal(value)]);
+  }
+  if (scheme.kind === "code" && scopes.length > 0) {
+    options.push(["scopes", literal(scopes)]);
   }
   const call = scheme.kind === "code" ? "account" : "personalKey";
   const own = name.replaceAll("_", "-").slice(0, 40);
   return {
-    names: [call],
-    imports: "",
+    imports: [call],
     text: `${consts}${consts && "\n"}export const ${variable} = ` +
       `${call}("${own}", ${linesCode(options)});\n`,
     env: [],
@@ -194,13 +222,15 @@ function startedCode(
   schemes: readonly Scheme[],
   scopes: readonly string[],
   { api, template, variables }: ServerAddress,
+  /** The code of the usual address. */
+  usual = literal(api),
 ): Made {
   const prefix = name.toUpperCase();
   const url = `${prefix}_URL`;
   const hasParts = variables.length > 0;
   const settings: [string, string][] = [[
     url,
-    `z.url()${hasParts ? ".optional()" : `.default(${literal(api)})`}` +
+    `z.url()${hasParts ? ".optional()" : `.default(${usual})`}` +
     `.describe(${literal(`The address of ${title}.`)})`,
   ]];
   const settingOf = (part: string) => `${prefix}_${constOf(part)}`;
@@ -275,8 +305,7 @@ function startedCode(
   }
   const hasSecret = settings.some(([, code]) => code.startsWith("secret("));
   return {
-    names: ["service", "z", ...hasSecret ? ["secret"] : []],
-    imports: `import { httpApi } from "${PACKAGE}/api";\n`,
+    imports: ["service", "z", ...hasSecret ? ["secret"] : []],
     text: `export const ${variable} = service({\n` +
       `name: ${literal(name)},\nsettings: ${linesCode(settings)},\n` +
       `start: ({ settings }) => httpApi(${linesCode(options)}),\n});\n`,

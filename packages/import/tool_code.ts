@@ -15,8 +15,8 @@ import { camelCase, literal, memberName, objectCode } from "./names.ts";
 import type { Body, Details, Operation, Parameter } from "./operations.ts";
 import { sampleOf } from "./sample.ts";
 import { checkWrittenOut, type Components, type Plain } from "./schema.ts";
-import type { ServiceCode } from "./service_code.ts";
-import type { ServiceNames, ToolFiles } from "./source.ts";
+import type { UsedService } from "./service_code.ts";
+import type { ToolFiles } from "./source.ts";
 import { ZodCode } from "./zod_code.ts";
 
 /** The name of the argument that becomes a request's body. */
@@ -31,9 +31,10 @@ export function toolCode(
   operation: Operation,
   details: Details,
   name: string,
-  { name: file, variable }: ServiceNames,
-  service: ServiceCode,
+  file: string,
+  service: UsedService,
 ): ToolFiles {
+  const { variable } = service;
   const isSafe = ["GET", "HEAD", "QUERY"].includes(operation.method);
   const schemas = argumentsOf(details);
   const { consts, input } = inputCode(
@@ -71,7 +72,7 @@ export function toolCode(
       `callApi(${given}.${variable}, ${
         literal(operation.id)
       }, ${request}),\n});\n`,
-    test: testCode(operation, details, name, variable, service),
+    test: testCode(operation, details, name, service),
   };
 }
 
@@ -95,11 +96,8 @@ export function inputCode(
 ): { consts: string; input: string } {
   const roots = [...schemas.values()].map(({ schema }) => schema);
   checkWrittenOut(roots, components);
-  const zod = new ZodCode(
-    components,
-    roots,
-    new Set([...taken, ...schemas.keys()]),
-  );
+  const names = new Set([...taken, ...schemas.keys()]);
+  const zod = new ZodCode(components, roots, names);
   const members = [...schemas].map(([argument, { schema, isOptional }]) =>
     `${memberName(argument)}: ${zod.print(schema, { isOptional })},\n`
   );
@@ -135,7 +133,7 @@ const PLACES = {
 } as const;
 
 /** Generates the code with which a tool calls the API. */
-function requestCode(details: Details, { along }: ServiceCode): string {
+function requestCode(details: Details, { along }: UsedService): string {
   const { parameters, body } = details;
   const members: [string, string][] = [];
   for (const [place, member] of Object.entries(PLACES)) {
@@ -193,11 +191,12 @@ function bodyCode(body: Body, details: Details): string {
   return `{ ...${BODY}, ${members.join(", ")} }`;
 }
 
-/** Makes sample arguments of a call that fit the document. */
-export function sampleInput(
-  details: Details,
-  { all = false }: { all?: boolean } = {},
-): JsonObject {
+/**
+ * Makes sample arguments of a call that fit the document.
+ *
+ * @param all true to include optional ones
+ */
+export function sampleInput(details: Details, all = false): JsonObject {
   const { components } = details.schemas;
   const input: JsonObject = {};
   // An object without members would make an empty part of a path.
@@ -268,8 +267,7 @@ function testCode(
   operation: Operation,
   details: Details,
   name: string,
-  variable: string,
-  { isPersonal, env, along }: ServiceCode,
+  { variable, isPersonal, env, along }: UsedService,
 ): string {
   const tool = camelCase(name, "tool");
   const input = sampleInput(details);
@@ -294,11 +292,8 @@ function testCode(
     ...isApproved ? ['approval: "approve"'] : [],
   ];
   const client = isApproved ? 'server.as({ subject: "ada" })' : "server";
-  const called = options.length > 0
-    ? `${tool}, ${given}, { ${options.join(", ")} }`
-    : given === "{}"
-    ? tool
-    : `${tool}, ${given}`;
+  const more = options.length > 0 ? `, { ${options.join(", ")} }` : "";
+  const called = tool + (more || given !== "{}" ? `, ${given}${more}` : "");
   const isTokened = env.some(([, code]) => code.includes("/token"));
   const token = '"POST /token": { access_token: "a-token", expires_in: 60 }';
   const served = isTokened ? `{ ${token}, ${routes.slice(2)}` : routes;

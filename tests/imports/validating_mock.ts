@@ -150,7 +150,7 @@ export async function callTool(
   };
   const called: Called[] = [];
   for (const all of [false, true]) {
-    const input = sampleInput(details, { all });
+    const input = sampleInput(details, all);
     const before = mock.asked.length;
     const words = await server.as({ subject: "ada" }).call(tool, input, options)
       .then(({ text }) => text, messageOf);

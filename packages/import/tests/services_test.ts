@@ -1,6 +1,6 @@
 /** The services of imported APIs: their ways to sign in, and their addresses. */
 import assert from "node:assert/strict";
-import { documentOf, Trial } from "./kit.ts";
+import { documentOf, KEYED, Trial } from "./kit.ts";
 
 const SERVERS = {
   servers: [{
@@ -154,6 +154,85 @@ Deno.test("two keys of the server have a setting each", async () => {
   const { service } = await imported({ a: COOKIE, b: QUERY });
   assert.match(service, /query: { "api-key": settings\.TEA_SHOP_B },/);
   assert.match(service, /cookies: { sid: settings\.TEA_SHOP_A },/);
+});
+
+Deno.test("an operation that is open to all is called without the key that others need", async () => {
+  const operation = (operationId: string, security?: unknown[]) => ({
+    get: { operationId, responses: {}, ...security && { security } },
+  });
+  const document = documentOf({
+    "/teas": operation("listTeas"),
+    "/status": operation("getStatus", []),
+    "/menu": operation("getMenu", [{}, { key: [] }]),
+    "/news": operation("getNews", [{}, { place: [] }]),
+    "/prices": operation("getPrices", [{ app: [], place: [] }]),
+  }, {
+    components: {
+      securitySchemes: { key: BEARER, app: HEADER, place: QUERY },
+    },
+    security: [{ key: [], app: [] }],
+    ...SERVERS,
+  });
+  await using trial = await Trial.start();
+  const { said } = await trial.import(document);
+  assert.match(said, /GET \/prices is left out: It wants another way/);
+  const read = async (file: string) =>
+    (await trial.read(`${file}.ts`)).replace(/^.*\n/, "");
+  const service = await read("services/tea_shop");
+  assert.match(service, /^const REGION = "eu";$/m);
+  assert.equal(
+    service.match(/TEA_SHOP_\w+(?=: )/g)?.join(),
+    "TEA_SHOP_APP,TEA_SHOP_URL",
+  );
+  assert(
+    service.includes(`
+/** The same API without an account, for what is open to all. */
+export const teaShopOpen = service({
+  name: "tea_shop",
+  settings: {
+    TEA_SHOP_URL: z.url().default(teaShop.api).describe(
+      "The address of Tea Shop API.",
+    ),
+  },
+  start: ({ settings }) =>
+    httpApi({
+      name: "tea_shop",
+      title: "Tea Shop API",
+      api: settings.TEA_SHOP_URL,
+    }),
+});
+`),
+    service,
+  );
+  for (const name of ["get_status", "get_news"]) {
+    const tool = await read(`tools/${name}`);
+    assert.match(tool, /^ {2}services: { teaShopOpen },$/m);
+    assert.doesNotMatch(tool, /needs|settings|headers/);
+    assert.match(
+      await read(`tools/${name}_test`),
+      /const env = { TEA_SHOP_URL: api\.url };\n/,
+    );
+  }
+  for (const name of ["list_teas", "get_menu"]) {
+    const tool = await read(`tools/${name}`);
+    assert.match(
+      tool,
+      /^ {2}needs: { teaShop },\n {2}settings: teaShopKeys,$/m,
+    );
+  }
+});
+
+Deno.test("a document that is open to all has one service, without a key", async () => {
+  const document = documentOf({
+    "/status": { get: { operationId: "getStatus", security: [] } },
+  }, { ...KEYED });
+  await using trial = await Trial.start();
+  await trial.import(document);
+  const service = await trial.read("services/tea_shop.ts");
+  assert.deepEqual(service.match(/export const \w+/g), [
+    "export const teaShop",
+  ]);
+  assert.doesNotMatch(service, /KEY/);
 });
 
 for (
