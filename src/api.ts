@@ -344,7 +344,7 @@ export interface HttpApiOptions {
   key?: string;
   /** The header that carries the key; `authorization` by default. */
   header?: string;
-  /** The word before the key; `Bearer` in `authorization`, else none. */
+  /** The word before the key; `Bearer` in `authorization`, otherwise none. */
   scheme?: string;
   /** More headers of each request: a second key. */
   headers?: Readonly<Record<string, string>>;

@@ -11,8 +11,8 @@ import { describe, propertiesOf, requiredOf } from "./schema.ts";
 import type { Terminal } from "./terminal.ts";
 
 /**
- * The maximum number of pages of a list that are read, because it may have no
- * end.
+ * The maximum number of pages of a list that are read, because a list may have
+ * no end.
  */
 const MAX_PAGES = 100;
 

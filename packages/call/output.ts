@@ -72,7 +72,7 @@ export class Output {
     private readonly line: Pick<CommandLine, "json" | "out">,
   ) {}
 
-  /** Prints a result, and saves its files or says how. */
+  /** Prints a result, and saves its files or reports how to save them. */
   async show(
     result: Json,
     blocks: unknown,

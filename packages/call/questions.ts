@@ -135,7 +135,7 @@ async function fillIn(
   return { action: "accept", content };
 }
 
-/** Asks for one field, until its answer fits. */
+/** Asks for one field, until the answer fits the field. */
 async function askFor(
   name: string,
   field: Json,

@@ -75,7 +75,8 @@ interface Choice {
 }
 
 /**
- * Lists the values of a schema that allows only certain ones; else undefined.
+ * Lists the values of a schema that allows only certain ones; otherwise
+ * undefined.
  */
 export function choicesOf(schema: Json): Choice[] | undefined {
   if (Array.isArray(schema.enum)) {

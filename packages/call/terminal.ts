@@ -29,7 +29,7 @@ export class Terminal {
   readonly hasPerson = this.isSeen && Deno.stdin.isTerminal();
   readonly #encoder = new TextEncoder();
   #lines?: AsyncGenerator<string, void>;
-  /** The line that is being read: a question may end before its line comes. */
+  /** The line that is being read: a question may end before the line comes. */
   #line?: Promise<IteratorResult<string, void>>;
   #hasProgress = false;
 
@@ -68,7 +68,7 @@ export class Terminal {
     this.#hasProgress = false;
   }
 
-  /** Asks for a line; undefined when there are no more. */
+  /** Asks for a line; undefined when there are no more lines. */
   readonly ask = async (
     question: string,
     signal: AbortSignal,

@@ -18,9 +18,9 @@ import { print } from "../call/standard_output.ts";
 type Main = (args: readonly string[]) => Promise<number>;
 
 /**
- * The words of a verb, its program, and the permissions that it keeps besides
- * network and environment; by default all: SQLite copies a database only where
- * nothing is forbidden.
+ * The words of a verb, its program, and the permissions that the verb keeps
+ * besides network and environment; by default all: SQLite copies a database
+ * only where nothing is forbidden.
  */
 type Verb = [
   words: string,
@@ -112,7 +112,6 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   ],
 };
 
-/** Lists the verbs. */
 function help(): string {
   const width = Math.max(...Object.keys(VERBS).map((it) => it.length));
   const lines = Object.entries(VERBS).map(([name, [words]]) =>

@@ -96,8 +96,8 @@ export class Client extends TaskExchange {
     do {
       const params = cursor === undefined ? {} : { cursor };
       const page = await this.request(method, params, options);
-      // One by one, because a call takes no more arguments than fit onto the
-      // stack.
+      // The items are added one by one, because a call takes no more arguments
+      // than fit onto the stack.
       for (const it of Array.isArray(page[member]) ? page[member] : []) {
         if (typeof it === "object" && it && !Array.isArray(it)) items.push(it);
       }

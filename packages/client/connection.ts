@@ -32,7 +32,7 @@ export interface ServerError extends Error {
   data?: unknown;
   /** The HTTP response that had the error; its body has been read. */
   response: Response;
-  /** The task that failed, if the error is its end. */
+  /** The task that failed, if the error is the end of a task. */
   taskId?: string;
 }
 
@@ -82,7 +82,7 @@ export interface ClientOptions {
   headers?: () => Record<string, string>;
   clientInfo?: { name: string; version: string };
   capabilities?: Json;
-  /** The least severe log messages to ask for; none by default. */
+  /** The lowest level of log messages to ask for; none by default. */
   logLevel?: string;
   /**
    * The tools as listed: some tools want arguments to be repeated in headers.
@@ -94,7 +94,7 @@ export interface ClientOptions {
   onNotification?: (method: string, params: Json) => void;
   /** Called with the state of the task that a request became. */
   onTask?: (task: TaskState) => void;
-  /** Called when no server answers about a task, and once one does again. */
+  /** Called when no server answers about a task, and once one answers again. */
   onAnswering?: (isAnswering: boolean) => void;
   /** Called before a request begins again with the answers of one round. */
   onRound?: () => void;

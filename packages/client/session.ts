@@ -37,8 +37,8 @@ export class Session extends Connection {
   }
 
   /**
-   * Encodes a request, for code that sends it by other means. In 2025 it opens
-   * the session first, unless the request is `initialize`.
+   * Encodes a request, for code that sends the request by other means. In 2025,
+   * opens the session first, unless the request is `initialize`.
    */
   async encode(method: string, params: Json = {}): Promise<EncodedRequest> {
     const id = this.options.nextId?.() ?? ++this.#lastId;

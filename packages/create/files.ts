@@ -7,14 +7,13 @@ import { dirname } from "node:path";
 
 /** A failure that the person who typed the command can fix. */
 export class CreateError extends Error {
-  /** The name of the class. */
   override name = "CreateError";
 }
 
 /** A command line that is wrong. */
 export class UsageError extends CreateError {}
 
-/** True if there is something at the path. */
+/** True if a file or a folder exists at the path. */
 export async function exists(path: string): Promise<boolean> {
   return await Deno.lstat(path).then(() => true, (error) => {
     if (error instanceof Deno.errors.NotFound) return false;

@@ -188,7 +188,7 @@ async function addFiles(name: string): Promise<void> {
   print(`Made ${Object.keys(files).join(" and ")}.`);
 }
 
-/** Takes the package from a clone. */
+/** Replaces the project's copy of the package by that of a clone. */
 async function update(clone: string): Promise<void> {
   const root = await Deno.realPath(clone)
     .catch(explain(`There is no folder ${clone}.`));

@@ -78,7 +78,7 @@ export const TASKS: Readonly<Record<string, string>> = {
   "start":
     "deno run --quiet -P --no-prompt --env-file=.env main.ts --with-parent",
   "test": "deno test -P --no-prompt",
-  // All of them run, so that one run reports everything that is wrong.
+  // All checks run, so that one run reports everything that is wrong.
   "ci": "a=0; deno fmt --check || a=1; deno lint || a=1; deno check || a=1; " +
     "deno task -q test || a=1; deno task -q ts settings --check || a=1; " +
     "deno task -q ts skills --check || a=1; exit $a",

@@ -1,7 +1,7 @@
 /**
  * The files of a project that list its settings, written from the table of
  * settings and from its definitions: `.env.example`, a page, and the variables
- * that `deno.json` lets it read.
+ * that `deno.json` lets the project read.
  *
  * @module
  */

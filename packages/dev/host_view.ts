@@ -43,7 +43,6 @@ export interface HostedView {
    * listens.
    */
   notify(what: string, params: unknown): void;
-  /** Changes the host's context. */
   setContext(change: Record<string, unknown>): void;
   /** Gives the view time to finish, then stops listening. */
   end(): Promise<void>;

@@ -137,8 +137,8 @@ export async function runHostPage(
     const last = remembered.shown[tool.name];
     at("input").value = remembered.inputs[tool.name] ??
       JSON.stringify(last?.input ?? firstInput(tool), null, 2);
-    // The tool's source may have changed since, so the call is repeated if it
-    // only reads.
+    // The tool's source may have changed since, so the call is repeated if the
+    // tool only reads.
     const isStale = last?.isCalled && tool.annotations?.readOnlyHint;
     if (last) {
       const result = isStale ? undefined : last.result;

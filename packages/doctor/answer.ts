@@ -39,7 +39,7 @@ export async function readBody(
   return "";
 }
 
-/** Reads a text up to a limit, because it may have no end. */
+/** Reads a text up to a limit, because the body may have no end. */
 async function readText({ body }: Response): Promise<string> {
   let text = "";
   for await (const part of body?.pipeThrough(new TextDecoderStream()) ?? []) {

@@ -23,7 +23,6 @@ export interface Check {
 
 export type Store = "claude" | "chatgpt";
 
-/** All directories. */
 export const STORES: readonly Store[] = ["claude", "chatgpt"];
 
 export interface StoreCheck extends Check {

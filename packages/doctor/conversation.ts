@@ -26,8 +26,8 @@ export interface ServerDescription {
 }
 
 /**
- * The maximum number of pages of a list that are read, because it may have no
- * end.
+ * The maximum number of pages of a list that are read, because a list may have
+ * no end.
  */
 const MAX_PAGES = 20;
 

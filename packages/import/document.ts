@@ -13,7 +13,6 @@ import { CreateError } from "../create/files.ts";
 
 /** The reason why a source, or a part of it, does not become tools. */
 export class ImportError extends CreateError {
-  /** The name of the class. */
   override name = "ImportError";
 }
 
@@ -179,7 +178,7 @@ async function upgraded(
       `${source} must be an OpenAPI document of 3.0, 3.1, 3.2 or Swagger 2.0.`,
     );
   }
-  // Imported only here, so that no running server loads it.
+  // The upgrader is imported only here, so that no running server loads it.
   const { upgradeFromTwoToThree } = await import(
     // deno-lint-ignore no-import-prefix
     "npm:@scalar/openapi-upgrader@^0.1.11/2.0-to-3.0"

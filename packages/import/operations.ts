@@ -25,7 +25,7 @@ export interface Operation {
   id: string;
   method: string;
   path: string;
-  /** The name of its tool. */
+  /** The name of the operation's tool. */
   name: string;
   operationId?: string;
   /** The first tag of the operation. */

@@ -49,7 +49,10 @@ export function picked<I extends ImportItem>(
   return items.filter((item) => found.has(item));
 }
 
-/** Estimates the tokens of an item's tool; undefined if it cannot become one. */
+/**
+ * Estimates the tokens of an item's tool; undefined if the item cannot become a
+ * tool.
+ */
 const tokensOf = (item: ImportItem) => attempt(() => item.tokens());
 
 /** Formats the number of tokens that several items take. */

@@ -192,10 +192,10 @@ const CLASSES = new Map(Object.entries({ d: "1", w: "a", s: " ", W: "-" }))
 const escaped = (letter = "") => CLASSES.get(letter) ?? letter;
 
 /**
- * Makes a pattern into code that runs on the texts of callers. Undefined for
- * one of another dialect, and for one whose time may grow faster than a text: it
- * must begin with ^, have no groups, and at most three places that may match
- * more or fewer characters: two, if one of them has no end.
+ * Compiles a pattern that may run on callers' texts. Undefined for a pattern of
+ * another dialect, and for one whose running time may grow faster than a text:
+ * a pattern must begin with ^, have no groups, and at most three places that
+ * may match more or fewer characters; two, if one of them has no end.
  */
 export function safePattern(pattern = ""): RegExp | undefined {
   const bones = pattern
@@ -210,7 +210,7 @@ export function safePattern(pattern = ""): RegExp | undefined {
     : undefined;
 }
 
-/** Compiles a pattern; undefined if it is none of JavaScript. */
+/** Compiles a pattern; undefined if it is not valid in JavaScript. */
 function compiled(pattern: string): RegExp | undefined {
   try {
     return new RegExp(pattern, "u");

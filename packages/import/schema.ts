@@ -358,7 +358,8 @@ function merged(parts: readonly Plain[]): Plain {
   }
   if (rest.length === 0) return joined!;
   const isNothing = joined === undefined || joined.type === undefined;
-  // OpenAPI 3.0 describes a reference by an `allOf` of it alone.
+  // In OpenAPI 3.0, a reference gets a description by an `allOf` that has the
+  // reference alone.
   if (isNothing && rest.length === 1) return { ...joined, ...rest[0] };
   const all = isNothing ? rest : [joined, ...rest];
   const isAlike = all.every(({ type }) => type && type !== "object");

@@ -45,7 +45,6 @@ export interface ToolFiles {
   test: string;
 }
 
-/** A source of tools. */
 export interface ImportSource<I extends ImportItem = ImportItem> {
   /** The title, kind and version of the source, for people. */
   title: string;

@@ -225,8 +225,8 @@ function stringCode(schema: Plain): string {
 }
 
 /**
- * Gives the pattern of a text that callers' values are matched with. Without a
- * sample for the test of the tool, it is none.
+ * Returns the pattern that callers' values must match; undefined without one
+ * that is safe and that a sample for the tool's test fits.
  */
 function regexOf(schema: Plain): RegExp | undefined {
   const regex = safePattern(schema.pattern);

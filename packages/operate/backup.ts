@@ -14,8 +14,8 @@ Copies a database file while servers write to it. An older copy is not replaced.
 
 /**
  * Copies a database of Deno KV, or of denokv. All writes that were acknowledged
- * before it begins are in the copy. Only the owner of the copy may read it. The
- * copy is compact, unlike the database.
+ * before the backup begins are in the copy. Only the owner of the copy may read
+ * it. The copy is compact, unlike the database.
  *
  * @throws {Error} when the database cannot be read, the copy already exists, or
  * another command is making it

@@ -8,7 +8,6 @@ import { machineSubject } from "../../src/core/oauth/subject.ts";
 import { visible } from "../../src/core/log/log_line.ts";
 import { Command, day, endedWords, table } from "./command.ts";
 
-/** A command about clients. */
 export class ClientsCommand extends Command {
   override async run(): Promise<string> {
     const { line: { verb, named }, operator: { register } } = this;

@@ -45,7 +45,6 @@ export function binaryArray(
   return packed;
 }
 
-/** Packs whole numbers. */
 export function int8(value: bigint): Buffer {
   const packed = Buffer.alloc(8);
   packed.writeBigInt64BE(value);
@@ -55,7 +54,6 @@ export function int8(value: bigint): Buffer {
 const FALSE = Buffer.of(0);
 const TRUE = Buffer.of(1);
 
-/** Packs a boolean. */
 export function bool(value: boolean): Buffer {
   return value ? TRUE : FALSE;
 }

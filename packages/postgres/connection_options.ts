@@ -49,8 +49,8 @@ export async function connectionOptions(
     port,
     database,
     user,
-    // A function, so that the password is not shown if the object is logged. It
-    // is called when Postgres asks for the password.
+    // The password is a function, so that it is not shown if the object is
+    // logged. The driver calls it when Postgres asks for the password.
     password() {
       if (password) return password;
       throw new PostgresError("it wants a password, and there is none", {

@@ -173,7 +173,10 @@ function isLate(error: unknown): boolean {
 export class Ear {
   #client?: Client;
 
-  /** @param onEnd called when the connection is lost, once it listens */
+  /**
+   * @param onEnd called when the connection is lost after it has begun to
+   * listen
+   */
   constructor(
     private readonly options: ConnectionOptions,
     private readonly channel: string,
@@ -239,7 +242,6 @@ export class Ear {
     void this.close();
   }
 
-  /** Ends the connection. */
   async close(): Promise<void> {
     const client = this.#client;
     this.#client = undefined;

@@ -28,7 +28,6 @@ export class Sweeper {
     this.#rest();
   }
 
-  /** Stops for good. */
   stop(): void {
     this.#isOver = true;
     clearTimeout(this.#timer);

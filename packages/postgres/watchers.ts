@@ -11,7 +11,6 @@ import { packBytes } from "./packed_key.ts";
 
 type Controller = ReadableStreamDefaultController<KvEntryMaybe[]>;
 
-/** One watch. */
 class Watch {
   readonly hashes: ReadonlySet<string>;
   #isStale = true;
@@ -55,7 +54,6 @@ class Watch {
     if (!this.#isOver) await this.emit();
   }
 
-  /** Ends the watch. */
   end(): void {
     if (!this.#isOver) this.controller.close();
     this.#isOver = true;
@@ -87,7 +85,8 @@ export class Watchers {
         this.#add(watch);
       },
       pull: () => {
-        // Not awaited, because while nothing changes it would wait for ever.
+        // `emit` is not awaited, because it waits for ever while nothing
+        // changes.
         watch.emit();
       },
       cancel: () => {
@@ -107,7 +106,6 @@ export class Watchers {
     for (const watch of this.#watches) watch.notice();
   }
 
-  /** Ends all watches. */
   end(): void {
     for (const watch of this.#watches) watch.end();
     this.#watches.clear();

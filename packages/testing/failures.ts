@@ -92,7 +92,9 @@ export class ExceptionLog implements LogOptions {
   }
 }
 
-/** Prints a warning: no failure, but something for the author to fix. */
+/**
+ * Prints a warning about what the author should fix, although nothing failed.
+ */
 function warnAuthor({ level, message, properties }: LogEvent): void {
   if (level !== "warning") return;
   const whose = properties.tool ?? properties.prompt;

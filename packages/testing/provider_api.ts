@@ -16,8 +16,8 @@ const TOKEN = "provider-token";
 export type ApiHandler = (request: Request) => MaybePromise<Response>;
 
 /**
- * The answer of a route: a function's response, a response, or anything else as
- * JSON.
+ * The answer of a route: the response that a function returns, a response, or
+ * any other value as JSON.
  */
 export type ApiAnswer =
   | ApiHandler

@@ -56,8 +56,8 @@ export interface RequestOptions {
   /** Answers to questions; one without an answer fails the test. */
   answers?: TestAnswers;
   /**
-   * The caller's press on the page. Without it, a call that waits for one fails
-   * the test. For a task, see `approve()`.
+   * The caller's press on the page. Without this option, a call that waits for
+   * a press fails the test. For a task, see `approve()`.
    */
   approval?: TestPress;
   /** The provider's API behind the caller. */

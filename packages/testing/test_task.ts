@@ -102,7 +102,7 @@ export class TestTask<O = unknown> {
   /**
    * Waits for the end of the task, and answers its questions until then.
    *
-   * @throws {Error} when it failed or was cancelled
+   * @throws {Error} when the task failed or was cancelled
    */
   async result(): Promise<TestResult<O>> {
     const { request, taskId } = this;

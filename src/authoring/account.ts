@@ -131,7 +131,8 @@ export interface PersonalKeyOptions {
   /** The header that carries the key; `authorization` by default. */
   header?: string;
   /**
-   * The word before the key: by default `Bearer` in `authorization`, else none.
+   * The word before the key: by default `Bearer` in `authorization`, otherwise
+   * none.
    */
   scheme?: string;
 }

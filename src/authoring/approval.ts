@@ -17,8 +17,8 @@ export const APPROVAL_SECONDS = 15 * 60;
 /** The approval with which a run has begun. */
 export interface Approved {
   /**
-   * The same in every run that goes on with this approval, and in no other: give
-   * it to a payment API as its idempotency key.
+   * An ID that is the same in every run that goes on with this approval, and in
+   * no other: give it to a payment API as its idempotency key.
    */
   readonly id: string;
   /** The subject of the person who approved. */

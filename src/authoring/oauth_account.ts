@@ -140,7 +140,8 @@ export function accountSetting(
 /** Makes the settings of the application at a service. */
 export function accountSettings(service: OAuthAccount): SettingSchemas {
   const { name, title = name, isMcp, issuer } = service;
-  // Spaces may be within (RFC 6749, appendices A.1 and A.2), not around it.
+  // The value may have spaces within (RFC 6749, appendices A.1 and A.2), not
+  // around it.
   const text = z.string().regex(/^\S(.*\S)?$/).refine(
     () => !isMcp || issuer,
     `mcpServer("${name}") names no issuer to which it may go`,

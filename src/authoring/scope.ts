@@ -9,7 +9,7 @@ import * as kinds from "./options.ts";
 /**
  * The descriptions of scopes for people, such as "Read your mail", by scope.
  * With `stepUp` no sign-in asks for the scope: the client is asked to request
- * it when something first needs it.
+ * it when a tool, resource or prompt first needs it.
  */
 export type ScopeDefinitions = Readonly<
   Record<string, string | { description: string; stepUp?: boolean }>

@@ -34,7 +34,8 @@ export type SettingValues<S extends SettingSchemas> = {
  * ```
  */
 export function secret<T extends z.ZodType>(schema: T): T {
-  // Anything else is reported at the start, as a fault of its definition.
+  // A value that is no schema is reported at the start, as a fault of its
+  // definition.
   if (!kinds.isSchema(schema)) return schema;
   return schema.meta({ ...schema.meta(), secret: true }) as T;
 }

@@ -70,7 +70,10 @@ export interface ToolDefinition<
 > extends CommonDefinition<S, V> {
   /** Arguments: `z.object({ … })`, or its members alone. */
   input?: I;
-  /** The result. Without it the answer is text, blocks, or a whole result. */
+  /**
+   * The output's schema. Without one the answer is text, content blocks, or a
+   * whole result.
+   */
   output?: O;
   /**
    * Services at which the tool acts with the caller's own accounts. The person
@@ -211,9 +214,12 @@ export function tool(definition: ToolDefinition): Tool {
  * again.
  */
 export interface ToolLimit {
-  /** Calls per minute, which may come at once. */
+  /** The maximum number of calls per minute, which may all come at once. */
   callsPerMinute?: number;
-  /** Calls, and tasks at work, at the same time in one process. */
+  /**
+   * The maximum number of calls, and of tasks at work, at the same time in one
+   * process.
+   */
   callsAtOnce?: number;
   /** True if all callers share the limit. */
   shared?: boolean;

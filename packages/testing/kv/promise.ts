@@ -74,7 +74,6 @@ export async function refused(
   assert(error instanceof kind, `${error} is no ${kind.name}`);
 }
 
-/** Waits for some milliseconds. */
 export function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }

@@ -99,8 +99,8 @@ export function accountPlaces(
 export interface AccountVisit extends SignedIn {
   isOperator: boolean;
   /**
-   * The name in `OAUTH_PROVIDER` of the provider that they signed in at, if
-   * there are several.
+   * The name in `OAUTH_PROVIDER` of the provider at which the person signed in,
+   * if there are several.
    */
   providerKey?: string;
   /** The provider's name on pages. */

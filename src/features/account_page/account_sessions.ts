@@ -41,7 +41,10 @@ export type AccountSession = Expiring & SignedInPerson;
 /** The seconds for which a new token waits for the page that shows it. */
 export const MADE_TOKEN_SECONDS = 5 * 60;
 
-/** The sessions that one commit ends; each takes 2 of its 1000 mutations. */
+/**
+ * The sessions that one commit ends; each takes 2 of the commit's 1000
+ * mutations.
+ */
 const DELETIONS_PER_COMMIT = 200;
 
 const keyOf = (id: string) => deriveKey(id, "made token");

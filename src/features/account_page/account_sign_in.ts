@@ -141,7 +141,7 @@ export function accountSignIn(services: PlacedServices) {
       // A form of another site comes without the cookies, and would replace
       // them.
       checkSameSite(c.req.raw, baseUrl);
-      // The same handle for all tabs, so that the last tab does not break the
+      // All tabs share one handle, so that the last tab does not break the
       // others.
       const handle = readCookie(c, cookie) ?? randomId();
       keepCookie(c, cookie, handle, AUTHORIZATION_REQUEST_TTL_SECONDS);

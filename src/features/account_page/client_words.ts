@@ -15,7 +15,7 @@ export function clientInWords(
   return {
     name: clientName,
     isKnown: configured.some((client) => client.clientId === clientId),
-    // Only a client with a metadata document has an address as its ID.
+    // Only a client with a metadata document has a URL as its ID.
     domain: clientId.startsWith("https:")
       ? URL.parse(clientId)?.hostname
       : undefined,

@@ -62,7 +62,7 @@ export function EndForm(
 ) {
   const ended: Record<string, string> = grantIds
     ? { grants: grantIds.join(" ") }
-    // Encoded: a form would change its line breaks.
+    // The subject is encoded, because a form would change its line breaks.
     : { subject: encodeURIComponent(subject.toWellFormed()) };
   return (
     <AskedOnce label={label} of={of}>

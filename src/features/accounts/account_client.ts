@@ -189,7 +189,8 @@ export function accountClient(
         scopes: asked,
         separator: quirks.separator,
         extra: params,
-        // OpenID Connect §11: offline_access is ignored without it.
+        // Without `prompt=consent`, `offline_access` is ignored (OpenID Connect
+        // §11).
         prompt: isOffline ? "consent" : undefined,
       }, request);
     },

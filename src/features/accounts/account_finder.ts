@@ -138,7 +138,7 @@ export function findAccounts(
   };
   const as = (accounts?: CallAccounts) =>
     hasSeveral(item.needs) ? sturdy(() => accounts!.findName()) : undefined;
-  // No promise for each step: it would cost a quick call a fifth of its time.
+  // A promise for each step would cost a quick call a fifth of its time.
   return follow(
     upstream,
     (upstream) =>

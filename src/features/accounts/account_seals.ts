@@ -47,7 +47,7 @@ export function accountSeals(sealing: Sealing) {
 
   /**
    * Unseals a text, and returns it with the context that it begins with;
-   * undefined if it begins with another.
+   * undefined if it begins with another context.
    */
   async function unseal(
     { sealed, keyId }: Sealed,

@@ -15,9 +15,9 @@ import { Moment } from "../../core/pages/times.tsx";
 interface AccountInWords extends ListedAccount {
   /** The service's name for people. */
   title: string;
-  /** True if an account can be connected there again. */
+  /** True if an account at the service can be connected again. */
   isConnectable: boolean;
-  /** The title of the tool that used it last. */
+  /** The title of the tool that used the account last. */
   toolTitle?: string;
   /**
    * The scopes that were asked for, but not named by the service when it gave

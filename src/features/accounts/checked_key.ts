@@ -1,5 +1,5 @@
 /**
- * A key that a service has taken, on its way through the page on which its
+ * A key that a service has accepted, on its way through the page on which its
  * person confirms the account: the key is in the form, sealed for the person's
  * session, and nothing is stored meanwhile.
  *

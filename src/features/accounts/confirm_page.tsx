@@ -1,7 +1,7 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
  * The pages on which a person sees the account that they connect, before and
- * after it is kept.
+ * after it is stored.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * The pages of a person's visit to one service, before an account is kept.
+ * The pages of a person's visit to one service, before an account is stored.
  *
  * @module
  */
@@ -51,13 +51,13 @@ export type ConnectServices = AccountServices & {
 export interface ConnectedService {
   service: ConnectableService;
   vault: AccountVault;
-  /** Our client there; undefined where people paste keys. */
+  /** Our client at the service; undefined where people paste keys. */
   client?: AccountClient;
 }
 
 export interface Visit extends ConnectedService {
   person: SignedIn;
-  /** The call that waits, if the address named one. */
+  /** The call that waits, if the request named one. */
   wait?: Wait;
 }
 

@@ -140,7 +140,7 @@ export async function checkKey(
     if (clean instanceof ToolError) throw new KeyRefusal(clean.message);
     log.warning("A key could not be checked", {
       service: service.name,
-      // Without the message, which may quote the service, whose answer may
+      // The message is left out: it may quote the service, whose answer may
       // quote the key.
       error: `${errorNameOf(clean) ?? "An exception"}${framesOf(clean)}`,
     });

@@ -26,7 +26,7 @@ interface RevocableAccount {
 /** The tokens of an account that is gone. */
 export interface RevocationRecord extends Expiring, Sealed {
   service: string;
-  /** Names our application at the service. */
+  /** The name of our application at the service. */
   application: string;
   /** The database key that the account had. */
   account: Deno.KvKey;

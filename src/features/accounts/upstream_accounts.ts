@@ -33,7 +33,7 @@ export class UpstreamAccounts {
     private readonly services: readonly UpstreamAccount[],
     private readonly exchange: ServiceTokens,
     private readonly log: Logger,
-    /** Receives every token. */
+    /** Receives every token, which is then hidden in what the call returns. */
     private readonly given: GivenKeys,
   ) {}
 

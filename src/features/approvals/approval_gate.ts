@@ -76,7 +76,6 @@ type Verdict =
   | { action: "collected"; result: CallToolResult }
   | { action: "unknown"; begunAt: number };
 
-/** Makes the gate. */
 export function approvalGate(
   { config, database, log, version }: ApproveParts,
 ): ApproveRun {
@@ -339,7 +338,7 @@ class ApprovalVisit implements PagesOf<Verdict> {
     if (!offer) return undefined;
     const reference = work.requestId;
     // The id stays the same if durable work begins again before it has stored
-    // this.
+    // the verdict.
     const id = fingerprint(JSON.stringify([offer.name, reference]));
     const payload = () => this.#content();
     const run = { unique: id, reference, payload };
@@ -440,7 +439,7 @@ class ApprovalVisit implements PagesOf<Verdict> {
     return { action: "accept", approved: { id, by, at }, input };
   }
 
-  /** Does an operation; for a task, repeats it while the database is away. */
+  /** Runs an operation; for a task, repeats it while the database is away. */
   #do<T>(operation: () => Promise<T>): Promise<T> {
     const { work } = this;
     return work.startedMilliseconds === undefined

@@ -187,7 +187,8 @@ class Call {
     const { method, headers } = request;
     // A text can be sent again with another token, a stream could not.
     const body = method === "POST" ? await request.text() : undefined;
-    // A cancellation is sent after the call has ended here: it has its own time.
+    // A cancellation is sent after the call has ended here: it has a time limit
+    // of its own.
     const signal = this.signal.aborted
       ? AbortSignal.timeout(CANCEL_MILLISECONDS)
       : AbortSignal.any([this.signal, request.signal]);

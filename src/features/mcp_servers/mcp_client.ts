@@ -99,7 +99,8 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
       clientId,
       scopes: [...new Set([...asked, ...extra])],
       extra: { resource },
-      // OpenID Connect §11: offline_access is ignored without it.
+      // Without `prompt=consent`, `offline_access` is ignored (OpenID Connect
+      // §11).
       prompt: isOffline ? "consent" : undefined,
     }, request);
   }

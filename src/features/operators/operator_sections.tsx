@@ -137,7 +137,6 @@ const OVERDUE_SECONDS = 60;
 /** The maximum number of rows of each table. */
 const MAX_ROWS = 25;
 
-/** Everyone’s durable work. */
 export function OperatorWork(props: OperatorWorkProps) {
   const { work, hasMore, wakes, failures, now } = props;
   const stuck = work.filter((one) => troubleOf(one, now) !== undefined);

@@ -149,7 +149,7 @@ export class PageQuestions implements PersonPages {
     return await (await links).add(link);
   }
 
-  /** Does an operation; for a task, repeats it while the database is away. */
+  /** Runs an operation; for a task, repeats it while the database is away. */
   #do<T>(operation: () => Promise<T>): Promise<T> {
     return this.task ? persist(operation, this.task) : operation();
   }
@@ -173,8 +173,8 @@ export class PageQuestions implements PersonPages {
     const { subject, binding, clientId, grantId } = caller;
     const connects = `${url}`.startsWith(connectAddress(pages, ""));
     const isOfWork = address !== undefined;
-    // All calls of a client share one wait for an account, and so does all its
-    // durable work.
+    // All calls of a client share one wait for an account, and all its durable
+    // work shares another.
     const asker = connects
       ? [url, message, begun, isOfWork]
       : [tool, this.asker, key];
@@ -210,8 +210,9 @@ export class PageQuestions implements PersonPages {
   }
 
   /**
-   * Takes an answer, once. Durable work only reads the answer here, and takes
-   * it after it has stored it, because its process may die before that.
+   * Takes an answer, once. Durable work only reads the answer here, because its
+   * process may die before the answer is stored: it takes the answer
+   * afterwards.
    */
   async #take(
     key: string,

@@ -1,7 +1,7 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The page of a question that waits for a person: who asks it, where its address
- * leads, and the person's answer.
+ * The page of a question that waits for a person: who asks it, where the
+ * question's URL leads, and the person's answer.
  *
  * @module
  */

@@ -58,7 +58,7 @@ export interface Waiting {
   tool: string;
   clientId?: string;
   /**
-   * The grant of the call, or the grant that uses its task by now: the wait
+   * The grant of the call, or the grant that by now uses the task: the wait
    * ends with it.
    */
   grantId?: string;
@@ -66,7 +66,7 @@ export interface Waiting {
   taskId?: string;
   /** The address of the work's run. */
   taskAddress?: string;
-  /** The task that asks on a page, of whatever kind. */
+  /** The task, durable or not, that asks on a page. */
   pageTask?: string;
   /** The progress of an approval; absent for other waits. */
   approval?: ApprovalState;
@@ -258,7 +258,7 @@ export function waitSeals(database: Database) {
     return JSON.parse(await unseal(await secrets.find("wait"), text, context));
   }
 
-  /** Reads a wait; undefined if a part of it was sealed for another. */
+  /** Reads a wait; undefined if a part of it was sealed for another wait. */
   async function readWait(found: ReadWait): Promise<Wait | undefined> {
     const { askerKey: _, question: __, taskId: ___, ...own } = found.value;
     const { sealed: _id, sealedAnswer: _answer, ...plain } = own;

@@ -40,7 +40,7 @@ export interface ViewResult<O = Record<string, unknown>> {
   meta: Readonly<Record<string, unknown>>;
 }
 
-/** The things that the host around a view can do for it. */
+/** The abilities of the host around a view. */
 export interface ViewAbilities {
   /** True if the host can call tools. */
   call: boolean;
@@ -106,7 +106,7 @@ export interface View<
   >;
   /** Opens a URL outside the view. Links in the page do so by themselves. */
   open(url: string): Promise<void>;
-  /** Says something in the conversation, as the person. */
+  /** Sends a message to the conversation, as the person. */
   say(text: string): Promise<void>;
   /** Gives the model context from now on, in place of the last context. */
   tell(text: string, data?: Record<string, unknown>): Promise<void>;

@@ -21,8 +21,8 @@ export const VIEWS_EXTENSION = "io.modelcontextprotocol/ui";
 export const VIEW_TYPE = "text/html;profile=mcp-app";
 
 /**
- * The time for which a client may keep a view, in seconds; its address changes
- * with its content.
+ * The time for which a client may keep a view, in seconds; the view's URI
+ * changes with its content.
  */
 const TTL_SECONDS = 3600;
 

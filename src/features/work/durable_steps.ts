@@ -1,7 +1,7 @@
 /**
  * The members of a context that only durable work has. Each call is entered in
  * the journal: a result that an earlier run stored is returned at once,
- * anything else is done and its result stored.
+ * otherwise the work is done, and its result stored.
  *
  * @module
  */

@@ -11,7 +11,7 @@ const SHORT_SECONDS = 5;
 /** The time without work after which a run that waits leaves its process. */
 const QUIET_MILLISECONDS = 200;
 /**
- * The least and the longest pause between checks of a run that nothing may
+ * The shortest and the longest pause between tries of a run that nothing may
  * wake.
  */
 const LEAST_AGAIN_SECONDS = 60;
@@ -26,10 +26,7 @@ export class Parked extends Error {
 
 /** A wait during which the run needs no process. */
 interface Waiting {
-  /**
-   * The end in epoch seconds, to the millisecond; undefined if only an answer
-   * ends the wait.
-   */
+  /** The text that tells the client why the run waits; absent for a sleep. */
   until?: number;
   question?: string;
   /** The key of the record of the wait whose answer ends this one. */
@@ -120,7 +117,7 @@ export class Parking {
 
   /**
    * The time at which the run goes on, in epoch seconds, if it only waits and
-   * stays in this process; else undefined.
+   * stays in this process; otherwise undefined.
    */
   get until(): number | undefined {
     if (this.#active > 0 || this.#isLong) return undefined;
@@ -209,7 +206,7 @@ export class Parking {
   }
 
   /**
-   * Parks a run that only waits: at once if it was released, else after
+   * Parks a run that only waits: at once if it was released, otherwise after
    * {@linkcode QUIET_MILLISECONDS}.
    */
   #leaveWhenQuiet(): void {

@@ -346,13 +346,14 @@ export class TaskRoom extends CallerBound {
 }
 
 /**
- * The time after which a run is tried again if this process does not know its
- * tool, its steps, the provider of its caller, or the keys of its accounts.
+ * The time after which a run is tried again if this process does not know the
+ * run's tool or steps, the provider of the run's caller, or the keys of the
+ * caller's accounts.
  */
 const MISSING_SECONDS = 30;
 /**
- * The time for which work is left to processes that may know its tool, steps,
- * provider or keys.
+ * The time for which work is left to processes that may know the run's tool,
+ * steps, provider or keys.
  */
 const MISSED_SECONDS = 60 * 60;
 /**

@@ -222,7 +222,8 @@ export function taskRunStore(
           return "lost";
         }
         const open = task.value.questions;
-        // Read after the head of the list, which every answer changes.
+        // The waits are read after the head of their list, which every answer
+        // changes.
         const waiting = await database.getMany<WaitRecord[]>(waits);
         if (
           questions.some((key) => !Object.hasOwn(open, key)) ||

@@ -377,8 +377,8 @@ export function taskEnds(database: Database, onCancelled?: OnCancelled) {
         await forgetAnswers(database, taskId);
         const outcome = found?.value.outcome;
         await database.commit((transaction) => {
-          // Its process may still read the task, and then finds that it has
-          // ended.
+          // The task's process may still read the task, and then finds that it
+          // has ended.
           if (found) transaction.expire(found.key);
           transaction.delete(entry.key, ...outcome ? keysOf(outcome) : []);
           const repeat = found?.value.repeat;

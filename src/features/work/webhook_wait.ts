@@ -61,8 +61,8 @@ export async function waitForWebhook(
   };
   const most = MAX_WAITS_PER_PERSON * (limitKey?.isMany ? MANY : 1);
   const opening = `wait ${id}: open`;
-  // Opened before the step, because during a step no run leaves its process. A
-  // later run finds the same wait, with the same token.
+  // The wait is opened before the step, because during a step no run leaves its
+  // process. A later run finds the same wait, with the same token.
   const opened = run.hasKept(opening) ? undefined : await inTurn(
     parking,
     () =>

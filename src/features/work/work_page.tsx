@@ -19,7 +19,9 @@ import { type StepInWords, WorkSteps } from "./work_steps.tsx";
 export interface WorkPageProps extends FormPage, WorkInWords {
   updatedAt: number;
   expiresAt: number;
-  /** For durable work: the seconds for which it is stored after its end. */
+  /**
+   * For durable work: the seconds for which the task is stored after its end.
+   */
   keep?: number;
   /** True if the task has not ended. */
   isOpen: boolean;
