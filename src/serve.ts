@@ -174,7 +174,7 @@ async function start(plan: Plan, options: ServeOptions): Promise<void> {
   if (config.auth.oauth && !config.deployed) askReadiness(server, origin);
 }
 
-/** Requests `/ready` once, which logs a warning if no one can sign in. */
+/** Requests `/ready` once: that logs a warning if no one can sign in. */
 function askReadiness(server: Server, origin: string): void {
   const checking = setTimeout(async () => {
     try {

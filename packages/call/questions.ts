@@ -84,7 +84,7 @@ async function answerHere(
 const DONE = "Press Enter when you have done it there, or type no to decline:";
 const CONSENT = "Press Enter to agree, or type no to decline:";
 
-/** Sends the person to an address, which this command does not open. */
+/** Sends the person to a URL. This command does not open the URL itself. */
 async function visit(
   { url }: Json,
   terminal: Asking,

@@ -194,7 +194,9 @@ async function upgraded(
   }
 }
 
-/** Adds what the upgrader drops of the members of forms: choices and bounds. */
+/**
+ * Adds what the upgrader drops from the members of forms: choices and bounds.
+ */
 function addForms({ paths }: JsonObject, made: JsonObject): void {
   for (const [path, item] of Object.entries(Object(paths))) {
     for (const [method, operation] of Object.entries(Object(item))) {

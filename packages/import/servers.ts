@@ -7,7 +7,7 @@ import { isObject, type JsonObject } from "../../src/core/json.ts";
 import { isLoopback } from "../../src/core/net/url.ts";
 import { type ApiDocument, ImportError, shown } from "./document.ts";
 
-/** A variable in an address, which the operator of the API chooses. */
+/** A variable in an address. The operator of the API chooses its value. */
 export interface ServerVariable {
   name: string;
   value: string;

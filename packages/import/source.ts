@@ -66,7 +66,7 @@ export interface ImportSource<I extends ImportItem = ImportItem> {
 
 /** The code of a service, and of its tools. */
 export interface WrittenService<I extends ImportItem = ImportItem> {
-  /** The text of the module, which exports the constant. */
+  /** The text of the module that exports the constant. */
   service: string;
   /**
    * Notes for the author, for example about a key that is sent in an address.

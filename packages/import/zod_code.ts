@@ -225,8 +225,8 @@ function stringCode(schema: Plain): string {
 }
 
 /**
- * Returns the pattern that callers' values must match; undefined without one
- * that is safe and that a sample for the tool's test fits.
+ * Returns the pattern that callers' values must match; undefined if it is not
+ * safe to run, or does not match the sample of the tool's test.
  */
 function regexOf(schema: Plain): RegExp | undefined {
   const regex = safePattern(schema.pattern);

@@ -47,7 +47,7 @@ const DEFAULT_SCHEMA = "tool_server";
  */
 const SCHEMA = /^[a-z_][a-z0-9_]{0,50}$/;
 
-/** An address with several hosts, which other programs accept. */
+/** Matches an address with several hosts: other programs accept one. */
 const HOSTS = /^postgres(?:ql)?:\/\/(?:[^/?#]*@)?[^@/?#]*,[^@/?#]*(?:[/?#]|$)/;
 
 /**

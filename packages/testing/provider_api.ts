@@ -42,7 +42,7 @@ export type ProviderApi = ApiHandler | Readonly<Record<string, ApiAnswer>>;
  */
 export type ServiceApis = Readonly<Record<string, ProviderApi | undefined>>;
 
-/** An API in a test, which answers without the network. */
+/** The API of a test. It answers without the network. */
 export class TestApi {
   #missing: string[] = [];
 

@@ -36,7 +36,10 @@ export interface ResourceContents {
   _meta?: Record<string, unknown>;
 }
 
-/** Everything around a request for proposals, which cannot ask anything back. */
+/**
+ * Everything around a request for proposals. Such a request cannot ask anything
+ * back.
+ */
 export type CompleteContext<
   S extends SettingSchemas = Record<never, never>,
   V extends Services = Record<never, never>,

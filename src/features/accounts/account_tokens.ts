@@ -1,5 +1,5 @@
 /**
- * The tokens of people's accounts, which one process at a time refreshes.
+ * The tokens of people's accounts. One process at a time refreshes them.
  *
  * @module
  */

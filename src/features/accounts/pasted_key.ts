@@ -23,7 +23,10 @@ const MAX_KEY_CHARACTERS = 4096;
 /** The longest name of an account, in characters. */
 const MAX_LABEL_CHARACTERS = 80;
 
-/** A key that is not stored; the message tells the person why. */
+/**
+ * The refusal of a key, which is then not stored. The message tells the person
+ * why.
+ */
 export class KeyRefusal extends Error {
   /** @param answered the status with which the service has answered */
   constructor(message: string, readonly answered?: number) {

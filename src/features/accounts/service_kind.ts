@@ -1,5 +1,6 @@
 /**
- * Services of another kind, which is loaded when it is first used.
+ * Services of another kind. The module of the kind is loaded when it is first
+ * used.
  *
  * @module
  */

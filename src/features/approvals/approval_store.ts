@@ -182,7 +182,7 @@ export function callApprovals(
     return !grant || grant.value.pausedAt === undefined;
   }
 
-  /** Finds an approval that was used, or that can still be pressed. */
+  /** Finds an approval that was used, or that has not ended. */
   async function findAny(id: string) {
     const found = await database.find<WaitRecord>(waitKey(id));
     const isThere = found?.value.kind === "approval" &&

@@ -236,7 +236,10 @@ class Call {
     return this.failure(`${what}: the call was ended`);
   }
 
-  /** Makes the failure of a call, which says if it may have been done. */
+  /**
+   * Makes the error of a failed call. The error says if the call may have been
+   * done.
+   */
   failure(what: string, options?: ErrorOptions): ToolError {
     const words = `${this.#title} ${what}.`;
     return new ToolError(this.#isSent ? `${words} ${UNSURE}` : words, options);
@@ -327,7 +330,7 @@ function valueCounter(): (chunk: Uint8Array) => number {
   };
 }
 
-/** Checks the address of a page, which only the person opens. */
+/** Checks the URL of a page that only the person opens. */
 function pageOf(url: unknown, title: string): string {
   const page = URL.parse(`${url}`);
   // Userinfo (RFC 3986 §3.2.1) in front of the host would seem to be the host.

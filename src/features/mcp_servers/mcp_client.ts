@@ -236,8 +236,8 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
   }
 
   /**
-   * Returns the application of the settings, which is only for the `issuer` of
-   * the service: the MCP server may name any other issuer (RFC 9728 §7.6).
+   * Returns the application that the settings name. It is only for the `issuer`
+   * of the service: the MCP server may name any other issuer (RFC 9728 §7.6).
    */
   #ownAt({ issuer }: Pick<Place, "issuer">): AccountApplication | undefined {
     return isSameIssuer(issuer, this.service.issuer ?? "")

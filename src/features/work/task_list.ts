@@ -83,7 +83,7 @@ export function taskLists(database: Database) {
     const task = { tool, status, createdMilliseconds };
     if (!durable) return task;
     const run = await database.find<RunRecord>(taskRunKey(taskId));
-    // Meanwhile the work may end, which deletes its beginning.
+    // The work may end meanwhile: its end deletes its beginning.
     const beginning = run &&
       await readText(database, run.value.beginning).then(JSON.parse)
         .catch(() => undefined);

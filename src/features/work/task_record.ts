@@ -244,8 +244,7 @@ export function changeTask(
 }
 
 /**
- * The maximum length in characters of a question in a record, which may have
- * several.
+ * The maximum length in characters of one question: a record may have several.
  */
 const MAX_QUESTION_CHARACTERS = 1000;
 
