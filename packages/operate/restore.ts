@@ -84,6 +84,11 @@ export async function restore(
   copy: string,
   path: string,
 ): Promise<string | undefined> {
+  if (await exists(path)) {
+    // The place of a link's target is taken, so that the link stays.
+    path = await Deno.realPath(path)
+      .catch(explain(`${path} is a link to no file. Nothing was changed.`));
+  }
   await using _reserved = await reserve(path);
   const restored = `${path}.restored`;
   const clean = () => Deno.remove(restored).catch(() => {});
@@ -93,8 +98,7 @@ export async function restore(
   await backUp(copy, restored);
   checkLayout(restored);
   const isReplacing = await exists(path);
-  const { uid, gid } = await Deno.stat(isReplacing ? path : dirname(path))
-    .catch(explain(`${path} is a link to no file. Nothing was changed.`));
+  const { uid, gid } = await Deno.stat(isReplacing ? path : dirname(path));
   if (uid !== null) await Deno.chown(restored, uid, gid);
   const replaced = `${path}.replaced`;
   if (isReplacing) {

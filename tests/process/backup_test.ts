@@ -362,3 +362,24 @@ Deno.test("a restore in the place of a link to no file says so, and changes noth
   assert.deepEqual(await fileNames(directory.path), before);
   assert((await Deno.lstat(path)).isSymlink);
 });
+
+Deno.test("a restore in the place of a link to a database replaces the database, and the link stays", async () => {
+  await using directory = new TemporaryDirectory();
+  const path = `${directory.path}/tools.db`;
+  const volume = `${directory.path}/volume`;
+  const copy = `${directory.path}/copy.db`;
+  await Deno.mkdir(volume);
+  await open(`${volume}/tools.db`, 2);
+  await open(copy, 1);
+  await Deno.symlink(`${volume}/tools.db`, path);
+  await using restoring = restore(copy, path);
+  assert.equal(await restoring.end(), 0, restoring.output);
+  assert((await Deno.lstat(path)).isSymlink);
+  assert.equal(await open(`${volume}/tools.db`), 1);
+  assert.equal(await open(`${volume}/tools.db.replaced`), 2);
+  assert.deepEqual(await fileNames(directory.path), [
+    "copy.db",
+    "tools.db",
+    "volume",
+  ]);
+});
