@@ -168,10 +168,7 @@ function checkSize(root: JsonObject, source: string): void {
 }
 
 /** Converts a document to OpenAPI 3. @throws {ImportError} for another kind */
-async function upgraded(
-  root: JsonObject,
-  source: string,
-): Promise<JsonObject> {
+async function upgraded(root: JsonObject, source: string): Promise<JsonObject> {
   if (/^3\.[012](\.|$)/.test(`${root.openapi}`)) return root;
   if (`${root.swagger}` !== "2.0") {
     throw new ImportError(

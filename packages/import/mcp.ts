@@ -157,16 +157,15 @@ function toolCode(
   const required = Array.isArray(root.required) ? root.required : [];
   const properties = isObject(root.properties) ? root.properties : {};
   const schemas = new Schemas({ root });
-  const members = Object.entries(properties).map((
-    [member, schema],
-  ): [string, ToolArgument] => [member, {
-    schema: schemas.plain(schema),
-    isOptional: !required.includes(member),
-  }]);
+  const members: [string, ToolArgument][] = Object.entries(properties)
+    .map(([member, schema]) => [member, {
+      schema: schemas.plain(schema),
+      isOptional: !required.includes(member),
+    }]);
   const { components } = schemas;
   const own = camelCase(name, "tool");
   const description = sentence(listed.description, MAX_DESCRIPTION);
-  const { consts, input } = inputCode(
+  const { consts, left, input } = inputCode(
     new Map(members),
     components,
     [variable, own, "input"],
@@ -178,11 +177,14 @@ function toolCode(
       typeof is === "boolean"
     );
   const isApproved = Object(listed.annotations).destructiveHint === true;
+  const client = isApproved ? 'server.as({ subject: "ada" })' : "server";
+  const options = isApproved ? 'needs, approval: "approve"' : "needs";
   const sample = Object.fromEntries(
     members.filter(([, { isOptional }]) => !isOptional)
       .map(([name, { schema }]) => [name, sampleOf(schema, { components })]),
   );
   return {
+    left,
     tool: `import { tool${hasInput ? ", z" : ""} } from "${PACKAGE}";\n` +
       `import { ${variable} } from "../services/${file}.ts";\n\n${consts}` +
       `export default tool({\nname: "${name}",\n` +
@@ -205,10 +207,7 @@ function toolCode(
       `const ${variable} = testMcpServer({ ${literal(id)}: "done" });\n` +
       `await using server = await testServer({ tools: [${own}] });\n` +
       `const needs = { ${variable} };\n` +
-      `const { text } = await server${
-        isApproved ? '.as({ subject: "ada" })' : ""
-      }.call(${own}, ${literal(sample)}, { needs${
-        isApproved ? ', approval: "approve"' : ""
-      } });\nassert.equal(text, "done");\n});\n`,
+      `const { text } = await ${client}.call(${own}, ${literal(sample)}, ` +
+      `{ ${options} });\nassert.equal(text, "done");\n});\n`,
   };
 }

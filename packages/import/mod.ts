@@ -11,7 +11,7 @@ import { parseOptions } from "../call/command_line.ts";
 import { Failure, usageFailure } from "../call/failure.ts";
 import { CreateError } from "../create/files.ts";
 import { counted } from "../doctor/list_cost.ts";
-import { ImportError, parseDocument, readSource } from "./document.ts";
+import { ImportError, parseDocument, readSource, shown } from "./document.ts";
 import { diffOf, printImported } from "./imported_file.ts";
 import { camelCase, snakeCase, TAKEN } from "./names.ts";
 import { mcpSource } from "./mcp.ts";
@@ -319,6 +319,9 @@ async function planOf(
       : freeName(item.name, name, names, (it) => project.has(place(it)));
     try {
       const files = written.tool(item, tool);
+      for (const it of files.left) {
+        terminal.print(`Note: ${item.id} leaves ${shown(it)} unchecked`);
+      }
       // The test comes first: if the import is cut off, the next import finds
       // the test, but makes no test that the author has deleted.
       if (test || !there) {

@@ -102,10 +102,7 @@ export function listOperations(
 }
 
 /** Follows a reference; undefined if it leads to no object. */
-function found(
-  document: ApiDocument,
-  value: unknown,
-): JsonObject | undefined {
+function found(document: ApiDocument, value: unknown): JsonObject | undefined {
   const target = attempt(() => resolve(document, value));
   return isObject(target) ? target : undefined;
 }

@@ -43,6 +43,8 @@ export interface ServiceNames {
 export interface ToolFiles {
   tool: string;
   test: string;
+  /** The patterns of texts that the tool neither checks nor describes. */
+  left: ReadonlySet<string>;
 }
 
 export interface ImportSource<I extends ImportItem = ImportItem> {

@@ -37,7 +37,7 @@ export function toolCode(
   const { variable } = service;
   const isSafe = ["GET", "HEAD", "QUERY"].includes(operation.method);
   const schemas = argumentsOf(details);
-  const { consts, input } = inputCode(
+  const { consts, left, input } = inputCode(
     schemas,
     details.schemas.components,
     [variable, camelCase(name, "tool")],
@@ -48,13 +48,12 @@ export function toolCode(
   const taken = input !== ""
     ? `{ ${[...schemas.keys()].join(", ")} }`
     : "_input";
-  const isStyled = request.includes("styled(");
+  const calls = request.includes("styled(") ? "callApi, styled" : "callApi";
+  const isIdempotent = isSafe || /^(PUT|DELETE)$/.test(operation.method);
   const used = [variable, ...service.keys ? [service.keys] : []].join(", ");
   return {
     tool: `import { tool${input !== "" ? ", z" : ""} } from "${PACKAGE}";\n` +
-      `import { callApi${
-        isStyled ? ", styled" : ""
-      } } from "${PACKAGE}/api";\n` +
+      `import { ${calls} } from "${PACKAGE}/api";\n` +
       `import { ${used} } from "../services/${file}.ts";\n\n${consts}` +
       `export default tool({\nname: "${name}",\n` +
       `title: ${literal(operation.title)},\n` +
@@ -64,15 +63,12 @@ export function toolCode(
       (operation.method === "DELETE" ? APPROVAL : "") +
       `annotations: {\nreadOnlyHint: ${isSafe},\n` +
       `destructiveHint: ${!isSafe && operation.method !== "POST"},\n` +
-      `idempotentHint: ${
-        isSafe || /^(PUT|DELETE)$/.test(operation.method)
-      },\n` +
-      `openWorldHint: true,\n},\n` +
+      `idempotentHint: ${isIdempotent},\nopenWorldHint: true,\n},\n` +
       `run: (${taken}, { ${context.join(", ")} }) =>\n` +
-      `callApi(${given}.${variable}, ${
-        literal(operation.id)
-      }, ${request}),\n});\n`,
+      `callApi(${given}.${variable}, ${literal(operation.id)}, ` +
+      `${request}),\n});\n`,
     test: testCode(operation, details, name, service),
+    left,
   };
 }
 
@@ -93,7 +89,7 @@ export function inputCode(
   schemas: ReadonlyMap<string, ToolArgument>,
   components: Components,
   taken: readonly string[],
-): { consts: string; input: string } {
+): Pick<ZodCode, "consts" | "left"> & { input: string } {
   const roots = [...schemas.values()].map(({ schema }) => schema);
   checkWrittenOut(roots, components);
   const names = new Set([...taken, ...schemas.keys()]);
@@ -104,7 +100,7 @@ export function inputCode(
   const input = members.length > 0
     ? `input: z.object({\n${members.join("")}}),\n`
     : "";
-  return { consts: zod.consts, input };
+  return { consts: zod.consts, left: zod.left, input };
 }
 
 /** Lists the arguments of a tool by their names. */
@@ -300,10 +296,8 @@ function testCode(
   return `import assert from "node:assert/strict";\n` +
     `import { ${needed}testServer } from "${PACKAGE}/testing";\n` +
     `import ${tool} from "./${name}.ts";\n\n` +
-    `Deno.test(${
-      literal(`${name} asks for ${operation.id}`)
-    }, async () => {\n` +
-    `const answer = ${answer};\n` +
+    `Deno.test(${literal(`${name} asks for ${operation.id}`)}, async () => ` +
+    `{\nconst answer = ${answer};\n` +
     (isPersonal
       ? `const needs = { ${variable}: ${routes} };\n`
       : `await using api = serveApi(${served});\n`) +

@@ -25,6 +25,15 @@ const FORMATS = new Map<string, [code: string, schema: z.ZodType]>([
   ["uuid", ["z.guid()", z.guid()]],
 ]);
 
+/** The maximum length in characters of a pattern in a description. */
+const MAX_PATTERN = 60;
+
+/** Returns the pattern of a schema; empty if there is none, or it is checked. */
+function uncheckedOf(schema: Plain): string {
+  const { pattern = "", values, format = "" } = schema;
+  return values || FORMATS.has(format) || regexOf(schema) ? "" : pattern;
+}
+
 /**
  * Returns the JSON Schema of a format, as a list of tools shows it, often with
  * a long pattern.
@@ -39,9 +48,10 @@ export function formatJson(format = ""): JsonObject {
 export class ZodCode {
   readonly #names = new Map<string, string>();
   readonly #uses = new Map<string, number>();
+  /** The patterns that are neither checked nor described. */
+  readonly left = new Set<string>();
   readonly #recursive = new Set<string>();
   readonly #consts: string[] = [];
-  readonly #written = new Set<string>();
 
   /**
    * @param roots the schemas whose code will be generated
@@ -61,6 +71,8 @@ export class ZodCode {
   }
 
   #count(schema: Plain, trail: readonly string[]): void {
+    const pattern = uncheckedOf(schema);
+    if (pattern.length > MAX_PATTERN) this.left.add(pattern);
     const { ref } = schema;
     if (ref === undefined) {
       for (const part of partsOf(schema)) this.#count(part, trail);
@@ -142,11 +154,9 @@ export class ZodCode {
     if (properties.size === 0) {
       return `z.record(z.string(), ${rest ?? "z.unknown()"})`;
     }
-    const members = [...properties].map((
-      [name, property],
-    ): [string, string] => [
+    const members = [...properties].map(([name, part]): [string, string] => [
       name,
-      this.print(property, { isOptional: !required?.has(name) }),
+      this.print(part, { isOptional: !required?.has(name) }),
     ]);
     const kind = others === true || isVariant ? "looseObject" : "object";
     const catchall = rest === undefined ? "" : `.catchall(${rest})`;
@@ -186,11 +196,11 @@ export class ZodCode {
  * undo a choice that was made before.
  */
 export function descriptionOf(schema: Plain): string | undefined {
-  const { description, defaultValue, pattern = "", format = "" } = schema;
-  const isShort = pattern.length > 0 && pattern.length <= 60;
-  const isTold = isShort && !schema.values && !FORMATS.has(format);
+  const { description, defaultValue } = schema;
+  const pattern = uncheckedOf(schema);
+  const isTold = pattern !== "" && pattern.length <= MAX_PATTERN;
   const more = [
-    ...isTold && !regexOf(schema) ? [`It must match ${shown(pattern)}.`] : [],
+    ...isTold ? [`It must match ${shown(pattern)}.`] : [],
     ...isDefault(schema) ? [`By default ${JSON.stringify(defaultValue)}.`] : [],
   ];
   if (more.length === 0) return description;

@@ -5,7 +5,7 @@ import { tokensOfTool } from "../../doctor/list_cost.ts";
 import { testServer } from "../../testing/mod.ts";
 import { parseDocument } from "../document.ts";
 import { openApiSource } from "../openapi.ts";
-import { documentOf, toolOf } from "./kit.ts";
+import { documentOf, toolOf, Trial } from "./kit.ts";
 
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 const text = { type: "string" };
@@ -226,8 +226,24 @@ Deno.test("a pattern becomes one of Zod where it is safe, and words elsewhere", 
     default: "nor is this",
   });
   assert.match(`${sampleIn(test)}`, /^[A-Z]{3}$/);
-  const long = { type: "string", pattern: `^${"a?".repeat(40)}$` };
-  assert.doesNotMatch((await toolOf(long)).tool, /a\?/);
+});
+
+Deno.test("a pattern that is too long to be told is named by the import", async () => {
+  const pattern = `^${"a?".repeat(40)}$`;
+  const long = { type: "string", pattern };
+  const content = {
+    "application/json": { schema: { $ref: "#/components/schemas/long" } },
+  };
+  const document = documentOf({
+    "/a": { post: { operationId: "a", requestBody: { content } } },
+    "/b": { get: { operationId: "b" } },
+  }, { components: { schemas: { long } } });
+  await using trial = await Trial.start();
+  const { said } = await trial.import(document);
+  assert.deepEqual(said.match(/^Note: .*$/gm), [
+    `Note: POST /a leaves ${pattern} unchecked`,
+  ]);
+  assert.doesNotMatch(await trial.read("tools/a.ts"), /a\?/);
 });
 
 Deno.test("a safe pattern takes no longer than its text is long", async () => {
