@@ -447,6 +447,7 @@ const FEATURE_STORES: ReadonlySet<string> = new Set([
   "src/features/accounts/account_place.ts",
   "src/features/accounts/account_vault.ts",
   "src/features/accounts/accounts.ts",
+  "src/features/approvals/approval_queue.ts",
   "src/features/approvals/approval_store.ts",
   "src/features/approvals/approval_task.ts",
   "src/features/approvals/passkey_store.ts",

@@ -29,7 +29,8 @@ import { ledgerStore } from "../../src/features/ledger/ledger.ts";
 import { peopleStore } from "../../src/core/store/people.ts";
 import { sessionStore } from "../../src/core/store/sessions.ts";
 import { taskStore } from "../../src/features/work/tasks.ts";
-import { waitRecords, waitStore } from "../../src/features/questions/waits.ts";
+import { waitRecords } from "../../src/features/questions/wait_records.ts";
+import { waitStore } from "../../src/features/questions/waits.ts";
 
 /**
  * A time longer than `OAUTH_LEDGER_DAYS` may be, so that no stored call is left

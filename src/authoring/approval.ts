@@ -9,7 +9,7 @@ import { SCOPE } from "./scope.ts";
 import type { MaybePromise } from "./service.ts";
 
 /** The maximum number of seconds for which a call may wait for its approval. */
-const MAX_APPROVAL_SECONDS = 7 * 24 * 60 * 60;
+export const MAX_APPROVAL_SECONDS = 7 * 24 * 60 * 60;
 
 /** The seconds for which a call waits for its approval, without `expiresIn`. */
 export const APPROVAL_SECONDS = 15 * 60;

@@ -75,6 +75,7 @@ export async function approvalsGallery(
     serverTitle,
     about,
     person,
+    subject: "github:42",
     csrf,
     now,
     client: { name: "Claude", domain: "claude.ai" },

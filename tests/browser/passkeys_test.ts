@@ -185,9 +185,9 @@ Deno.test("a program in the browser presses nothing without its person, and no p
   await visit.unplug(phone);
   await visit.plugIn();
   await visit.makePasskey("Its own");
-  await page.getByText("Made just now. It counts from").waitFor();
+  await page.getByText("Made just now. You can use it from").waitFor();
   await page.goto(link);
-  await page.getByText("yours counts").waitFor();
+  await page.getByText("can use yours from").waitFor();
   assert.equal(await visit.approveButton.count(), 0);
   assert.deepEqual(ran, []);
 });
@@ -198,5 +198,5 @@ Deno.test("at an IP address the page says that browsers make no passkeys there",
   await visit.plugIn();
   await visit.makePasskey("My phone");
   await page.getByText("Nothing was sent").waitFor();
-  await page.getByText("Browsers make no passkeys at an IP address").waitFor();
+  await page.getByText("Browsers make and use no passkeys here").waitFor();
 });

@@ -43,8 +43,10 @@ export function connectionsPart(services: AccountServices): AccountPart {
         Promise.all(additions.map(({ section }) => section?.(visit, services))),
         ...additions.map(({ waiting }) => waiting?.(session, services) ?? []),
       ]);
-      const waits = waiting.flat()
-        .toSorted((one, other) => other.createdAt - one.createdAt);
+      const waits = waiting.flat().toSorted((
+        { endsAt: end = Infinity, createdAt },
+        { endsAt: otherEnd = Infinity, createdAt: other },
+      ) => end - otherEnd || other - createdAt);
       const connections = own.filter(({ kind }) => kind !== "token");
       const sessions = await counts.of(connections);
       return ConnectionsSection({

@@ -13,7 +13,11 @@ import {
 } from "../../core/pages/names.tsx";
 import { FreshSignIn } from "./data_section.tsx";
 import { ConnectionRow } from "./connection_forms.tsx";
-import { CutNote, PausedNote } from "./connections_section.tsx";
+import {
+  CutNote,
+  type GrantInWords,
+  PausedNote,
+} from "./connections_section.tsx";
 import {
   AccountForm,
   CopyLine,
@@ -24,19 +28,11 @@ import { MayUse, ScopeFields } from "../../core/pages/scope_boxes.tsx";
 import type { ScopeInWords } from "../../core/pages/scopes.ts";
 
 /** An access token, as the account page shows it. */
-interface TokenInWords extends
-  Pick<
-    Grant,
-    | "id"
-    | "clientName"
-    | "createdAt"
-    | "usedAt"
-    | "endsAt"
-    | "pausedAt"
-    | "mayUseAccounts"
-  > {
-  scopes: readonly ScopeInWords[];
-  /** The tools that the token may use in the person's name. */
+interface TokenInWords
+  extends
+    Omit<GrantInWords, "kind" | "sessions">,
+    Pick<Grant, "clientName" | "endsAt" | "mayUseAccounts"> {
+  /** The tools that it may use in the person's name. */
   tools?: readonly ToolInWords[];
   /** The URL of the token's latest calls; undefined if no calls are stored. */
   callsHref?: string;

@@ -13,6 +13,7 @@ import {
   ToolOfWork,
 } from "../../core/pages/names.tsx";
 import type { PageProps } from "../../core/pages/layout.tsx";
+import { PausedBadge } from "./connections_section.tsx";
 import { Moment } from "../../core/pages/times.tsx";
 
 /** An open question in a person's list. Times are epoch seconds. */
@@ -24,21 +25,22 @@ export interface WaitInWords extends Partial<ToolInWords> {
   /** The author's words. */
   message: string;
   createdAt: number;
+  /** The end of the time to answer, if it is short. */
+  endsAt?: number;
+  /** True while the connection is paused, so that nothing can go on. */
+  isPaused?: boolean;
 }
 
 /** The maximum length in characters of a message in the list. */
 const MAX_LISTED_CHARACTERS = 200;
 
-/**
- * The maximum number of waits of one scope that are read: further ones are not
- * listed.
- */
-const MAX_WAITS = 200;
+/** The maximum number of waits that are listed. */
+export const MAX_WAITS = 200;
 
 /** A person's open questions; nothing where there are none. */
 export function WaitingSection(
   { base = "", waits, now }: Pick<PageProps, "base"> & {
-    /** The open questions, newest first. */
+    /** The open questions: what ends first, then the newest. */
     waits: readonly WaitInWords[];
     now: number;
   },
@@ -49,22 +51,26 @@ export function WaitingSection(
       <h2>Waiting for you</h2>
       <div class="card">
         <ul class="rows">
-          {waits.map(({ path, client, message, createdAt, ...tool }) => (
+          {waits.slice(0, MAX_WAITS).map((
+            { path, client, message, createdAt, isPaused, ...tool },
+          ) => (
             <li>
               <div class="row-head">
                 <h3 class="row-title">
                   {client
                     ? <ClientNameAndBadge client={client} />
-                    : "A connection that is gone"}
+                    : "A connection that is gone"} {isPaused && <PausedBadge />}
                 </h3>
-                <a class="button quiet" href={base + path}>
-                  Answer
-                  <span class="visually-hidden">
-                    {` ${client ? displayName(client.name) : "it"}, ${
-                      displayName(tool.toolTitle ?? tool.tool ?? "", "a tool")
-                    }`}
-                  </span>
-                </a>
+                {!isPaused && (
+                  <a class="button quiet" href={base + path}>
+                    Answer
+                    <span class="visually-hidden">
+                      {` ${displayName(client?.name ?? "", "it")}, ${
+                        displayName(tool.toolTitle ?? tool.tool ?? "", "a tool")
+                      }`}
+                    </span>
+                  </a>
+                )}
               </div>
               <p class="said">
                 <bdi>{shownMessage(message, MAX_LISTED_CHARACTERS)}</bdi>
@@ -72,13 +78,16 @@ export function WaitingSection(
               <p class="small soft">
                 Asked by <ToolOfWork {...tool} />{" "}
                 <Moment at={createdAt} now={now} />
+                {isPaused && ". Resume its connection, then answer here."}
               </p>
             </li>
           ))}
         </ul>
       </div>
-      {waits.length >= MAX_WAITS && (
-        <p class="small soft">There may be more: this list is full.</p>
+      {waits.length > MAX_WAITS && (
+        <p class="small soft">
+          There are more. These {MAX_WAITS} have to be answered first.
+        </p>
       )}
     </section>
   );

@@ -8,9 +8,11 @@ import type { ApprovalOffer, ApprovalShown } from "../../authoring/approval.ts";
 import * as kinds from "../../authoring/options.ts";
 import type { MaybePromise } from "../../authoring/service.ts";
 import { withoutHidden } from "../../core/pages/names.tsx";
+import { pause } from "../../core/clock.ts";
 import type { CompiledTool } from "../../core/catalogue/compiled_tool.ts";
 import { isObject, type JsonObject } from "../../core/json.ts";
 import type { ApprovalPayload, CallApproval } from "./approval_store.ts";
+import type { ApprovalState } from "../questions/wait_record.ts";
 
 /** The options of {@linkcode ApprovalShown}. */
 const APPROVAL_SHOWN = {
@@ -64,22 +66,17 @@ export async function inTime<T>(
   member: string,
   call: () => MaybePromise<T>,
 ): Promise<T> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () =>
-      reject(
-        new Error(
-          `tool ${tool}: approval.${member} took longer than ${
-            AUTHOR_MILLISECONDS / 1000
-          } seconds`,
-        ),
-      ),
-    AUTHOR_MILLISECONDS,
-  );
+  const over = new AbortController();
+  const late = pause(AUTHOR_MILLISECONDS, over.signal).then(() => {
+    const seconds = AUTHOR_MILLISECONDS / 1000;
+    const what = `tool ${tool}: approval.${member}`;
+    throw new Error(`${what} took longer than ${seconds} seconds`);
+  });
+  late.catch(() => {});
   try {
     return await Promise.race([call(), late]);
   } finally {
-    clearTimeout(timer);
+    over.abort();
   }
 }
 
@@ -93,15 +90,12 @@ export async function shownOf(
   input: JsonObject,
 ): Promise<Pick<ApprovalPayload, "title" | "facts">> {
   const { name, approval } = tool;
-  const show = approval!.show;
+  const show = approval?.show;
   const shown: ApprovalShown = show
     ? await inTime(name, "show", () => show(input))
     : { title: tool.title ?? name };
-  const [fault] = kinds.faultsIn(
-    APPROVAL_SHOWN,
-    shown,
-    `tool ${name}: approval.show`,
-  );
+  const path = `tool ${name}: approval.show`;
+  const [fault] = kinds.faultsIn(APPROVAL_SHOWN, shown, path);
   if (fault) throw new TypeError(fault);
   const all = Object.entries(shown.facts ?? {})
     .filter(([, fact]) => fact !== undefined);
@@ -124,7 +118,7 @@ export async function shownOf(
   }
   const words = { title: lineOf(shown.title, MAX_TITLE_CHARACTERS), facts };
   if (words.title !== "") return words;
-  throw new TypeError(`tool ${name}: approval.show gave an empty title`);
+  throw new TypeError(`${path} gave an empty title`);
 }
 
 /**
@@ -135,7 +129,7 @@ export async function offerOf(
   { name, approval }: CompiledTool,
   input: JsonObject,
 ): Promise<ApprovalOffer | undefined> {
-  const { remember } = approval!;
+  const { remember } = approval ?? {};
   const offer = remember &&
     await inTime(name, "remember", () => remember(input));
   if (offer === undefined) return undefined;
@@ -199,10 +193,17 @@ export function askingWords(
 export const NO_SIGN_IN =
   "No one can approve calls, because no one can sign in here: use AUTH_STRATEGY=oauth";
 
-/** Returns the message that tells the model of a run whose end is not known. */
-export function unknownWords(tool: string, begunAt: number): string {
+/** Tells the model of a run of an equal call, whose end may not be known. */
+export function unknownWords(
+  tool: string,
+  { begunAt, outcome }: { begunAt: number } & Pick<ApprovalState, "outcome">,
+): string {
   const time = new Date(begunAt * 1000).toISOString();
-  return `A run of ${tool} with these arguments was approved and began at ${time}, and its end is not known. It was not run again: look first whether it has happened. The person can say on the page of the approval that it has not.`;
+  const begun =
+    `A run of ${tool} with these arguments was approved and began at ${time}`;
+  return outcome
+    ? `${begun}. It has ended (${outcome}), and another call like this one got its result. It was not run again.`
+    : `${begun}, and its end is not known. It was not run again: look first whether it has happened. The person can say on the page of the approval that it has not.`;
 }
 
 /**

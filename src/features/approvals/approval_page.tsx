@@ -32,6 +32,8 @@ export const MAX_REASON_CHARACTERS = 500;
 interface ApprovalProps extends PageProps, ToolInWords {
   approval: CallApproval;
   person: string;
+  /** The subject of the person. */
+  subject: string;
   client: ClientInWords;
   csrf: string;
   /** Epoch seconds. */
@@ -59,9 +61,8 @@ export function printArguments(input: unknown): string {
   return JSON.stringify(input, undefined, 2).replaceAll(
     /(?![\n ])[\p{C}\p{Z}\p{M}\p{Default_Ignorable_Code_Point}\u2800\u{13441}\u{13442}\u{1d159}]/gu,
     (sign) =>
-      Array.from(
-        { length: sign.length },
-        (_, at) => `\\u${sign.charCodeAt(at).toString(16).padStart(4, "0")}`,
+      sign.split("").map((unit) =>
+        `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`
       ).join(""),
   );
 }
@@ -121,7 +122,7 @@ export function ApprovalPage(props: ApprovalProps) {
           <Moment at={approval.createdAt} now={now} />. It can be approved until
           {" "}
           <Upcoming
-            at={approval.approval.closesAt ?? approval.expiresAt}
+            at={isRefused ? approval.expiresAt : approval.approval.closesAt!}
             now={now}
           />.
         </Fact>
@@ -135,12 +136,19 @@ export function ApprovalPage(props: ApprovalProps) {
         <summary>The arguments, which the app has sent</summary>
         <pre>{printArguments(input)}</pre>
       </details>
-      {!props.mayPress && (
-        <p class="note">
-          It waits for someone else, who has the permission{" "}
-          <code>{approval.approval.scope}</code>.
-        </p>
-      )}
+      {approval.isPaused
+        ? (
+          <p class="note">
+            Its connection is paused. Resume it on{" "}
+            <a href={`${base ?? ""}/account`}>your account</a>, then come back.
+          </p>
+        )
+        : !props.mayPress && (
+          <p class="note">
+            It waits for someone else, who has the permission{" "}
+            <code>{approval.approval.scope}</code>.
+          </p>
+        )}
       {props.mayPress && <PasskeyNote {...props} />}
       {props.mayPress && (
         <AccountForm
@@ -202,25 +210,20 @@ function PasskeyNote(
   const asks = approval.approval.passkey;
   if (asks === undefined || passkey?.get) return null;
   const page = `${base}/account/passkeys?call=${approval.id}`;
-  const own = <a href={page}>passkey</a>;
   return (
     <p class="note">
       {passkey?.from !== undefined
         ? (
           <>
-            It wants a {own}, and yours counts from{" "}
-            <Upcoming at={passkey.from} now={now} />.
+            You need a passkey for this, and can use yours from{" "}
+            <Upcoming at={passkey.from} now={now} /> on.
           </>
         )
         : passkey
-        ? <>It wants a {own}: make one, then come back to this page.</>
-        : (
-          <>
-            Without a{" "}
-            {own}, a program that runs in your browser could press this button
-            too.
-          </>
-        )}
+        ? "You need a passkey for this: make one, then come back to this page."
+        : "Without a passkey, a program that runs in your browser could press this button too."}
+      {" "}
+      <a href={page}>Your passkeys</a>
     </p>
   );
 }
@@ -291,9 +294,11 @@ export function ApprovalAnsweredPage(props: ApprovalProps) {
           </button>
         </AccountForm>
       )}
-      <p>
-        You can go back to <ClientNameAndBadge client={client} />.
-      </p>
+      {approval.subject === props.subject && (
+        <p>
+          You can go back to <ClientName name={client.name} />.
+        </p>
+      )}
       <p>
         <a href={`${base}/account`}>Your account</a>
       </p>

@@ -13,7 +13,10 @@ import { mintCsrf, redirect } from "../../core/http/browser.ts";
 import { personName } from "../../core/oauth/person.ts";
 import { page } from "../../core/pages/respond.ts";
 import type { AccountVisit } from "../account_page/account_pages.ts";
-import type { WaitInWords } from "../account_page/waiting_section.tsx";
+import {
+  MAX_WAITS,
+  type WaitInWords,
+} from "../account_page/waiting_section.tsx";
 import { askingClient, noWait, signInFor } from "../questions/wait_pages.ts";
 import {
   ApprovalAnsweredPage,
@@ -21,6 +24,7 @@ import {
   ApprovalPage,
   MAX_REASON_CHARACTERS,
 } from "./approval_page.tsx";
+import { isPaused } from "../questions/wait_records.ts";
 import {
   type Approver,
   type CallApproval,
@@ -95,15 +99,18 @@ export function approvalEndpoints(services: AccountServices) {
   return {
     /** Lists the approvals that wait for a person. */
     async waiting(session: AccountVisit["session"]): Promise<WaitInWords[]> {
-      const open = await approvals.listOpen(approverOf(session));
-      return open.map((approval) => ({
+      const approver = approverOf(session);
+      const open = await approvals.listOpen(approver, MAX_WAITS + 1);
+      return await Promise.all(open.map(async (approval) => ({
         path: `/approve/${approval.id}`,
         client: askingClient(approval, services),
         tool: approval.tool,
         toolTitle: services.titleOf(approval.tool),
         message: approvalInWords(approval),
         createdAt: approval.createdAt,
-      }));
+        endsAt: approval.answer ? undefined : approval.approval.closesAt,
+        isPaused: await isPaused(database, approval),
+      })));
     },
 
     /** Answers `GET /approve/:id`. */
@@ -122,12 +129,13 @@ export function approvalEndpoints(services: AccountServices) {
         ...frame,
         approval,
         person: personName(session),
+        subject: session.subject,
         client: askingClient(approval, services),
         csrf: mintCsrf(found.id),
         tool,
         toolTitle: services.titleOf(tool),
         now: now(clock),
-        mayPress: mayPress(approval, approver),
+        mayPress: !approval.isPaused && mayPress(approval, approver),
         passkey: passkey?.isNeeded ? passkey : undefined,
         mayRemember: !!offers(approval) &&
           await approvals.mayOffer(approval.subject),
@@ -194,6 +202,5 @@ export function approvalEndpoints(services: AccountServices) {
   };
 }
 
-function isAnswer(text: string): text is keyof typeof STEPS {
-  return Object.hasOwn(STEPS, text);
-}
+const isAnswer = (text: string): text is keyof typeof STEPS =>
+  Object.hasOwn(STEPS, text);

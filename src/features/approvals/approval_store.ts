@@ -10,12 +10,10 @@ import type { Database, Entry } from "../../core/kv/database.ts";
 import { verifiedAddresses } from "../../core/oauth/allowed_users.ts";
 import type { Identity } from "../../core/caller.ts";
 import { personName } from "../../core/oauth/person.ts";
-import { grantKey, waitKey } from "../../core/kv/keys.ts";
+import { waitKey, waitsOfKey } from "../../core/kv/keys.ts";
+import { persist } from "../../core/kv/persist.ts";
 import type { Transaction, Write } from "../../core/kv/transaction.ts";
-import type { Grant } from "../../core/oauth/grant.ts";
-import { expireWait } from "../questions/wait_answer.ts";
 import {
-  approvalListName,
   type ApprovalState,
   bytesOf,
   isLive,
@@ -24,7 +22,14 @@ import {
   type WaitRecord,
   waitSeals,
 } from "../questions/wait_record.ts";
-import { type Wait, type Waiting, waitStore } from "../questions/waits.ts";
+import {
+  type TakenWait,
+  type Wait,
+  type Waiting,
+  waitStore,
+} from "../questions/waits.ts";
+import { isPaused } from "../questions/wait_records.ts";
+import { queued } from "./approval_queue.ts";
 import { hasTaskEnded, taskCheck } from "./approval_task.ts";
 import { type Offer, rememberedStore } from "./remembered.ts";
 import {
@@ -36,9 +41,10 @@ import {
 
 /**
  * The time for which durable work still finds an approval that no one answered,
- * in seconds.
+ * and for which a call does, in seconds.
  */
 const CLOSED_SECONDS = 7 * 24 * 60 * 60;
+const CLOSED_CALL_SECONDS = 60;
 
 /** The time for which a run that has begun is remembered, in seconds. */
 const BEGUN_SECONDS = 24 * 60 * 60;
@@ -83,17 +89,6 @@ export interface CallApproval extends Omit<Wait, "payload" | "answer"> {
   answer?: Pressed & { result?: CallToolResult };
 }
 
-/** A run that has begun with an approval. */
-export interface BegunRun {
-  /** Records the end of the run; `result` is for a client that has left. */
-  end(
-    outcome: ApprovalState["outcome"],
-    result?: CallToolResult,
-  ): Promise<void>;
-  /** Puts the approval back, for a run that begins again after a question. */
-  release(): Promise<boolean>;
-}
-
 /** A person before the page of an approval. */
 export interface Approver {
   subject: string;
@@ -103,8 +98,14 @@ export interface Approver {
   scopes: readonly string[];
 }
 
-/** The maximum number of approvals of one scope that are listed. */
-const MAX_QUEUED = 200;
+/** A person, if their provider has named them. */
+type Named = Pick<Approver, "subject" | "identity">;
+
+export const nameOfPerson = ({ subject, identity }: Named) =>
+  identity ? personName({ subject, identity }) : subject;
+
+export const addressesOf = ({ identity }: Named) =>
+  identity ? verifiedAddresses(identity) : [];
 
 /**
  * True if a person may press for a call. Without a scope that is the caller.
@@ -116,17 +117,17 @@ export function mayPress(
   person: Approver,
 ): boolean {
   if (scope === undefined) return subject === person.subject;
-  const addresses = person.identity ? verifiedAddresses(person.identity) : [];
+  const addresses = addressesOf(person);
   return subject !== person.subject && person.scopes.includes(scope) &&
     !addresses.some((address) => caller.addresses.includes(address));
 }
 
 /** True if a press counts: the call waits, or was refused and is not a task. */
 export function isToBePressed(
-  { state, answer, pageTask, approval: { closesAt } }: CallApproval,
+  { state, answer, pageTask }: CallApproval,
 ): boolean {
   return state === "open" || state === "answered" &&
-      answer?.action === "decline" && (pageTask ?? closesAt) === undefined;
+      answer?.action === "decline" && pageTask === undefined;
 }
 
 /** Returns the ID of an approval's receipt. */
@@ -138,14 +139,14 @@ function receiptOf({ key, createdAt }: Pick<Wait, "key" | "createdAt">) {
 function wordsOf(
   { payload: { title, facts, caller } }: CallApproval,
   pressed: Pressed,
-  { subject, identity }: Approver,
+  person: Approver,
 ): ReceiptWords {
   const { passkey } = pressed;
   return {
     title,
     facts,
     caller: caller.name,
-    approver: identity ? personName({ subject, identity }) : subject,
+    approver: nameOfPerson(person),
     passkey,
     ...pressed.action === "decline" && { reason: pressed.reason },
   };
@@ -167,32 +168,32 @@ export function callApprovals(
       : undefined;
   }
 
-  function isClosed({ approval }: Pick<WaitRecord, "approval">): boolean {
-    return approval?.closesAt !== undefined &&
-      approval.closesAt <= database.now();
+  /** True if the time to press is over, or the task that waits. */
+  async function isOver(
+    wait: Pick<WaitRecord, "state" | "approval" | "pageTask" | "taskAddress">,
+  ): Promise<boolean> {
+    return wait.state === "open" &&
+      (wait.approval!.closesAt! <= database.now() ||
+        await hasTaskEnded(database, wait));
   }
 
-  /** True unless an approval, its task or its connection is over, or paused. */
-  async function isPressable(record: WaitRecord): Promise<boolean> {
-    const isOver = record.state === "open" &&
-      (isClosed(record) || await hasTaskEnded(database, record));
-    if (isOver || !await isLive(database, record)) return false;
-    const { grantId } = record;
-    const grant = grantId && await database.find<Grant>(grantKey(grantId));
-    return !grant || grant.value.pausedAt === undefined;
-  }
-
-  /** Finds an approval that was used, or that has not ended. */
-  async function findAny(id: string) {
+  /** Finds an approval that its call can still use. */
+  async function findAny(id: string): Promise<CallApproval | undefined> {
     const found = await database.find<WaitRecord>(waitKey(id));
-    const isThere = found?.value.kind === "approval" &&
-      (found.value.state === "used" || await isPressable(found.value));
-    return isThere ? approvalOf(await waits.read(found)) : undefined;
+    if (found?.value.kind !== "approval") return undefined;
+    const { value } = found;
+    const isThere = value.state === "used" ||
+      !await isOver(value) && await isLive(database, value);
+    const approval = isThere && approvalOf(await waits.read(found));
+    if (!approval) return undefined;
+    return { ...approval, isPaused: await isPaused(database, value) };
   }
 
   async function findToPress(id: string, approver: Approver) {
     const approval = await findAny(id);
-    return approval && mayPress(approval, approver) ? approval : undefined;
+    const mayBe = approval && !approval.isPaused &&
+      mayPress(approval, approver);
+    return mayBe ? approval : undefined;
   }
 
   /** Changes a run that has begun. */
@@ -217,17 +218,10 @@ export function callApprovals(
 
   return {
     /** Finds the approval that a call waits for, or has got. */
-    async find(waiting: Waiting): Promise<CallApproval | undefined> {
-      return approvalOf(await waits.findSame(waiting));
-    },
+    find: async (it: Waiting) => approvalOf(await waits.findSame(it)),
 
-    /** Finds the last run of a call, if that run has ended. */
-    async findEnded(waiting: Waiting): Promise<ApprovalPayload["before"]> {
-      const { approval } = await waits.findByAsker(waiting) ?? {};
-      if (approval?.endedAt === undefined) return undefined;
-      const { begunAt, outcome } = approval;
-      return { begunAt, outcome };
-    },
+    /** Finds the approval that work asked for, whatever would be asked now. */
+    findAsked: async (it: Waiting) => approvalOf(await waits.findByAsker(it)),
 
     /**
      * Opens the approval of a call, or finds the existing one.
@@ -241,9 +235,9 @@ export function callApprovals(
       const { seconds } = waiting.approval;
       const isWork = waiting.taskId !== undefined;
       const closesAt = database.now() + seconds;
-      const approval = { ...waiting.approval, ...isWork && { closesAt } };
+      const approval = { ...waiting.approval, closesAt };
       const wait = await waits.open({ ...waiting, approval }, { ...payload }, {
-        seconds: isWork ? seconds + CLOSED_SECONDS : seconds,
+        seconds: seconds + (isWork ? CLOSED_SECONDS : CLOSED_CALL_SECONDS),
       });
       return approvalOf(wait)!;
     },
@@ -284,12 +278,10 @@ export function callApprovals(
       return entry && { at: entry.at, receipt };
     },
 
-    /** Records the end of a run that needed no press. */
-    async endRemembered(
-      receipt: string,
-      outcome: ApprovalState["outcome"],
-    ): Promise<void> {
-      await receipts.progress(receipt, { endedAt: database.now(), outcome });
+    /** Notes the end of a run that needed no press. */
+    endRemembered(receipt: string, outcome: ApprovalState["outcome"]) {
+      const end = { endedAt: database.now(), outcome };
+      return noteEnd(() => receipts.progress(receipt, end));
     },
 
     /** Forgets a run that needed no press, because it is begun again. */
@@ -298,25 +290,11 @@ export function callApprovals(
     /** Epoch seconds. */
     now: (): number => database.now(),
 
-    async read(approval: Pick<Wait, "key">): Promise<CallApproval | undefined> {
-      return approvalOf(await waits.read(approval));
-    },
+    read: async (it: Pick<Wait, "key">) => approvalOf(await waits.read(it)),
 
-    /** See `settled` of the waits. */
-    settled: (
-      approval: CallApproval,
-      signal: AbortSignal,
-      milliseconds?: number,
-    ): Promise<boolean> =>
-      waits.settled(approval as unknown as Wait, signal, milliseconds),
-
-    /** Refuses presses from now on. Returns true if one came before. */
-    close: async (approval: Pick<Wait, "key">): Promise<boolean> =>
-      await waits.close(approval as Wait) !== undefined,
-
-    /** Ends an approval that no one needs any more. */
-    withdraw: ({ key }: Pick<Wait, "key">): Promise<void> =>
-      expireWait(database, key),
+    settled: waits.settled,
+    close: waits.close,
+    withdraw: waits.withdraw,
 
     /**
      * Finds the approval of a page, for the caller or for someone who may
@@ -328,30 +306,37 @@ export function callApprovals(
     ): Promise<CallApproval | undefined> {
       const approval = await findAny(id);
       const isTheirs = approval?.subject === person.subject ||
-        approval && mayPress(approval, person);
+        approval && !approval.isPaused && mayPress(approval, person);
       return isTheirs ? approval : undefined;
     },
 
     /**
-     * Lists the approvals for which a person may press, newest first, and the
-     * person's own calls that they have refused.
+     * Lists the approvals for which a person may press, and the person's own
+     * calls that they have refused, newest first.
+     *
+     * @param most of each scope, at least this number of those that end first
      */
-    async listOpen(person: Approver): Promise<CallApproval[]> {
-      const queued = await Promise.all(
-        person.scopes.map((scope) =>
-          waits.listQueue(approvalListName(scope), MAX_QUEUED)
-        ),
-      );
-      const own = await waits.listOf(person.subject, "approval", [
-        "open",
-        "answered",
-      ]);
-      return [...own, ...queued.flat()]
-        .flatMap((wait) => approvalOf(wait) ?? [])
-        .filter((it) =>
-          isToBePressed(it) && !isClosed(it) && mayPress(it, person)
-        )
-        .sort((one, other) => other.createdAt - one.createdAt);
+    async listOpen(person: Approver, most = Infinity): Promise<CallApproval[]> {
+      const { subject } = person;
+      const isTheirs = async (it: CallApproval) =>
+        isToBePressed(it) && mayPress(it, person) && !await isOver(it) &&
+        (it.subject === subject || !await isPaused(database, it));
+      const theirs = async (some: Wait[]) => {
+        const all = some.flatMap((it) => approvalOf(it) ?? []);
+        const are = await Promise.all(all.map(isTheirs));
+        return all.filter((_, index) => are[index]);
+      };
+      const own = waits.listOf(subject, "approval", ["open", "answered"]);
+      const lists = person.scopes.map(async (scope) => {
+        const found: CallApproval[] = [];
+        for await (const some of queued(database, waits, scope)) {
+          found.push(...await theirs(some));
+          if (found.length >= most) break;
+        }
+        return found;
+      });
+      const all = await Promise.all([own.then(theirs), ...lists]);
+      return all.flat().sort((one, other) => other.createdAt - one.createdAt);
     },
 
     /**
@@ -374,6 +359,9 @@ export function callApprovals(
       const clientName = approval.clientName ?? approval.clientId;
       const of = { tool, clientName };
       const isRefused = pressed.action === "decline";
+      // Every press changes the head, so that two at once cannot both be the
+      // last that is remembered.
+      const head = await database.get(waitsOfKey(subject));
       const writeEntry = !isRefused && pressed.remembers && offer &&
         await remembered.hasRoom(subject) &&
         await remembered.writing(subject, offer, { ...of, grantId });
@@ -390,7 +378,7 @@ export function callApprovals(
         (transaction) => {
           extraWrites(transaction);
           writeReceipt(transaction);
-          if (writeEntry) writeEntry(transaction);
+          if (writeEntry) writeEntry(transaction.check(head));
         },
         !isRefused && isToBePressed(approval),
       );
@@ -419,7 +407,7 @@ export function callApprovals(
     async begin(
       approval: CallApproval,
       reference: string,
-    ): Promise<BegunRun | undefined> {
+    ): Promise<Pick<TakenWait, "release"> | undefined> {
       const { key } = approval;
       const begunAt = database.now();
       const receipt = receiptOf(approval);
@@ -435,7 +423,6 @@ export function callApprovals(
         };
       }, (transaction) => [write, check].forEach((it) => it(transaction)));
       return taken && {
-        end: (outcome, result) => endRun({ key }, outcome, result),
         async release() {
           const isBack = await taken.release();
           const none = { begunAt: undefined, reference: undefined };
@@ -445,11 +432,10 @@ export function callApprovals(
       };
     },
 
-    /** Records the end of a run, for durable work that may end elsewhere. */
-    end: (
-      approval: Pick<Wait, "key">,
-      outcome: ApprovalState["outcome"],
-    ): Promise<void> => endRun(approval, outcome),
+    /** Notes the end of a run; `result` is for a client that has left. */
+    end: endRun,
+
+    noteEnd,
 
     /** Collects the result of a run whose client had left, once. */
     async collect(
@@ -471,6 +457,12 @@ export function callApprovals(
     },
   };
 
+  /** Notes an end; in the background while the database is away. */
+  async function noteEnd(note: () => Promise<void>): Promise<void> {
+    const again = () => persist(note, { signal: database.closing });
+    await note().catch(() => database.background(again));
+  }
+
   async function endRun(
     { key }: Pick<Wait, "key">,
     outcome: ApprovalState["outcome"],
@@ -483,10 +475,9 @@ export function callApprovals(
       const { createdAt } = record;
       const receipt = receiptOf({ key, createdAt });
       (await receipts.progressing(receipt, end))(transaction);
-      if (!result) return { ...record, approval: ended };
       const answer = await openPart({ key, value: record }, "answer");
       const whole = { ...answer, result };
-      if (bytesOf(JSON.stringify(whole)) > MAX_WAIT_BYTES) {
+      if (!result || bytesOf(JSON.stringify(whole)) > MAX_WAIT_BYTES) {
         return { ...record, approval: ended };
       }
       return {

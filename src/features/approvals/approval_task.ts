@@ -1,6 +1,6 @@
 /**
  * The plain task that waits for an approval. It may have ended in another
- * process. Durable work, whose approvals have `closesAt`, ends them itself.
+ * process. Durable work, whose approvals have a `taskAddress`, ends them itself.
  *
  * @module
  */
@@ -11,11 +11,14 @@ import type { WaitRecord } from "../questions/wait_record.ts";
 import { isTerminal, type TaskRecord } from "../work/task_record.ts";
 
 /** The part of a wait that names its task. */
-type OfTask = Pick<WaitRecord, "pageTask" | "approval">;
+type OfTask = Pick<WaitRecord, "pageTask" | "taskAddress">;
 
 /** Finds the task; false if it has ended, undefined if no plain task waits. */
-async function findTask(database: Database, { pageTask, approval }: OfTask) {
-  if (!pageTask || approval?.closesAt) return undefined;
+async function findTask(
+  database: Database,
+  { pageTask, taskAddress }: OfTask,
+) {
+  if (!pageTask || taskAddress !== undefined) return undefined;
   const found = await database.find<TaskRecord>(taskKey(pageTask));
   return found !== undefined && !isTerminal(found.value.status) && found;
 }

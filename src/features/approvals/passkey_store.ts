@@ -209,10 +209,7 @@ export function passkeyStore(database: Database) {
         );
         if (!after || !waiting) return { result: undefined };
         const confirmed = { ...waiting, countsFrom: now };
-        return {
-          result: confirmed,
-          passkeys: after.map((it) => it.id === id ? confirmed : it),
-        };
+        return { result: confirmed, passkeys: withOne(after, confirmed) };
       });
     },
 
@@ -226,10 +223,7 @@ export function passkeyStore(database: Database) {
         const found = all.find((it) => it.id === id && isThere(it));
         if (!found) return { result: undefined };
         const removed = { ...found, removedAt: database.now() };
-        return {
-          result: removed,
-          passkeys: all.map((it) => it.id === id ? removed : it),
-        };
+        return { result: removed, passkeys: withOne(all, removed) };
       });
     },
 
@@ -266,10 +260,11 @@ export function passkeyStore(database: Database) {
   };
 }
 
-/**
- * Records a use of a passkey. Returns undefined if the passkey cannot approve
- * now, or if the counter is not newer.
- */
+/** Puts a changed passkey in its place. */
+const withOne = (all: readonly Passkey[], changed: Passkey) =>
+  all.map((it) => it.id === changed.id ? changed : it);
+
+/** Notes a use. Returns undefined for a passkey or a counter that is no good. */
 function used(
   all: readonly Passkey[],
   { id, counter }: { id: string; counter: number },
@@ -281,8 +276,7 @@ function used(
   const isNewer = found &&
     (counter > found.counter || counter === 0 && found.counter === 0);
   if (!isNewer) return undefined;
-  const usedNow = { ...found, counter, usedAt: now };
-  return all.map((it) => it.id === id ? usedNow : it);
+  return withOne(all, { ...found, counter, usedAt: now });
 }
 
 /** Makes the records of people's passkeys, without IDs and public keys. */

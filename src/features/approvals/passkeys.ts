@@ -185,15 +185,16 @@ export function passkeysOf(
       id: string,
       response: string,
       extraWrites: Write,
-    ): Promise<void> {
+    ): Promise<Passkey> {
       const { checkUsed, refused } = await check();
       const { own, usable } = await store.find(subject);
       const waiting = own.find((it) => it.id === id);
       if (!waiting) throw refused();
       const challenge = confirmChallenge(subject, waiting);
       const used = await checkUsed(response, challenge, site, usable);
-      const isDone = await store.confirm(subject, id, used, extraWrites);
-      if (!isDone) throw refused();
+      const made = await store.confirm(subject, id, used, extraWrites);
+      if (made) return made;
+      throw refused();
     },
   };
 

@@ -24,6 +24,7 @@ import {
 import { now } from "../../core/clock.ts";
 import { fingerprint } from "../../core/crypto/crypto.ts";
 import { redirect } from "../../core/http/browser.ts";
+import type { Write } from "../../core/kv/transaction.ts";
 import type { Parameters } from "../../core/oauth/parameters.ts";
 import { personName } from "../../core/oauth/person.ts";
 import { AccountForm } from "../../core/pages/layout.tsx";
@@ -75,8 +76,9 @@ export function passkeysPart(services: AccountServices): AccountPart {
             )}
             {!passkeys.isPossible && (
               <p class="note">
-                Browsers make no passkeys at an IP address: open this server by
-                a host name, on your own machine as localhost.
+                Browsers make and use no passkeys here: the address of this page
+                is a number, and passkeys need a name like example.com. Ask the
+                people who run this server for one.
               </p>
             )}
             {own.length > 0 && (
@@ -93,13 +95,7 @@ export function passkeysPart(services: AccountServices): AccountPart {
             )}
             {creation
               ? <PasskeyForm {...{ form, creation, hasAny }} />
-              : (
-                <FreshSignIn
-                  base={form.base}
-                  back={form.back}
-                  providerKey={providerKey}
-                />
-              )}
+              : <FreshSignIn {...form} providerKey={providerKey} />}
           </div>
         </section>
       );
@@ -141,7 +137,7 @@ function PasskeyRow({ passkey, form, now, isFresh, confirmation }: {
         Made <Moment at={createdAt} now={now} />. {countsFrom > now
           ? (
             <>
-              It counts from <Upcoming at={countsFrom} now={now} />.
+              You can use it from <Upcoming at={countsFrom} now={now} /> on.
             </>
           )
           : usedAt === undefined
@@ -162,7 +158,7 @@ function PasskeyRow({ passkey, form, now, isFresh, confirmation }: {
         >
           <p class="note" role="status" hidden></p>
           <button type="submit" data-passkey="get">
-            Let it count now, with another passkey
+            Confirm with another passkey, and use it now
           </button>
         </AccountForm>
       )}
@@ -184,11 +180,11 @@ function PasskeyForm({ form, creation, hasAny }: {
       <NameField placeholder="Where it is: my phone" />
       <p class="small soft">
         {hasAny
-          ? "It counts in a day, or once you confirm it with one that counts."
-          : "Your first passkey counts at once."}{" "}
-        A passkey that you remove opens nothing any more, and the first one
-        after it counts from the next day on. So no one who has your browser for
-        a moment can take your place.
+          ? "You can use it in a day, or as soon as you confirm it with another passkey of yours."
+          : "You can use it at once."}{" "}
+        A passkey that you make within a day after you removed others waits for
+        a day, so that no one who has your browser for a moment can take your
+        place.
       </p>
       <p class="note" role="status" hidden></p>
       <div class="actions">
@@ -200,63 +196,57 @@ function PasskeyForm({ form, creation, hasAny }: {
   );
 }
 
+/** The longest form: a name and two responses. */
+const MAX_FORM_BYTES = 64 * 1024;
+
 /** Makes the endpoints of the forms. */
 export function passkeyEndpoints(services: PlacedServices) {
   const { clock, log, places, signedIn } = services;
   const passkeys = passkeysOf(services);
 
-  /** Finds the sender of a form who has just signed in. @throws {HttpError} */
-  async function findFresh(c: Context) {
-    const { form, ...person } = await signedIn.findForm(c, MAX_FORM_BYTES);
-    checkFresh(person.session, now(clock), "change passkeys");
-    return { form, person, stays: await signedIn.staysAllowed(person) };
+  /** @param act returns undefined if it changed nothing */
+  function endpoint(
+    event: string,
+    isForFresh: boolean,
+    act: (form: Parameters, person: SignedIn, stays: Write) => Promise<unknown>,
+  ) {
+    return async (c: Context): Promise<Response> => {
+      const { form, ...person } = await signedIn.findForm(c, MAX_FORM_BYTES);
+      const { session, session: { subject } } = person;
+      if (isForFresh) checkFresh(session, now(clock), "change passkeys");
+      const stays = await signedIn.staysAllowed(person);
+      const isDone = await act(form, person, stays) !== undefined;
+      if (isDone) log.audit(event, { reference: c.get("reference"), subject });
+      return redirect(c, places.addressOf(form.get("back") ?? "passkeys"));
+    };
   }
-
-  function audit(c: Context, event: string, { session }: SignedIn): void {
-    const { subject } = session;
-    log.audit(event, { reference: c.get("reference"), subject });
-  }
-
-  const back = (c: Context, form: Parameters) =>
-    redirect(c, places.addressOf(form.get("back") ?? "passkeys"));
 
   return {
-    /** Answers `POST /account/passkeys`. */
-    async make(c: Context): Promise<Response> {
-      const { form, person, stays } = await findFresh(c);
-      await passkeys.make(person.session.subject, {
-        name: readName(form),
-        response: form.get("create") ?? "",
-        challenge: challengeOf(person, form.get("csrf")!),
-      }, stays);
-      audit(c, "Passkey made", person);
-      return back(c, form);
-    },
+    make: endpoint(
+      "Passkey made",
+      true,
+      (form, person, stays) =>
+        passkeys.make(person.session.subject, {
+          name: readName(form),
+          response: form.get("create") ?? "",
+          challenge: challengeOf(person, form.get("csrf")!),
+        }, stays),
+    ),
 
-    /** Answers `POST /account/passkeys/confirm`. */
-    async confirm(c: Context): Promise<Response> {
-      const { form, ...person } = await signedIn.findForm(c, MAX_FORM_BYTES);
-      await passkeys.confirm(
-        person.session.subject,
-        form.get("id") ?? "",
-        form.get("get") ?? "",
-        await signedIn.staysAllowed(person),
-      );
-      audit(c, "Passkey confirmed with another", person);
-      return back(c, form);
-    },
+    confirm: endpoint(
+      "Passkey confirmed with another",
+      false,
+      (form, { session: { subject } }, stays) => {
+        const [id = "", response = ""] = [form.get("id"), form.get("get")];
+        return passkeys.confirm(subject, id, response, stays);
+      },
+    ),
 
-    /** Answers `POST /account/passkeys/remove`. */
-    async remove(c: Context): Promise<Response> {
-      const { form, person, stays } = await findFresh(c);
-      const { subject } = person.session;
-      const id = form.get("id") ?? "";
-      const removed = await passkeys.store.remove(subject, id, stays);
-      if (removed) audit(c, "Passkey removed", person);
-      return back(c, form);
-    },
+    remove: endpoint(
+      "Passkey removed",
+      true,
+      (form, { session: { subject } }, stays) =>
+        passkeys.store.remove(subject, form.get("id") ?? "", stays),
+    ),
   };
 }
-
-/** The maximum size of a form in bytes: a name and two responses. */
-const MAX_FORM_BYTES = 64 * 1024;

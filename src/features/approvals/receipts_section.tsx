@@ -28,16 +28,14 @@ import {
   receiptsOf,
 } from "./receipts.ts";
 
-/** The outcomes that a receipt can have, as its badge. */
-const OUTCOME_WORDS: Readonly<
-  Partial<Record<Outcome, readonly [words: string, tone: string]>>
-> = {
-  ok: ["Done", "good"],
-  tool_error: ["Failed", "bad"],
-  internal_error: ["Failed in the server", "bad"],
-  refused: ["Refused", ""],
-  cancelled: ["Not begun", ""],
-  stopped: ["End not known", "warn"],
+/** The badge of each outcome that a receipt can have. */
+const OUTCOMES: Readonly<Partial<Record<Outcome, Child>>> = {
+  ok: <span class="badge good">Done</span>,
+  tool_error: <span class="badge bad">Failed</span>,
+  internal_error: <span class="badge bad">Failed in the server</span>,
+  refused: <span class="badge">Refused</span>,
+  cancelled: <span class="badge">Not begun</span>,
+  stopped: <span class="badge warn">End not known</span>,
 };
 
 /**
@@ -64,7 +62,7 @@ export async function receiptsSection(
       empty="No approval is like this. Shorten the names, or choose any outcome."
       columns={["Outcome", "When", "What", "Client", "Decided by"]}
       rows={wanted.map((receipt) => [
-        <OutcomeBadge outcome={outcomeOfReceipt(receipt)} />,
+        OUTCOMES[outcomeOfReceipt(receipt)],
         <Moment at={receipt.at} now={now} />,
         <What
           {...receipt}
@@ -91,11 +89,6 @@ export async function receiptsSection(
 
 function holds(name: string, part = ""): boolean {
   return name.toLowerCase().includes(part.trim().toLowerCase());
-}
-
-function OutcomeBadge({ outcome }: { outcome: Outcome }) {
-  const [words, tone] = OUTCOME_WORDS[outcome]!;
-  return <span class={`badge ${tone}`}>{words}</span>;
 }
 
 function What(

@@ -12,9 +12,10 @@ import type {
   Expiring,
   Found,
 } from "../../core/kv/database.ts";
-import { grantKey, rememberedKey } from "../../core/kv/keys.ts";
+import { rememberedKey } from "../../core/kv/keys.ts";
 import type { Write } from "../../core/kv/transaction.ts";
 import type { Grant } from "../../core/oauth/grant.ts";
+import { findGrant } from "../questions/wait_record.ts";
 import { secretStore } from "../../core/store/secrets.ts";
 
 /** The maximum number of entries of one person: more are not offered. */
@@ -80,12 +81,9 @@ export function rememberedStore(database: Database) {
   }
 
   /** Finds the connection of an entry, unless it has ended or is paused. */
-  async function findGrant(
-    grantId: string,
-  ): Promise<Found<Grant> | undefined> {
-    const grant = await database.find<Grant>(grantKey(grantId));
-    const { status, pausedAt } = grant?.value ?? {};
-    return status === "active" && pausedAt === undefined ? grant : undefined;
+  async function findLive(grantId: string): Promise<Found<Grant> | undefined> {
+    const grant = await findGrant(database, grantId);
+    return grant?.value.pausedAt === undefined ? grant : undefined;
   }
 
   const listAll = (subject: string) =>
@@ -135,7 +133,7 @@ export function rememberedStore(database: Database) {
           // would last longer.
           const isBefore = database.now() < value.at - CLOCK_SECONDS;
           if (isBefore || value.runs >= MAX_RUNS) return undefined;
-          const grant = grantId && await findGrant(grantId);
+          const grant = grantId && await findLive(grantId);
           if (grantId && !grant) return undefined;
           if (grant) transaction.check(grant);
           const found = { key, value, versionstamp: versionstamp! };
@@ -155,7 +153,7 @@ export function rememberedStore(database: Database) {
     async list(subject: string): Promise<Remembered[]> {
       const all = await listAll(subject);
       const live = await Promise.all(
-        all.map(({ value: { grantId } }) => !grantId || findGrant(grantId)),
+        all.map(({ value: { grantId } }) => !grantId || findLive(grantId)),
       );
       const shown = all.filter((_, index) => live[index]);
       return await Promise.all(shown.map((found) => open(subject, found)));

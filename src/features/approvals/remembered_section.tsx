@@ -87,11 +87,7 @@ export function rememberedEnd(
       });
     }
     const names = [harmlessLine(form.get("label") ?? "")];
-    return await leadBack(
-      c,
-      places,
-      { id, form },
-      isEnded ? { change: "asksAgain", names } : { change: "over" },
-    );
+    const change = isEnded ? "asksAgain" : "over";
+    return await leadBack(c, places, { id, form }, { change, names });
   };
 }

@@ -9,7 +9,7 @@
  */
 import type { OnAccountPage } from "../account_page/feature.ts";
 import { waitPagesOf } from "./page_questions.ts";
-import { waitRecords, waitsOf } from "./waits.ts";
+import { waitsOf } from "./waits.ts";
 
 export const questionsFeature: OnAccountPage = {
   name: "questions",
@@ -19,7 +19,8 @@ export const questionsFeature: OnAccountPage = {
     return {
       waitPages: (site) => waitPagesOf({ waits, ...site }),
       answerWebhook: waits.answerWebhook,
-      records: () => Promise.resolve(waitRecords(waits)),
+      records: async () =>
+        (await import("./wait_records.ts")).waitRecords(waits),
     };
   },
 };

@@ -220,7 +220,7 @@ export class PageQuestions implements PersonPages {
     connects: boolean,
   ): Promise<ElicitationAnswer<undefined> | undefined> {
     const { waits } = this.pages;
-    let answer: JsonObject | undefined;
+    let answer: JsonObject | null | undefined;
     if (this.task?.address !== undefined && !connects) {
       answer = await this.#do(() => waits.close(wait));
       this.#read.set(key, wait);

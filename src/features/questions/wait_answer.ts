@@ -195,13 +195,16 @@ export function waitAnswers(
 
     /**
      * Accepts no answer from now on. Returns the answer that came before, if
-     * any; that answer stays until the wait is withdrawn.
+     * any; it stays until the wait is withdrawn. Returns null if the wait was
+     * gone already.
      */
-    close({ key }: Wait): Promise<JsonObject | undefined> {
+    close(
+      { key }: Pick<Wait, "key">,
+    ): Promise<JsonObject | null | undefined> {
       return database.change(
         key,
         async (transaction, entry: Entry<WaitRecord>) => {
-          if (!isFound(entry)) return undefined;
+          if (!isFound(entry)) return null;
           if (entry.value.state !== "open") {
             return await openPart(entry, "answer");
           }

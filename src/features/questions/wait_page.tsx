@@ -133,8 +133,8 @@ export function WaitAnsweredPage(
       </p>
       <p>
         You can go back to{" "}
-        <ClientNameAndBadge client={client} />. If it does not go on by itself,
-        ask it to try again.
+        <ClientName name={client.name} />. If it does not go on by itself, ask
+        it to try again.
       </p>
       <p>
         <a href={`${page.base ?? ""}/account`}>Your account</a>

@@ -18,6 +18,7 @@ import {
   WaitSignInPage,
 } from "./wait_page.tsx";
 import type { WaitInWords } from "../account_page/waiting_section.tsx";
+import { isPaused } from "./wait_records.ts";
 import { type Wait, waitsOf } from "./waits.ts";
 import { personName } from "../../core/oauth/person.ts";
 import type { SignedIn } from "../account_page/signed_in.ts";
@@ -88,14 +89,15 @@ export async function waitsInWords(
   services: AccountServices,
 ): Promise<WaitInWords[]> {
   const open = await waitsOf(services.server).listOf(subject);
-  return open.map((wait) => ({
+  return await Promise.all(open.map(async (wait) => ({
     path: pathOf(wait, services.baseUrl),
     client: askingClient(wait, services),
     tool: wait.tool,
     toolTitle: services.titleOf(wait.tool),
     message: String(wait.payload!.message),
     createdAt: wait.createdAt,
-  }));
+    isPaused: await isPaused(services.database, wait),
+  })));
 }
 
 export function waitEndpoints(services: AccountServices) {
@@ -128,21 +130,9 @@ export function waitEndpoints(services: AccountServices) {
         );
       }
       const { message, url } = payload as { message: string; url: string };
-      return page(
-        c,
-        WaitPage({
-          ...frame,
-          id,
-          person,
-          client,
-          tool,
-          toolTitle: services.titleOf(tool),
-          message,
-          url,
-          csrf,
-        }),
-        { forms: "self" },
-      );
+      const toolTitle = services.titleOf(tool);
+      const asked = { id, person, client, tool, toolTitle, message, url, csrf };
+      return page(c, WaitPage({ ...frame, ...asked }), { forms: "self" });
     },
 
     /** Answers `POST /wait/:id`. */

@@ -80,10 +80,7 @@ export interface ApprovalState {
   passkey?: "wanted" | "required";
   /** The seconds for which the answer stays until the run begins. */
   seconds: number;
-  /**
-   * The end of the time to press, if the record stays longer: durable work that
-   * wakes then must still find that no one pressed.
-   */
+  /** The end of the time to press; the record stays longer. */
   closesAt?: number;
   /** The beginning of the run. */
   begunAt?: number;
@@ -117,6 +114,8 @@ export interface Wait extends
     "askerKey" | "question" | "taskId" | "sealed" | "sealedAnswer"
   > {
   key: Deno.KvKey;
+  /** In a list: true while its connection is paused. */
+  isPaused?: boolean;
   /** The id that opens the page, or answers for a webhook. */
   id?: string;
   /** The question. */
@@ -160,6 +159,17 @@ export function approvalListName(scope: string): string {
   return JSON.stringify(["approve", scope]);
 }
 
+/** Names the place of an approval in its queue: what ends first is first. */
+function placeInQueue(
+  [word, wait]: Deno.KvKey,
+  { scope, closesAt }: ApprovalState,
+): Deno.KvKey {
+  return listingWaitKey(approvalListName(scope!), [
+    word,
+    `${closesAt} ${String(wait)}`,
+  ]);
+}
+
 /** The time for which a page waits for its person, in seconds. */
 export const WAIT_SECONDS = 60 * 60;
 
@@ -186,7 +196,7 @@ export function putWait(
     record;
   const { scope } = record.approval ?? {};
   if (scope !== undefined) {
-    const queued = listingWaitKey(approvalListName(scope), key);
+    const queued = placeInQueue(key, record.approval!);
     if (state === "open") transaction.set(queued, { expiresAt });
     else transaction.delete(queued);
   }
@@ -205,7 +215,7 @@ export function dropWait(
 ): Transaction {
   const { key, value: { askerKey, state, approval } } = found;
   if (approval?.scope !== undefined) {
-    transaction.delete(listingWaitKey(approvalListName(approval.scope), key));
+    transaction.delete(placeInQueue(key, approval));
   }
   transaction.check(found).expire(key)
     .delete(listingWaitKey(listOfWait(found.value), key));
@@ -324,7 +334,7 @@ export async function basisOf(
   throw new HttpError(409, "The task has ended");
 }
 
-async function findGrant(
+export async function findGrant(
   database: Database,
   id: string | undefined,
 ): Promise<Found<Grant> | undefined> {

@@ -5,7 +5,6 @@
  * @module
  */
 import { ofServer } from "../../core/store/opened_server.ts";
-import type { PersonRecords } from "../../core/auth/grants/end_grant.ts";
 import { randomId } from "../../core/crypto/crypto.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { type Database, type Found, isFound } from "../../core/kv/database.ts";
@@ -216,14 +215,7 @@ export function waitStore(database: Database) {
       return await readOpen(found, states);
     },
 
-    /** Lists the open waits that a queue names. */
-    async listQueue(queue: string, limit: number): Promise<Wait[]> {
-      const queued = await database.list(waitsOfKey(queue), { limit });
-      const found = await database.getMany<WaitRecord[]>(
-        queued.map(({ key }) => listedWaitKey(key)),
-      );
-      return await readOpen(found.filter(isFound));
-    },
+    readOpen,
 
     /** Lists all stored waits of a person. */
     async listKept(subject: string): Promise<Wait[]> {
@@ -239,28 +231,30 @@ export function waitStore(database: Database) {
     },
 
     /** Ends a wait that no one needs any more. */
-    withdraw: ({ key }: Wait): Promise<void> => expireWait(database, key),
+    withdraw: ({ key }: Pick<Wait, "key">): Promise<void> =>
+      expireWait(database, key),
 
     /**
-     * Waits until a wait is answered or gone. Returns false if it is still open
-     * after `milliseconds`.
+     * Waits until a wait is answered, or is as it is wanted, or gone. Returns
+     * false if it is still open after so many milliseconds.
      *
      * @throws the signal's reason when it fires first
      */
     async settled(
-      { key, state }: Wait,
+      { key, state }: Pick<Wait, "key" | "state">,
       signal: AbortSignal,
       milliseconds = Infinity,
+      isWanted = (record?: WaitRecord) => record?.state !== "open",
     ): Promise<boolean> {
       if (state !== "open") return true;
       const last = performance.now() + milliseconds;
       const record = await database.waitFor<WaitRecord>(
         key,
-        (record) => record?.state !== "open" || performance.now() >= last,
+        (record) => isWanted(record) || performance.now() >= last,
         signal,
         { slowestMilliseconds: MAX_POLL_MILLISECONDS },
       );
-      return record?.state !== "open";
+      return isWanted(record);
     },
 
     /** Ends all waits of durable work that has ended. */
@@ -283,20 +277,6 @@ export function waitStore(database: Database) {
 
 /** The waits of a server. */
 export const waitsOf = ofServer(({ database }) => waitStore(database));
-
-/** Makes the records of people's waits. */
-export function waitRecords(
-  { listKept, forgetAllOf }: Pick<WaitStore, "listKept" | "forgetAllOf">,
-): PersonRecords {
-  return {
-    name: "waits",
-    async listOf(subject) {
-      const kept = await listKept(subject);
-      return kept.map(({ key: _key, id: _id, ...wait }) => wait);
-    },
-    endAllOf: forgetAllOf,
-  };
-}
 
 /** The maximum number of waits of each kind that one person has at a time. */
 export const MAX_WAITS_PER_PERSON = 100;
@@ -334,8 +314,9 @@ export function waitRoom(database: Database) {
     return JSON.stringify([list, kind, most, clientId ?? null, grantId]);
   }
 
-  function refuse(): never {
-    throw new LimitError("questions that wait for this person", RETRY_SECONDS);
+  function refuse({ kind }: Opener): never {
+    const what = kind === "approval" ? "calls" : "questions";
+    throw new LimitError(`${what} wait for this person`, RETRY_SECONDS);
   }
 
   return {
@@ -366,7 +347,7 @@ export function waitRoom(database: Database) {
       listed: readonly Found<ListedWait>[] | undefined,
       opener: Opener,
     ): void {
-      if (listed === undefined) refuse();
+      if (listed === undefined) refuse(opener);
       // Each kind is counted by itself: webhooks wait for days, but leave room
       // for pages. An approval that a person has decided leaves room at once.
       const same = listed.filter(({ value: { kind, state } }) =>
@@ -378,7 +359,7 @@ export function waitRoom(database: Database) {
         : 0;
       if (same.length < opener.most && ofClient < MAX_WAITS_PER_CLIENT) return;
       full.set(nameOf(opener), true, FULL_MILLISECONDS);
-      refuse();
+      refuse(opener);
     },
   };
 }

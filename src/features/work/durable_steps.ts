@@ -10,6 +10,7 @@ import { type AskedQuestion, unusedKey } from "../../core/protocol/question.ts";
 import { named, type Step, titled } from "./steps.ts";
 import {
   type DurableRun,
+  isApproval,
   Journal,
   type JournalEntry,
   parseKept,
@@ -27,12 +28,14 @@ export class DurableSteps implements DurableContext {
   readonly #run: DurableRun;
   readonly #journal: Journal;
   readonly #executor: StepExecutor;
+  readonly hasApproval: boolean;
 
   /** @param steps the steps of earlier runs */
   constructor(run: DurableRun, steps: readonly Step[], version: number) {
     this.#run = run;
     this.#journal = new Journal(run, steps, version);
     this.#executor = new StepExecutor(this.#journal);
+    this.hasApproval = steps.some(isApproval);
   }
 
   /** True as long as the run repeats steps of earlier runs. */

@@ -64,6 +64,17 @@ type StepState =
   & Pick<Step, "state">
   & Partial<Omit<Step, "id" | "number" | "version" | "isAlone" | "startedAt">>;
 
+/** The name of the question for the approval of a run: no author's has it. */
+export const APPROVAL_KEY = "tool-server-approval";
+
+/**
+ * True for the approval of the run. The author's code does not ask for it, so
+ * it has no place in the order: an operator may want it at any time, or not any
+ * more.
+ */
+export const isApproval = ({ id }: Pick<Step, "id">) =>
+  id.startsWith(`ask:${APPROVAL_KEY}#`);
+
 export class Journal {
   readonly #known: ReadonlyMap<string, Step>;
   /** The steps of this version that earlier runs began, by their number. */
@@ -74,6 +85,7 @@ export class Journal {
   /** The keys of the task's questions, in earlier runs and in this one. */
   readonly keys: Set<string>;
   #next = 0;
+  #count = 0;
   #entered = Promise.withResolvers<void>();
   #characters = 0;
 
@@ -87,7 +99,9 @@ export class Journal {
     private readonly version: number,
   ) {
     this.#known = new Map(steps.map((step) => [step.id, step]));
-    this.#before = steps.filter((step) => step.version === version);
+    this.#before = steps.filter((step) =>
+      step.version === version && !isApproval(step)
+    );
     this.keys = new Set(steps.flatMap(({ key }) => key ?? []));
     for (const { text = "" } of steps) this.#characters += text.length;
   }
@@ -131,7 +145,7 @@ export class Journal {
       );
     }
     const isAlone = this.#open.size === 0;
-    const number = this.#entries.size + 1;
+    const number = isApproval({ id }) ? 0 : ++this.#count;
     const known = this.#known.get(id);
     const startedAt = known?.startedAt ?? this.run.now();
     const entry = { id, number, isAlone, startedAt, question, known, where };
@@ -183,7 +197,7 @@ export class Journal {
    * @throws {DivergenceError}
    */
   async waitForOrder(entry: JournalEntry): Promise<void> {
-    if (!this.#missing) return;
+    if (!this.#missing || isApproval(entry)) return;
     const { known, number } = entry;
     const { version, run: { signal } } = this;
     const place = known?.version === version ? known.number : number;

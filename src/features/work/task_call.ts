@@ -376,7 +376,12 @@ export function durableWorkOf(
           throw new ToolError(inputErrorText(parsed.error, parsed.hasMore));
         }
         const input = parsed.data as JsonObject;
-        const toolRun: ToolRun = { tool, input, prepared, call };
+        const { durable } = CallContext.askingOf(context).work;
+        // What an earlier run was asked to wait for is waited for still.
+        const own = durable?.hasApproval && !tool.approval
+          ? { ...tool, approval: { when: () => false } }
+          : tool;
+        const toolRun: ToolRun = { tool: own, input, prepared, call };
         if (tool.needs) await findNeeds(toolRun, context, { begun });
         return await runAround(toolRun, context);
       };

@@ -16,8 +16,9 @@ import type { Json } from "../../kit/message.ts";
 import { MortalServer } from "../../kit/mortal_server.ts";
 import { BASE_URL, IMPLEMENTATION } from "../../kit/server.ts";
 import { type OAuthServer, startOAuthServer } from "../../kit/sign_in.ts";
+import { atomicWith, kvWith } from "../../kit/kv.ts";
 import { until } from "../../kit/wait.ts";
-import { clientOf, FORMS, linkOf, open, press } from "./approving.ts";
+import { clientOf, FORMS, linkOf, open, OPENS, press } from "./approving.ts";
 
 function servers(...tools: Tool[]) {
   return startOAuthServer({ tools });
@@ -216,14 +217,21 @@ Deno.test("an approval ends with its connection, waits while that is paused, and
     /Waiting for you .*Wants your approval: wipe/,
   );
   await visitor.press("/account/pause");
-  const paused = await visitor.browser.open(link);
-  assert.equal(paused.status, 404);
+  const row = /Paused .*Resume its connection, then answer here\./;
+  const list = await visitor.look();
+  assert.match(list, row);
+  assert.doesNotMatch(visitor.page.text, /href="[^"]*\/approve\//);
+  visitor.page = await visitor.browser.open(link);
+  assert.match(visitor.words, /Its connection is paused\. Resume it on/);
+  assert.doesNotMatch(visitor.page.text, /name="answer"/);
   visitor.page = page;
   await press(visitor, "approve");
-  assert.equal(visitor.page.status, 404);
+  assert.match(visitor.words, /Its connection is paused/);
   await visitor.look();
   await visitor.press("/account/resume");
-  assert.equal((await visitor.browser.open(link)).status, 200);
+  assert.doesNotMatch(await visitor.look(), row);
+  visitor.page = await visitor.browser.open(link);
+  assert.match(visitor.page.text, /name="answer"/);
   await visitor.look("/data");
   await visitor.press("/account/export");
   assert.match(visitor.page.text, /"kind": "approval"/);
@@ -233,6 +241,57 @@ Deno.test("an approval ends with its connection, waits while that is paused, and
   visitor.page = page;
   await press(visitor, "approve");
   assert.equal(visitor.page.status, 404);
+});
+
+Deno.test("the end of a run is kept once the database is back, and an equal call that is held learns it", async () => {
+  await using kv = await openTestKv();
+  const place = { isUp: true };
+  const failing = kvWith(kv, {
+    atomic: atomicWith(kv, (commit) => {
+      if (!place.isUp) throw new Error("no database");
+      return commit();
+    }),
+  });
+  const { promise: goOn, resolve: release } = Promise.withResolvers<void>();
+  const ran: unknown[] = [];
+  const wipe = tool({
+    name: "wipe",
+    approval: {},
+    async run(_, { approval }) {
+      ran.push(approval);
+      await goOn;
+      place.isUp = false;
+      return "wiped";
+    },
+  });
+  await using server = await startOAuthServer({ kv: failing, tools: [wipe] });
+  const { headers } = await server.person();
+  const options = { headers, capabilities: OPENS };
+  const asked = await resultOf(
+    server.call("tools/call", { name: "wipe" }, options),
+  );
+  const [[key, { params }]] = Object.entries<Json>(asked.inputRequests);
+  const again = {
+    name: "wipe",
+    requestState: asked.requestState,
+    inputResponses: { [key]: { action: "accept" } },
+  };
+  const held = [0, 1].map(() =>
+    resultOf(server.call("tools/call", again, options))
+  );
+  await until(() => server.app.running === 2);
+  const visitor = await open(server, params.url);
+  await press(visitor, "approve");
+  await until(() => ran.length === 1);
+  release();
+  await until(() => !place.isUp);
+  place.isUp = true;
+  const texts = (await Promise.all(held)).map(({ content }) => content[0].text);
+  assert.deepEqual(texts.filter((text) => text === "wiped"), ["wiped"]);
+  assert.match(texts.join(), /It has ended \(ok\), and another call like this/);
+  visitor.page = await visitor.browser.open(params.url);
+  assert.match(visitor.words, /It was done\./);
+  assert.equal(ran.length, 1);
 });
 
 Deno.test("a run without a known end never begins again until its person has looked", async () => {
@@ -345,7 +404,8 @@ Deno.test("a person has 100 open approvals, and 25 with one client; one that is 
     approval: {},
     run: () => "wiped",
   }));
-  const isFull = /Too many questions that wait for this person/;
+  const isFull =
+    /Too many calls wait for this person: try again in 600 seconds/;
   const calls = await Promise.all(
     Array.from({ length: 5 }, () => clientOf(server, "2026")),
   );

@@ -3,6 +3,8 @@
  * holds the permission now.
  */
 import assert from "node:assert/strict";
+import { taskKey } from "../../../src/core/kv/keys.ts";
+import type { Json } from "../../kit/message.ts";
 import { createServer } from "../../../src/server.ts";
 import { tool, z } from "../../../src/mod.ts";
 import { memoryKv } from "../../../src/core/kv/memory_kv.ts";
@@ -10,6 +12,7 @@ import { testServer } from "../../../packages/testing/mod.ts";
 import { AccountVisitor } from "../../kit/account_visitor.ts";
 import { resultOf, textOf } from "../../kit/answer.ts";
 import { openTestKv } from "../../kit/databases.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
 import { recordLog } from "../../kit/log.ts";
 import { IMPLEMENTATION } from "../../kit/server.ts";
 import {
@@ -17,7 +20,14 @@ import {
   type OAuthServerOptions,
   startOAuthServer,
 } from "../../kit/sign_in.ts";
-import { clientOf, FORMS, linkOf, press } from "./approving.ts";
+import {
+  type Call,
+  clientOf,
+  followTask,
+  FORMS,
+  linkOf,
+  press,
+} from "./approving.ts";
 
 const ran: unknown[] = [];
 
@@ -96,23 +106,77 @@ Deno.test("someone else with the scope finds the call in their list, and approve
   );
 });
 
-Deno.test("a list that is full says that there may be more", async () => {
+Deno.test("the list of those who approve begins with what ends first, and says exactly when there is more", async () => {
+  using time = new FakeTime();
   await using server = await start({ environment: { CALLS_PER_MINUTE: "0" } });
   const boss = await AccountVisitor.signIn(server, {
     as: "1",
     email: "boss@example.com",
   });
   server.provider.email = "jo@example.com";
+  const listed = async () => {
+    const words = await boss.look();
+    return [...words.matchAll(/Wants your approval: Pay (\d+)/g)]
+      .map(([, cents]) => Number(cents));
+  };
+  const asked: number[] = [];
+  const askFor = async (call: Call) => {
+    const cents = 100 + asked.length;
+    asked.push(cents);
+    linkOf(await resultOf(call("pay", { cents })));
+  };
   for (const as of ["601", "602"]) {
-    assert.doesNotMatch(await boss.look(), /this list is full/);
     for (let client = 0; client < 4; client++) {
       const call = await clientOf(server, "2026", { as });
-      for (let cents = 100; cents < 125; cents++) {
-        linkOf(await resultOf(call("pay", { cents })));
+      for (let n = 0; n < 25; n++) {
+        await askFor(call);
+        time.tick(1);
       }
     }
   }
-  assert.match(await boss.look(), /There may be more: this list is full\./);
+  const [first, last] = [asked[0], asked.at(-1)!];
+  const all = await listed();
+  assert.deepEqual([...all].sort((a, b) => a - b), asked);
+  assert.deepEqual([all[0], all.at(-1)], [first, last]);
+  assert.doesNotMatch(boss.words, /There are more/);
+  await askFor(await clientOf(server, "2026", { as: "603" }));
+  const most = await listed();
+  assert.equal(most.length, 200);
+  assert.equal(most[0], first);
+  assert.ok(!most.includes(asked.at(-1)!));
+  assert.match(
+    boss.words,
+    /There are more\. These 200 have to be answered first\./,
+  );
+});
+
+Deno.test("a task that has ended, and a connection that is paused, leave nothing in a list to approve", async () => {
+  const { log } = recordLog();
+  const work = { ...pay, name: "long", task: "optional" } as const;
+  await using server = await start({ log, tools: [pay, work] });
+  server.provider.email = "jo@example.com";
+  server.provider.subject = "42";
+  const { headers } = await server.person();
+  const input = { cents: 7 };
+  const { taskId } = await followTask(server, { headers, name: "long", input });
+  const boss = await AccountVisitor.signIn(server, {
+    as: "1",
+    email: "boss@example.com",
+  });
+  assert.match(await boss.look(), /Wants your approval: Pay 7/);
+  // As if its process had died.
+  const { key, value } = await server.kv.get<Json>(taskKey(taskId));
+  await server.kv.set(key, { ...value, status: "failed" });
+  assert.doesNotMatch(await boss.look(), /Wants your approval/);
+
+  const { link } = await ask(server);
+  assert.match(await boss.look(), /Wants your approval: Pay 5/);
+  const caller = await visit(server, link, "42", "jo@example.com");
+  await caller.look();
+  for (let n = 0; n < 2; n++) await caller.press("/account/pause");
+  assert.doesNotMatch(await boss.look(), /Wants your approval/);
+  boss.page = await boss.browser.open(link);
+  assert.equal(boss.page.status, 404);
 });
 
 Deno.test("a caller never approves their own call, also not as another subject with their address; others need the scope", async () => {

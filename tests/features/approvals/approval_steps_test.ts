@@ -8,11 +8,13 @@ import { startTelemetry } from "../../../src/core/telemetry/current.ts";
 import { tool, ToolError, z } from "../../../src/mod.ts";
 import { testServer } from "../../../packages/testing/mod.ts";
 import { resultOf, textOf } from "../../kit/answer.ts";
+import { openTestKv } from "../../kit/databases.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
 import { recordLog } from "../../kit/log.ts";
 import type { Json } from "../../kit/message.ts";
 import { startOAuthServer } from "../../kit/sign_in.ts";
 import { until } from "../../kit/wait.ts";
-import { clientOf, linkOf, open, press } from "./approving.ts";
+import { clientOf, linkOf, open, OPENS, press } from "./approving.ts";
 
 /** The attributes of the steps that were measured, and their seconds. */
 let measured: [Json, number][] = [];
@@ -128,7 +130,47 @@ Deno.test("each step of an approval is an event of the log and is measured, with
   assert.doesNotMatch(said, /(title|fact|label|result|reason)-|poor|broken/);
 });
 
-Deno.test("an approval that no one gave in time is told once", async () => {
+Deno.test("an approval that no one gave in time is told once, also if equal calls wait for it in two processes", async () => {
+  measured = [];
+  using time = new FakeTime();
+  await using kv = await openTestKv();
+  const tools = [tool({
+    name: "refund",
+    input: INPUT,
+    approval: { expiresIn: 60 },
+    run: () => "",
+  })];
+  await using one = await startOAuthServer({ kv, tools });
+  await using two = await startOAuthServer({ kv, tools });
+  const { headers } = await one.person();
+  const params = { name: "refund", arguments: { charge: "late" } };
+  const options = { headers, capabilities: OPENS };
+  const asked = await resultOf(one.call("tools/call", params, options));
+  const [key] = Object.keys(asked.inputRequests);
+  const again = {
+    ...params,
+    requestState: asked.requestState,
+    inputResponses: { [key]: { action: "accept" } },
+  };
+  time.tick(38);
+  const held = [one, two].map((at) =>
+    resultOf(at.call("tools/call", again, options))
+  );
+  await until(() => one.app.running + two.app.running === 2);
+  // The calls begin to wait at some time, and are past its end when it stands.
+  let seconds = 38;
+  await until(() => {
+    if (seconds++ < 62) time.tick(1);
+    return one.app.running + two.app.running === 0;
+  });
+  for (const result of await Promise.all(held)) {
+    const [{ text }] = result.content ?? assert.fail(JSON.stringify(result));
+    assert.match(text, /No one approved this in time/);
+  }
+  assert.deepEqual(steps(), ["asked", "expired"]);
+});
+
+Deno.test("durable work that no one approved in time tells it once", async () => {
   measured = [];
   const { log, events } = recordLog();
   const work = tool({

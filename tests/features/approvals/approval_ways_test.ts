@@ -219,7 +219,10 @@ for (const [what, end] of Object.entries(ENDS)) {
       time.tick(1);
       // The form that was open before, and the page anew.
       await press(before, "approve");
-      assert.notEqual(before.page.status, 200, before.words);
+      // While it is paused, the caller is told so.
+      const isPaused = /Its connection is paused/.test(before.words);
+      assert.equal(isPaused, /paused/.test(what));
+      assert.equal(before.page.status === 200, isPaused, before.words);
       assert.doesNotMatch(before.words, /Approved/);
       const again = await server.call("tools/call", { name }, {
         headers,

@@ -191,7 +191,6 @@ Deno.test("isToBePressed() lets no one approve a task after a refusal, which has
     const [changes, expected] of [
       [{}, true],
       [{ pageTask: "t" }, false],
-      [{ approval: { seconds: 60, closesAt: 5 } }, false],
       [{ answer: { action: "accept" } }, false],
       [{ state: "used" }, false],
       [{ state: "open", answer: undefined, pageTask: "t" }, true],

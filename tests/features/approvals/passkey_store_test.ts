@@ -216,7 +216,7 @@ test.onDatabases("a passkey that is made in one process approves in another, and
   await make(visitor, await SoftwarePasskey.make(), "Laptop");
   assert.match(
     await there.look("/passkeys"),
-    /Laptop .* It counts from \d{4}-/,
+    /Laptop .* You can use it from \d{4}-/,
   );
   assert.equal(ran, 1);
 });

@@ -59,7 +59,7 @@ Deno.test("a call that requires a passkey begins with its signature, and with no
   const call = await clientOf(server, "2026");
   const link = linkOf(await resultOf(call("pay", { cents: 1 })));
   const bare = await open(server, link);
-  assert.match(bare.words, /It wants a passkey : make one/);
+  assert.match(bare.words, /You need a passkey for this: make one/);
   assert.doesNotMatch(bare.page.text, /value="approve"/);
   assert.equal((await press(bare, "approve")).status, 403);
   const { visitor, passkey } = await withPasskey(server);
@@ -151,11 +151,11 @@ Deno.test("a further passkey counts after a day, or at once once it is confirmed
     await SoftwarePasskey.make(),
   ];
   await make(visitor, second);
-  assert.match(visitor.words, /It counts from \d{4}-/);
+  assert.match(visitor.words, /You can use it from \d{4}-/);
   await make(visitor, third);
   const confirm = "/account/passkeys/confirm";
   const page = visitor.page;
-  assert.match(visitor.words, /Let it count now, with another passkey/);
+  assert.match(visitor.words, /Confirm with another passkey, and use it now/);
   const [ofSecond, ofThird] = [0, 1].map((nth) =>
     JSON.parse(
       /data-get="([^"]*)"/.exec(formOf(page, confirm, nth).text)![1]
@@ -177,7 +177,7 @@ Deno.test("a further passkey counts after a day, or at once once it is confirmed
   visitor.page = page;
   const get = await passkey.sign({ ...SITE, challenge: ofThird });
   await visitor.press(confirm, { get }, 1);
-  assert.equal(visitor.words.match(/It counts from/g)?.length, 1);
+  assert.equal(visitor.words.match(/You can use it from/g)?.length, 1);
   const link = linkOf(await resultOf(call("pay", { cents: 1 })));
   visitor.page = await visitor.browser.open(link);
   const { allowCredentials } = optionsIn(visitor, pathOf(link), "get");
@@ -213,7 +213,7 @@ Deno.test("an old confirmation is worth nothing for a passkey that was removed a
   const { challenge } = JSON.parse(options.replaceAll("&quot;", '"'));
   const get = await (await first).sign({ ...SITE, challenge });
   await jo.press(confirm, { get });
-  assert.doesNotMatch(jo.words, /It counts from/);
+  assert.doesNotMatch(jo.words, /You can use it from/);
   const { id } = await second;
   const remove = "/account/passkeys/remove";
   const nth = [0, 1].findIndex((nth) =>
@@ -224,7 +224,7 @@ Deno.test("an old confirmation is worth nothing for a passkey that was removed a
   const later = await AccountVisitor.signIn(server);
   await openPasskeys(later);
   await make(later, await second, "Phone");
-  assert.match(later.words, /It counts from/);
+  assert.match(later.words, /You can use it from/);
   await later.press(confirm, { get });
   assert.match(later.words, /The passkey was not accepted/);
 });
@@ -235,7 +235,7 @@ Deno.test("a removed passkey opens nothing, and whoever removes it cannot take i
   const call = await clientOf(server, "2026");
   const wanted = linkOf(await resultOf(call("wipe")));
   const bare = await open(server, wanted);
-  assert.match(bare.words, /Without a passkey , a program .* could press/);
+  assert.match(bare.words, /Without a passkey, a program .* could press/);
   const { visitor, passkey } = await withPasskey(server);
   // It is wanted: who has one uses it.
   await press(bare, "approve");
@@ -245,7 +245,7 @@ Deno.test("a removed passkey opens nothing, and whoever removes it cannot take i
   await visitor.press("/account/passkeys/remove");
   assert.doesNotMatch(visitor.words, /Phone/);
   visitor.page = await visitor.browser.open(wanted);
-  assert.match(visitor.words, /It wants a passkey/);
+  assert.match(visitor.words, /You need a passkey for this/);
   await send(visitor, wanted, signed);
   assert.match(visitor.words, /The passkey was not accepted/);
   await openPasskeys(visitor);
@@ -253,7 +253,7 @@ Deno.test("a removed passkey opens nothing, and whoever removes it cannot take i
   visitor.page = await visitor.browser.open(wanted);
   assert.match(
     visitor.words,
-    /It wants a passkey , and yours counts from \d{4}-/,
+    /You need a passkey for this, and can use yours from \d{4}-/,
   );
   assert.equal(ran, 0);
 });
@@ -308,7 +308,7 @@ Deno.test("who erases a person with passkeys cannot make one that counts in thei
   const thief = await AccountVisitor.signIn(server);
   await openPasskeys(thief);
   await make(thief, await SoftwarePasskey.make());
-  assert.match(thief.words, /It counts from \d{4}-/);
+  assert.match(thief.words, /You can use it from \d{4}-/);
   assert.equal(await register.passkeys.reset("github:42"), 1);
   await openPasskeys(thief);
   await make(thief, await SoftwarePasskey.make());

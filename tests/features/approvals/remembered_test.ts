@@ -349,6 +349,27 @@ Deno.test("one entry is for a hundred runs, and a person has fifty entries", asy
   await waits(call, "refund", { buyer: "last", cents: 2 });
 });
 
+Deno.test("two presses at once do not both become the last entry that a person may have", async () => {
+  await using server = await start();
+  const call = await clientOf(server, "2026");
+  const jo = await AccountVisitor.signIn(server);
+  for (let n = 0; n < 49; n++) await remember(jo, call, { buyer: `b${n}` });
+  const links = [];
+  for (const buyer of ["one", "two", "three"]) {
+    links.push(linkOf(await resultOf(call("refund", { buyer }))));
+  }
+  await Promise.all(links.map(async (link) => {
+    const visitor = await AccountVisitor.signIn(server);
+    visitor.page = await visitor.browser.open(link);
+    const { pathname } = new URL(link);
+    await visitor.press(pathname, { answer: "approve", remember: "on" });
+  }));
+  const entries = await Array.fromAsync(
+    server.kv.list({ prefix: ["remembered"] }),
+  );
+  assert.equal(entries.length, 50);
+});
+
 test.onDatabases("a record whose words cannot be read breaks no page: its entry can be ended, and its calls ask again", async ({ kv }) => {
   await using server = await start({ kv });
   const call = await clientOf(server, "2026");

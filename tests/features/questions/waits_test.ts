@@ -191,7 +191,7 @@ test.inMemory("open() refuses a person who has too many, and what is too long", 
     waits.open(ASKED, PAYLOAD),
     (error) =>
       error instanceof LimitError &&
-      /questions that wait for this person/.test(error.message),
+      /questions wait for this person/.test(error.message),
   );
   await waits.open({ ...ASKED, subject: "github:2" }, PAYLOAD);
   // Durable work is another matter: it may wait for days.
@@ -335,7 +335,7 @@ test.onDatabases("close() takes no answer from then on, and gives the one that w
   const late = await waits.open({ ...webhook, asker: "late" }, PAYLOAD);
   assert.equal(await waits.close(late), undefined);
   assert.equal(await waits.answerWebhook(late.id!, NO), false);
-  assert.equal(await waits.close(late), undefined);
+  assert.equal(await waits.close(late), null);
   const early = await waits.open({ ...webhook, asker: "early" }, PAYLOAD);
   const slow = overtaken(other, () => waits.answerWebhook(early.id!, YES));
   const closed = await waitStore(new Database(slow)).close(early);

@@ -25,6 +25,10 @@ import type { Answer } from "./answer.ts";
 
 /** The members of a context that only durable work has. */
 export interface DurableContext extends Pick<Context, "sleep"> {
+  /** True as long as the run repeats steps of earlier runs. */
+  readonly isReplay: boolean;
+  /** True if an earlier run has asked for its approval. */
+  readonly hasApproval: boolean;
   /** @param ready awaited before the step runs */
   step<T>(
     id: string,

@@ -1,0 +1,32 @@
+/**
+ * The approvals that wait for people with a scope.
+ *
+ * @module
+ */
+import { type Database, isFound } from "../../core/kv/database.ts";
+import { listedWaitKey, waitsOfKey } from "../../core/kv/keys.ts";
+import { approvalListName, type WaitRecord } from "../questions/wait_record.ts";
+import type { Wait, WaitStore } from "../questions/waits.ts";
+
+/** The number of approvals that are read at once: each may have 60 KB. */
+const QUEUED_PER_READ = 100;
+
+/** Finds the key of an approval from its place in a queue. */
+function queuedWaitKey(place: Deno.KvKey): Deno.KvKey {
+  const [word, name] = listedWaitKey(place);
+  return [word, String(name).split(" ")[1]];
+}
+
+/** Yields the approvals for a scope, some at a time: what ends first is first. */
+export async function* queued(
+  database: Database,
+  { readOpen }: Pick<WaitStore, "readOpen">,
+  scope: string,
+): AsyncGenerator<Wait[]> {
+  const list = waitsOfKey(approvalListName(scope));
+  for await (const part of database.listInParts(list, QUEUED_PER_READ)) {
+    const keys = part.map(({ key }) => queuedWaitKey(key));
+    const found = await database.getMany<WaitRecord[]>(keys);
+    yield await readOpen(found.filter(isFound));
+  }
+}

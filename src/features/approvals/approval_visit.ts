@@ -1,0 +1,262 @@
+/**
+ * The approval of one run, as its call or its task sees it: asked for, waited
+ * for, and used.
+ *
+ * @module
+ */
+import type { CallToolResult } from "@modelcontextprotocol/server";
+import type { Approved } from "../../authoring/approval.ts";
+import { fingerprint } from "../../core/crypto/crypto.ts";
+import type { JsonObject } from "../../core/json.ts";
+import { persist, tidy } from "../../core/kv/persist.ts";
+import type { OpenPage, PagesOf, Work } from "../../core/mcp/exchange/work.ts";
+import type { AskedQuestion } from "../../core/protocol/question.ts";
+import { APPROVAL_KEY } from "../work/journal.ts";
+import type { WaitPages } from "../questions/page_questions.ts";
+import type { ApprovalState, WaitRecord } from "../questions/wait_record.ts";
+import type { TakenWait, Waiting } from "../questions/waits.ts";
+import { askingWords } from "./approval_content.ts";
+import type {
+  ApprovalPayload,
+  CallApproval,
+  CallApprovals,
+} from "./approval_store.ts";
+import { type ReportStep, whoOf } from "./approval_steps.ts";
+import type { Offer } from "./remembered.ts";
+
+/** The answer that a run gets; durable work stores it. */
+export type Verdict =
+  | {
+    action: "accept";
+    approved: Approved;
+    input: JsonObject;
+    /** The receipt, if the run needed no press of its own. */
+    receipt?: string;
+  }
+  | { action: "decline"; reason?: string }
+  | { action: "cancel" }
+  /** The run has ended already, after its client had left. */
+  | { action: "collected"; result: CallToolResult }
+  /** An equal call has begun the run; `outcome` if it has ended since. */
+  | ({ action: "unknown"; begunAt: number } & Pick<ApprovalState, "outcome">);
+
+/** True once the run of an approval has ended. */
+const hasEnded = (run?: WaitRecord) =>
+  !run || run.approval?.endedAt !== undefined;
+
+/** The longest time that an equal call waits for the end of a run. */
+const END_MILLISECONDS = 20_000;
+
+/** The approval of one run, as its call or its task sees it. */
+export class ApprovalVisit implements PagesOf<Verdict> {
+  #begun?: Pick<TakenWait, "release">;
+  #approval?: CallApproval;
+  #made?: Promise<ApprovalPayload>;
+
+  constructor(
+    private readonly approvals: CallApprovals,
+    private readonly work: Work,
+    private readonly report: ReportStep,
+    private readonly of: {
+      pages: WaitPages;
+      waiting: Waiting & { approval: ApprovalState };
+      /** False for work that asked once, and need not ask by now. */
+      isWanted: boolean;
+      offer?: Offer;
+      /** Makes the content of a new approval. */
+      payload(): Promise<ApprovalPayload>;
+    },
+  ) {}
+
+  async open(
+    _question: AskedQuestion,
+    key: string = APPROVAL_KEY,
+  ): Promise<OpenPage | { answer: Verdict }> {
+    const { approvals, of: { pages, waiting, isWanted } } = this;
+    for (;;) {
+      const known = await this.#do(() =>
+        isWanted ? approvals.find(waiting) : approvals.findAsked(waiting)
+      );
+      if (known?.state !== "used" && !known?.answer) {
+        const remembered = await this.#rememberedRun();
+        if (remembered) {
+          if (known) await tidy(() => approvals.withdraw(known));
+          return { answer: remembered };
+        }
+      }
+      const approval = known ?? await this.#openNew();
+      const { state, id, approval: { closesAt } } = approval;
+      if (state === "open" && closesAt! <= approvals.now()) {
+        const isPressed = await this.#close(approval);
+        // A call that comes later asks anew, a task has had its time.
+        if (isPressed || !this.#isTask) continue;
+        return { answer: { action: "cancel" } };
+      }
+      if (state === "open") {
+        return {
+          key,
+          wait: approval as unknown as OpenPage["wait"],
+          address: `${pages.baseUrl}/approve/${id}`,
+          connects: false,
+          message: askingWords(approval),
+          until: closesAt,
+        };
+      }
+      const answer = await this.#verdictOf(approval);
+      // Undefined if an equal call has begun its run meanwhile.
+      if (answer) return { answer };
+    }
+  }
+
+  async #openNew(): Promise<CallApproval> {
+    const { approvals, of: { waiting, offer } } = this;
+    const content = await this.#content();
+    const approval = await this.#do(async () => {
+      const { approval } = await approvals.findAsked(waiting) ?? {};
+      const before = approval?.endedAt === undefined ? undefined : approval;
+      return await approvals.open(waiting, { ...content, before, offer });
+    });
+    // An equal call may have opened the approval meanwhile.
+    if (approval.payload.id === content.id) {
+      this.report("asked", { tool: approval.tool }, whoOf(this.work));
+    }
+    return approval;
+  }
+
+  /** Refuses presses from now on. Returns true if one came before. */
+  async #close(approval: CallApproval): Promise<boolean> {
+    const closed = await this.#do(() => this.approvals.close(approval));
+    const { tool, approval: { seconds } } = approval;
+    // Null if an equal call has told it.
+    if (closed === undefined) {
+      this.report("expired", { tool, seconds }, whoOf(this.work));
+    }
+    return closed != null;
+  }
+
+  #content(): Promise<ApprovalPayload> {
+    return this.#made ??= this.of.payload();
+  }
+
+  /** Begins a run that its person has allowed before. */
+  async #rememberedRun(): Promise<Verdict | undefined> {
+    const { approvals, work, of: { waiting, offer } } = this;
+    if (!offer) return undefined;
+    const reference = work.requestId;
+    // The id stays the same if durable work begins again before it has stored
+    // the verdict.
+    const id = fingerprint(JSON.stringify([offer.name, reference]));
+    const payload = () => this.#content();
+    const run = { unique: id, reference, payload };
+    const begun = await this.#do(() =>
+      approvals.beginRemembered(waiting, offer, run)
+    );
+    if (!begun) return undefined;
+    const { at, receipt } = begun;
+    if (work.keepAnswer === undefined) {
+      work.putBack = () => approvals.releaseRemembered(receipt);
+    }
+    const { input } = await payload();
+    return {
+      action: "accept",
+      approved: { id, by: waiting.subject, at, remembered: true },
+      input,
+      receipt,
+    };
+  }
+
+  async waitFor(
+    { wait }: OpenPage,
+    signal: AbortSignal,
+    milliseconds?: number,
+  ): Promise<Verdict | undefined> {
+    const { approvals } = this;
+    const open = wait as unknown as CallApproval;
+    const left = (open.approval.closesAt! - approvals.now()) * 1000;
+    const most = Math.min(left, milliseconds ?? Infinity);
+    if (!await approvals.settled(open, signal, most)) {
+      if (most < left) return undefined;
+      // A press at the last moment counts.
+      if (!await this.#close(open)) return { action: "cancel" };
+    }
+    for (let isLast = false;;) {
+      const approval = await this.#do(() => approvals.read(open));
+      if (!approval) return { action: "cancel" };
+      const verdict = await this.#verdictOf(approval);
+      if (verdict?.action === "unknown" && !isLast) {
+        // An equal call has begun its run just now.
+        isLast = true;
+        await approvals.settled(open, signal, END_MILLISECONDS, hasEnded);
+      } else if (verdict) return verdict;
+    }
+  }
+
+  async withdraw({ wait }: OpenPage): Promise<void> {
+    await this.approvals.withdraw(wait);
+  }
+
+  /** Returns false for durable work that goes on with its approval. */
+  async isBeginning(): Promise<boolean> {
+    const approval = this.#approval;
+    // Durable work needs no mark of its beginning, because its steps are
+    // stored: this one is for the page.
+    if (approval && !this.#begun) {
+      await tidy(() => this.approvals.begin(approval, this.work.requestId));
+    }
+    return approval !== undefined;
+  }
+
+  /** Notes the end of the run. */
+  async end(...end: [ApprovalState["outcome"], CallToolResult?]) {
+    const { approvals, work: { requestId } } = this;
+    await approvals.noteEnd(async () => {
+      // Durable work may have been approved in another process.
+      const approval = this.#approval ??
+        await approvals.findAsked(this.of.waiting);
+      if (!approval) return;
+      // Only if the mark of the beginning was lost.
+      if (!this.#begun) await approvals.begin(approval, requestId);
+      await approvals.end(approval, ...end);
+    });
+  }
+
+  /** Gives the verdict; begins the run of a call with it. */
+  async #verdictOf(approval: CallApproval): Promise<Verdict | undefined> {
+    const { approvals, work } = this;
+    const { state, answer, payload } = approval;
+    const { begunAt, hasResult, outcome } = approval.approval;
+    if (state === "used" && work.keepAnswer === undefined) {
+      const result = hasResult && await approvals.collect(approval);
+      if (result) return { action: "collected", result };
+      // `begin` succeeds here if the commit that began the run was given up.
+      const again = await approvals.begin(approval, work.requestId);
+      if (!again) return { action: "unknown", begunAt: begunAt!, outcome };
+      this.#begun = again;
+    }
+    if (!answer) return undefined;
+    if (answer.action === "decline") {
+      return { action: "decline", reason: answer.reason };
+    }
+    if (work.keepAnswer === undefined) {
+      this.#begun ??= await this.#do(() =>
+        approvals.begin(approval, work.requestId)
+      );
+      if (!this.#begun) return undefined;
+      work.putBack = () => this.#begun!.release();
+    }
+    this.#approval = approval;
+    const { by, at } = answer;
+    const { id, input } = payload;
+    return { action: "accept", approved: { id, by, at }, input };
+  }
+
+  /** Does an operation; for a task, repeats it while the database is away. */
+  #do<T>(operation: () => Promise<T>): Promise<T> {
+    const { work } = this;
+    return this.#isTask ? persist(operation, work) : operation();
+  }
+
+  get #isTask(): boolean {
+    return this.work.startedMilliseconds === undefined;
+  }
+}

@@ -1,0 +1,156 @@
+/** Durable work whose operator wants approvals, or none any more, meanwhile. */
+import assert from "node:assert/strict";
+import { tool } from "../../../src/mod.ts";
+import { Database } from "../../../src/core/kv/database.ts";
+import { receiptStore } from "../../../src/features/approvals/receipts.ts";
+import { resultOf } from "../../kit/answer.ts";
+import { openTestKv } from "../../kit/databases.ts";
+import { MovedTime } from "../../kit/fake_time.ts";
+import { type OAuthServer, startOAuthServer } from "../../kit/sign_in.ts";
+import { TASKS } from "../../kit/task.ts";
+import { until } from "../../kit/wait.ts";
+import { FORMS, open, press } from "./approving.ts";
+
+const WANTED = { APPROVALS: "archive=caller" };
+const capabilities = { ...FORMS, ...TASKS };
+
+/** One piece of durable work, over servers with other settings. */
+class Work implements Disposable {
+  readonly #time = new MovedTime();
+  ran: string[] = [];
+  #taskId = "";
+
+  constructor(readonly kv: Deno.Kv) {}
+
+  async serve(
+    environment: Record<string, string>,
+    act: (server: OAuthServer) => Promise<unknown>,
+    title?: string,
+  ): Promise<void> {
+    const archive = tool({
+      name: "archive",
+      title,
+      task: { durable: true },
+      run: async (_, { approval, step, sleep }) => {
+        const by = approval?.by ?? "no one";
+        await step("first", () => void this.ran.push(`first ${by}`));
+        await sleep("rest", 3600);
+        await step("second", () => void this.ran.push(`second ${by}`));
+        return "archived";
+      },
+    });
+    await using server = await startOAuthServer({
+      kv: this.kv,
+      tools: [archive],
+      environment,
+    });
+    await act(server);
+  }
+
+  /** Begins the work; returns the link of its approval, if it waits for one. */
+  async begin(server: OAuthServer): Promise<string | undefined> {
+    const { headers } = await server.person();
+    const options = { headers, capabilities };
+    const params = { name: "archive", arguments: {} };
+    const { taskId } = await resultOf(
+      server.call("tools/call", params, options),
+    );
+    this.#taskId = taskId;
+    return await this.linkOrSleep(server);
+  }
+
+  async read(server: OAuthServer) {
+    const { headers } = await server.person();
+    const params = { taskId: this.#taskId };
+    return await resultOf(
+      server.call("tasks/get", params, { headers, capabilities }),
+    );
+  }
+
+  /** Waits until the work has a link or has ended. */
+  async linkOrSleep(server: OAuthServer): Promise<string | undefined> {
+    let link: string | undefined;
+    await until(async () => {
+      const { status, statusMessage = "" } = await this.read(server);
+      [link] = /http\S*approve\S*/.exec(statusMessage) ?? [];
+      return link !== undefined || this.ran.length === 1 ||
+        status !== "working";
+    });
+    return link;
+  }
+
+  /** Reads the end of the work, an hour later. */
+  async end(server: OAuthServer) {
+    let task = await this.read(server);
+    await until(async () => {
+      this.#time.tick(600);
+      task = await this.read(server);
+      return task.status !== "working" && task.status !== "input_required";
+    });
+    return task.result?.content[0].text ?? task.error?.message;
+  }
+
+  tick(seconds: number): void {
+    this.#time.tick(seconds);
+  }
+
+  [Symbol.dispose](): void {
+    this.#time[Symbol.dispose]();
+  }
+}
+
+Deno.test("durable work goes on by its approval once the operator wants none any more, also under another title", async () => {
+  await using kv = await openTestKv();
+  using work = new Work(kv);
+  await work.serve(WANTED, async (server) => {
+    const link = await work.begin(server);
+    await press(await open(server, link!), "approve");
+    await until(() => work.ran.length === 1);
+  });
+  await work.serve({}, async (server) => {
+    assert.equal(await work.end(server), "archived");
+  }, "Archive everything");
+  assert.deepEqual(work.ran, ["first github:42", "second github:42"]);
+  const day = 86_400;
+  const [{ outcome }] = await receiptStore(new Database(kv), day).list();
+  assert.equal(outcome, "ok");
+});
+
+for (const answer of ["approve", "refuse"]) {
+  Deno.test(`durable work that waits for its approval takes the answer (${answer}) once the operator wants none any more`, async () => {
+    await using kv = await openTestKv();
+    using work = new Work(kv);
+    let link: string | undefined;
+    await work.serve(WANTED, async (server) => {
+      link = await work.begin(server);
+    });
+    await work.serve({}, async (server) => {
+      await press(await open(server, link!), answer);
+      const end = await work.end(server);
+      const isDone = answer === "approve";
+      assert.match(end, isDone ? /archived/ : /The person refused this/);
+      assert.equal(work.ran.length, isDone ? 2 : 0);
+    });
+  });
+}
+
+Deno.test("durable work under way asks before it goes on once the operator wants that, and waits for a week", async () => {
+  await using kv = await openTestKv();
+  using work = new Work(kv);
+  await work.serve({}, async (server) => {
+    assert.equal(await work.begin(server), undefined);
+  });
+  await work.serve(WANTED, async (server) => {
+    work.tick(3700);
+    let link: string | undefined;
+    await until(async () => {
+      const { statusMessage = "" } = await work.read(server);
+      [link] = /http\S*approve\S*/.exec(statusMessage) ?? [];
+      return link !== undefined;
+    });
+    work.tick(6 * 86_400);
+    await press(await open(server, link!), "approve");
+    assert.equal(await work.end(server), "archived");
+  });
+  assert.deepEqual(work.ran, ["first no one", "second github:42"]);
+});
