@@ -122,6 +122,7 @@ function operationOf(
     `${method} ${path.replaceAll(/\{([^}]*)\}/g, "by $1")}`,
   );
   const summary = typeof raw.summary === "string" ? raw.summary : "";
+  const words = capital(name.replaceAll("_", " "));
   const [tag] = Array.isArray(raw.tags) ? raw.tags : [];
   return {
     id: `${method.toUpperCase()} ${path}`,
@@ -130,27 +131,31 @@ function operationOf(
     name: unique(name, names, "_"),
     ...operationId && { operationId },
     group: typeof tag === "string" ? shown(tag, 60) : "",
-    title: titleOf(summary, name),
-    description: descriptionOf(summary, raw.description) ||
-      capital(name.replaceAll("_", " ")) + ".",
+    title: shown(summary, 60).replace(/\.$/, "") || words,
+    description: joined(summary, raw.description, method) || `${words}.`,
     isDeprecated: raw.deprecated === true,
     raw,
     item,
   };
 }
 
-function titleOf(summary: string, name: string): string {
-  const title = shown(summary, 60).replace(/\.$/, "");
-  return title || capital(name.replaceAll("_", " "));
-}
+/** Matches the first word of a sentence about a call that only reads. */
+const READS = /^(?:get|list|show|fetch|find|read|retriev|return|obtain)/;
 
-/** Joins the summary and the description of an operation, for a model. */
-function descriptionOf(summary: string, words: unknown): string {
+/** Lists the words of a text in lower case, without endings. */
+const stemsOf = (text: string) =>
+  (text.toLowerCase().match(/\p{L}{3,}/gu) ?? [])
+    .map((word) => word.replace(/e?s?$/, ""));
+
+/** Joins the words of an operation, without a summary that the rest repeats. */
+function joined(summary: string, words: unknown, method: string): string {
   const [first, rest] = [sentence(summary), sentence(words, 700)];
-  if (rest === "" || rest.startsWith(first.replace(/\.$/, ""))) {
-    return rest || ended(first);
-  }
-  return first === "" ? rest : `${ended(first)} ${rest}`;
+  const [own, told] = [stemsOf(first), stemsOf(rest)];
+  const isSaid = (stem: string) =>
+    READS.test(stem) || told.some((it) => it.startsWith(stem));
+  const isRead = method === "get" && READS.test(told[0]);
+  const isTold = (isRead || told[0] === own[0]) && own.every(isSaid);
+  return first === "" || isTold ? rest : `${ended(first)} ${rest}`.trim();
 }
 
 /** Adds a full stop to a text that does not end like a sentence. */

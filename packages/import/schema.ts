@@ -378,12 +378,20 @@ function joinTwo(a: Plain, b: Plain): Plain {
   return joined.type === "object" ? joined : { ...a, ...b };
 }
 
+/** Matches tags of HTML that end a line. */
+const BREAKS = /(?: ?<\/?(?:br|h\d|li|ol|p|ul)\b[^<>]*>)+ ?/gi;
+
+/** Matches other tags, and a link of Markdown with its words. */
+const MARKS =
+  /<\/?(?:a|b|code|em|i|strong)\b[^<>]*>|\[([^[\]]+)\]\([^()\s]*\)/gi;
+
 /**
- * Cuts a text at the end of a sentence, and removes control characters. Returns
- * `""` if there is no text.
+ * Cuts a text at the end of a sentence, and removes control characters, tags and
+ * the addresses of links. Returns `""` if there is no text.
  */
 export function sentence(text: unknown, most = MAX_DESCRIPTION): string {
-  const line = shown(typeof text === "string" ? text : "", 4 * most);
+  const line = shown(typeof text === "string" ? text : "", 4 * most)
+    .replaceAll(BREAKS, " ").replaceAll(MARKS, "$1").trim();
   if (line.length <= most) return line;
   const cut = line.slice(0, most);
   const end = Math.max(cut.lastIndexOf(". "), cut.lastIndexOf("! "));

@@ -101,9 +101,7 @@ function schemesOf(document: ApiDocument): Map<string, Scheme> {
   const { securitySchemes } = Object(document.root.components);
   for (const [name, entry] of Object.entries(Object(securitySchemes))) {
     const given = resolve(document, entry);
-    const scheme = isObject(given)
-      ? schemeOf(document, name, given)
-      : undefined;
+    const scheme = isObject(given) && schemeOf(document, name, given);
     if (scheme) known.set(name, scheme);
   }
   return known;
@@ -175,8 +173,7 @@ function flowOf(
     const token = addressOf(document, clientCredentials.tokenUrl);
     if (token !== undefined) return { kind: "client", name, token };
   }
-  const isPasted = isObject(implicit) || isObject(password) ||
-    isObject(authorizationCode);
+  const isPasted = [implicit, password, authorizationCode].some(isObject);
   const options = { help: "an access token" };
   return isPasted ? { kind: "key", name, options } : undefined;
 }

@@ -93,14 +93,13 @@ export class ZodCode {
 
   /** Generates the code of a schema with its description. */
   print(schema: Plain, { isOptional = false } = {}) {
-    const code = this.#base(schema, false);
-    const nullable = schema.nullable ? ".nullable()" : "";
+    const code = this.#code(schema, false);
     const description = descriptionOf(schema);
     const described = description === undefined
       ? ""
       : `.describe(${literal(description)})`;
     const value = isOptional ? ".optional()" : "";
-    return `${code}${nullable}${value}${described}`;
+    return `${code}${value}${described}`;
   }
 
   /**
@@ -112,13 +111,13 @@ export class ZodCode {
     if (ref !== undefined) return this.#component(ref, isVariant);
     if (values !== undefined) return valuesCode(values);
     if (union !== undefined) {
-      const codes = new Set(union.map((it) => this.#variant(it)));
+      const codes = new Set(union.map((it) => this.#code(it, true)));
       return codes.size === 1
         ? [...codes][0]
         : `z.union([${[...codes].join(", ")}])`;
     }
     if (all !== undefined) {
-      return all.map((it) => this.#variant(it))
+      return all.map((it) => this.#code(it, true))
         .reduce((a, b) => `z.intersection(${a}, ${b})`);
     }
     switch (type) {
@@ -142,8 +141,10 @@ export class ZodCode {
     }
   }
 
-  #variant(schema: Plain): string {
-    return this.#base(schema, true) + (schema.nullable ? ".nullable()" : "");
+  /** Generates the code of a schema without its description. */
+  #code(schema: Plain, isVariant: boolean): string {
+    const nullable = schema.nullable ? ".nullable()" : "";
+    return this.#base(schema, isVariant) + nullable;
   }
 
   #object(
@@ -169,8 +170,7 @@ export class ZodCode {
     const isShort = schema.type !== "object" && schema.values === undefined &&
       schema.union === undefined && schema.all === undefined;
     if (!isRecursive && (this.#uses.get(ref) === 1 || isShort)) {
-      const code = this.#base(schema, isVariant);
-      return schema.nullable ? `${code}.nullable()` : code;
+      return this.#code(schema, isVariant);
     }
     // A variant of a union allows members that only another variant names.
     const key = isVariant ? `${ref} loose` : ref;
@@ -179,8 +179,7 @@ export class ZodCode {
       const own = camelCase(ref.split("/").at(-1)!, "schema");
       name = unique(own, this.taken);
       this.#names.set(key, name);
-      const code = this.#base(schema, isVariant) +
-        (schema.nullable ? ".nullable()" : "");
+      const code = this.#code(schema, isVariant);
       this.#consts.push(
         isRecursive
           ? `const ${name}: z.ZodType = z.lazy(() => ${code});`

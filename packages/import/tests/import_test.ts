@@ -89,7 +89,7 @@ import { teaShop } from "../services/tea_shop.ts";
 export default tool({
   name: "list_cups",
   title: "List cups",
-  description: "List cups. Lists the cups of a tea, newest first.",
+  description: "Lists the cups of a tea, newest first.",
   input: z.object({
     teaId: z.string().describe("The tea."),
     limit: z.int().min(1).max(100).optional().describe("By default 20."),

@@ -298,3 +298,53 @@ Deno.test("the members of a form of Swagger 2.0 keep their choices, bounds and i
   ) assert(tool.includes(code), `${code} in ${tool}`);
   assert.deepEqual(Object.keys(Object), []);
 });
+
+/** Imports an operation, and returns its description. */
+async function describedAs(
+  summary: string,
+  description: string,
+  method = "get",
+): Promise<string> {
+  const document = documentOf({
+    "/a": { [method]: { operationId: "a", summary, description } },
+  });
+  const parsed = await parseDocument(JSON.stringify(document), "a.json");
+  const [{ operation }] = openApiSource(parsed).items;
+  return operation.description;
+}
+
+Deno.test("a description does not say its summary twice, and loses no word of it", async () => {
+  for (
+    const [summary, description, method] of [
+      ["List pets", "List pets by their owner."],
+      ["Get available trips", "Returns a list of all available trips."],
+      ["Account history", "Obtain the history of one account."],
+      ["Delete a booking", "Deletes a booking, and its hold.", "delete"],
+    ]
+  ) assert.equal(await describedAs(summary, description, method), description);
+  for (
+    const [summary, description, method] of [
+      ["List own pets", "Returns a list of pets."],
+      ["Delete a booking", "Returns the deleted booking.", "delete"],
+      ["Pay a booking", "A payment pays a booking.", "post"],
+      ["Get pets", ""],
+    ]
+  ) {
+    assert.equal(
+      await describedAs(summary, description, method),
+      `${summary}. ${description}`.trim(),
+    );
+  }
+});
+
+Deno.test("a description has neither tags nor addresses of links", async () => {
+  assert.equal(
+    await describedAs(
+      "",
+      '<p>Gives <b>all</b>, as <a href="https://a.example">told</a>.</p>\n' +
+        "<ul><li>One<br/>two</li></ul>[Codes](https://b.example/x), " +
+        "for <token> and [a] (b) if 1 < 2 > 0.",
+    ),
+    "Gives all, as told. One two Codes, for <token> and [a] (b) if 1 < 2 > 0.",
+  );
+});
