@@ -29,8 +29,8 @@ async function readText(
   const bodies = new BodyClock();
   const sender = () => `network ${networkOf(c)}`;
   try {
-    const reading = readBytes(request, maxBytes, sender);
-    return new TextDecoder().decode(await bodies.wait(reading, sender));
+    const read = () => readBytes(request, maxBytes, sender);
+    return new TextDecoder().decode(await bodies.wait(read, sender));
   } finally {
     bodies.stop();
   }

@@ -221,11 +221,8 @@ export function wholeResponse(
   const isShort = whole.length <= SHORT_ANSWER_BYTES;
   if (isShort && Math.random() >= 1 / SAMPLED) return new Response(whole, init);
   const bytes = typeof whole === "string" ? encoder.encode(whole) : whole;
-  const body = new OutgoingBody(
-    sending,
-    {},
-    isShort ? SAMPLED * KEPT_PER_BYTE : 1,
-  );
+  const weight = isShort ? SAMPLED * KEPT_PER_BYTE : 1;
+  const body = new OutgoingBody(sending, {}, weight);
   body.write(bytes);
   body.end();
   const response = new Response(body.stream, init);
@@ -254,11 +251,8 @@ export async function outgoing(
     if (found === undefined) break;
     if (found.done) {
       const [bytes] = pieces;
-      return wholeResponse(
-        bytes,
-        isCounted(bytes) ? sending() : undefined,
-        init,
-      );
+      const counted = isCounted(bytes) ? sending() : undefined;
+      return wholeResponse(bytes, counted, init);
     }
     pieces.push(found.value);
     size += found.value.length;

@@ -75,21 +75,47 @@ export const BODY_SECONDS = 60;
 const CHECK_MILLISECONDS = 1000;
 
 /**
- * The maximum number of bodies that arrive at a time: each takes up to 120 KB besides its
- * bytes, until its connection, or that of a proxy, ends.
+ * The maximum number of bodies that arrive at a time, and twice as many in a
+ * burst: each takes up to 120 KB besides its bytes, until its connection, or
+ * that of a proxy, ends.
  */
-export const MAX_ARRIVING = 2000;
+export const MAX_ARRIVING = 1000;
 /** The time that a body has to come whole before it counts among too many. */
 const WHOLE_MILLISECONDS = 50;
+/** The longest rest of a sender whose bodies were dropped in a burst. */
+const REST_MILLISECONDS = 5000;
 
 /** The bodies that are arriving in this process, the oldest first. */
 const arriving = new Map<TimedBody, Counted>();
 let thinning: ReturnType<typeof setTimeout> | undefined;
+/** The senders of a burst, who add no body until a time. */
+const resting = new Set<string>();
+let restUntilMilliseconds = 0;
 
 /** Gives up the bodies beyond {@linkcode MAX_ARRIVING}. */
-function thinOut(): void {
+function thinOut(isBurst = false): void {
+  clearTimeout(thinning);
   thinning = undefined;
-  findBeyond(arriving, MAX_ARRIVING).forEach((it) => it.giveUp(givenUp()));
+  const now = performance.now();
+  if (now >= restUntilMilliseconds) {
+    resting.clear();
+    restUntilMilliseconds = now + REST_MILLISECONDS;
+  }
+  for (const body of findBeyond(arriving, MAX_ARRIVING)) {
+    if (isBurst) resting.add(arriving.get(body)!.sender());
+    body.giveUp(givenUp());
+  }
+}
+
+/**
+ * True if a sender may add no body now: some of theirs were just dropped in a
+ * burst, and there is still no room. The memory of a refused request is free
+ * only when it is collected, so requests of a burst are refused before they
+ * take any.
+ */
+export function mustRest(sender: () => string): boolean {
+  return arriving.size >= MAX_ARRIVING &&
+    performance.now() < restUntilMilliseconds && resting.has(sender());
 }
 
 /** A body that has to arrive, or to make progress, within some seconds. */
@@ -125,11 +151,15 @@ export class BodyClock {
    * older than one that arrives.
    *
    * @param sender names the sender; called if there are too many
+   * @throws {HttpError} 503 if the sender {@linkcode mustRest}
    */
   arrive(body: TimedBody, sender: () => string): void {
+    if (mustRest(sender)) throw givenUp();
     this.begin(body);
     arriving.set(body, { sender, size: 1 });
     if (arriving.size <= MAX_ARRIVING) return;
+    // In a burst no timer fires.
+    if (arriving.size >= 2 * MAX_ARRIVING) return thinOut(true);
     thinning ??= outsideTrace(() => setTimeout(thinOut, WHOLE_MILLISECONDS));
   }
 
@@ -141,14 +171,14 @@ export class BodyClock {
   }
 
   /**
-   * Waits for `reading`. On a time-out, Deno adds `Connection: close` to the
-   * response and lets the client disconnect.
+   * Waits for what `read` gives. On a time-out, Deno adds `Connection: close`
+   * to the response and lets the client disconnect.
    *
    * @param sender as {@linkcode arrive} says
    * @throws {HttpError} 408 if it takes longer than {@linkcode BODY_SECONDS},
    * 503 if it is dropped for others
    */
-  wait<T>(reading: Promise<T>, sender: () => string): Promise<T> {
+  wait<T>(read: () => Promise<T>, sender: () => string): Promise<T> {
     return new Promise((resolve, reject) => {
       const body: TimedBody = {
         seconds: BODY_SECONDS,
@@ -158,13 +188,7 @@ export class BodyClock {
         },
       };
       this.arrive(body, sender);
-      reading.then((read) => {
-        this.end(body);
-        resolve(read);
-      }, (error) => {
-        this.end(body);
-        reject(error);
-      });
+      read().finally(() => this.end(body)).then(resolve, reject);
     });
   }
 

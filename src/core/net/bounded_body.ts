@@ -24,41 +24,21 @@ import {
 const mostChunks = (size: number) => 100 + size / 256;
 
 /**
- * The maximum number of bytes of unfinished long bodies in this process; a
- * single body may be longer.
+ * The bodies that have not fully arrived in this process, by the functions that
+ * drop them, the oldest first.
  */
-const MAX_UNFINISHED_BYTES = 32 * 1024 * 1024;
+const unfinished = new Map<() => void, Counted>();
+let unfinishedBytes = 0;
+/** The maximum of {@linkcode unfinishedBytes}; a single body may be longer. */
+let maxUnfinishedBytes = 32 * 1024 * 1024;
 
-/** The bodies that have not fully arrived in this process. */
-class UnfinishedBodies {
-  /** The bodies by the functions that drop them, the oldest first. */
-  #bodies = new Map<() => void, Counted>();
-  #total = 0;
-  #most = MAX_UNFINISHED_BYTES;
-
-  /**
-   * Raises the bound, if necessary, so that there is room for one body of a
-   * length.
-   */
-  makeRoom(bytes: number): void {
-    this.#most = Math.max(this.#most, bytes);
-  }
-
-  /** @param giveUp releases the body, too */
-  hold(giveUp: () => void, sender: () => string, size: number): void {
-    this.#total += size - (this.#bodies.get(giveUp)?.size ?? 0);
-    this.#bodies.set(giveUp, { sender, size });
-    if (this.#total <= this.#most) return;
-    for (const end of findBeyond(this.#bodies, this.#most)) end();
-  }
-
-  release(giveUp: () => void): void {
-    this.#total -= this.#bodies.get(giveUp)?.size ?? 0;
-    this.#bodies.delete(giveUp);
-  }
+/** @param giveUp releases the body, too */
+function hold(giveUp: () => void, sender: () => string, size: number): void {
+  unfinishedBytes += size - (unfinished.get(giveUp)?.size ?? 0);
+  unfinished.set(giveUp, { sender, size });
+  if (unfinishedBytes <= maxUnfinishedBytes) return;
+  for (const end of findBeyond(unfinished, maxUnfinishedBytes)) end();
 }
-
-const unfinished = new UnfinishedBodies();
 
 /**
  * The most bytes of a chunk. Deno by itself sets 64 KiB aside for each, also for
@@ -122,7 +102,7 @@ export class BoundedBody {
   }
 
   allow(most: number, seconds: number): void {
-    unfinished.makeRoom(most);
+    maxUnfinishedBytes = Math.max(maxUnfinishedBytes, most);
     this.most = most;
     this.seconds = seconds;
   }
@@ -144,7 +124,7 @@ export class BoundedBody {
       if (++this.#chunks > moreChunks + mostChunks(this.#size)) {
         throw new HttpError(400, "Send the body in larger chunks");
       }
-      unfinished.hold(this.#giveUp, sender, this.#size);
+      hold(this.#giveUp, sender, this.#size);
       // A chunk of one byte keeps all that was set aside for it.
       if (!this.#hasEnded) this.#controller.enqueue(chunk.slice());
     } catch (cause) {
@@ -172,7 +152,8 @@ export class BoundedBody {
   /** Stops reading: Deno closes the connection after the response. */
   #end(): void {
     this.#hasEnded = true;
-    unfinished.release(this.#giveUp);
+    unfinishedBytes -= unfinished.get(this.#giveUp)?.size ?? 0;
+    unfinished.delete(this.#giveUp);
     if (this.#timed) this.parts.clock?.end(this.#timed);
     this.#reader?.cancel().catch(() => {});
   }

@@ -14,11 +14,13 @@ import {
 } from "../auth/doors/gate.ts";
 import { HttpError } from "../errors.ts";
 import { clientAddress, type ConnectionInfo } from "../http/client_address.ts";
+import { CORS_HEADERS } from "../http/cors.ts";
 import { outgoing } from "../http/outgoing_body.ts";
 import { networkKey } from "../mcp/exchange/caller_bound.ts";
 import { longAnswers, sendingTo } from "../mcp/exchange/long_messages.ts";
 import { type McpEndpoint, mcpEndpoint } from "../mcp/endpoint.ts";
 import type { QuestionPages } from "../mcp/exchange/work.ts";
+import { mustRest } from "../net/body_bytes.ts";
 import { basePathOf } from "../net/url.ts";
 import { type AuthConfig, isOpen } from "../settings/auth.ts";
 import { telemetry } from "../telemetry/current.ts";
@@ -86,12 +88,16 @@ export class ServerSite {
     path: string,
     info: ConnectionInfo,
   ): Promise<Response> {
-    const { routes } = await this.app();
     const { bodies, trustedProxies } = this.core.engine;
-    const { headers } = request;
+    const { headers, method } = request;
     const peer = info.remoteAddr?.hostname;
     const address = clientAddress(peer, headers, trustedProxies);
     const limitKey = networkKey(address);
+    if (method !== "GET" && mustRest(() => limitKey.name)) {
+      const headers = { ...CORS_HEADERS, "retry-after": "5" };
+      return new Response(null, { status: 503, headers });
+    }
+    const { routes } = await this.app();
     longAnswers.checkCaller({ limitKey });
     const url = new URL(request.url);
     const isSame = url.pathname === path;

@@ -226,7 +226,7 @@ Deno.test("each body has a minute, from the first look at it", async () => {
   using place = openBodies();
   const refused: string[] = [];
   const begin = (name: string) =>
-    place.bodies.wait(never(), sender).catch((error) => {
+    place.bodies.wait(never, sender).catch((error) => {
       assert(error instanceof HttpError);
       assert.equal(error.status, 408);
       refused.push(name);
@@ -250,14 +250,18 @@ const sender = () => "ada";
 
 Deno.test("wait() gives what was read, or why it could not be", async () => {
   const bodies = new BodyClock();
-  assert.equal(await bodies.wait(Promise.resolve("body"), sender), "body");
+  assert.equal(
+    await bodies.wait(() => Promise.resolve("body"), sender),
+    "body",
+  );
   const gone = new Error("gone");
-  await assert.rejects(bodies.wait(Promise.reject(gone), sender), gone);
+  await assert.rejects(bodies.wait(() => Promise.reject(gone), sender), gone);
   bodies.stop();
 });
 
 /** Holds bodies open until it is disposed of. */
 class HeldBodies {
+  reads = 0;
   readonly refused: string[] = [];
   // The process has one bound for all of its clocks, as each form has its own.
   readonly #clocks = [new BodyClock(), new BodyClock()];
@@ -265,15 +269,19 @@ class HeldBodies {
   #count = 0;
 
   hold(count: number, sender: string): void {
+    const read = () => {
+      this.reads++;
+      return this.#end.promise;
+    };
     for (let n = 1; n <= count; n++) {
-      this.#clocks[this.#count++ % 2].wait(this.#end.promise, () => sender)
+      this.#clocks[this.#count++ % 2].wait(read, () => sender)
         .catch(({ status }) => this.refused.push(`${sender} ${n}: ${status}`));
     }
   }
 
-  /** Takes a body that comes whole. */
-  take(): Promise<string> {
-    return this.#clocks[0].wait(Promise.resolve("body"), sender);
+  /** Takes a body of ada, by default one that comes whole. */
+  take(body = Promise.resolve("body")): Promise<string> {
+    return this.#clocks[0].wait(() => body, sender);
   }
 
   [Symbol.dispose](): void {
@@ -304,6 +312,71 @@ Deno.test("bodies that come whole at once are not among too many", async () => {
   assert.deepEqual(bodies.refused, ["bob 1: 503"]);
 });
 
+Deno.test("a body among too many has 50 ms to come whole", async () => {
+  const { setTimeout } = globalThis;
+  using _restored = {
+    [Symbol.dispose]: () => void Object.assign(globalThis, { setTimeout }),
+  };
+  const timers: { act(): void; milliseconds: number }[] = [];
+  Object.assign(globalThis, {
+    setTimeout: (act: () => void, milliseconds: number) =>
+      timers.push({ act, milliseconds }),
+  });
+  using bodies = new HeldBodies();
+  bodies.hold(MAX_ARRIVING, "ada");
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const taken = [bodies.take(promise), bodies.take(promise)];
+  const [{ act, milliseconds }, ...others] = timers;
+  assert.equal(milliseconds, 50);
+  assert.deepEqual(others, []);
+  resolve("body");
+  await Promise.all(taken);
+  act();
+  assert.deepEqual(bodies.refused, []);
+});
+
+Deno.test("twice too many bodies are given up at once, in a burst that lets no timer fire", async () => {
+  using bodies = new HeldBodies();
+  const { refused } = bodies;
+  bodies.hold(1, "ada");
+  bodies.hold(2 * MAX_ARRIVING - 2, "eve");
+  await Promise.resolve();
+  assert.deepEqual(refused, []);
+  bodies.hold(1, "cy");
+  await Promise.resolve();
+  assert.equal(refused.length, MAX_ARRIVING);
+  assert.equal(refused[0], `eve ${MAX_ARRIVING}: 503`);
+});
+
+Deno.test("a sender whose bodies were given up in a burst gets no other read for five seconds, unless there is room", async () => {
+  using time = new FakeTime();
+  // The rest of the senders of other tests is over.
+  time.tick(5);
+  using bodies = new HeldBodies();
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const taken = bodies.take(promise);
+  bodies.hold(2 * MAX_ARRIVING - 1, "bob");
+  await until(() => bodies.refused.length === MAX_ARRIVING);
+  const isRead = async (sender: string) => {
+    const { reads, refused: { length } } = bodies;
+    bodies.hold(1, sender);
+    await Promise.resolve();
+    assert.equal(bodies.reads + bodies.refused.length, reads + length + 1);
+    return bodies.reads > reads;
+  };
+  assert.equal(await isRead("bob"), false);
+  resolve("body");
+  assert.equal(await taken, "body");
+  assert.equal(await isRead("bob"), true);
+  assert.equal(await isRead("bob"), false);
+  assert.equal(await isRead("cy"), true);
+  time.tick(4.999);
+  assert.equal(await isRead("bob"), false);
+  time.tick(0.001);
+  assert.equal(await isRead("bob"), true);
+  await until(() => bodies.refused.length === MAX_ARRIVING + 5);
+});
+
 Deno.test("no timer runs once no body is arriving", async () => {
   using place = openBodies();
   for (
@@ -313,7 +386,7 @@ Deno.test("no timer runs once no body is arriving", async () => {
       [never, 61],
     ] as const
   ) {
-    const waiting = place.bodies.wait<unknown>(reading(), sender)
+    const waiting = place.bodies.wait<unknown>(reading, sender)
       .catch(() => {});
     assert.equal(place.timers.running.size, 1, `${reading}`);
     await place.pass(1);
@@ -428,4 +501,39 @@ Deno.test("forms of one network push out none of another", async () => {
   for (let n = 0; n < MAX_ARRIVING; n++) void send(other);
   await until(() => parts.answered.length > 0);
   assert.deepEqual(parts.answered, [`${other}: 503`]);
+});
+
+Deno.test("no route is entered for a sender whose bodies were given up in a burst", async () => {
+  let entered = 0;
+  await using server = await startServer({
+    routes(app) {
+      app.all("/hook", async (c) => {
+        entered++;
+        return c.text(await c.req.text());
+      });
+    },
+  });
+  using time = new FakeTime();
+  time.tick(5);
+  using parts = new Parts();
+  const enter = (hostname: string, init: Request | RequestInit) =>
+    server.app.fetch(new Request("http://127.0.0.1/hook", init), {
+      remoteAddr: { hostname },
+    });
+  const send = (hostname: string) =>
+    parts.send(hostname, 1, (request) => enter(hostname, request));
+  const [one, other] = NETWORKS;
+  for (let n = 0; n < 2 * MAX_ARRIVING; n++) void send(other);
+  await until(() => parts.answered.length >= MAX_ARRIVING);
+  assert.equal(entered, 2 * MAX_ARRIVING);
+  const refusal = await enter(other, { method: "POST", body: "body" });
+  assert.equal(refusal.status, 503);
+  assert.equal(refusal.headers.get("retry-after"), "5");
+  assert.equal(refusal.headers.get("access-control-allow-origin"), "*");
+  assert.equal(entered, 2 * MAX_ARRIVING);
+  assert.equal((await enter(other, {})).status, 200);
+  void send(one);
+  await until(() => parts.answered.length > MAX_ARRIVING);
+  assert.equal(entered, 2 * MAX_ARRIVING + 2);
+  assert.deepEqual(new Set(parts.answered), new Set([`${other}: 503`]));
 });

@@ -94,7 +94,7 @@ const WORK: Record<string, (see: () => void, database: Database) => Begun> = {
     const { now } = performance;
     return {
       begin() {
-        bodies.wait(new Promise(() => {}), () => "");
+        bodies.wait(() => new Promise(() => {}), () => "");
         performance.now = () => {
           see();
           return 0;

@@ -81,7 +81,7 @@ function readFrom(
   const from = { ...incoming, authenticated: { caller } };
   let key: LimitKey | undefined;
   const sender = () => (key ??= limitKeyOf(from, trustedProxies)).name;
-  return bodies.wait(readBody(incoming.request, sender), sender);
+  return bodies.wait(() => readBody(incoming.request, sender), sender);
 }
 
 /**

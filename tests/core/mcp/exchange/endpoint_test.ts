@@ -38,8 +38,9 @@ class Ahead {
       sessions: { find },
       replies: { read },
       bodies: {
-        wait: (body: Promise<unknown>) => {
+        wait: (read: () => Promise<unknown>) => {
           this.hasReadBody = true;
+          const body = read();
           reading.push(body);
           return body;
         },
@@ -123,7 +124,7 @@ Deno.test("a challenge to one message of a batch is told in words, in its place"
     methods: methodTables([]),
     clock: Date.now,
     log: silentLogger,
-    bodies: { wait: (body: unknown) => body },
+    bodies: { wait: (read: () => unknown) => read() },
     running: { check() {} },
     tasks: { longTools() {} },
     limits: { charge() {} },
