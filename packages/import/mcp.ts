@@ -162,12 +162,11 @@ function toolCode(
       schema: schemas.plain(schema),
       isOptional: !required.includes(member),
     }]);
-  const { components } = schemas;
   const own = camelCase(name, "tool");
   const description = sentence(listed.description, MAX_DESCRIPTION);
   const { consts, left, input } = inputCode(
     new Map(members),
-    components,
+    schemas.components,
     [variable, own, "input"],
   );
   const hasInput = input !== "";
@@ -179,9 +178,10 @@ function toolCode(
   const isApproved = Object(listed.annotations).destructiveHint === true;
   const client = isApproved ? 'server.as({ subject: "ada" })' : "server";
   const options = isApproved ? 'needs, approval: "approve"' : "needs";
+  const sampling = { components: schemas.components };
   const sample = Object.fromEntries(
     members.filter(([, { isOptional }]) => !isOptional)
-      .map(([name, { schema }]) => [name, sampleOf(schema, { components })]),
+      .map(([name, { schema }]) => [name, sampleOf(schema, sampling)]),
   );
   return {
     left,

@@ -16,6 +16,8 @@ export interface SampleOptions {
    * itself twice.
    */
   left?: number;
+  /** The number of values that may still be compared with a schema. */
+  compared?: number;
 }
 
 /** The deepest level of required members. */
@@ -38,14 +40,14 @@ export function sampleOf(
     return sampleOf(components.get(ref) ?? {}, options, depth + 1);
   }
   const isUsable = (value: unknown) =>
-    value !== undefined && value !== null && fits(value, schema, components) &&
+    value !== undefined && value !== null && fits(value, schema, options) &&
     JSON.stringify(value).length < 1000;
   if (isUsable(example)) return example;
   if (values !== undefined) return values[0];
   if (isUsable(defaultValue)) return defaultValue;
   if (union !== undefined) {
     const first = union.find((it) =>
-      fits(sampleOf(it, options, depth + 1), it, components)
+      fits(sampleOf(it, options, depth + 1), it, options)
     );
     return sampleOf(first ?? union[0], options, depth + 1);
   }
@@ -242,16 +244,21 @@ function numberSample(
     : Math.ceil(wanted / multipleOf) * multipleOf;
 }
 
-/** True if a value fits a schema, as far as samples need it. */
-export function fits(
+/**
+ * True if a value fits a schema, as far as samples need it. A value that has
+ * too many ways to fit is taken for one that does not.
+ */
+function fits(
   value: unknown,
   schema: Plain,
-  components: Components,
+  options: SampleOptions,
   depth = 0,
 ): boolean {
-  if (depth > 50) return true;
+  options.compared = (options.compared ?? 100_000) - 1;
+  if (depth > 50 || options.compared < 0) return false;
   const inside = (part: Plain, of: unknown) =>
-    fits(of, part, components, depth + 1);
+    fits(of, part, options, depth + 1);
+  const { components } = options;
   const { ref, values, union, all, type, nullable } = schema;
   if (value === null) return nullable === true || type === "null";
   if (ref !== undefined) return inside(components.get(ref) ?? {}, value);

@@ -13,7 +13,7 @@ import { isObject, type JsonObject } from "../../src/core/json.ts";
 import { PACKAGE } from "../create/source.ts";
 import { camelCase, literal, memberName, objectCode } from "./names.ts";
 import type { Body, Details, Operation, Parameter } from "./operations.ts";
-import { sampleOf } from "./sample.ts";
+import { sampleOf, type SampleOptions } from "./sample.ts";
 import { checkWrittenOut, type Components, type Plain } from "./schema.ts";
 import type { UsedService } from "./service_code.ts";
 import type { ToolFiles } from "./source.ts";
@@ -193,7 +193,7 @@ function bodyCode(body: Body, details: Details): string {
  * @param all true to include optional ones
  */
 export function sampleInput(details: Details, all = false): JsonObject {
-  const { components } = details.schemas;
+  const options: SampleOptions = { components: details.schemas.components };
   const input: JsonObject = {};
   // An object without members would make an empty part of a path.
   const inPath = new Set(
@@ -202,7 +202,7 @@ export function sampleInput(details: Details, all = false): JsonObject {
   );
   for (const [name, { schema, isOptional }] of argumentsOf(details)) {
     if (isOptional && !all) continue;
-    const options = { components, all: all || inPath.has(name) };
+    options.all = all || inPath.has(name);
     input[name] = sampleOf(schema, options);
   }
   return input;
