@@ -14,7 +14,7 @@ import {
   type Operation,
 } from "./operations.ts";
 import { safePattern } from "./sample.ts";
-import type { Components, Plain } from "./schema.ts";
+import { checkWrittenOut, type Components, type Plain } from "./schema.ts";
 import { securityOf } from "./security.ts";
 import { serverOf } from "./servers.ts";
 import { serviceCode } from "./service_code.ts";
@@ -103,9 +103,11 @@ function checkServer(
 function tokensOf(operation: Operation, details: Details): number {
   const { components } = details.schemas;
   const members = [...argumentsOf(details)];
+  checkWrittenOut(members.map(([, { schema }]) => schema), components);
+  const written = new Map<string, JsonObject>();
   const properties = members.map(([name, { schema }]) => [
     name,
-    schemaJson(schema, components, new Set()),
+    schemaJson(schema, components, written),
   ]);
   const needed = members.filter(([, { isOptional }]) => !isOptional)
     .map(([name]) => name);
@@ -123,25 +125,29 @@ function tokensOf(operation: Operation, details: Details): number {
   });
 }
 
-/** Makes a JSON Schema about as long as the one that Zod will make. */
+/**
+ * Makes a JSON Schema about as long as the one that Zod will make. Each
+ * component is made once, and its parts in the order of
+ * {@linkcode checkWrittenOut}, so that the text is no longer than was checked.
+ */
 function schemaJson(
   schema: Plain,
   components: Components,
-  open: ReadonlySet<string>,
+  written: Map<string, JsonObject>,
 ): JsonObject {
   const { ref, values, type, union, all, items, others } = schema;
   const words = { description: descriptionOf(schema) };
   if (ref !== undefined) {
-    if (open.has(ref)) return { $ref: "#/$defs/__schema0", ...words };
-    const target = components.get(ref) ?? {};
-    const within = new Set(open).add(ref);
-    return { ...schemaJson(target, components, within), ...words };
+    if (!written.has(ref)) {
+      written.set(ref, { $ref: "#/$defs/__schema0" });
+      const target = components.get(ref) ?? {};
+      written.set(ref, schemaJson(target, components, written));
+    }
+    return { ...written.get(ref), ...words };
   }
-  const inside = (part: Plain) => schemaJson(part, components, open);
+  const inside = (part: Plain) => schemaJson(part, components, written);
   const own: JsonObject = { ...words };
   if (values !== undefined) own.enum = values;
-  if (union !== undefined) own.anyOf = union.map(inside);
-  if (all !== undefined) own.allOf = all.map(inside);
   if (type !== undefined) own.type = type;
   if (type === "string") Object.assign(own, formatJson(schema.format));
   if (safePattern(schema.pattern)) own.pattern = schema.pattern;
@@ -157,5 +163,7 @@ function schemaJson(
   if (others !== undefined) {
     own.additionalProperties = others === true ? {} : inside(others);
   }
+  if (union !== undefined) own.anyOf = union.map(inside);
+  if (all !== undefined) own.allOf = all.map(inside);
   return own;
 }

@@ -148,19 +148,60 @@ Deno.test("a schema that needs itself, twice, has a sample that ends", async () 
   assert.match(tool, /z\.lazy/);
 });
 
-Deno.test("schemas that double at each level are refused before they are written", async () => {
-  const schemas: Record<string, unknown> = Object.fromEntries(
-    Array.from({ length: 20 }, (_, at) => {
-      const next = { $ref: `#/components/schemas/A${at + 1}` };
-      return [`A${at}`, { type: "object", properties: { a: next, b: next } }];
-    }),
-  );
-  schemas.A20 = { type: "object", properties: {} };
-  await assert.rejects(toolOf({ $ref: "#/components/schemas/A0" }, schemas), {
-    name: "ImportError",
-    message: /more than 5000 parts/,
+/** Lists the numbers below a count, without one. */
+const allBut = (count: number, one: number) =>
+  [...Array(count).keys()].filter((it) => it !== one);
+
+/** Makes schemas `A0` and so on, each with references to some of the others. */
+function schemasOf(count: number, next: (at: number) => number[]) {
+  return Object.fromEntries(Array.from({ length: count }, (_, at) => {
+    const properties = Object.fromEntries(
+      next(at).map((to, place) => [`a${place}`, {
+        $ref: `#/components/schemas/A${to}`,
+      }]),
+    );
+    return [`A${at}`, { type: "object", properties }];
+  }));
+}
+
+for (
+  const [words, schemas] of [
+    [
+      "double at each level",
+      schemasOf(26, (at) => at < 25 ? [at + 1, at + 1] : []),
+    ],
+    [
+      "all refer to all others",
+      schemasOf(16, (at) => allBut(16, at)),
+    ],
+  ] as const
+) {
+  Deno.test(`schemas that ${words} are refused before they are written`, async () => {
+    const message = /more than 5000 parts/;
+    await assert.rejects(toolOf({ $ref: "#/components/schemas/A0" }, schemas), {
+      name: "ImportError",
+      message,
+    });
   });
-});
+
+  Deno.test(`schemas that ${words} do not keep a list from its other tools`, async () => {
+    const requestBody = {
+      content: {
+        "application/json": { schema: { $ref: "#/components/schemas/A0" } },
+      },
+    };
+    const document = documentOf({
+      "/a": { post: { operationId: "a", requestBody } },
+      "/b": { get: { operationId: "b" } },
+    }, { components: { schemas } });
+    await using trial = await Trial.start();
+    const { said } = await trial.import(document, ["--list"]);
+    assert.match(
+      said,
+      /POST \/a {2}a, cannot be one\n.*GET \/b {2}b, \d+ tokens/,
+    );
+  });
+}
 
 for (
   const pattern of [
@@ -212,4 +253,17 @@ Deno.test("an example that may fit a union in endless ways is compared in a boun
   const all = { anyOf: variants };
   const { tool } = await toolOf({ ...all, example }, { A: all });
   assert.match(tool, /z\.union/);
+});
+
+Deno.test("schemas that all refer to each other are listed as they are written: each once", async () => {
+  const schemas = schemasOf(8, (at) => allBut(8, at));
+  const content = {
+    "application/json": { schema: { $ref: "#/components/schemas/A0" } },
+  };
+  const document = documentOf({
+    "/a": { post: { operationId: "a", requestBody: { content } } },
+  }, { components: { schemas } });
+  await using trial = await Trial.start();
+  const { said } = await trial.import(document, ["--list"]);
+  assert.match(said, /POST \/a {2}a, \d{1,5} tokens/);
 });
