@@ -49,13 +49,14 @@ export async function mcpSource(
   const isOpen = await isOpenTo(url, ask);
   const names = new Set<string>();
   const items = tools.map((listed): McpItem => {
-    const id = listed.name as string;
+    const name = listed.name as string;
     return {
-      id,
-      aliases: [],
-      name: unique(snakeCase(id) || "tool", names, "_"),
+      // The ids of the files of a service and of tests are not for tools.
+      id: name.replace(/^(?=service$|test of |tool )/, "tool "),
+      aliases: [name],
+      name: unique(snakeCase(name) || "tool", names, "_"),
       group: "",
-      title: shown(listed.title ?? listed.description ?? id, 80),
+      title: shown(listed.title ?? listed.description ?? name, 80),
       isDeprecated: false,
       tokens: () => tokensOfTool(callable(listed, revision)),
       listed: () => callable(listed, revision),
@@ -72,7 +73,7 @@ export async function mcpSource(
       service: serviceCode(names, url, title, isOpen),
       notes: [],
       isPersonal: !isOpen,
-      tool: ({ listed, id }, name) => toolCode(listed(), id, name, names),
+      tool: ({ listed }, name) => toolCode(listed(), name, names),
     }),
   };
 }
@@ -114,10 +115,10 @@ async function list(url: string, options: ClientOptions) {
     const { items, hasMore } = await client
       .list("tools/list", "tools", MAX_PAGES);
     await client.close();
-    // The name of a tool must fit into the first line of its file.
-    const tools = items.filter(({ name }) =>
-      typeof name === "string" && name !== "" && name === shown(name, 256)
-    );
+    // The name of a tool must fit into the first line of its file, and be its
+    // own.
+    const tools = [...new Map(items.map((it) => [it.name, it])).values()]
+      .filter(({ name }) => name !== "" && name === shown(name, 256));
     if (!hasMore && tools.length <= MAX_TOOLS) return { info, tools, ...way };
   } catch (error) {
     if (error instanceof ImportError) throw error;
@@ -149,10 +150,10 @@ function serviceCode(
  */
 function toolCode(
   listed: JsonObject,
-  id: string,
   name: string,
   { name: file, variable }: ServiceNames,
 ) {
+  const id = listed.name as string;
   const root = isObject(listed.inputSchema) ? listed.inputSchema : {};
   const required = Array.isArray(root.required) ? root.required : [];
   const properties = isObject(root.properties) ? root.properties : {};

@@ -94,6 +94,21 @@ Deno.test("a tool whose name is more than one line is left out: it would end a c
   }
 });
 
+Deno.test("no name of a tool is taken for a service, a test or another tool at the second import", async () => {
+  const names = ["foo", "test of foo", "service", "tool service", "foo"];
+  const tools = names.map((name) => ({ ...CREATE, name }));
+  await using trial = await Trial.start();
+  const { said } = await run(trial, tools, "--pick", "*");
+  assert.match(said, /^4 tools of tracker/m);
+  for (const flag of ["--check", "--take"]) {
+    const again = await run(trial, tools, flag);
+    assert.equal(again.code, 0, again.said);
+    assert.doesNotMatch(again.said, /^(Changed|Made)/m);
+  }
+  assert.match(await trial.read("services/tracker.ts"), /= mcpServer\(/);
+  assert.match(await trial.read("tools/service_tracker.ts"), /"service", in/);
+});
+
 Deno.test("a tool that runs only as a task is left out of a server of 2025, and only there", async () => {
   await using trial = await Trial.start();
   const tools = [CREATE, { ...DELETE, execution: { taskSupport: "required" } }];
