@@ -92,18 +92,27 @@ export function literal(value: unknown): string {
 const escaped = (unit: string) =>
   `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
-/** Returns the name of a member as code: without quotes if it needs none. */
+/**
+ * Returns the name of a member as code: without quotes if it needs none, and is
+ * not the code of a value, as `true` is.
+ */
 export function memberName(name: string): string {
   if (name === "__proto__") return '["__proto__"]';
-  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : literal(name);
+  return /^(?!(?:true|false|null)$)[A-Za-z_$][\w$]*$/.test(name)
+    ? name
+    : literal(name);
+}
+
+/** Returns the code of a member of an object: a constant goes by its name. */
+export function memberCode([name, code]: [string, string]): string {
+  const own = memberName(name);
+  return own === name && own === code ? own : `${own}: ${code}`;
 }
 
 /**
  * Returns the code of an object from that of its members: `{ a, "b-c": d }`.
  */
 export function objectCode(members: Iterable<[string, string]>): string {
-  const printed = [...members].map(([name, code]) =>
-    name === code ? name : `${memberName(name)}: ${code}`
-  );
+  const printed = [...members].map(memberCode);
   return printed.length === 0 ? "{}" : `{ ${printed.join(", ")} }`;
 }

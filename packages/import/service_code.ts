@@ -7,7 +7,7 @@
 import { PACKAGE } from "../create/source.ts";
 import { isAddress } from "../../src/authoring/personal_key.ts";
 import { shown } from "./document.ts";
-import { literal, memberName, objectCode, snakeCase } from "./names.ts";
+import { literal, memberCode, objectCode, snakeCase } from "./names.ts";
 import type { Scheme, Security } from "./security.ts";
 import { notOfApi, type ServerAddress } from "./servers.ts";
 import type { ServiceNames } from "./source.ts";
@@ -210,10 +210,7 @@ function templateCode(
 
 /** Generates the code of an object with one member a line. */
 function linesCode(members: readonly [string, string][]): string {
-  const lines = members.map(([name, code]) =>
-    name === code ? `${name},\n` : `${memberName(name)}: ${code},\n`
-  );
-  return `{\n${lines.join("")}}`;
+  return `{\n${members.map((it) => `${memberCode(it)},\n`).join("")}}`;
 }
 
 function startedCode(

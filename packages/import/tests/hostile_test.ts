@@ -148,6 +148,23 @@ Deno.test("a schema that needs itself, twice, has a sample that ends", async () 
   assert.match(tool, /z\.lazy/);
 });
 
+Deno.test("the values of an example are as they were in the code of the test", async () => {
+  const values = ["1", "[]", "{}", "true", "null", '"a-b"', '["__proto__"]'];
+  const members = [...values, "a-b", "__proto__"].map((name) =>
+    `${JSON.stringify(name)}: ${values.includes(name) ? name : `["${name}"]`}`
+  );
+  const example = JSON.parse(`{ ${members}, "c-d": "c-d", "e": "e" }`);
+  const content = { "application/json": { example } };
+  const document = documentOf({
+    "/a": { get: { operationId: "a", responses: { 200: { content } } } },
+  });
+  await using trial = await Trial.start();
+  await trial.import(document);
+  const test = await trial.read("tools/a_test.ts");
+  const [, code] = /const answer = (\{.*?\});\n/s.exec(test)!;
+  assert.deepEqual(new Function(`return ${code}`)(), example);
+});
+
 /** Lists the numbers below a count, without one. */
 const allBut = (count: number, one: number) =>
   [...Array(count).keys()].filter((it) => it !== one);
