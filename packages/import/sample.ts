@@ -193,21 +193,35 @@ const CLASSES = new Map(Object.entries({ d: "1", w: "a", s: " ", W: "-" }))
 
 const escaped = (letter = "") => CLASSES.get(letter) ?? letter;
 
+/** The numbers of characters that `*`, `+` and `?` stand for. */
+const COUNTS = new Map([["*", "0,"], ["+", "1,"], ["?", "0,1"]]);
+
+/** The maximum number of steps of a pattern for each character of a text. */
+const MAX_STEPS = 20;
+
 /**
  * Compiles a pattern that may run on callers' texts. Undefined for a pattern of
- * another dialect, and for one whose running time may grow faster than a text:
- * a pattern must begin with ^, have no groups, and at most three places that
- * may match more or fewer characters; two, if one of them has no end.
+ * another dialect, and for one that may take longer than it takes to read a
+ * text: a pattern must begin with ^, and have no groups. If several places may
+ * match more or fewer characters, each length of one is tried with each length
+ * of the others, and with all that must follow.
  */
 export function safePattern(pattern = ""): RegExp | undefined {
   const bones = pattern
     .replaceAll(/\\(?:[dws]|[^\w\s])|\[\^?(?:\\.|[^\\[\]])+\]/g, "x");
-  const counts = bones.match(/[*+?]|\{\d+,\d*\}/g) ?? [];
-  const endless = counts.filter((it) => /[*+]|,\}/.test(it)).length;
   const isPlain =
     /^\^(?:[\w #%&',:;<=>@~"!/-](?:[*+?]|\{\d{1,2}(?:,\d{0,2})?\})?)+\$?$/
       .test(bones) && !/ {2}|[^ -~]/.test(pattern);
-  return isPlain && endless <= 1 && counts.length <= 3 - endless
+  const lengths: number[] = [];
+  let steps = 1;
+  for (const [, count] of bones.matchAll(/[^^](?:([*+?]|\{[\d,]+\}))?/g)) {
+    const [least, most = least] = (COUNTS.get(count) ?? count ?? "{1}")
+      .replaceAll(/[{}]/g, "").split(",").map((it) => Number(it || Infinity));
+    if (lengths.length > 0) steps += least;
+    if (most !== least) lengths.push(most - least + 1);
+  }
+  const [, ...others] = lengths.sort((a, b) => b - a);
+  return isPlain && others.reduce((a, b) => a * b, steps) <= MAX_STEPS
     ? compiled(pattern)
     : undefined;
 }
