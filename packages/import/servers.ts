@@ -6,10 +6,13 @@
 import { isObject, type JsonObject } from "../../src/core/json.ts";
 import { isLoopback } from "../../src/core/net/url.ts";
 import { type ApiDocument, ImportError, shown } from "./document.ts";
+import { snakeCase, unique } from "./names.ts";
 
 /** A variable in an address. The operator of the API chooses its value. */
 export interface ServerVariable {
   name: string;
+  /** The name in code and in settings: `API_VERSION`. */
+  code: string;
   value: string;
   choices: readonly string[];
 }
@@ -23,6 +26,9 @@ export interface ServerAddress {
   variables: readonly ServerVariable[];
   notes: readonly string[];
 }
+
+/** The ends of the names of settings that a service may have. */
+export const SETTINGS = ["URL", "TOKEN_URL", "CLIENT_ID", "CLIENT_SECRET"];
 
 /** The characters that an address may have, and those of a variable's value. */
 const PLAIN = /^https?:\/\/[\w.:{}/~%@+,-]+$/i;
@@ -86,6 +92,7 @@ export function serverOf(
 }
 
 function variablesOf(server: JsonObject): ServerVariable[] {
+  const taken = new Set(SETTINGS);
   return Object.entries(Object(server.variables)).flatMap(([name, given]) => {
     const isUsed = `${server.url}`.includes(`{${name}}`);
     const value = `${Object(given).default ?? ""}`;
@@ -93,7 +100,8 @@ function variablesOf(server: JsonObject): ServerVariable[] {
     const choices = isObject(given) && Array.isArray(given.enum)
       ? given.enum.map(String).filter((it) => VALUE.test(it))
       : [];
-    if (VALUE.test(value)) return [{ name, value, choices }];
+    const code = unique(snakeCase(name).toUpperCase() || "PART", taken, "_");
+    if (VALUE.test(value)) return [{ name, code, value, choices }];
     throw new ImportError(
       `The server's variable ${name} has no usual value: add --url https://….`,
     );

@@ -7,9 +7,9 @@
 import { PACKAGE } from "../create/source.ts";
 import { isAddress } from "../../src/authoring/personal_key.ts";
 import { shown } from "./document.ts";
-import { literal, memberCode, objectCode, snakeCase } from "./names.ts";
+import { literal, memberCode, objectCode, snakeCase, unique } from "./names.ts";
 import type { Scheme, Security } from "./security.ts";
-import { notOfApi, type ServerAddress } from "./servers.ts";
+import { notOfApi, type ServerAddress, SETTINGS } from "./servers.ts";
 import type { ServiceNames } from "./source.ts";
 
 /** A further key, which the server sends along with the person's key. */
@@ -64,13 +64,16 @@ export function serviceCode(
   const { variable } = names;
   const [first, ...rest] = schemes;
   const isPersonal = first?.kind === "code" || first?.kind === "key";
-  const along = (isPersonal ? rest : [])
-    .flatMap((scheme) => sentAlong(scheme, names.name.toUpperCase()));
+  const taken = new Set(SETTINGS)
+    .union(new Set(address.variables.map(({ code }) => code)));
+  const sent = (isPersonal ? rest : schemes)
+    .flatMap((it) => sentAlong(it, names, taken, schemes.length === 1));
+  const along = isPersonal ? sent : [];
   const keys = along.length > 0 ? `${variable}Keys` : undefined;
   const own = [
     isPersonal
       ? personalCode(names, title, first, scopes, address)
-      : startedCode(names, title, schemes, scopes, address),
+      : startedCode(names, title, schemes, scopes, address, sent),
     ...keys ? [keysCode(keys, title, along)] : [],
   ];
   const other = isPersonal && open.size > 0
@@ -98,14 +101,19 @@ export function serviceCode(
   };
 }
 
-/** @param isOnly true if this is the service's only key */
+/**
+ * @param taken the ends of the names of settings so far
+ * @param isOnly true if this is the service's only key
+ */
 function sentAlong(
   scheme: Scheme,
-  prefix: string,
-  isOnly = false,
+  { name }: ServiceNames,
+  taken: Set<string>,
+  isOnly: boolean,
 ): SentAlong[] {
   const own = isOnly ? "" : snakeCase(scheme.name, 40).toUpperCase();
-  const setting = `${prefix}_${own || "KEY"}`;
+  const end = unique(own || "KEY", taken, "_");
+  const setting = `${name.toUpperCase()}_${end}`;
   if ("parameter" in scheme) {
     const place = scheme.kind === "query" ? "query" : "cookies";
     return [{ place, name: scheme.parameter, setting }];
@@ -116,8 +124,14 @@ function sentAlong(
     : [];
 }
 
+const described = (code: string, words: string) =>
+  `${code}.describe(${literal(words)})`;
+
 const secretCode = (words: string) =>
-  `secret(z.string().min(1).describe(${literal(words)}))`;
+  `secret(${described("z.string().min(1)", words)})`;
+
+const scopesCode = (scopes: readonly string[]): [string, string][] =>
+  scopes.length > 0 ? [["scopes", literal(scopes)]] : [];
 
 /** A part of a module. */
 interface Made {
@@ -150,7 +164,7 @@ function openCode(
 ): Made & UsedService {
   const names = { name, variable: `${variable}Open` };
   const fixed = { ...address, variables: [] };
-  const made = startedCode(names, title, [], [], fixed, `${variable}.api`);
+  const made = startedCode(names, title, [], [], fixed, [], `${variable}.api`);
   const text =
     "/** The same API without an account, for what is open to all. */\n" +
     made.text;
@@ -165,23 +179,20 @@ function personalCode(
   { api, template, variables }: ServerAddress,
 ): Made {
   if (!isAddress(api)) throw notOfApi(api);
-  const consts = variables.map(({ name, value, choices }) => {
+  const consts = variables.map(({ code, value, choices }) => {
     const others = choices.filter((it) => it !== value).slice(0, 20);
     const comment = others.length > 0
       ? `// Or ${shown(others.join(", "))}.\n`
       : "";
-    return `${comment}const ${constOf(name)} = ${literal(value)};\n`;
+    return `${comment}const ${code} = ${literal(value)};\n`;
   }).join("");
   const options: [string, string][] = [
-    ["api", templateCode(template, variables, constOf)],
+    ["api", templateCode(template, variables, "")],
     ["title", literal(title)],
+    ...Object.entries(scheme.options)
+      .map(([key, value]): [string, string] => [key, literal(value)]),
+    ...scopesCode(scheme.kind === "code" ? scopes : []),
   ];
-  for (const [key, value] of Object.entries(scheme.options)) {
-    options.push([key, literal(value)]);
-  }
-  if (scheme.kind === "code" && scopes.length > 0) {
-    options.push(["scopes", literal(scopes)]);
-  }
   const call = scheme.kind === "code" ? "account" : "personalKey";
   const own = name.replaceAll("_", "-").slice(0, 40);
   return {
@@ -192,18 +203,17 @@ function personalCode(
   };
 }
 
-const constOf = (name: string) => snakeCase(name).toUpperCase() || "PART";
-
 /** Generates the code of an address, in which each variable becomes a name. */
 function templateCode(
   template: string,
   variables: ServerAddress["variables"],
-  code: (name: string) => string,
+  prefix: string,
 ): string {
   if (variables.length === 0) return literal(template);
-  const text = variables.reduce(
-    (text, { name }) => text.replaceAll(`{${name}}`, `\${${code(name)}}`),
-    template,
+  const codes = new Map(variables.map(({ name, code }) => [name, code]));
+  const text = template.replaceAll(
+    /\{([\w-]+)\}/g,
+    (part, name) => codes.has(name) ? `\${${prefix}${codes.get(name)}}` : part,
   );
   return `\`${text}\``;
 }
@@ -219,85 +229,69 @@ function startedCode(
   schemes: readonly Scheme[],
   scopes: readonly string[],
   { api, template, variables }: ServerAddress,
+  sent: readonly SentAlong[],
   /** The code of the usual address. */
   usual = literal(api),
 ): Made {
   const prefix = name.toUpperCase();
   const url = `${prefix}_URL`;
   const hasParts = variables.length > 0;
-  const settings: [string, string][] = [[
+  const settings: [string, string][] = [];
+  const env: [string, string][] = [];
+  const add = (setting: string, code: string, sample: string) => {
+    settings.push([setting, code]);
+    env.push([setting, sample]);
+  };
+  const usually = hasParts ? ".optional()" : `.default(${usual})`;
+  add(
     url,
-    `z.url()${hasParts ? ".optional()" : `.default(${usual})`}` +
-    `.describe(${literal(`The address of ${title}.`)})`,
-  ]];
-  const settingOf = (part: string) => `${prefix}_${constOf(part)}`;
-  for (const { name, value, choices } of variables) {
+    described(`z.url()${usually}`, `The address of ${title}.`),
+    "api.url",
+  );
+  for (const { code, value, choices } of variables) {
     const schema = choices.length > 0
       ? `z.enum(${literal(choices)})`
       : "z.string().regex(/^[\\w.~-]+$/)";
-    settings.push([
-      settingOf(name),
-      `${schema}.default(${literal(value)})` +
-      `.describe(${literal(`A part of the address of ${title}.`)})`,
-    ]);
+    const part = `${schema}.default(${literal(value)})`;
+    const words = `A part of the address of ${title}.`;
+    settings.push([`${prefix}_${code}`, described(part, words)]);
   }
-  const inCode = (part: string) => `settings.${settingOf(part)}`;
+  const parts = templateCode(template, variables, `settings.${prefix}_`);
   const options: [string, string][] = [
     ["name", literal(name)],
     ["title", literal(title)],
-    [
-      "api",
-      hasParts
-        ? `settings.${url} ?? ${templateCode(template, variables, inCode)}`
-        : `settings.${url}`,
-    ],
+    ["api", `settings.${url}${hasParts ? ` ?? ${parts}` : ""}`],
   ];
-  const env: [string, string][] = [[url, "api.url"]];
-  const keys: [SentAlong["place"], string, string][] = [];
-  for (const scheme of schemes) {
-    if (scheme.kind === "client") {
-      settings.push(
-        [
-          `${prefix}_TOKEN_URL`,
-          `z.url().default(${literal(scheme.token)})` +
-          `.describe(${literal(`Where ${title} gives tokens.`)})`,
-        ],
-        [
-          `${prefix}_CLIENT_ID`,
-          "z.string().min(1)" +
-          `.describe(${literal(`This server's application at ${title}.`)})`,
-        ],
-        [
-          `${prefix}_CLIENT_SECRET`,
-          secretCode("The secret of that application."),
-        ],
-      );
-      options.push([
-        "client",
-        linesCode([
-          ["token", `settings.${prefix}_TOKEN_URL`],
-          ["id", `settings.${prefix}_CLIENT_ID`],
-          ["secret", `settings.${prefix}_CLIENT_SECRET`],
-          ...scopes.length > 0
-            ? [["scopes", literal(scopes)] as [string, string]]
-            : [],
-        ]),
-      ]);
-      env.push(
-        [`${prefix}_TOKEN_URL`, "`${api.url}/token`"],
-        [`${prefix}_CLIENT_ID`, '"an-id"'],
-        [`${prefix}_CLIENT_SECRET`, '"a-secret"'],
-      );
-    }
-    const isOnly = schemes.length === 1;
-    for (const { place, name, setting } of sentAlong(scheme, prefix, isOnly)) {
-      settings.push([setting, secretCode(`This server's key at ${title}.`)]);
-      keys.push([place, name, `settings.${setting}`]);
-      env.push([setting, '"a-key"']);
-    }
+  const client = schemes.find((it) => it.kind === "client");
+  if (client) {
+    const [token, id, secret] = ["TOKEN_URL", "CLIENT_ID", "CLIENT_SECRET"]
+      .map((end) => `${prefix}_${end}`);
+    const there = `z.url().default(${literal(client.token)})`;
+    const own = `This server's application at ${title}.`;
+    add(
+      token,
+      described(there, `Where ${title} gives tokens.`),
+      "`${api.url}/token`",
+    );
+    add(id, described("z.string().min(1)", own), '"an-id"');
+    add(secret, secretCode("The secret of that application."), '"a-secret"');
+    options.push([
+      "client",
+      linesCode([
+        ["token", `settings.${token}`],
+        ["id", `settings.${id}`],
+        ["secret", `settings.${secret}`],
+        ...scopesCode(scopes),
+      ]),
+    ]);
   }
-  for (const [place, members] of Map.groupBy(keys, ([place]) => place)) {
-    const values = members.map(([, ...it]) => it);
+  for (const { setting } of sent) {
+    add(setting, secretCode(`This server's key at ${title}.`), '"a-key"');
+  }
+  for (const [place, keys] of Map.groupBy(sent, ({ place }) => place)) {
+    const values = keys.map(({ name, setting }) =>
+      [name, `settings.${setting}`] as [string, string]
+    );
     options.push([place, objectCode(values)]);
   }
   const hasSecret = settings.some(([, code]) => code.startsWith("secret("));

@@ -76,6 +76,27 @@ export const teaShop = account("tea-shop", {
   assert.match(tool, /needs: { teaShop },/);
 });
 
+Deno.test("names that differ only in case or signs become names that differ", async () => {
+  const names = ["a", "A", "a-b", "a_b", "url", "key", "1", "2"];
+  const servers = [{
+    url: `https://api.example.com${names.map((it) => `/{${it}}`).join("")}`,
+    variables: Object.fromEntries(names.map((it) => [it, { default: it }])),
+  }];
+  const schemes = {
+    "a.b": QUERY,
+    "A b": { ...COOKIE, name: "b" },
+    key: COOKIE,
+  };
+  for (const schemesOf of [{ QUERY }, schemes, { code: CODE, ...schemes }]) {
+    const { service } = await imported(schemesOf, { servers: { servers } });
+    const found = service.match(/(?<=^ {2,4}|^const )[A-Z]\w*(?=:| =)/gm)!;
+    assert.deepEqual(found, [...new Set(found)], service);
+    const used = service.match(/(?<=\$\{(?:settings\.)?)[A-Z]\w*/g)!;
+    assert.equal(new Set(used).size, names.length, service);
+    assert.deepEqual(new Set(used).difference(new Set(found)), new Set());
+  }
+});
+
 Deno.test("OpenID Connect becomes an account of its issuer", async () => {
   const openIdConnectUrl =
     "https://id.example.com/.well-known/openid-configuration";
