@@ -149,7 +149,9 @@ function addressOf(
 ): string {
   const filled = template.replaceAll(/\{([^{}]+)\}/g, (_, name) => {
     const { value, style, options } = styleOf(path[name], "simple");
-    const text = printValue(name, value, style, options);
+    // Even with `allowReserved`, a value does not leave its part of the path.
+    const text = printValue(name, value, style, options)
+      .replaceAll(/[/?]/g, encodeURIComponent);
     if (text !== "") return text;
     throw new ToolError(`${name} must not be empty.`);
   });

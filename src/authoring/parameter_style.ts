@@ -24,7 +24,10 @@ export interface StyleOptions {
    * `form` and `deepObject`.
    */
   explode?: boolean;
-  /** True if characters such as `/` and `:` stay as they are in a query. */
+  /**
+   * True if characters such as `:` stay as they are. In a path, `/` and `?` are
+   * encoded all the same.
+   */
   allowReserved?: boolean;
 }
 
