@@ -85,13 +85,9 @@ const tooLong = (source: string) =>
 
 /** Fetches the bytes at a URL. @throws {ImportError} */
 async function readAddress(address: URL): Promise<Uint8Array> {
-  checkAddress(address);
   try {
-    const response = await fetch(address, {
-      signal: AbortSignal.timeout(TIMEOUT_MILLISECONDS),
-      headers: { accept: "application/json, application/yaml, */*;q=0.5" },
-    });
-    checkAddress(new URL(response.url));
+    const signal = AbortSignal.timeout(TIMEOUT_MILLISECONDS);
+    const response = await follow(address, signal);
     if (!response.ok) {
       await response.body?.cancel();
       throw new ImportError(`${address} answered ${response.status}.`);
@@ -105,11 +101,29 @@ async function readAddress(address: URL): Promise<Uint8Array> {
   }
 }
 
-function checkAddress(address: URL): void {
-  if (address.protocol === "https:" || isLoopback(address)) return;
-  throw new ImportError(
-    `${address.origin} must be https: what comes by http may have been changed.`,
-  );
+/** Fetches a URL, or where it leads. @throws {ImportError} for http */
+async function follow(
+  address: URL,
+  signal: AbortSignal,
+  hops = 0,
+): Promise<Response> {
+  if (address.protocol !== "https:" && !isLoopback(address)) {
+    throw new ImportError(
+      `${address.origin} must be https: what comes by http may have been changed.`,
+    );
+  }
+  const headers = { accept: "application/json, application/yaml, */*;q=0.5" };
+  const response = await fetch(address, {
+    signal,
+    headers,
+    redirect: "manual",
+  });
+  const place = response.headers.get("location") ?? "";
+  const next = place && URL.parse(place, address);
+  const isLed = /^30[12378]$/.test(`${response.status}`) && hops < MAX_HOPS;
+  if (!next || !isLed) return response;
+  await response.body?.cancel();
+  return follow(next, signal, hops + 1);
 }
 
 /**
@@ -212,7 +226,7 @@ function addForms({ paths }: JsonObject, made: JsonObject): void {
   }
 }
 
-/** The maximum number of references in a row. */
+/** The maximum number of references, or of redirects, in a row. */
 const MAX_HOPS = 20;
 
 /**

@@ -175,7 +175,7 @@ function toolCode(
     .filter(([hint, is]) =>
       /^(readOnly|destructive|idempotent|openWorld)Hint$/.test(hint) &&
       typeof is === "boolean"
-    );
+    ).map(([hint, is]) => `${hint}: ${is},\n`).join("");
   const isApproved = Object(listed.annotations).destructiveHint === true;
   const client = isApproved ? 'server.as({ subject: "ada" })' : "server";
   const options = isApproved ? 'needs, approval: "approve"' : "needs";
@@ -192,11 +192,7 @@ function toolCode(
       `title: ${literal(shown(listed.title ?? id, 80))},\n` +
       `description: ${literal(description)},\n` +
       `${input}needs: { ${variable} },\n${isApproved ? APPROVAL : ""}` +
-      (hints.length > 0
-        ? `annotations: {\n${
-          hints.map(([hint, is]) => `${hint}: ${is},\n`).join("")
-        }},\n`
-        : "") +
+      (hints && `annotations: {\n${hints}},\n`) +
       `run: (${hasInput ? "input" : "_input"}, { needs }) =>\n` +
       `needs.${variable}.call(${literal(id)}${
         hasInput ? ", input" : ""

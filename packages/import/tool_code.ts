@@ -96,10 +96,8 @@ export function inputCode(
   const zod = new ZodCode(components, roots, names);
   const members = [...schemas].map(([argument, { schema, isOptional }]) =>
     `${memberName(argument)}: ${zod.print(schema, { isOptional })},\n`
-  );
-  const input = members.length > 0
-    ? `input: z.object({\n${members.join("")}}),\n`
-    : "";
+  ).join("");
+  const input = members && `input: z.object({\n${members}}),\n`;
   return { consts: zod.consts, left: zod.left, input };
 }
 
@@ -215,9 +213,7 @@ export function requestOf(details: Details, input: JsonObject): ApiRequest {
   for (const { name, place, argument, isJson, style, options } of parameters) {
     const value = input[argument];
     const usual = place === "query" || place === "cookie" ? "form" : "simple";
-    const own = value === undefined
-      ? undefined
-      : isJson
+    const own = isJson
       ? JSON.stringify(value)
       : styled(value, style ?? usual, options);
     const values = (request[PLACES[place]] ??= {}) as JsonObject;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { parseDocument } from "../document.ts";
+import { parseDocument, readSource } from "../document.ts";
 import { documentOf, toolOf, Trial } from "./kit.ts";
 
 /** Breaks out of strings, comments and templates of JavaScript. */
@@ -99,6 +99,32 @@ for (const [words, text, message] of refusals) {
     });
   });
 }
+
+Deno.test("a document is read where redirects lead, but no step is by http", async () => {
+  await using server = Deno.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    onListen() {},
+  }, ({ url }) => {
+    const { pathname, origin } = new URL(url);
+    const to = { "/a": `${origin}/b`, "/loop": url, "/c": "http://a.invalid/" };
+    const location = to[pathname as keyof typeof to];
+    return location ? Response.redirect(location) : new Response("{}");
+  });
+  const origin = `http://127.0.0.1:${server.addr.port}`;
+  assert.equal((await readSource(`${origin}/a`)).text, "{}");
+  for (
+    const [path, message] of [
+      ["/c", /http:\/\/a\.invalid must be https/],
+      ["/loop", /answered 302/],
+    ] as const
+  ) {
+    await assert.rejects(readSource(origin + path), {
+      name: "ImportError",
+      message,
+    });
+  }
+});
 
 for (
   const [ref, message] of [
