@@ -6,6 +6,7 @@
  */
 import { isObject, type JsonObject } from "../../src/core/json.ts";
 import { Connections } from "../../src/features/mcp_servers/connections.ts";
+import { messageOf } from "../../src/core/thrown.ts";
 import { Client, type ClientOptions } from "../client/mod.ts";
 import { PACKAGE } from "../create/source.ts";
 import { tokensOfTool } from "../doctor/list_cost.ts";
@@ -28,25 +29,32 @@ interface McpItem extends ImportItem {
   listed(): JsonObject;
 }
 
+type Send = (request: Request) => Promise<Response>;
+
 /**
  * Reads the tools of a server.
  *
+ * @param end ends all requests
  * @param send sends a request, and signs in if that is needed
  * @param ask sends a request without credentials
  * @throws {ImportError} in words for the author
  */
 export async function mcpSource(
   url: string,
-  send: (request: Request) => Promise<Response>,
-  ask: (request: Request) => Promise<Response> = fetch,
+  end: AbortSignal,
+  send: Send,
+  ask: Send = fetch,
 ): Promise<ImportSource<McpItem>> {
+  const timed = (one: Send): Send => (request) => {
+    const signal = AbortSignal.any([request.signal, end]);
+    return one(new Request(request, { signal }));
+  };
   const options: ClientOptions = {
     url,
     clientInfo: { name: "tool-server-import", version: "1" },
-    fetch: send,
+    fetch: timed(send),
   };
-  const { info, tools, revision } = await list(url, options);
-  const isOpen = await isOpenTo(url, ask);
+  const { info, tools, isOpen, revision } = await list(options, timed(ask));
   const names = new Set<string>();
   const items = tools.map((listed): McpItem => {
     const name = listed.name as string;
@@ -90,10 +98,7 @@ function callable(listed: JsonObject, revision?: string): JsonObject {
 }
 
 /** True if a server answers callers without credentials. */
-async function isOpenTo(
-  url: string,
-  ask: (request: Request) => Promise<Response>,
-): Promise<boolean> {
+async function isOpenTo(url: string, ask: Send): Promise<boolean> {
   const client = new Client({ url });
   const { headers, body } = await client.encode("server/discover");
   const response = await ask(
@@ -104,7 +109,8 @@ async function isOpenTo(
 }
 
 /** Reads the name of a server, and its list of tools. */
-async function list(url: string, options: ClientOptions) {
+async function list(options: ClientOptions, ask: Send) {
+  const { url } = options;
   try {
     const way = await new Connections().find("", "", options);
     await new Client({ ...options, ...way }).close();
@@ -119,11 +125,13 @@ async function list(url: string, options: ClientOptions) {
     // own.
     const tools = [...new Map(items.map((it) => [it.name, it])).values()]
       .filter(({ name }) => name !== "" && name === shown(name, 256));
-    if (!hasMore && tools.length <= MAX_TOOLS) return { info, tools, ...way };
+    const isOpen = await isOpenTo(url, ask);
+    if (!hasMore && tools.length <= MAX_TOOLS) {
+      return { info, tools, isOpen, ...way };
+    }
   } catch (error) {
-    if (error instanceof ImportError) throw error;
     throw new ImportError(
-      `${shown(url)} gave no list of tools: ${shown(Object(error).message)}`,
+      `${shown(url)} gave no list of tools: ${shown(messageOf(error))}`,
     );
   }
   throw new ImportError(`${shown(url)} has more than ${MAX_TOOLS} tools.`);

@@ -92,7 +92,10 @@ export async function openSource(
   if (server && /^https?:.*\/mcp$/.test(server.protocol + server.pathname)) {
     const { href, origin, pathname } = server;
     if (href === origin + pathname) {
-      return await mcpSource(href, await accessTo(href, token));
+      // A person needs time to sign in.
+      const signal = AbortSignal.timeout(token ? 60_000 : 600_000);
+      const send = await accessTo(href, signal, token);
+      return await mcpSource(href, signal, send);
     }
     throw new ImportError(
       "The address of an MCP server must have no user, query or fragment: " +
@@ -108,7 +111,7 @@ export async function openSource(
  * Makes the function that sends requests to an MCP server. The author signs in
  * if need be.
  */
-async function accessTo(url: string, token?: string) {
+async function accessTo(url: string, signal: AbortSignal, token?: string) {
   const { Access } = await import("../call/access.ts");
   const { KeptSignInFile, signInDirectory } = await import(
     "../call/kept_sign_in.ts"
@@ -123,7 +126,7 @@ async function accessTo(url: string, token?: string) {
       ? undefined
       : await KeptSignInFile.of(directory, url),
     show: (address) => console.error(`Sign in here: ${harmless(address)}`),
-    signal: AbortSignal.timeout(600_000),
+    signal,
   }).fetch;
 }
 
@@ -307,6 +310,8 @@ async function planOf(
     ...url !== undefined && { url },
     text: written.service,
   }];
+  const add = (id: string, path: string, text: string) =>
+    drafts.push({ path, service: name, id, text });
   const made: ImportItem[] = [];
   const names: string[] = [];
   for (const item of wanted) {
@@ -325,19 +330,10 @@ async function planOf(
       // The test comes first: if the import is cut off, the next import finds
       // the test, but makes no test that the author has deleted.
       if (test || !there) {
-        drafts.push({
-          path: test?.path ?? place(`${tool}_test`),
-          service: name,
-          id: `test of ${item.id}`,
-          text: files.test,
-        });
+        const path = test?.path ?? place(`${tool}_test`);
+        add(`test of ${item.id}`, path, files.test);
       }
-      drafts.push({
-        path: there?.path ?? place(tool),
-        service: name,
-        id: item.id,
-        text: files.tool,
-      });
+      add(item.id, there?.path ?? place(tool), files.tool);
       made.push(item);
       names.push(tool);
     } catch (error) {

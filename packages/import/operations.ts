@@ -296,9 +296,7 @@ function argumentOf(name: string, place: string, names: Set<string>): string {
 }
 
 function firstExample(document: ApiDocument, examples: unknown): unknown {
-  if (!isObject(examples)) return undefined;
-  const first = found(document, Object.values(examples)[0]);
-  return first?.value;
+  return found(document, Object.values(Object(examples))[0])?.value;
 }
 
 const FORM = "application/x-www-form-urlencoded";

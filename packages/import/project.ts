@@ -78,12 +78,11 @@ export class ImportProject {
     files: readonly Omit<NewFile, "fingerprint">[],
   ): Promise<NewFile[]> {
     const folder = await Deno.makeTempDir({ prefix: "import-" });
-    const pathOf = (index: number) => `${folder}/${index}.ts`;
+    const paths = files.map((_, index) => `${folder}/${index}.ts`);
     try {
       for (const [index, { text }] of files.entries()) {
-        await Deno.writeTextFile(pathOf(index), this.#own(text));
+        await Deno.writeTextFile(paths[index], this.#own(text));
       }
-      const paths = files.map((_, index) => pathOf(index));
       const { success, stderr } = await new Deno.Command(Deno.execPath(), {
         args: ["fmt", "--quiet", "--config", "deno.json", ...paths],
         cwd: this.root,
@@ -94,7 +93,7 @@ export class ImportProject {
         throw new CreateError(`The files cannot be formatted: ${words}`);
       }
       return await Promise.all(files.map(async (file, index) => {
-        const text = await Deno.readTextFile(pathOf(index));
+        const text = await Deno.readTextFile(paths[index]);
         return { ...file, text, fingerprint: fingerprintOf(text) };
       }));
     } finally {

@@ -194,13 +194,10 @@ export function sampleInput(details: Details, all = false): JsonObject {
   const options: SampleOptions = { components: details.schemas.components };
   const input: JsonObject = {};
   // An object without members would make an empty part of a path.
-  const inPath = new Set(
-    details.parameters.filter(({ place }) => place === "path")
-      .map(({ argument }) => argument),
-  );
+  const inPath = details.parameters.filter(({ place }) => place === "path");
   for (const [name, { schema, isOptional }] of argumentsOf(details)) {
     if (isOptional && !all) continue;
-    options.all = all || inPath.has(name);
+    options.all = all || inPath.some(({ argument }) => argument === name);
     input[name] = sampleOf(schema, options);
   }
   return input;

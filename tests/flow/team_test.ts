@@ -156,6 +156,7 @@ async function importAll(
   }
   const author = await signInByName(new URL(desk), "Author");
   const { access_token: token } = author.kept.tokens;
+  const end = new AbortController().signal;
   const send = (request: Request) => {
     request.headers.set("authorization", `Bearer ${token}`);
     return fetch(request);
@@ -169,7 +170,7 @@ async function importAll(
       root,
       open: (source) =>
         source === desk
-          ? mcpSource(desk, send)
+          ? mcpSource(desk, end, send)
           : openSource(`${root}/${source}`),
     });
     assert.equal(code, 0, args.join(" "));

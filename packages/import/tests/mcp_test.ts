@@ -24,6 +24,9 @@ const DELETE = {
   annotations: { destructiveHint: true },
 };
 
+/** A signal that never fires. */
+const END = new AbortController().signal;
+
 /** Answers as a server of 2026 that lists these tools. */
 function serving(tools: readonly JsonObject[]) {
   return async (request: Request) => {
@@ -48,7 +51,7 @@ async function run(
     { print: (words) => said.push(words) },
     {
       root: trial.root,
-      open: () => mcpSource(URL, serving(tools), serving(tools)),
+      open: () => mcpSource(URL, END, serving(tools), serving(tools)),
     },
   );
   return { code, said: said.join("\n") };
@@ -85,7 +88,7 @@ Deno.test("a tool whose name is more than one line is left out: it would end a c
     .map((sign) => ({ ...CREATE, name: `a${sign}Deno.exit(7);//` }));
   const long = { ...CREATE, name: "a".repeat(257) };
   const server = serving([...evil, long, CREATE]);
-  const { items } = await mcpSource(URL, server, server);
+  const { items } = await mcpSource(URL, END, server, server);
   assert.deepEqual(items.map(({ id }) => id), ["create_issue"]);
   await run(trial, [...evil, CREATE], "--pick", "*");
   for (const path of await trial.files("tools")) {
@@ -130,7 +133,7 @@ Deno.test("a tool that runs only as a task is left out of a server of 2025, and 
   const flags = parseFlags([URL, "--all"]);
   const code = await importTools(flags, { print: (it) => said.push(it) }, {
     root: trial.root,
-    open: () => mcpSource(URL, old, old),
+    open: () => mcpSource(URL, END, old, old),
   });
   assert.equal(code, 0);
   assert.match(
@@ -166,7 +169,7 @@ Deno.test("--check finds a description or a schema that an MCP server has change
 for (const [status, isOpen] of [[200, true], [401, false], [403, false]]) {
   Deno.test(`an MCP server that answers ${status} to no one is ${isOpen ? "open" : "one to sign in to"}`, async () => {
     const asked: Request[] = [];
-    const source = await mcpSource(URL, serving([CREATE]), (request) => {
+    const source = await mcpSource(URL, END, serving([CREATE]), (request) => {
       asked.push(request);
       return Promise.resolve(new Response(null, { status: Number(status) }));
     });
@@ -223,7 +226,7 @@ Deno.test("an address of an MCP server that could hold a key is refused, and ask
 
 Deno.test("an MCP server without a list is told in words", async () => {
   await assert.rejects(
-    mcpSource(URL, () => Promise.resolve(new Response("<html>"))),
+    mcpSource(URL, END, () => Promise.resolve(new Response("<html>"))),
     /gave no list of tools/,
   );
   const port = freePort();
@@ -233,3 +236,25 @@ Deno.test("an MCP server without a list is told in words", async () => {
       `http://127.0.0.1:${port}/mcp gave no list of tools: Nothing listens at http://127.0.0.1:${port}/mcp`,
   });
 });
+
+for (const silent of ["server/discover", "tools/list", "no credentials"]) {
+  Deno.test(`an import from a server that never answers ${silent} ends in words`, async () => {
+    const end = new AbortController();
+    const answer = serving([CREATE]);
+    const silence = ({ signal }: Request) => {
+      const { promise, reject } = Promise.withResolvers<Response>();
+      signal.addEventListener("abort", () => reject(signal.reason));
+      end.abort(new Error("It is time."));
+      return promise;
+    };
+    const send = async (request: Request) => {
+      const { method } = await request.clone().json();
+      return await (method === silent ? silence : answer)(request);
+    };
+    const ask = silent === "no credentials" ? silence : send;
+    await assert.rejects(mcpSource(URL, end.signal, send, ask), {
+      name: "ImportError",
+      message: /gave no list of tools: It is time\./,
+    });
+  });
+}
