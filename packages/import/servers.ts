@@ -73,6 +73,9 @@ export function serverOf(
     url.protocol = "https:";
     notes.push(`The document says http: ${url.origin} is used, with https.`);
   }
+  if (given === undefined && isLoopback(url)) {
+    notes.push(`The document's API is on this machine: ${url.origin}.`);
+  }
   if (!/^https?:$/.test(url.protocol) || url.username || url.password) {
     throw notOfApi(url.href);
   }

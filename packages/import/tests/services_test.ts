@@ -76,6 +76,22 @@ export const teaShop = account("tea-shop", {
   assert.match(tool, /needs: { teaShop },/);
 });
 
+Deno.test("an API on this machine is noted, if the document says so", async () => {
+  const note = /^Note: The document's API is on this machine: http:/m;
+  for (const address of ["http://0x7f.1:2375", "http://localhost:8000"]) {
+    const document = documentOf({ "/a": { get: {} } }, {
+      servers: [{ url: address }],
+    });
+    await using trial = await Trial.start();
+    const { said } = await trial.import(document);
+    assert.match(said, note);
+    const given = await trial.import(document, ["--url", address]);
+    assert.doesNotMatch(given.said, note);
+  }
+  const { said } = await imported({});
+  assert.doesNotMatch(said, note);
+});
+
 Deno.test("names that differ only in case or signs become names that differ", async () => {
   const names = ["a", "A", "a-b", "a_b", "url", "key", "1", "2"];
   const servers = [{
