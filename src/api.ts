@@ -298,8 +298,8 @@ async function refusalOf(
     ? ""
     : ` Try again after ${new Date(after).toUTCString()}.`;
   const said = words === "" ? "." : `: ${words}`;
-  const end = status < 500 ? again : again || unsure;
-  return new ToolError(`${title} answered ${status}${said}${end}`);
+  const end = status < 500 ? "" : unsure;
+  return new ToolError(`${title} answered ${status}${said}${again}${end}`);
 }
 
 /** The members of an error in which services have their words. */

@@ -523,6 +523,11 @@ Deno.test("callApi() says of a request that may have been done that it may have 
         `answered 502.${unsure}`,
         "answered 502.",
       ],
+      [
+        refused("503 Unavailable\r\nretry-after: 9"),
+        `answered 503. Try again in 9 seconds.${unsure}`,
+        "answered 503. Try again in 9 seconds.",
+      ],
       [refused("400 Bad Request"), "answered 400.", "answered 400."],
     ]
   ) {
