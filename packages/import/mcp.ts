@@ -11,7 +11,7 @@ import { Client, type ClientOptions } from "../client/mod.ts";
 import { PACKAGE } from "../create/source.ts";
 import { tokensOfTool } from "../doctor/list_cost.ts";
 import { ImportError, shown } from "./document.ts";
-import { camelCase, literal, snakeCase, unique } from "./names.ts";
+import { camelCase, literal, objectCode, snakeCase, unique } from "./names.ts";
 import { sampleOf } from "./sample.ts";
 import { Schemas, sentence } from "./schema.ts";
 import type { ImportItem, ImportSource, ServiceNames } from "./source.ts";
@@ -209,7 +209,7 @@ function toolCode(
       `import { testMcpServer, testServer } from "${PACKAGE}/testing";\n` +
       `import ${own} from "./${name}.ts";\n\n` +
       `Deno.test(${literal(`${name} calls ${id}`)}, async () => {\n` +
-      `const ${variable} = testMcpServer({ ${literal(id)}: "done" });\n` +
+      `const ${variable} = testMcpServer(${objectCode([[id, '"done"']])});\n` +
       `await using server = await testServer({ tools: [${own}] });\n` +
       `const needs = { ${variable} };\n` +
       `const { text } = await ${client}.call(${own}, ${literal(sample)}, ` +

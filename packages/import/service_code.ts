@@ -243,11 +243,8 @@ function startedCode(
     env.push([setting, sample]);
   };
   const usually = hasParts ? ".optional()" : `.default(${usual})`;
-  add(
-    url,
-    described(`z.url()${usually}`, `The address of ${title}.`),
-    "api.url",
-  );
+  const where = described(`z.url()${usually}`, `The address of ${title}.`);
+  add(url, where, "api.url");
   for (const { code, value, choices } of variables) {
     const schema = choices.length > 0
       ? `z.enum(${literal(choices)})`
@@ -267,23 +264,15 @@ function startedCode(
     const [token, id, secret] = ["TOKEN_URL", "CLIENT_ID", "CLIENT_SECRET"]
       .map((end) => `${prefix}_${end}`);
     const there = `z.url().default(${literal(client.token)})`;
+    const gives = described(there, `Where ${title} gives tokens.`);
     const own = `This server's application at ${title}.`;
-    add(
-      token,
-      described(there, `Where ${title} gives tokens.`),
-      "`${api.url}/token`",
-    );
+    add(token, gives, "`${api.url}/token`");
     add(id, described("z.string().min(1)", own), '"an-id"');
     add(secret, secretCode("The secret of that application."), '"a-secret"');
-    options.push([
-      "client",
-      linesCode([
-        ["token", `settings.${token}`],
-        ["id", `settings.${id}`],
-        ["secret", `settings.${secret}`],
-        ...scopesCode(scopes),
-      ]),
-    ]);
+    const members = Object.entries({ token, id, secret }).map(([key, name]) =>
+      [key, `settings.${name}`] as [string, string]
+    );
+    options.push(["client", linesCode([...members, ...scopesCode(scopes)])]);
   }
   for (const { setting } of sent) {
     add(setting, secretCode(`This server's key at ${title}.`), '"a-key"');

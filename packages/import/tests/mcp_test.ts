@@ -82,6 +82,18 @@ Deno.test("an MCP server's tools become files that call it", async () => {
   );
 });
 
+Deno.test("a tool has the name that it has at the server in its test too", async () => {
+  await using trial = await Trial.start();
+  const tools = ["__proto__", "a-b"].map((name) => ({ ...CREATE, name }));
+  await run(trial, tools, "--pick", "*");
+  for (
+    const [file, name] of [["proto", '\\["__proto__"\\]'], ["a_b", '"a-b"']]
+  ) {
+    const test = await trial.read(`tools/${file}_test.ts`);
+    assert.match(test, new RegExp(`testMcpServer\\(\\{ ${name}: "done" }`));
+  }
+});
+
 Deno.test("a tool whose name is more than one line is left out: it would end a comment", async () => {
   await using trial = await Trial.start();
   const evil = ["\u2028", "\u2029", "\n", "\r", "\u0085", "\u200b"]
