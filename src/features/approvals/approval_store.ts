@@ -87,6 +87,8 @@ export interface CallApproval extends Omit<Wait, "payload" | "answer"> {
   payload: ApprovalPayload;
   approval: ApprovalState;
   answer?: Pressed & { result?: CallToolResult };
+  /** The answer as it is stored, on the approval of a page. */
+  sealedAnswer?: string;
 }
 
 /** A person before the page of an approval. */
@@ -186,6 +188,7 @@ export function callApprovals(
       !await isOver(value) && await isLive(database, value);
     const approval = isThere && approvalOf(await waits.read(found));
     if (!approval) return undefined;
+    approval.sealedAnswer = value.sealedAnswer;
     return { ...approval, isPaused: await isPaused(database, value) };
   }
 
@@ -380,7 +383,7 @@ export function callApprovals(
           writeReceipt(transaction);
           if (writeEntry) writeEntry(transaction.check(head));
         },
-        !isRefused && isToBePressed(approval),
+        isRefused || !isToBePressed(approval) ? "" : approval.sealedAnswer,
       );
       return accepted && approvalOf(await waits.read(accepted.record));
     },

@@ -52,15 +52,15 @@ export function waitAnswers(
    * answer may be given again, until it is taken. Returns the wait as it is
    * then; undefined if there is none, or if a check of `extraWrites` fails.
    *
-   * @param mayReplace true for an answer that takes the place of another, which
-   * nothing has used
+   * @param replaced the sealed answer that this one takes the place of: any
+   * other that was given meanwhile stays
    */
   async function accept(
     id: string,
     isWanted: (record: WaitRecord) => boolean,
     answer: JsonObject,
     extraWrites: Write = () => {},
-    mayReplace = false,
+    replaced?: string,
   ): Promise<{ isAccepted: boolean; record: ReadWait } | undefined> {
     return await database.change(
       waitKey(id),
@@ -72,7 +72,7 @@ export function waitAnswers(
           return undefined;
         }
         const isAnswered = value.state === "used" ||
-          value.state === "answered" && !mayReplace &&
+          value.state === "answered" && value.sealedAnswer !== replaced &&
             !await database.mayRepeat(entry);
         if (isAnswered) return { isAccepted: false, record: { key, value } };
         const record: WaitRecord = {

@@ -5,6 +5,7 @@ import {
   callApprovals,
   isToBePressed,
 } from "../../../src/features/approvals/approval_store.ts";
+import { receiptStore } from "../../../src/features/approvals/receipts.ts";
 import { tool, z } from "../../../src/mod.ts";
 import { testServer } from "../../../packages/testing/mod.ts";
 import { resultOf } from "../../kit/answer.ts";
@@ -168,6 +169,67 @@ Deno.test("a plain task that has ended, also elsewhere, takes no press and begin
   await setStatus("working");
   assert.ok(await store.begin(approval, "run"));
   assert.equal((await store.read({ key }))?.state, "used");
+});
+
+Deno.test("a press that is under way changes no answer that was given meanwhile, and its page shows that answer", async () => {
+  await using kv = await openTestKv();
+  await kv.set(["task", "t"], { status: "working", expiresAt: 4e9 });
+  let held = Promise.withResolvers<void>();
+  let reached: (() => void) | undefined;
+  const slowKv = kvWith(kv, {
+    atomic: atomicWith(kv, async (commit) => {
+      if (reached) {
+        reached();
+        reached = undefined;
+        await held.promise;
+      }
+      return await commit();
+    }),
+  });
+  const database = new Database(kv);
+  const receipts = receiptStore(database, 86_400);
+  const store = callApprovals(database, receipts);
+  const now = database.now();
+  const slow = callApprovals(
+    new Database(slowKv),
+    receiptStore(new Database(slowKv), 86_400),
+  );
+  const person = { subject: "ann", scopes: [] };
+  for (const pageTask of [undefined, "t"]) {
+    for (const first of ["decline", "accept"] as const) {
+      const { id: link } = await store.open({
+        subject: "ann",
+        kind: "approval",
+        tool: "pay",
+        asker: `${pageTask} ${first}`,
+        question: "q",
+        pageTask,
+        approval: { seconds: 600 },
+      }, {
+        id: "x",
+        input: {},
+        title: "Pay",
+        facts: {},
+        caller: { name: "ann", addresses: [] },
+      });
+      const press = (by: typeof store, action: string, at: number) =>
+        by.press(link!, { action, by: "ann", at, reason: "" } as never, person);
+      const stopped = new Promise<void>((resolve) => reached = resolve);
+      held = Promise.withResolvers();
+      const late = press(slow, "accept", now + 1);
+      await stopped;
+      const given = await press(store, first, now);
+      held.resolve();
+      for (const approval of [given, await late]) {
+        assert.equal(approval?.answer?.action, first);
+        assert.equal(approval?.answer?.at, now);
+      }
+      const [receipt] = await receipts.list("ann");
+      assert.equal(receipt.at, now);
+      assert.equal(receipt.isRefused, first === "decline" || undefined);
+      await receipts.drop(receipt.id);
+    }
+  }
 });
 
 Deno.test("a cancelled task leaves nothing that could be approved", async () => {
