@@ -9,8 +9,8 @@ import { filesBelow } from "./kit/files.ts";
 
 /** The most lines below each folder, and in all of them with the rest. */
 const LIMITS: Record<string, number> = {
-  "src/core/": 27_116,
-  "src/features/": 17_995,
+  "src/core/": 27_140,
+  "src/features/": 18_015,
   "packages/": 14_450,
   "": 62_062,
 };

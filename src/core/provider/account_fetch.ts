@@ -18,6 +18,7 @@ import {
   type Held,
   MAX_TOOL_ANSWER_BYTES,
 } from "../net/bounded_answer.ts";
+import { isSafeMethod, sendOnce } from "../net/send_once.ts";
 import { telemetry } from "../telemetry/current.ts";
 import { headOf, reasonsOf, withoutQueries } from "../thrown.ts";
 
@@ -31,10 +32,6 @@ const TIMEOUT_MILLISECONDS = 60_000;
 export const UNSURE =
   "It may have been done all the same: check before you repeat it.";
 
-/** True for the method of a request that does nothing (RFC 9110 §9.2.1). */
-export const isSafeMethod = (method = "GET") =>
-  /^(GET|HEAD|OPTIONS|QUERY)$/i.test(method);
-
 /**
  * Makes the `fetch` of a service.
  *
@@ -43,8 +40,8 @@ export const isSafeMethod = (method = "GET") =>
 export function accountFetch(
   service: AccountService,
   reveal: () => Promise<string | undefined>,
-  { send = fetch, onStatus }: {
-    /** Sends a request, in place of `fetch`. */
+  { send = sendOnce, onStatus }: {
+    /** Sends a request, in place of {@linkcode sendOnce}. */
     send?: (request: Request) => Promise<Response>;
     /** Called with the status of every response. */
     onStatus?: (status: number) => void;

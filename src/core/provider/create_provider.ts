@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { sendOnce } from "../net/send_once.ts";
 import {
   ENTRA_ID,
   isForEveryTenant,
@@ -112,7 +113,7 @@ export type ProviderSettings = Exclude<ProviderConfig, { provider: "dev" }>;
 /** Makes the provider that the settings select, without a request to it. */
 export function createProvider(
   settings: ProviderSettings,
-  { fetch: send = fetch, timeoutSeconds, needed }: {
+  { fetch: send = sendOnce, timeoutSeconds, needed }: {
     fetch?: typeof fetch;
     /** The seconds in which the provider must respond; 10 by default. */
     timeoutSeconds?: number;

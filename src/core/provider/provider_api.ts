@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { sendOnce } from "../net/send_once.ts";
 import { isLoopback } from "../net/url.ts";
 import type { Provider } from "./provider.ts";
 
@@ -51,5 +52,5 @@ export async function sendAs(
 ): Promise<Response> {
   const headers = new Headers(init.headers);
   headers.set("authorization", `Bearer ${accessToken}`);
-  return await fetch(url, { ...init, headers });
+  return await sendOnce(url, { ...init, headers });
 }

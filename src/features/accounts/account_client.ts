@@ -4,6 +4,7 @@
  * @see RFC 6749, RFC 7009, RFC 7636, RFC 9207
  * @module
  */
+import { sendOnce } from "../../core/net/send_once.ts";
 import type { OAuthAccount } from "../../authoring/account.ts";
 import { fingerprint } from "../../core/crypto/crypto.ts";
 import { buildAuthorizationUrl } from "../../core/provider/authorization_url.ts";
@@ -109,7 +110,7 @@ export const USUAL_SCOPES = ["openid", "email", "offline_access"];
 export function accountClient(
   service: OAuthAccount,
   application: AccountApplication,
-  send: typeof fetch = fetch,
+  send: typeof fetch = sendOnce,
 ): AccountClient {
   const { issuer, api, scopes = [], params = {}, name } = service;
   const { clientId } = application;

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { sendOnce } from "../../core/net/send_once.ts";
 import type { OAuthAccount } from "../../authoring/account.ts";
 import { isPublicAddress } from "../../core/auth/clients/fetch_bounds.ts";
 import { parseNamedUrl } from "../../core/net/named_url.ts";
@@ -16,7 +17,7 @@ const MAPPED = /^::ffff:/i;
 /** Makes the `fetch` for one service and its authorization servers. */
 export function guardedFetch(
   { api, issuer }: Pick<OAuthAccount, "api" | "issuer">,
-  send: typeof fetch = fetch,
+  send: typeof fetch = sendOnce,
   resolve = resolveAddresses,
 ): typeof fetch {
   const own = new URL(api);
