@@ -39,11 +39,8 @@ import { ToolError } from "./authoring/tool.ts";
 import { isObject } from "./core/json.ts";
 import { GivenKeys } from "./core/mcp/exchange/given_keys.ts";
 import { holding } from "./core/mcp/exchange/held_answers.ts";
-import {
-  accountFetch,
-  isSafeMethod,
-  UNSURE,
-} from "./core/provider/account_fetch.ts";
+import { isSafeMethod } from "./core/net/send_once.ts";
+import { accountFetch, UNSURE } from "./core/provider/account_fetch.ts";
 
 export {
   type ParameterStyle,
@@ -87,8 +84,10 @@ export interface Api {
 
 /** An API, with the keys of its requests, which no answer may repeat. */
 interface OwnApi extends Api {
-  /** The keys and tokens in requests: the server's now, or all of the call. */
+  /** The keys and tokens of a person's account that the call was given. */
   given: GivenKeys;
+  /** Returns the server's own keys, and the token of the response's request. */
+  keysOf(response: Response): GivenKeys;
   /** The names of the query parameters that each request carries. */
   ownQuery: ReadonlySet<string>;
 }
@@ -131,7 +130,8 @@ export async function callApi(
     signal: request.signal,
   });
   // Keys are hidden before a text is cut: half a key is found by no one.
-  const hide = (text: string) => own.given?.hide(text) ?? text;
+  const keys = own.keysOf?.(response) ?? own.given;
+  const hide = (text: string) => keys?.hide(text) ?? text;
   const unsure = isSafeMethod(method) ? "" : ` ${UNSURE}`;
   if (!response.ok) throw await refusalOf(title, response, hide, unsure);
   const next = nextOf(response, address, own.ownQuery);
@@ -409,19 +409,14 @@ export function httpApi(options: HttpApiOptions): Api {
     key,
     client?.secret,
   ];
-  const send = accountFetch(own, async () => {
-    const token = await tokens?.();
-    if (token !== undefined) {
-      made.given = new GivenKeys().addSecrets([...secrets, token]);
-    }
-    return token ?? key;
-  });
+  const sentWith = new WeakMap<Response, string | undefined>();
   const search = printPairs(query);
   const cookie = printPairs(cookies).replaceAll("&", "; ");
-  const made: OwnApi = {
+  const made: Omit<OwnApi, "given"> = {
     title,
     ownQuery: new Set(Object.keys(query)),
-    given: new GivenKeys().addSecrets(secrets),
+    keysOf: (response) =>
+      new GivenKeys().addSecrets([...secrets, sentWith.get(response)], own),
     async fetch(path, init = {}) {
       const all = new Headers(init.headers);
       for (const [name, value] of Object.entries(headers)) all.set(name, value);
@@ -433,7 +428,13 @@ export function httpApi(options: HttpApiOptions): Api {
       const at = search === "" ? path : `${path}${mark}${search}`;
       // The caller is not known here, so only the total of all is bounded.
       const held = { ...init, headers: all, hold: () => holding() };
+      let token: string | undefined;
+      const send = accountFetch(
+        own,
+        async () => (token = await tokens?.()) ?? key,
+      );
       const response = await send(at, held);
+      sentWith.set(response, token);
       if (response.status === 401) tokens?.(true);
       return response;
     },

@@ -419,6 +419,52 @@ Deno.test("callApi() hides the keys and tokens of httpApi() in answers", async (
   assert.match(long.slice(-90), /xBearer \(hi\n\n\(\d+ more characters/);
 });
 
+Deno.test("callApi() hides the token that its own request carried, also once there is a newer one", async () => {
+  const slow = Promise.withResolvers<void>();
+  const arrived = Promise.withResolvers<void>();
+  let tokens = 0;
+  await using api = serveApi(async (request) => {
+    const { pathname } = new URL(request.url);
+    if (pathname === "/token") {
+      const access_token = `token-of-the-server-${++tokens}`;
+      return Response.json({ access_token, expires_in: 0 });
+    }
+    if (pathname !== "/quick") {
+      arrived.resolve();
+      await slow.promise;
+    }
+    const sent = request.headers.get("authorization");
+    const status = pathname === "/refused" ? 403 : 200;
+    return Response.json({ message: sent }, { status });
+  });
+  const token = `${api.url}/token`;
+  const client = { token, id: "id", secret: "the-s3cret" };
+  const shop = httpApi({ name: "shop", api: api.url, client });
+  const answer = callApi(shop, "GET /slow");
+  const refusal = assert.rejects(callApi(shop, "GET /refused"), (error) => {
+    assert.equal(`${error}`, "ToolError: shop answered 403: Bearer (hidden)");
+    return true;
+  });
+  await arrived.promise;
+  const quick = '{"message":"Bearer (hidden)"}';
+  assert.equal(await callApi(shop, "GET /quick"), quick);
+  slow.resolve();
+  assert.equal(await answer, quick);
+  await refusal;
+  assert.equal(tokens >= 2, true);
+});
+
+Deno.test("callApi() hides the password of a Basic key of the server", async () => {
+  await using api = serveApi(() =>
+    Response.json({ message: "ada and hunter2secret" }, { status: 403 })
+  );
+  for (const key of ["ada:hunter2secret", btoa("ada:hunter2secret")]) {
+    const crm = httpApi({ name: "crm", api: api.url, key, scheme: "Basic" });
+    const message = "crm answered 403: ada and (hidden)";
+    await assert.rejects(callApi(crm, "GET /"), { message });
+  }
+});
+
 Deno.test("httpApi() goes to its own address alone, also after a redirect", async () => {
   await using other = serveApi(() => Response.json({ stolen: true }));
   await using api = serveApi(() => Response.redirect(`${other.url}/v2/a`));

@@ -63,6 +63,7 @@ export class Exchange extends Session {
     const { id: requestId } = JSON.parse(request.body);
     const abort = new AbortController();
     let cancelling: Promise<void> | undefined;
+    let pings = 0;
     const cancel = () =>
       cancelling ??= this.notify({
         method: "notifications/cancelled",
@@ -76,6 +77,9 @@ export class Exchange extends Session {
       return await this.read(
         await this.send(request, abort.signal),
         async ({ id, method, params = {} }) => {
+          if (method === "ping" && ++pings > Exchange.#MAX_PINGS) {
+            throw new Error("The server sends pings without end");
+          }
           const result = method === "ping"
             ? {}
             : await this.#answer({ method: method!, params });
@@ -123,6 +127,8 @@ export class Exchange extends Session {
     throw new Error(`The server asks ${question.method}: nothing answers here`);
   }
 
+  /** The maximum number of pings in one request. */
+  static readonly #MAX_PINGS = 1000;
   /**
    * The maximum number of rounds of one request, because a server could ask
    * without end.

@@ -534,6 +534,26 @@ Deno.test("Client answers a ping, and speaks the revision agreed on", async () =
   assert.equal(headers.get("mcp-protocol-version"), "2025-06-18");
 });
 
+Deno.test("Client ends a request in which a server pings more than a thousand times", async () => {
+  let answered = 0;
+  const client = new Client({
+    url: "http://127.0.0.1/mcp",
+    revision: "2025-11-25",
+    async fetch(request) {
+      const { id, method } = await request.json();
+      if (method === "initialize") {
+        return answerTo(id, { protocolVersion: "2025-11-25" });
+      }
+      if (method === undefined) answered++;
+      if (method !== "tools/list") return new Response(null, { status: 202 });
+      const ping = `data: ${JSON.stringify({ id: 9, method: "ping" })}\n\n`;
+      return streamOf(ping.repeat(1500));
+    },
+  });
+  await assert.rejects(client.request("tools/list"), /pings without end/);
+  assert.equal(answered, 1000);
+});
+
 Deno.test("Client asks for progress only if someone hears it", async () => {
   for (const onNotification of [undefined, () => {}]) {
     const client = new Client({ url: "http://127.0.0.1/mcp", onNotification });

@@ -56,7 +56,7 @@ export class AccountKeys {
     const text = await this.#unseal(found);
     if (text === undefined) return undefined;
     if (!isKey) return await this.#accessToken(service, found, text);
-    this.given.add(text);
+    this.given.addFor(service, text);
     return text;
   }
 
@@ -68,10 +68,9 @@ export class AccountKeys {
     service: ConnectableService,
     found: Found<AccountRecord>,
   ): string | undefined {
-    const isKey = service.kind === "personalKey" &&
-      goesTo(found.value, service);
-    const key = isKey ? this.vault.opened(found) : undefined;
-    if (key !== undefined) this.given.add(key);
+    if (service.kind !== "personalKey" || !goesTo(found.value, service)) return;
+    const key = this.vault.opened(found);
+    if (key !== undefined) this.given.addFor(service, key);
     return key;
   }
 

@@ -4,6 +4,7 @@
  * @see MCP 2026-07-28, Authorization; RFC 8707, RFC 9207
  * @module
  */
+import { sendOnce } from "../../core/net/send_once.ts";
 import type { OAuthAccount } from "../../authoring/account.ts";
 import { accountSetting } from "../../authoring/oauth_account.ts";
 import { LatestMap } from "../../core/latest_map.ts";
@@ -69,7 +70,7 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
   constructor(
     private readonly service: OAuthAccount,
     private readonly server: OpenedServer,
-    send: typeof fetch = fetch,
+    send: typeof fetch = sendOnce,
   ) {
     this.#fetch = upstreamFetch(guardedFetch(service, send));
     this.#registrations = registrationsOf(server);
@@ -179,7 +180,7 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
       this.#servers.set(issuer, read);
     }
     const server = await read();
-    if (server.code_challenge_methods_supported?.includes("S256")) {
+    if ([server.code_challenge_methods_supported].flat().includes("S256")) {
       return server;
     }
     throw misbehaved(`${issuer} does not offer PKCE with S256`);

@@ -130,7 +130,9 @@ function parse(
  * its tokens go to no other host (RFC 9728 §3.3).
  */
 function isAbove(resource: string, url: string): boolean {
-  const above = URL.parse(resource);
+  const above = /\s/.test(resource)
+    ? null
+    : parseNamedUrl(resource, new URL(url));
   const { origin, pathname } = new URL(url);
   const path = (it: string) => it.replace(/\/?$/, "/");
   return above !== null && above.origin === origin && above.search === "" &&

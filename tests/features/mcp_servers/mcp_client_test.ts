@@ -248,6 +248,21 @@ const REFUSED: Record<string, [Partial<McpService>, RegExp]> = {
     { resource: { authorization_servers: ["http://id.example"] } },
     /does not name an authorization server by an https URL/,
   ],
+  ...Object.fromEntries(
+    ["#here", "?a#b", " ", "/../mcp\n"].map((end) => [
+      `the resource ${JSON.stringify(end)}`,
+      [{ resource: { resource: `https://a:b@127.0.0.1${end}` } }, /is another/],
+    ]),
+  ),
+  ...Object.fromEntries(
+    [5, true, {}, "plain S256"].map((methods) => [
+      `PKCE methods ${JSON.stringify(methods)}`,
+      [
+        { metadata: { code_challenge_methods_supported: methods } },
+        /does not offer PKCE with S256/,
+      ],
+    ]),
+  ),
   "no PKCE": [
     { metadata: { code_challenge_methods_supported: ["plain"] } },
     /does not offer PKCE with S256/,

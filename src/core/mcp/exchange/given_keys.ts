@@ -10,7 +10,7 @@
  * @module
  */
 import { ToolError } from "../../../authoring/tool.ts";
-import { base64 } from "../../crypto/crypto.ts";
+import { base64, fromBase64 } from "../../crypto/crypto.ts";
 import { isRefusal } from "../../errors.ts";
 import { isObject } from "../../json.ts";
 import {
@@ -132,7 +132,7 @@ function lettersOf(text: string): string[] {
  * time grows only with the length of the text.
  */
 const ENCODED =
-  /\\+(?:u([\da-f]{4})|[rn])?|[\r\n]+[ \t]*|%(?:25)*([0-7][\da-f])|(?:%(?:25)*[89a-f][\da-f])+|&(?:amp;)*(?:#0*(\d{1,7})|#x0*([\da-f]{1,6})|(amp|lt|gt|quot|apos));/gi;
+  /\\+(?:u([\da-f]{4})|[rn](?:[ \t]|\\t)*)?|[\r\n]+[ \t]*|%(?:25)*([0-7][\da-f])|(?:%(?:25)*[89a-f][\da-f])+|&(?:amp;)*(?:#0*(\d{1,7})|#x0*([\da-f]{1,6})|(amp|lt|gt|quot|apos));/gi;
 
 const NAMED = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 
@@ -347,6 +347,15 @@ export function givenTo(code: { given?: GivenKeys }): GivenKeys {
   return code.given ??= new GivenKeys();
 }
 
+/** Returns the name and the password in a Basic key, joined by a colon. */
+function pairIn(key: string): string {
+  try {
+    return key.includes(":") ? key : UTF8.decode(fromBase64(key));
+  } catch {
+    return key;
+  }
+}
+
 export class GivenKeys {
   readonly #all = new Map<string, Forms>();
   readonly #inData = new Map<string, Forms>();
@@ -362,11 +371,25 @@ export class GivenKeys {
   }
 
   /**
+   * Adds a key, and the password in it, or the name if there is no password, if
+   * it is sent as Basic credentials (RFC 7617 §2).
+   */
+  addFor({ scheme }: { scheme?: string }, key: string): void {
+    this.add(key);
+    if (scheme !== "Basic") return;
+    const pair = pairIn(key);
+    this.add(pair);
+    const colon = pair.indexOf(":");
+    this.add(pair.slice(colon + 1) || pair.slice(0, colon));
+  }
+
+  /**
    * Adds secret settings of the server, except short ones, such as test values.
    */
-  addSecrets(secrets: readonly unknown[]): this {
+  addSecrets(secrets: readonly unknown[], service = {}): this {
     for (const secret of secrets) {
-      if (typeof secret === "string" && isLong(secret)) this.add(secret);
+      if (typeof secret !== "string" || !isLong(secret)) continue;
+      this.addFor(service, secret);
     }
     return this;
   }

@@ -143,6 +143,35 @@ Deno.test("add() takes no text for a key that is too short to keep a secret", ()
   assert.equal(given("", "e", "abc").hide("an error, abc"), "an error, abc");
 });
 
+Deno.test("addFor() adds the password of Basic credentials, or the name where there is no password", () => {
+  const pairs = [
+    ["ada:hunter2secret", "hunter2secret"],
+    [btoa("ada:hunter2secret"), "hunter2secret"],
+    ["sk-live-1:", "sk-live-1"],
+  ];
+  for (const [key, secret] of pairs) {
+    const given = new GivenKeys();
+    given.addFor({ scheme: "Basic" }, key);
+    assert.equal(given.hide(`ada has ${secret}.`), "ada has (hidden).");
+    assert.deepEqual(given.cleanData([secret]), ["(hidden)"]);
+  }
+  const bearer = new GivenKeys();
+  bearer.addFor({}, "ada:hunter2secret");
+  assert.equal(bearer.hide("hunter2secret"), "hunter2secret");
+  const noBase64 = new GivenKeys();
+  noBase64.addFor({ scheme: "Basic" }, "no base64!");
+  assert.equal(noBase64.hide("no base64!"), "(hidden)");
+});
+
+Deno.test("cleanData() hides a key that is folded over lines", () => {
+  const given = new GivenKeys();
+  given.add("crm-access-2");
+  for (const fold of ["\r\n ", "\n\t", "\r\n"]) {
+    const text = `it is crm-a${fold}ccess-2.`;
+    assert.deepEqual(given.cleanData({ text }), { text: "it is (hidden)." });
+  }
+});
+
 Deno.test("clean() hides keys in message, name, frames and causes, and leaves what has none", () => {
   const keys = given("lin_ada");
   const deep = new Error("outer", {
