@@ -10,9 +10,9 @@ import { filesBelow } from "./kit/files.ts";
 /** The most lines below each folder, and in all of them with the rest. */
 const LIMITS: Record<string, number> = {
   "src/core/": 27_140,
-  "src/features/": 18_015,
-  "packages/": 14_450,
-  "": 62_062,
+  "src/features/": 18_110,
+  "packages/": 14_500,
+  "": 62_250,
 };
 
 const COUNTED = ["src", "packages", "main.ts", "server.ts", "health.ts"];
