@@ -170,8 +170,9 @@ export function approvalGate(
     toolRun.input = decision.input;
     (context as CallContext).approval = approved;
     const who = whoOf(work);
-    if (receipt !== undefined || await visit.isBeginning()) {
-      const seconds = receipt === undefined ? approvals.now() - approved.at : 0;
+    const { remembered } = approved;
+    if (remembered || await visit.isBeginning()) {
+      const seconds = remembered ? 0 : approvals.now() - approved.at;
       const approvedBy = approved.by;
       report("begun", { tool: name, seconds }, { ...who, approvedBy });
     }
@@ -183,9 +184,9 @@ export function approvalGate(
       result?: CallToolResult,
     ) => {
       const hasLeft = context.signal.aborted || toolRun.call.hasLeft?.();
-      await (receipt === undefined
-        ? visit.end(outcome, hasLeft ? result : undefined)
-        : approvals.endRemembered(receipt, outcome));
+      await (remembered
+        ? approvals.noteEnd(() => approvals.endReceipt(receipt, outcome))
+        : visit.end(receipt, outcome, hasLeft ? result : undefined));
       const seconds = (performance.now() - startedMilliseconds) / 1000;
       report("ended", { tool: name, seconds, outcome }, who);
     };

@@ -46,7 +46,10 @@ import {
 const CLOSED_SECONDS = 7 * 24 * 60 * 60;
 const CLOSED_CALL_SECONDS = 60;
 
-/** The time for which a run that has begun is remembered, in seconds. */
+/**
+ * The time for which the run of a call or of a plain task is remembered once it
+ * has begun, in seconds. That of durable work is until the work has ended.
+ */
 const BEGUN_SECONDS = 24 * 60 * 60;
 
 /** The sealed content of an approval. */
@@ -281,11 +284,11 @@ export function callApprovals(
       return entry && { at: entry.at, receipt };
     },
 
-    /** Notes the end of a run that needed no press. */
-    endRemembered(receipt: string, outcome: ApprovalState["outcome"]) {
-      const end = { endedAt: database.now(), outcome };
-      return noteEnd(() => receipts.progress(receipt, end));
-    },
+    receiptOf,
+
+    /** Notes the end of a run that has no approval, or none any more. */
+    endReceipt: (receipt: string, outcome: ApprovalState["outcome"]) =>
+      receipts.progress(receipt, { endedAt: database.now(), outcome }),
 
     /** Forgets a run that needed no press, because it is begun again. */
     releaseRemembered: receipts.drop,
@@ -417,12 +420,13 @@ export function callApprovals(
       const write = await receipts.progressing(receipt, { begunAt, reference });
       const check = await taskCheck(database, approval);
       const taken = await waits.take({ key }, (record) => {
-        const { seconds, scope } = record.approval!;
+        const { approval, taskId, expiresAt } = record;
+        const { seconds, scope } = approval!;
         return {
           ...record,
           state: "used",
           approval: { seconds, scope, begunAt },
-          expiresAt: begunAt + BEGUN_SECONDS,
+          expiresAt: taskId ? expiresAt : begunAt + BEGUN_SECONDS,
         };
       }, (transaction) => [write, check].forEach((it) => it(transaction)));
       return taken && {

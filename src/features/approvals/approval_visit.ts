@@ -30,8 +30,7 @@ export type Verdict =
     action: "accept";
     approved: Approved;
     input: JsonObject;
-    /** The receipt, if the run needed no press of its own. */
-    receipt?: string;
+    receipt: string;
   }
   | { action: "decline"; reason?: string }
   | { action: "cancel" }
@@ -207,13 +206,16 @@ export class ApprovalVisit implements PagesOf<Verdict> {
   }
 
   /** Notes the end of the run. */
-  async end(...end: [ApprovalState["outcome"], CallToolResult?]) {
+  async end(
+    receipt: string,
+    ...end: [ApprovalState["outcome"], CallToolResult?]
+  ) {
     const { approvals, work: { requestId } } = this;
     await approvals.noteEnd(async () => {
       // Durable work may have been approved in another process.
       const approval = this.#approval ??
         await approvals.findAsked(this.of.waiting);
-      if (!approval) return;
+      if (!approval) return await approvals.endReceipt(receipt, end[0]);
       // Only if the mark of the beginning was lost.
       if (!this.#begun) await approvals.begin(approval, requestId);
       await approvals.end(approval, ...end);
@@ -247,7 +249,8 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     this.#approval = approval;
     const { by, at } = answer;
     const { id, input } = payload;
-    return { action: "accept", approved: { id, by, at }, input };
+    const receipt = approvals.receiptOf(approval);
+    return { action: "accept", approved: { id, by, at }, input, receipt };
   }
 
   /** Does an operation; for a task, repeats it while the database is away. */

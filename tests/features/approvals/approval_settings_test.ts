@@ -116,6 +116,22 @@ Deno.test("durable work goes on by its approval once the operator wants none any
   assert.equal(outcome, "ok");
 });
 
+Deno.test("the receipt tells the end of durable work that goes on for weeks", async () => {
+  await using kv = await openTestKv();
+  using work = new Work(kv);
+  const receipts = receiptStore(new Database(kv), 90 * 86_400);
+  await work.serve({ ...WANTED, OAUTH_LEDGER_DAYS: "90" }, async (server) => {
+    await press(await open(server, (await work.begin(server))!), "approve");
+    await until(() => work.ran.length === 1);
+    work.tick(60 * 86_400);
+    assert.equal((await receipts.list())[0].outcome, undefined);
+    assert.equal(await work.end(server), "archived");
+  });
+  const [{ begunAt, endedAt, outcome }] = await receipts.list();
+  assert.equal(outcome, "ok");
+  assert(endedAt! - begunAt! >= 60 * 86_400);
+});
+
 for (const answer of ["approve", "refuse"]) {
   Deno.test(`durable work that waits for its approval takes the answer (${answer}) once the operator wants none any more`, async () => {
     await using kv = await openTestKv();
