@@ -7,6 +7,7 @@
 import { isObject, type JsonObject } from "../../src/core/json.ts";
 import { Connections } from "../../src/features/mcp_servers/connections.ts";
 import { messageOf } from "../../src/core/thrown.ts";
+import { Metadata } from "../client/metadata.ts";
 import { Client, type ClientOptions } from "../client/mod.ts";
 import { PACKAGE } from "../create/source.ts";
 import { tokensOfTool } from "../doctor/list_cost.ts";
@@ -54,7 +55,7 @@ export async function mcpSource(
     clientInfo: { name: "tool-server-import", version: "1" },
     fetch: timed(send),
   };
-  const { info, tools, isOpen, revision } = await list(options, timed(ask));
+  const { info, tools, signIn, revision } = await list(options, timed(ask));
   const names = new Set<string>();
   const items = tools.map((listed): McpItem => {
     const name = listed.name as string;
@@ -78,9 +79,9 @@ export async function mcpSource(
     what: "tool",
     left: [],
     write: (names) => ({
-      service: serviceCode(names, url, title, isOpen),
-      notes: [],
-      isPersonal: !isOpen,
+      service: serviceCode(names, url, title, signIn),
+      notes: signIn === "key" ? [PASTED] : [],
+      isPersonal: signIn !== "open",
       tool: ({ listed }, name) => toolCode(listed(), name, names),
     }),
   };
@@ -97,15 +98,33 @@ function callable(listed: JsonObject, revision?: string): JsonObject {
   throw new ImportError("It runs only as a task, of the revision of 2025.");
 }
 
-/** True if a server answers callers without credentials. */
-async function isOpenTo(url: string, ask: Send): Promise<boolean> {
-  const client = new Client({ url });
-  const { headers, body } = await client.encode("server/discover");
-  const response = await ask(
-    new Request(url, { method: "POST", headers, body, redirect: "manual" }),
-  );
-  await response.body?.cancel();
-  return response.status !== 401 && response.status !== 403;
+type SignIn = "open" | "account" | "key";
+
+const PASTED = "It names no OAuth sign-in, so each person pastes a key: say " +
+  "where they find it, as the help of key in the service's file.";
+
+/** Finds out whether people sign in at a server by OAuth, by a key or not. */
+async function signInOf(url: string, ask: Send): Promise<SignIn> {
+  const { headers, body } = await new Client({ url }).encode("server/discover");
+  const send = async (at: string, more: RequestInit) => {
+    const response = await ask(
+      new Request(at, { ...more, redirect: "manual" }),
+    );
+    await response.body?.cancel();
+    return response;
+  };
+  const refusal = await send(url, { method: "POST", headers, body });
+  if (refusal.status !== 401 && refusal.status !== 403) return "open";
+  const { metadataUrl } = Metadata.parseChallenge(refusal.headers);
+  if (metadataUrl !== undefined) return "account";
+  const { origin, pathname } = new URL(url);
+  for (const path of [pathname, ""]) {
+    const place = `${origin}/.well-known/oauth-protected-resource${path}`;
+    const { ok, headers } = await send(place, {});
+    const type = headers.get("content-type") ?? "";
+    if (ok && type.includes("json")) return "account";
+  }
+  return "key";
 }
 
 /** Reads the name of a server, and its list of tools. */
@@ -125,9 +144,9 @@ async function list(options: ClientOptions, ask: Send) {
     // own.
     const tools = [...new Map(items.map((it) => [it.name, it])).values()]
       .filter(({ name }) => name !== "" && name === shown(name, 256));
-    const isOpen = await isOpenTo(url, ask);
+    const signIn = await signInOf(url, ask);
     if (!hasMore && tools.length <= MAX_TOOLS) {
-      return { info, tools, isOpen, ...way };
+      return { info, tools, signIn, ...way };
     }
   } catch (error) {
     throw new ImportError(
@@ -141,14 +160,15 @@ function serviceCode(
   { name, variable }: ServiceNames,
   url: string,
   title: string,
-  isOpen: boolean,
+  signIn: SignIn,
 ): string {
+  const more = { open: "open: true,\n", key: "key: {},\n", account: "" };
   return `import { mcpServer } from "${PACKAGE}";\n\n` +
     `/** ${title.replaceAll("*/", "* /")}, an MCP server. */\n` +
     `export const ${variable} = mcpServer(${
       literal(name.replaceAll("_", "-"))
     }, {\nurl: ${literal(url)},\ntitle: ${literal(title)},\n` +
-    `${isOpen ? "open: true,\n" : ""}});\n`;
+    `${more[signIn]}});\n`;
 }
 
 /**

@@ -178,21 +178,43 @@ Deno.test("--check finds a description or a schema that an MCP server has change
   assert.equal((await run(trial, [DELETE], "--check")).code, 1);
 });
 
-for (const [status, isOpen] of [[200, true], [401, false], [403, false]]) {
-  Deno.test(`an MCP server that answers ${status} to no one is ${isOpen ? "open" : "one to sign in to"}`, async () => {
+const OF_RESOURCE = "/.well-known/oauth-protected-resource";
+const CHALLENGE = `Bearer resource_metadata="https://tracker.example/r"`;
+for (
+  const [status, challenge, metadata, member] of [
+    [200, "", "", "open: true"],
+    [401, "", "", "key: {}"],
+    [403, "Bearer", "", "key: {}"],
+    [401, CHALLENGE, "", ""],
+    [401, "Bearer", OF_RESOURCE, ""],
+    [401, "Bearer", `${OF_RESOURCE}/mcp`, ""],
+  ] as const
+) {
+  Deno.test(`an MCP server that answers ${status} ${challenge} to no one, with metadata at "${metadata}", is declared with "${member}"`, async () => {
     const asked: Request[] = [];
     const source = await mcpSource(URL, END, serving([CREATE]), (request) => {
       asked.push(request);
-      return Promise.resolve(new Response(null, { status: Number(status) }));
+      const path = request.url.replace(/^https:..[^/]+/, "");
+      return Promise.resolve(
+        path === metadata
+          ? Response.json({})
+          // Some sites answer every unknown address with a page.
+          : new Response("<html>", {
+            status: request.method === "GET" ? 200 : status,
+            headers: { "www-authenticate": challenge },
+          }),
+      );
     });
-    const { service, isPersonal } = source.write(
+    const { service, isPersonal, notes } = source.write(
       { name: "a_b", variable: "aB" },
       [],
     );
-    assert.equal(service.includes("open: true"), isOpen);
-    assert.equal(isPersonal, !isOpen);
+    const [, more] = /title: "Tracker",\n(?:(.*),\n)?\}\);/.exec(service)!;
+    assert.equal(more ?? "", member);
+    assert.equal(isPersonal, member !== "open: true");
+    assert.equal(/pastes a key/.test(`${notes}`), member === "key: {}");
     assert.match(service, /mcpServer\("a-b"/);
-    assert.equal(asked[0].headers.has("authorization"), false);
+    assert.ok(asked.every(({ headers }) => !headers.has("authorization")));
   });
 }
 
