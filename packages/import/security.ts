@@ -109,6 +109,9 @@ function schemesOf(document: ApiDocument): Map<string, Scheme> {
 
 const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
 
+/** Matches a word other than Bearer that a description puts before the key. */
+const WORD = /(?<=["'`]|\bas |: )(?:Token|Api-?Key)(?=["'`]| [\w<{[])/i;
+
 function schemeOf(
   document: ApiDocument,
   name: string,
@@ -131,7 +134,10 @@ function schemeOf(
       }
       if (given.in !== "header" || !TOKEN.test(parameter)) return undefined;
       if (parameter.toLowerCase() === "authorization") {
-        return { kind: "key", name, options: { ...help, scheme: "" } };
+        const [scheme] = WORD.exec(words || "") ??
+          (/bearer/i.test(`${name} ${words}`) ? [] : [""]);
+        const options = { ...help, ...scheme !== undefined && { scheme } };
+        return { kind: "key", name, options };
       }
       const options = { ...help, header: parameter };
       return { kind: "key", name, options, header: parameter };

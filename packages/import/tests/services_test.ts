@@ -76,6 +76,29 @@ export const teaShop = account("tea-shop", {
   assert.match(tool, /needs: { teaShop },/);
 });
 
+for (
+  const [name, description, scheme] of [
+    ["key", undefined, '""'],
+    ["key", "The token of your account", '""'],
+    ["Bearer", undefined, undefined],
+    ["jwt", 'Example: "Authorization: bearer {token}"', undefined],
+    ["Bearer", "Api token, as Token abc", '"Token"'],
+    ["key", 'Token-based, with required prefix "Token"', '"Token"'],
+    ["key", "Authorization: Api-Key <key>", '"Api-Key"'],
+  ]
+) {
+  Deno.test(`a key in Authorization, named ${name} and described as ${description}, has the word ${scheme ?? "Bearer"} before it`, async () => {
+    const key = {
+      type: "apiKey",
+      in: "header",
+      name: "Authorization",
+      description,
+    };
+    const { service } = await imported({ [`${name}`]: key });
+    assert.equal(/scheme: (".*"),/.exec(service)?.[1], scheme);
+  });
+}
+
 Deno.test("an API on this machine is noted, if the document says so", async () => {
   const note = /^Note: The document's API is on this machine: http:/m;
   for (const address of ["http://0x7f.1:2375", "http://localhost:8000"]) {

@@ -34,9 +34,21 @@ export class KeyRefusal extends Error {
   }
 }
 
-/** Parses a pasted key. @throws {KeyRefusal} */
-export function parseKey({ shape, title }: PersonalKey, text: string): string {
-  const key = text.trim();
+/**
+ * Parses a pasted key. Many services show it with the word that goes before it,
+ * which is sent anyway.
+ *
+ * @throws {KeyRefusal}
+ */
+export function parseKey(
+  { shape, title, scheme = "Bearer" }: PersonalKey,
+  text: string,
+): string {
+  const word = new RegExp(
+    `^(authorization: *)?${RegExp.escape(scheme)} +`,
+    "i",
+  );
+  const key = text.trim().replace(word, "");
   if (key === "") throw new KeyRefusal("Paste the key first.");
   if (key.length > MAX_KEY_CHARACTERS) {
     throw new KeyRefusal(

@@ -1,10 +1,31 @@
 import assert from "node:assert/strict";
+import { personalKey } from "../../../src/authoring/personal_key.ts";
 import {
   KeyRefusal,
   nameTold,
+  parseKey,
 } from "../../../src/features/accounts/pasted_key.ts";
 
 const KEY = "lin_0123456789abcdef0123456789abcdef";
+
+Deno.test("parseKey() takes off the word that is sent before the key, and no other", () => {
+  for (
+    const [scheme, text, key] of [
+      [undefined, ` Bearer ${KEY}\n`, KEY],
+      [undefined, `Authorization: bearer  ${KEY}`, KEY],
+      [undefined, `Bearer`, "Bearer"],
+      [undefined, `Bearer${KEY}`, `Bearer${KEY}`],
+      ["Token", `Token ${KEY}`, KEY],
+      ["", KEY, KEY],
+      ["", `Bearer ${KEY}`, undefined],
+      ["Token", `Bearer ${KEY}`, undefined],
+    ] as const
+  ) {
+    const service = { ...personalKey("a", { api: "https://a.test" }), scheme };
+    if (key !== undefined) assert.equal(parseKey(service, text), key);
+    else assert.throws(() => parseKey(service, text), KeyRefusal);
+  }
+});
 
 Deno.test("nameTold() takes every name that a service may have, and drops what hides or reorders", () => {
   for (
