@@ -104,8 +104,7 @@ export function approvalGate(
     }
     // Work under way, for which an operator wants an approval now, is not to
     // end because no one looks for a while.
-    const isLate = durable?.isReplay === true && !isAsked;
-    const seconds = isLate ? MAX_APPROVAL_SECONDS : expiresIn;
+    const seconds = durable?.isUnderWay ? MAX_APPROVAL_SECONDS : expiresIn;
     const definition = definitionOf(tool);
     const offer = scope === undefined ? await offerOf(tool, input) : undefined;
     const visit = new ApprovalVisit(approvals, work, report, {

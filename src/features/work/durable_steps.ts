@@ -29,6 +29,7 @@ export class DurableSteps implements DurableContext {
   readonly #journal: Journal;
   readonly #executor: StepExecutor;
   readonly hasApproval: boolean;
+  readonly isUnderWay: boolean;
 
   /** @param steps the steps of earlier runs */
   constructor(run: DurableRun, steps: readonly Step[], version: number) {
@@ -36,6 +37,7 @@ export class DurableSteps implements DurableContext {
     this.#journal = new Journal(run, steps, version);
     this.#executor = new StepExecutor(this.#journal);
     this.hasApproval = steps.some(isApproval);
+    this.isUnderWay = !steps.every(isApproval);
   }
 
   /** True as long as the run repeats steps of earlier runs. */

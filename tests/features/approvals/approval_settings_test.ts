@@ -25,12 +25,12 @@ class Work implements Disposable {
   async serve(
     environment: Record<string, string>,
     act: (server: OAuthServer) => Promise<unknown>,
-    title?: string,
+    { title, version }: { title?: string; version?: number } = {},
   ): Promise<void> {
     const archive = tool({
       name: "archive",
       title,
-      task: { durable: true },
+      task: { durable: true, version },
       run: async (_, { approval, step, sleep }) => {
         const by = approval?.by ?? "no one";
         await step("first", () => void this.ran.push(`first ${by}`));
@@ -109,7 +109,7 @@ Deno.test("durable work goes on by its approval once the operator wants none any
   });
   await work.serve({}, async (server) => {
     assert.equal(await work.end(server), "archived");
-  }, "Archive everything");
+  }, { title: "Archive everything" });
   assert.deepEqual(work.ran, ["first github:42", "second github:42"]);
   const day = 86_400;
   const [{ outcome }] = await receiptStore(new Database(kv), day).list();
@@ -124,7 +124,6 @@ Deno.test("the receipt tells the end of durable work that goes on for weeks", as
     await press(await open(server, (await work.begin(server))!), "approve");
     await until(() => work.ran.length === 1);
     work.tick(60 * 86_400);
-    assert.equal((await receipts.list())[0].outcome, undefined);
     assert.equal(await work.end(server), "archived");
   });
   const [{ begunAt, endedAt, outcome }] = await receipts.list();
@@ -150,23 +149,47 @@ for (const answer of ["approve", "refuse"]) {
   });
 }
 
-Deno.test("durable work under way asks before it goes on once the operator wants that, and waits for a week", async () => {
-  await using kv = await openTestKv();
-  using work = new Work(kv);
-  await work.serve({}, async (server) => {
-    assert.equal(await work.begin(server), undefined);
+/** Reads work until it asks for an approval other than the one known. */
+async function nextLink(work: Work, server: OAuthServer, known?: string) {
+  let link: string | undefined;
+  await until(async () => {
+    const { statusMessage = "" } = await work.read(server);
+    [link] = /http\S*approve\S*/.exec(statusMessage) ?? [];
+    return link !== undefined && link !== known;
   });
-  await work.serve(WANTED, async (server) => {
-    work.tick(3700);
-    let link: string | undefined;
-    await until(async () => {
-      const { statusMessage = "" } = await work.read(server);
-      [link] = /http\S*approve\S*/.exec(statusMessage) ?? [];
-      return link !== undefined;
+  return link!;
+}
+
+/** The settings before a change, and the release that brings the change. */
+const LATER: Record<
+  string,
+  [before: Record<string, string>, release: Parameters<Work["serve"]>[2]]
+> = {
+  "a release": [WANTED, { title: "Archive everything" }],
+  "another entry": [{ APPROVALS: "archive=caller+passkey" }, {}],
+};
+
+for (const version of [undefined, 2]) {
+  for (const [name, [before, release]] of Object.entries(LATER)) {
+    Deno.test(`durable work under way that asks before it goes on waits for a week, also after ${name}, from version ${version ?? 1}`, async () => {
+      await using kv = await openTestKv();
+      using work = new Work(kv);
+      let first: string | undefined;
+      await work.serve({}, async (server) => {
+        assert.equal(await work.begin(server), undefined);
+      });
+      await work.serve(before, async (server) => {
+        work.tick(3700);
+        first = await nextLink(work, server);
+      }, { version });
+      await work.serve(WANTED, async (server) => {
+        work.tick(2 * 86_400);
+        const link = await nextLink(work, server, first);
+        work.tick(6 * 86_400);
+        await press(await open(server, link), "approve");
+        assert.equal(await work.end(server), "archived");
+        assert.equal(work.ran.at(-1), "second github:42");
+      }, { version, ...release });
     });
-    work.tick(6 * 86_400);
-    await press(await open(server, link!), "approve");
-    assert.equal(await work.end(server), "archived");
-  });
-  assert.deepEqual(work.ran, ["first no one", "second github:42"]);
-});
+  }
+}
