@@ -143,7 +143,7 @@ function schemaJson(
       const target = components.get(ref) ?? {};
       written.set(ref, schemaJson(target, components, written));
     }
-    return { ...written.get(ref), ...words };
+    return { ...written.get(ref), ...words.description && words };
   }
   const inside = (part: Plain) => schemaJson(part, components, written);
   const own: JsonObject = { ...words };

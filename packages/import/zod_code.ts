@@ -92,9 +92,9 @@ export class ZodCode {
   }
 
   /** Generates the code of a schema with its description. */
-  print(schema: Plain, { isOptional = false } = {}) {
-    const code = this.#code(schema, false);
-    const description = descriptionOf(schema);
+  print(schema: Plain, { isOptional = false, isVariant = false } = {}) {
+    const code = this.#code(schema, isVariant);
+    const description = descriptionOf(this.#target(schema));
     const described = description === undefined
       ? ""
       : `.describe(${literal(description)})`;
@@ -111,13 +111,14 @@ export class ZodCode {
     if (ref !== undefined) return this.#component(ref, isVariant);
     if (values !== undefined) return valuesCode(values);
     if (union !== undefined) {
-      const codes = new Set(union.map((it) => this.#code(it, true)));
+      const variants = { isVariant: isVariant || !this.#areApart(union) };
+      const codes = new Set(union.map((it) => this.print(it, variants)));
       return codes.size === 1
         ? [...codes][0]
         : `z.union([${[...codes].join(", ")}])`;
     }
     if (all !== undefined) {
-      return all.map((it) => this.#code(it, true))
+      return all.map((it) => this.#code(it, isVariant))
         .reduce((a, b) => `z.intersection(${a}, ${b})`);
     }
     switch (type) {
@@ -145,6 +146,27 @@ export class ZodCode {
   #code(schema: Plain, isVariant: boolean): string {
     const nullable = schema.nullable ? ".nullable()" : "";
     return this.#base(schema, isVariant) + nullable;
+  }
+
+  /** Follows references, and adds the words at each to what is found. */
+  #target({ ref, ...own }: Plain, hops = 20): Plain {
+    const target = hops > 0 && ref && this.components.get(ref);
+    return target ? { ...this.#target(target, hops - 1), ...own } : own;
+  }
+
+  /** True if no object that fits one variant of a union can fit another. */
+  #areApart(union: readonly Plain[]): boolean {
+    const objects = union.map((it) => this.#target(it)).filter((it) =>
+      !it.values && (it.type ?? "object") === "object"
+    );
+    if (objects.length < 2) return objects.every((it) => !it.union);
+    return [...objects[0].properties?.keys() ?? []].some((name) => {
+      const values = objects.flatMap(({ properties, required }) => {
+        const own = properties?.get(name);
+        return required?.has(name) && own && this.#target(own).values || [""];
+      });
+      return !values.includes("") && new Set(values).size === values.length;
+    });
   }
 
   #object(

@@ -63,6 +63,53 @@ Deno.test("a discriminator changes no variant that says its own words", async ()
   assert.doesNotMatch(tool, /"V\d"/);
 });
 
+/** The members of an address: one is read-only. */
+const ADDRESS = {
+  id: { type: "string", readOnly: true },
+  street: text,
+  kind: { enum: ["home"] },
+};
+const address = { type: "object", properties: ADDRESS };
+const firm = { type: "object", properties: { kind: { enum: ["firm"] } } };
+const needed = (of: object) => ({ ...of, required: ["kind"] });
+for (
+  const [what, schema, loose] of [
+    ["the only object of a union", { oneOf: [text, ref("Address")] }, 0],
+    ["variants with kinds", { anyOf: [needed(address), needed(firm)] }, 0],
+    ["variants that may have kinds", { anyOf: [address, needed(firm)] }, 2],
+    [
+      "parts of a schema",
+      { allOf: [ref("Address"), { oneOf: [text, firm] }] },
+      0,
+    ],
+  ] as const
+) {
+  Deno.test(`members that are not described go on only where another variant may name them: ${what}`, async () => {
+    const { tool } = await toolOf(schema, { Address: address });
+    assert.equal(tool.split("looseObject").length - 1, loose, tool);
+    assert.match(tool, /z\.(o|looseO)bject\(\{ .*kind: /);
+  });
+}
+
+Deno.test("a component's description and default are told at its uses, unless these have their own words", async () => {
+  const days = { type: "integer", default: 5, description: "A number of days" };
+  const { tool } = await toolOf({
+    type: "object",
+    properties: {
+      a: ref("Days"),
+      b: { ...ref("Days"), description: "Days of rest" },
+      c: { oneOf: [{ ...text, description: "An ID." }, ref("Days")] },
+    },
+  }, { Days: days });
+  for (
+    const words of [
+      'a: z.int().optional().describe("A number of days. By default 5.")',
+      'b: z.int().optional().describe("Days of rest. By default 5.")',
+      'z.union([z.string().describe("An ID."), z.int().describe("A number of',
+    ]
+  ) assert(tool.includes(words), `${words} in ${tool}`);
+});
+
 Deno.test("a part of an allOf says which members of another part must be there", async () => {
   const Category = {
     type: "object",
