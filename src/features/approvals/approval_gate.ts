@@ -106,7 +106,9 @@ export function approvalGate(
     // end because no one looks for a while.
     const seconds = durable?.isUnderWay ? MAX_APPROVAL_SECONDS : expiresIn;
     const definition = definitionOf(tool);
-    const offer = scope === undefined ? await offerOf(tool, input) : undefined;
+    const offer = scope === undefined && !durable?.isDecided
+      ? await offerOf(tool, input)
+      : undefined;
     const visit = new ApprovalVisit(approvals, work, report, {
       pages: waitPages,
       waiting: await waitingOf(toolRun, work, {
@@ -159,9 +161,10 @@ export function approvalGate(
     const { tool, input } = toolRun;
     const { name, approval } = tool;
     const { when } = approval ?? {};
-    const isWanted = approval !== undefined &&
-      (!when || await inTime(name, "when", () => when(input)) !== false);
     const { work } = CallContext.askingOf(context);
+    // What was approved is not asked about again.
+    const isWanted = approval !== undefined && !work.durable?.isDecided &&
+      (!when || await inTime(name, "when", () => when(input)) !== false);
     if (!isWanted && !work.durable?.hasApproval) return await run();
     const decision = await decide(toolRun, context, work, isWanted);
     if (decision.action === "collected") return decision.result;

@@ -30,6 +30,7 @@ export class DurableSteps implements DurableContext {
   readonly #executor: StepExecutor;
   readonly hasApproval: boolean;
   readonly isUnderWay: boolean;
+  readonly isDecided: boolean;
 
   /** @param steps the steps of earlier runs */
   constructor(run: DurableRun, steps: readonly Step[], version: number) {
@@ -37,6 +38,9 @@ export class DurableSteps implements DurableContext {
     this.#journal = new Journal(run, steps, version);
     this.#executor = new StepExecutor(this.#journal);
     this.hasApproval = steps.some(isApproval);
+    this.isDecided = steps.some((step) =>
+      isApproval(step) && step.state === "kept"
+    );
     this.isUnderWay = !steps.every(isApproval);
   }
 

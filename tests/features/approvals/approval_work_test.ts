@@ -49,6 +49,37 @@ Deno.test("durable work runs with the kept arguments and one key, over its sleep
   assert.match(ran[0], /^tea [\w-]{43}$/);
 });
 
+Deno.test("approved durable work goes on although `when` or `remember` throws by then", async () => {
+  for (const hook of ["when", "remember"] as const) {
+    let isBroken = false;
+    const use = <T>(value: T): T => {
+      if (isBroken) throw new Error("away");
+      return value;
+    };
+    let count = 0;
+    const move = tool({
+      name: "move",
+      task: { durable: true },
+      approval: hook === "when"
+        ? { when: () => use(true) }
+        : { remember: () => use({ key: "k", label: "L", seconds: 60 }) },
+      async run(_, { step, sleep }) {
+        await step("first", () => void count++);
+        await sleep("rest", 3600);
+        return "moved";
+      },
+    });
+    await using server = await testServer({ tools: [move] });
+    const ann = server.as({ subject: "ann" });
+    const task = await ann.startTask(move);
+    await ann.approve();
+    await until(() => count === 1);
+    isBroken = true;
+    await server.advance(3601);
+    assert.equal((await task.result()).text, "moved", hook);
+  }
+});
+
 Deno.test("durable work that no one approves in time, or that is refused, runs nothing", async () => {
   ran = [];
   await using server = await testServer(TOOLS);
