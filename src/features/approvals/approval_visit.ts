@@ -196,13 +196,19 @@ export class ApprovalVisit implements PagesOf<Verdict> {
 
   /** Returns false for durable work that goes on with its approval. */
   async isBeginning(): Promise<boolean> {
-    const approval = this.#approval;
+    const { approvals, work: { requestId } } = this;
     // Durable work needs no mark of its beginning, because its steps are
-    // stored: this one is for the page.
-    if (approval && !this.#begun) {
-      await tidy(() => this.approvals.begin(approval, this.work.requestId));
+    // stored: this one is for the page. The process that got the press may have
+    // died before it made the mark.
+    if (!this.#begun) {
+      await tidy(async () => {
+        const approval = this.#approval ??
+          await approvals.findAsked(this.of.waiting);
+        if (approval?.state !== "answered") return;
+        await approvals.begin(approval, requestId);
+      });
     }
-    return approval !== undefined;
+    return this.#approval !== undefined;
   }
 
   /** Notes the end of the run. */

@@ -6,6 +6,7 @@ import { receiptStore } from "../../../src/features/approvals/receipts.ts";
 import { resultOf } from "../../kit/answer.ts";
 import { openTestKv } from "../../kit/databases.ts";
 import { MovedTime } from "../../kit/fake_time.ts";
+import type { Json } from "../../kit/message.ts";
 import { type OAuthServer, startOAuthServer } from "../../kit/sign_in.ts";
 import { TASKS } from "../../kit/task.ts";
 import { until } from "../../kit/wait.ts";
@@ -36,6 +37,7 @@ class Work implements Disposable {
         await step("first", () => void this.ran.push(`first ${by}`));
         await sleep("rest", 3600);
         await step("second", () => void this.ran.push(`second ${by}`));
+        await sleep("again", 3600);
         return "archived";
       },
     });
@@ -129,6 +131,34 @@ Deno.test("the receipt tells the end of durable work that goes on for weeks", as
   const [{ begunAt, endedAt, outcome }] = await receipts.list();
   assert.equal(outcome, "ok");
   assert(endedAt! - begunAt! >= 60 * 86_400);
+});
+
+Deno.test("the receipt tells that durable work has begun, also if the process that got the press died before it wrote that", async () => {
+  await using kv = await openTestKv();
+  using work = new Work(kv);
+  const receipts = receiptStore(new Database(kv), 86_400);
+  await work.serve(WANTED, async (server) => {
+    await press(await open(server, (await work.begin(server))!), "approve");
+    await until(() => work.ran.length === 1);
+  });
+  for (const name of ["wait", "receipt"]) {
+    for await (const { key, value } of kv.list<Json>({ prefix: [name] })) {
+      if (name === "wait") value.state = "answered";
+      else delete value.begunAt;
+      await kv.set(key, value);
+    }
+  }
+  assert.equal((await receipts.list())[0].begunAt, undefined);
+  await work.serve(WANTED, async (server) => {
+    work.tick(3700);
+    await until(async () => {
+      await work.read(server);
+      return work.ran.length === 2;
+    });
+    const [{ begunAt, endedAt }] = await receipts.list();
+    assert.notEqual(begunAt, undefined);
+    assert.equal(endedAt, undefined);
+  });
 });
 
 for (const answer of ["approve", "refuse"]) {
