@@ -25,7 +25,8 @@ export interface Identity {
   otherEmails?: readonly string[];
   /**
    * Further e-mail addresses that no one has verified, or that only another
-   * provider could verify. Absent unless `OAUTH_BLOCKED` names addresses.
+   * provider could verify. Absent unless `OAUTH_BLOCKED` or
+   * `OAUTH_PERMISSIONS` names addresses.
    */
   unverifiedEmails?: readonly string[];
   /** The account's short name, if the provider has one. */

@@ -30,13 +30,7 @@ export function isBlocked(
   { clientId, subject, identity }: Person & { clientId: string },
   blocked: readonly ListEntry[],
 ): boolean {
-  const { otherEmails = [], unverifiedEmails = [] } = identity;
-  const claimed = {
-    ...identity,
-    emailVerified: true,
-    otherEmails: [...otherEmails, ...unverifiedEmails],
-  };
-  const person = { subject, identity: claimed };
+  const person = { subject, identity: asVerified(identity) };
   return blocked.some((entry) =>
     isAbout(entry, person) || isAboutClient(entry, clientId)
   );
@@ -98,6 +92,13 @@ export function isAbout(
 export function isAboutClient(entry: ListEntry, clientId: string): boolean {
   return entry.kind === "client" && clientId !== "" &&
     entry.clientId === shortClientId(clientId);
+}
+
+/** Returns an identity as if each address in it were verified. */
+export function asVerified(identity: Identity): Identity {
+  const { otherEmails = [], unverifiedEmails = [] } = identity;
+  const all = [...otherEmails, ...unverifiedEmails];
+  return { ...identity, emailVerified: true, otherEmails: all };
 }
 
 /** Lists the addresses that the provider has verified, in lower case. */

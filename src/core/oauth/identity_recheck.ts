@@ -4,19 +4,49 @@
  *
  * @module
  */
-import type { Identity } from "../caller.ts";
+import type { Identity, Membership } from "../caller.ts";
 import { isAddressEntry } from "./allowed_users.ts";
 import type { ListEntry } from "./list_entry.ts";
 import type { Grant } from "./grant.ts";
 import { IDENTITY_RECHECK_SECONDS } from "./lifetimes.ts";
 import {
-  completed,
   knownIdentity,
   type ProviderIdentity,
-  unknownParts,
   withoutMemberships,
 } from "./person.ts";
 import type { Permissions } from "./permissions.ts";
+
+/** Lists the parts of a known identity that a provider's response lacks. */
+function unknownParts(
+  { unknown = [] }: ProviderIdentity,
+  known: Identity,
+): readonly (Membership | "email")[] {
+  return unknown.filter((part) =>
+    part === "email" ? known.emailVerified : known[part]
+  );
+}
+
+/**
+ * Completes a provider's identity: copies the missing parts from the known one.
+ * From a stale one, copies only the addresses, which then count as unverified:
+ * they still tell that two people may be one.
+ */
+function completed(
+  answer: ProviderIdentity,
+  known: Identity,
+  isStale: boolean,
+): Identity {
+  const identity = knownIdentity(answer);
+  for (const part of answer.unknown ?? []) {
+    if (part === "email" && known.email) {
+      const { email, otherEmails, unverifiedEmails } = known;
+      const emailVerified = known.emailVerified && !isStale;
+      const all = { email, emailVerified, otherEmails, unverifiedEmails };
+      Object.assign(identity, all);
+    } else if (part !== "email" && !isStale) identity[part] = known[part];
+  }
+  return identity;
+}
 
 export type IdentityRecheck = ReturnType<typeof identityRecheck>;
 
@@ -35,6 +65,10 @@ export function identityRecheck(
   const usesAddresses = [...allowedUsers, ...blocked].some(isAddressEntry) ||
     permissions?.usesAddresses === true;
   const keepsAddresses = usesAddresses || admins.some(isAddressEntry);
+  // An address that two people have in common keeps them from approving each
+  // other's calls, also if it is unverified.
+  const usesUnverified = permissions?.usesAddresses ||
+    blocked.some(isAddressEntry);
 
   function isStale({ confirmedAt, createdAt }: Grant, now: number): boolean {
     return now >= (confirmedAt ?? createdAt) + IDENTITY_RECHECK_SECONDS;
@@ -48,7 +82,7 @@ export function identityRecheck(
     const reduced = permissions?.reduce(identity) ??
       withoutMemberships(identity);
     if (!keepsAddresses) delete reduced.otherEmails;
-    if (!blocked.some(isAddressEntry)) delete reduced.unverifiedEmails;
+    if (!usesUnverified) delete reduced.unverifiedEmails;
     return reduced;
   }
 
@@ -67,17 +101,13 @@ export function identityRecheck(
       answer: ProviderIdentity | undefined,
       now: number,
     ): Grant {
-      if (answer && unknownParts(answer, grant.identity).length === 0) {
-        const identity = reduce(knownIdentity(answer));
-        return { ...grant, identity, confirmedAt: now };
-      }
+      const stale = isStale(grant, now);
       if (answer) {
-        const identity = isStale(grant, now)
-          ? knownIdentity(answer)
-          : completed(answer, grant.identity);
-        return { ...grant, identity: reduce(identity) };
+        const identity = reduce(completed(answer, grant.identity, stale));
+        const isWhole = unknownParts(answer, grant.identity).length === 0;
+        return { ...grant, identity, ...isWhole && { confirmedAt: now } };
       }
-      if (!isStale(grant, now)) return grant;
+      if (!stale) return grant;
       const known = withoutMemberships(grant.identity);
       if (known.emailVerified) known.emailVerified = false;
       return { ...grant, identity: known };

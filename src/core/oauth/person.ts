@@ -39,31 +39,6 @@ export function knownIdentity(
   return identity;
 }
 
-/** Lists the parts of a known identity that a provider's response lacks. */
-export function unknownParts(
-  { unknown = [] }: ProviderIdentity,
-  known: Identity,
-): readonly (Membership | "email")[] {
-  return unknown.filter((part) =>
-    part === "email" ? known.emailVerified : known[part]
-  );
-}
-
-/**
- * Completes a provider's identity: copies the missing parts from the known one.
- */
-export function completed(answer: ProviderIdentity, known: Identity): Identity {
-  const identity = knownIdentity(answer);
-  for (const part of unknownParts(answer, known)) {
-    if (part === "email") {
-      const { email, emailVerified, otherEmails } = known;
-      Object.assign(identity, { email, emailVerified });
-      if (otherEmails) identity.otherEmails = otherEmails;
-    } else identity[part] = known[part];
-  }
-  return identity;
-}
-
 /** The maximum number of characters of a search term. */
 const MAX_TERM_CHARACTERS = 60;
 const NAME_WORDS = 8;

@@ -7,7 +7,10 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { JsonObject } from "../../core/json.ts";
 import type { Database, Entry } from "../../core/kv/database.ts";
-import { verifiedAddresses } from "../../core/oauth/allowed_users.ts";
+import {
+  asVerified,
+  verifiedAddresses,
+} from "../../core/oauth/allowed_users.ts";
 import type { Identity } from "../../core/caller.ts";
 import { personName } from "../../core/oauth/person.ts";
 import { waitKey, waitsOfKey } from "../../core/kv/keys.ts";
@@ -65,8 +68,8 @@ export interface ApprovalPayload {
   /** The author's offer to remember the approval. */
   offer?: Offer;
   /**
-   * The caller's name, and the caller's verified email addresses: no one with
-   * such an address may approve.
+   * The caller's name, and each known email address of the caller, verified or
+   * not: no one with such an address may approve.
    */
   caller: { name: string; addresses: readonly string[] };
   /** The last run of the same call, remembered for a day. */
@@ -110,7 +113,7 @@ export const nameOfPerson = ({ subject, identity }: Named) =>
   identity ? personName({ subject, identity }) : subject;
 
 export const addressesOf = ({ identity }: Named) =>
-  identity ? verifiedAddresses(identity) : [];
+  identity ? verifiedAddresses(asVerified(identity)) : [];
 
 /**
  * True if a person may press for a call. Without a scope that is the caller.

@@ -36,8 +36,8 @@ Deno.test("confirm() keeps a part of which an answer says nothing for a day, tak
         groups: undefined,
       }],
       [{ subject: "42", groups: ["staff"], unknown: ["email"] }, KNOWN, {
-        subject: "42",
-        groups: ["staff"],
+        ...KNOWN,
+        emailVerified: false,
       }],
       [{ ...unverified, groups: undefined, unknown: ["groups"] }, unverified, {
         ...unverified,
@@ -48,13 +48,37 @@ Deno.test("confirm() keeps a part of which an answer says nothing for a day, tak
     for (const [now, identity] of [[DAY - 1, fresh], [DAY, later]] as const) {
       const confirmed = confirm(grant, told, now);
       const { email, emailVerified, groups } = confirmed.identity;
-      assert.deepEqual({ subject: "42", email, emailVerified, groups }, {
-        email: undefined,
-        emailVerified: undefined,
-        ...identity,
-      });
+      assert.deepEqual(
+        { subject: "42", email, emailVerified, groups },
+        identity,
+      );
       assert.equal(confirmed.confirmedAt, undefined);
     }
+  }
+});
+
+Deno.test("an address that was once verified stays, as unverified, however often its provider cannot say it", () => {
+  const told = { subject: "42", unknown: ["email"] } as const;
+  const first = confirm(grant, told, DAY);
+  const second = confirm(first, told, 3 * DAY);
+  const { email, emailVerified } = second.identity;
+  assert.deepEqual([email, emailVerified], ["jo@example.com", false]);
+});
+
+Deno.test("reduce() keeps unverified addresses only while a rule names addresses", () => {
+  const unverifiedEmails = ["boss@example.com"];
+  for (const who of ["boss@example.com", "dev:1"]) {
+    const rules = [{ who: parseListEntry(who, known()), scopes: ["read"] }];
+    const { reduce } = identityRecheck({
+      allowedUsers: [],
+      blocked: [],
+      admins: [],
+      permissions: permissionsOf({ rules, supported: ["read"] }),
+    });
+    assert.deepEqual(
+      reduce({ ...KNOWN, unverifiedEmails }).unverifiedEmails,
+      who.includes("@") ? unverifiedEmails : undefined,
+    );
   }
 });
 

@@ -9,12 +9,15 @@ import { createServer } from "../../../src/server.ts";
 import { tool, z } from "../../../src/mod.ts";
 import { memoryKv } from "../../../src/core/kv/memory_kv.ts";
 import { testServer } from "../../../packages/testing/mod.ts";
-import { AccountVisitor } from "../../kit/account_visitor.ts";
+import { AccountVisitor, formOf } from "../../kit/account_visitor.ts";
 import { resultOf, textOf } from "../../kit/answer.ts";
 import { openTestKv } from "../../kit/databases.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 import { recordLog } from "../../kit/log.ts";
-import { IMPLEMENTATION } from "../../kit/server.ts";
+import { Client } from "../../kit/client.ts";
+import { startTwoProviders } from "../../kit/listed_providers.ts";
+import { signInAt } from "../../kit/open_id_provider.ts";
+import { BASE_URL, IMPLEMENTATION, startServer } from "../../kit/server.ts";
 import {
   type OAuthServer,
   type OAuthServerOptions,
@@ -206,6 +209,59 @@ Deno.test("a caller never approves their own call, also not as another subject w
   }
   linkOf(await resultOf(call("pay", { cents: 5 })));
   assert.deepEqual(ran, []);
+});
+
+Deno.test("an address that is no longer verified, or is another provider's to verify, still tells that the caller is the approver", async () => {
+  using time = new FakeTime();
+  await using server = await start();
+  Object.assign(server.provider, {
+    givesRefreshTokens: false,
+    subject: "42",
+    email: "boss@example.com",
+  });
+  const { client, tokens } = await server.person();
+  // No one can be asked whether the address is still theirs.
+  time.tick(25 * 3600);
+  const { body } = await client.refresh(tokens.refresh_token);
+  const ask = (token: string) =>
+    resultOf(client.call(token, "pay", { cents: 5 }));
+  const stale = linkOf(await ask(body.access_token));
+  const other = await visit(server, stale, "43", "boss@example.com");
+  assert.equal(other.page.status, 404);
+  assert.equal(
+    (await visit(server, stale, "2", "two@example.com")).page.status,
+    200,
+  );
+
+  await using two = await startTwoProviders();
+  const claims = { email: "boss@example.com", email_verified: true };
+  Object.assign(two.partner, { claims });
+  Object.assign(two.work, { claims });
+  await using guarded = await startServer({
+    kv: two.kv,
+    tools: [pay],
+    env: {
+      ...two.environment,
+      OAUTH_PERMISSIONS: PERMISSIONS,
+      OAUTH_WORK_PROVIDER_DOMAINS: "example.com",
+    },
+  });
+  const app = await Client.register(guarded);
+  const browser = two.browser(guarded);
+  const consent = await browser.open(app.authorizationUrl());
+  const chooser = await browser.press(consent, "decision", "approve");
+  const away = await browser.press(chooser, "provider", "partner");
+  const back = await signInAt(two.partner.issuer, browser, away);
+  const partner = (await app.redeem(app.codeFrom(back))).body;
+  const called = await resultOf(
+    app.call(partner.access_token, "pay", { cents: 5 }),
+  );
+  const boss = two.browser(guarded);
+  const account = await boss.open(`${BASE_URL}/account`);
+  const form = formOf(account, "/account/sign-in");
+  const gone = await boss.press(form, "provider", "work");
+  await signInAt(two.work.issuer, boss, gone);
+  assert.equal((await boss.open(linkOf(called))).status, 404);
 });
 
 Deno.test("the permission counts as it is now, and a refusal reaches the model", async () => {
