@@ -180,13 +180,17 @@ export function approvalEndpoints(services: AccountServices) {
           remembers: form.get("remember") === "on" && !!offers(toApprove),
         }
         : { action: "decline", ...by, reason };
+      // A press that was asked for no passkey counts for no approval, also if
+      // its connection is resumed meanwhile.
+      const mayCount = said !== "approve" || toApprove;
       const approval = said === "looked"
         ? await approvals.look(id, approver)
-        : await approvals.press(id, pressed, approver, (transaction) => {
-          stays(transaction);
-          used?.write(transaction);
-        });
-      const { action, by: who } = approval?.answer ?? {};
+        : mayCount &&
+          await approvals.press(id, pressed, approver, (transaction) => {
+            stays(transaction);
+            used?.write(transaction);
+          });
+      const { action, by: who } = approval && approval.answer || {};
       // A later press does not change the first.
       const isFirst = action === pressed.action && who === subject;
       if (approval && (said === "looked" || isFirst)) {

@@ -9,7 +9,10 @@ import { Database } from "../../../src/core/kv/database.ts";
 import { tool, z } from "../../../src/mod.ts";
 import { AccountVisitor, formOf } from "../../kit/account_visitor.ts";
 import { resultOf, textOf } from "../../kit/answer.ts";
+import { openTestKv } from "../../kit/databases.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
+import { kvThrough } from "../../kit/kv.ts";
+import type { Json } from "../../kit/message.ts";
 import { recordLog, silentLogger } from "../../kit/log.ts";
 import {
   type OAuthServer,
@@ -81,6 +84,59 @@ Deno.test("a call that requires a passkey begins with its signature, and with no
   const text = JSON.stringify(recorded.events);
   assert.match(text, /Passkey made/);
   assert.doesNotMatch(text, new RegExp(passkey.id));
+});
+
+Deno.test("no press without the wanted passkey counts while the connection is resumed", async () => {
+  await using real = await openTestKv();
+  let resumesAfter = 0;
+  let resumed = 0;
+  const kv = kvThrough(real, async (operation, key) => {
+    const result = await operation();
+    const { value } = { ...result } as { value?: Json };
+    if (key?.[0] === "grant" && value?.pausedAt && --resumesAfter === 0) {
+      resumed++;
+      const { pausedAt: _, ...grant } = value;
+      await real.set(key, grant);
+    }
+    return result;
+  });
+  const erase = tool({
+    name: "erase",
+    approval: { passkey: "wanted", by: { scope: "erase:approve" } },
+    run: () => `erased ${++ran}`,
+  });
+  await using server = await start({
+    kv,
+    tools: [erase],
+    environment: { OAUTH_PERMISSIONS: "github:1=erase:approve" },
+  });
+  const boss = await AccountVisitor.signIn(server, {
+    as: "1",
+    email: "boss@example.com",
+  });
+  await openPasskeys(boss);
+  await make(boss, await SoftwarePasskey.make(1));
+  server.provider.email = "jo@example.com";
+  const call = await clientOf(server, "2026");
+  const link = linkOf(await resultOf(call("erase")));
+  boss.page = await boss.browser.open(link);
+  const { page } = boss;
+  assert.equal((await press(boss, "approve")).status, 403);
+  const caller = await AccountVisitor.signIn(server, { as: "42" });
+  for (let reads = 1; reads <= 6; reads++) {
+    await caller.look();
+    await caller.press("/account/pause");
+    resumesAfter = reads;
+    boss.page = page;
+    await press(boss, "approve");
+    resumesAfter = 0;
+    await caller.look();
+    if (caller.page.text.includes("/account/resume")) {
+      await caller.press("/account/resume");
+    }
+    assert.equal(linkOf(await resultOf(call("erase"))), link, `${reads}`);
+  }
+  assert.ok(resumed > 1);
 });
 
 Deno.test("who has no passkey can refuse a call that requires one, and approve it after all with one", async () => {
