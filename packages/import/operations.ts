@@ -384,14 +384,34 @@ function stylesOf({ encoding }: JsonObject): Body["styles"] {
   return styles;
 }
 
+/** Matches media types of files that no model reads as text. */
+const FILE =
+  /^(?:image\/(?!svg)|audio\/|video\/|font\/|application\/(?:pdf|zip|gzip|x-tar|octet-stream|msword|vnd\.(?:ms-|openxml)))/i;
+
 /**
  * Finds an example of a successful answer; if there is none, returns an object
  * that says so.
+ *
+ * @throws {ImportError} if the answer is a file
  */
-function answerOf(document: ApiDocument, { raw }: Operation): unknown {
+function answerOf(
+  document: ApiDocument,
+  { raw, method }: Operation,
+): unknown {
   for (const [status, given] of Object.entries(Object(raw.responses))) {
     if (!/^2/.test(status)) continue;
     const content = Object(found(document, given)?.content);
+    const files = Object.entries(content).map(([type, media]) => {
+      const schema = found(document, Object(found(document, media)).schema);
+      const { format, type: kind } = Object(schema);
+      return FILE.test(type) || format === "binary" || kind === "file";
+    });
+    if (files.length > 0 && !files.includes(false) && method !== "HEAD") {
+      const types = shown(Object.keys(content).join(", "));
+      throw new ImportError(
+        `It answers with a file, ${types}, which tools cannot give.`,
+      );
+    }
     const json = Object.entries(content).find(([type]) => /json/.test(type));
     const media = found(document, json?.[1]);
     const example = media?.example ?? firstExample(document, media?.examples) ??

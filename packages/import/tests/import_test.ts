@@ -574,6 +574,28 @@ Deno.test("import leaves out what a tool could not send, and says so", async () 
   assert.doesNotMatch(service, /x-api-key/);
 });
 
+Deno.test("import leaves out what answers with a file alone, and says so", async () => {
+  const answering = (...types: string[]) => {
+    const schema = { type: "string", format: "binary" };
+    const content = types.map((type) => [type, type === "*/*" && { schema }]);
+    return { responses: { 200: { content: Object.fromEntries(content) } } };
+  };
+  const document = documentOf({
+    "/a": { get: answering("application/pdf", "image/png") },
+    "/b": { get: answering("*/*") },
+    "/c": { get: answering("application/pdf", "application/json") },
+    "/d": { head: answering("application/pdf") },
+    "/e": { get: answering("text/csv", "image/svg+xml") },
+    "/f": { get: answering() },
+  });
+  await using trial = await Trial.start();
+  const { said } = await trial.import(document);
+  assert.deepEqual(said.match(/^.*left out.*$/gm), [
+    "GET /a is left out: It answers with a file, application/pdf, image/png, which tools cannot give.",
+    "GET /b is left out: It answers with a file, */*, which tools cannot give.",
+  ]);
+});
+
 Deno.test("import leaves out what is at another server, also with --url", async () => {
   const at = (...urls: string[]) => ({ servers: urls.map((url) => ({ url })) });
   const document = documentOf({
