@@ -56,12 +56,8 @@ export function openApiSource(document: ApiDocument): ImportSource<ApiItem> {
         notes: service.notes,
         isPersonal: service.isPersonal,
         tool({ operation }, name) {
-          if (security.others.has(operation)) {
-            throw new ImportError(
-              "It wants another way to sign in than the rest: import it --as " +
-                "another service.",
-            );
-          }
+          const other = security.others.get(operation);
+          if (other !== undefined) throw new ImportError(other);
           checkServer(document, operation, address.api);
           const used = security.open.has(operation) && service.open || service;
           const own = details(operation, used.variable);

@@ -23,9 +23,12 @@ export interface Security {
   scopes: readonly string[];
   /** The operations that are open to all, and take none of these schemes. */
   open: ReadonlySet<Operation>;
-  /** The operations that need other schemes than these. */
-  others: ReadonlySet<Operation>;
+  /** The operations that need other schemes than these, with what to do. */
+  others: ReadonlyMap<Operation, string>;
 }
+
+const OTHER_SERVICE =
+  "It wants another way to sign in than the rest: import it --as another service.";
 
 /** The kinds of schemes, the best for people first. */
 const PREFERRED = ["code", "key", "client", "query", "cookie"];
@@ -92,14 +95,33 @@ export function securityOf(
     schemes,
     scopes: [...new Set(scopes)].sort(),
     open: new Set(kinds.get("open")),
-    others: new Set(kinds.get("others")),
+    others: new Map(
+      kinds.get("others")?.map((operation) => {
+        const own = wants[operations.indexOf(operation)];
+        if (own.some((names) => sets.has(JSON.stringify(names)))) {
+          return [operation, OTHER_SERVICE];
+        }
+        const lost = own.flat().find((name) => !known.has(name));
+        return [
+          operation,
+          lost === undefined
+            ? "It wants two ways to sign in at once."
+            : `It wants to sign in by ${shown(lost)}, which ` +
+              (Object.hasOwn(securitySchemesOf(document), lost)
+                ? "tools cannot."
+                : "the document does not define."),
+        ];
+      }),
+    ),
   };
 }
 
+const securitySchemesOf = ({ root }: ApiDocument) =>
+  Object(Object(root.components).securitySchemes);
+
 function schemesOf(document: ApiDocument): Map<string, Scheme> {
   const known = new Map<string, Scheme>();
-  const { securitySchemes } = Object(document.root.components);
-  for (const [name, entry] of Object.entries(Object(securitySchemes))) {
+  for (const [name, entry] of Object.entries(securitySchemesOf(document))) {
     const given = resolve(document, entry);
     const scheme = isObject(given) && schemeOf(document, name, given);
     if (scheme) known.set(name, scheme);

@@ -312,6 +312,35 @@ for (
   });
 }
 
+Deno.test("import says of each sign-in that it cannot use what would help", async () => {
+  const wanting = (...names: string[]) => ({
+    get: { security: [Object.fromEntries(names.map((it) => [it, []]))] },
+  });
+  const securitySchemes = {
+    key: HEADER,
+    bearer: BEARER,
+    code: CODE,
+    digest: { type: "http", scheme: "digest" },
+  };
+  await using trial = await Trial.start();
+  const { said } = await trial.import(documentOf({
+    "/a": wanting("key"),
+    "/b": wanting("key"),
+    "/c": wanting("bearer"),
+    "/d": wanting("code", "bearer"),
+    "/e": wanting("digest"),
+    "/f": wanting("keys"),
+    "/g": wanting("constructor"),
+  }, { components: { securitySchemes } }));
+  assert.deepEqual(said.match(/(?<= left out: ).*$/gm), [
+    "It wants another way to sign in than the rest: import it --as another service.",
+    "It wants two ways to sign in at once.",
+    "It wants to sign in by digest, which tools cannot.",
+    "It wants to sign in by keys, which the document does not define.",
+    "It wants to sign in by constructor, which the document does not define.",
+  ]);
+});
+
 Deno.test("import into a clone writes below src, with the clone's own modules", async () => {
   await using trial = await Trial.start();
   const name = "@tool-server/tool-server";
