@@ -231,7 +231,9 @@ export function displayName(
   const plain = withoutHidden(
     name.replaceAll(QUOTES, "'").replaceAll(MARKS, " "),
   ).replaceAll(APOSTROPHES, "'");
-  const letters = Array.from(LETTERS.segment(plain), ({ segment }) => segment);
+  // No more are read than are shown: a stranger's text may be long.
+  const letters = LETTERS.segment(plain)[Symbol.iterator]()
+    .take(MAX_LETTERS + 1).map(({ segment }) => segment).toArray();
   return letters.length > MAX_LETTERS
     ? `${letters.slice(0, MAX_LETTERS - 1).join("")}…`
     : plain || nameless;

@@ -25,6 +25,7 @@ import {
   type ReadWait,
   touchList,
   type Wait,
+  WAIT_SECONDS,
   type WaitRecord,
   type WaitSeals,
 } from "./wait_record.ts";
@@ -79,8 +80,12 @@ export function waitAnswers(
           ...value,
           state: "answered",
           sealedAnswer: await sealPart(value, key, "answer", answer),
-          ...value.approval &&
-            { expiresAt: database.now() + value.approval.seconds },
+          ...value.approval && {
+            expiresAt: database.now() + Math.min(
+              value.approval.seconds,
+              answer.action === "decline" ? WAIT_SECONDS : Infinity,
+            ),
+          },
           // The answer was accepted, so it must arrive, however late the work
           // goes on.
           ...value.taskId !== undefined &&

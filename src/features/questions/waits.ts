@@ -208,10 +208,12 @@ export function waitStore(database: Database) {
     async listOf(
       subject: string,
       kind: Waiting["kind"] = "page",
-      states?: readonly WaitRecord["state"][],
+      states: readonly WaitRecord["state"][] = ["open"],
     ): Promise<Wait[]> {
-      const found = (await listed(subject))
-        .filter(({ value }) => value.kind === kind);
+      const found = await listed(
+        subject,
+        (it) => it.kind === kind && states.includes(it.state),
+      );
       return await readOpen(found, states);
     },
 
@@ -349,10 +351,9 @@ export function waitRoom(database: Database) {
     ): void {
       if (listed === undefined) refuse(opener);
       // Each kind is counted by itself: webhooks wait for days, but leave room
-      // for pages. An approval that a person has decided leaves room at once.
+      // for pages. A refused approval, which can still be approved, counts.
       const same = listed.filter(({ value: { kind, state } }) =>
-        kind === opener.kind &&
-        (kind === "approval" ? state === "open" : state !== "used")
+        kind === opener.kind && state !== "used"
       );
       const ofClient = opener.kind !== "webhook"
         ? same.filter(({ value }) => isSameClient(value, opener)).length

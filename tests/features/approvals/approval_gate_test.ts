@@ -395,7 +395,7 @@ Deno.test("prepare, which acts first, is refused at the start; so are unknown op
   assert.throws(start({ expiresIn: 5 }), /approval\.expiresIn must be 60 to/);
 });
 
-Deno.test("a person has 100 open approvals, and 25 with one client; one that is refused leaves room", async () => {
+Deno.test("a person has 100 open approvals, and 25 with one client; one that is refused counts until it ends", async () => {
   // A list that was full is read again a second later.
   using time = new FakeTime();
   await using server = await servers(tool({
@@ -425,9 +425,28 @@ Deno.test("a person has 100 open approvals, and 25 with one client; one that is 
   const visitor = await open(server, links[0]);
   await press(visitor, "refuse");
   time.tick(1);
+  assert.match(await textOf(call("wipe", { n: 25 })), isFull);
+  // The refusal is over, those that wait are not yet.
+  time.tick(900);
   linkOf(await resultOf(call("wipe", { n: 25 })));
   assert.match(await textOf(call("wipe", { n: 26 })), isFull);
-  assert.match(await textOf(call("wipe", { n: 0 })), /refused this/);
+});
+
+Deno.test("a refusal answers for an hour, however long the call might have waited", async () => {
+  using _time = new FakeTime();
+  const expiresIn = 24 * 3600;
+  await using server = await servers(
+    tool({ name: "wipe", approval: { expiresIn }, run: () => "wiped" }),
+  );
+  const call = await clientOf(server, "2026");
+  const visitor = await open(server, linkOf(await resultOf(call("wipe"))));
+  const ends = () =>
+    /approved until\s*<time datetime="([^"]+)"/.exec(visitor.page.text)![1];
+  const first = Date.parse(ends());
+  const { url } = visitor.page;
+  await press(visitor, "refuse");
+  visitor.page = await visitor.browser.open(url);
+  assert.equal(first - Date.parse(ends()), 23 * 3_600_000);
 });
 
 /** The operations on the database of a call that begins its run. */
