@@ -85,8 +85,12 @@ export type Receipt = Press & Progress & ReceiptWords & { id: string };
 /** The words on a page in place of those that cannot be read. */
 export const NO_WORDS = "Words that cannot be read";
 
-/** The maximum number of receipts that a page reads. */
-export const MAX_RECEIPTS = 200;
+/**
+ * The number of receipts after which a page shows no more, and after which it
+ * reads no more.
+ */
+const MAX_RECEIPTS = 200;
+const MAX_READ = 2000;
 
 /** The name of the list of everyone's receipts. No subject looks like this. */
 const EVERYONE = JSON.stringify(["everyone"]);
@@ -213,14 +217,30 @@ export function receiptStore(database: Database, keepSeconds: number) {
       if (found) await forget(found, found.value.subject);
     },
 
-    /** Lists the newest receipts of a person, by default of everyone. */
-    async list(subject: string = EVERYONE): Promise<Receipt[]> {
-      const listed = await database.list(receiptsOfKey(subject), {
-        limit: MAX_RECEIPTS,
-      });
-      const keys = listed.map(({ key }) => listedReceiptKey(key));
-      const found = await database.getMany<ReceiptRecord[]>(keys);
-      return await Promise.all(found.filter(isFound).map(open));
+    /**
+     * Lists the newest receipts of a person, by default of everyone, that are
+     * wanted.
+     *
+     * @returns also if there may be more that are wanted
+     */
+    async list(
+      subject: string = EVERYONE,
+      isWanted: (receipt: Receipt) => boolean = () => true,
+    ): Promise<{ receipts: Receipt[]; mayBeMore: boolean; hasAny: boolean }> {
+      const receipts: Receipt[] = [];
+      let read = 0;
+      const list = receiptsOfKey(subject);
+      for await (const part of database.listInParts(list, MAX_RECEIPTS)) {
+        if (receipts.length >= MAX_RECEIPTS || read >= MAX_READ) {
+          return { receipts, mayBeMore: true, hasAny: true };
+        }
+        read += part.length;
+        const keys = part.map(({ key }) => listedReceiptKey(key));
+        const found = await database.getMany<ReceiptRecord[]>(keys);
+        const all = await Promise.all(found.filter(isFound).map(open));
+        receipts.push(...all.filter(isWanted));
+      }
+      return { receipts, mayBeMore: false, hasAny: read > 0 };
     },
 
     /** The receipts of people, which stay when their connections end. */

@@ -21,12 +21,7 @@ import type {
   CallFilter,
 } from "../account_page/account_pages.ts";
 import { harmlessLine } from "./approval_page.tsx";
-import {
-  MAX_RECEIPTS,
-  outcomeOfReceipt,
-  type Receipt,
-  receiptsOf,
-} from "./receipts.ts";
+import { outcomeOfReceipt, type Receipt, receiptsOf } from "./receipts.ts";
 
 /** The badge of each outcome that a receipt can have. */
 const OUTCOMES: Readonly<Partial<Record<Outcome, Child>>> = {
@@ -47,21 +42,20 @@ export async function receiptsSection(
   { person, client, outcome }: CallFilter,
   { server, titleOf }: AccountServices,
 ): Promise<Child> {
-  const receipts = await receiptsOf(server).list(
+  const { receipts, mayBeMore, hasAny } = await receiptsOf(server).list(
     isOperator ? undefined : subject,
+    (it) =>
+      holds(`${it.caller}\n${it.approver ?? ""}`, person) &&
+      holds(it.clientName ?? "", client) &&
+      (outcome === undefined || outcomeOfReceipt(it) === outcome),
   );
-  if (receipts.length === 0) return null;
-  const wanted = receipts.filter((it) =>
-    holds(`${it.caller}\n${it.approver ?? ""}`, person) &&
-    holds(it.clientName ?? "", client) &&
-    (outcome === undefined || outcomeOfReceipt(it) === outcome)
-  );
+  if (!hasAny) return null;
   return (
     <Table
       title="Approvals"
       empty="No approval is like this. Shorten the names, or choose any outcome."
       columns={["Outcome", "When", "What", "Client", "Decided by"]}
-      rows={wanted.map((receipt) => [
+      rows={receipts.map((receipt) => [
         OUTCOMES[outcomeOfReceipt(receipt)],
         <Moment at={receipt.at} now={now} />,
         <What
@@ -80,8 +74,10 @@ export async function receiptsSection(
         <DecidedBy {...receipt} isOwn={receipt.by === subject} />,
       ])}
     >
-      {receipts.length === MAX_RECEIPTS && (
-        <p class="small soft">Among the latest {MAX_RECEIPTS} approvals.</p>
+      {mayBeMore && (
+        <p class="small soft">
+          There may be more, and older ones.
+        </p>
       )}
     </Table>
   );

@@ -114,7 +114,8 @@ Deno.test("durable work goes on by its approval once the operator wants none any
   }, { title: "Archive everything" });
   assert.deepEqual(work.ran, ["first github:42", "second github:42"]);
   const day = 86_400;
-  const [{ outcome }] = await receiptStore(new Database(kv), day).list();
+  const [{ outcome }] =
+    (await receiptStore(new Database(kv), day).list()).receipts;
   assert.equal(outcome, "ok");
 });
 
@@ -128,7 +129,7 @@ Deno.test("the receipt tells the end of durable work that goes on for weeks", as
     work.tick(60 * 86_400);
     assert.equal(await work.end(server), "archived");
   });
-  const [{ begunAt, endedAt, outcome }] = await receipts.list();
+  const [{ begunAt, endedAt, outcome }] = (await receipts.list()).receipts;
   assert.equal(outcome, "ok");
   assert(endedAt! - begunAt! >= 60 * 86_400);
 });
@@ -148,14 +149,14 @@ Deno.test("the receipt tells that durable work has begun, also if the process th
       await kv.set(key, value);
     }
   }
-  assert.equal((await receipts.list())[0].begunAt, undefined);
+  assert.equal((await receipts.list()).receipts[0].begunAt, undefined);
   await work.serve(WANTED, async (server) => {
     work.tick(3700);
     await until(async () => {
       await work.read(server);
       return work.ran.length === 2;
     });
-    const [{ begunAt, endedAt }] = await receipts.list();
+    const [{ begunAt, endedAt }] = (await receipts.list()).receipts;
     assert.notEqual(begunAt, undefined);
     assert.equal(endedAt, undefined);
   });

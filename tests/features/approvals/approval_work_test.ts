@@ -255,7 +255,7 @@ Deno.test("a press that is under way changes no answer that was given meanwhile,
         assert.equal(approval?.answer?.action, first);
         assert.equal(approval?.answer?.at, now);
       }
-      const [receipt] = await receipts.list("ann");
+      const [receipt] = (await receipts.list("ann")).receipts;
       assert.equal(receipt.at, now);
       assert.equal(receipt.isRefused, first === "decline" || undefined);
       await receipts.drop(receipt.id);

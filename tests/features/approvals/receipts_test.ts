@@ -6,7 +6,12 @@ import assert from "node:assert/strict";
 import { tool, ToolError, z } from "../../../src/mod.ts";
 import { AccountVisitor } from "../../kit/account_visitor.ts";
 import { resultOf, textOf } from "../../kit/answer.ts";
-import { test } from "../../kit/databases.ts";
+import { Database } from "../../../src/core/kv/database.ts";
+import {
+  receiptIdOf,
+  receiptStore,
+} from "../../../src/features/approvals/receipts.ts";
+import { openTestKv, test } from "../../kit/databases.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 import { recordLog } from "../../kit/log.ts";
 import {
@@ -240,4 +245,38 @@ test.onDatabases("a copy has a person's receipts; their erasure takes the calls 
     if (/^receipt/.test(String(key[0])) && expiresAt > 0) left.push(`${key}`);
   }
   assert.deepEqual(left, []);
+});
+
+Deno.test("a filter reads on behind the newest 200 receipts, and says when there may be more", async () => {
+  await using kv = await openTestKv();
+  await using server = await start({ kv });
+  const call = await ask(server);
+  const jo = await visit(server, "jo");
+  await decide(jo, () => call("refund", { charge: "c1" }), {
+    answer: "refuse",
+  });
+  const database = new Database(kv);
+  const receipts = receiptStore(database, 3600);
+  const at = database.now() + 60;
+  const press = { subject: "github:7", by: "github:7", tool: "pay", at };
+  const words = { title: "Pay", facts: {}, caller: "mallory" };
+  const add = async (from: number, to: number) => {
+    for (let n = from; n < to; n++) {
+      const write = await receipts.writing(
+        receiptIdOf(at, `${n}`),
+        press,
+        words,
+      );
+      await database.commit((transaction) => write(transaction));
+    }
+  };
+  await add(0, 210);
+  const root = await visit(server, "root");
+  assert.equal((await rowsOf(root, "?outcome=refused")).length, 1);
+  assert.doesNotMatch(root.words, /There may be more/);
+  assert.equal((await rowsOf(root)).length, 200);
+  assert.match(root.words, /There may be more/);
+  await add(210, 2000);
+  assert.deepEqual(await rowsOf(root, "?outcome=refused"), []);
+  assert.match(root.words, /There may be more/);
 });
