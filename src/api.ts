@@ -155,8 +155,10 @@ function addressOf(
     if (text !== "") return text;
     throw new ToolError(`${name} must not be empty.`);
   });
-  // URL parsers resolve these, and the request goes elsewhere (RFC 3986 §5.2.4).
-  if (filled.split("/").some((part) => part === "." || part === "..")) {
+  // URL parsers resolve these, and the request goes elsewhere (RFC 3986 §5.2.4);
+  // some servers do so after they have decoded the path.
+  const parts = filled.split(/\/|%2f|%5c/i);
+  if (parts.some((part) => part === "." || part === "..")) {
     throw new ToolError("A part of the path must be neither . nor ..");
   }
   const search = printPairs(query);
