@@ -106,7 +106,9 @@ class Visit implements AsyncDisposable {
     const { page } = this;
     const fold = page.locator("summary", { hasText: "The arguments" });
     if (!await page.locator("pre").isVisible()) await fold.click();
-    const text = await page.locator("pre").innerText();
+    // The page isolates words from right to left.
+    const text = (await page.locator("pre").innerText())
+      .replaceAll(/[\u2068\u2069]/g, "");
     return { text, input: JSON.parse(text) };
   }
 
@@ -130,7 +132,7 @@ const TWISTED =
 
 /** Every character that a page may not show as itself. */
 const HIDDEN =
-  /[\u200b-\u200f\u202a-\u202e\u2066-\u2069\u3164\ud800-\udfff]|[\u{e0000}-\u{e007f}]/u;
+  /[\u200b-\u200f\u202a-\u202e\u2066\u2067\u3164\ud800-\udfff]|[\u{e0000}-\u{e007f}]/u;
 
 Deno.test("a person approves on the page, and the run begins with exactly what it shows", async () => {
   await using visit = await Visit.start();

@@ -60,6 +60,8 @@ function lineOf(text: string, most: number): string {
   return cut.toWellFormed();
 }
 
+const isNumber = (name: string) => /^\d+$/.test(name);
+
 /** Waits for an author's function, but not for ever. */
 export async function inTime<T>(
   tool: string,
@@ -98,9 +100,11 @@ export async function shownOf(
   const [fault] = kinds.faultsIn(APPROVAL_SHOWN, shown, path);
   if (fault) throw new TypeError(fault);
   const all = Object.entries(shown.facts ?? {})
-    .filter(([, fact]) => fact !== undefined);
+    .filter(([, fact]) => fact !== undefined)
+    // An object begins with its numbers, which are hardly the author's names.
+    .sort(([one], [other]) => Number(isNumber(one)) - Number(isNumber(other)));
   const lines = all.slice(0, MAX_FACTS).map(([name, fact]) => [
-    lineOf(name, MAX_NAME_CHARACTERS),
+    lineOf(isNumber(name) ? `#${name}` : name, MAX_NAME_CHARACTERS),
     lineOf(`${fact}`, MAX_FACTS_CHARACTERS),
   ]);
   const more = all.length - lines.length;

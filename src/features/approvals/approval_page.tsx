@@ -49,22 +49,33 @@ interface ApprovalProps extends PageProps, ToolInWords {
   mayRemember?: boolean;
 }
 
+/** Words of scripts that are written from right to left (Unicode UAX #9). */
+const LEFTWARD =
+  "[\\u0590-\\u08ff\\ufb1d-\\ufdff\\ufe70-\\ufefc\\u{10800}-\\u{10fff}\\u{1e800}-\\u{1efff}]+";
+const TO_THE_LEFT = new RegExp(`${LEFTWARD}(?: ${LEFTWARD})*`, "gu");
+
+/** Isolates these words, so that what stands around them keeps its order. */
+const isolated = (text: string) =>
+  text.replaceAll(TO_THE_LEFT, "\u2068$&\u2069");
+
 /** Turns a text that may repeat a stranger's words into one harmless line. */
 export function harmlessLine(text: string): string {
-  return withoutHidden(text.toWellFormed());
+  return isolated(withoutHidden(text.toWellFormed()));
 }
 
 /**
- * Formats arguments as JSON, with escapes for characters that hide or reorder.
+ * Formats arguments as JSON, with escapes for characters that hide or reorder, and
+ * for all spaces of a row but its last.
  */
 export function printArguments(input: unknown): string {
-  return JSON.stringify(input, undefined, 2).replaceAll(
-    /(?![\n ])[\p{C}\p{Z}\p{M}\p{Default_Ignorable_Code_Point}\u2800\u{13441}\u{13442}\u{1d159}]/gu,
+  const text = JSON.stringify(input, undefined, 2).replaceAll(
+    /(?<=\S *) (?= )|(?![\n ])[\p{C}\p{Z}\p{M}\p{Default_Ignorable_Code_Point}\u2800\u{13441}\u{13442}\u{1d159}]/gu,
     (sign) =>
       sign.split("").map((unit) =>
         `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`
       ).join(""),
   );
+  return isolated(text);
 }
 
 /** The page of an approval that waits. Send it with `forms: "self"`. */
@@ -73,6 +84,7 @@ export function ApprovalPage(props: ApprovalProps) {
   const { payload: { title, facts, input, account, before, caller, offer } } =
     approval;
   const isRefused = approval.answer !== undefined;
+  const isCut = [title, ...Object.values(facts)].some((it) => it.endsWith("…"));
   const mayApprove = !passkey || passkey.get !== undefined;
   return (
     <CardPage
@@ -82,7 +94,7 @@ export function ApprovalPage(props: ApprovalProps) {
       heading={
         <>
           <ClientName name={client.name} /> wants to:{" "}
-          <bdi>{harmlessLine(title)}</bdi>
+          <bdi dir="ltr">{harmlessLine(title)}</bdi>
         </>
       }
     >
@@ -102,7 +114,7 @@ export function ApprovalPage(props: ApprovalProps) {
         {Object.entries(facts).map(([name, fact]) => (
           <Fact term={harmlessLine(name)}>
             <strong>
-              <bdi>{harmlessLine(fact)}</bdi>
+              <bdi dir="ltr">{harmlessLine(fact)}</bdi>
             </strong>
           </Fact>
         ))}
@@ -132,9 +144,14 @@ export function ApprovalPage(props: ApprovalProps) {
           <SignedInLine person={props.person} />
         </Fact>
       </dl>
-      <details open={Object.keys(facts).length === 0}>
+      {isCut && (
+        <p class="note">
+          The words above are cut at “…”: the arguments are whole.
+        </p>
+      )}
+      <details open={isCut || Object.keys(facts).length === 0}>
         <summary>The arguments, which the app has sent</summary>
-        <pre>{printArguments(input)}</pre>
+        <pre dir="ltr">{printArguments(input)}</pre>
       </details>
       {approval.isPaused
         ? (

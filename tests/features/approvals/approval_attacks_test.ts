@@ -53,6 +53,36 @@ Deno.test("hostile words on the page are one line each, hide nothing and lead no
   assert.doesNotMatch(page.text, /href="https:\/\/evil/);
 });
 
+Deno.test("words from right to left, rows of spaces, a cut title and numbered facts turn nothing round and hide nothing", async () => {
+  await using server = await startOAuthServer({
+    tools: [tool({
+      name: "pay",
+      input: z.object({ from: z.string(), memo: z.string() }),
+      approval: {
+        show: ({ from, memo }) => ({
+          title: `Pay ${memo} 5`,
+          facts: { Amount: "5", 0: "x", Way: `${from} > 222` },
+        }),
+      },
+      run: () => "paid",
+    })],
+  });
+  const call = await clientOf(server, "2026");
+  const from = "\u05c0 111";
+  const memo = "\u05d0\u05d1 \u05d2   " + "c".repeat(250);
+  const link = linkOf(await resultOf(call("pay", { from, memo })));
+  const { page, words } = await open(server, link);
+  const bar = "\u2068\u05c0\u2069 111";
+  assert.ok(page.text.includes(`<bdi dir="ltr">${bar} &gt; 222</bdi>`));
+  assert.ok(page.text.includes(`&quot;from&quot;: &quot;${bar}&quot;`));
+  assert.ok(page.text.includes(
+    "\u2068\u05d0\u05d1 \u05d2\u2069\\u0020\\u0020 ccc",
+  ));
+  assert.match(words, /cut at “…”/);
+  assert.match(page.text, /<details open/);
+  assert.match(words, /Amount 5 Way .* #0 x/);
+});
+
 Deno.test("an argument of any length leaves every fact on the page, and what is cut ends with …", async () => {
   await using server = await startOAuthServer({
     tools: [tool({
