@@ -458,6 +458,7 @@ const FEATURE_STORES: ReadonlySet<string> = new Set([
   "src/features/ledger/ledger.ts",
   "src/features/mcp_servers/registrations.ts",
   "src/features/questions/wait_answer.ts",
+  "src/features/questions/wait_receipt.ts",
   "src/features/questions/wait_record.ts",
   "src/features/questions/waits.ts",
   "src/features/work/call_repeats.ts",

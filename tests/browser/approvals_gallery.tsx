@@ -10,6 +10,7 @@ import type {
   AccountServices,
   AccountVisit,
 } from "../../src/features/account_page/account_pages.ts";
+import { receiptIdOf } from "../../src/features/questions/wait_receipt.ts";
 import {
   AccountPage,
   type AccountProps,
@@ -24,10 +25,7 @@ import { PASSKEY_SCRIPT } from "../../src/features/approvals/passkey_script.ts";
 import { approvalTools } from "../../src/features/approvals/approval_tools.ts";
 import { passkeyStore } from "../../src/features/approvals/passkey_store.ts";
 import { passkeysPart } from "../../src/features/approvals/passkeys_part.tsx";
-import {
-  receiptIdOf,
-  receiptStore,
-} from "../../src/features/approvals/receipts.ts";
+import { receiptStore } from "../../src/features/approvals/receipts.ts";
 import { receiptsSection } from "../../src/features/approvals/receipts_section.tsx";
 import { rememberedStore } from "../../src/features/approvals/remembered.ts";
 import { rememberedSection } from "../../src/features/approvals/remembered_section.tsx";

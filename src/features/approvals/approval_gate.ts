@@ -13,6 +13,7 @@ import type { Context } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import type { CompiledTool } from "../../core/catalogue/compiled_tool.ts";
 import { listTool } from "../../core/catalogue/descriptions.ts";
+import { errorNameOf } from "../../core/thrown.ts";
 import { fingerprintOfLong, randomId } from "../../core/crypto/crypto.ts";
 import { canonicalJson } from "../../core/json.ts";
 import { CallContext } from "../../core/mcp/exchange/call_context.ts";
@@ -106,7 +107,7 @@ export function approvalGate(
     // end because no one looks for a while.
     const seconds = durable?.isUnderWay ? MAX_APPROVAL_SECONDS : expiresIn;
     const definition = definitionOf(tool);
-    const offer = scope === undefined && !durable?.isDecided
+    const offer = scope === undefined && !durable?.isKept
       ? await offerOf(tool, input)
       : undefined;
     const visit = new ApprovalVisit(approvals, work, report, {
@@ -163,7 +164,7 @@ export function approvalGate(
     const { when } = approval ?? {};
     const { work } = CallContext.askingOf(context);
     // What was approved is not asked about again.
-    const isWanted = approval !== undefined && !work.durable?.isDecided &&
+    const isWanted = approval !== undefined && !work.durable?.isKept &&
       (!when || await inTime(name, "when", () => when(input)) !== false);
     if (!isWanted && !work.durable?.hasApproval) return await run();
     const decision = await decide(toolRun, context, work, isWanted);
@@ -201,7 +202,11 @@ export function approvalGate(
       if (work.authorCode?.reason !== undefined) throw error;
       await (error instanceof ToolError
         ? end("tool_error", errorResult(error.message))
-        : end("failed"));
+        : end(
+          context.signal.aborted && errorNameOf(error) === "AbortError"
+            ? "cancelled"
+            : "failed",
+        ));
       throw error;
     }
   };

@@ -249,6 +249,7 @@ const ENDS: Readonly<Record<string, string>> = {
   ok: "It was done.",
   tool_error: "It was begun, and ended with an error that the app was told.",
   failed: "It was begun, and failed.",
+  cancelled: "It was begun, and cancelled.",
   unknown: "Its end is not known, and you said that you have looked.",
 };
 

@@ -31,16 +31,12 @@ import {
   type Waiting,
   waitStore,
 } from "../questions/waits.ts";
+import { receiptIdOf } from "../questions/wait_receipt.ts";
 import { isPaused } from "../questions/wait_records.ts";
 import { queued } from "./approval_queue.ts";
 import { hasTaskEnded, taskCheck } from "./approval_task.ts";
 import { type Offer, rememberedStore } from "./remembered.ts";
-import {
-  receiptIdOf,
-  type Receipts,
-  receiptStore,
-  type ReceiptWords,
-} from "./receipts.ts";
+import { type Receipts, receiptStore, type ReceiptWords } from "./receipts.ts";
 
 /**
  * The time for which durable work still finds an approval that no one answered,

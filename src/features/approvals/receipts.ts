@@ -95,19 +95,6 @@ const MAX_READ = 2000;
 /** The name of the list of everyone's receipts. No subject looks like this. */
 const EVERYONE = JSON.stringify(["everyone"]);
 
-/**
- * A number larger than any epoch second. Receipt IDs begin with the difference
- * to it, so that lists begin with the newest receipt.
- */
-const LAST_SECOND = 99_999_999_999;
-
-/**
- * Makes the ID of a receipt from its time and a text that no other receipt has.
- */
-export function receiptIdOf(at: number, unique: string): string {
-  return `${LAST_SECOND - at}-${unique}`;
-}
-
 /** Translates the state of an approval into the outcome of a call. */
 export function outcomeOfReceipt(
   { isRefused, begunAt, outcome }: Receipt,

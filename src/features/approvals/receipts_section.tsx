@@ -56,7 +56,9 @@ export async function receiptsSection(
       empty="No approval is like this. Shorten the names, or choose any outcome."
       columns={["Outcome", "When", "What", "Client", "Decided by"]}
       rows={receipts.map((receipt) => [
-        OUTCOMES[outcomeOfReceipt(receipt)],
+        receipt.outcome === "cancelled"
+          ? <span class="badge">Cancelled</span>
+          : OUTCOMES[outcomeOfReceipt(receipt)],
         <Moment at={receipt.at} now={now} />,
         <What
           {...receipt}

@@ -89,7 +89,7 @@ export interface ApprovalState {
    * The end of the run; `unknown` if it never came, and a person has closed the
    * run instead.
    */
-  outcome?: "ok" | "tool_error" | "failed" | "unknown";
+  outcome?: "ok" | "tool_error" | "failed" | "cancelled" | "unknown";
   /** True if the answer holds the run's result, because the client had left. */
   hasResult?: boolean;
 }

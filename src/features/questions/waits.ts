@@ -260,9 +260,10 @@ export function waitStore(database: Database) {
     },
 
     /** Ends all waits of durable work that has ended. */
-    async forgetTask(list: string, taskId: string): Promise<void> {
-      const own = await listed(list, (wait) => wait.taskId === taskId);
-      for (const wait of own) await expireWait(database, wait.key, wait);
+    async forgetTask(list: string, taskId: string) {
+      const { endWait } = await import("./wait_receipt.ts");
+      const own = await listed(list, (it) => it.taskId === taskId);
+      for (const it of own) await endWait(database, it);
     },
 
     /** Deletes all stored waits of a person. */

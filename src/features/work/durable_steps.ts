@@ -30,7 +30,7 @@ export class DurableSteps implements DurableContext {
   readonly #executor: StepExecutor;
   readonly hasApproval: boolean;
   readonly isUnderWay: boolean;
-  readonly isDecided: boolean;
+  readonly isKept: boolean;
 
   /** @param steps the steps of earlier runs */
   constructor(run: DurableRun, steps: readonly Step[], version: number) {
@@ -38,9 +38,7 @@ export class DurableSteps implements DurableContext {
     this.#journal = new Journal(run, steps, version);
     this.#executor = new StepExecutor(this.#journal);
     this.hasApproval = steps.some(isApproval);
-    this.isDecided = steps.some((step) =>
-      isApproval(step) && step.state === "kept"
-    );
+    this.isKept = steps.some((it) => isApproval(it) && it.state === "kept");
     this.isUnderWay = !steps.every(isApproval);
   }
 

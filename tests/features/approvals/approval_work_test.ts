@@ -80,6 +80,54 @@ Deno.test("approved durable work goes on although `when` or `remember` throws by
   }
 });
 
+Deno.test("the receipt of an approved run that is cancelled says so", async () => {
+  let begun = 0;
+  const long = tool({
+    name: "long",
+    task: "required",
+    approval: {},
+    run: (_, { signal }) =>
+      new Promise<string>((_, reject) => {
+        begun++;
+        signal.addEventListener("abort", () => reject(signal.reason));
+      }),
+  });
+  const sleepy = tool({
+    name: "sleepy",
+    task: { durable: true },
+    approval: {},
+    async run(_, { step, sleep }) {
+      await step("first", () => void begun++);
+      await sleep("rest", 3600);
+      return "done";
+    },
+  });
+  for (const { name } of [long, sleepy]) {
+    begun = 0;
+    await using kv = await openTestKv();
+    await using server = await startOAuthServer({ kv, tools: [long, sleepy] });
+    const { headers } = await server.person();
+    const { taskId, statusMessage } = await followTask(server, {
+      headers,
+      name,
+    });
+    const visitor = await open(server, statusMessage.match(/http\S*/)[0]);
+    await press(visitor, "approve");
+    await until(() => begun === 1);
+    const capabilities = { ...FORMS, ...TASKS };
+    await resultOf(
+      server.call("tasks/cancel", { taskId }, { headers, capabilities }),
+    );
+    const receipts = receiptStore(new Database(kv), 86_400);
+    await until(async () =>
+      (await receipts.list()).receipts[0].outcome === "cancelled"
+    );
+    await visitor.look("/calls");
+    const [, rows] = visitor.page.text.split("<h2>Approvals</h2>");
+    assert.match(rows, /"badge">Cancelled</, name);
+  }
+});
+
 Deno.test("durable work that no one approves in time, or that is refused, runs nothing", async () => {
   ran = [];
   await using server = await testServer(TOOLS);

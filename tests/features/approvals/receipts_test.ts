@@ -7,12 +7,10 @@ import { tool, ToolError, z } from "../../../src/mod.ts";
 import { AccountVisitor } from "../../kit/account_visitor.ts";
 import { resultOf, textOf } from "../../kit/answer.ts";
 import { Database } from "../../../src/core/kv/database.ts";
-import {
-  receiptIdOf,
-  receiptStore,
-} from "../../../src/features/approvals/receipts.ts";
+import { receiptStore } from "../../../src/features/approvals/receipts.ts";
 import { openTestKv, test } from "../../kit/databases.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
+import { receiptIdOf } from "../../../src/features/questions/wait_receipt.ts";
 import { recordLog } from "../../kit/log.ts";
 import {
   type OAuthServer,

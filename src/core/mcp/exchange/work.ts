@@ -30,7 +30,7 @@ export interface DurableContext extends Pick<Context, "sleep"> {
   /** True if an earlier run has asked for its approval. */
   readonly hasApproval: boolean;
   /** True if an earlier run has got the answer, so that nothing is asked. */
-  readonly isDecided: boolean;
+  readonly isKept: boolean;
   /** True if an earlier run has begun a step, in any version. */
   readonly isUnderWay: boolean;
   /** @param ready awaited before the step runs */

@@ -1,0 +1,52 @@
+/**
+ * The receipt of an approval, as durable work that ends finds it.
+ *
+ * @module
+ */
+import type {
+  Database,
+  Entry,
+  Expiring,
+  Found,
+} from "../../core/kv/database.ts";
+import { receiptKey, taskKey } from "../../core/kv/keys.ts";
+import { expireWait } from "./wait_answer.ts";
+import type { WaitRecord } from "./wait_record.ts";
+
+/**
+ * A number larger than any epoch second. Receipt IDs begin with the difference
+ * to it, so that lists begin with the newest receipt.
+ */
+const LAST_SECOND = 99_999_999_999;
+
+/**
+ * Makes the ID of a receipt from its time and a text that no other receipt has.
+ */
+export function receiptIdOf(at: number, unique: string): string {
+  return `${LAST_SECOND - at}-${unique}`;
+}
+
+/**
+ * Ends a wait of durable work that has ended. The work may have ended while
+ * none of its runs was under way, such as in a sleep: its receipt says so.
+ */
+export async function endWait(
+  database: Database,
+  wait: Found<WaitRecord>,
+): Promise<void> {
+  const { key, value: { createdAt, state, approval, taskId } } = wait;
+  const isOpen = state === "used" && approval?.endedAt === undefined;
+  const task = isOpen &&
+    await database.find<Expiring & { status: string }>(taskKey(taskId!));
+  if (task && task.value.status !== "completed") {
+    const outcome = task.value.status === "cancelled" ? "cancelled" : "failed";
+    await database.change(
+      receiptKey(receiptIdOf(createdAt, String(key[1]))),
+      (transaction, { key, value }: Entry<Expiring>) => {
+        if (!value) return;
+        transaction.set(key, { ...value, endedAt: database.now(), outcome });
+      },
+    );
+  }
+  await expireWait(database, key, wait);
+}
