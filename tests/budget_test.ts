@@ -10,9 +10,9 @@ import { filesBelow } from "./kit/files.ts";
 /** The most lines below each folder, and in all of them with the rest. */
 const LIMITS: Record<string, number> = {
   "src/core/": 27_140,
-  "src/features/": 18_200,
-  "packages/": 14_530,
-  "": 62_400,
+  "src/features/": 18_095,
+  "packages/": 14_526,
+  "": 62_255,
 };
 
 const COUNTED = ["src", "packages", "main.ts", "server.ts", "health.ts"];
