@@ -138,7 +138,7 @@ Deno.test("a person without a passkey is led to making one, and approves with it
   const link = page.url();
   assert.equal(await visit.approveButton.count(), 0);
   await visit.plugIn();
-  await page.getByRole("link", { name: "passkey", exact: true }).click();
+  await page.getByRole("link", { name: "Your passkeys" }).click();
   await visit.makePasskey("My phone");
   await page.getByText("Never used").waitFor();
   await page.getByRole("link", { name: "Back to the call" }).click();
