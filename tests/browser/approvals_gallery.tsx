@@ -89,7 +89,7 @@ export async function approvalsGallery(
     subject: SUBJECT,
     createdAt: now - 40,
     expiresAt: now + 860,
-    approval: { seconds: 900 },
+    approval: { seconds: 900, closesAt: now + 860 },
     payload: {
       title: "Refund €49.00",
       facts: { Charge: "ch_4711", Buyer: "Jo Meier" },
@@ -115,9 +115,11 @@ export async function approvalsGallery(
     stays: () => {},
     use: () => Promise.reject(),
   };
-  const asks = (passkey: string) => ({ approval: { seconds: 900, passkey } });
+  const asks = (passkey: string) => ({
+    approval: { seconds: 900, closesAt: now + 860, passkey },
+  });
   const scope = {
-    approval: { seconds: 900, scope: "pay:approve", passkey: "wanted" },
+    approval: { ...approval.approval, scope: "pay:approve", passkey: "wanted" },
   };
   const hostile = of({ clientName: HOSTILE.reordered }, {
     title: HOSTILE.reordered + HOSTILE.endless,
