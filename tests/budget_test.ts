@@ -9,8 +9,8 @@ import { filesBelow } from "./kit/files.ts";
 
 /** The most lines below each folder, and in all of them with the rest. */
 const LIMITS: Record<string, number> = {
-  "src/core/": 27_140,
-  "src/features/": 18_095,
+  "src/core/": 27_143,
+  "src/features/": 18_092,
   "packages/": 14_526,
   "": 62_255,
 };

@@ -82,14 +82,13 @@ export function approvalGate(
     const { tool, input, account, call: { engine } } = toolRun;
     const waitPages = engine.waitPages as WaitPages | undefined;
     const { caller, durable, startedMilliseconds } = work;
-    const isAsked = durable?.hasApproval;
     const { by, passkey, expiresIn = APPROVAL_SECONDS } = tool.approval ?? {};
     const scope = typeof by === "object" ? by.scope : undefined;
     // Callers without a connection may be many people.
     const mayAsk = scope === undefined
       ? waitPages && hasPage(caller, waitPages)
       : (caller.clientId ?? caller.grantId) !== undefined;
-    if (!waitPages || !(waitPages.isTest || isAsked || mayAsk)) {
+    if (!waitPages || !(waitPages.isTest || durable?.hasApproval || mayAsk)) {
       if (!(config.auth.oauth || config.auth.jwt || isTold)) {
         isTold = true;
         log.warning(NO_SIGN_IN, { tool: tool.name });
@@ -163,7 +162,7 @@ export function approvalGate(
     const { name, approval } = tool;
     const { when } = approval ?? {};
     const { work } = CallContext.askingOf(context);
-    // What was approved is not asked about again.
+    // A run that was approved is not asked about again.
     const isWanted = approval !== undefined && !work.durable?.isKept &&
       (!when || await inTime(name, "when", () => when(input)) !== false);
     if (!isWanted && !work.durable?.hasApproval) return await run();

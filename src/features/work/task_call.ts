@@ -376,12 +376,9 @@ export function durableWorkOf(
           throw new ToolError(inputErrorText(parsed.error, parsed.hasMore));
         }
         const input = parsed.data as JsonObject;
-        const { durable } = CallContext.askingOf(context).work;
-        // What an earlier run was asked to wait for is waited for still.
-        const own = durable?.hasApproval && !tool.approval
-          ? { ...tool, approval: { when: () => false } }
-          : tool;
-        const toolRun: ToolRun = { tool: own, input, prepared, call };
+        // An approval that an earlier run has asked for is still waited for.
+        const { hasApproval } = CallContext.askingOf(context).work.durable!;
+        const toolRun: ToolRun = { tool, input, prepared, call, hasApproval };
         if (tool.needs) await findNeeds(toolRun, context, { begun });
         return await runAround(toolRun, context);
       };

@@ -28,6 +28,8 @@ export interface ToolRun {
   tool: CompiledTool;
   input: JsonObject;
   prepared?: unknown;
+  /** True for durable work that has asked for its approval before. */
+  hasApproval?: boolean;
   /** The needs of the tool, once they are found. */
   found?: CallNeeds;
   /**
@@ -67,12 +69,13 @@ export function runAround(
   context: Context,
 ): MaybePromise<CallToolResult> {
   toolCall.found?.bind(context);
-  const { tool, call: { engine } } = toolCall;
+  const { tool, hasApproval, call: { engine } } = toolCall;
   const begin = () =>
     engine.around
       ? runInHook(engine.around, toolCall, context)
       : run(toolCall, context);
-  return tool.approval ? engine.approve!(toolCall, context, begin) : begin();
+  const isGated = tool.approval || hasApproval;
+  return isGated ? engine.approve!(toolCall, context, begin) : begin();
 }
 
 async function runInHook(
