@@ -188,7 +188,10 @@ export class BodyClock {
         },
       };
       this.arrive(body, sender);
-      read().finally(() => this.end(body)).then(resolve, reject);
+      read().then((it) => {
+        this.end(body);
+        resolve(it);
+      }, body.giveUp);
     });
   }
 

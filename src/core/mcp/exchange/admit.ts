@@ -5,7 +5,7 @@
  * @module
  */
 import type { MaybePromise } from "../../../authoring/service.ts";
-import { ANONYMOUS, type Authenticated, type Caller } from "../../caller.ts";
+import { ANONYMOUS, type Authenticated } from "../../caller.ts";
 import { isObject } from "../../json.ts";
 import { isRequestId } from "../../protocol/messages.ts";
 import { type MessageBody, readBody } from "../../protocol/transport.ts";
@@ -68,20 +68,17 @@ export function readMessage(
   engine: Engine,
   admitted: AdmittedRequest,
 ): Promise<MessageBody> {
-  const { prefetched, authenticated: { caller } } = admitted;
-  return prefetched?.body ?? readFrom(engine, admitted, caller);
+  return admitted.prefetched?.body ?? readFrom(engine, admitted);
 }
 
 /** Reads a body from the sender that limits know. */
 function readFrom(
   { bodies, trustedProxies }: Engine,
-  incoming: Incoming,
-  caller: Caller,
+  from: Incoming & { authenticated: Pick<Authenticated, "caller"> },
 ): Promise<MessageBody> {
-  const from = { ...incoming, authenticated: { caller } };
   let key: LimitKey | undefined;
   const sender = () => (key ??= limitKeyOf(from, trustedProxies)).name;
-  return bodies.wait(() => readBody(incoming.request, sender), sender);
+  return bodies.wait(() => readBody(from.request, sender), sender);
 }
 
 /**
@@ -99,7 +96,8 @@ function prefetch(engine: Engine, incoming: Incoming): Prefetch | undefined {
   if (length === null || Number(length) > MAX_PREFETCHED_BYTES) {
     return undefined;
   }
-  const body = readFrom(engine, incoming, ANONYMOUS);
+  const authenticated = { caller: ANONYMOUS };
+  const body = readFrom(engine, { ...incoming, authenticated });
   const reply = body.then(({ value }) =>
     isObject(value) && isRequestId(value.id) && !("method" in value)
       ? engine.replies.read(sessionId, value.id)
