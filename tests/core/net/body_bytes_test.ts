@@ -470,6 +470,19 @@ class Parts {
 
 const NETWORKS = ["192.0.2.1", "198.51.100.1"];
 
+/** Fails unless the many bodies of one network push out one of their own. */
+async function checkFair(
+  parts: Parts,
+  count: number,
+  send: (network: string) => unknown,
+): Promise<void> {
+  const [one, other] = NETWORKS;
+  send(one);
+  for (let n = 0; n < count; n++) send(other);
+  await until(() => parts.answered.length > 0);
+  assert.deepEqual(parts.answered, [`${other}: 503`]);
+}
+
 for (const [count, bytes] of [[10, 3 * 2 ** 20], [MAX_ARRIVING, 1]] as const) {
   Deno.test(`${count} messages of ${bytes} bytes push out none of another network`, async () => {
     await using server = await startServer();
@@ -480,11 +493,7 @@ for (const [count, bytes] of [[10, 3 * 2 ** 20], [MAX_ARRIVING, 1]] as const) {
         bytes,
         (request) => server.app.fetch(request, { remoteAddr: { hostname } }),
       );
-    const [one, other] = NETWORKS;
-    void send(one);
-    for (let n = 0; n < count; n++) void send(other);
-    await until(() => parts.answered.length > 0);
-    assert.deepEqual(parts.answered, [`${other}: 503`]);
+    await checkFair(parts, count, send);
   });
 }
 
@@ -496,11 +505,7 @@ Deno.test("forms of one network push out none of another", async () => {
       const c = { req: { raw }, get: () => address } as unknown as Context;
       return readParameters(c).catch((error) => error);
     });
-  const [one, other] = NETWORKS;
-  void send(one);
-  for (let n = 0; n < MAX_ARRIVING; n++) void send(other);
-  await until(() => parts.answered.length > 0);
-  assert.deepEqual(parts.answered, [`${other}: 503`]);
+  await checkFair(parts, MAX_ARRIVING, send);
 });
 
 Deno.test("no route is entered for a sender whose bodies were given up in a burst", async () => {
