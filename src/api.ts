@@ -85,9 +85,9 @@ export interface Api {
 /** An API, with the keys of its requests, which no answer may repeat. */
 interface OwnApi extends Api {
   /** The keys and tokens of a person's account that the call was given. */
-  given: GivenKeys;
+  given?: GivenKeys;
   /** Returns the server's own keys, and the token of the response's request. */
-  keysOf(response: Response): GivenKeys;
+  keysOf?(response: Response): GivenKeys;
   /** The names of the query parameters that each request carries. */
   ownQuery: ReadonlySet<string>;
 }
@@ -414,7 +414,7 @@ export function httpApi(options: HttpApiOptions): Api {
   const sentWith = new WeakMap<Response, string | undefined>();
   const search = printPairs(query);
   const cookie = printPairs(cookies).replaceAll("&", "; ");
-  const made: Omit<OwnApi, "given"> = {
+  const made: OwnApi = {
     title,
     ownQuery: new Set(Object.keys(query)),
     keysOf: (response) =>

@@ -190,8 +190,9 @@ export function callApprovals(
       !await isOver(value) && await isLive(database, value);
     const approval = isThere && approvalOf(await waits.read(found));
     if (!approval) return undefined;
-    approval.sealedAnswer = value.sealedAnswer;
-    return { ...approval, isPaused: await isPaused(database, value) };
+    const { sealedAnswer } = value;
+    const paused = await isPaused(database, value);
+    return { ...approval, sealedAnswer, isPaused: paused };
   }
 
   async function findToPress(id: string, approver: Approver) {
