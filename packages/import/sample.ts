@@ -193,7 +193,7 @@ const CLASSES = new Map(Object.entries({ d: "1", w: "a", s: " ", W: "-" }))
 
 const escaped = (letter = "") => CLASSES.get(letter) ?? letter;
 
-/** The numbers of characters that `*`, `+` and `?` stand for. */
+/** The numbers of characters that `*`, `+` and `?` mean. */
 const COUNTS = new Map([["*", "0,"], ["+", "1,"], ["?", "0,1"]]);
 
 /** The maximum number of steps of a pattern for each character of a text. */

@@ -88,7 +88,7 @@ export function securityOf(
       it.every((name) => used.has(name))
     );
     if (sets.length === 0) return "others";
-    // Where sign-in is optional, the person signs in.
+    // An optional sign-in is used: the person signs in.
     return sets.every((names) => names.length === 0) ? "open" : "own";
   });
   return {

@@ -177,7 +177,7 @@ export function nearestTests(
     .map((_, at, all) => `tests/${all.slice(0, at + 1).join("/")}/`)
     .slice(path.startsWith("src/") ? 1 : 0)
     .reverse();
-  // What every database must do is tested with the others.
+  // The promises of every database are tested in one folder.
   if (path.startsWith("packages/postgres/")) folders.push("tests/core/kv/");
   const [, area] = inner.split("/");
   const wider = (WIDER[area] ?? ["attacks", "flow"])

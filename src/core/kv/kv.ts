@@ -144,7 +144,7 @@ export interface Kv {
   /**
    * Streams the present entries of keys, then the newest entries after each
    * change; entries in between may be left out. The stream may end or fail at
-   * any time, so whoever needs a change polls as well.
+   * any time, so a caller that needs a change polls as well.
    */
   watch(keys: readonly KvKey[]): ReadableStream<KvEntryMaybe[]>;
   /** Closes the handle: its watches end, and later operations are refused. */

@@ -15,7 +15,7 @@ export const sendOnce: typeof fetch = async (input, init) => {
   const method = init?.method ??
     (input instanceof Request ? input.method : undefined);
   if (isSafeMethod(method)) return await fetch(input, init);
-  // Other runtimes than Deno send no request again.
+  // Node sends no request again.
   using client = globalThis.Deno?.createHttpClient({ poolMaxIdlePerHost: 0 });
   return await fetch(input, { ...init, client: client! });
 };

@@ -1,8 +1,8 @@
 /**
  * Keys that are never stored. A grant's provider tokens are sealed with a
  * random data key. The data key is sealed once for each live credential of the
- * grant, with a key derived from that credential. Whoever has only the database
- * can decrypt no provider tokens.
+ * grant, with a key derived from that credential. Anyone who has only the
+ * database can decrypt no provider tokens.
  *
  * @module
  */

@@ -21,7 +21,7 @@ export interface Person {
 export interface ProviderIdentity extends Identity {
   /**
    * The parts that the response lacks: they are unknown, not removed. `email`
-   * stands for all addresses.
+   * is for all addresses.
    */
   unknown?: readonly (
     | "groups"

@@ -23,7 +23,7 @@ export interface ProviderOption {
   isLast?: boolean;
 }
 
-/** The buttons; the last used provider, or the only one, stands out. */
+/** The buttons, with the last used provider, or the only one, as the main one. */
 function ProviderButtons({ options }: { options: readonly ProviderOption[] }) {
   return (
     <div class="actions rowed">

@@ -20,7 +20,7 @@ const FIRST_PAUSE_MILLISECONDS = 100;
 const MAX_PAUSE_MILLISECONDS = 10_000;
 const CHECK_MILLISECONDS = 20;
 /**
- * The maximum time for passing on the last lines, because nobody may be
+ * The maximum time for passing on the last lines, because no one may be
  * reading.
  */
 const LAST_LINES_MILLISECONDS = 500;

@@ -74,7 +74,7 @@ export interface ApproveParts {
   version: string;
 }
 
-/** The sites of a server. An empty address stands for its home. */
+/** The sites of a server. The empty address is the home. */
 export interface Sites {
   site(address: string): Pick<Engine, "gate" | "waitPages">;
   /** The addresses whose durable work this process does. */

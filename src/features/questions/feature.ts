@@ -1,7 +1,7 @@
 /**
  * Questions: pages of this server on which people answer, and waits.
  *
- * - A *wait* stands for one answer, of a person on a page or of a webhook, and
+ * - A *wait* is for one answer, of a person on a page or of a webhook, and
  *   is used once.
  * - Its *asker* is the call or task that waits: a repeat finds the same wait.
  *

@@ -1,5 +1,5 @@
 /**
- * Waits: each stands for one answer of one person, or of one webhook, and is
+ * Waits: each is for one answer of one person, or of one webhook, and is
  * used once. A person answers on a page, a webhook by the id of its wait.
  *
  * @module

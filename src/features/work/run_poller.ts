@@ -56,8 +56,8 @@ const POLL_MILLISECONDS = 1000;
 export interface Poller
   extends Pick<TaskParts, "database" | "runs" | "steps" | "log" | "stopping"> {
   /**
-   * The server addresses whose work is taken over. The empty address stands for
-   * work of callers who are the same at every address.
+   * The server addresses whose work is taken over. The empty address is for work
+   * of callers who are the same at every address.
    */
   addresses(): readonly string[];
   /**

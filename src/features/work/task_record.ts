@@ -401,8 +401,8 @@ export function taskQuestions(database: Database) {
           database,
           taskId,
           ({ questions: { [key]: open, ...questions } }, isUnchanged) => {
-            // The task is unchanged, so a check has failed: whoever answers may
-            // no longer do so.
+            // The task is unchanged, so a check has failed: the person may no
+            // longer answer.
             if (isUnchanged) return;
             asked = open;
             return open && {

@@ -16,7 +16,7 @@ const CLOSED_AT_ONCE = 10;
 /** Cancels the tasks of a binding that belong to some of its grants. */
 export interface EndsTasks {
   /**
-   * @param ids the ids of grants; undefined stands for tasks without a grant
+   * @param ids the ids of grants; undefined is for tasks without a grant
    */
   cancelAllOf(
     binding: string,

@@ -125,7 +125,7 @@ export async function providerUrl(
 
 /**
  * Derives the PKCE verifier and the nonce of one sign-in at the provider from
- * the browser's cookie and the request's handle. Whoever reads only the
+ * the browser's cookie and the request's handle. Anyone who reads only the
  * database or the URLs cannot derive them, so only this browser can finish the
  * sign-in. Each of several providers has its own verifier and nonce, so that a
  * provider that the person left cannot redeem another provider's code.

@@ -22,7 +22,7 @@ const MAX_VALUES = 100;
 
 export async function complete(call: Call): Promise<Answer> {
   const { catalogue, params, printedLists: { printer }, context } = call;
-  // During a completion the client cannot be asked, nor told of progress.
+  // During a completion the client gets no question and no progress.
   for (const name of ["progress", "ask", "sample", "roots"]) {
     Object.defineProperty(context, name, { value: undefined });
   }
