@@ -9,10 +9,10 @@ import { filesBelow } from "./kit/files.ts";
 
 /** The most lines below each folder, and in all of them with the rest. */
 const LIMITS: Record<string, number> = {
-  "src/core/": 27_143,
-  "src/features/": 18_092,
-  "packages/": 14_526,
-  "": 62_255,
+  "src/core/": 27_400,
+  "src/features/": 18_500,
+  "packages/": 14_800,
+  "": 62_900,
 };
 
 const COUNTED = ["src", "packages", "main.ts", "server.ts", "health.ts"];
