@@ -66,7 +66,8 @@ postgresTest(
       await listener.start(announce);
       assert(listener.hears);
       relay.hang();
-      await until(() => backs === 1);
+      // A slow machine may have it replaced twice.
+      await until(() => backs > 0);
       await announce("1");
       await until(() => heard.includes("1"));
       // It is cut again between LISTEN and the next statement.
@@ -77,8 +78,9 @@ postgresTest(
         }
         relay.cut();
       };
+      const before = backs;
       relay.cut();
-      await until(() => backs === 2);
+      await until(() => backs > before);
       await announce("2");
       await until(() => heard.includes("2"));
       assert.equal(statements, 2);

@@ -77,6 +77,8 @@ export class World implements Disposable {
   wellSince = Infinity;
   /** The time of the last death or end of a process. */
   #troubledAt = 0;
+  /** The most by which the clock of any process was ever ahead. */
+  #mostAheadMilliseconds = 0;
   #count = 0;
   #release = 1;
   /** The repeated refreshes that have no answer yet, or were a reuse. */
@@ -160,6 +162,12 @@ export class World implements Disposable {
     if (passed <= OBEYED_SECONDS) return;
     if (!this.isSound(process, passed + OBEYED_SECONDS)) return;
     this.breaks(`${process.name} ${did} ${passed.toFixed(2)} s after ${end}`);
+  }
+
+  /** True if a time, in epoch seconds, may be over by any clock so far. */
+  mayBePast(expiresAt: number): boolean {
+    const latest = this.scheduler.clock + this.#mostAheadMilliseconds;
+    return latest >= expiresAt * 1000;
   }
 
   /** Waits, in the world. */
@@ -409,6 +417,10 @@ export class World implements Disposable {
         if (!process) break;
         process.aheadMilliseconds = random.between(-1, 1) *
           10 ** random.between(2, 5);
+        this.#mostAheadMilliseconds = Math.max(
+          this.#mostAheadMilliseconds,
+          process.aheadMilliseconds,
+        );
         process.troubledAt = time;
         break;
       case "restart":
