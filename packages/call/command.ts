@@ -204,7 +204,7 @@ export class Command {
       const { texts } = partsOf(result.content);
       if (this.line.json) this.#output.printJson(result);
       else this.#terminal.report(texts.join("\n") || JSON.stringify(result));
-      return Exit.tool;
+      return Exit.failed;
     }
     await this.#output.show(result, result.content, result.structuredContent);
     return 0;

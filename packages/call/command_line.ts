@@ -3,11 +3,12 @@
  *
  * @module
  */
-import { parseArgs, type ParseArgsConfig } from "node:util";
+import type { parseArgs } from "node:util";
 import { LOGGING_LEVELS } from "../../src/core/protocol/request_meta.ts";
 import { parseTypedUrl } from "../../src/core/net/url.ts";
 import type { Revision } from "../client/mod.ts";
-import { didYouMean, usageFailure } from "./failure.ts";
+import { usageFailure } from "./failure.ts";
+import { parseOptions } from "./program.ts";
 
 export const HELP = `Calls the tools of an MCP server.
 
@@ -77,36 +78,6 @@ export interface CommandLine
 }
 
 const REVISIONS: readonly Revision[] = ["2025-11-25", "2026-07-28"];
-
-/** Splits a command line into its options and the other words. @throws {Failure} */
-export function parseOptions<O extends NonNullable<ParseArgsConfig["options"]>>(
-  args: readonly string[],
-  options: O,
-) {
-  const parsed = parseArgs({
-    args: [...args],
-    options,
-    allowPositionals: true,
-    // Faults are reported below, in our own words.
-    strict: false,
-    tokens: true,
-  });
-  for (const token of parsed.tokens) {
-    if (token.kind !== "option") continue;
-    const { name, rawName, value } = token;
-    const type = Object.hasOwn(options, name) ? options[name].type : undefined;
-    if (type === undefined || type === "boolean" && value !== undefined) {
-      const known = Object.keys(options).map((name) => `--${name}`);
-      throw usageFailure(`There is no ${rawName}${didYouMean(rawName, known)}`);
-    }
-    if (type === "string" && !value) {
-      throw usageFailure(`${rawName} needs a value`);
-    }
-  }
-  return parsed as ReturnType<
-    typeof parseArgs<{ options: O; allowPositionals: true }>
-  >;
-}
 
 /** Parses a command line. @throws {Failure} */
 export function parseCommandLine(args: readonly string[]): CommandLine {

@@ -6,8 +6,8 @@
  */
 
 export const Exit = {
-  /** The tool says that it failed. */
-  tool: 1,
+  /** The tool says that it failed, or the command could not be carried out. */
+  failed: 1,
   /** The command line is wrong. */
   usage: 2,
   /**
@@ -36,9 +36,12 @@ export class Failure extends Error {
   }
 }
 
+/** The failure of a command line that is wrong. */
+export class UsageFailure extends Failure {}
+
 /** Makes the failure for a command line that is wrong. */
-export function usageFailure(message: string): Failure {
-  return new Failure(message, Exit.usage);
+export function usageFailure(message: string): UsageFailure {
+  return new UsageFailure(message, Exit.usage);
 }
 
 /**

@@ -3,11 +3,9 @@
  *
  * @module
  */
-import { messageOf } from "../../src/core/thrown.ts";
-
 /** Explains why standard output cannot be written. */
 export function unwritten(error: unknown): string {
-  return `Standard output cannot be written: ${messageOf(error)}`;
+  return `Standard output cannot be written: ${(error as Error).message}`;
 }
 
 /**

@@ -4,10 +4,15 @@
  * @module
  */
 import { dirname } from "node:path";
+import { Exit, Failure } from "../call/failure.ts";
 
 /** A failure that the person who typed the command can fix. */
-export class CreateError extends Error {
+export class CreateError extends Failure {
   override name = "CreateError";
+
+  constructor(message: string) {
+    super(message, Exit.failed);
+  }
 }
 
 /** A command line that is wrong. */

@@ -5,18 +5,18 @@
  *
  * @module
  */
-import { parseArgs } from "node:util";
 import { type Store, STORES } from "./check.ts";
 import { examine, type ExamineOptions } from "./examine.ts";
 import { printReport } from "./finding.ts";
 import type { Browser, Connection } from "./site.ts";
 import { isLoopback, parseTypedUrl } from "../../src/core/net/url.ts";
 import { serverAddress } from "../call/command_line.ts";
-import { notUnderstood } from "../call/failure.ts";
+import { usageFailure } from "../call/failure.ts";
+import { parseOptions, runProgram } from "../call/program.ts";
 import { listen } from "../call/receiver.ts";
 import { print } from "../call/standard_output.ts";
 
-const USAGE = "deno task ts doctor http://127.0.0.1:3000 " +
+const USAGE = "Usage: deno task ts doctor http://127.0.0.1:3000 " +
   `[--store ${STORES.join(",")}] [--token TOKEN]`;
 
 type Arguments = ExamineOptions & { url: string };
@@ -25,20 +25,17 @@ type Arguments = ExamineOptions & { url: string };
  * Parses the command line. Without an address, the server that the environment
  * names is examined, with `TOOL_SERVER_TOKEN`.
  *
- * @throws {Error} that says what is wrong
+ * @throws {UsageFailure}
  */
-export function parseArguments(args: string[]): Arguments {
-  const { values: { store, token }, positionals: [url, ...others] } = parseArgs(
-    {
-      args,
-      options: { store: { type: "string" }, token: { type: "string" } },
-      allowPositionals: true,
-    },
-  );
+export function parseArguments(args: readonly string[]): Arguments {
+  const { values: { store, token }, positionals: [url, ...others] } =
+    parseOptions(args, {
+      store: { type: "string" },
+      token: { type: "string" },
+    });
   if (others.length > 0) {
-    throw new Error(`Got "${others[0]}" besides ${url}, wants one address`);
+    throw usageFailure(`Got "${others[0]}" besides ${url}, wants one address`);
   }
-  if (token === "") throw new Error("--token needs a value");
   const stores = store === undefined ? [] : parseStores(store);
   if (url !== undefined) return { url, token, stores };
   const here = serverAddress(undefined, (name) => Deno.env.get(name));
@@ -50,12 +47,12 @@ export function parseArguments(args: string[]): Arguments {
   };
 }
 
-/** @throws {Error} */
+/** @throws {UsageFailure} */
 function parseStores(text: string): Store[] {
   return text.split(",").map((name) => {
     const store = STORES.find((it) => it === name.trim().toLowerCase());
     if (store) return store;
-    throw new Error(`--store: got "${name}", wants ${STORES.join(" or ")}`);
+    throw usageFailure(`--store: got "${name}", wants ${STORES.join(" or ")}`);
   });
 }
 
@@ -71,49 +68,46 @@ function connect({ protocol, hostname, port }: URL): Promise<Connection> {
     });
 }
 
+/** Parses the address of the server. @throws {UsageFailure} */
+function parseAddress({ url, token }: Arguments): string {
+  let parsed: URL;
+  try {
+    parsed = parseTypedUrl(url);
+  } catch (error) {
+    throw usageFailure((error as Error).message);
+  }
+  if (token && parsed.protocol === "http:" && !isLoopback(parsed)) {
+    throw usageFailure("A token is sent only over https, or to this machine");
+  }
+  return parsed.href;
+}
+
 /** Runs a command line, and returns the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
-  let options: Arguments;
-  if (["--help", "-h"].includes(args[0])) {
-    print(USAGE);
-    return 0;
-  }
-  try {
-    options = parseArguments([...args]);
-    const parsed = parseTypedUrl(options.url);
-    options.url = parsed.href;
-    if (options.token && parsed.protocol === "http:" && !isLoopback(parsed)) {
-      throw new Error("A token is sent only over https, or to this machine");
-    }
-  } catch (error) {
-    const { message } = error as Error;
-    const [, unknown] = /^Unknown option '(.*?)'/s.exec(message) ?? [];
-    console.error(
-      unknown ? notUnderstood(unknown, USAGE) : `${message}. Try: ${USAGE}`,
+  return await runProgram(args, USAGE, async () => {
+    const options = parseArguments(args);
+    const url = parseAddress(options);
+    print(`Examining ${url}\n`);
+    await using listener = listen();
+    const browser: Browser = {
+      redirectUri: listener.redirectUri,
+      show: (address) => print(`\nSign in here: ${address}\n`),
+      response: (state) => listener.response(state),
+    };
+    const findings = await Array.fromAsync(
+      examine(url, {
+        ...options,
+        browser,
+        // The limits are those of a proxy. A server behind one has https, even
+        // on this machine.
+        connect: isLoopback(new URL(url)) && url.startsWith("http:")
+          ? undefined
+          : connect,
+      }),
     );
-    return 2;
-  }
-  const { url } = options;
-  print(`Examining ${url}\n`);
-  await using listener = listen();
-  const browser: Browser = {
-    redirectUri: listener.redirectUri,
-    show: (address) => print(`\nSign in here: ${address}\n`),
-    response: (state) => listener.response(state),
-  };
-  const findings = await Array.fromAsync(
-    examine(url, {
-      ...options,
-      browser,
-      // The limits are those of a proxy. A server behind one has https, even on
-      // this machine.
-      connect: isLoopback(new URL(url)) && url.startsWith("http:")
-        ? undefined
-        : connect,
-    }),
-  );
-  print(printReport(findings));
-  return findings.some(({ result }) => result === "failed") ? 1 : 0;
+    print(printReport(findings));
+    return findings.some(({ result }) => result === "failed") ? 1 : 0;
+  });
 }
 
 if (import.meta.main) Deno.exit(await main(Deno.args));

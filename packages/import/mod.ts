@@ -7,7 +7,7 @@
 import type { parseArgs } from "node:util";
 import { print } from "../call/standard_output.ts";
 import { harmless } from "../call/terminal.ts";
-import { parseOptions } from "../call/command_line.ts";
+import { parseOptions } from "../call/program.ts";
 import { Failure, usageFailure } from "../call/failure.ts";
 import { CreateError } from "../create/files.ts";
 import { counted } from "../doctor/list_cost.ts";

@@ -5,8 +5,10 @@
  * @module
  */
 import { DatabaseSync } from "node:sqlite";
-import { notUnderstood } from "../call/failure.ts";
-import { exists, explain, reserve } from "../create/files.ts";
+import { usageFailure } from "../call/failure.ts";
+import { parseOptions, runProgram } from "../call/program.ts";
+import { print } from "../call/standard_output.ts";
+import { CreateError, exists, explain, reserve } from "../create/files.ts";
 
 const USAGE = `Usage: deno task ts backup data/tools.db backups/tools.db
 
@@ -17,17 +19,18 @@ Copies a database file while servers write to it. An older copy is not replaced.
  * before the backup begins are in the copy. Only the owner of the copy may read
  * it. The copy is compact, unlike the database.
  *
- * @throws {Error} when the database cannot be read, the copy already exists, or
+ * @throws {CreateError} when the database cannot be read, the copy already exists, or
  * another command is making it
  */
 export async function backUp(path: string, copy: string): Promise<void> {
   // Opening a missing database would make an empty one.
   if (/^postgres(?:ql)?:/i.test(path)) {
-    throw new Error("A database in Postgres is copied by pg_dump");
+    throw new CreateError("A database in Postgres is copied by pg_dump");
   }
   await Deno.stat(path).catch(explain(`There is no database at ${path}`));
   await using _reserved = await reserve(copy);
-  const taken = () => new Error(`${copy} is there already: use another name`);
+  const taken = () =>
+    new CreateError(`${copy} is there already: use another name`);
   if (await exists(copy)) throw taken();
   const partial = `${copy}.partial`;
   async function clean() {
@@ -50,13 +53,15 @@ export async function backUp(path: string, copy: string): Promise<void> {
     database.exec("PRAGMA busy_timeout = 10000");
     database.prepare("VACUUM INTO ?").run(partial);
   } catch (error) {
-    throw new Error(`${path} cannot be copied: ${(error as Error).message}`);
+    throw new CreateError(
+      `${path} cannot be copied: ${(error as Error).message}`,
+    );
   }
   {
     using copied = new DatabaseSync(partial, { readOnly: true });
     const { integrity_check: found } = copied.prepare("PRAGMA integrity_check")
       .get()!;
-    if (found !== "ok") throw new Error(`The copy is damaged: ${found}`);
+    if (found !== "ok") throw new CreateError(`The copy is damaged: ${found}`);
   }
   {
     // The copy is written to the disk first, so that even if the machine stops
@@ -70,37 +75,19 @@ export async function backUp(path: string, copy: string): Promise<void> {
   });
 }
 
-/**
- * Runs a command that takes two files and returns a text. Prints the text, and
- * returns the exit code.
- */
-export async function runOnFiles(
-  args: readonly string[],
-  usage: string,
-  act: (from: string, to: string) => Promise<string>,
-): Promise<number> {
-  const [from, to] = args;
-  const isHelp = from === "--help" || from === "-h";
-  const flag = args.find((arg) => arg.startsWith("-"));
-  if (flag !== undefined || args.length !== 2) {
-    if (isHelp) console.log(usage);
-    else console.error(flag ? notUnderstood(flag, usage) : usage);
-    return isHelp ? 0 : 2;
-  }
-  try {
-    console.log(await act(from, to));
-    return 0;
-  } catch (error) {
-    console.error((error as Error).message);
-    return 1;
-  }
+/** Reads the two files that a command line names. @throws {Failure} */
+export function twoFiles(args: readonly string[]): [string, string] {
+  const { positionals: [from, to, ...others] } = parseOptions(args, {});
+  if (to !== undefined && others.length === 0) return [from, to];
+  throw usageFailure("Name two files");
 }
 
 /** Runs a command line, and returns the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
-  return await runOnFiles(args, USAGE, async (path, copy) => {
+  return await runProgram(args, USAGE, async () => {
+    const [path, copy] = twoFiles(args);
     await backUp(path, copy);
-    return `${copy} is a copy of ${path}`;
+    print(`${copy} is a copy of ${path}`);
   });
 }
 

@@ -8,11 +8,8 @@ import type { EndedCounts } from "../../src/core/auth/grants/end_grant.ts";
 import { MACHINE_ID } from "../../src/core/oauth/subject.ts";
 import type { Logger } from "../../src/core/log/log.ts";
 import { visible } from "../../src/core/log/log_line.ts";
-import {
-  type CommandLine,
-  RefusalError,
-  UnknownNameError,
-} from "./command_line.ts";
+import type { CommandLine } from "./command_line.ts";
+import { refusal } from "./database.ts";
 import type { Register } from "./register.ts";
 
 /**
@@ -44,7 +41,7 @@ export abstract class Command {
     protected readonly operator: Operator,
   ) {}
 
-  /** Runs the command, and returns its text. @throws {UsageError} */
+  /** Runs the command, and returns its text. @throws {Failure} */
   abstract run(): Promise<string>;
 
   /**
@@ -67,7 +64,7 @@ export abstract class Command {
     const { reason } = this.line;
     const made = await blocks.block(name, { by, reason }).catch((error) => {
       if (!(error instanceof RangeError)) throw error;
-      throw new RefusalError(`${error.message}: lift some first`);
+      throw refusal(`${error.message}: lift some first`);
     });
     const { grants: ended, accounts } = await about.end();
     this.audit("Blocked", { name, reason: made.reason, ended, accounts });
@@ -82,7 +79,7 @@ export abstract class Command {
   /** Lifts the block of a person or a client. */
   protected async unblock(name: string): Promise<string> {
     const lifted = await this.operator.register.blocks.lift(name);
-    if (!lifted) throw new UnknownNameError(`${visible(name)} is not blocked`);
+    if (!lifted) throw refusal(`${visible(name)} is not blocked`);
     this.audit("Block lifted", { name });
     const may = isMachine(name) ? "connect" : "sign in";
     return this.print({ lifted }, `${visible(name)} may ${may} again`);

@@ -3,7 +3,9 @@
  *
  * @module
  */
-import { didYouMean } from "../call/failure.ts";
+import { visible } from "../../src/core/log/log_line.ts";
+import { didYouMean, usageFailure } from "../call/failure.ts";
+import { parseOptions } from "../call/program.ts";
 
 export const USAGE = `deno task ts people list [SEARCH] [--after PLACE]
 deno task ts people show|end|unblock|export|erase WHO
@@ -24,17 +26,6 @@ const VERBS = {
   clients: "list end block unblock blocked",
 };
 
-/** Thrown for a command line that cannot be carried out. */
-export class UsageError extends Error {}
-
-/**
- * Thrown for a command line that is well formed, but cannot be carried out now.
- */
-export class RefusalError extends UsageError {}
-
-/** Thrown for a command about a name that nothing is known about. */
-export class UnknownNameError extends RefusalError {}
-
 export interface CommandLine {
   noun: keyof typeof VERBS;
   verb: string;
@@ -44,35 +35,24 @@ export interface CommandLine {
   reason?: string;
   /** True to delete the passkeys of a person. */
   reset?: boolean;
-  json: boolean;
+  json?: boolean;
 }
 
-/** Parses a command line. @throws {UsageError} */
+/** Parses a command line. @throws {UsageFailure} */
 export function parseCommandLine(args: readonly string[]): CommandLine {
-  const words: string[] = [];
-  const options: Pick<CommandLine, "after" | "reason" | "reset" | "json"> = {
-    json: false,
-  };
-  const rest = [...args];
-  for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
-    const [, name, value] = /^--(after|reason)(?:=(.*))?$/s.exec(arg) ?? [];
-    if (arg === "--json") options.json = true;
-    else if (arg === "--reset") options.reset = true;
-    else if (name !== undefined) {
-      const text = value ?? rest.shift();
-      if (!text) throw new UsageError(`--${name} needs a value`);
-      options[name as "after" | "reason"] = text;
-    } else if (arg.startsWith("-")) {
-      throw notUnderstood(arg, USAGE.match(/--[a-z]+/g)!);
-    } else words.push(arg);
-  }
-  const [noun, verb = "list", ...others] = words;
+  const { values, positionals } = parseOptions(args, {
+    json: { type: "boolean" },
+    reset: { type: "boolean" },
+    after: { type: "string" },
+    reason: { type: "string" },
+  });
+  const [noun, verb = "list", ...others] = positionals;
   if (noun !== "people" && noun !== "clients") {
-    throw new UsageError("Begin with people or clients");
+    throw usageFailure("Begin with people or clients");
   }
   const verbs = VERBS[noun].split(" ");
   if (!verbs.includes(verb)) throw notUnderstood(verb, verbs);
-  const line: CommandLine = { noun, verb, named: others.join(" "), ...options };
+  const line: CommandLine = { ...values, noun, verb, named: others.join(" ") };
   checkParts(line);
   return line;
 }
@@ -80,13 +60,13 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
 /** The longest name and reason, in characters: a block stores both. */
 const MAX_CHARACTERS = 4096;
 
-/** Refuses superfluous options and long texts. @throws {UsageError} */
+/** Refuses superfluous options and long texts. @throws {UsageFailure} */
 function checkParts(
   { noun, verb, named, after, reason, reset }: CommandLine,
 ): void {
   for (const { length } of [named, reason ?? ""]) {
     if (length <= MAX_CHARACTERS) continue;
-    throw new UsageError(
+    throw usageFailure(
       `A name or a reason has at most ${MAX_CHARACTERS} characters, not ${length}`,
     );
   }
@@ -97,10 +77,12 @@ function checkParts(
   const isOfAll = /^(blocked|reseal|list)$/.test(verb) && !isList;
   if (isOfAll && named !== "") throw notUnderstood(named);
   if (!isOfAll && !isList && named === "") {
-    throw new UsageError(`Name a ${noun === "people" ? "person" : "client"}`);
+    throw usageFailure(`Name a ${noun === "people" ? "person" : "client"}`);
   }
 }
 
 function notUnderstood(word: string, known: readonly string[] = []) {
-  return new UsageError(`Not understood: ${word}${didYouMean(word, known)}`);
+  return usageFailure(
+    `Not understood: ${visible(word)}${didYouMean(word, known)}`,
+  );
 }

@@ -1,11 +1,12 @@
 /**
- * The database that a command works on, and the log of a command.
+ * The database that a command works on, its log, and its refusals.
  *
  * @module
  */
 import { Log, type Logger } from "../../src/core/log/log.ts";
-import { jsonLine } from "../../src/core/log/log_line.ts";
+import { jsonLine, visibleLines } from "../../src/core/log/log_line.ts";
 import { isPostgres, isRemote } from "../../src/core/settings/server.ts";
+import { Exit, Failure } from "../call/failure.ts";
 
 /**
  * True unless the file of a database is missing: opening it would create it.
@@ -20,4 +21,12 @@ export function commandLog(name: string): Logger {
   return new Log({}, {
     write: (event) => console.error(jsonLine(event).trimEnd()),
   }).logger(name);
+}
+
+/**
+ * Makes the failure of a command that cannot be carried out, in words that
+ * cannot control a terminal.
+ */
+export function refusal(words: string): Failure {
+  return new Failure(visibleLines(words), Exit.failed);
 }

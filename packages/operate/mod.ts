@@ -7,7 +7,6 @@
  */
 import { userInfo } from "node:os";
 import { StorageError } from "../../src/core/errors.ts";
-import { visibleLines } from "../../src/core/log/log_line.ts";
 import { openKv } from "../../src/core/process/kv.ts";
 import { StartError } from "../../src/core/settings/complaint.ts";
 import type { Config } from "../../src/core/settings/config.ts";
@@ -18,34 +17,29 @@ import { Database } from "../../src/core/kv/database.ts";
 import type { Kv } from "../../src/core/kv/kv.ts";
 import { checkedKv, checkLayoutOf } from "../../src/core/kv/layout.ts";
 import { isEmpty } from "../../src/core/kv/moving.ts";
+import { runProgram } from "../call/program.ts";
 import { print } from "../call/standard_output.ts";
-import {
-  parseCommandLine,
-  RefusalError,
-  UnknownNameError,
-  USAGE,
-  UsageError,
-} from "./command_line.ts";
-import { commandLog, isThere } from "./database.ts";
+import { parseCommandLine, USAGE } from "./command_line.ts";
+import { commandLog, isThere, refusal } from "./database.ts";
 import { openRegister } from "./register.ts";
 import { runCommand } from "./run_command.ts";
 
 /**
  * Returns the path of a server's database; undefined for Deno's default one.
  *
- * @throws {RefusalError}
+ * @throws {Failure}
  */
 async function databasePath(): Promise<string | undefined> {
   const path = Deno.env.get("KV_PATH")?.trim();
   if (!path) return undefined;
   if (path === ":memory:") {
-    throw new RefusalError(
+    throw refusal(
       "KV_PATH=:memory: is within the server's process: sign in at /account " +
         "as one of OAUTH_ADMINS, or give the server a file",
     );
   }
   if (!await isThere(path)) {
-    throw new RefusalError(
+    throw refusal(
       `There is no database at KV_PATH=${printDatabase(path)}`,
     );
   }
@@ -56,11 +50,11 @@ async function databasePath(): Promise<string | undefined> {
  * Checks that a server has used Deno's default database for this folder. The
  * server that the operator means may run in another folder.
  *
- * @throws {RefusalError}
+ * @throws {Failure}
  */
 async function checkDefault(kv: Kv): Promise<void> {
   if (await isEmpty(kv)) {
-    throw new RefusalError(
+    throw refusal(
       "KV_PATH is not set: use that of the server, such as data/tools.db",
     );
   }
@@ -77,53 +71,45 @@ function readSecretsKeys(): readonly string[] {
   return keys;
 }
 
+/** Carries out a command, and returns its text. @throws {Failure} */
+async function operate(args: readonly string[]): Promise<string> {
+  // A command that is not understood opens no database.
+  parseCommandLine(args);
+  const log = commandLog("operate");
+  const kvPath = await databasePath();
+  const kvPassword = Deno.env.get("PGPASSWORD");
+  const kv = await openKv({ kvPath, kvPassword } as Config, log);
+  using _closing = { [Symbol.dispose]: () => kv.close() };
+  if (kvPath === undefined) await checkDefault(kv);
+  const database = new Database(checkedKv(kv));
+  await checkLayoutOf(database);
+  const register = openRegister(database, log);
+  try {
+    const by = userInfo().username;
+    return await runCommand(args, { register, log, by, readSecretsKeys });
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
+    console.error(
+      "The database does not answer, or another process has it locked. The " +
+        "command may be done in part: see to the database, then run the " +
+        "command again",
+    );
+    // The process exits at once, because closing the register would wait for
+    // operations that hang.
+    Deno.exit(1);
+  } finally {
+    await register.close();
+  }
+}
+
 /** Runs a command line, and returns the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
-  if (args.some((arg) => arg === "--help" || arg === "-h")) {
-    print(USAGE);
-    return 0;
-  }
-  const logger = commandLog("operate");
-  try {
-    // A command that is not understood opens no database.
-    parseCommandLine(args);
-    const kvPath = await databasePath();
-    const kvPassword = Deno.env.get("PGPASSWORD");
-    const kv = await openKv({ kvPath, kvPassword } as Config, logger);
-    using _closing = { [Symbol.dispose]: () => kv.close() };
-    if (kvPath === undefined) await checkDefault(kv);
-    const database = new Database(checkedKv(kv));
-    await checkLayoutOf(database);
-    const register = openRegister(database, logger);
-    let words: string;
-    try {
-      const by = userInfo().username;
-      const operator = { register, log: logger, by, readSecretsKeys };
-      words = await runCommand(args, operator);
-    } catch (error) {
-      if (!(error instanceof StorageError)) throw error;
-      console.error(
-        "The database does not answer, or another process has it locked. The " +
-          "command may be done in part: see to the database, then run the " +
-          "command again",
-      );
-      // The process exits at once, because closing the register would wait for
-      // operations that hang.
-      Deno.exit(1);
-    } finally {
-      await register.close();
-    }
+  return await runProgram(args, USAGE, async () => {
+    const words = await operate(args).catch((error) => {
+      throw error instanceof StartError ? refusal(error.message) : error;
+    });
     print(words);
-    return 0;
-  } catch (error) {
-    const isMistake = error instanceof UsageError;
-    if (!isMistake && !(error instanceof StartError)) throw error;
-    const needsUsage = isMistake && !(error instanceof RefusalError);
-    const words = visibleLines(error.message);
-    console.error(needsUsage ? `${words}\n\n${USAGE}` : words);
-    const isUnderstood = error instanceof UnknownNameError;
-    return isMistake && !isUnderstood ? 2 : 1;
-  }
+  });
 }
 
 if (import.meta.main) Deno.exit(await main(Deno.args));

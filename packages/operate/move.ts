@@ -6,7 +6,6 @@
  */
 import { DatabaseSync } from "node:sqlite";
 import { systemClock } from "../../src/core/clock.ts";
-import { visibleLines } from "../../src/core/log/log_line.ts";
 import { openKv } from "../../src/core/process/kv.ts";
 import { StartError } from "../../src/core/settings/complaint.ts";
 import type { Config } from "../../src/core/settings/config.ts";
@@ -24,10 +23,11 @@ import {
   MoveError,
   moveRecords,
 } from "../../src/core/kv/moving.ts";
-import { notUnderstood } from "../call/failure.ts";
+import { Failure, usageFailure } from "../call/failure.ts";
+import { parseOptions, runProgram } from "../call/program.ts";
 import { print } from "../call/standard_output.ts";
 import type { PostgresKv } from "../postgres/mod.ts";
-import { commandLog, isThere } from "./database.ts";
+import { commandLog, isThere, refusal } from "./database.ts";
 
 const USAGE = `Usage: deno task ts move FROM TO [--dry-run]
 
@@ -143,48 +143,47 @@ async function moveAll(from: Kv, toPath: string): Promise<void> {
   }
 }
 
+async function move(args: readonly string[]): Promise<void> {
+  const { values, positionals } = parseOptions(args, {
+    "dry-run": { type: "boolean" },
+  });
+  const [fromPath, toPath] = positionals;
+  if (positionals.length !== 2 || positionals.some((it) => /^(:|$)/.test(it))) {
+    throw usageFailure("Name two databases");
+  }
+  if (fromPath === toPath) throw new MoveError("FROM and TO are the same");
+  if (!await isThere(fromPath)) {
+    throw new MoveError(`There is no database at ${printDatabase(fromPath)}`);
+  }
+  const isDry = values["dry-run"];
+  const from = await (isDry ? open : openAlone)(fromPath, false);
+  try {
+    if (await isEmpty(from)) {
+      // An empty database may be left by a start that failed.
+      throw new MoveError(
+        `${printDatabase(fromPath)} has no records: there is nothing to move`,
+      );
+    }
+    await (isDry ? dryRun : moveAll)(from, toPath);
+  } finally {
+    await close(from);
+  }
+}
+
 /** Runs a command line, and returns the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
-  if (args[0] === "--help" || args[0] === "-h") {
-    print(USAGE);
-    return 0;
-  }
-  const paths = args.filter((arg) => arg !== "--dry-run");
-  const [fromPath, toPath] = paths;
-  const flag = paths.find((path) => path.startsWith("-"));
-  if (flag || paths.length !== 2 || paths.some((path) => /^(:|$)/.test(path))) {
-    console.error(flag ? notUnderstood(flag, USAGE) : USAGE);
-    return 2;
-  }
-  try {
-    if (fromPath === toPath) throw new MoveError("FROM and TO are the same");
-    if (!await isThere(fromPath)) {
-      throw new MoveError(`There is no database at ${printDatabase(fromPath)}`);
-    }
-    const isDry = args.includes("--dry-run");
-    const from = await (isDry ? open : openAlone)(fromPath, false);
-    try {
-      if (await isEmpty(from)) {
-        // An empty database may be left by a start that failed.
-        throw new MoveError(
-          `${printDatabase(fromPath)} has no records: there is nothing to move`,
-        );
-      }
-      await (isDry ? dryRun : moveAll)(from, toPath);
-    } finally {
-      await close(from);
-    }
-    return 0;
-  } catch (error) {
-    if (!(error instanceof Error)) throw error;
-    const isRefusal = error instanceof MoveError || error instanceof StartError;
-    console.error(visibleLines(
-      isRefusal
-        ? error.message
-        : `The move failed: ${error.message}. Begin it again`,
-    ));
-    return 1;
-  }
+  return await runProgram(args, USAGE, async () => {
+    await move(args).catch((error) => {
+      const isRefusal = error instanceof MoveError ||
+        error instanceof StartError;
+      if (error instanceof Failure || !(error instanceof Error)) throw error;
+      throw refusal(
+        isRefusal
+          ? error.message
+          : `The move failed: ${error.message}. Begin it again`,
+      );
+    });
+  });
 }
 
 if (import.meta.main) Deno.exit(await main(Deno.args));

@@ -8,8 +8,10 @@
 import { DatabaseSync } from "node:sqlite";
 import { dirname } from "node:path";
 import { deserialize } from "node:v8";
-import { backUp, runOnFiles } from "./backup.ts";
-import { exists, explain, reserve } from "../create/files.ts";
+import { runProgram } from "../call/program.ts";
+import { print } from "../call/standard_output.ts";
+import { CreateError, exists, explain, reserve } from "../create/files.ts";
+import { backUp, twoFiles } from "./backup.ts";
 
 const USAGE = `Usage: deno task ts restore backups/tools.db data/tools.db
 
@@ -37,7 +39,7 @@ function checkLayout(path: string): void {
       new TextEncoder().encode(`\x02${kind}\x01`),
     )?.v;
   const refuse = (has: string, wants: string) => {
-    throw new Error(
+    throw new CreateError(
       `The copy has ${has}, and this release wants ${wants}: restore one with ` +
         "the release that it is of. Nothing was changed.",
     );
@@ -66,7 +68,7 @@ function checkpoint(path: string): void {
     const way = message.includes("locked")
       ? "Stop every process that has it open. Nothing was changed."
       : "If it is damaged, move it away, with its -wal and -shm.";
-    throw new Error(`${path}: ${message}. ${way}`);
+    throw new CreateError(`${path}: ${message}. ${way}`);
   }
 }
 
@@ -75,7 +77,7 @@ function checkpoint(path: string): void {
  * or the complete new one is in place. The new one gets the owner of the old
  * one, or of the folder if there was none.
  *
- * @throws {Error} when the copy is damaged or of another layout, the database
+ * @throws {CreateError} when the copy is damaged or of another layout, the database
  * is open somewhere, the file that an earlier restore replaced is still there,
  * or another restore is at work
  * @returns the file with what was there before, if there was any
@@ -105,7 +107,7 @@ export async function restore(
     checkpoint(path);
     await Deno.link(path, replaced).catch((error) => {
       if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
-      throw new Error(
+      throw new CreateError(
         `${replaced} is there from an earlier restore: move it away`,
       );
     });
@@ -123,10 +125,11 @@ export async function restore(
 
 /** Runs a command line, and returns the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
-  return await runOnFiles(args, USAGE, async (copy, path) => {
+  return await runProgram(args, USAGE, async () => {
+    const [copy, path] = twoFiles(args);
     const replaced = await restore(copy, path);
     const before = replaced ? `; what was there is ${replaced}` : "";
-    return `${path} is ${copy}${before}`;
+    print(`${path} is ${copy}${before}`);
   });
 }
 

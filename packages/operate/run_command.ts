@@ -18,17 +18,14 @@ import {
   type Operator,
   table,
 } from "./command.ts";
-import {
-  parseCommandLine,
-  RefusalError,
-  UnknownNameError,
-  UsageError,
-} from "./command_line.ts";
+import { usageFailure } from "../call/failure.ts";
+import { parseCommandLine } from "./command_line.ts";
+import { refusal } from "./database.ts";
 
 /**
  * Carries out a command, and returns its text, which cannot control a terminal.
  *
- * @throws {UsageError}
+ * @throws {Failure}
  */
 export async function runCommand(
   args: readonly string[],
@@ -56,10 +53,10 @@ class PeopleCommand extends Command {
     const unknown = `Nothing is known of ${visible(subject)}`;
     switch (verb) {
       case "show":
-        if (!isKnown) throw new UnknownNameError(unknown);
+        if (!isKnown) throw refusal(unknown);
         return await this.#show(subject);
       case "export":
-        if (!isKnown) throw new UnknownNameError(unknown);
+        if (!isKnown) throw refusal(unknown);
         this.audit("Person exported", { subject });
         return (await Array.fromAsync(register.print(subject))).join("");
       case "end":
@@ -69,7 +66,7 @@ class PeopleCommand extends Command {
         const isErased = verb === "erase";
         const end = isErased ? register.erase : register.endPerson;
         const { grants: ended, accounts } = await end(subject);
-        if (!isKnown && ended === 0) throw new UnknownNameError(unknown);
+        if (!isKnown && ended === 0) throw refusal(unknown);
         const counts = { ended, accounts };
         // The subject is left out of the log, because it was erased.
         if (isErased) this.audit("Person erased", counts);
@@ -94,7 +91,7 @@ class PeopleCommand extends Command {
     const { after, named } = this.line;
     const place = parseCursor(after);
     if (after !== undefined && !place) {
-      throw new UsageError(`--after: ${after} is no place that a list gave`);
+      throw usageFailure(`--after: ${after} is no place that a list gave`);
     }
     const page = await this.operator.register.list({
       search: named || undefined,
@@ -117,7 +114,7 @@ class PeopleCommand extends Command {
   async #reseal(): Promise<string> {
     const secretsKeys = this.operator.readSecretsKeys?.() ?? [];
     if (secretsKeys.length === 0) {
-      throw new RefusalError(
+      throw refusal(
         "SECRETS_KEYS is not set: use that of the server. If the app has a " +
           "`sealing` of its own, accounts are sealed anew as they are used",
       );
@@ -182,11 +179,11 @@ class PeopleCommand extends Command {
     );
   }
 
-  /** Finds the subject that the command line names. @throws {UsageError} */
+  /** Finds the subject that the command line names. @throws {Failure} */
   async #personNamed(): Promise<string> {
     const { named } = this.line;
     if (isMachine(named)) {
-      throw new UsageError("That is a client: use deno task ts clients");
+      throw usageFailure("That is a client: use deno task ts clients");
     }
     // A subject is used as it is, because the person may have nothing open yet.
     if (/^(?:[^\s@:]+:\S+|https?:\/\/[^\s#]+#.+)$/s.test(named)) return named;
@@ -200,11 +197,11 @@ class PeopleCommand extends Command {
     if (meant.length === 1 && !next) return meant[0].subject;
     // People after the first page may have the same name.
     if (meant.length > 0) {
-      throw new RefusalError(
+      throw refusal(
         `Several people may be called ${visible(named)}: name a subject`,
       );
     }
-    throw new UnknownNameError(
+    throw refusal(
       `No one is called ${
         visible(named)
       }: find them with "deno task ts people ` +

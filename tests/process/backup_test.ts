@@ -111,7 +111,7 @@ Deno.test("a backup replaces no other and leaves nothing behind when it fails", 
     for (const names of [[path], [path, `${directory.path}/new.db`, older]]) {
       await using misused = run(...names);
       assert.equal(await misused.end(), 2);
-      assert.match(misused.output, /^Usage: /);
+      assert.match(misused.output, /^Name two files\n\nUsage: /);
     }
   }
   assert.equal(await Deno.readTextFile(older), "older");

@@ -17,7 +17,7 @@ import {
   type OAuthServer,
   startOAuthServer,
 } from "../../../tests/kit/sign_in.ts";
-import { RefusalError, UnknownNameError, UsageError } from "../command_line.ts";
+import { Exit, Failure } from "../../call/failure.ts";
 import { openRegister } from "../register.ts";
 import { runCommand } from "../run_command.ts";
 import { table } from "../command.ts";
@@ -37,12 +37,11 @@ function operator(kv: Deno.Kv) {
 }
 
 /** Checks the kind of an error, and its words. */
-const is =
-  (kind: typeof UsageError, words: string | RegExp) => (error: Error) =>
-    error instanceof kind &&
-    (typeof words === "string"
-      ? error.message === words
-      : words.test(error.message));
+const is = (exitCode: number, words: string | RegExp) => (error: Error) =>
+  error instanceof Failure && error.exitCode === exitCode &&
+  (typeof words === "string"
+    ? error.message === words
+    : words.test(error.message));
 
 /** Connects a person to a client of their own. */
 async function connect(server: OAuthServer, as: string, email: string) {
@@ -124,7 +123,7 @@ test.inMemory("people show takes no one for the only one of a name who may have 
   for (let n = 0; n < 100; n++) await connectAs(`3${n}`, `Ada ${n}`);
   await assert.rejects(
     it.run("people show Ada"),
-    is(UsageError, /Several people may be called Ada: name a subject/),
+    is(Exit.failed, /Several people may be called Ada: name a subject/),
   );
   assert.match(await it.run("people show github:1"), /^github:1:/);
 });
@@ -138,7 +137,7 @@ test.inMemory("people block takes an address for its verified owner alone, not f
   await using it = operator(kv);
   await assert.rejects(
     it.run("people block jo@example.com"),
-    is(UnknownNameError, /^No one is called jo@example\.com/),
+    is(Exit.failed, /^No one is called jo@example\.com/),
   );
   server.provider.personName = "Jo";
   await connect(server, "42", "jo@example.com");
@@ -275,7 +274,7 @@ Deno.test("a command that names no one, or a part of a name, is refused and does
   ) {
     const isPart = line === "people end jo";
     if (isPart) server.provider.subject = "42";
-    await assert.rejects(it.run(line), UsageError, line);
+    await assert.rejects(it.run(line), Failure, line);
   }
   assert.deepEqual(it.events, []);
 });
@@ -286,16 +285,14 @@ Deno.test("the command line says how to find someone whom it does not know", asy
   await assert.rejects(
     it.run("people show jo"),
     is(
-      RefusalError,
+      Exit.failed,
       /No one is called jo: find them with "deno task ts people list"/,
     ),
   );
   for (const line of ["people destroy jo", "clients destroy"]) {
     await assert.rejects(
       it.run(line),
-      (error) =>
-        !(error instanceof RefusalError) && error instanceof UsageError &&
-        error.message === "Not understood: destroy",
+      is(Exit.usage, "Not understood: destroy"),
     );
   }
 });
@@ -307,13 +304,13 @@ test.onDatabases("a command says that nothing is known of a name, and a block of
   for (const verb of ["show", "export", "end", "erase"]) {
     await assert.rejects(
       it.run(`people ${verb} github:99`),
-      is(UnknownNameError, "Nothing is known of github:99"),
+      is(Exit.failed, "Nothing is known of github:99"),
     );
   }
   for (const line of ["people unblock github:99", "clients unblock foo"]) {
     await assert.rejects(
       it.run(line),
-      is(UnknownNameError, /^[\w:]+ is not blocked$/),
+      is(Exit.failed, /^[\w:]+ is not blocked$/),
     );
   }
   assert.deepEqual(it.events, []);
@@ -454,7 +451,7 @@ Deno.test("the command line wants a database that is there", async () => {
     ] as const
   ) {
     const { code, said } = await runProcess(path, "people", "list");
-    assert.equal(code, 2);
+    assert.equal(code, 1);
     assert.match(said, words);
     // The command is well formed: its usage would only hide the words.
     assert.doesNotMatch(said, /deno task ts clients/);
@@ -480,7 +477,7 @@ Deno.test("without KV_PATH the command line uses the default database, if a serv
     await crypto.subtle.digest("SHA-256", new TextEncoder().encode(location)),
   ).toHex();
   await Deno.remove(`${denoDir}/location_data/${folder}`, { recursive: true });
-  assert.deepEqual([unused.code, used.code], [2, 0]);
+  assert.deepEqual([unused.code, used.code], [1, 0]);
   assert.match(unused.said, /^KV_PATH is not set: use that of the server/);
   assert.match(used.said, /^KV_PATH is not set: this is Deno's default/);
 });
@@ -508,7 +505,7 @@ test.onDatabases("people passkeys lists those of a person, and --reset deletes t
   );
   await assert.rejects(
     it.run("people show github:42 --reset"),
-    is(UsageError, "Not understood: --reset"),
+    is(Exit.usage, "Not understood: --reset"),
   );
   assert.equal(
     await it.run("people passkeys github:42 --reset"),
