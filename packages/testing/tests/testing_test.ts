@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
+import * as testing from "../mod.ts";
 
 Deno.test("packages/testing/mod.ts exports these values and nothing else", async () => {
-  const values = Object.keys(await import("../mod.ts"));
+  const values = Object.keys(testing);
   assert.deepEqual(values.toSorted(), [
     "RefusedError",
     "eachRevision",

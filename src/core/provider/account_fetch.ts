@@ -42,7 +42,7 @@ export function accountFetch(
   reveal: () => Promise<string | undefined>,
   { send = sendOnce, onStatus }: {
     /** Sends a request, in place of {@linkcode sendOnce}. */
-    send?: (request: Request) => Promise<Response>;
+    send?: (request: Request, init: RequestInit) => Promise<Response>;
     /** Called with the status of every response. */
     onStatus?: (status: number) => void;
   } = {},
@@ -60,12 +60,13 @@ export function accountFetch(
   ): Promise<Response> {
     const abort = new AbortController();
     const signal = AbortSignal.any([abort.signal, init.signal ?? abort.signal]);
+    const own: RequestInit = { ...init, redirect: "manual", signal };
     // The constructor throws if `init` is invalid.
-    const request = new Request(url, { ...init, redirect: "manual", signal });
+    const request = new Request(url, own);
     // The time is over only for the headers: a body may take longer.
     const timer = setTimeout(() => abort.abort(), TIMEOUT_MILLISECONDS);
     try {
-      return await send(request);
+      return await send(request, own);
     } catch (cause) {
       if (init.signal?.aborted) throw cause;
       // Deno's error messages contain the whole URL.
