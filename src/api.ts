@@ -405,6 +405,8 @@ export function httpApi(options: HttpApiOptions): Api {
   const tokens = client && clientTokens(title, client);
   const kind = "personalKey";
   const own = { kind, name, title, api, header, scheme } as const;
+  if (key !== undefined) GivenKeys.hideOwn(key, own);
+  if (client) GivenKeys.hideOwn(client.secret);
   const { query = {}, headers = {}, cookies = {} } = options;
   const secrets = [
     ...[query, headers, cookies].flatMap(Object.values),
@@ -454,6 +456,8 @@ function clientTokens(
 ): (forget?: boolean) => Promise<string> {
   let current: Promise<string> | undefined;
   let endsAt = 0;
+  // The last one may still be on its way back in a response.
+  const given: string[] = [];
   const fetchToken = accountFetch(
     { kind: "personalKey", name: title, title, api: token, scheme: "Basic" },
     // Each part is encoded as in a form (RFC 6749 §2.3.1).
@@ -471,7 +475,10 @@ function clientTokens(
     ) {
       const seconds = Number(answer.expires_in ?? 300);
       endsAt = performance.now() + (seconds - SPARE_SECONDS) * 1000;
-      return answer.access_token;
+      const found = answer.access_token;
+      if (!given.includes(found)) given.push(found);
+      GivenKeys.hideOwn(found, {}, given.length > 2 ? given.shift() : found);
+      return found;
     }
     throw new ToolError(
       `${title} gave this server no token: it answered ${response.status}.`,

@@ -10,11 +10,13 @@ import { ResultWith } from "../../src/authoring/result.ts";
 import { resource } from "../../src/authoring/resource.ts";
 import { service } from "../../src/authoring/service.ts";
 import { secret } from "../../src/authoring/setting.ts";
-import { tool } from "../../src/authoring/tool.ts";
+import { tool, ToolError } from "../../src/authoring/tool.ts";
+import { type Api, httpApi } from "../../src/api.ts";
 import * as z from "zod";
 import { messagesOf } from "../kit/answer.ts";
 import { recordLog } from "../kit/log.ts";
 import { startServer } from "../kit/server.ts";
+import { beginTask, reached } from "../kit/task.ts";
 
 const KEY = "k3y of-the/operator";
 const SHORT = "dev-1";
@@ -133,4 +135,93 @@ Deno.test("a service that does not start tells none of its secret settings", asy
     assert(!hasKey(Deno.inspect(error)), Deno.inspect(error));
     return true;
   });
+});
+
+Deno.test("what an API says of the server's own key or token is in nothing that a tool or a resource gives, throws or keeps", async () => {
+  const tokens: string[] = [];
+  await using api = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    ({ url, headers }) => {
+      if (!url.endsWith("/token")) {
+        return Response.json({ sent: headers.get("authorization") });
+      }
+      tokens.push(`own-access-${crypto.randomUUID()}`);
+      const answer = { access_token: tokens.at(-1), expires_in: 3600 };
+      return Response.json(answer);
+    },
+  );
+  const there = `http://127.0.0.1:${api.addr.port}`;
+  const client = { token: `${there}/token`, id: "shop", secret: "s3cret-shop" };
+  const key = "crm-key-123456";
+  // Neither is a secret setting, which would be hidden in any case.
+  const shop = service({
+    name: "shop",
+    start: () => httpApi({ name: "shop", api: there, client }),
+  });
+  const crm = service({
+    name: "crm",
+    start: () => httpApi({ name: "crm", api: there, key }),
+  });
+  const services = { shop, crm };
+  const ask = async ({ shop, crm }: Record<"shop" | "crm", Api>) =>
+    `${await (await shop.fetch("/a")).text()} ${await (await crm.fetch("/a"))
+      .text()}`;
+  const asking = [
+    tool({ name: "run", services, run: (_, { services }) => ask(services) }),
+    tool({
+      name: "throw",
+      services,
+      async run(_, { services }) {
+        throw new ToolError(await ask(services));
+      },
+    }),
+    tool({
+      name: "prepare",
+      services,
+      async prepare(_, { services }) {
+        throw new ToolError(await ask(services));
+      },
+      run: () => "",
+    }),
+    tool({
+      name: "fail",
+      services,
+      async run(_, { services }) {
+        throw new Error(await ask(services));
+      },
+    }),
+    tool({
+      name: "keep",
+      services,
+      task: { durable: true },
+      run: (_, { services, step }) => step("ask", () => ask(services)),
+    }),
+  ];
+  const page = resource({
+    name: "page",
+    uri: "test://page",
+    services,
+    read: (_, { services }) => ask(services),
+  });
+  const { log, events } = recordLog("debug");
+  await using kv = await Deno.openKv(":memory:");
+  await using server = await startServer({
+    tools: asking,
+    resources: [page],
+    kv,
+    log,
+  });
+  const seen: unknown[] = [events];
+  for (const name of ["run", "throw", "prepare", "fail"]) {
+    seen.push(await (await server.call("tools/call", { name })).text());
+  }
+  const read = await server.call("resources/read", { uri: "test://page" });
+  seen.push(await read.text());
+  const id = await beginTask(server, "keep");
+  seen.push(await reached(server, id, "completed"));
+  for await (const { value } of kv.list({ prefix: [] })) seen.push(value);
+  const text = seen.map((it) => Deno.inspect(it, { depth: 20 })).join("\n");
+  assert.equal(tokens.length, 1);
+  for (const it of [...tokens, key]) assert(!text.includes(it), text);
+  assert(text.match(/\(hidden\)/g)!.length > 10, text);
 });

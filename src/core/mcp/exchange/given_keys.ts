@@ -340,6 +340,9 @@ export function withoutRecentKeys(thrown: unknown): unknown {
   return clean(thrown, new Map(keys));
 }
 
+/** The maximum number of keys of `httpApi()` that a process hides. */
+const MAX_OWN_KEYS = 200;
+
 /**
  * Returns the keys that an author's code was given, to which more can be added.
  */
@@ -359,6 +362,28 @@ function pairIn(key: string): string {
 export class GivenKeys {
   readonly #all = new Map<string, Forms>();
   readonly #inData = new Map<string, Forms>();
+
+  /** The keys of `httpApi()`. */
+  static readonly #own = new Map<string, GivenKeys>();
+
+  /**
+   * Hides a key or token of `httpApi()` in what any call with keys returns or
+   * throws: an author's code reads its responses, and no one knows which.
+   *
+   * @param instead an earlier token that need not be hidden any more
+   */
+  static hideOwn(key: string, service = {}, instead = key): void {
+    const own = GivenKeys.#own;
+    own.delete(instead);
+    own.set(key, new GivenKeys().addSecrets([key], service));
+    if (own.size > MAX_OWN_KEYS) own.delete(own.keys().next().value!);
+  }
+
+  static #withOwn(keys: FormsOfKeys): FormsOfKeys {
+    if (GivenKeys.#own.size === 0) return keys;
+    const own = [...GivenKeys.#own.values()];
+    return new Map([...keys, ...own.flatMap((it) => [...it.#inData])]);
+  }
 
   /**
    * Adds the key of an account, or an access token for it, which is hidden in
@@ -405,17 +430,17 @@ export class GivenKeys {
 
   /** Returns a thrown value, or a copy without keys if it contains one. */
   clean(thrown: unknown): unknown {
-    return clean(thrown, this.#all);
+    return clean(thrown, GivenKeys.#withOwn(this.#all));
   }
 
   /** Replaces the keys in a text. */
   hide(text: string): string {
-    return hide(text, this.#all);
+    return hide(text, GivenKeys.#withOwn(this.#all));
   }
 
   /** True if a value is a key that is hidden in data. */
   isKey(value: unknown): boolean {
-    return this.#inData.has(value as string);
+    return GivenKeys.#withOwn(this.#inData).has(value as string);
   }
 
   /**
@@ -423,7 +448,7 @@ export class GivenKeys {
    * JSON cannot express it.
    */
   cleanData<T>(value: T): T {
-    if (this.#inData.size === 0) return value;
+    if (GivenKeys.#withOwn(this.#inData).size === 0) return value;
     let text: string | undefined;
     try {
       text = JSON.stringify(value);
@@ -437,8 +462,9 @@ export class GivenKeys {
 
   /** Replaces the keys in the data of a JSON text. */
   cleanJson(text: string): string {
-    if (placesIn(text, this.#inData).length === 0) return text;
-    const hidden = (text: string) => hide(text, this.#inData);
+    const keys = GivenKeys.#withOwn(this.#inData);
+    if (placesIn(text, keys).length === 0) return text;
+    const hidden = (text: string) => hide(text, keys);
     const data = JSON.parse(text, (_name, member) => {
       if (typeof member === "string") return hidden(member);
       if (typeof member === "number") {

@@ -18,12 +18,13 @@ export class SecretSettings {
   constructor(private readonly values: Readonly<Record<string, unknown>>) {}
 
   /**
-   * Hides the secrets of a definition in whatever the code of a context returns
-   * or throws.
+   * Hides the secrets of a definition, and the keys of its services, in
+   * whatever the code of a context returns or throws.
    */
   hide(definition: HasNeeds, context: object): void {
     const secrets = this.#of(definition);
-    const code = secrets.length > 0 && CallContext.codeOf(context as Context);
+    const hasKeys = secrets.length > 0 || definition.services !== undefined;
+    const code = hasKeys && CallContext.codeOf(context as Context);
     if (code) givenTo(code).addSecrets(secrets);
   }
 
