@@ -6,6 +6,7 @@
  */
 import * as yaml from "js-yaml";
 import { isObject, type JsonObject } from "../../src/core/json.ts";
+import { guardedFetch } from "../../src/features/mcp_servers/guarded_fetch.ts";
 import { readAtMost } from "../../src/core/net/body_bytes.ts";
 import { isLoopback } from "../../src/core/net/url.ts";
 import { messageOf } from "../../src/core/thrown.ts";
@@ -50,11 +51,12 @@ export interface ApiDocument {
  */
 export async function readSource(
   source: string,
+  send = fetch,
 ): Promise<{ text: string; address?: URL }> {
   const address = /^https?:\/\//i.test(source) ? URL.parse(source) : null;
   const bytes = address === null
     ? await readFile(source)
-    : await readAddress(address);
+    : await readAddress(address, send);
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     return { text, ...address && { address } };
@@ -84,10 +86,17 @@ const tooLong = (source: string) =>
   new ImportError(`${source} is longer than ${MAX_BYTES} bytes.`);
 
 /** Fetches the bytes at a URL. @throws {ImportError} */
-async function readAddress(address: URL): Promise<Uint8Array> {
+async function readAddress(
+  address: URL,
+  send: typeof fetch,
+): Promise<Uint8Array> {
   try {
     const signal = AbortSignal.timeout(TIMEOUT_MILLISECONDS);
-    const response = await follow(address, signal);
+    const response = await follow(
+      address,
+      guardedFetch({ api: address.href }, send),
+      signal,
+    );
     if (!response.ok) {
       await response.body?.cancel();
       throw new ImportError(`${address} answered ${response.status}.`);
@@ -101,9 +110,15 @@ async function readAddress(address: URL): Promise<Uint8Array> {
   }
 }
 
-/** Fetches a URL, or where it leads. @throws {ImportError} for http */
+/**
+ * Fetches a URL, or where it leads: not by http, and not into a private network,
+ * unless the first address is in one.
+ *
+ * @throws {ImportError}
+ */
 async function follow(
   address: URL,
+  send: typeof fetch,
   signal: AbortSignal,
   hops = 0,
 ): Promise<Response> {
@@ -113,7 +128,7 @@ async function follow(
     );
   }
   const headers = { accept: "application/json, application/yaml, */*;q=0.5" };
-  const response = await fetch(address, {
+  const response = await send(address, {
     signal,
     headers,
     redirect: "manual",
@@ -123,7 +138,7 @@ async function follow(
   const isLed = /^30[12378]$/.test(`${response.status}`) && hops < MAX_HOPS;
   if (!next || !isLed) return response;
   await response.body?.cancel();
-  return follow(next, signal, hops + 1);
+  return follow(next, send, signal, hops + 1);
 }
 
 /**

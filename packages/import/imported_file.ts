@@ -70,12 +70,39 @@ export function inClone(text: string): string {
     .replaceAll(`"${PACKAGE}"`, '"../mod.ts"');
 }
 
+/** The maximum number of pairs of lines that are compared. */
+const MAX_PAIRS = 4_000_000;
+
 /**
  * Returns the lines in which two texts differ, with two lines before and after.
  */
 export function diffOf(before: string, after: string): string {
   const [a, b] = [before.split("\n"), after.split("\n")];
-  // Compares by the longest common lines, because files of tools are short.
+  const least = Math.min(a.length, b.length);
+  let begin = 0;
+  while (begin < least && a[begin] === b[begin]) begin++;
+  let end = 0;
+  while (end < least - begin && a.at(-1 - end) === b.at(-1 - end)) end++;
+  const lines = [
+    ...a.slice(0, begin).map(same),
+    ...changesOf(
+      a.slice(begin, a.length - end),
+      b.slice(begin, b.length - end),
+    ),
+    ...a.slice(a.length - end).map(same),
+  ];
+  const isNear = (at: number) =>
+    lines.slice(Math.max(0, at - 2), at + 3).some((it) => !it.startsWith("  "));
+  return lines.filter((_, at) => isNear(at)).join("\n");
+}
+
+const same = (line: string) => `  ${line}`;
+
+/** Compares lines, by the longest common ones unless there are too many. */
+function changesOf(a: readonly string[], b: readonly string[]): string[] {
+  if (a.length * b.length > MAX_PAIRS) {
+    return [...a.map((it) => `- ${it}`), ...b.map((it) => `+ ${it}`)];
+  }
   const common = Array.from(
     { length: a.length + 1 },
     () => new Uint16Array(b.length + 1),
@@ -90,7 +117,7 @@ export function diffOf(before: string, after: string): string {
   const lines: string[] = [];
   for (let i = 0, j = 0; i < a.length || j < b.length;) {
     if (i < a.length && j < b.length && a[i] === b[j]) {
-      lines.push(`  ${a[i++]}`);
+      lines.push(same(a[i++]));
       j++;
     } else if (
       j < b.length && (i === a.length || common[i][j + 1] > common[i + 1][j])
@@ -98,7 +125,5 @@ export function diffOf(before: string, after: string): string {
       lines.push(`+ ${b[j++]}`);
     } else lines.push(`- ${a[i++]}`);
   }
-  const isNear = (at: number) =>
-    lines.slice(Math.max(0, at - 2), at + 3).some((it) => !it.startsWith("  "));
-  return lines.filter((_, at) => isNear(at)).join("\n");
+  return lines;
 }

@@ -398,6 +398,15 @@ export function sentence(text: unknown, most = MAX_DESCRIPTION): string {
   return end > most / 3 ? cut.slice(0, end + 1) : `${cut.slice(0, -1).trim()}…`;
 }
 
+/** The number of characters of a schema's own that count as another part. */
+const MAX_LENGTH = 400;
+
+/** Counts the characters of a schema that no other limit bounds. */
+function lengthOf({ values, pattern, defaultValue, properties }: Plain) {
+  const names = [...properties?.keys() ?? []];
+  return JSON.stringify([values, pattern, defaultValue, names]).length;
+}
+
 /**
  * Checks the number of subschemas in a list of tools, where every component is
  * written out at each use.
@@ -419,7 +428,8 @@ export function checkWrittenOut(
       sizes.set(schema.ref, own);
       return own;
     }
-    return partsOf(schema).reduce((sum, part) => sum + size(part), 1);
+    const own = 1 + Math.floor(lengthOf(schema) / MAX_LENGTH);
+    return partsOf(schema).reduce((sum, part) => sum + size(part), own);
   };
   const whole = schemas.reduce((sum, schema) => sum + size(schema), 0);
   if (whole > MAX_SCHEMAS) throw new ImportError(TOO_MANY);

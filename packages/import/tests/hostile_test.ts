@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { parseDocument, readSource } from "../document.ts";
+import { diffOf } from "../imported_file.ts";
 import { documentOf, toolOf, Trial } from "./kit.ts";
 
 /** Breaks out of strings, comments and templates of JavaScript. */
@@ -97,6 +98,32 @@ for (const [words, text, message] of refusals) {
       name: "ImportError",
       message,
     });
+  });
+}
+
+for (
+  const place of [
+    "http://127.0.0.1:2375/",
+    "https://127.0.0.1/",
+    "https://10.0.0.8/",
+    "https://[::1]/",
+    "https://169.254.169.254/",
+    "http://93.184.215.14/",
+  ]
+) {
+  Deno.test(`a document of a public server is not read at ${place}, where it leads`, async () => {
+    const asked: string[] = [];
+    const send = ((address: URL) => {
+      asked.push(address.href);
+      const headers = { location: place };
+      return Promise.resolve(new Response(null, { status: 302, headers }));
+    }) as typeof fetch;
+    const source = "https://93.184.215.14/openapi.json";
+    await assert.rejects(readSource(source, send), {
+      name: "ImportError",
+      message: /is not a public address|must be https|no https URL/,
+    });
+    assert.deepEqual(asked, [source]);
   });
 }
 
@@ -309,4 +336,62 @@ Deno.test("schemas that all refer to each other are listed as they are written: 
   await using trial = await Trial.start();
   const { said } = await trial.import(document, ["--list"]);
   assert.match(said, /POST \/a {2}a, \d{1,5} tokens/);
+});
+
+for (
+  const [words, schema] of [
+    ["choices", { type: "string", enum: ["x".repeat(200_000)] }],
+    ["names", { type: "object", properties: { ["x".repeat(200_000)]: {} } }],
+    ["a default", { type: "string", default: "x".repeat(200_000) }],
+  ] as const
+) {
+  Deno.test(`a schema of 200,000 characters of ${words} is not written out at each of 1,000 uses`, async () => {
+    const one = { $ref: "#/components/schemas/one" };
+    const names = Array.from({ length: 1000 }, (_, at) => `a${at}`);
+    const properties = Object.fromEntries(names.map((name) => [name, one]));
+    const body = { type: "object", properties };
+    await assert.rejects(toolOf(body, { one: schema }), {
+      message: /more than 5000 parts/,
+    });
+    // 180 currencies at 20 places are no such thing.
+    const currencies = Array.from({ length: 180 }, (_, at) => `A${at}`);
+    const few = Object.fromEntries(
+      names.slice(0, 20).map((name) => [name, one]),
+    );
+    await toolOf({ type: "object", properties: few }, {
+      one: { type: "string", enum: currencies },
+    });
+  });
+}
+
+Deno.test("the difference of two long texts takes no memory by lines times lines", () => {
+  const lines = Array.from({ length: 20_000 }, (_, at) => `line ${at}`);
+  const changed = lines.with(10_000, "mine");
+  assert.deepEqual(
+    diffOf(lines.join("\n"), changed.join("\n")).split("\n"),
+    [
+      "  line 9998",
+      "  line 9999",
+      "- line 10000",
+      "+ mine",
+      "  line 10001",
+      "  line 10002",
+    ],
+  );
+  const others = lines.map((line) => `other ${line}`);
+  const made: number[] = [];
+  const { Uint16Array } = globalThis;
+  globalThis.Uint16Array = class extends Uint16Array {
+    constructor(length: number) {
+      super(length);
+      made.push(length);
+    }
+  } as Uint16ArrayConstructor;
+  try {
+    const diff = diffOf(lines.join("\n"), others.join("\n")).split("\n");
+    assert.equal(diff.length, 40_000);
+  } finally {
+    globalThis.Uint16Array = Uint16Array;
+  }
+  assert.deepEqual(made, []);
 });

@@ -292,3 +292,26 @@ for (const silent of ["server/discover", "tools/list", "no credentials"]) {
     });
   });
 }
+
+for (const spoken of ["", "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{"]) {
+  Deno.test(`an import from a server that says ${JSON.stringify(spoken)} and no more ends without a word of anyone`, async () => {
+    using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    const open: Deno.Conn[] = [];
+    const accepting = (async () => {
+      for await (const connection of listener) {
+        open.push(connection);
+        await connection.read(new Uint8Array(10_000));
+        await connection.write(new TextEncoder().encode(spoken));
+      }
+    })();
+    const url = `http://127.0.0.1:${listener.addr.port}/mcp`;
+    await assert.rejects(openSource(url, undefined, 0.2), {
+      name: "ImportError",
+      message: `${url} gave no list of tools: it did not answer within 0.2 ` +
+        "seconds",
+    });
+    for (const connection of open) connection.close();
+    listener.close();
+    await accepting.catch(() => {});
+  });
+}

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import * as testing from "../mod.ts";
 
-Deno.test("packages/testing/mod.ts exports these values and nothing else", async () => {
+Deno.test("packages/testing/mod.ts exports these values and nothing else", () => {
   const values = Object.keys(testing);
   assert.deepEqual(values.toSorted(), [
     "RefusedError",
