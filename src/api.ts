@@ -84,10 +84,8 @@ export interface Api {
 
 /** An API, with the keys of its requests, which no answer may repeat. */
 interface OwnApi extends Api {
-  /** The keys and tokens of a person's account that the call was given. */
+  /** The keys and tokens of a person's account, or of the server. */
   given?: GivenKeys;
-  /** Returns the server's own keys, and the token of the response's request. */
-  keysOf?(response: Response): GivenKeys;
   /** The names of the query parameters that each request carries. */
   ownQuery: ReadonlySet<string>;
 }
@@ -130,8 +128,7 @@ export async function callApi(
     signal: request.signal,
   });
   // Keys are hidden before a text is cut: half a key is found by no one.
-  const keys = own.keysOf?.(response) ?? own.given;
-  const hide = (text: string) => keys?.hide(text) ?? text;
+  const hide = (text: string) => own.given?.hide(text) ?? text;
   const unsure = isSafeMethod(method) ? "" : ` ${UNSURE}`;
   if (!response.ok) throw await refusalOf(title, response, hide, unsure);
   const next = nextOf(response, address, own.ownQuery);
@@ -141,6 +138,9 @@ export async function callApi(
   });
   return bounded(hide(whole), response.status, next && hide(next));
 }
+
+/** A part of a path that is `.`, or `..` also once a server has decoded it. */
+const DOTS = /^(?:\.|(?:\.|%(?:25)*2e){2}(?:[;%].*)?)$/is;
 
 /** Makes the path and the query of a request. @throws {ToolError} */
 function addressOf(
@@ -157,8 +157,8 @@ function addressOf(
   });
   // URL parsers resolve these, and the request goes elsewhere (RFC 3986 §5.2.4);
   // some servers do so after they have decoded the path.
-  const parts = filled.split(/\/|%2f|%5c/i);
-  if (parts.some((part) => part === "." || part === "..")) {
+  const parts = filled.split(/\/|%(?:25)*(?:2f|5c)/i);
+  if (parts.some((part) => DOTS.test(part))) {
     throw new ToolError("A part of the path must be neither . nor ..");
   }
   const search = printPairs(query);
@@ -299,7 +299,8 @@ async function refusalOf(
     : Number.isNaN(Date.parse(after))
     ? ""
     : ` Try again after ${new Date(after).toUTCString()}.`;
-  const said = words === "" ? "." : `: ${words}`;
+  const stop = again && !/[.!?…]$/.test(words) ? "." : "";
+  const said = words === "" ? "." : `: ${words}${stop}`;
   const end = status < 500 ? "" : unsure;
   return new ToolError(`${title} answered ${status}${said}${again}${end}`);
 }
@@ -408,19 +409,14 @@ export function httpApi(options: HttpApiOptions): Api {
   if (key !== undefined) GivenKeys.hideOwn(key, own);
   if (client) GivenKeys.hideOwn(client.secret);
   const { query = {}, headers = {}, cookies = {} } = options;
-  const secrets = [
-    ...[query, headers, cookies].flatMap(Object.values),
-    key,
-    client?.secret,
-  ];
-  const sentWith = new WeakMap<Response, string | undefined>();
+  const secrets = [query, headers, cookies].flatMap(Object.values);
   const search = printPairs(query);
   const cookie = printPairs(cookies).replaceAll("&", "; ");
+  const send = accountFetch(own, async () => await tokens?.() ?? key);
   const made: OwnApi = {
     title,
     ownQuery: new Set(Object.keys(query)),
-    keysOf: (response) =>
-      new GivenKeys().addSecrets([...secrets, sentWith.get(response)], own),
+    given: new GivenKeys().addSecrets(secrets),
     async fetch(path, init = {}) {
       const all = new Headers(init.headers);
       for (const [name, value] of Object.entries(headers)) all.set(name, value);
@@ -432,13 +428,7 @@ export function httpApi(options: HttpApiOptions): Api {
       const at = search === "" ? path : `${path}${mark}${search}`;
       // The caller is not known here, so only the total of all is bounded.
       const held = { ...init, headers: all, hold: () => holding() };
-      let token: string | undefined;
-      const send = accountFetch(
-        own,
-        async () => (token = await tokens?.()) ?? key,
-      );
       const response = await send(at, held);
-      sentWith.set(response, token);
       if (response.status === 401) tokens?.(true);
       return response;
     },
@@ -456,8 +446,6 @@ function clientTokens(
 ): (forget?: boolean) => Promise<string> {
   let current: Promise<string> | undefined;
   let endsAt = 0;
-  // The last one may still be on its way back in a response.
-  const given: string[] = [];
   const fetchToken = accountFetch(
     { kind: "personalKey", name: title, title, api: token, scheme: "Basic" },
     // Each part is encoded as in a form (RFC 6749 §2.3.1).
@@ -476,8 +464,8 @@ function clientTokens(
       const seconds = Number(answer.expires_in ?? 300);
       endsAt = performance.now() + (seconds - SPARE_SECONDS) * 1000;
       const found = answer.access_token;
-      if (!given.includes(found)) given.push(found);
-      GivenKeys.hideOwn(found, {}, given.length > 2 ? given.shift() : found);
+      // A response may come back with it when there is a newer one.
+      GivenKeys.hideOwn(found, {}, Math.max(seconds, 60));
       return found;
     }
     throw new ToolError(

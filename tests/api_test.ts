@@ -294,11 +294,11 @@ for (
 }
 
 Deno.test("callApi() tells when to try again", async () => {
-  const after = (value: string) =>
+  const after = (value: string, words = "") =>
     sent(
       "GET /a",
       {},
-      new Response("", {
+      new Response(words, {
         status: 429,
         headers: { "retry-after": value },
       }),
@@ -311,6 +311,9 @@ Deno.test("callApi() tells when to try again", async () => {
       "Tickets answered 429. Try again after Wed, 21 Oct 2026 07:28:00 GMT.",
   });
   await assert.rejects(after("soon"), { message: "Tickets answered 429." });
+  await assert.rejects(after("12", "slow down"), {
+    message: "Tickets answered 429: slow down. Try again in 12 seconds.",
+  });
 });
 
 Deno.test("httpApi() sends its key in each place, and takes it out of refusals", async () => {
@@ -452,6 +455,21 @@ Deno.test("callApi() hides the token that its own request carried, also once the
   assert.equal(await answer, quick);
   await refusal;
   assert.equal(tokens >= 2, true);
+});
+
+Deno.test("callApi() tells a model that a value leads out of its part of the path, in every spelling", async () => {
+  await using api = serveApi(() => new Response("here"));
+  const crm = httpApi({ name: "crm", api: api.url });
+  const at = (id: string) => callApi(crm, "GET /x/{id}", { path: { id } });
+  const wrong = ".. . ../account a/.. \\.. %5c.. %2e%2e %252e%252e/x ..%2fx " +
+    "%2f.. ..;x ..% ..%00";
+  for (const id of wrong.split(" ")) {
+    const message = "A part of the path must be neither . nor ..";
+    await assert.rejects(at(id), { name: "ToolError", message }, id);
+  }
+  for (const id of ["...", "..a", "a..", ".a", "%2e", ".%", "..."]) {
+    assert.equal(await at(id), "here", id);
+  }
 });
 
 Deno.test("callApi() hides the password of a Basic key of the server", async () => {

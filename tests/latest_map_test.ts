@@ -38,6 +38,7 @@ Deno.test("LatestMap drops the oldest that are over when another is set", () => 
   const map = new LatestMap<number>();
   for (const name of "abc") map.set(name, 1, name === "c" ? 5000 : 1000);
   time.tick(2);
+  assert.deepEqual(map.values(), [1]);
   map.set("d", 1);
   assert.equal(map.size, 2);
   assert.equal(namesIn(map, "abcd"), "cd");

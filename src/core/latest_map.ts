@@ -40,6 +40,12 @@ export class LatestMap<T> {
     this.#entries.set(name, { value, untilMilliseconds: now + milliseconds });
   }
 
+  /** Lists the values that {@linkcode get} returns. */
+  values(): T[] {
+    const names = [...this.#entries.keys()];
+    return names.map((name) => this.get(name)).filter((it) => it !== undefined);
+  }
+
   delete(name: string): void {
     this.#entries.delete(name);
   }

@@ -13,6 +13,7 @@ import { ToolError } from "../../../authoring/tool.ts";
 import { base64, fromBase64 } from "../../crypto/crypto.ts";
 import { isRefusal } from "../../errors.ts";
 import { isObject } from "../../json.ts";
+import { LatestMap } from "../../latest_map.ts";
 import {
   errorNameOf,
   framesOf,
@@ -364,25 +365,20 @@ export class GivenKeys {
   readonly #inData = new Map<string, Forms>();
 
   /** The keys of `httpApi()`. */
-  static readonly #own = new Map<string, GivenKeys>();
+  static readonly #own = new LatestMap<GivenKeys>(MAX_OWN_KEYS);
 
   /**
    * Hides a key or token of `httpApi()` in what any call with keys returns or
    * throws: an author's code reads its responses, and no one knows which.
-   *
-   * @param instead an earlier token that need not be hidden any more
    */
-  static hideOwn(key: string, service = {}, instead = key): void {
-    const own = GivenKeys.#own;
-    own.delete(instead);
-    own.set(key, new GivenKeys().addSecrets([key], service));
-    if (own.size > MAX_OWN_KEYS) own.delete(own.keys().next().value!);
+  static hideOwn(key: string, service = {}, seconds = Infinity): void {
+    const given = new GivenKeys().addSecrets([key], service);
+    GivenKeys.#own.set(key, given, seconds * 1000);
   }
 
   static #withOwn(keys: FormsOfKeys): FormsOfKeys {
-    if (GivenKeys.#own.size === 0) return keys;
-    const own = [...GivenKeys.#own.values()];
-    return new Map([...keys, ...own.flatMap((it) => [...it.#inData])]);
+    const own = [...GivenKeys.#own.values()].flatMap((it) => [...it.#inData]);
+    return own.length === 0 ? keys : new Map([...keys, ...own]);
   }
 
   /**
