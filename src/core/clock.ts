@@ -39,16 +39,18 @@ export function pause(
 }
 
 /**
- * Waits until a promise settles, but at most this long. @throws its rejection
+ * Awaits a promise, but at most this long: then returns, or throws, what `late`
+ * does.
  */
-export async function within(
+export async function within<T, L = void>(
   milliseconds: number,
-  ending: Promise<unknown>,
-): Promise<void> {
+  promise: T | PromiseLike<T>,
+  late: () => L = () => undefined as L,
+): Promise<T | L> {
   const { promise: over, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, milliseconds);
   try {
-    await Promise.race([ending, over]);
+    return await Promise.race([promise, over.then(late)]);
   } finally {
     clearTimeout(timer);
   }

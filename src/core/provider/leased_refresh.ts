@@ -144,7 +144,7 @@ export function leasedRefresh<F extends StoredTokens>(
         return { tokens };
       }
       const turn = takeTurn(issuer, found, tokens.refreshToken, extraWrites);
-      background(() => within(CLOSE_MILLISECONDS, turn));
+      background(async () => void await within(CLOSE_MILLISECONDS, turn));
       const taken = await turn;
       if (taken?.refreshed) return taken.refreshed;
       if (!taken) {
@@ -256,17 +256,11 @@ export function leasedRefresh<F extends StoredTokens>(
   }
 
   /** Waits no longer than a client would; the refresh itself goes on. */
-  async function wait<T>(refresh: Promise<T>, { id, tokens }: F): Promise<T> {
-    const late = Promise.withResolvers<never>();
-    const timer = setTimeout(() => {
+  function wait<T>(refresh: Promise<T>, { id, tokens }: F): Promise<T> {
+    return within(waitSeconds * 1000, refresh, () => {
       failures.note(id, tokens);
-      late.reject(new NotRefreshed());
-    }, waitSeconds * 1000);
-    try {
-      return await Promise.race([refresh, late.promise]);
-    } finally {
-      clearTimeout(timer);
-    }
+      throw new NotRefreshed();
+    });
   }
 
   /**

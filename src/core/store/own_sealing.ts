@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { pause } from "../clock.ts";
+import { within } from "../clock.ts";
 import { StorageError } from "../errors.ts";
 import { type Logger, logRepeated } from "../log/log.ts";
 import { keyRing } from "../crypto/key_ring.ts";
@@ -50,12 +50,10 @@ function bounded(own: Sealing, log: Logger): Sealing {
     answer: () => Promise<T>,
     isAnswer: (answer: T) => boolean,
   ): Promise<T> {
-    const done = new AbortController();
-    const late = pause(MAX_MILLISECONDS, done.signal).then(() => {
-      throw new Error("`sealing` did not answer within 10 seconds");
-    });
     try {
-      const given = await Promise.race([answer(), late]);
+      const given = await within(MAX_MILLISECONDS, answer(), () => {
+        throw new Error("`sealing` did not answer within 10 seconds");
+      });
       if (isAnswer(given)) return given;
       throw new TypeError("`sealing` gave what is no sealed or opened text");
     } catch (cause) {
@@ -63,9 +61,6 @@ function bounded(own: Sealing, log: Logger): Sealing {
         error: cause,
       });
       throw new SealingError({ cause });
-    } finally {
-      late.catch(() => {});
-      done.abort();
     }
   }
   return {

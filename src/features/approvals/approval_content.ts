@@ -8,7 +8,7 @@ import type { ApprovalOffer, ApprovalShown } from "../../authoring/approval.ts";
 import * as kinds from "../../authoring/options.ts";
 import type { MaybePromise } from "../../authoring/service.ts";
 import { withoutHidden } from "../../core/pages/names.tsx";
-import { pause } from "../../core/clock.ts";
+import { within } from "../../core/clock.ts";
 import type { CompiledTool } from "../../core/catalogue/compiled_tool.ts";
 import { isObject, type JsonObject } from "../../core/json.ts";
 import type { ApprovalPayload, CallApproval } from "./approval_store.ts";
@@ -68,18 +68,11 @@ export async function inTime<T>(
   member: string,
   call: () => MaybePromise<T>,
 ): Promise<T> {
-  const over = new AbortController();
-  const late = pause(AUTHOR_MILLISECONDS, over.signal).then(() => {
+  return await within(AUTHOR_MILLISECONDS, call(), () => {
     const seconds = AUTHOR_MILLISECONDS / 1000;
     const what = `tool ${tool}: approval.${member}`;
     throw new Error(`${what} took longer than ${seconds} seconds`);
   });
-  late.catch(() => {});
-  try {
-    return await Promise.race([call(), late]);
-  } finally {
-    over.abort();
-  }
 }
 
 /**

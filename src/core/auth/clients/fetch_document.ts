@@ -10,6 +10,7 @@
 import { lookup } from "node:dns/promises";
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
+import { within } from "../../clock.ts";
 import { documentUrl } from "../../oauth/client_id.ts";
 import { readAtMost } from "../../net/body_bytes.ts";
 import { DocumentError, isPublicAddress, NoDocument } from "./fetch_bounds.ts";
@@ -64,21 +65,17 @@ export async function fetchDocument(
     connect = (address) => ({ host: address, port: 443 }),
   }: DocumentOptions = {},
 ): Promise<FetchedDocument> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
   const abort = new AbortController();
-  const timer = setTimeout(() => {
-    abort.abort();
-    reject(new Error(`No answer within ${timeoutSeconds} s`));
-  }, timeoutSeconds * 1000);
   try {
-    return await Promise.race([late, fetchWithin()]);
+    return await within(timeoutSeconds * 1000, fetchNow(), () => {
+      abort.abort();
+      throw new Error(`No answer within ${timeoutSeconds} s`);
+    });
   } catch (cause) {
     throw new DocumentError({ cause });
-  } finally {
-    clearTimeout(timer);
   }
 
-  async function fetchWithin(): Promise<FetchedDocument> {
+  async function fetchNow(): Promise<FetchedDocument> {
     const target = documentUrl(url);
     if (!target) throw new TypeError("The address is no plain https URL");
     const addresses = checkAddresses(await resolve(target.hostname));
