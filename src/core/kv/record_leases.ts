@@ -5,7 +5,7 @@
  *
  * @module
  */
-import type { Database, Expiring, Found } from "./database.ts";
+import type { Database, Entry, Expiring, Found } from "./database.ts";
 import { WatchedLeases } from "./leases.ts";
 
 /**
@@ -20,29 +20,62 @@ export interface Leasable extends Expiring {
   leaseUntil?: number;
 }
 
-/** The leases of one kind of record, all of the same length. */
-export class RecordLeases {
-  readonly #watched: WatchedLeases;
-
-  constructor(
-    private readonly database: Pick<Database, "answersForMilliseconds" | "now">,
-    seconds: number,
-  ) {
-    this.#watched = new WatchedLeases(database, seconds * 1000);
-  }
-
-  /**
-   * True while a process may hold the lease of a record, which is watched from
-   * now on.
-   */
-  isTaken(found: Found<Leasable>): boolean {
-    return !this.isOver(found.value) &&
-      !this.#watched.hasLapsed(JSON.stringify(found.key), found);
-  }
+/** Makes the functions for the leases of records, all of the same length. */
+export function recordLeases(database: Database, seconds: number) {
+  const watched = new WatchedLeases(database, seconds * 1000);
 
   /** True if a record has no lease, or one that ended long ago. */
-  isOver({ leaseUntil }: Leasable): boolean {
+  function isOver({ leaseUntil }: Leasable): boolean {
     return leaseUntil === undefined ||
-      leaseUntil + FORGOTTEN_SECONDS <= this.database.now();
+      leaseUntil + FORGOTTEN_SECONDS <= database.now();
   }
+
+  return {
+    /**
+     * Takes the lease of a record. Returns undefined if another process may
+     * hold it.
+     *
+     * @param isVoid true if the commit of the present lease was given up, so
+     * that its process never began
+     */
+    async lease<F extends Found<Leasable>>(
+      found: F,
+      isVoid = (lease: F) => database.isGivenUp(lease),
+    ): Promise<F | undefined> {
+      const isTaken = !isOver(found.value) &&
+        !watched.hasLapsed(JSON.stringify(found.key), found) &&
+        !await isVoid(found);
+      if (isTaken) return undefined;
+      const leaseUntil = database.now() + seconds;
+      return await database.replace(found, { ...found.value, leaseUntil });
+    },
+
+    /** Ends the lease, even if the record has changed since. */
+    async release(leased: Found<Leasable>): Promise<void> {
+      const { key, value: { leaseUntil } } = leased;
+      await database.change(key, (transaction, { value }: Entry<Leasable>) => {
+        if (value && value.leaseUntil === leaseUntil) {
+          transaction.set(key, { ...value, leaseUntil: undefined });
+        }
+      });
+    },
+
+    /**
+     * Waits until the lease has ended, or may be taken because its process
+     * died.
+     */
+    async waitForLease(
+      { key, value: { leaseUntil } }: Found<Leasable>,
+      signal: AbortSignal,
+    ): Promise<void> {
+      const endMilliseconds = performance.now() + seconds * 1000;
+      await database.waitFor<Leasable>(
+        key,
+        (record) =>
+          !record || isOver(record) || record.leaseUntil !== leaseUntil ||
+          performance.now() >= endMilliseconds,
+        signal,
+      );
+    },
+  };
 }

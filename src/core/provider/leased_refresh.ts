@@ -148,7 +148,7 @@ export function leasedRefresh<F extends StoredTokens>(
       const taken = await turn;
       if (taken?.refreshed) return taken.refreshed;
       if (!taken) {
-        await store.waitForRefresh(
+        await store.waitForLease(
           found,
           // A little longer than a lease, so that a lease of a dead process has
           // lapsed.

@@ -26,14 +26,10 @@ export function providerRefresh({ grants, upstreamTokens, ...options }: {
   grants: Pick<GrantStore, "revoke">;
   upstreamTokens: UpstreamTokenStore;
 } & LeasedRefreshOptions) {
-  const { valid, ...tokens } = leasedRefresh<FoundTokens>({
-    find: ({ id, dataKey }) => upstreamTokens.find(id, dataKey),
-    lease: (found) => upstreamTokens.lease(found),
-    release: (leased) => upstreamTokens.release(leased),
-    replace: (...replacement) => upstreamTokens.replace(...replacement),
-    waitForRefresh: (found, signal) =>
-      upstreamTokens.waitForRefresh(found, signal),
-  }, options);
+  const { valid, ...tokens } = leasedRefresh<FoundTokens>(
+    upstreamTokens,
+    options,
+  );
 
   async function endGrant(
     grantId: string,

@@ -61,7 +61,10 @@ export function providerTokens(
   async function find(
     { grant, dataKey, sealed }: GrantKey,
   ): Promise<FoundTokens | undefined> {
-    return await upstreamTokens.find(grant.id, await dataKey(), sealed);
+    return await upstreamTokens.find(
+      { id: grant.id, dataKey: await dataKey() },
+      sealed,
+    );
   }
 
   /**

@@ -27,7 +27,7 @@ export interface TokenStore<F extends StoredTokens> {
   /** Replaces the tokens. Returns false if the record has changed since. */
   replace(leased: F, tokens: string, extraWrites?: Write): Promise<boolean>;
   /** Waits until the lease has ended, or its process may have died. */
-  waitForRefresh(found: F, signal: AbortSignal): Promise<void>;
+  waitForLease(found: F, signal: AbortSignal): Promise<void>;
 }
 
 /** The server that issued the tokens, and the errors of their refresh. */

@@ -19,7 +19,7 @@ import { seal, unseal } from "../crypto/seal.ts";
 import { issueCode } from "./codes.ts";
 import type { Database, Found } from "../kv/database.ts";
 import { authorizationRequestKey } from "../kv/keys.ts";
-import { type Leasable, RecordLeases } from "../kv/record_leases.ts";
+import { type Leasable, recordLeases } from "../kv/record_leases.ts";
 import type { Transaction, Write } from "../kv/transaction.ts";
 
 const responseKey = (handle: string) => deriveKey(handle, "code");
@@ -66,7 +66,7 @@ export interface FoundRequest extends Found<RequestRecord> {
  * browser's cookie.
  */
 export function authorizationRequestStore(database: Database) {
-  const leases = new RecordLeases(database, SIGN_IN_LEASE_SECONDS);
+  const leases = recordLeases(database, SIGN_IN_LEASE_SECONDS);
 
   /**
    * Changes a request. Returns undefined if another commit changed it first.
@@ -176,12 +176,7 @@ export function authorizationRequestStore(database: Database) {
      */
     async lease(found: FoundRequest): Promise<FoundRequest | undefined> {
       if (found.value.phase !== "upstream") return undefined;
-      // A lease whose commit was given up is void, because its process never
-      // began.
-      const isTaken = leases.isTaken(found) && !await database.mayRepeat(found);
-      if (isTaken) return undefined;
-      const leaseUntil = database.now() + SIGN_IN_LEASE_SECONDS;
-      return await change(found, { leaseUntil });
+      return await leases.lease(found, (lease) => database.mayRepeat(lease));
     },
 
     /**

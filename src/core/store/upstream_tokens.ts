@@ -12,9 +12,9 @@ import {
   isFound,
 } from "../kv/database.ts";
 import { upstreamKey } from "../kv/keys.ts";
-import type { Leasable } from "../kv/record_leases.ts";
-import { refreshLease } from "./refresh_lease.ts";
+import { type Leasable, recordLeases } from "../kv/record_leases.ts";
 import type { Write } from "../kv/transaction.ts";
+import { REFRESH_LEASE_SECONDS } from "../oauth/lifetimes.ts";
 
 export interface UpstreamRecord extends Leasable {
   /** The tokens, sealed with the grant's data key. */
@@ -33,8 +33,9 @@ export interface FoundTokens extends Found<UpstreamRecord> {
 export type UpstreamTokenStore = ReturnType<typeof upstreamTokenStore>;
 
 export function upstreamTokenStore(database: Database) {
-  const leases = refreshLease(database);
   return {
+    ...recordLeases(database, REFRESH_LEASE_SECONDS),
+
     /**
      * Finds the tokens of a grant; undefined if the grant has ended.
      *
@@ -42,19 +43,14 @@ export function upstreamTokenStore(database: Database) {
      * @throws {Error} if the data key is not that of the grant
      */
     async find(
-      grantId: string,
-      dataKey: Uint8Array,
+      { id, dataKey }: Pick<FoundTokens, "id" | "dataKey">,
       read?: Entry<UpstreamRecord>,
     ): Promise<FoundTokens | undefined> {
-      const entry = read ??
-        await database.get<UpstreamRecord>(upstreamKey(grantId));
+      const entry = read ?? await database.get<UpstreamRecord>(upstreamKey(id));
       if (!isFound(entry)) return undefined;
-      const tokens = await unseal(dataKey, entry.value.sealed, grantId);
-      return { ...entry, id: grantId, dataKey, tokens };
+      const tokens = await unseal(dataKey, entry.value.sealed, id);
+      return { ...entry, id, dataKey, tokens };
     },
-
-    lease: (found: FoundTokens) => leases.lease(found),
-    release: (leased: FoundTokens) => leases.release(leased),
 
     /**
      * Replaces the tokens. Returns false if the grant has ended or the lease
@@ -74,8 +70,5 @@ export function upstreamTokenStore(database: Database) {
         transaction.check(leased).set(key, { sealed, expiresAt });
       }) !== undefined;
     },
-
-    waitForRefresh: (found: FoundTokens, signal: AbortSignal) =>
-      leases.waitFor(found, signal),
   };
 }

@@ -8,7 +8,8 @@ import type { AccountVault } from "./account_vault.ts";
 import type { AccountRecord } from "./accounts.ts";
 import { isSameAccount } from "./begun_account.ts";
 import { type Database, type Found, isFound } from "../../core/kv/database.ts";
-import { refreshLease } from "../../core/store/refresh_lease.ts";
+import { recordLeases } from "../../core/kv/record_leases.ts";
+import { REFRESH_LEASE_SECONDS } from "../../core/oauth/lifetimes.ts";
 
 /** Tokens as they were read. A change fails if they were changed since. */
 export interface FoundAccount extends Found<AccountRecord> {
@@ -33,7 +34,7 @@ function isStill(record: AccountRecord, before: AccountRecord): boolean {
 export type AccountTokenStore = ReturnType<typeof accountTokenStore>;
 
 export function accountTokenStore(database: Database, vault: AccountVault) {
-  const leases = refreshLease(database);
+  const leases = recordLeases(database, REFRESH_LEASE_SECONDS);
 
   /**
    * Finds the present tokens; undefined if the account is gone or replaced by
@@ -65,6 +66,7 @@ export function accountTokenStore(database: Database, vault: AccountVault) {
   }
 
   return {
+    ...leases,
     find,
     known,
     async lease(found: FoundAccount): Promise<FoundAccount | undefined> {
@@ -73,13 +75,10 @@ export function accountTokenStore(database: Database, vault: AccountVault) {
       await vault.checkSeals();
       return await leases.lease(found);
     },
-    release: (leased: FoundAccount) => leases.release(leased),
     replace(leased: FoundAccount, tokens: string): Promise<boolean> {
       const given = parseGiven(JSON.parse(tokens).scope);
       return vault.replace(leased, tokens, given && { given });
     },
-    waitForRefresh: (found: FoundAccount, signal: AbortSignal) =>
-      leases.waitFor(found, signal),
 
     /** Queues the revocation of new tokens whose account is gone. */
     discard: (found: FoundAccount, tokens: string) =>

@@ -25,7 +25,7 @@ function storeOf(parts: Partial<TokenStore<typeof FOUND>>) {
     lease: (found) => Promise.resolve(found),
     release: () => Promise.resolve(),
     replace: () => Promise.resolve(true),
-    waitForRefresh: () => Promise.resolve(),
+    waitForLease: () => Promise.resolve(),
     find: () => Promise.resolve(FOUND),
     ...parts,
   };

@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { ChallengeError, StorageError } from "../../../src/core/errors.ts";
 import { newDataKey } from "../../../src/core/oauth/data_key.ts";
 import { seal } from "../../../src/core/crypto/seal.ts";
-import { Database } from "../../../src/core/kv/database.ts";
+import { Database, type Found } from "../../../src/core/kv/database.ts";
 import { grantStore } from "../../../src/core/store/grants.ts";
 import { upstreamKey } from "../../../src/core/kv/keys.ts";
 import type { Write } from "../../../src/core/kv/transaction.ts";
+import type { Leasable } from "../../../src/core/kv/record_leases.ts";
 import { upstreamTokenStore } from "../../../src/core/store/upstream_tokens.ts";
 import { signInProviders } from "../../../src/core/provider/sign_in_providers.ts";
 import { silentLogger } from "../../kit/log.ts";
@@ -76,8 +77,10 @@ async function expiring(waitSeconds?: number, held: object = {}) {
       return { identify: () => other.identify(key) };
     },
     isLeased: async () =>
-      (await upstreamTokens.find(GRANT, bytes))?.value.leaseUntil !== undefined,
-    stored: async () => (await upstreamTokens.find(GRANT, bytes))?.tokens,
+      (await upstreamTokens.find({ id: GRANT, dataKey: bytes }))?.value
+        .leaseUntil !== undefined,
+    stored: async () =>
+      (await upstreamTokens.find({ id: GRANT, dataKey: bytes }))?.tokens,
     refreshes: () => provider.log.filter((it) => it === "refresh").length,
     [Symbol.dispose]: () => kv.close(),
   };
@@ -117,8 +120,8 @@ Deno.test("tokens that the provider gave are stored although the lease was taken
   const refresh = provider.refresh.bind(provider);
   const leased: unknown[] = [];
   const lease = upstreamTokens.lease;
-  upstreamTokens.lease = async (found) => {
-    const mine = await lease.call(upstreamTokens, found);
+  upstreamTokens.lease = async <F extends Found<Leasable>>(found: F) => {
+    const mine = await lease(found);
     leased.push(mine);
     return mine;
   };
@@ -158,13 +161,13 @@ Deno.test("the close of a server waits until the tokens of a refresh are stored"
 Deno.test("who waits for a refresh that ends with its process refreshes in the end", async () => {
   using flow = await expiring();
   const { upstreamTokens } = flow;
-  const { lease, waitForRefresh } = upstreamTokens;
+  const { lease, waitForLease } = upstreamTokens;
   upstreamTokens.lease = () => {
     upstreamTokens.lease = lease;
     return Promise.resolve(undefined);
   };
-  upstreamTokens.waitForRefresh = () => {
-    upstreamTokens.waitForRefresh = waitForRefresh;
+  upstreamTokens.waitForLease = () => {
+    upstreamTokens.waitForLease = waitForLease;
     return Promise.reject(new DOMException("It was long", "TimeoutError"));
   };
   assert.match(await flow.token(), /^provider-access-/);

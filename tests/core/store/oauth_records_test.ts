@@ -337,7 +337,7 @@ async function upstreamOf(kv: Deno.Kv) {
   return {
     upstream,
     grantId: grant.id,
-    find: () => upstream.find(grant.id, dataKey),
+    find: () => upstream.find({ id: grant.id, dataKey }),
   };
 }
 
@@ -349,7 +349,7 @@ test.inMemory("upstreamTokenStore lets one refresh at a time", async ({ kv }) =>
   const [lease, ...more] = leases.filter((lease) => lease !== undefined);
   assert.equal(more.length, 0);
   const found = (await find())!;
-  const waiting = upstream.waitForRefresh(found, AbortSignal.timeout(60_000));
+  const waiting = upstream.waitForLease(found, AbortSignal.timeout(60_000));
   assert(await upstream.replace(lease, "second"));
   await waiting;
   assert.equal((await find())?.tokens, "second");
@@ -390,12 +390,12 @@ test.inMemory("lease() of tokens does not go by the time of day, but for leases 
   assert(await lease());
 });
 
-test.inMemory("waitForRefresh() waits while someone refreshes", async ({ kv }) => {
+test.inMemory("waitForLease() waits while someone refreshes", async ({ kv }) => {
   const { upstream, find } = await upstreamOf(kv);
   const leased = await upstream.lease((await find())!);
   let isReleased = false;
   const waiting = upstream
-    .waitForRefresh((await find())!, AbortSignal.timeout(60_000))
+    .waitForLease((await find())!, AbortSignal.timeout(60_000))
     .then(() => assert(isReleased));
   for (let reads = 0; reads < 10; reads++) await find();
   isReleased = true;
@@ -502,12 +502,12 @@ test.inMemory("documentStore keeps 250 documents that no one signed in with, and
   assert.equal(await stale(250), "250");
 });
 
-test.inMemory("waitForRefresh() waits no longer than a lease", async ({ kv }) => {
+test.inMemory("waitForLease() waits no longer than a lease", async ({ kv }) => {
   using time = new FakeTime();
   const { upstream, find } = await upstreamOf(kv);
   assert(await upstream.lease((await find())!));
   const found = (await find())!;
-  const waiting = upstream.waitForRefresh(found, new AbortController().signal);
+  const waiting = upstream.waitForLease(found, new AbortController().signal);
   time.tick(REFRESH_LEASE_SECONDS);
   await waiting;
 });

@@ -215,7 +215,10 @@ test.onDatabases("refresh() never carries a grant beyond 90 days", async ({ kv }
   // After 87 days its provider tokens still exist too.
   const upstream = upstreamTokenStore(new Database(kv));
   const { dataKey } = await readLive(kv, refreshToken);
-  assert.equal((await upstream.find(grantId, dataKey))?.tokens, "theirs");
+  assert.equal(
+    (await upstream.find({ id: grantId, dataKey }))?.tokens,
+    "theirs",
+  );
   time.tick(3 * 86400);
   await assert.rejects(refresh(new Database(kv), refreshToken, clientId), {
     code: "invalid_grant",
