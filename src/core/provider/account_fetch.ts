@@ -12,6 +12,7 @@ import {
 } from "../../authoring/account.ts";
 import type { BoundedRequest } from "../caller.ts";
 import { ToolError } from "../../authoring/tool.ts";
+import { base64 } from "../crypto/crypto.ts";
 import {
   bounded,
   checkBound,
@@ -140,7 +141,7 @@ export function accountFetch(
  * Encodes `name:password` in base64 (RFC 7617 §2), unless it already is.
  */
 function basicOf(key: string): string {
-  return key.includes(":") ? new TextEncoder().encode(key).toBase64() : key;
+  return key.includes(":") ? base64(new TextEncoder().encode(key)) : key;
 }
 
 /** Returns the `init` after a redirect (Fetch, HTTP-redirect fetch). */

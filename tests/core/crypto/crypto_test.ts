@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { asInNode24 } from "../../kit/node_24.ts";
 import {
   base64url,
   fingerprint,
@@ -27,18 +28,10 @@ Deno.test("base64url() encodes as RFC 4648 §5 does, without padding", () => {
   assert.equal(base64url(new Uint8Array([0xfb, 0xff, 0xfe])), "-__-");
 });
 
-Deno.test("base64url() prints the same where bytes cannot, as in Node.js 24", () => {
-  const { toBase64 } = Uint8Array.prototype;
-  Object.assign(Uint8Array.prototype, { toBase64: undefined });
-  try {
-    assert.equal(base64url(new Uint8Array([0xfb, 0xff, 0xfe, 0])), "-__-AA");
-  } finally {
-    Object.defineProperty(Uint8Array.prototype, "toBase64", {
-      value: toBase64,
-      enumerable: false,
-    });
-  }
-});
+Deno.test("base64url() prints the same where bytes cannot, as in Node.js 24", () =>
+  asInNode24(() =>
+    assert.equal(base64url(new Uint8Array([0xfb, 0xff, 0xfe, 0])), "-__-AA")
+  ));
 
 Deno.test("fromHex() reads digits of both cases, and nothing else", () => {
   assert.deepEqual(fromHex("00fFa0"), new Uint8Array([0, 255, 160]));

@@ -1,6 +1,7 @@
 /** `fetch` with a person's key: the addresses that get it, and what errors say. */
 import assert from "node:assert/strict";
 import { personalKey } from "../../../src/authoring/personal_key.ts";
+import { asInNode24 } from "../../kit/node_24.ts";
 import { HastyTimers } from "../../kit/timers.ts";
 import { accountFetch } from "../../../src/core/provider/account_fetch.ts";
 
@@ -229,4 +230,18 @@ Deno.test("a bound that is none is refused before the key goes anywhere", async 
     });
   }
   assert.deepEqual(sent, []);
+});
+
+Deno.test("a name and a password go out as Basic credentials, in Node.js 24 too", async () => {
+  const basic = personalKey("notes", { api: API, scheme: "Basic" });
+  const sent: (string | null)[] = [];
+  const fetch = accountFetch(basic, () => Promise.resolve("jo:päss"), {
+    send({ headers }) {
+      sent.push(headers.get("authorization"));
+      return Promise.resolve(new Response());
+    },
+  });
+  await fetch("/");
+  await asInNode24(() => fetch("/"));
+  assert.deepEqual(sent, Array(2).fill("Basic am86cMOkc3M="));
 });
