@@ -506,7 +506,6 @@ const TIME_OF_DAY = [
   "src/core/log/standard_output.ts",
   "src/core/mcp/exchange/report.ts",
   "src/core/process/file_collection.ts",
-  "src/core/provider/dev/dev_provider.ts",
   "src/core/provider/token_answer.ts",
   "src/core/store/cancellations.ts",
 ];

@@ -9,8 +9,9 @@
  */
 import { type Context, Hono } from "@hono/hono";
 import { basePathOf, isLoopback } from "../../net/url.ts";
-import { EncryptJWT, jwtDecrypt } from "jose";
+import { now } from "../../clock.ts";
 import { fingerprint, randomId } from "../../crypto/crypto.ts";
+import { seal, unseal } from "../../crypto/seal.ts";
 import { DevSignInPage, identityOf, makePerson } from "./dev_sign_in_page.tsx";
 import { readParameters } from "../../http/body.ts";
 import type { AppEnv } from "../../http/client_address.ts";
@@ -51,7 +52,7 @@ export function devProvider(
 ) {
   checkDevProvider({ baseUrl, deployed });
   const issuer = `${baseUrl}${DEV_PATH}`;
-  const { seal, open } = sealing(secretStore(database));
+  const { issue, open } = sealing(secretStore(database));
   const codes = stateStore(database);
   const app = new Hono<AppEnv>().basePath(DEV_PATH);
 
@@ -81,7 +82,7 @@ export function devProvider(
         code_challenge: form.get("code_challenge"),
         person: makePerson(name, form.get("groups")),
       };
-      const code = await seal("code", claims, CODE_TTL_SECONDS);
+      const code = await issue("code", claims, CODE_TTL_SECONDS);
       answer.searchParams.set("code", code);
     }
     c.header("Cache-Control", "no-store");
@@ -106,11 +107,11 @@ export function devProvider(
     refreshToken?: string,
   ): Promise<UpstreamTokens> {
     return {
-      accessToken: await seal("access", { person }, ACCESS_TTL_SECONDS),
+      accessToken: await issue("access", { person }, ACCESS_TTL_SECONDS),
       tokenType: "Bearer",
       refreshToken: refreshToken ??
-        await seal("refresh", { person }, REFRESH_TTL_SECONDS),
-      expiresAt: Math.floor(Date.now() / 1000) + ACCESS_TTL_SECONDS,
+        await issue("refresh", { person }, REFRESH_TTL_SECONDS),
+      expiresAt: now() + ACCESS_TTL_SECONDS,
     };
   }
 
@@ -222,17 +223,13 @@ type Claims = Record<string, unknown> & { exp: number; jti: string };
 function sealing(secrets: SecretStore) {
   const findKey = () => secrets.find("dev-provider-seal");
   return {
-    async seal(
+    async issue(
       kind: Sealed,
       claims: Readonly<Record<string, unknown>>,
       ttlSeconds: number,
     ): Promise<string> {
-      return await new EncryptJWT({ ...claims })
-        .setProtectedHeader({ alg: "dir", enc: "A256GCM" })
-        .setAudience(kind)
-        .setJti(randomId(16))
-        .setExpirationTime(`${ttlSeconds}s`)
-        .encrypt(await findKey());
+      const all = { ...claims, jti: randomId(16), exp: now() + ttlSeconds };
+      return await seal(await findKey(), JSON.stringify(all), kind);
     },
 
     /**
@@ -240,15 +237,9 @@ function sealing(secrets: SecretStore) {
      */
     async open(kind: Sealed, sealed: string): Promise<Claims | undefined> {
       const key = await findKey();
-      try {
-        const { payload } = await jwtDecrypt(sealed, key, {
-          audience: kind,
-          requiredClaims: ["exp", "jti"],
-        });
-        return payload as Claims;
-      } catch {
-        return undefined;
-      }
+      const claims: Claims | undefined = await unseal(key, sealed, kind)
+        .then(JSON.parse, () => undefined);
+      return claims && claims.exp > now() ? claims : undefined;
     },
   };
 }

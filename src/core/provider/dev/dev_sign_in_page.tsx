@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { Layout } from "../../pages/layout.tsx";
+import { HiddenFields, Layout } from "../../pages/layout.tsx";
 import { type Identity, type Membership, MEMBERSHIPS } from "../../caller.ts";
 import { parseMembership } from "../../oauth/person.ts";
 import { parseIdentity } from "../identity.ts";
@@ -32,9 +32,7 @@ export function DevSignInPage({ serverTitle, action, fields }: DevSignInProps) {
           server.
         </p>
         <form method="post" action={action}>
-          {Object.entries(fields).map(([name, value]) => (
-            <input type="hidden" name={name} value={value} />
-          ))}
+          <HiddenFields of={Object.entries(fields)} />
           <label for="name">A name, or an e-mail address</label>
           <input
             id="name"
