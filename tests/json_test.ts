@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { canonicalJson } from "../src/core/json.ts";
+import { canonicalJson, valueAt } from "../src/core/json.ts";
 
 Deno.test("canonicalJson() does not depend on the order of members", () => {
   assert.equal(
@@ -7,4 +7,11 @@ Deno.test("canonicalJson() does not depend on the order of members", () => {
     '{"a":null,"b":[{"c":2,"d":1}]}',
   );
   assert.notEqual(canonicalJson([1, 2]), canonicalJson([2, 1]));
+});
+
+Deno.test("valueAt() looks into objects, and at their own members only", () => {
+  assert.equal(valueAt({ a: { b: 1 } }, ["a", "b"]), 1);
+  assert.equal(valueAt({ a: "text" }, ["a", "length"]), undefined);
+  assert.equal(valueAt({ a: [1] }, ["a", "0"]), undefined);
+  assert.equal(valueAt({}, ["toString"]), undefined);
 });

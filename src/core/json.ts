@@ -11,6 +11,15 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** Returns the value at the end of a path of own members, if there is one. */
+export function valueAt(value: unknown, path: readonly string[]): unknown {
+  for (const name of path) {
+    if (!isObject(value) || !Object.hasOwn(value, name)) return undefined;
+    value = value[name];
+  }
+  return value;
+}
+
 /**
  * Formats a value as JSON text that does not depend on the order of members.
  */

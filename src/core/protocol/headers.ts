@@ -8,7 +8,7 @@
  */
 import { fromBase64 } from "../crypto/crypto.ts";
 import { RpcCode, RpcError } from "../errors.ts";
-import { isObject, type JsonObject } from "../json.ts";
+import { type JsonObject, valueAt } from "../json.ts";
 import { type RpcRequest, shown } from "./messages.ts";
 
 /** The parameter of each method that the header `Mcp-Name` repeats. */
@@ -112,16 +112,6 @@ export function checkParamHeaders(
       );
     }
   }
-}
-
-/** Returns the argument at the end of a path of keys, if there is one. */
-export function valueAt(args: JsonObject, path: readonly string[]): unknown {
-  let value: unknown = args;
-  for (const step of path) {
-    if (!isObject(value) || !Object.hasOwn(value, step)) return undefined;
-    value = value[step];
-  }
-  return value;
 }
 
 function isSameValue(value: unknown, text: string): boolean {

@@ -5,7 +5,7 @@
  */
 import { type Identity, type Membership, MEMBERSHIPS } from "../caller.ts";
 import { misbehaved } from "./provider.ts";
-import { isObject } from "../json.ts";
+import { valueAt } from "../json.ts";
 
 /** The maximum length of a claim such as a name; a longer one is left out. */
 const MAX_LENGTH = 2048;
@@ -172,12 +172,7 @@ export function claimAt(
   path: string,
 ): unknown {
   if (Object.hasOwn(claims, path)) return claims[path];
-  let value: unknown = claims;
-  for (const name of path.split(".")) {
-    if (!isObject(value) || !Object.hasOwn(value, name)) return undefined;
-    value = value[name];
-  }
-  return value;
+  return valueAt(claims, path.split("."));
 }
 
 /** Returns the names in a claim: an array of strings, or one string. */

@@ -4,7 +4,6 @@ import {
   checkParamHeaders,
   checkStandardHeaders,
   decodeHeaderValue,
-  valueAt,
 } from "../../../src/core/protocol/headers.ts";
 import type { JsonObject } from "../../../src/core/json.ts";
 import type { RpcRequest } from "../../../src/core/protocol/messages.ts";
@@ -130,13 +129,6 @@ for (const [what, pairs] of REFUSED) {
     }
   });
 }
-
-Deno.test("valueAt() looks into objects, and at their own members only", () => {
-  assert.equal(valueAt({ a: { b: 1 } }, ["a", "b"]), 1);
-  assert.equal(valueAt({ a: "text" }, ["a", "length"]), undefined);
-  assert.equal(valueAt({ a: [1] }, ["a", "0"]), undefined);
-  assert.equal(valueAt({}, ["toString"]), undefined);
-});
 
 Deno.test("a header that is missing or differs is told with what was seen and what is wanted", () => {
   const region = (value?: string, where: object = { region: "EU" }) =>
