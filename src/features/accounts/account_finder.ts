@@ -281,14 +281,19 @@ class CallAccounts {
     missing: Missing,
     asking: Asking,
   ): Promise<ConnectableService[]> {
-    const { pages } = asking.work.pageQuestions!;
-    const services = [...missing.keys()];
+    const questions = asking.work.pageQuestions!;
     const answers = await Promise.all(
-      services.map((service) =>
-        asking.connect(connectQuestion(pages, service, missing.get(service)!))
+      [...missing].map(([service, words]) =>
+        asking.onPage(
+          questions,
+          connectQuestion(questions.pages, service, words),
+          false,
+        )
       ),
     );
-    return services.filter((_, nth) => answers[nth].action !== "accept");
+    return [...missing.keys()].filter((_, nth) =>
+      answers[nth].action !== "accept"
+    );
   }
 
   /** Makes durable work wait before each step until all accounts are there. */

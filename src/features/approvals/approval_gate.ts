@@ -17,10 +17,7 @@ import { errorNameOf } from "../../core/thrown.ts";
 import { fingerprintOfLong, randomId } from "../../core/crypto/crypto.ts";
 import { canonicalJson } from "../../core/json.ts";
 import { CallContext } from "../../core/mcp/exchange/call_context.ts";
-import type {
-  ApproveRun,
-  RunToApprove,
-} from "../../core/mcp/exchange/engine.ts";
+import type { ApproveRun, ToolRun } from "../../core/mcp/exchange/engine.ts";
 import type { Work } from "../../core/mcp/exchange/work.ts";
 import { AskedQuestion } from "../../core/protocol/question.ts";
 import { APPROVAL_KEY } from "../work/journal.ts";
@@ -74,7 +71,7 @@ export function approvalGate(
 
   /** @throws {ToolError} in words for the model, unless the call is approved */
   async function decide(
-    toolRun: RunToApprove,
+    toolRun: ToolRun,
     context: Context,
     work: Work,
     isWanted: boolean,
@@ -218,7 +215,7 @@ function nameOf(...parts: unknown[]): Promise<string> {
 
 /** Makes the part of an approval by which the approval is found again. */
 async function waitingOf(
-  { tool }: RunToApprove,
+  { tool }: ToolRun,
   work: Work,
   { arguments_, definition, state, pages }: {
     arguments_: string;

@@ -13,7 +13,6 @@ import {
 } from "../../core/catalogue/compiled_tool.ts";
 import type { Answer } from "../../core/mcp/exchange/answer.ts";
 import { follow } from "../../core/mcp/exchange/author_code.ts";
-import type { Call } from "../../core/mcp/exchange/call.ts";
 import { CallContext } from "../../core/mcp/exchange/call_context.ts";
 import type { GivenKeys } from "../../core/mcp/exchange/given_keys.ts";
 import type {
@@ -21,11 +20,8 @@ import type {
   PreparedCall,
 } from "../../core/mcp/methods/method_engine.ts";
 import { print } from "../../core/mcp/methods/tool_call.ts";
-import {
-  findNeeds,
-  runAround,
-  type ToolRun,
-} from "../../core/mcp/methods/tool_run.ts";
+import { findNeeds, runAround } from "../../core/mcp/methods/tool_run.ts";
+import type { ToolRun } from "../../core/mcp/exchange/engine.ts";
 import { argumentsOf, invalidParams } from "../../core/protocol/messages.ts";
 import { telemetry } from "../../core/telemetry/current.ts";
 import type { LastingCall, TaskEngine } from "./task_engine.ts";
@@ -41,7 +37,7 @@ import { TaskRelay, waitAsCall } from "./task_wait.ts";
 import type { Task } from "./tasks.ts";
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { LimitError, StorageError } from "../../core/errors.ts";
-import type { CallWatch } from "../../core/mcp/exchange/call_execution.ts";
+import type { Call, CallWatch } from "../../core/mcp/exchange/call.ts";
 import { settle } from "../../core/mcp/exchange/run.ts";
 import { MARKED_BEFORE_MILLISECONDS } from "./call_repeats.ts";
 import {

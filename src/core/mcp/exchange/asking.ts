@@ -110,17 +110,6 @@ export class Asking {
   }
 
   /**
-   * Asks a person to connect an account on the page for that. Returns the
-   * answer, or `cancel` if another call has used the answer, or the page has
-   * expired.
-   */
-  async connect(
-    question: AskedQuestion,
-  ): Promise<ElicitationAnswer<undefined>> {
-    return await this.onPage(this.work.pageQuestions!, question, false);
-  }
-
-  /**
    * Asks the person on a page.
    *
    * @param isKept false if durable work must not store the answer

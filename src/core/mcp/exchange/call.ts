@@ -18,7 +18,7 @@ import type { MaybePromise } from "../../../authoring/service.ts";
 import type { Answer } from "./answer.ts";
 import { AuthorCode } from "./author_code.ts";
 import { CallContext } from "./call_context.ts";
-import { CallExecution, CallWatch } from "./call_execution.ts";
+import { CallExecution } from "./call_execution.ts";
 import type { AskingCall, Link, PersonPages, Work } from "./work.ts";
 import { type LimitKey, limitKeyOf } from "./caller_bound.ts";
 import type { AdmittedRequest, Engine } from "./engine.ts";
@@ -35,6 +35,10 @@ export abstract class Call implements AskingCall, RunningCall {
   abstract readonly printedLists: PrintedLists;
   abstract readonly logLevel?: Work["logLevel"];
   declare readonly sessionId?: string;
+  /**
+   * The time after which the response becomes a stream. Set for 2026, where a
+   * client cancels by closing the stream.
+   */
   declare readonly slowMilliseconds?: number;
   readonly startedMilliseconds = performance.now();
   readonly execution = new CallExecution(this);
@@ -213,5 +217,54 @@ export abstract class Call implements AskingCall, RunningCall {
 
   endTask(taskId: string, outcome: Outcome): void {
     reportTask(this, taskId, outcome);
+  }
+}
+
+/**
+ * The time without a byte after which a comment is sent, because proxies close
+ * quiet connections, some after 30 seconds. A quick 2025 call gets JSON, not a
+ * stream: some clients cannot read an event of more than 1 MiB (Python SDK
+ * 2.3).
+ */
+const QUIET_MILLISECONDS = 15_000;
+
+/** Keeps the response of a call that runs open. */
+export class CallWatch {
+  /** Called on each beat, for the running tool or the wait for its task. */
+  onBeat?: (nowMilliseconds: number) => void;
+
+  #isHearing = false;
+
+  constructor(private readonly call: Call) {}
+
+  /** Keeps a quiet response open: makes it a stream, or sends a comment. */
+  beat(nowMilliseconds: number): void {
+    const { call } = this;
+    this.onBeat?.(nowMilliseconds);
+    if (call.execution.hasEnded) return;
+    const { response, startedMilliseconds, slowMilliseconds } = call;
+    if (slowMilliseconds !== undefined) {
+      this.#hear();
+      const isSlow = nowMilliseconds - startedMilliseconds >= slowMilliseconds;
+      if (isSlow) response.open();
+    }
+    const last = Math.max(startedMilliseconds, response.lastSentMilliseconds);
+    if (nowMilliseconds - last < QUIET_MILLISECONDS) return;
+    if (response.isStream) response.comment();
+    else response.open();
+  }
+
+  /** Notices a client that leaves before its stream is opened. */
+  #hear(): void {
+    // From the first beat on only: reading the signal would slow down quick
+    // calls.
+    if (this.#isHearing) return;
+    this.#isHearing = true;
+    const { response, admitted: { request: { signal } } } = this.call;
+    const leave = () => {
+      if (!response.hasEnded) response.onGone();
+    };
+    if (signal.aborted) leave();
+    else signal.addEventListener("abort", leave, { once: true });
   }
 }

@@ -1,13 +1,11 @@
 /**
- * The execution of a call: the signal that stops its tool, its one end, and the
- * watch over a call that does not end at once.
+ * The execution of a call: the signal that stops its tool, and its one end.
  *
  * @module
  */
 import type { Outcome } from "../../log/request.ts";
 import type { Ending } from "./answer.ts";
 import { fire } from "./author_code.ts";
-import type { PendingResponse } from "./pending_response.ts";
 import { report, type ReportedCall } from "./report.ts";
 
 export class CallExecution {
@@ -93,65 +91,5 @@ export class CallExecution {
     if (this.hasEnded) return;
     this.interrupt(reason);
     this.end({ outcome });
-  }
-}
-
-/**
- * The time without a byte after which a comment is sent, because proxies close
- * quiet connections, some after 30 seconds. A quick 2025 call gets JSON, not a
- * stream: some clients cannot read an event of more than 1 MiB (Python SDK
- * 2.3).
- */
-const QUIET_MILLISECONDS = 15_000;
-
-interface WatchedCall {
-  readonly admitted: { request: Request };
-  readonly startedMilliseconds: number;
-  /**
-   * The time after which the response becomes a stream. Set for 2026, where a
-   * client cancels by closing the stream.
-   */
-  readonly slowMilliseconds?: number;
-  readonly response: PendingResponse;
-  readonly execution: CallExecution;
-}
-
-export class CallWatch {
-  /** Called on each beat, for the running tool or the wait for its task. */
-  onBeat?: (nowMilliseconds: number) => void;
-
-  #isHearing = false;
-
-  constructor(private readonly call: WatchedCall) {}
-
-  /** Keeps a quiet response open: makes it a stream, or sends a comment. */
-  beat(nowMilliseconds: number): void {
-    const { call } = this;
-    this.onBeat?.(nowMilliseconds);
-    if (call.execution.hasEnded) return;
-    const { response, startedMilliseconds, slowMilliseconds } = call;
-    if (slowMilliseconds !== undefined) {
-      this.#hear();
-      const isSlow = nowMilliseconds - startedMilliseconds >= slowMilliseconds;
-      if (isSlow) response.open();
-    }
-    const last = Math.max(startedMilliseconds, response.lastSentMilliseconds);
-    if (nowMilliseconds - last < QUIET_MILLISECONDS) return;
-    if (response.isStream) response.comment();
-    else response.open();
-  }
-
-  /** Notices a client that leaves before its stream is opened. */
-  #hear(): void {
-    // From the first beat on only: reading the signal would slow down quick
-    // calls.
-    if (this.#isHearing) return;
-    this.#isHearing = true;
-    const { response, admitted: { request: { signal } } } = this.call;
-    const leave = () => {
-      if (!response.hasEnded) response.onGone();
-    };
-    if (signal.aborted) leave();
-    else signal.addEventListener("abort", leave, { once: true });
   }
 }

@@ -30,26 +30,38 @@ import type { Operation } from "../../telemetry/telemetry.ts";
 import type { CallerBound } from "./caller_bound.ts";
 import type { Limits } from "./limits.ts";
 import type { CallContext } from "./call_context.ts";
-import type { FindNeeds } from "./needs.ts";
+import type { CallNeeds, FindNeeds } from "./needs.ts";
 import type { RunningCalls, Subscriptions } from "./running.ts";
 import type { QuestionPages } from "./work.ts";
 
-/** A run of a tool that a person has to approve. */
-export interface RunToApprove {
+/** A run of a tool, of a call or of a task. */
+export interface ToolRun {
   tool: CompiledTool;
   /**
    * The parsed arguments. Once a person has approved, the approved ones replace
    * them.
    */
   input: JsonObject;
-  /** The name of one of the caller's accounts, if there are several. */
+  prepared?: unknown;
+  /** True for durable work that has asked for its approval before. */
+  hasApproval?: boolean;
+  /** The needs of the tool, once they are found. */
+  found?: CallNeeds;
+  /**
+   * The name of the account that the call has chosen. It is not one of the
+   * author's arguments.
+   */
   account?: string;
-  call: { engine: Pick<Engine, "waitPages">; hasLeft?(): boolean };
+  call: {
+    engine: Pick<Engine, "approve" | "around" | "findNeeds" | "waitPages">;
+    stateless: boolean;
+    hasLeft?(): boolean;
+  };
 }
 
 /** Calls `run` once a person has approved the arguments. */
 export type ApproveRun = (
-  toolRun: RunToApprove,
+  toolRun: ToolRun,
   context: Context,
   run: () => MaybePromise<CallToolResult>,
 ) => Promise<CallToolResult>;

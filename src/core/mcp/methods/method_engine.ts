@@ -9,9 +9,8 @@ import type { CompiledTool } from "../../catalogue/compiled_tool.ts";
 import type { JsonObject } from "../../json.ts";
 import type { Answer } from "../exchange/answer.ts";
 import type { Call } from "../exchange/call.ts";
-import type { Engine } from "../exchange/engine.ts";
+import type { Engine, ToolRun } from "../exchange/engine.ts";
 import type { Method } from "../exchange/run.ts";
-import type { ToolRun } from "./tool_run.ts";
 
 /** A call of a tool that is ready to run. */
 export interface PreparedCall extends ToolRun {

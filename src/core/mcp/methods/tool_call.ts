@@ -17,7 +17,8 @@ import { argumentsOf, invalidParams, shown } from "../../protocol/messages.ts";
 import type { JsonObject } from "../../json.ts";
 import { errorResult, inputErrorText } from "../../protocol/tool_result.ts";
 import type { EngineCall, PreparedCall } from "./method_engine.ts";
-import { findNeeds, runAround, type ToolRun } from "./tool_run.ts";
+import { findNeeds, runAround } from "./tool_run.ts";
+import type { ToolRun } from "../exchange/engine.ts";
 
 /** A call of a tool, with its parsed input. */
 class ToolCall implements PreparedCall {

@@ -10,39 +10,18 @@ import type { Around } from "../../../authoring/around.ts";
 import type { Context } from "../../../authoring/context.ts";
 import { ResultWith } from "../../../authoring/result.ts";
 import type { MaybePromise } from "../../../authoring/service.ts";
-import type { JsonObject } from "../../json.ts";
 import { messageOf } from "../../thrown.ts";
 import type { CompiledTool } from "../../catalogue/compiled_tool.ts";
 import { follow } from "../exchange/author_code.ts";
 import { CallContext } from "../exchange/call_context.ts";
-import type { Engine } from "../exchange/engine.ts";
-import type { CallNeeds, Finding, ItemWithNeeds } from "../exchange/needs.ts";
+import type { ToolRun } from "../exchange/engine.ts";
+import type { Finding, ItemWithNeeds } from "../exchange/needs.ts";
 import { parseBy } from "../../protocol/json_schema.ts";
 import {
   issueText,
   resultOf,
   structuredResult,
 } from "../../protocol/tool_result.ts";
-
-export interface ToolRun {
-  tool: CompiledTool;
-  input: JsonObject;
-  prepared?: unknown;
-  /** True for durable work that has asked for its approval before. */
-  hasApproval?: boolean;
-  /** The needs of the tool, once they are found. */
-  found?: CallNeeds;
-  /**
-   * The name of the account that the call has chosen. It is not one of the
-   * author's arguments.
-   */
-  account?: string;
-  call: {
-    engine: Pick<Engine, "approve" | "around" | "findNeeds" | "waitPages">;
-    stateless: boolean;
-    hasLeft?(): boolean;
-  };
-}
 
 /** Finds what a tool needs, and adds it to a context. */
 export function findNeeds(
