@@ -9,6 +9,7 @@ import type { CommonDefinition } from "../../authoring/context.ts";
 import type { Prompt } from "../../authoring/prompt.ts";
 import type { Resource } from "../../authoring/resource.ts";
 import type { JsonObject } from "../json.ts";
+import { firstOf } from "../first_of.ts";
 import { LatestMap } from "../latest_map.ts";
 import {
   type CacheHint,
@@ -279,17 +280,6 @@ function select(
     ),
     stateless: printLists(entries, source.stateless, lists),
   };
-}
-
-/** Returns the first result of `find` that is not undefined. */
-function firstOf<T, R>(
-  items: readonly T[],
-  find: (item: T) => R | undefined,
-): R | undefined {
-  for (const item of items) {
-    const found = find(item);
-    if (found !== undefined) return found;
-  }
 }
 
 function byName<T extends CommonDefinition>(

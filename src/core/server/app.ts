@@ -5,6 +5,7 @@
  */
 import { type Context, Hono } from "@hono/hono";
 import { cors } from "@hono/hono/cors";
+import { firstOf } from "../first_of.ts";
 import type { Gate } from "../auth/doors/gate.ts";
 import { hostCheck } from "../auth/doors/origin.ts";
 import type { PersonRecords } from "../auth/grants/end_grant.ts";
@@ -27,7 +28,7 @@ import { observedRoutes, requestLog } from "./request_report.ts";
 import { allowBody, boundedBodies } from "./route_bodies.ts";
 import type { RoutesContext } from "./server_options.ts";
 import type { HomePage } from "./feature.ts";
-import type { ServerCore } from "./server_core.ts";
+import { missingSettings, type ServerCore } from "./server_core.ts";
 import { signInAt } from "./sign_in.ts";
 
 /** The routes, and the part of the sign-in that tools use. */
@@ -63,10 +64,8 @@ export async function createApp(
     checkOrigin: engine.checkOrigin,
     stopping: stopping.signal,
   };
-  const pages = plan.features.map(({ signedInPages }) => signedInPages)
-    .find((load) => load !== undefined);
-  const home = await plan.features.map(({ homePage }) => homePage)
-    .find((make) => make !== undefined)?.(shown);
+  const pages = firstOf(plan.features, (it) => it.signedInPages);
+  const home = await firstOf(plan.features, (it) => it.homePage?.(shown));
   const { app: signIn, providers = [], upstream, exchange, close } = signInAt(
     core,
     baseUrl,
@@ -90,9 +89,7 @@ export async function createApp(
       probeDatabase: probe(database),
       providers: () =>
         providers.map(({ key, reachability }) => ({ key, is: reachability() })),
-      missingForAccounts: (await Promise.all(
-        core.features.map(({ missing }) => missing?.() ?? []),
-      )).flat(),
+      missingForAccounts: await missingSettings(core.features),
       isStopping: () => stopping.signal.aborted,
     }),
   );

@@ -4,6 +4,8 @@
  *
  * @module
  */
+import type { AccountService } from "../../authoring/account.ts";
+import { firstOf } from "../first_of.ts";
 import { shared } from "../shared.ts";
 import { originCheck } from "../auth/doors/origin.ts";
 import { logRepeated } from "../log/log.ts";
@@ -110,9 +112,9 @@ export function openCore(
   );
   const cancellations = cancellationStore(database);
   const findNeeds = given.findNeeds ??
-    features.map(({ findNeeds }) => findNeeds).find((find) => find);
+    firstOf(features, (it) => it.findNeeds);
   const engine: ServerCore["engine"] = {
-    ledger: features.map(({ ledger }) => ledger).find((ledger) => ledger),
+    ledger: firstOf(features, (it) => it.ledger),
     limits: new Limits({ database, log }, {
       callsPerMinute: config.callsPerMinute,
       tools: catalogue.tools,
@@ -141,16 +143,14 @@ export function openCore(
       (error) => logRepeated(log, "Changes could not be read", { error }),
     ),
     requestStates: stateStore(database),
-    longCalls: features.map(({ longCalls }) => longCalls).find((it) => it),
+    longCalls: firstOf(features, (it) => it.longCalls),
     followed: features.flatMap(({ followed }) => followed ?? []),
     ownTools: new Map(
       plan.features.flatMap(({ methods }) => methods?.tools ?? []),
     ),
     async missingFor({ needs }) {
       if (given.findNeeds || !needs) return [];
-      const services = Object.values(needs);
-      const lists = features.map(({ missing }) => missing?.(services) ?? []);
-      return (await Promise.all(lists)).flat();
+      return await missingSettings(features, Object.values(needs));
     },
     // Undefined only if no definition has needs: without the feature, a
     // definition with needs is refused.
@@ -184,6 +184,15 @@ function approver(
   if (!feature) return undefined;
   const load = shared(() => feature.approve!({ ...parts, config, version }));
   return async (...run) => await (await load())(...run);
+}
+
+/** Lists the settings that accounts lack, of these services or of all. */
+export async function missingSettings(
+  features: readonly OpenFeature[],
+  services?: readonly AccountService[],
+): Promise<string[]> {
+  const lists = features.map(({ missing }) => missing?.(services) ?? []);
+  return (await Promise.all(lists)).flat();
 }
 
 function openDatabase(

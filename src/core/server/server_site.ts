@@ -13,6 +13,7 @@ import {
   openGate,
 } from "../auth/doors/gate.ts";
 import { HttpError } from "../errors.ts";
+import { firstOf } from "../first_of.ts";
 import { clientAddress, type ConnectionInfo } from "../http/client_address.ts";
 import { CORS_HEADERS } from "../http/cors.ts";
 import { outgoing } from "../http/outgoing_body.ts";
@@ -25,7 +26,6 @@ import { basePathOf } from "../net/url.ts";
 import { type AuthConfig, isOpen } from "../settings/auth.ts";
 import { telemetry } from "../telemetry/current.ts";
 import type { App } from "./app.ts";
-import type { OpenFeature } from "./feature.ts";
 import type { ServerCore } from "./server_core.ts";
 
 export class ServerSite {
@@ -43,13 +43,12 @@ export class ServerSite {
   ) {
     const { plan: { config: { auth } }, given, engine } = core;
     this.gate = given.gate ?? gateOf(auth, () => this.#loadGate());
-    if (auth.oauth && baseUrl !== undefined) {
-      const providerIds = auth.oauth.providers.map(({ id }) => id);
-      this.waitPages = pagesAt(core, { baseUrl, providerIds });
-    } else if (given.gate && baseUrl !== undefined) {
-      // In a test there are no pages, and the test answers.
-      const site = { baseUrl, providerIds: [], isTest: true };
-      this.waitPages = pagesAt(core, site);
+    if (baseUrl !== undefined && (auth.oauth || given.gate)) {
+      const { providers = [] } = auth.oauth ?? {};
+      const providerIds = providers.map(({ id }) => id);
+      // In a test without sign-in there are no pages, and the test answers.
+      const site = { baseUrl, providerIds, isTest: !auth.oauth };
+      this.waitPages = firstOf(core.features, (it) => it.waitPages?.(site));
     }
     const { gate, waitPages } = this;
     this.#mcp = mcpEndpoint({ ...engine, gate, waitPages });
@@ -128,17 +127,6 @@ export class ServerSite {
     if (this.baseUrl !== undefined) return this.baseUrl;
     throw new HttpError(500, "BASE_URL is not set");
   }
-}
-
-/**
- * Makes the pages of one site on which people answer, if a feature has such
- * pages.
- */
-function pagesAt(
-  { features }: ServerCore,
-  site: Parameters<NonNullable<OpenFeature["waitPages"]>>[0],
-): QuestionPages | undefined {
-  return features.find(({ waitPages }) => waitPages)?.waitPages?.(site);
 }
 
 /**

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { firstOf } from "../first_of.ts";
 import { createProvider } from "../provider/create_provider.ts";
 import { type DevProvider, devProvider } from "../provider/dev/dev_provider.ts";
 import { callbackAt } from "../settings/providers.ts";
@@ -73,7 +74,7 @@ export function signInAt(
     log: plan.log.logger("oauth"),
     database,
     sessions: engine.sessions,
-    tasks: core.features.map(({ tasks }) => tasks).find((it) => it),
+    tasks: firstOf(core.features, (it) => it.tasks),
     ledger: engine.ledger,
     baseUrl,
     serverTitle: config.title,
