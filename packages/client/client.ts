@@ -5,9 +5,18 @@
  * @module
  * @see MCP 2025-11-25 and 2026-07-28
  */
-import type { RequestOptions } from "./exchange.ts";
-import { TaskExchange } from "./task_exchange.ts";
-import type { Json, Message, TaskState } from "./connection.ts";
+import {
+  Connection,
+  type Json,
+  type Message,
+  type Question,
+  type TaskState,
+} from "./connection.ts";
+
+export interface RequestOptions {
+  /** Cancels the request in the way of its protocol revision. */
+  signal?: AbortSignal;
+}
 
 /** A list of a server, as far as it was read. */
 export interface ListRead {
@@ -34,7 +43,7 @@ export interface ListRead {
  * const { tools } = await client.request("tools/list");
  * ```
  */
-export class Client extends TaskExchange {
+export class Client extends Connection {
   /**
    * The time that `tasks/cancel` may take, after the signal of its request has
    * fired.
@@ -128,10 +137,10 @@ export class Client extends TaskExchange {
     const asked = new Map<string, AbortController>();
     let answering = Promise.resolve();
     const onState = (state: TaskState, response: Response) => {
-      const open = this.openQuestions(state, asked);
+      const open = this.#openQuestions(state, asked);
       if (open) {
         answering = answering
-          .then(() => this.answerTask(taskId, open, asked, signal))
+          .then(() => this.#answerTask(taskId, open, asked, signal))
           .catch((error) => failing.abort(error));
       }
       return this.#settle(state, response);
@@ -141,11 +150,11 @@ export class Client extends TaskExchange {
         const heard = await this.#hear(taskId, onState, signal);
         if (heard) return heard;
         signal.throwIfAborted();
-        const got = await this.postToTask("tasks/get", { taskId }, signal);
+        const got = await this.#postToTask("tasks/get", { taskId }, signal);
         const state = await this.read(got) as TaskState;
         const result = onState(state, got);
         if (result) return result;
-        await Client.pause(Number(state.pollIntervalMs) || 1000, signal);
+        await Client.#pause(Number(state.pollIntervalMs) || 1000, signal);
       }
     } catch (error) {
       failing.signal.throwIfAborted();
@@ -167,7 +176,7 @@ export class Client extends TaskExchange {
     signal?: AbortSignal,
   ): Promise<Json | undefined> {
     const notifications = { taskIds: [taskId] };
-    const response = await this.postToTask(
+    const response = await this.#postToTask(
       "subscriptions/listen",
       { notifications },
       signal,
@@ -209,4 +218,222 @@ export class Client extends TaskExchange {
         throw new DOMException("The task was cancelled", "AbortError");
     }
   }
+
+  /**
+   * The message of the reason with which a question's signal fires if the
+   * question was answered elsewhere.
+   */
+  static readonly ANSWERED = "Answered elsewhere";
+
+  /**
+   * Returns the questions of a task that were not asked yet; undefined if there
+   * are none. Withdraws those that the task no longer waits for.
+   */
+  #openQuestions(
+    { status, inputRequests }: TaskState,
+    asked: Map<string, AbortController>,
+  ): Json | undefined {
+    const all = status === "input_required" ? inputRequests as Json : {};
+    for (const [key, question] of asked) {
+      if (Object.hasOwn(all, key)) continue;
+      const isOver = status === "failed" || status === "cancelled";
+      question.abort(
+        new DOMException(isOver ? "" : Client.ANSWERED, "AbortError"),
+      );
+    }
+    const open = Object.entries(all).filter(([key]) => !asked.has(key));
+    for (const [key] of open) asked.set(key, new AbortController());
+    return open.length > 0 ? Object.fromEntries(open) : undefined;
+  }
+
+  /**
+   * Answers the questions of a task, except those that someone else has
+   * answered.
+   */
+  async #answerTask(
+    taskId: string,
+    open: Json,
+    asked: ReadonlyMap<string, AbortController>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const signals = new Map(
+      Object.keys(open).map((key) => [key, asked.get(key)!.signal]),
+    );
+    const inputResponses = await this.#answerAll(open, signals);
+    if (Object.keys(inputResponses).length === 0) return;
+    const answers = { taskId, inputResponses };
+    await this.read(await this.#postToTask("tasks/update", answers, signal));
+  }
+
+  /**
+   * Posts a request, and repeats it while no server answers: a server that
+   * restarts is back soon.
+   */
+  async #postToTask(
+    method: string,
+    params: Json,
+    signal?: AbortSignal,
+  ): Promise<Response> {
+    const { onAnswering } = this.options;
+    let isAnswering = true;
+    for (let left = 60;; left--) {
+      try {
+        const response = await this.post(method, params, signal);
+        if (![502, 503, 504].includes(response.status)) {
+          if (!isAnswering) onAnswering?.(true);
+          return response;
+        }
+        if (left === 0) return response;
+        await response.body?.cancel();
+      } catch (error) {
+        signal?.throwIfAborted();
+        const { cause = error } = error as Error;
+        if (left === 0 || !(cause instanceof TypeError)) throw error;
+      }
+      if (isAnswering) onAnswering?.(false);
+      isAnswering = false;
+      await Client.#pause(1000, signal);
+    }
+  }
+
+  /** Waits before a task's state is read again, for 0.1 to 60 seconds. */
+  static async #pause(
+    milliseconds: number,
+    signal?: AbortSignal,
+  ): Promise<void> {
+    signal?.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const stop = () => reject(signal!.reason);
+    signal?.addEventListener("abort", stop, { once: true });
+    const timer = setTimeout(
+      resolve,
+      Math.min(Math.max(100, milliseconds), 60_000),
+    );
+    try {
+      await promise;
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", stop);
+    }
+  }
+
+  /** Sends a request, and answers its questions. The result may be a task. */
+  async begin(
+    method: string,
+    params: Json = {},
+    { signal }: RequestOptions = {},
+  ): Promise<Json> {
+    signal?.throwIfAborted();
+    try {
+      return this.revision === "2026-07-28"
+        ? await this.#requestInRounds(method, params, signal)
+        : await this.#requestInSession(method, params, signal);
+    } catch (error) {
+      // If the signal cut the stream, that is no error of its own.
+      signal?.throwIfAborted();
+      throw error;
+    }
+  }
+
+  async #requestInRounds(
+    method: string,
+    params: Json,
+    signal?: AbortSignal,
+  ): Promise<Json> {
+    let more: Json = {};
+    for (let round = 0; round <= Client.#MAX_ROUNDS; round++) {
+      const response = await this.post(method, { ...params, ...more }, signal);
+      const result = await this.read(response);
+      if (result.resultType !== "input_required") return result;
+      this.options.onRound?.();
+      const { inputRequests, requestState } = result;
+      const inputResponses = await this.#answerAll(inputRequests as Json);
+      more = { requestState, inputResponses };
+    }
+    throw new Error(
+      `${method} is not answered after ${Client.#MAX_ROUNDS} rounds`,
+    );
+  }
+
+  async #requestInSession(
+    method: string,
+    params: Json,
+    signal?: AbortSignal,
+  ): Promise<Json> {
+    const request = await this.encode(method, params);
+    signal?.throwIfAborted();
+    const { id: requestId } = JSON.parse(request.body);
+    const abort = new AbortController();
+    let cancelling: Promise<void> | undefined;
+    let pings = 0;
+    const cancel = () =>
+      cancelling ??= this.notify({
+        method: "notifications/cancelled",
+        params: { requestId },
+      }).finally(() => abort.abort());
+    // `await cancelling` below reports a failure too, but not while a question
+    // goes unanswered: then no one awaits it.
+    const onAbort = () => void cancel().catch(() => {});
+    signal?.addEventListener("abort", onAbort, { once: true });
+    try {
+      return await this.read(
+        await this.send(request, abort.signal),
+        async ({ id, method, params = {} }) => {
+          if (method === "ping" && ++pings > Client.#MAX_PINGS) {
+            throw new Error("The server sends pings without end");
+          }
+          const result = method === "ping"
+            ? {}
+            : await this.#answer({ method: method!, params });
+          await this.notify({ id, result });
+        },
+      );
+    } catch (error) {
+      // The server may still wait for an answer that it will not get.
+      if (!(error instanceof Error && "response" in error)) await cancel();
+      throw error;
+    } finally {
+      signal?.removeEventListener("abort", onAbort);
+      await cancelling;
+    }
+  }
+
+  /**
+   * Answers the questions of one round, by key. Leaves out questions that no
+   * one waits for any more.
+   */
+  async #answerAll(
+    inputRequests: Json,
+    signals?: ReadonlyMap<string, AbortSignal>,
+  ): Promise<Json> {
+    const answers: Json = {};
+    for (const [key, asked] of Object.entries(inputRequests)) {
+      const signal = signals?.get(key);
+      if (signal?.aborted) continue;
+      try {
+        const question = { ...asked as Question, key, signal };
+        answers[key] = await this.#answer(question);
+      } catch (error) {
+        if (!signal?.aborted) throw error;
+      }
+    }
+    for (const [key, signal] of signals ?? []) {
+      if (signal.aborted) delete answers[key];
+    }
+    return answers;
+  }
+
+  async #answer(question: Question): Promise<Json> {
+    const { onQuestion } = this.options;
+    if (onQuestion) return await onQuestion(question);
+    throw new Error(`The server asks ${question.method}: nothing answers here`);
+  }
+
+  /** The maximum number of pings in one request. */
+  static readonly #MAX_PINGS = 1000;
+  /**
+   * The maximum number of rounds of one request, because a server could ask
+   * without end.
+   */
+  static readonly #MAX_ROUNDS = 100;
 }

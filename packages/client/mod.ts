@@ -4,7 +4,7 @@
  *
  * @module
  */
-export { Client, type ListRead } from "./client.ts";
+export { Client, type ListRead, type RequestOptions } from "./client.ts";
 export type {
   ClientOptions,
   EncodedRequest,
@@ -16,12 +16,12 @@ export type {
   ServerError,
   TaskState,
 } from "./connection.ts";
-export type { RequestOptions } from "./exchange.ts";
-export type {
-  Challenge,
-  Registration,
-  SignInError,
-  SignInRequest,
-  Tokens,
-} from "./metadata.ts";
-export { SignIn, type SignInOptions } from "./sign_in.ts";
+export {
+  type Challenge,
+  type Registration,
+  SignIn,
+  type SignInError,
+  type SignInOptions,
+  type SignInRequest,
+  type Tokens,
+} from "./sign_in.ts";

@@ -7,8 +7,7 @@
 import { isObject, type JsonObject } from "../../src/core/json.ts";
 import { Connections } from "../../src/features/mcp_servers/connections.ts";
 import { messageOf } from "../../src/core/thrown.ts";
-import { Metadata } from "../client/metadata.ts";
-import { Client, type ClientOptions } from "../client/mod.ts";
+import { Client, type ClientOptions, SignIn } from "../client/mod.ts";
 import { PACKAGE } from "../create/source.ts";
 import { tokensOfTool } from "../doctor/list_cost.ts";
 import { ImportError, shown } from "./document.ts";
@@ -98,13 +97,13 @@ function callable(listed: JsonObject, revision?: string): JsonObject {
   throw new ImportError("It runs only as a task, of the revision of 2025.");
 }
 
-type SignIn = "open" | "account" | "key";
+type SignInKind = "open" | "account" | "key";
 
 const PASTED = "It names no OAuth sign-in, so each person pastes a key: say " +
   "where they find it, as the help of key in the service's file.";
 
 /** Finds out whether people sign in at a server by OAuth, by a key or not. */
-async function signInOf(url: string, ask: Send): Promise<SignIn> {
+async function signInOf(url: string, ask: Send): Promise<SignInKind> {
   const { headers, body } = await new Client({ url }).encode("server/discover");
   const send = async (at: string, more: RequestInit) => {
     const response = await ask(
@@ -115,7 +114,7 @@ async function signInOf(url: string, ask: Send): Promise<SignIn> {
   };
   const refusal = await send(url, { method: "POST", headers, body });
   if (refusal.status !== 401 && refusal.status !== 403) return "open";
-  const { metadataUrl } = Metadata.parseChallenge(refusal.headers);
+  const { metadataUrl } = SignIn.parseChallenge(refusal.headers);
   if (metadataUrl !== undefined) return "account";
   const { origin, pathname } = new URL(url);
   for (const path of [pathname, ""]) {
@@ -160,7 +159,7 @@ function serviceCode(
   { name, variable }: ServiceNames,
   url: string,
   title: string,
-  signIn: SignIn,
+  signIn: SignInKind,
 ): string {
   const more = { open: "open: true,\n", key: "key: {},\n", account: "" };
   return `import { mcpServer } from "${PACKAGE}";\n\n` +
