@@ -8,8 +8,7 @@ import type { Json } from "../client/mod.ts";
 import { parseObject } from "./answer.ts";
 import { type Store, type StoreCheck, STORES } from "./check.ts";
 import { Fault, Skipped } from "./finding.ts";
-import { OTHER_ORIGIN } from "./requests.ts";
-import type { Site } from "./site.ts";
+import { OTHER_ORIGIN, type Site } from "./site.ts";
 
 /** The checks of a server's pages. */
 export const PAGE_CHECKS: readonly StoreCheck[] = [

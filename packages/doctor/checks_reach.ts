@@ -8,8 +8,7 @@ import { SignIn } from "../client/mod.ts";
 import { parseObject } from "./answer.ts";
 import type { Check } from "./check.ts";
 import { Fault, Skipped } from "./finding.ts";
-import { OTHER_ORIGIN } from "./requests.ts";
-import type { Site } from "./site.ts";
+import { OTHER_ORIGIN, type Site } from "./site.ts";
 
 /** The headers of RFC 7540 §3.2 in the first request of Java's HttpClient. */
 const H2C_UPGRADE = {

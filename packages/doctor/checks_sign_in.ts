@@ -12,8 +12,7 @@ import { parseObject } from "./answer.ts";
 import type { Check } from "./check.ts";
 import { checkAllowedOrigin, checkPreflight } from "./checks_reach.ts";
 import { Fault, Skipped } from "./finding.ts";
-import { baseUrlFix, OTHER_ORIGIN } from "./requests.ts";
-import type { Site } from "./site.ts";
+import { baseUrlFix, OTHER_ORIGIN, type Site } from "./site.ts";
 
 /**
  * The maximum number of reads of `/ready`, which take 11 seconds together: a

@@ -4,9 +4,13 @@
  *
  * @module
  */
-import type { Json, ServerError } from "../client/mod.ts";
+import type {
+  Client,
+  ClientOptions,
+  Json,
+  ServerError,
+} from "../client/mod.ts";
 import { Fault } from "./finding.ts";
-import type { Requests } from "./requests.ts";
 
 /** The server's description of itself. */
 export interface ServerDescription {
@@ -33,18 +37,18 @@ const MAX_PAGES = 20;
 
 /** Asks the server to describe itself, with sessions or without. @throws {Fault} */
 export async function describe(
-  site: Requests,
+  clientOf: (options: Omit<ClientOptions, "url">) => Client,
   token: string | undefined,
 ): Promise<ServerDescription> {
   const headers = (): Record<string, string> =>
     token === undefined ? {} : { authorization: `Bearer ${token}` };
-  let client = site.client({ revision: "2025-11-25", headers });
+  let client = clientOf({ revision: "2025-11-25", headers });
   let result: Json;
   try {
     result = await client.discover();
   } catch (error) {
     if (error instanceof Fault) throw error;
-    client = site.client({ revision: "2026-07-28", headers });
+    client = clientOf({ revision: "2026-07-28", headers });
     result = await answered("server/discover", () => client.discover());
   }
 
