@@ -53,45 +53,23 @@ export function openRegister(database: Database, log: Logger) {
   const tasks = taskStore(database, {
     onCancelled: (...run) => reportRun({ log, clock }, ...run, "cancelled"),
   });
-  const accountSessions = accountSessionStore(database);
   const people = peopleStore(database, grants);
   const blocks = blockStore(database);
   const endGrants = grantsEnd({ grants, sessions, tasks, database });
-  const accounts = accountStore(database);
   const records = [
-    {
-      name: "accountSessions",
-      listOf: accountSessions.listOf,
-      endAllOf: accountSessions.closeAllOf,
-    },
-    {
-      name: "accounts",
-      listOf: accounts.listOf,
-      endAllOf: accounts.forgetAllOf,
-    },
+    accountSessionStore(database),
+    accountStore(database),
     waitRecords(waitStore(database)),
     ...approvalRecords(database),
   ];
-  const ending = {
-    records,
-    database,
-    endGrants,
-    grants,
-    sessions,
-    tasks,
-  };
+  const ending = { records, database, endGrants, grants, sessions, tasks };
 
   const data = personData({
-    database,
-    grants,
-    sessions,
-    tasks,
-    records,
+    ...ending,
     blocks,
     connections: clientConnectionStore(database, grants),
     accessTokens: accessTokenStore(database),
     ledger: ledgerStore(database, { keepSeconds: LEDGER_SECONDS, log }),
-    endGrants,
     findBaseUrl: () => findLastStart(database),
   });
 

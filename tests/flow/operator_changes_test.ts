@@ -311,8 +311,8 @@ function blocking(kv: Deno.Kv) {
   };
   const ending = {
     records: [
-      accountSessionStore(database).closeAllOf,
-      accountStore(database).forgetAllOf,
+      accountSessionStore(database).endAllOf,
+      accountStore(database).endAllOf,
     ].map((endAllOf) => ({
       name: "",
       listOf: () => Promise.resolve([]),

@@ -56,6 +56,8 @@ export function accountSessionStore(database: Database) {
   const isBlocked = knownBlocks(database);
 
   return {
+    name: "accountSessions",
+
     /**
      * Stores a new session and returns its id: 43 characters, unguessable.
      *
@@ -132,7 +134,7 @@ export function accountSessionStore(database: Database) {
     },
 
     /** Signs a person out of every browser. */
-    async closeAllOf(subject: string): Promise<void> {
+    async endAllOf(subject: string): Promise<void> {
       const listed = await database.list(accountSessionsOfKey(subject));
       while (listed.length > 0) {
         const some = listed.splice(-DELETIONS_PER_COMMIT);

@@ -17,8 +17,7 @@ export const accountPageFeature: Feature = {
   open: (server) => ({
     async records() {
       const { accountSessionsOf } = await import("./account_sessions.ts");
-      const { listOf, closeAllOf } = accountSessionsOf(server);
-      return { name: "accountSessions", listOf, endAllOf: closeAllOf };
+      return accountSessionsOf(server);
     },
   }),
   async signedInPages(features) {

@@ -163,6 +163,8 @@ export function accountStore(
   }
 
   return {
+    name: "accounts",
+
     read,
 
     /** Lists the accounts of a person, by service and name. */
@@ -230,7 +232,7 @@ export function accountStore(
     forget: (subject: string, id: string) => forgetAt(accountKey(subject, id)),
 
     /** Deletes all accounts of a person, and returns their number. */
-    async forgetAllOf(subject: string): Promise<number> {
+    async endAllOf(subject: string): Promise<number> {
       const found = await read(subject);
       for (const { key } of found) await forgetAt(key);
       await database.commit((transaction) =>

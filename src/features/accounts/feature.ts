@@ -62,14 +62,7 @@ export const accountsFeature: OnAccountPage = {
       },
       wake: () => revoke("poll"),
       missing,
-      async records() {
-        const { store } = await load();
-        return {
-          name: "accounts",
-          listOf: store.listOf,
-          endAllOf: store.forgetAllOf,
-        };
-      },
+      records: async () => (await load()).store,
       async warn(log) {
         if (services.length === 0) return;
         const { warnOfAccounts } = await import("./account_settings.ts");

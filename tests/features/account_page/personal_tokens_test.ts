@@ -314,7 +314,7 @@ Deno.test("POST /account/tokens makes none for someone whose everything ends jus
   let isEnding = false;
   const slow = kvWith(kv, {
     atomic: atomicWith(kv, async (commit) => {
-      if (isEnding) await sessions.closeAllOf("github:42");
+      if (isEnding) await sessions.endAllOf("github:42");
       return await commit();
     }),
   });

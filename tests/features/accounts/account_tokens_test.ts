@@ -109,7 +109,7 @@ test.onDatabases("end() notes a refusal of the last tokens, whatever else was wr
   assert.equal((await two.find()).tokens, NEW);
 });
 
-test.onDatabases("forgetAllOf() ends an account for good, also for a save before that is carried out after it", async ({ kv, other }) => {
+test.onDatabases("endAllOf() ends an account for good, also for a save before that is carried out after it", async ({ kv, other }) => {
   const stalled = new StalledKv(kv);
   const database = new Database(stalled.kv, { deadlineMilliseconds: 50 });
   const sealing = keyRing([SECRETS_KEY]);
@@ -118,7 +118,7 @@ test.onDatabases("forgetAllOf() ends an account for good, also for a save before
   await assert.rejects(vault.save(ADA, OLD, () => {}), StorageError);
   const two = open(other);
   await two.vault.save(ADA, NEW, () => {});
-  assert.equal(await two.vault.forgetAllOf(ADA.subject), 1);
+  assert.equal(await two.vault.endAllOf(ADA.subject), 1);
   await stalled.end();
   assert.deepEqual(await two.vault.find(ADA.subject, true), []);
   await database.idle();

@@ -137,7 +137,7 @@ test.onDatabases("a refusal is noted of the key that was used, and rests on the 
   await vault.save(ADA, "another", freely);
   assert.equal(await vault.noteRefusal(found, true), false);
   assert.equal(await refusedAt(), undefined);
-  await vault.forgetAllOf(ADA.subject);
+  await vault.endAllOf(ADA.subject);
   assert.equal(await vault.noteRefusal(marked, true), false);
   assert.deepEqual(await vault.listOf(ADA.subject), []);
 });
@@ -217,7 +217,7 @@ test.onDatabases("a person has so many accounts at most, and many of one service
   // One that is there is replaced.
   assert.ok(await save("account 1"));
   assert.equal((await vault.listOf(ADA.subject)).length, MAX_ACCOUNTS);
-  assert.equal(await vault.forgetAllOf(ADA.subject), MAX_ACCOUNTS);
+  assert.equal(await vault.endAllOf(ADA.subject), MAX_ACCOUNTS);
   assert.deepEqual(await vault.listOf(ADA.subject), []);
 });
 

@@ -94,7 +94,7 @@ test.onDatabases("forget() queues the tokens of an account without a key, and an
   await server.save("two", { subject: "github:bob" });
   await server.vault.save({ ...ADA, service: "linear" }, "a key", freely);
   const operator = new Process(other, { key: OTHER_SECRETS_KEY });
-  assert.equal(await operator.accounts.forgetAllOf(ADA.subject), 2);
+  assert.equal(await operator.accounts.endAllOf(ADA.subject), 2);
   assert.deepEqual(await operator.waits(), [0]);
   const rows = await Array.fromAsync(
     kv.list<Json>({ prefix: ["revocation"] }),
@@ -120,7 +120,7 @@ test.onDatabases("fifty processes at once revoke each token once", async ({ kv, 
   const server = new Process(new Database(kv));
   for (let n = 0; n < 30; n++) {
     await server.save(`token ${n}`, { subject: `github:${n}` });
-    await server.accounts.forgetAllOf(`github:${n}`);
+    await server.accounts.endAllOf(`github:${n}`);
   }
   const revoked = await fiftyAtOnce(
     kv,
@@ -139,7 +139,7 @@ test.onDatabases("fifty processes at once revoke each token once", async ({ kv, 
 test.onDatabases("a process that dies in between leaves its revocation to another, after forty seconds", async ({ kv, other }) => {
   const dying = new Process(kv);
   await dying.save("one");
-  await dying.accounts.forgetAllOf(ADA.subject);
+  await dying.accounts.endAllOf(ADA.subject);
   const called = Promise.withResolvers<void>();
   dying.fault = () => {
     called.resolve();
@@ -160,7 +160,7 @@ test.onDatabases("a process that dies in between leaves its revocation to anothe
 test.onDatabases("a service that is down is asked again after growing pauses, for three days, and the log has the end once", async ({ kv }) => {
   const server = new Process(kv);
   await server.save("one");
-  await server.accounts.forgetAllOf(ADA.subject);
+  await server.accounts.endAllOf(ADA.subject);
   server.fault = () => Promise.reject(new UpstreamError("unavailable", "down"));
   const { now: start } = server;
   const pauses: number[] = [];
@@ -184,7 +184,7 @@ test.onDatabases("tokens that no key opens here wait for a process that has it, 
   const without = new Process(other, { key: OTHER_SECRETS_KEY });
   for (const token of ["one", "two"]) {
     await server.save(token);
-    await without.accounts.forgetAllOf(ADA.subject);
+    await without.accounts.endAllOf(ADA.subject);
     await without.revokeDue();
     assert.deepEqual(without.revoked, []);
     if (token === "two") break;
@@ -207,7 +207,7 @@ test.inMemory("a service that does not answer is asked for some of its tokens, a
   for (let nth = 0; nth < 45; nth++) {
     await server.save(`${nth}`, { label: `${nth}`, several: true });
   }
-  await server.accounts.forgetAllOf(ADA.subject);
+  await server.accounts.endAllOf(ADA.subject);
   await server.revokeDue();
   assert.ok(asked > 0 && asked <= 20, `${asked}`);
   assert.equal((await server.waits()).length, 45);
@@ -250,7 +250,7 @@ test.inMemory("resealAll() counts tokens as left that come before it in the queu
 test.onDatabases("a token that the service does not know any more is done", async ({ kv }) => {
   const server = new Process(kv);
   await server.save("one");
-  await server.accounts.forgetAllOf(ADA.subject);
+  await server.accounts.endAllOf(ADA.subject);
   server.fault = () => Promise.reject(new UpstreamError("dead", "unknown"));
   await server.revokeDue();
   assert.deepEqual(await server.waits(), []);
@@ -268,7 +268,7 @@ test.onDatabases("tokens are not revoked once their account may be connected aga
   for (const [label, token, isRevoked] of rows) {
     const server = new Process(kv);
     await server.save("one");
-    await server.accounts.forgetAllOf(ADA.subject);
+    await server.accounts.endAllOf(ADA.subject);
     await server.save(token, { label });
     // Another person, and another service of theirs, are no matter.
     await server.save("one", { subject: "github:bob" });
@@ -276,8 +276,8 @@ test.onDatabases("tokens are not revoked once their account may be connected aga
     await server.revokeDue();
     assert.deepEqual(server.revoked, isRevoked ? ["one"] : []);
     assert.deepEqual(await server.waits(), []);
-    await server.vault.forgetAllOf(ADA.subject);
-    await server.vault.forgetAllOf("github:bob");
+    await server.vault.endAllOf(ADA.subject);
+    await server.vault.endAllOf("github:bob");
     await server.revokeDue();
   }
 });
@@ -308,9 +308,9 @@ test.onDatabases("tokens of another application, or of an unknown service, wait 
   const before = new Process(kv);
   const after = new Process(other, { application: "another" });
   await before.save("one");
-  await after.accounts.forgetAllOf(ADA.subject);
+  await after.accounts.endAllOf(ADA.subject);
   await before.save("two", { service: "gone" });
-  await after.accounts.forgetAllOf(ADA.subject);
+  await after.accounts.endAllOf(ADA.subject);
   await after.revokeDue();
   assert.deepEqual(after.revoked, []);
   assert.equal((await after.waits()).length, 2);
@@ -323,7 +323,7 @@ test.onDatabases("tokens of another application, or of an unknown service, wait 
 test.onDatabases("tokens of a service without a way to revoke are dropped", async ({ kv }) => {
   const server = new Process(kv, { revokes: false });
   await server.save("one");
-  await server.accounts.forgetAllOf(ADA.subject);
+  await server.accounts.endAllOf(ADA.subject);
   await server.revokeDue();
   assert.deepEqual(server.revoked, []);
   assert.deepEqual(await server.waits(), []);

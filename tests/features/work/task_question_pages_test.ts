@@ -235,7 +235,7 @@ for (const reason of ["everything of theirs has ended", "they were blocked"]) {
     const end = () =>
       reason === "they were blocked"
         ? blockStore(database).block("github:42", { by: "root" })
-        : accountSessionStore(database).closeAllOf("github:42");
+        : accountSessionStore(database).endAllOf("github:42");
     const slow = kvWith(kv, {
       atomic: atomicWith(kv, async (commit) => {
         if (isEnding) {
