@@ -42,10 +42,7 @@ import {
   ConfirmPage,
   ConnectedPage,
 } from "../../src/features/accounts/confirm_page.tsx";
-import {
-  ConnectPage,
-  ConnectSignInPage,
-} from "../../src/features/accounts/connect_page.tsx";
+import { ConnectPage } from "../../src/features/accounts/connect_page.tsx";
 import { TokenSection } from "../../src/features/account_page/token_section.tsx";
 import { failuresFirst } from "../../src/features/ledger/call_list.ts";
 import { DevSignInPage } from "../../src/core/provider/dev/dev_sign_in_page.tsx";
@@ -68,7 +65,6 @@ import {
   NoWaitPage,
   WaitAnsweredPage,
   WaitPage,
-  WaitSignInPage,
 } from "../../src/features/questions/wait_page.tsx";
 import { WaitingSection } from "../../src/features/account_page/waiting_section.tsx";
 import {
@@ -169,6 +165,13 @@ const OPERATOR_PARTS: readonly PartLink[] = [
   { name: "attempts", label: "Attempts", isForOperators: true },
   { name: "durable", label: "Durable work", isForOperators: true },
 ];
+
+const SIGNED_OUT = {
+  serverTitle,
+  title: "Your account",
+  lead:
+    "Sign in to see which apps are connected in your name, and to end any of them.",
+};
 
 const ACCOUNT: AccountProps = {
   serverTitle,
@@ -719,8 +722,11 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
     <NoWaitPage serverTitle={serverTitle} person="octocat" csrf="c" />
   ),
   "wait-signed-out": (
-    <WaitSignInPage
+    <SignInPage
       serverTitle={serverTitle}
+      title="Waiting for you"
+      heading="Is this for you?"
+      lead="Sign in to see what waits for you here. The link shows nothing to anyone else."
       back="wait/w1"
       options={PROVIDERS}
     />
@@ -767,9 +773,10 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
   ),
   "connect-done": <ConnectedPage {...BEGUN} several account={LINEAR_ACCOUNT} />,
   "connect-signed-out": (
-    <ConnectSignInPage
+    <SignInPage
       serverTitle={serverTitle}
-      title="Linear"
+      title="Connect Linear"
+      lead="Sign in first. An account at Linear is connected to you alone, no matter who sent you this link."
       back="connect/linear"
       options={PROVIDERS}
     />
@@ -867,12 +874,12 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
   ),
   "account-signed-out": (
     <SignInPage
-      serverTitle={serverTitle}
+      {...SIGNED_OUT}
       options={[{ name: "GitHub" }]}
     />
   ),
   "account-signed-out-several": (
-    <SignInPage serverTitle={serverTitle} options={PROVIDERS} />
+    <SignInPage {...SIGNED_OUT} options={PROVIDERS} />
   ),
   "chooser": (
     <ChooserPage
@@ -884,9 +891,9 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
   ),
   "account-erased": (
     <SignInPage
-      serverTitle={serverTitle}
+      {...SIGNED_OUT}
       options={[{ name: "GitHub" }]}
-      isErased
+      notice="Erased. You are signed out, and every app has to ask again."
     />
   ),
   "account": (

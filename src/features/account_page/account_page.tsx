@@ -114,28 +114,26 @@ function PartList(
   );
 }
 
-/**
- * The account page for a person who has not signed in. Send it with `forms:
- * "any"`.
- */
+/** The words of a page on which a person signs in first. */
+export interface SignInWords extends Pick<FormPage, "back"> {
+  title: string;
+  heading?: string;
+  /** The reason to sign in. */
+  lead: string;
+  /** A message about what was done just now. */
+  notice?: string;
+}
+
+/** A page on which a person signs in first. Send it with `forms: "any"`. */
 export function SignInPage(
-  { options, back, isErased, ...page }: PageProps & Pick<FormPage, "back"> & {
+  { lead, notice, back, options, ...page }: PageProps & SignInWords & {
     options: readonly ProviderOption[];
-    /** True when everything of the person was erased just now. */
-    isErased?: boolean;
   },
 ) {
   return (
-    <CardPage {...page} title="Your account">
-      {isErased && (
-        <p class="note good" role="status">
-          Erased. You are signed out, and every app has to ask again.
-        </p>
-      )}
-      <p class="lead">
-        Sign in to see which apps are connected in your name, and to end any of
-        them.
-      </p>
+    <CardPage {...page}>
+      {notice && <p class="note good" role="status">{notice}</p>}
+      <p class="lead">{lead}</p>
       <SignInForm base={page.base} back={back} options={options} />
     </CardPage>
   );

@@ -10,7 +10,12 @@ import type { Child } from "@hono/hono/jsx";
 import { HttpError } from "../../core/errors.ts";
 import type { Outcome } from "../../core/log/request.ts";
 import { personName } from "../../core/oauth/person.ts";
-import { AccountPage, type PartLink, SignInPage } from "./account_page.tsx";
+import {
+  AccountPage,
+  type PartLink,
+  SignInPage,
+  type SignInWords,
+} from "./account_page.tsx";
 import type { FormPage } from "../../core/pages/layout.tsx";
 import { page } from "../../core/pages/respond.ts";
 import type { AuthServices } from "../../core/auth/services.ts";
@@ -205,6 +210,16 @@ export async function leadBack(
   return redirect(c, places.addressOf(form.get("back"), message));
 }
 
+/** Answers with a page on which a person signs in first. */
+export function signInFirst(
+  c: Context,
+  { choice, frame }: AuthServices,
+  words: SignInWords,
+): Response {
+  const options = choice.options(c);
+  return page(c, SignInPage({ ...frame, ...words, options }), { forms: "any" });
+}
+
 /**
  * The rate at which one person opens pages: some pages read all of their data.
  */
@@ -264,15 +279,15 @@ export function accountPages(
     const place = places.print(part.name, query);
     const found = await signedIn.find(c);
     if (found) return await show(c, part, found);
-    return page(
-      c,
-      SignInPage({
-        ...frame,
-        options: services.choice.options(c),
-        back: place,
-        isErased: query.erased !== undefined,
-      }),
-      { forms: "any" },
-    );
+    return signInFirst(c, services, {
+      title: "Your account",
+      lead:
+        "Sign in to see which apps are connected in your name, and to end " +
+        "any of them.",
+      notice: query.erased === undefined
+        ? undefined
+        : "Erased. You are signed out, and every app has to ask again.",
+      back: place,
+    });
   };
 }

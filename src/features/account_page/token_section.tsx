@@ -105,14 +105,20 @@ export function TokenSection(props: TokenProps) {
   );
 }
 
-/** The field for the name of a new token or passkey. */
-export function NameField({ placeholder }: { placeholder: string }) {
+/** The field for the name of a new token, passkey or account. */
+export function NameField(
+  { label = "Name", name = "name", placeholder }: {
+    label?: string;
+    name?: string;
+    placeholder: string;
+  },
+) {
   return (
     <label>
-      Name
+      {label}
       <input
         type="text"
-        name="name"
+        name={name}
         required
         maxlength={80}
         autocomplete="off"

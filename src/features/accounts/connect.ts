@@ -14,11 +14,12 @@ import { redirect } from "../../core/http/browser.ts";
 import { goesTo } from "./account_place.ts";
 import type { Parameters } from "../../core/oauth/parameters.ts";
 import { ConnectedPage } from "./confirm_page.tsx";
-import { ConnectPage, ConnectSignInPage } from "./connect_page.tsx";
+import { ConnectPage } from "./connect_page.tsx";
 import { page } from "../../core/pages/respond.ts";
 import type { AccountRecord } from "./accounts.ts";
 import { ofService } from "./begun_account.ts";
 import type { Found } from "../../core/kv/database.ts";
+import { signInFirst } from "../account_page/account_pages.ts";
 import { signedOut } from "../account_page/signed_in.ts";
 import { accountAuthorization } from "./account_authorization.ts";
 import { formsOf, type Visit } from "./connect_pages.ts";
@@ -30,7 +31,7 @@ import { answerConnecting, begunAccountOf } from "./waiting_calls.ts";
 const NO_ACCOUNT = "This account is not connected any more.";
 
 export function connectEndpoints(services: ConnectServices) {
-  const { baseUrl, frame, signedIn, log } = services;
+  const { baseUrl, signedIn, log } = services;
   const visits = connectVisits(services);
   const authorization = accountAuthorization(services, visits);
 
@@ -151,13 +152,13 @@ export function connectEndpoints(services: ConnectServices) {
       const person = await signedIn.find(c);
       if (!person) {
         const query = w ? `?${new URLSearchParams({ w })}` : "";
-        const props = {
-          ...frame,
-          title: titleOf(service),
+        const title = titleOf(service);
+        return signInFirst(c, services, {
+          title: `Connect ${title}`,
+          lead: `Sign in first. An account at ${title} is connected to you ` +
+            "alone, no matter who sent you this link.",
           back: `connect/${service.name}${query}`,
-          options: services.choice.options(c),
-        };
-        return page(c, ConnectSignInPage(props), { forms: "any" });
+        });
       }
       signedIn.checkAllowed(person);
       const wait = await visits.findWait(w, person, service);

@@ -7,6 +7,7 @@
 import type { Child } from "@hono/hono/jsx";
 import type { ListedAccount } from "./accounts.ts";
 import { type AskingInWords, ServiceForm } from "./connected_account.tsx";
+import { NameField } from "../account_page/token_section.tsx";
 import { displayName } from "../../core/pages/names.tsx";
 import { Fact, type PageProps } from "../../core/pages/layout.tsx";
 
@@ -56,17 +57,11 @@ export function ScopeNames({ scopes }: { scopes: readonly string[] }) {
 /** The field in which a person names an account. */
 export function LabelField() {
   return (
-    <label>
-      What to call this account
-      <input
-        type="text"
-        name="label"
-        required
-        maxlength={80}
-        autocomplete="off"
-        placeholder="Such as: work"
-      />
-    </label>
+    <NameField
+      label="What to call this account"
+      name="label"
+      placeholder="Such as: work"
+    />
   );
 }
 

@@ -16,11 +16,7 @@ import {
 } from "./connect_form.tsx";
 import { ConnectedAccount, WaitsForAccount } from "./connected_account.tsx";
 import { ClientNameAndBadge, ToolTitle } from "../../core/pages/names.tsx";
-import { CardPage, Fact, type PageProps } from "../../core/pages/layout.tsx";
-import {
-  type ProviderOption,
-  SignInForm,
-} from "../../core/pages/provider_buttons.tsx";
+import { CardPage, Fact } from "../../core/pages/layout.tsx";
 
 /**
  * The page with the form; after a refusal, also with the reason. Send it with
@@ -115,25 +111,6 @@ function ScopesAsked(
         </Fact>
       )}
     </>
-  );
-}
-
-/** The page for someone who has not signed in. Send it with `forms: "any"`. */
-export function ConnectSignInPage(
-  { title, back, options, ...page }: PageProps & {
-    title: string;
-    back: string;
-    options: readonly ProviderOption[];
-  },
-) {
-  return (
-    <CardPage {...page} title={`Connect ${title}`}>
-      <p class="lead">
-        Sign in first. An account at {title}{" "}
-        is connected to you alone, no matter who sent you this link.
-      </p>
-      <SignInForm base={page.base} back={back} options={options} />
-    </CardPage>
   );
 }
 

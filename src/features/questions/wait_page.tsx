@@ -20,10 +20,6 @@ import {
   Fact,
   type PageProps,
 } from "../../core/pages/layout.tsx";
-import {
-  type ProviderOption,
-  SignInForm,
-} from "../../core/pages/provider_buttons.tsx";
 
 interface WaitProps extends PageProps, ToolInWords {
   id: string;
@@ -165,25 +161,6 @@ export function NoWaitPage(
           <button type="submit">Sign out</button>
         </div>
       </AccountForm>
-    </CardPage>
-  );
-}
-
-/** The page for someone who has not signed in. Send it with `forms: "any"`. */
-export function WaitSignInPage(
-  { back, options, ...page }: PageProps & {
-    /** The place of the page. */
-    back: string;
-    options: readonly ProviderOption[];
-  },
-) {
-  return (
-    <CardPage {...page} title="Waiting for you" heading="Is this for you?">
-      <p class="lead">
-        Sign in to see what waits for you here. The link shows nothing to anyone
-        else.
-      </p>
-      <SignInForm base={page.base} back={back} options={options} />
     </CardPage>
   );
 }

@@ -5,18 +5,16 @@
  *
  * @module
  */
-import type { AccountServices } from "../account_page/account_pages.ts";
+import {
+  type AccountServices,
+  signInFirst,
+} from "../account_page/account_pages.ts";
 import type { Context } from "@hono/hono";
 import { HttpError } from "../../core/errors.ts";
 import { mintCsrf, redirect } from "../../core/http/browser.ts";
 import { page } from "../../core/pages/respond.ts";
 import type { ClientInWords } from "../../core/pages/names.tsx";
-import {
-  NoWaitPage,
-  WaitAnsweredPage,
-  WaitPage,
-  WaitSignInPage,
-} from "./wait_page.tsx";
+import { NoWaitPage, WaitAnsweredPage, WaitPage } from "./wait_page.tsx";
 import type { WaitInWords } from "../account_page/waiting_section.tsx";
 import { isPaused } from "./wait_records.ts";
 import { type Wait, waitsOf } from "./waits.ts";
@@ -63,10 +61,15 @@ export function noWait(
 export function signInFor(
   c: Context,
   back: string,
-  { choice, frame }: AccountServices,
+  services: AccountServices,
 ): Response {
-  const options = choice.options(c);
-  return page(c, WaitSignInPage({ ...frame, back, options }), { forms: "any" });
+  return signInFirst(c, services, {
+    title: "Waiting for you",
+    heading: "Is this for you?",
+    lead: "Sign in to see what waits for you here. The link shows nothing to " +
+      "anyone else.",
+    back,
+  });
 }
 
 export function askingClient(

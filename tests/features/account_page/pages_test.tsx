@@ -326,7 +326,12 @@ Deno.test("every page says who runs the server, and links to its policies", asyn
     <ConsentPage {...CONSENT} about={about} />,
     <ErrorPage {...props} title="t" happened="h" move="m" />,
     <CallbackPage {...props} origins={[]} />,
-    <SignInPage {...props} options={[{ name: "GitHub" }]} />,
+    <SignInPage
+      {...props}
+      title="Your account"
+      lead="Sign in."
+      options={[{ name: "GitHub" }]}
+    />,
     <AccountPage
       {...props}
       title="Your data"
