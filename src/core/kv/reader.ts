@@ -142,15 +142,20 @@ export class Reader {
   }
 
   /** Yields the live records of a list, some at a time. */
-  async *listInParts<T>(
-    list: KvKey,
+  listInParts<T>(list: KvKey, perRead?: number): AsyncGenerator<Found<T>[]> {
+    return this.rangeInParts<T>(rangeOf(list), perRead);
+  }
+
+  /** Yields the live records of a range of keys, some at a time. */
+  async *rangeInParts<T>(
+    range: KeyRange,
     perRead = RECORDS_PER_READ,
   ): AsyncGenerator<Found<T>[]> {
-    for (let after: string | undefined = ""; after !== undefined;) {
-      const range = rangeOf(list, after);
+    for (;;) {
       const { found, last } = await this.listSome<T>(range, perRead);
       yield found;
-      after = last && String(last.at(-1));
+      if (!last) return;
+      range = { ...range, start: [...last, ""] };
     }
   }
 

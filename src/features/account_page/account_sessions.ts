@@ -25,6 +25,7 @@ import {
   listedAccountSessionKey,
   madeTokenKey,
 } from "../../core/kv/keys.ts";
+import { OwnerList } from "../../core/kv/owner_list.ts";
 import { deriveKey } from "../../core/oauth/data_key.ts";
 import { seal, unseal } from "../../core/crypto/seal.ts";
 
@@ -41,12 +42,6 @@ export type AccountSession = Expiring & SignedInPerson;
 /** The seconds for which a new token waits for the page that shows it. */
 export const MADE_TOKEN_SECONDS = 5 * 60;
 
-/**
- * The sessions that one commit ends; each takes 2 of the commit's 1000
- * mutations.
- */
-const DELETIONS_PER_COMMIT = 200;
-
 const keyOf = (id: string) => deriveKey(id, "made token");
 
 export type AccountSessionStore = ReturnType<typeof accountSessionStore>;
@@ -54,6 +49,11 @@ export type AccountSessionStore = ReturnType<typeof accountSessionStore>;
 /** Opens the account sessions; an id is the value of a cookie. */
 export function accountSessionStore(database: Database) {
   const isBlocked = knownBlocks(database);
+  const lists = new OwnerList<AccountSession>(
+    database,
+    accountSessionsOfKey,
+    listedAccountSessionKey,
+  );
 
   return {
     name: "accountSessions",
@@ -127,24 +127,13 @@ export function accountSessionStore(database: Database) {
 
     /** Lists the sessions of a person: of each, only its end. */
     async listOf(subject: string): Promise<Expiring[]> {
-      const listed = await database.list<Expiring>(
-        accountSessionsOfKey(subject),
-      );
+      const listed = await lists.entries(subject);
       return listed.map(({ value: { expiresAt } }) => ({ expiresAt }));
     },
 
     /** Signs a person out of every browser. */
     async endAllOf(subject: string): Promise<void> {
-      const listed = await database.list(accountSessionsOfKey(subject));
-      while (listed.length > 0) {
-        const some = listed.splice(-DELETIONS_PER_COMMIT);
-        await database.commit((transaction) => {
-          for (const { key } of some) {
-            transaction.delete(key)
-              .expire(listedAccountSessionKey(key));
-          }
-        });
-      }
+      await lists.end(await lists.entries(subject));
     },
   };
 }

@@ -243,17 +243,12 @@ export function accountStore(
 
     /** Reads everyone's accounts, some at a time. */
     async *all(batch = BATCH): AsyncGenerator<Found<AccountRecord>[]> {
-      const whole = rangeOf(accountKey("").slice(0, 1));
-      let range = whole;
-      for (;;) {
-        const { found, last } = await database.listSome<AccountRecord>(
-          range,
-          batch,
-        );
-        // The head of a person's list has no account.
-        yield found.filter(({ value }) => "sealed" in value);
-        if (!last) return;
-        range = { ...whole, start: [...last, ""] };
+      const range = rangeOf(accountKey("").slice(0, 1));
+      for await (
+        const some of database.rangeInParts<AccountRecord>(range, batch)
+      ) {
+        // The head of a person's list is no account.
+        yield some.filter(({ value }) => "sealed" in value);
       }
     },
   };

@@ -8,7 +8,7 @@
 import type { Sealing } from "../../core/crypto/sealing.ts";
 import { accountSeals } from "./account_seals.ts";
 import type { AccountRecord } from "./accounts.ts";
-import type { Database, Found, KeyRange } from "../../core/kv/database.ts";
+import type { Database, Found } from "../../core/kv/database.ts";
 import { revocationKey } from "../../core/kv/keys.ts";
 import { isOtherAccount, type RevocationRecord } from "./revocation_record.ts";
 import type { Write } from "../../core/kv/transaction.ts";
@@ -45,21 +45,11 @@ export function revocationQueue(database: Database) {
 
   return {
     /** Reads the revocations that are due, or all, some at a time. */
-    async *read(untilSeconds = database.now()): AsyncGenerator<Queued[]> {
-      let range: KeyRange = {
-        start: revocationKey(0),
-        end: revocationKey(untilSeconds + 1),
-      };
-      for (;;) {
-        const { found, last } = await database.listSome<RevocationRecord>(
-          range,
-          BATCH,
-        );
-        yield found;
-        if (!last) return;
-        range = { ...range, start: [...last, ""] };
-      }
-    },
+    read: (untilSeconds = database.now()): AsyncGenerator<Queued[]> =>
+      database.rangeInParts<RevocationRecord>(
+        { start: revocationKey(0), end: revocationKey(untilSeconds + 1) },
+        BATCH,
+      ),
 
     /** Takes a revocation for this process; undefined if another has it. */
     take: (found: Queued) =>

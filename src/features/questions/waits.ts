@@ -7,7 +7,8 @@
 import { ofServer } from "../../core/store/opened_server.ts";
 import { randomId } from "../../core/crypto/crypto.ts";
 import type { JsonObject } from "../../core/json.ts";
-import { type Database, type Found, isFound } from "../../core/kv/database.ts";
+import type { Database, Found } from "../../core/kv/database.ts";
+import { OwnerList } from "../../core/kv/owner_list.ts";
 import {
   listedWaitKey,
   waitKey,
@@ -56,20 +57,19 @@ export function waitStore(database: Database) {
   const { sealPart, readWait } = seals;
 
   const room = waitRoom(database);
+  const lists = new OwnerList<WaitRecord, ListedWait>(
+    database,
+    waitsOfKey,
+    listedWaitKey,
+  );
 
   /** Reads the waits in a list, by default in a person's list. */
   async function listed(
     list: string,
-    isWanted: (listed: ListedWait) => boolean = () => true,
+    isWanted?: (listed: Found<ListedWait>) => boolean,
   ): Promise<Found<WaitRecord>[]> {
-    const all = await database.list<ListedWait>(waitsOfKey(list));
-    const entries = await database.getMany<WaitRecord[]>(
-      all.filter(({ value }) => isWanted(value))
-        .map(({ key }) => listedWaitKey(key)),
-    );
-    return entries.filter((entry): entry is Found<WaitRecord> =>
-      isFound(entry) && listOfWait(entry.value) === list
-    );
+    const parts = await Array.fromAsync(lists.records(list, isWanted));
+    return parts.flat().filter(({ value }) => listOfWait(value) === list);
   }
 
   /** Reads the wait of an asker, if it still waits for the same question. */
@@ -212,7 +212,7 @@ export function waitStore(database: Database) {
     ): Promise<Wait[]> {
       const found = await listed(
         subject,
-        (it) => it.kind === kind && states.includes(it.state),
+        ({ value }) => value.kind === kind && states.includes(value.state),
       );
       return await readOpen(found, states);
     },
@@ -262,7 +262,7 @@ export function waitStore(database: Database) {
     /** Ends all waits of durable work that has ended. */
     async forgetTask(list: string, taskId: string) {
       const { endWait } = await import("./wait_receipt.ts");
-      const own = await listed(list, (it) => it.taskId === taskId);
+      const own = await listed(list, ({ value }) => value.taskId === taskId);
       for (const it of own) await endWait(database, it);
     },
 
