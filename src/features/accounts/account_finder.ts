@@ -37,7 +37,7 @@ import {
   signed,
   takeAccount,
 } from "./account_needs.ts";
-import { CallAccount, keyFetch, tokenFetch } from "./account_request.ts";
+import { keyFetch, tokenFetch } from "./account_request.ts";
 import type { AccountVault } from "./account_vault.ts";
 import { accountName, type AccountRecord } from "./accounts.ts";
 import { type AccountOfCall, findBegun, ofService } from "./begun_account.ts";
@@ -345,12 +345,20 @@ class CallAccounts {
           },
         )
         : keyFetch(service, open, this.#refusals);
-    const account = new CallAccount(
-      () => this.#labels.get(service),
-      () => acting.fetch(send()),
-      () => acting.do(() => follow(open(), ({ key }) => key)),
-      givenTo(CallContext.codeOf(context)!),
-    );
+    const labels = this.#labels;
+    let fetch: Account["fetch"] | undefined;
+    const account = {
+      get label() {
+        return labels.get(service);
+      },
+      // Most calls use one of their accounts only.
+      get fetch() {
+        return fetch ??= acting.fetch(send());
+      },
+      reveal: () => acting.do(() => follow(open(), ({ key }) => key)),
+      /** The keys that `callApi` hides in answers that it cuts. */
+      given: givenTo(CallContext.codeOf(context)!),
+    };
     if (!service.isMcp) return account;
     const connection = async () => {
       const { key, value: { createdAt } } = (await open()).found;

@@ -5,7 +5,6 @@
  * @module
  */
 import type {
-  Account,
   AccountFetch,
   OAuthAccount,
   PersonalKey,
@@ -13,7 +12,6 @@ import type {
 } from "../../authoring/account.ts";
 import type { MaybePromise } from "../../authoring/service.ts";
 import { accountFetch } from "../../core/provider/account_fetch.ts";
-import type { GivenKeys } from "../../core/mcp/exchange/given_keys.ts";
 import type { OpenedAccount } from "./account_keys.ts";
 import type { KeyRefusals } from "./key_refusals.ts";
 
@@ -71,25 +69,4 @@ export function tokenFetch<O extends Pick<OpenedAccount, "key">>(
       init,
     );
   };
-}
-
-/** An account as a tool has it. Its `fetch` is made when it is first used. */
-export class CallAccount implements Account {
-  #fetch?: Account["fetch"];
-
-  constructor(
-    private readonly labelNow: () => string | undefined,
-    private readonly makeFetch: () => Account["fetch"],
-    readonly reveal: Account["reveal"],
-    /** The keys that `callApi` hides in answers that it cuts. */
-    readonly given: GivenKeys,
-  ) {}
-
-  get label(): string | undefined {
-    return this.labelNow();
-  }
-
-  get fetch(): Account["fetch"] {
-    return this.#fetch ??= this.makeFetch();
-  }
 }
