@@ -11,7 +11,6 @@ import type { ConnectServices } from "./connect_pages.ts";
 import type { Context } from "@hono/hono";
 import { now } from "../../core/clock.ts";
 import { base64url, randomId } from "../../core/crypto/crypto.ts";
-import { seal, unseal } from "../../core/crypto/seal.ts";
 import { HttpError } from "../../core/errors.ts";
 import { titleOf } from "../../authoring/account.ts";
 import { redirect } from "../../core/http/browser.ts";
@@ -23,6 +22,7 @@ import type { AccountClient } from "./account_client.ts";
 import { settingRefused } from "./application_refusal.ts";
 import { refusalOf, UpstreamError } from "../../core/provider/provider.ts";
 import { isTooLong, refusalIn } from "../../core/provider/token_answer.ts";
+import { carried } from "../account_page/carried.ts";
 import { type SignedIn, signedOut } from "../account_page/signed_in.ts";
 import {
   type ConnectedService,
@@ -73,14 +73,9 @@ export function accountAuthorization(
   const redirectUriOf = ({ service: { name } }: ConnectedService) =>
     `${baseUrl}/connect/${name}/callback`;
 
-  /**
-   * Makes the key and the context that seal `state` for one session, person and
-   * service.
-   */
-  const sealOf = (found: ConnectedService, person: SignedIn) => ({
-    key: deriveKey(person.id, "connect state"),
-    context: contextOf(found, person),
-  });
+  /** Opens the `state` of one session, person and service. */
+  const departures = (found: ConnectedService, person: SignedIn) =>
+    carried<Departure>(person.id, "connect state", contextOf(found, person));
 
   /**
    * Derives the PKCE verifier and the nonce of a request. A reader of `state`
@@ -136,11 +131,10 @@ export function accountAuthorization(
       visits.countTry(visit);
       const handle = randomId();
       const { codeVerifier, nonce } = secretsOf(person, handle);
-      const { key, context } = sealOf(visit, person);
       const expiresAt = now(clock) + AWAY_SECONDS;
       const at = await ask(visit, async () => await client!.findIssuer?.());
-      const departure: Departure = { handle, w: wait?.id, at, expiresAt };
-      const state = await seal(key, JSON.stringify(departure), context);
+      const departure = { handle, w: wait?.id, at, expiresAt };
+      const state = await departures(visit, person).seal(departure);
       const url = await ask(visit, () =>
         client!.authorizationUrl({
           at,
@@ -166,12 +160,8 @@ export function accountAuthorization(
       if (!client) throw new HttpError(404, "There is nothing at this address");
       if (!person) throw signedOut();
       services.signedIn.checkAllowed(person);
-      const { key, context } = sealOf(found, person);
-      const departure: Departure | undefined = await unseal(
-        key,
-        c.req.query("state") ?? "",
-        context,
-      ).then(JSON.parse, () => undefined);
+      const departure = await departures(found, person)
+        .open(c.req.query("state"));
       if (!departure || departure.expiresAt <= now(clock)) {
         throw new HttpError(
           400,

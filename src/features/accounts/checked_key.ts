@@ -6,8 +6,7 @@
  * @module
  */
 import type { DescribedAccount } from "./pasted_key.ts";
-import { seal, unseal } from "../../core/crypto/seal.ts";
-import { deriveKey } from "../../core/oauth/data_key.ts";
+import { carried } from "../account_page/carried.ts";
 
 /** The time for which the account may be confirmed, in seconds. */
 export const CHECKED_SECONDS = 600;
@@ -31,14 +30,11 @@ export interface CheckedKey extends DescribedAccount {
 
 /** Opens the checked keys of a session, for one person and one service. */
 export function checkedKeys(sessionId: string, context: string) {
-  const sealingKey = deriveKey(sessionId, "checked key");
+  const keys = carried<CheckedKey>(sessionId, "checked key", context);
   return {
-    seal(checked: CheckedKey, now: number): Promise<string> {
-      const expiresAt = now + CHECKED_SECONDS;
-      // A page that is shown again keeps its time limit.
-      const text = JSON.stringify({ expiresAt, ...checked });
-      return seal(sealingKey, text, context);
-    },
+    /** Seals a checked key. A page that is shown again keeps its time limit. */
+    seal: (checked: CheckedKey, now: number): Promise<string> =>
+      keys.seal({ expiresAt: now + CHECKED_SECONDS, ...checked }),
 
     /**
      * Opens a checked key; undefined if it is another session's, or too old.
@@ -47,11 +43,8 @@ export function checkedKeys(sessionId: string, context: string) {
       sealed: string | undefined,
       now: number,
     ): Promise<CheckedKey | undefined> {
-      if (sealed === undefined) return undefined;
-      const checked: CheckedKey & { expiresAt: number } | undefined =
-        await unseal(sealingKey, sealed, context)
-          .then(JSON.parse, () => undefined);
-      return checked && checked.expiresAt > now ? checked : undefined;
+      const checked = await keys.open(sealed);
+      return checked && checked.expiresAt! > now ? checked : undefined;
     },
   };
 }
