@@ -8,6 +8,7 @@ import { Client } from "../kit/client.ts";
 import type { HeadersOf, Json } from "../kit/message.ts";
 import { BASE_URL, Sender } from "../kit/server.ts";
 import { TASKS } from "../kit/task.ts";
+import type { Act, Habits } from "./habits.ts";
 import { insist, type Person } from "./person.ts";
 import type { Allowance, Payment, Payments } from "./payments.ts";
 import type { Random } from "./random.ts";
@@ -16,10 +17,18 @@ import { PARTS } from "./work.ts";
 import type { Answer } from "./server_process.ts";
 import { OBEYED_SECONDS, type World } from "./world.ts";
 
+/** The words of a 503 for the database, also in a stream. */
+const UNAVAILABLE = /Storage is unavailable/;
+
 const capabilities = { ...TASKS, elicitation: {} };
 
 /** An access token is used for so long, and then refreshed: it lives for an hour. */
 const TOKEN_SECONDS = 1800;
+
+/** No more work is begun while so much goes on. */
+const MOST_WORKS = 30;
+/** The most work that is looked at in one go while there are faults. */
+const MOST_LOOKED_AT = 4;
 
 /** One sign-in, with all its tokens. */
 interface Grant {
@@ -39,16 +48,37 @@ interface Grant {
 
 /** Sends requests to the processes of the world, until they are answered. */
 class WorldSender extends Sender {
-  constructor(private readonly world: World) {
+  constructor(private readonly world: World, private readonly orders: Orders) {
     super();
   }
 
   async fetch(path: string, init: RequestInit = {}): Promise<Response> {
+    const order = this.orders.orderOf(init);
     const answer = await insist(
       this.world,
-      () => this.world.send(BASE_URL + path, init),
+      () => this.#sendOnce(path, init, order),
     );
     return new Response(answer.text === "" ? null : answer.text, answer);
+  }
+
+  async #sendOnce(
+    path: string,
+    init: RequestInit,
+    order?: Order,
+  ): Promise<Answer> {
+    const { world } = this;
+    let count = 0;
+    let answer: Answer | undefined;
+    try {
+      answer = await world.send(BASE_URL + path, init, () => count++);
+      return answer;
+    } finally {
+      if (order && (!answer || count > 1)) order.mayBeSeveral = true;
+      const { status, text = "", process } = answer ?? {};
+      if (process && (status === 503 || UNAVAILABLE.test(text))) {
+        order?.refusals.push({ process, at: world.seconds });
+      }
+    }
   }
 }
 
@@ -69,9 +99,10 @@ export class App {
     readonly person: Person,
     readonly orders: Orders,
     readonly payments: Payments,
+    readonly habits: Habits,
     readonly random: Random,
   ) {
-    this.#sender = new WorldSender(world);
+    this.#sender = new WorldSender(world, orders);
     person.apps.push(this);
   }
 
@@ -120,56 +151,48 @@ export class App {
 
   /** Lives until the faults are over, and then brings everything to its end. */
   async live(): Promise<void> {
-    const { world, random } = this;
-    const rarely = (act: () => Promise<unknown>) => async () => {
-      if (!random.chance(0.8)) await act();
-    };
-    const acts = [
-      () => this.#call(),
-      () => this.#call(),
-      () => this.#refresh(),
-      () => this.#beginSome(),
-      () => this.#beginSome(),
-      () => this.#begin([]),
-      () => this.#profile("profile"),
-      () => this.#profile("elsewhere"),
-      () => this.#profile("balance"),
-      () => this.#look(),
-      () => this.#look(),
-      rarely(() => this.#cancel()),
-      rarely(() => this.#useTwice()),
-      rarely(() => this.#revoke()),
-      rarely(() => this.person.disconnect()),
-      // A call that is under way has no other key than the next one.
-      rarely(() =>
-        Promise.all([
-          this.#profile("balance"),
-          this.person.disconnect("bank"),
-        ])
-      ),
-      rarely(() => this.person.erase()),
-      rarely(() => this.person.pause()),
-      rarely(async () => {
-        await this.#begin(Array<Part>(5).fill("repeated"));
-        await this.person.block();
-      }),
-      rarely(async () => {
+    const { world, random, habits } = this;
+    const acts: Record<Act, () => Promise<unknown>> = {
+      work: () => this.#beginSome(),
+      look: () => this.#look(MOST_LOOKED_AT),
+      call: () => this.#call(),
+      refresh: () => this.#refresh(),
+      report: () => this.#begin([]),
+      profile: () => this.#profile("profile"),
+      elsewhere: () => this.#profile("elsewhere"),
+      balance: () => this.#profile("balance"),
+      pay: () => this.#pay(),
+      payOn: () => this.#payOn(),
+      payAgain: async () => {
         await this.person.endAllowances();
         await world.sleep(1.5);
         await this.#pay(true);
-      }),
-      () => this.#pay(),
-      () => this.#pay(),
-      () => this.#payOn(),
-    ];
+      },
+      cancel: () => this.#cancel(),
+      reuse: () => this.#useTwice(),
+      revoke: () => this.#revoke(),
+      disconnect: () => this.person.disconnect(),
+      // A call that is under way has no other key than the next one.
+      disconnectKey: () =>
+        Promise.all([
+          this.#profile("balance"),
+          this.person.disconnect("bank"),
+        ]),
+      erase: () => this.person.erase(),
+      pause: () => this.person.pause(),
+      block: async () => {
+        await this.#begin(Array<Part>(5).fill("repeated"));
+        await this.person.block();
+      },
+    };
     while (!world.faults.isOver) {
-      await world.sleep(random.between(0, 4));
+      await world.sleep(random.between(0, habits.pauseSeconds));
       if (!this.#grant) await this.#signIn();
-      const acting = acts[random.below(acts.length)]();
+      const acting = acts[habits.pick(random)]();
       if (!world.faults.shares.has("haste")) await acting;
     }
     for (;;) {
-      await world.sleep(2);
+      await world.sleep(8);
       if (!this.#grant) await this.#signIn();
       await this.#look();
       await this.#call();
@@ -296,7 +319,7 @@ export class App {
       return;
     }
     const message = parse(text).at(-1);
-    if (/Storage is unavailable/.test(message?.error?.message ?? "")) {
+    if (UNAVAILABLE.test(message?.error?.message ?? "")) {
       await world.sleep(this.random.between(0, 5));
       return await this.#send(method, params, isRepeatable);
     }
@@ -352,6 +375,7 @@ export class App {
       const { name, isSmall } = payment;
       const grant = this.#grant;
       const since = this.world.seconds;
+      payment.askedAt ??= since;
       const message = await this.#send("tools/call", {
         name: "pay",
         arguments: { payment: name, isSmall },
@@ -363,7 +387,7 @@ export class App {
         grant!.pauses === 0;
       const text = message.result?.content?.[0]?.text ??
         JSON.stringify(message);
-      if (/Storage is unavailable/.test(text)) continue;
+      if (UNAVAILABLE.test(text)) continue;
       if (!isBound && text.includes("has ended")) continue;
       const answered = { since, isBound };
       const link = this.payments.read(payment, text, answered);
@@ -419,13 +443,16 @@ export class App {
   #parts(): Part[] {
     const { random } = this;
     return Array.from(
-      { length: 1 + random.below(5) },
+      { length: 1 + random.below(7) },
       () => random.pick(PARTS),
     );
   }
 
-  /** Begins work at several places at once. */
+  /** Begins work at several places at once, unless there is much already. */
   async #beginSome(): Promise<void> {
+    if (this.#works.length > MOST_WORKS) {
+      return await this.#look(MOST_LOOKED_AT);
+    }
     const count = 1 + this.random.below(6);
     await Promise.all(Array.from({ length: count }, () => this.#begin()));
   }
@@ -447,14 +474,17 @@ export class App {
     const taskId = message?.result?.taskId;
     // Refused, or an account is missing.
     if (!taskId) return;
+    orders.begun(order, taskId);
     const mayEnd = grant?.mayEnd || grant?.pauses;
     if (this.#grant !== grant || mayEnd) order.mayEnd = true;
     this.#works.push({ order, id: taskId });
   }
 
-  /** Looks at all work, and answers what it asks. */
-  async #look(): Promise<void> {
-    for (const { order, id } of [...this.#works]) {
+  /** Looks at work, by default at all, and answers what it asks. */
+  async #look(most = Infinity): Promise<void> {
+    const works = this.#works;
+    const from = this.random.below(Math.max(1, works.length - most + 1));
+    for (const { order, id } of works.slice(from, from + most)) {
       const since = this.world.seconds;
       const message = await this.#send("tasks/get", { taskId: id });
       if (!message) return;

@@ -45,9 +45,11 @@ export interface Payment {
   pressed: Set<string>;
   /** The pages on which they were told that it is approved. */
   approved: Set<string>;
-  /** The page that the call named last, and the time at which it was first named. */
+  /** The page that the call named last, and the time before which it was not open. */
   link?: string;
   linkedAt: number;
+  /** The time of the first call since one that named a page. */
+  askedAt?: number;
   /** The times that its person said that they have looked. */
   looks: number;
   runs: Map<string, Run>;
@@ -167,7 +169,9 @@ export class Payments {
       if (isNew && isBound && approved.size > runs.size + payment.looks) {
         world.breaks(`an approval of ${name} was lost: ${text}`);
       }
-      if (isNew) payment.linkedAt = world.seconds;
+      // A call whose answer was lost may have opened it.
+      if (isNew) payment.linkedAt = payment.askedAt ?? since;
+      payment.askedAt = undefined;
       return payment.link = link;
     }
     if (text.includes("its end is not known")) {

@@ -65,6 +65,8 @@ export class Person {
    */
   readonly #open = new Set<{ pathname: string }>();
   #isPausing = false;
+  /** The browser of their last visit. */
+  #browser: Browser;
   /** The number of changes to accounts that are under way. */
   #changes = 0;
   changesBegun = 0;
@@ -74,6 +76,7 @@ export class Person {
 
   constructor(readonly world: World, readonly name: string) {
     this.subject = `github:${name}`;
+    this.#browser = this.browser();
   }
 
   /** True if no change to an account is under way. */
@@ -87,7 +90,7 @@ export class Person {
       [...this.#open].some(({ pathname }) => pathname === ERASE);
   }
 
-  /** Opens a browser of this person, who tries again when a page is away. */
+  /** Opens a new browser of this person, who tries again when a page is away. */
   browser(): Browser {
     const { world, name } = this;
     return new Browser(({ origin }) => {
@@ -133,7 +136,10 @@ export class Person {
     act: (browser: Browser) => Promise<T | undefined>,
   ): Promise<T> {
     for (let tries = 0; tries < TRIES; tries++) {
-      const done = await act(this.browser()).catch((error) => {
+      // A new one knows no one; a kept one may know who is signed in no more.
+      const isKept = tries === 0 && this.world.random.chance(0.8);
+      if (!isKept) this.#browser = this.browser();
+      const done = await act(this.#browser).catch((error) => {
         // A page that is not the one that was expected.
         if (error?.name !== "AssertionError") throw error;
         this.world.scheduler.onStep?.(

@@ -20,6 +20,8 @@ export interface Answer {
   status: number;
   headers: Headers;
   text: string;
+  /** The process that answered. */
+  process: ServerProcess;
 }
 
 /** The connection ended before the answer. */
@@ -106,7 +108,7 @@ export class ServerProcess implements Owner {
           const response = await this.#server.fetch(new Request(url, init));
           const { status, headers } = response;
           const text = await response.text();
-          answered(() => resolve({ status, headers, text }));
+          answered(() => resolve({ status, headers, text, process: this }));
         } catch (error) {
           answered(() => reject(error));
         }

@@ -9,6 +9,7 @@ import { filesBelow } from "../kit/files.ts";
 import { BASE_URL } from "../kit/server.ts";
 import { App } from "./app.ts";
 import type { Simulation } from "./faults.ts";
+import { Habits } from "./habits.ts";
 import { insist, Person } from "./person.ts";
 import { Payments } from "./payments.ts";
 import { Random } from "./random.ts";
@@ -64,6 +65,7 @@ export async function simulate(
   const { scheduler } = world;
   scheduler.onStep = onStep;
   const random = new Random(seed, "actors");
+  const habits = new Habits(simulation);
   orders.current!.onWebhook = (work, n, token) => {
     void scheduler.as(undefined, async () => {
       const known = work.known[n];
@@ -101,7 +103,9 @@ export async function simulate(
       const name = `app${n}${m}`;
       if (without.includes(name)) continue;
       const own = new Random(seed, name);
-      apps.push(new App(name, world, person, orders.current!, payments!, own));
+      apps.push(
+        new App(name, world, person, orders.current!, payments!, habits, own),
+      );
     }
   }
   for (const app of apps) {

@@ -12,7 +12,7 @@ import type {
   NeededAccounts,
 } from "../../src/authoring/account.ts";
 import type { ServerProcess } from "./server_process.ts";
-import type { World } from "./world.ts";
+import type { Issued, World } from "./world.ts";
 
 /** The parts that an order may have. */
 export const PARTS = [
@@ -80,6 +80,12 @@ export interface Order {
   forbiddenAt?: number;
   /** True from when its end was asked for. */
   mayEnd: boolean;
+  /** The task with which its call was answered. */
+  taskId?: string;
+  /** The processes that answered its call with 503, and when. */
+  readonly refusals: Issued[];
+  /** True if an answer was lost, or the call was sent twice: both may be done. */
+  mayBeSeveral: boolean;
 }
 
 export class Orders {
@@ -94,7 +100,13 @@ export class Orders {
 
   /** Makes an order, for an argument of the tools. */
   order(parts: readonly Part[]): Order {
-    const order = { name: `o${this.#orders.size + 1}`, parts, mayEnd: false };
+    const order = {
+      name: `o${this.#orders.size + 1}`,
+      parts,
+      mayEnd: false,
+      refusals: [],
+      mayBeSeveral: false,
+    };
     this.#orders.set(order.name, order);
     return order;
   }
@@ -179,6 +191,34 @@ export class Orders {
     return `report of ${name}`;
   }
 
+  /** Finds the order that a call is for. */
+  orderOf(call: RequestInit): Order | undefined {
+    const [, name] = /"order":"(o\d+)"/.exec(`${call.body}`) ?? [];
+    return this.#orders.get(name);
+  }
+
+  /** Notes the task with which a call was answered. */
+  begun(order: Order, taskId: string): void {
+    order.taskId = taskId;
+    for (const work of this.works.values()) this.#checkWanted(work);
+  }
+
+  /** Checks that work is not done whose call was answered with 503. */
+  #checkWanted({ id, order }: Work): void {
+    const { name, taskId = id, refusals, mayBeSeveral } = order;
+    if (taskId === id || mayBeSeveral) return;
+    // It could not write down that it had given the call up.
+    const isExcused = refusals.some(({ process, at }) =>
+      process.isDead || process.isEnding ||
+      process.stoppedUntil > at * 1000
+    );
+    if (isExcused) return;
+    this.world.breaks(
+      `${id} is done for ${name}, whose call was answered with 503, and then ` +
+        `with ${taskId}`,
+    );
+  }
+
   /**
    * Checks that a task that has not ended may still run.
    *
@@ -232,6 +272,7 @@ export class Orders {
     const { requestId, step } = context;
     let work = this.works.get(requestId);
     if (!work) this.works.set(requestId, work = new Work(requestId, order));
+    this.#checkWanted(work);
     work.subject = context.caller.subject;
     const values: unknown[] = [];
     for (const [n, part] of order.parts.entries()) {
@@ -291,7 +332,7 @@ export class Orders {
         }, { retries: 20 });
       }
       case "sleep":
-        return await sleep(id, 1 + random.below(40));
+        return await sleep(id, 1 + random.below(random.chance(0.5) ? 4 : 40));
       case "webhook": {
         const data = await wait(id, {
           message: "Pay",
