@@ -5,11 +5,12 @@
  */
 import type { Database, Entry } from "../kv/database.ts";
 import { secretKey } from "../kv/keys.ts";
+import { shared } from "../shared.ts";
 
 export type SecretStore = ReturnType<typeof secretStore>;
 
 export function secretStore(database: Database) {
-  const known = new Map<string, Promise<Uint8Array<ArrayBuffer>>>();
+  const known = new Map<string, () => Promise<Uint8Array<ArrayBuffer>>>();
 
   function findOrMake(purpose: string): Promise<Uint8Array<ArrayBuffer>> {
     return database.change(
@@ -26,13 +27,9 @@ export function secretStore(database: Database) {
   return {
     /** Finds 32 random bytes for a purpose, the same in every process. */
     find(purpose: string): Promise<Uint8Array<ArrayBuffer>> {
-      let found = known.get(purpose);
-      if (!found) {
-        found = findOrMake(purpose);
-        known.set(purpose, found);
-        found.catch(() => known.delete(purpose));
-      }
-      return found;
+      let find = known.get(purpose);
+      if (!find) known.set(purpose, find = shared(() => findOrMake(purpose)));
+      return find();
     },
   };
 }
