@@ -11,7 +11,14 @@ import {
   knownBlocks,
   unlessBlocked,
 } from "./blocks.ts";
-import type { Database, Entry, Transaction, Write } from "../kv/database.ts";
+import {
+  type Database,
+  type Entry,
+  type Found,
+  isFound,
+  type Transaction,
+  type Write,
+} from "../kv/database.ts";
 import {
   type CredentialKind,
   mintCredential,
@@ -55,7 +62,7 @@ const BLOCKED_CODES = {
 interface LiveAccessToken {
   grant: Grant;
   /** The grant's entry as it was read, so that a later commit can check it. */
-  read: Entry<Grant>;
+  read: Found<Grant>;
   scopes: readonly string[];
   /** The time of the token response, if it is known. */
   issuedAt?: number;
@@ -124,8 +131,9 @@ export function accessTokenStore(database: Database) {
           grantKey(credential.grantId),
           blockHeadKey(),
         ]);
+      if (!record || !isFound(read)) return undefined;
       const { value: grant } = read;
-      if (!record || grant?.status !== "active") return undefined;
+      if (grant.status !== "active") return undefined;
       if (await isBlocked(head, grant)) return undefined;
       const { wrappedKey, exchanged } = record;
       if (isUnseen(exchanged, grant)) {

@@ -124,10 +124,9 @@ export function connectionChanges(services: PlacedServices) {
       .filter(({ value }) => value.status !== "closed");
     // The form may name several sign-ins of one connection.
     const once = new Map(all.map((one) => [one.value.id, one]));
-    const ended = [...once.values()]
-      .map((read) => ({ grant: read.value, read }));
+    const ended = [...once.values()];
     await endGrants(ended);
-    for (const { grant: { id, subject, clientName } } of ended) {
+    for (const { value: { id, subject, clientName } } of ended) {
       log.audit("Connection ended on the account page", {
         reference: c.get("reference"),
         subject: session.subject,
@@ -138,10 +137,10 @@ export function connectionChanges(services: PlacedServices) {
       });
     }
     if (ended.length === 0) return { change: "gone" };
-    const [{ grant: { subject }, grant }] = ended;
+    const [{ value: grant, value: { subject } }] = ended;
     return {
       change: "ended",
-      names: namesOf(ended.map(({ grant }) => grant)),
+      names: namesOf(ended.map(({ value }) => value)),
       of: subject === session.subject
         ? undefined
         : { name: personName(grant), subject },

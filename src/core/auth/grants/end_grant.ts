@@ -6,7 +6,7 @@
  */
 import { bindingOf, type Grant } from "../../oauth/grant.ts";
 import { jwtBindingOf } from "../../oauth/subject.ts";
-import type { Database, Entry } from "../../kv/database.ts";
+import type { Database, Found } from "../../kv/database.ts";
 import { inParts } from "../../kv/owner_list.ts";
 import type { GrantStore } from "../../store/grants.ts";
 import type { SessionStore } from "../../store/sessions.ts";
@@ -22,12 +22,6 @@ export interface EndsTasks {
     binding: string,
     ids: ReadonlySet<string | undefined>,
   ): Promise<() => void>;
-}
-
-interface EndedGrant {
-  grant: Grant;
-  /** The grant's database entry, if it was just read. */
-  read?: Entry<Grant>;
 }
 
 export type EndGrants = ReturnType<typeof grantsEnd>;
@@ -47,9 +41,9 @@ export function grantsEnd(
 ) {
   async function endOf(
     binding: string,
-    [first, ...rest]: readonly EndedGrant[],
+    [first, ...rest]: readonly Found<Grant>[],
   ): Promise<void> {
-    const ids = new Set([first, ...rest].map(({ grant }) => grant.id));
+    const ids = new Set([first, ...rest].map(({ value }) => value.id));
     const [endSessions, endTasks] = await Promise.all([
       sessions.closeAllOf(binding, ids),
       tasks?.cancelAllOf(binding, ids),
@@ -57,23 +51,23 @@ export function grantsEnd(
     // The sessions end in the same commit as the first grant. If they ended
     // later and that failed, a retry would find the grant closed, and leave the
     // sessions open. Tasks of an ended grant end by themselves.
-    await grants.close(first.grant.id, {
-      read: first.read,
-      extraWrites: endSessions.write,
-    });
+    const { write: extraWrites } = endSessions;
+    await grants.close(first.value.id, { read: first, extraWrites });
     endSessions.report();
     for (const some of inParts(rest, CLOSED_AT_ONCE)) {
       await Promise.all(
-        some.map(({ grant, read }) => grants.close(grant.id, { read })),
+        some.map((read) => grants.close(read.value.id, { read })),
       );
     }
     endTasks?.();
   }
 
-  return async function endGrants(ended: readonly EndedGrant[]): Promise<void> {
-    const byBinding = Map.groupBy(ended, ({ grant }) => bindingOf(grant));
+  return async function endGrants(
+    ended: readonly Found<Grant>[],
+  ): Promise<void> {
+    const byBinding = Map.groupBy(ended, ({ value }) => bindingOf(value));
     for (const [binding, some] of byBinding) await endOf(binding, some);
-    database.background(() => grants.unlist(ended.map(({ grant }) => grant)));
+    database.background(() => grants.unlist(ended.map(({ value }) => value)));
   };
 }
 
@@ -157,7 +151,7 @@ export async function endSubject(
     const open = await grants.listOpen(subject);
     if (open.length === 0) break;
     counts.grants += open.length;
-    await endGrants(open.map((read) => ({ grant: read.value, read })));
+    await endGrants(open);
   }
   return counts;
 }
@@ -173,7 +167,7 @@ export async function endClient(
   let count = 0;
   for await (const open of grants.openOfClient(shortId)) {
     count += open.length;
-    await endGrants(open.map((read) => ({ grant: read.value, read })));
+    await endGrants(open);
   }
   return count;
 }

@@ -16,6 +16,7 @@ import {
   stateOfToken,
 } from "../../oauth/refresh_token.ts";
 import type { ReadRefreshToken } from "../../store/refresh_tokens.ts";
+import { isFound } from "../../kv/database.ts";
 import { readParameters } from "../../http/body.ts";
 import { networkOf } from "../../http/client_address.ts";
 import { waiveRate } from "../../http/rate_limit.ts";
@@ -64,8 +65,9 @@ export function revokeEndpoint(
     refreshToken: string,
     read: ReadRefreshToken,
   ): Promise<void> {
-    const { value: grant } = read.grant;
-    if (grant?.status !== "active") return;
+    const { grant: found } = read;
+    if (!isFound(found) || found.value.status !== "active") return;
+    const { value: grant } = found;
     const state = stateOfToken(refreshToken, grant, now(clock));
     if (state === undefined) return;
     // An exchanged refresh token unseals only the response to its exchange; the
@@ -82,7 +84,7 @@ export function revokeEndpoint(
         dataKey: () => dataKeyOf(grant, current),
         sealed: read.upstream,
       });
-    await endGrants([{ grant, read: read.grant }]);
+    await endGrants([found]);
     const reference = c.get("reference");
     const grantId = grant.id;
     log.audit("Grant revoked", {
@@ -103,7 +105,7 @@ export function revokeEndpoint(
   async function revokePersonal(c: Context, token: string): Promise<void> {
     const access = await accessTokens.find(token);
     if (!access) return;
-    await endGrants([access]);
+    await endGrants([access.read]);
     waiveRate(c);
     log.audit("Access token revoked", {
       reference: c.get("reference"),

@@ -114,11 +114,10 @@ export function signInCompletion(services: AuthServices) {
     { open }: Connection,
     reference: string,
   ): Promise<void> {
-    const ended = leastUsed(open)
-      .map((read) => ({ grant: read.value, read }));
+    const ended = leastUsed(open);
     if (ended.length === 0) return;
     await endGrants(ended);
-    for (const { grant: { id, subject, clientName } } of ended) {
+    for (const { value: { id, subject, clientName } } of ended) {
       log.audit("Sign-in ended, the least recently used of too many", {
         reference,
         subject,

@@ -3,6 +3,7 @@ import { DEFAULT_LIFETIMES } from "../../../../src/core/oauth/lifetimes.ts";
 import { grantsEnd } from "../../../../src/core/auth/grants/end_grant.ts";
 import { bindingOf } from "../../../../src/core/oauth/grant.ts";
 import { openGrant } from "../../../../src/core/oauth/new_grant.ts";
+import { grantKey } from "../../../../src/core/kv/keys.ts";
 import { now } from "../../../../src/core/clock.ts";
 import { ISSUER, newClient, requestOf } from "../../../kit/records.ts";
 
@@ -41,7 +42,11 @@ Deno.test("grantsEnd() finds sessions and tasks before the grant is closed, by w
       },
     } as never,
   });
-  await end([{ grant }, { grant: other }]);
+  await end([grant, other].map((value) => ({
+    key: grantKey(value.id),
+    value,
+    versionstamp: "1",
+  })));
   const binding = bindingOf(grant);
   assert.deepEqual(steps, [
     ["find sessions", binding, grant.id, other.id],
