@@ -5,7 +5,7 @@
  * @module
  */
 import type { AuthorizationServer } from "oauth4webapi";
-import { parseNamedUrl } from "../net/named_url.ts";
+import { parseServerUrl } from "../net/server_url.ts";
 import { SIGNATURE_ALGORITHMS } from "../oauth/signed_jwt.ts";
 import { misbehaved } from "./provider.ts";
 import { readObject, type UpstreamFetch } from "./upstream_fetch.ts";
@@ -142,7 +142,7 @@ function parseMetadata(
       if (!required.includes(name)) continue;
       throw misbehaved(`The metadata of ${host} must have ${name}`);
     }
-    if (parseNamedUrl(address, { hostname })) continue;
+    if (parseServerUrl(address, { hostname })) continue;
     throw misbehaved(`${name} of ${host} must be an https URL without a user`);
   }
   const offered = list(document.token_endpoint_auth_methods_supported) ??

@@ -5,7 +5,8 @@
  */
 import { parseNetwork } from "../net/address.ts";
 import { LOG_LEVELS } from "../log/log.ts";
-import { hideSecrets, isLoopback } from "../net/url.ts";
+import { parseServerUrl } from "../net/server_url.ts";
+import { hideSecrets } from "../net/url.ts";
 import { settingsOf } from "./setting.ts";
 import {
   listOf,
@@ -21,12 +22,8 @@ import {
 const BASE_PATH = /^\/(?:[\w~-]+(?:\.[\w~-]+)*\/)*(?:[\w~-]+(?:\.[\w~-]+)*)?$/;
 
 function parseBaseUrl(text: string): string {
-  const url = URL.parse(text);
-  const isPlain = url !== null && BASE_PATH.test(url.pathname) && !url.search &&
-    !url.hash && !url.username && !url.password;
-  const isGood = isPlain &&
-    (url.protocol === "https:" || url.protocol === "http:" && isLoopback(url));
-  if (!isGood) return refuseText();
+  const url = parseServerUrl(text);
+  if (!url || url.search || !BASE_PATH.test(url.pathname)) return refuseText();
   const base = url.origin + url.pathname.replace(/\/$/, "");
   if (base.endsWith("/mcp")) return refuseText("without /mcp at its end");
   return base;

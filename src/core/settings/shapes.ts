@@ -4,7 +4,7 @@
  * @module
  */
 import { fromBase64url } from "../crypto/crypto.ts";
-import { isLoopback } from "../net/url.ts";
+import { parseServerUrl } from "../net/server_url.ts";
 import { isNear, lettersOf } from "../../authoring/options.ts";
 
 /**
@@ -103,13 +103,7 @@ export const SECRETS_KEYS: TextShape<string[]> = listOf(
 /** The URL of a server, unchanged: https, or http on loopback. */
 export const SERVER_URL: TextShape<string> = {
   wants: "an https URL",
-  parse: (text) => {
-    const url = URL.parse(text);
-    const isGood = url && !url.hash && !url.username && !url.password &&
-      (url.protocol === "https:" ||
-        url.protocol === "http:" && isLoopback(url));
-    return isGood ? text : refuseText();
-  },
+  parse: (text) => parseServerUrl(text) ? text : refuseText(),
 };
 
 /** An issuer, which has no query (RFC 8414 §2). */

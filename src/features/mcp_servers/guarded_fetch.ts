@@ -7,7 +7,7 @@
 import { sendOnce } from "../../core/net/send_once.ts";
 import type { OAuthAccount } from "../../authoring/account.ts";
 import { isPublicAddress } from "../../core/auth/clients/fetch_bounds.ts";
-import { parseNamedUrl } from "../../core/net/named_url.ts";
+import { parseServerUrl } from "../../core/net/server_url.ts";
 import { isLoopback, registeredDomain } from "../../core/net/url.ts";
 import { misbehaved } from "../../core/provider/provider.ts";
 
@@ -43,7 +43,7 @@ export function guardedFetch(
 
   return async (input, init) => {
     const address = input instanceof Request ? input.url : `${input}`;
-    const url = parseNamedUrl(address, own);
+    const url = parseServerUrl(address, own);
     if (!url) throw misbehaved(`${own.host} names what is no https URL`);
     const isNear = isLoopback(url) && isLoopback(own);
     if (url.origin !== own.origin && !isNear) {

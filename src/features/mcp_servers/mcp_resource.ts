@@ -6,7 +6,7 @@
  */
 import type { OAuthAccount } from "../../authoring/account.ts";
 import { SCOPE_TOKEN } from "../../authoring/scope.ts";
-import { parseNamedUrl } from "../../core/net/named_url.ts";
+import { parseServerUrl } from "../../core/net/server_url.ts";
 import { misbehaved, UpstreamError } from "../../core/provider/provider.ts";
 import {
   readObject,
@@ -117,7 +117,7 @@ function parse(
   if (typeof resource !== "string" || !isAbove(resource, url)) {
     throw misbehaved(`${url} says that it is another resource`);
   }
-  if (!parseNamedUrl(issuer, new URL(url))) {
+  if (!parseServerUrl(issuer, new URL(url))) {
     const named = wanted ?? "an authorization server by an https URL";
     throw misbehaved(`${url} does not name ${named}`);
   }
@@ -132,7 +132,7 @@ function parse(
 function isAbove(resource: string, url: string): boolean {
   const above = /\s/.test(resource)
     ? null
-    : parseNamedUrl(resource, new URL(url));
+    : parseServerUrl(resource, new URL(url));
   const { origin, pathname } = new URL(url);
   const path = (it: string) => it.replace(/\/?$/, "/");
   return above !== null && above.origin === origin && above.search === "" &&
