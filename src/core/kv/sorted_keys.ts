@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { findPlace } from "../find_place.ts";
 
 /** The maximum number of keys in a block, which have to be moved to add one. */
 const MAX_BLOCK = 1024;
@@ -51,15 +52,4 @@ export class SortedKeys {
     );
     return Math.max(0, next - 1);
   }
-}
-
-/** Finds the first of `count` places for which `isBefore` is false. */
-function findPlace(count: number, isBefore: (place: number) => boolean) {
-  let [low, high] = [0, count];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (isBefore(middle)) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

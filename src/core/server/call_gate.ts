@@ -17,13 +17,8 @@ import { effectiveScopesBy } from "../oauth/effective_scopes.ts";
 import { accessTokenStore } from "../store/access_tokens.ts";
 import { blockedPeople } from "../store/blocks.ts";
 import { grantStore } from "../store/grants.ts";
+import type { App } from "./app.ts";
 import type { ServerCore } from "./server_core.ts";
-
-/** The part of the sign-in that uses a grant's tokens at the provider. */
-interface SignInTokens {
-  upstream?(key: GrantKey): Upstream;
-  exchange?(key: GrantKey | PresentedToken): ServiceTokens;
-}
 
 /**
  * Makes the gate of one public address, for the configured strategies.
@@ -37,7 +32,7 @@ export async function callGate(
     "plan" | "database" | "readAhead"
   >,
   baseUrl: string,
-  load: () => Promise<SignInTokens>,
+  load: () => Promise<Pick<App, "upstream" | "exchange">>,
 ): Promise<Gate> {
   const { config: { auth }, scopes, permissions } = plan;
   const { oauth, jwt } = auth;

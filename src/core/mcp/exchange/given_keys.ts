@@ -12,6 +12,7 @@
 import { ToolError } from "../../../authoring/tool.ts";
 import { base64, fromBase64 } from "../../crypto/crypto.ts";
 import { isRefusal } from "../../errors.ts";
+import { findPlace } from "../../find_place.ts";
 import { isObject } from "../../json.ts";
 import { LatestMap } from "../../latest_map.ts";
 import {
@@ -192,14 +193,7 @@ function readText(text: string): ReadText {
   });
   const place = (index: number, isEnd: boolean) => {
     // Find the last encoding that begins at the character or before it.
-    let low = 0;
-    let high = from.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (from[middle] <= index) low = middle + 1;
-      else high = middle;
-    }
-    const nth = low - 1;
+    const nth = findPlace(from.length, (place) => from[place] <= index) - 1;
     if (nth < 0) return index + (isEnd ? 1 : 0);
     const next = from[nth + 1] ?? Infinity;
     const plain = next === Infinity
