@@ -103,16 +103,14 @@ export function nearest(name: string, names: readonly string[]): string[] {
 }
 
 /**
- * Returns the message for an unknown flag, with the known flags that are like
- * it.
+ * Makes the failure for a word that is not understood, with the known words that
+ * are like it.
  */
 export function notUnderstood(
-  flag: string,
-  usage: string,
-  known: readonly string[] = usage.match(/--[a-z-]+/g) ?? [],
-): string {
-  const proposal = didYouMean(flag, [...new Set(known)]);
-  return `Not understood: ${flag}${proposal}\n\n${usage}`;
+  word: string,
+  known: readonly string[] = [],
+): UsageFailure {
+  return usageFailure(`Not understood: ${word}${didYouMean(word, known)}`);
 }
 
 /** Returns a proposal for the end of a complaint: `. Did you mean greet?` */

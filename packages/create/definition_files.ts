@@ -4,7 +4,8 @@
  *
  * @module
  */
-import { UsageError } from "./files.ts";
+import { Exit } from "../call/failure.ts";
+import { CreateError } from "./files.ts";
 import { PACKAGE } from "./source.ts";
 
 /** The kinds of definitions; the folder of each is its plural. */
@@ -16,9 +17,10 @@ export function parseDefinitionName(kind: Kind, given: string): string {
     .replaceAll("-", "_").toLowerCase();
   if (/^[a-z][a-z0-9_]*$/.test(name)) return name;
   const like = name.replaceAll(/[^a-z0-9]+/g, "_").replace(/^[_\d]+|_+$/g, "");
-  throw new UsageError(
+  throw new CreateError(
     `A ${kind}'s name must be letters, digits and _, with a letter first, ` +
       `such as ${like || "search_mail"}: got ${JSON.stringify(given)}.`,
+    Exit.usage,
   );
 }
 

@@ -10,13 +10,10 @@ import { Exit, Failure } from "../call/failure.ts";
 export class CreateError extends Failure {
   override name = "CreateError";
 
-  constructor(message: string) {
-    super(message, Exit.failed);
+  constructor(message: string, exitCode: number = Exit.failed) {
+    super(message, exitCode);
   }
 }
-
-/** A command line that is wrong. */
-export class UsageError extends CreateError {}
 
 /** True if a file or a folder exists at the path. */
 export async function exists(path: string): Promise<boolean> {

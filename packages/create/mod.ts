@@ -26,15 +26,19 @@ import {
   formatFiles,
   initializeGit,
   readServer,
-  UsageError,
   writeFiles,
 } from "./files.ts";
 import { guide } from "./guide.ts";
 import { copyPackage, isClone, updatePackage } from "./package_files.ts";
 import { parseProjectName, projectFiles } from "./project.ts";
-import { didYouMean, notUnderstood } from "../call/failure.ts";
+import {
+  didYouMean,
+  Exit,
+  notUnderstood,
+  usageFailure,
+} from "../call/failure.ts";
+import { runProgram } from "../call/program.ts";
 import { print } from "../call/standard_output.ts";
-import { messageOf } from "../../src/core/thrown.ts";
 import { updateSettings } from "./settings.ts";
 import { updateSkills } from "./skills.ts";
 import { findSource, VENDOR } from "./source.ts";
@@ -54,11 +58,11 @@ In a project:
   guide                      prints a whole small project
   update CLONE               takes the package of a clone into ${VENDOR}/`;
 
-/** Runs a command. @throws {CreateError} */
+/** The flags of all commands. */
+const FLAGS = USAGE.match(/--[a-z]+/g)!;
+
+/** Runs a command. @throws {Failure} */
 async function run(args: readonly string[]): Promise<void> {
-  if (args.some((arg) => arg === "-h" || arg === "--help")) {
-    return print(USAGE);
-  }
   const [command, name] = args;
   /**
    * Returns the second argument if it is one of the flags; undefined without
@@ -67,18 +71,16 @@ async function run(args: readonly string[]): Promise<void> {
   const flag = (...flags: string[]): string | undefined => {
     if (args.length < 2) return undefined;
     if (args.length === 2 && flags.includes(name)) return name;
-    throw new UsageError(
-      notUnderstood(args.slice(1).join(" "), USAGE, flags),
-    );
+    throw notUnderstood(args.slice(1).join(" "), flags);
   };
   const needed = (word = name, count = 2): string => {
-    if (word?.startsWith("-")) throw new UsageError(notUnderstood(word, USAGE));
+    if (word?.startsWith("-")) throw notUnderstood(word, FLAGS);
     if (args.length === count) return word;
-    throw new UsageError(USAGE);
+    throw usageFailure("One name is needed.");
   };
   switch (command) {
     case undefined:
-      throw new UsageError(USAGE);
+      throw usageFailure("Name a directory, or a command.");
     case "tool":
     case "resource":
     case "prompt":
@@ -175,9 +177,10 @@ async function addDefinition(kind: Kind, given: string): Promise<void> {
 async function addFiles(name: string): Promise<void> {
   if (!Object.hasOwn(ADDITIONS, name)) {
     const names = Object.keys(ADDITIONS).join(" or ");
-    throw new UsageError(
+    throw new CreateError(
       `There is ${names} to add: got ${JSON.stringify(name)}` +
         didYouMean(name, Object.keys(ADDITIONS)),
+      Exit.usage,
     );
   }
   const files = await ADDITIONS[name]();
@@ -201,23 +204,9 @@ async function update(clone: string): Promise<void> {
   );
 }
 
-/** True for an error of the operating system, such as a full disk. */
-function isOfSystem(error: unknown): boolean {
-  return error instanceof Error && "code" in error &&
-    /^E[A-Z]+$/.test(`${error.code}`);
-}
-
 /** Runs a command line, and returns the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
-  try {
-    await run(args);
-    return 0;
-  } catch (error) {
-    // A folder that cannot be written is no fault of the program.
-    if (!(error instanceof CreateError || isOfSystem(error))) throw error;
-    console.error(messageOf(error));
-    return error instanceof UsageError ? 2 : 1;
-  }
+  return await runProgram(args, USAGE, () => run(args));
 }
 
 if (import.meta.main) Deno.exit(await main(Deno.args));

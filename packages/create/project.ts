@@ -4,7 +4,8 @@
  * @module
  */
 import * as z from "zod";
-import { UsageError } from "./files.ts";
+import { Exit } from "../call/failure.ts";
+import { CreateError } from "./files.ts";
 import { agentsFile, readmeFile } from "./project_words.ts";
 import { firstExample, grantedVariables, printList } from "./settings.ts";
 import { PACKAGE, PUBLISHED, type Source } from "./source.ts";
@@ -23,16 +24,17 @@ interface ProjectOptions {
 
 /**
  * Parses the name of a project: the last part of its directory. @throws
- * {UsageError}
+ * {CreateError}
  */
 export function parseProjectName(directory: string): string {
   const name = directory.replace(/[/\\]+$/, "").split(/[/\\]/).at(-1)!;
   if (/^[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?$/i.test(name)) return name;
-  throw new UsageError(
+  throw new CreateError(
     `A project's name must begin and end with a letter or a digit, with "-", ` +
       `"_" and "." between them, such as my-tools: got ${
         JSON.stringify(name)
       }.`,
+    Exit.usage,
   );
 }
 

@@ -9,7 +9,6 @@ import { print } from "../call/standard_output.ts";
 import { harmless } from "../call/terminal.ts";
 import { parseOptions } from "../call/program.ts";
 import { Failure, usageFailure } from "../call/failure.ts";
-import { CreateError } from "../create/files.ts";
 import { counted } from "../doctor/list_cost.ts";
 import { ImportError, parseDocument, readSource, shown } from "./document.ts";
 import { diffOf, printImported } from "./imported_file.ts";
@@ -172,7 +171,7 @@ async function accessTo(url: string, time: TimeLeft, token?: string) {
 /**
  * Runs the command in a folder, and returns its exit code.
  *
- * @throws {CreateError} with words for the author
+ * @throws {import("../create/files.ts").CreateError} with words for the author
  */
 export async function importTools(
   flags: Flags,
@@ -490,9 +489,8 @@ export async function main(args: readonly string[]): Promise<number> {
       ...isSeen && { ask: (question) => prompt(question) },
     });
   } catch (error) {
-    const isUsage = error instanceof Failure;
-    if (!isUsage && !(error instanceof CreateError)) throw error;
+    if (!(error instanceof Failure)) throw error;
     console.error(harmless(error.message));
-    return args.includes("--check") ? 2 : isUsage ? error.exitCode : 1;
+    return args.includes("--check") ? 2 : error.exitCode;
   }
 }

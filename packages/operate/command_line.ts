@@ -4,7 +4,7 @@
  * @module
  */
 import { visible } from "../../src/core/log/log_line.ts";
-import { didYouMean, usageFailure } from "../call/failure.ts";
+import { notUnderstood, usageFailure } from "../call/failure.ts";
 import { parseOptions } from "../call/program.ts";
 
 export const USAGE = `deno task ts people list [SEARCH] [--after PLACE]
@@ -51,7 +51,7 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
     throw usageFailure("Begin with people or clients");
   }
   const verbs = VERBS[noun].split(" ");
-  if (!verbs.includes(verb)) throw notUnderstood(verb, verbs);
+  if (!verbs.includes(verb)) throw notUnderstood(visible(verb), verbs);
   const line: CommandLine = { ...values, noun, verb, named: others.join(" ") };
   checkParts(line);
   return line;
@@ -75,14 +75,8 @@ function checkParts(
   if (reason !== undefined && verb !== "block") throw notUnderstood("--reason");
   if (reset && verb !== "passkeys") throw notUnderstood("--reset");
   const isOfAll = /^(blocked|reseal|list)$/.test(verb) && !isList;
-  if (isOfAll && named !== "") throw notUnderstood(named);
+  if (isOfAll && named !== "") throw notUnderstood(visible(named));
   if (!isOfAll && !isList && named === "") {
     throw usageFailure(`Name a ${noun === "people" ? "person" : "client"}`);
   }
-}
-
-function notUnderstood(word: string, known: readonly string[] = []) {
-  return usageFailure(
-    `Not understood: ${visible(word)}${didYouMean(word, known)}`,
-  );
 }

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { VERBS } from "../mod.ts";
+// Its HTTP client is of the process: made within the test, it would be a leak.
+import "../../../src/core/net/send_once.ts";
 
 /** Runs a verb, and returns its exit code and its complaints. */
 async function run(verb: string, args: readonly string[]) {
