@@ -410,6 +410,7 @@ export function lettersOf(name: string): string {
 
 /** True if at most one letter is missing, added, wrong or swapped. */
 export function isNear(a: string, b: string): boolean {
+  if (Math.abs(a.length - b.length) > 1) return false;
   let at = 0;
   while (at < a.length && a[at] === b[at]) at++;
   const [x, y] = [a.slice(at), b.slice(at)];
