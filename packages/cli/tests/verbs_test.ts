@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { VERBS } from "../mod.ts";
-// Its HTTP client is of the process: made within the test, it would be a leak.
+// send_once.ts makes an HTTP client when it is first imported: if that were within
+// a test, the test would be told of a leak.
 import "../../../src/core/net/send_once.ts";
 
 /** Runs a verb, and returns its exit code and its complaints. */
