@@ -23,6 +23,7 @@ import { type Acting, follow } from "../../core/mcp/exchange/author_code.ts";
 import { CallContext } from "../../core/mcp/exchange/call_context.ts";
 import { givenTo } from "../../core/mcp/exchange/given_keys.ts";
 import type {
+  ActingAccount,
   BegunNeeds,
   CallNeeds,
   Finding,
@@ -40,7 +41,12 @@ import {
 import { keyFetch, tokenFetch } from "./account_request.ts";
 import type { AccountVault } from "./account_vault.ts";
 import { accountName, type AccountRecord } from "./accounts.ts";
-import { type AccountOfCall, findBegun, ofService } from "./begun_account.ts";
+import {
+  type AccountOfCall,
+  findBegun,
+  isApproved,
+  ofService,
+} from "./begun_account.ts";
 import {
   choiceOf,
   connectQuestion,
@@ -113,6 +119,8 @@ export function findAccounts(
         return accounts?.begun;
       },
       account,
+      approving: () => accounts?.approving() ?? [],
+      checkConnected: async () => await accounts?.checkConnected(),
       own: <I extends JsonObject>(input: I) =>
         takeAccount(item.needs, input).own as I,
       bind(context) {
@@ -208,6 +216,8 @@ class CallAccounts {
   readonly #labels = new Map<ConnectableService, string | undefined>();
   readonly #begun: Map<string, AccountOfCall>;
   readonly #refusals: KeyRefusals;
+  /** True if a person has to approve the accounts. */
+  #isApproved = false;
 
   readonly #vault: AccountVault;
   readonly #keys: AccountKeys;
@@ -300,6 +310,28 @@ class CallAccounts {
   bind(context: Context): void {
     const asking = CallContext.askingOf(context);
     CallContext.beforeStep(context, () => this.#ready(asking));
+  }
+
+  /** As in {@linkcode CallNeeds}. */
+  approving(): ActingAccount[] {
+    this.#isApproved = true;
+    return this.asked.services.map((service) => {
+      const begun = this.#begun.get(service.name)!;
+      const { accountId = null, label = null, createdAt } = begun;
+      const isNamed = accountId !== null || label !== null;
+      return {
+        service: titleOf(service),
+        name: accountName(begun),
+        id: [service.name, accountId, label, isNamed ? null : createdAt],
+      };
+    });
+  }
+
+  /** As in {@linkcode CallNeeds}. */
+  async checkConnected(): Promise<void> {
+    const all = await this.#all(true);
+    const lost = this.asked.services.find((it) => !this.#pick(it, all));
+    if (lost) throw gone(lost);
   }
 
   /** The accounts that the call has begun with. */
@@ -425,11 +457,13 @@ class CallAccounts {
    * Makes the call stay with an account, even if another is connected
    * meanwhile.
    */
-  #stayWith({ value: { service, label, accountId } }: Found<AccountRecord>) {
+  #stayWith({ value }: Found<AccountRecord>) {
+    const { service, label, accountId, createdAt } = value;
     if (this.#begun.has(service)) return;
     this.#begun.set(service, {
       label,
       accountId,
+      createdAt,
       at: this.server.server.database.now(),
     });
   }
@@ -445,7 +479,17 @@ class CallAccounts {
     service: ConnectableService,
   ): Found<AccountRecord> | undefined {
     const begun = this.#begun.get(service.name);
-    if (begun) return findBegun(own, begun);
+    if (begun) {
+      const found = findBegun(own, begun);
+      if (!found || !this.#isApproved || isApproved(found, begun)) return found;
+      throw new ToolError(
+        `${
+          titleOf(service)
+        }: this may act with no account but the one that was approved, ${
+          accountName(begun)
+        }. Nothing was done with another.`,
+      );
+    }
     if (own.length === 0) return undefined;
     if (!service.several) return own[0];
     // Accounts from before the author set `several` may share a name.

@@ -31,6 +31,28 @@ export function ofService(
     .sort((a, b) => b.value.createdAt - a.value.createdAt);
 }
 
+/** True if an account is the one that a call has begun with. */
+function isBegun({ value }: Found<AccountRecord>, begun: AccountOfCall) {
+  const { accountId, formerLabels } = value;
+  return isSameAccount(value, begun) ||
+    // Two accounts may have had the same name, but not the same id.
+    (accountId === undefined || begun.accountId === undefined) &&
+      formerLabels?.includes(begun.label ?? "") === true;
+}
+
+/**
+ * True if an account is the one that a person has approved. One without a name
+ * or an id is so for as long as it stays connected.
+ */
+export function isApproved(
+  account: Found<AccountRecord>,
+  begun: AccountOfCall,
+): boolean {
+  return begun.accountId === undefined && begun.label === undefined
+    ? account.value.createdAt === begun.createdAt
+    : isBegun(account, begun);
+}
+
 /**
  * Finds the account that a call has begun with, or the one that is used in its
  * place.
@@ -40,11 +62,7 @@ export function findBegun(
   begun: AccountOfCall,
 ): Found<AccountRecord> | undefined {
   const found = own.find(({ value }) => isSameAccount(value, begun)) ??
-    // Two accounts may have had the same name, but not the same id.
-    own.find(({ value: { accountId, formerLabels } }) =>
-      (accountId === undefined || begun.accountId === undefined) &&
-      formerLabels?.includes(begun.label ?? "")
-    );
+    own.find((it) => isBegun(it, begun));
   if (found && found.value.refusedAt === undefined) return found;
   return own.find(({ value }) =>
     value.standsInFor?.some((it) =>

@@ -36,7 +36,8 @@ import {
   shownOf,
   unknownWords,
 } from "./approval_content.ts";
-import { addressesOf, callApprovals, nameOfPerson } from "./approval_store.ts";
+import { callApprovals } from "./approval_store.ts";
+import { addressesOf, nameOfPerson } from "./approver.ts";
 import { stepReport, whoOf } from "./approval_steps.ts";
 import { ApprovalVisit, type Verdict } from "./approval_visit.ts";
 import { receiptSeconds, receiptStore } from "./receipts.ts";
@@ -76,7 +77,7 @@ export function approvalGate(
     work: Work,
     isWanted: boolean,
   ) {
-    const { tool, input, account, call: { engine } } = toolRun;
+    const { tool, input, account, found, call: { engine } } = toolRun;
     const waitPages = engine.waitPages as WaitPages | undefined;
     const { caller, durable, startedMilliseconds } = work;
     const { by, passkey, expiresIn = APPROVAL_SECONDS } = tool.approval ?? {};
@@ -103,6 +104,8 @@ export function approvalGate(
     // end because no one looks for a while.
     const seconds = durable?.isUnderWay ? MAX_APPROVAL_SECONDS : expiresIn;
     const definition = definitionOf(tool);
+    const accounts = found?.approving?.() ?? [];
+    const ids = accounts.map(({ id }) => id);
     const offer = scope === undefined && !durable?.isKept
       ? await offerOf(tool, input)
       : undefined;
@@ -110,23 +113,25 @@ export function approvalGate(
       pages: waitPages,
       waiting: await waitingOf(toolRun, work, {
         arguments_,
+        accounts: ids,
         definition,
         state: { seconds, scope, passkey },
         pages: waitPages,
       }),
       isWanted,
+      checkAccounts: async () => await found?.checkConnected?.(),
       offer: offer && {
         ...offer,
         name: await nameOf(
           [caller.binding, caller.clientId ?? caller.grantId],
           tool.name,
-          [definition, account ?? null, offer.key],
+          [definition, ids, offer.key],
         ),
       },
       payload: async () => ({
         id: randomId(),
         input,
-        account,
+        accounts: accounts.map(({ service, name }) => [service, name]),
         caller: { name: nameOfPerson(caller), addresses: addressesOf(caller) },
         ...await shownOf(tool, input),
       }),
@@ -217,8 +222,10 @@ function nameOf(...parts: unknown[]): Promise<string> {
 async function waitingOf(
   { tool }: ToolRun,
   work: Work,
-  { arguments_, definition, state, pages }: {
+  { arguments_, accounts, definition, state, pages }: {
     arguments_: string;
+    /** The IDs of the accounts that the run acts with. */
+    accounts: readonly unknown[];
     definition: string;
     state: ApprovalState;
     pages: WaitPages;
@@ -245,7 +252,7 @@ async function waitingOf(
       tool.name,
       asker,
     ),
-    question: await nameOf(definition, arguments_, [
+    question: await nameOf(definition, arguments_, accounts, [
       state.scope ?? null,
       state.passkey ?? null,
     ]),

@@ -81,7 +81,7 @@ export function printArguments(input: unknown): string {
 /** The page of an approval that waits. Send it with `forms: "self"`. */
 export function ApprovalPage(props: ApprovalProps) {
   const { base, approval, client, csrf, now, passkey } = props;
-  const { payload: { title, facts, input, account, before, caller, offer } } =
+  const { payload: { title, facts, input, accounts, before, caller, offer } } =
     approval;
   const isRefused = approval.answer !== undefined;
   const isCut = [title, ...Object.values(facts)].some((it) => it.endsWith("…"));
@@ -118,11 +118,11 @@ export function ApprovalPage(props: ApprovalProps) {
             </strong>
           </Fact>
         ))}
-        {account !== undefined && (
-          <Fact term="With the account">
-            <bdi>{harmlessLine(account)}</bdi>
+        {accounts.map(([service, name]) => (
+          <Fact term={`Account at ${service}`}>
+            <bdi>{harmlessLine(name)}</bdi>
           </Fact>
-        )}
+        ))}
         {approval.approval.scope !== undefined && (
           <Fact term="For whom">
             <bdi>{harmlessLine(caller.name)}</bdi>

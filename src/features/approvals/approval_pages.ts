@@ -25,8 +25,8 @@ import {
   MAX_REASON_CHARACTERS,
 } from "./approval_page.tsx";
 import { isPaused } from "../questions/wait_records.ts";
+import type { Approver } from "./approver.ts";
 import {
-  type Approver,
   type CallApproval,
   callApprovals,
   isToBePressed,

@@ -7,12 +7,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { JsonObject } from "../../core/json.ts";
 import type { Database, Entry } from "../../core/kv/database.ts";
-import {
-  asVerified,
-  verifiedAddresses,
-} from "../../core/oauth/allowed_users.ts";
-import type { Identity } from "../../core/caller.ts";
-import { personName } from "../../core/oauth/person.ts";
 import { waitKey, waitsOfKey } from "../../core/kv/keys.ts";
 import { persist } from "../../core/kv/persist.ts";
 import type { Transaction, Write } from "../../core/kv/transaction.ts";
@@ -34,6 +28,7 @@ import {
 import { receiptIdOf } from "../questions/wait_receipt.ts";
 import { isPaused } from "../questions/wait_records.ts";
 import { queued } from "./approval_queue.ts";
+import { addressesOf, type Approver, nameOfPerson } from "./approver.ts";
 import { hasTaskEnded, taskCheck } from "./approval_task.ts";
 import { type Offer, rememberedStore } from "./remembered.ts";
 import { type Receipts, receiptStore, type ReceiptWords } from "./receipts.ts";
@@ -57,8 +52,8 @@ export interface ApprovalPayload {
   id: string;
   /** The arguments with which the run begins. */
   input: JsonObject;
-  /** The name of the account that the run acts with, if there are several. */
-  account?: string;
+  /** The services and names of the accounts that the run acts with. */
+  accounts: readonly (readonly [service: string, name: string])[];
   title: string;
   facts: Readonly<Record<string, string>>;
   /** The author's offer to remember the approval. */
@@ -93,24 +88,6 @@ export interface CallApproval extends Omit<Wait, "payload" | "answer"> {
   sealedAnswer?: string;
 }
 
-/** A person before the page of an approval. */
-export interface Approver {
-  subject: string;
-  /** The person as their provider knows them. */
-  identity?: Identity;
-  /** The scopes that they hold now. */
-  scopes: readonly string[];
-}
-
-/** A person, if their provider has named them. */
-type Named = Pick<Approver, "subject" | "identity">;
-
-export const nameOfPerson = ({ subject, identity }: Named) =>
-  identity ? personName({ subject, identity }) : subject;
-
-export const addressesOf = ({ identity }: Named) =>
-  identity ? verifiedAddresses(asVerified(identity)) : [];
-
 /**
  * True if a person may press for a call. Without a scope that is the caller.
  * With a scope, it is anyone who has it but the caller, under whichever
@@ -139,17 +116,24 @@ function receiptOf({ key, createdAt }: Pick<Wait, "key" | "createdAt">) {
   return receiptIdOf(createdAt, String(key[1]));
 }
 
+/** Returns the words of a call in a receipt. */
+function wordsOfCall(
+  { title, facts, accounts, caller }: ApprovalPayload,
+): ReceiptWords {
+  const all = { ...facts };
+  for (const [service, name] of accounts) all[`Account at ${service}`] = name;
+  return { title, facts: all, caller: caller.name };
+}
+
 /** Returns the words of a receipt. */
 function wordsOf(
-  { payload: { title, facts, caller } }: CallApproval,
+  { payload }: CallApproval,
   pressed: Pressed,
   person: Approver,
 ): ReceiptWords {
   const { passkey } = pressed;
   return {
-    title,
-    facts,
-    caller: caller.name,
+    ...wordsOfCall(payload),
     approver: nameOfPerson(person),
     passkey,
     ...pressed.action === "decline" && { reason: pressed.reason },
@@ -272,12 +256,12 @@ export function callApprovals(
         subject,
         { name, grantId },
         async ({ label, clientName = clientId }) => {
-          const { title, facts, caller: { name } } = await payload();
+          const words = wordsOfCall(await payload());
           const own = { subject, by: subject, tool, clientName };
           return await receipts.writing(
             receipt,
             { ...own, at: begunAt, begunAt, reference },
-            { title, facts, caller: name, approver: name, remembered: label },
+            { ...words, approver: words.caller, remembered: label },
           );
         },
       );

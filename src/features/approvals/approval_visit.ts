@@ -61,6 +61,8 @@ export class ApprovalVisit implements PagesOf<Verdict> {
       waiting: Waiting & { approval: ApprovalState };
       /** False for work that asked once, and need not ask by now. */
       isWanted: boolean;
+      /** @throws {ToolError} if an account of the run is gone */
+      checkAccounts(): Promise<void>;
       offer?: Offer;
       /** Makes the content of a new approval. */
       payload(): Promise<ApprovalPayload>;
@@ -141,6 +143,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
   async #rememberedRun(): Promise<Verdict | undefined> {
     const { approvals, work, of: { waiting, offer } } = this;
     if (!offer) return undefined;
+    await this.#checkAccounts();
     const reference = work.requestId;
     // The id stays the same if durable work begins again before it has stored
     // the verdict.
@@ -237,7 +240,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
       const result = hasResult && await approvals.collect(approval);
       if (result) return { action: "collected", result };
       // `begin` succeeds here if the commit that began the run was given up.
-      const again = await approvals.begin(approval, work.requestId);
+      const again = await this.#begin(approval);
       if (!again) return { action: "unknown", begunAt: begunAt!, outcome };
       this.#begun = again;
     }
@@ -246,9 +249,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
       return { action: "decline", reason: answer.reason };
     }
     if (work.keepAnswer === undefined) {
-      this.#begun ??= await this.#do(() =>
-        approvals.begin(approval, work.requestId)
-      );
+      this.#begun ??= await this.#begin(approval);
       if (!this.#begun) return undefined;
       work.putBack = () => this.#begun!.release();
     }
@@ -257,6 +258,21 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     const { id, input } = payload;
     const receipt = approvals.receiptOf(approval);
     return { action: "accept", approved: { id, by, at }, input, receipt };
+  }
+
+  async #begin(approval: CallApproval) {
+    await this.#checkAccounts();
+    const { approvals, work: { requestId } } = this;
+    return await this.#do(() => approvals.begin(approval, requestId));
+  }
+
+  /**
+   * Checks the accounts of a run that is about to begin. Durable work does so
+   * before each step, and may wait for them.
+   */
+  async #checkAccounts(): Promise<void> {
+    if (this.work.keepAnswer !== undefined) return;
+    await this.#do(this.of.checkAccounts);
   }
 
   /** Does an operation; for a task, repeats it while the database is away. */

@@ -221,6 +221,7 @@ Deno.test("a plain task that has ended, also elsewhere, takes no press and begin
       input: {},
       title: "Pay",
       facts: {},
+      accounts: [],
       caller: { name: "ann", addresses: [] },
     });
     return { key, link: link! };
@@ -289,6 +290,7 @@ Deno.test("a press that is under way changes no answer that was given meanwhile,
         input: {},
         title: "Pay",
         facts: {},
+        accounts: [],
         caller: { name: "ann", addresses: [] },
       });
       const press = (by: typeof store, action: string, at: number) =>

@@ -30,8 +30,18 @@ export type BegunNeeds = Readonly<
     at: number;
     label?: string;
     accountId?: string;
+    /** The time at which the account was connected. */
+    createdAt?: number;
   }>
 >;
+
+/** An account that a call acts with, as its approval names it. */
+export interface ActingAccount {
+  service: string;
+  name: string;
+  /** A part that no other account has. */
+  id: unknown;
+}
 
 /** The needs of one call, found. */
 export interface CallNeeds {
@@ -39,6 +49,13 @@ export interface CallNeeds {
   readonly begun?: BegunNeeds;
   /** The name of the account that the call has chosen, if there are several. */
   readonly account?: string;
+  /**
+   * Names the accounts for the approval of the call. From then on it acts with
+   * no other, not even with one that its person uses in their place.
+   */
+  approving?(): readonly ActingAccount[];
+  /** @throws {ToolError} if one of the accounts is not connected any more */
+  checkConnected?(): Promise<void>;
   /** Adds what was found to a context of the call. */
   bind(context: Context): void;
   /**
