@@ -3,7 +3,8 @@
  *
  * @module
  */
-import type { Outcome } from "../../log/request.ts";
+import { RpcCode } from "../../errors.ts";
+import { printError } from "../../protocol/messages.ts";
 import type { Ending } from "./answer.ts";
 import { fire } from "./author_code.ts";
 import { report, type ReportedCall } from "./report.ts";
@@ -74,22 +75,23 @@ export class CallExecution {
 
   /** Ends the call without a response, for a client that cancelled it. */
   cancel(reason: string): void {
-    this.#stopUnanswered(reason, "cancelled");
+    this.#endAtOnce(reason, { outcome: "cancelled" });
   }
 
-  /** Ends the call of a caller who may no longer call. */
+  /** Ends the call of a caller who may no longer call, with an error. */
   expel(): void {
-    this.#stopUnanswered(
-      "The permission for this call has ended, or is paused",
-      "stopped",
-    );
+    const message = "The permission for this call has ended, or is paused";
+    const code = RpcCode.badRequest;
+    const body = printError(this.call.message.id, { code, message });
+    const ending = { outcome: "stopped", body, code, status: 403 } as const;
+    this.#endAtOnce(message, ending);
   }
 
-  #stopUnanswered(reason: string, outcome: Outcome): void {
+  #endAtOnce(reason: string, ending: Ending): void {
     // The call has ended: a client may cancel twice, for a tool that ignored
     // it.
     if (this.hasEnded) return;
     this.interrupt(reason);
-    this.end({ outcome });
+    this.end(ending);
   }
 }

@@ -7,6 +7,7 @@ import type {
   AdmittedRequest,
   Engine,
 } from "../../../../src/core/mcp/exchange/engine.ts";
+import type { Result } from "../../../../src/core/mcp/exchange/answer.ts";
 import { PendingResponse } from "../../../../src/core/mcp/exchange/pending_response.ts";
 import {
   ChallengeError,
@@ -371,11 +372,25 @@ Deno.test("a call is told to no ledger and no log that is not kept", () => {
   assert.deepEqual(told, []);
 });
 
-Deno.test("expel() ends a call at once: its tool answers no one any more", () => {
-  const { call } = callOf();
-  call.execution.expel();
-  assert.equal(call.signal.aborted, true);
-  assert.deepEqual(call.execution.ending, { outcome: "stopped" });
+Deno.test("expel() ends a call at once with an error that says why, as JSON and on a stream: its tool answers no one any more", async () => {
+  for (const isStream of [false, true]) {
+    const { call } = callOf();
+    const { promise, resolve } = Promise.withResolvers<Result>();
+    const responding = respond(call, () => promise);
+    if (isStream) call.response.open();
+    call.execution.expel();
+    assert.equal(call.signal.aborted, true);
+    resolve({ result: "{}" });
+    const response = await responding;
+    assert.equal(response.status, isStream ? 200 : 403);
+    const text = await response.text();
+    const { error } = JSON.parse(/\{.*\}/.exec(text)![0]);
+    assert.deepEqual(error, {
+      code: -32000,
+      message: "The permission for this call has ended, or is paused",
+    });
+    assert.equal(call.execution.ending?.outcome, "stopped");
+  }
 });
 
 Deno.test("notify() cancels a call whose client stopped reading", async () => {
