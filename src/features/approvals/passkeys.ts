@@ -50,13 +50,15 @@ export const passkeyStoreOf = ofServer(({ database }) =>
 
 /**
  * Makes the challenge of a press: a hash of the page's contents and its reader.
+ * The page also shows a refusal, so no signature from before it counts after it.
  */
 export function challengeOf(
-  { id, tool, clientId, clientName, payload }: CallApproval,
+  { id, tool, clientId, clientName, payload, answer }: CallApproval,
   subject: string,
 ): string {
   const app = [clientId ?? null, clientName ?? null];
-  const shown = ["approve", id, subject, tool, app, { ...payload }];
+  const refused = answer ? [answer.by, answer.at] : null;
+  const shown = ["approve", id, subject, tool, app, { ...payload }, refused];
   return fingerprint(canonicalJson(shown));
 }
 

@@ -156,6 +156,21 @@ Deno.test("who has no passkey can refuse a call that requires one, and approve i
   assert.equal(await textOf(call("pay", { cents: 1 })), "paid 1");
 });
 
+Deno.test("a signature that was made before a refusal does not approve after it", async () => {
+  await using server = await start();
+  const call = await clientOf(server, "2026");
+  const link = linkOf(await resultOf(call("pay", { cents: 1 })));
+  const { visitor, passkey } = await withPasskey(server);
+  const early = await sign(visitor, link, passkey);
+  await press(visitor, "refuse", "Not yet");
+  visitor.page = await visitor.browser.open(link);
+  await send(visitor, link, early);
+  assert.match(visitor.words, /The passkey was not accepted/);
+  assert.match(await textOf(call("pay", { cents: 1 })), /said: "Not yet"/);
+  await send(visitor, link, await sign(visitor, link, passkey));
+  assert.equal(await textOf(call("pay", { cents: 1 })), "paid 1");
+});
+
 Deno.test("a signature of another approval, site, page, person, or without a gesture is refused", async () => {
   await using server = await start();
   const call = await clientOf(server, "2026");
