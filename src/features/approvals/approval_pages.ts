@@ -189,7 +189,7 @@ export function approvalEndpoints(services: AccountServices) {
           await approvals.press(id, pressed, approver, (transaction) => {
             stays(transaction);
             used?.write(transaction);
-          });
+          }, toApprove);
       const { action, by: who } = approval && approval.answer || {};
       // A later press does not change the first.
       const isFirst = action === pressed.action && who === subject;

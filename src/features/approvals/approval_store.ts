@@ -111,9 +111,16 @@ export function isToBePressed(
       answer?.action === "decline" && pageTask === undefined;
 }
 
-/** Returns the ID of an approval's receipt. */
-function receiptOf({ key, createdAt }: Pick<Wait, "key" | "createdAt">) {
-  return receiptIdOf(createdAt, String(key[1]));
+/**
+ * Returns the ID of an approval's receipt. Its refusal has one of its own,
+ * which stays if it is approved after all, perhaps by someone else.
+ */
+function receiptOf(
+  { key, createdAt }: Pick<Wait, "key" | "createdAt">,
+  isRefused = false,
+) {
+  const unique = String(key[1]);
+  return receiptIdOf(createdAt, isRefused ? `${unique}-refused` : unique);
 }
 
 /** Returns the words of a call in a receipt. */
@@ -268,7 +275,7 @@ export function callApprovals(
       return entry && { at: entry.at, receipt };
     },
 
-    receiptOf,
+    receiptOf: (it: CallApproval) => receiptOf(it),
 
     /** Notes the end of a run that has no approval, or none any more. */
     endReceipt: (receipt: string, outcome: ApprovalState["outcome"]) =>
@@ -332,12 +339,16 @@ export function callApprovals(
     /**
      * Accepts the press of a person, once. Returns the approval as it is then;
      * undefined if the person may not press, or it is over.
+     *
+     * @param seen the approval that was signed with a passkey: no answer that
+     * was given since is replaced
      */
     async press(
       id: string,
       pressed: Pressed,
       person: Approver,
       extraWrites: Write = () => {},
+      seen?: CallApproval,
     ): Promise<CallApproval | undefined> {
       const approval = await findToPress(id, person);
       if (!approval) return undefined;
@@ -357,7 +368,7 @@ export function callApprovals(
         await remembered.writing(subject, offer, { ...of, grantId });
       const { by, at } = pressed;
       const writeReceipt = await receipts.writing(
-        receiptOf(approval),
+        receiptOf(approval, isRefused),
         { ...of, subject, by, at, ...isRefused && { isRefused } },
         wordsOf(approval, pressed, person),
       );
@@ -370,7 +381,9 @@ export function callApprovals(
           writeReceipt(transaction);
           if (writeEntry) writeEntry(transaction.check(head));
         },
-        isRefused || !isToBePressed(approval) ? "" : approval.sealedAnswer,
+        isRefused || !isToBePressed(approval)
+          ? ""
+          : (seen ?? approval).sealedAnswer,
       );
       return accepted && approvalOf(await waits.read(accepted.record));
     },

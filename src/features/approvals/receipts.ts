@@ -238,7 +238,14 @@ export function receiptStore(database: Database, keepSeconds: number) {
         for await (const some of lists.records(subject)) {
           all.push(...await Promise.all(some.map(open)));
         }
-        return all.map(({ id: _, ...receipt }) => receipt);
+        // The other person is there by name, as on the page.
+        return all.map((
+          { id: _, subject: caller, by, passkey, ...receipt },
+        ) => ({
+          ...receipt,
+          ...caller === subject && { subject },
+          ...by === subject && { by, passkey },
+        }));
       },
       endAllOf: () => Promise.resolve(),
       async forgetAllOf(subject) {

@@ -25,7 +25,10 @@ export function waitRecords(
     name: "waits",
     async listOf(subject) {
       const kept = await listKept(subject);
-      return kept.map(({ key: _key, id: _id, ...wait }) => wait);
+      return kept.map(({ key: _key, id: _id, answer, ...wait }) => {
+        const { by = subject, passkey: _, ...others } = answer ?? {};
+        return { ...wait, answer: by === subject ? answer : others };
+      });
     },
     endAllOf: forgetAllOf,
   };

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { Database } from "../../../src/core/kv/database.ts";
 import {
+  type CallApproval,
   callApprovals,
   isToBePressed,
 } from "../../../src/features/approvals/approval_store.ts";
@@ -311,6 +312,36 @@ Deno.test("a press that is under way changes no answer that was given meanwhile,
       await receipts.drop(receipt.id);
     }
   }
+});
+
+Deno.test("press() with a signature changes no answer that was given since it was signed", async () => {
+  await using kv = await openTestKv();
+  const store = callApprovals(new Database(kv));
+  const person = { subject: "ann", scopes: [] };
+  const { id } = await store.open({
+    subject: "ann",
+    kind: "approval",
+    tool: "pay",
+    asker: "a",
+    question: "q",
+    approval: { seconds: 600, passkey: "required" },
+  }, {
+    id: "x",
+    input: {},
+    title: "Pay",
+    facts: {},
+    accounts: [],
+    caller: { name: "ann", addresses: [] },
+  });
+  const seen = await store.findPage(id!, person);
+  const by = { by: "ann", at: 1 };
+  await store.press(id!, { action: "decline", reason: "", ...by }, person);
+  const signed = { action: "accept", passkey: "Phone", ...by } as const;
+  const press = (seen?: CallApproval) =>
+    store.press(id!, signed, person, undefined, seen);
+  assert.equal((await press(seen))?.answer?.action, "decline");
+  const now = await store.findPage(id!, person);
+  assert.equal((await press(now))?.answer?.action, "accept");
 });
 
 Deno.test("a cancelled task leaves nothing that could be approved", async () => {

@@ -220,7 +220,15 @@ test.onDatabases("a copy has a person's receipts; their erasure takes the calls 
       .sort(),
     [["pay", "ok"], ["refund", "ok"]],
   );
-  assert.doesNotMatch(JSON.stringify(receipts), /"(sealed|id)":/);
+  const copy = JSON.stringify(receipts);
+  assert.doesNotMatch(copy, /"(sealed|id)":/);
+  // The other is there by name, and not by the ID at their provider.
+  assert.match(copy, /"approver":"boss"/);
+  assert.doesNotMatch(jo.page.text, /github:1"/);
+  await boss.look("/data");
+  await boss.press("/account/export");
+  assert.match(boss.page.text, /"caller": *"jo"/);
+  assert.doesNotMatch(boss.page.text, /github:42"/);
 
   server.provider.subject = PEOPLE.boss;
   server.provider.email = "boss@example.com";
@@ -243,6 +251,44 @@ test.onDatabases("a copy has a person's receipts; their erasure takes the calls 
     if (/^receipt/.test(String(key[0])) && expiresAt > 0) left.push(`${key}`);
   }
   assert.deepEqual(left, []);
+});
+
+Deno.test("a refusal keeps its own receipt when someone else approves after all, and each goes with its person", async () => {
+  await using server = await start({
+    environment: {
+      OAUTH_PERMISSIONS:
+        "boss@example.com=pay:approve; eve@example.com=pay:approve",
+    },
+  });
+  const call = await ask(server);
+  const boss = await visit(server, "boss");
+  const link = linkOf(await resultOf(call("pay")));
+  boss.page = await boss.browser.open(link);
+  await press(boss, "refuse", "Not yet");
+  const eve = await visit(server, "eve");
+  eve.page = await eve.browser.open(link);
+  await press(eve, "approve");
+  assert.equal(await textOf(call("pay")), "paid");
+  const jo = await visit(server, "jo");
+  const decided = async () =>
+    (await rowsOf(jo)).map((row) =>
+      `${/^\w+/.exec(row)}: ${/boss|eve|erased/.exec(row)}`
+    ).sort();
+  assert.deepEqual(await decided(), ["Done: eve", "Refused: boss"]);
+  assert.match((await rowsOf(boss)).join("\n"), /^Refused.*You$/);
+  for (const [visitor, name] of [[boss, "boss"], [eve, "eve"]] as const) {
+    server.provider.subject = PEOPLE[name];
+    server.provider.email = `${name}@example.com`;
+    server.provider.personName = name;
+    await visitor.signInToErase();
+    await visitor.press("/account/erase", { erase: "on" });
+    assert.deepEqual(
+      await decided(),
+      name === "boss"
+        ? ["Done: eve", "Refused: erased"]
+        : ["Done: erased", "Refused: erased"],
+    );
+  }
 });
 
 Deno.test("a filter reads on behind the newest 200 receipts, and says when there may be more", async () => {
