@@ -25,7 +25,7 @@ import {
   type Waiting,
   waitStore,
 } from "../questions/waits.ts";
-import { receiptIdOf } from "../questions/wait_receipt.ts";
+import { progressReceipt, receiptIdOf } from "../questions/wait_receipt.ts";
 import { isPaused } from "../questions/wait_records.ts";
 import { queued } from "./approval_queue.ts";
 import { addressesOf, type Approver, nameOfPerson } from "./approver.ts";
@@ -279,7 +279,7 @@ export function callApprovals(
 
     /** Notes the end of a run that has no approval, or none any more. */
     endReceipt: (receipt: string, outcome: ApprovalState["outcome"]) =>
-      receipts.progress(receipt, { endedAt: database.now(), outcome }),
+      progressReceipt(database, receipt, { endedAt: database.now(), outcome }),
 
     /** Forgets a run that needed no press, because it is begun again. */
     releaseRemembered: receipts.drop,
@@ -430,7 +430,7 @@ export function callApprovals(
         async release() {
           const isBack = await taken.release();
           const none = { begunAt: undefined, reference: undefined };
-          if (isBack) await receipts.progress(receipt, none);
+          if (isBack) await progressReceipt(database, receipt, none);
           return isBack;
         },
       };

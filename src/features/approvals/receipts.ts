@@ -25,7 +25,7 @@ import type { Outcome } from "../../core/log/request.ts";
 import { ofServer } from "../../core/store/opened_server.ts";
 import { secretStore } from "../../core/store/secrets.ts";
 import type { Config } from "../../core/settings/config.ts";
-import type { ApprovalState } from "../questions/wait_record.ts";
+import type { Progress } from "../questions/wait_receipt.ts";
 
 /** The words of a receipt, which are sealed. */
 export interface ReceiptWords {
@@ -48,14 +48,6 @@ export interface ReceiptWords {
    */
   remembered?: string;
 }
-
-/** The progress of an approved run. Times are epoch seconds. */
-type Progress =
-  & Pick<ApprovalState, "begunAt" | "endedAt" | "outcome">
-  & {
-    /** The reference of the run in the log. */
-    reference?: string;
-  };
 
 /** The facts about a press. Times are epoch seconds. */
 interface Press {
@@ -186,16 +178,6 @@ export function receiptStore(database: Database, keepSeconds: number) {
         const changed = { ...found.value, ...progress };
         transaction.check(found).set(found.key, changed);
       };
-    },
-
-    /** Records the progress of a receipt, if it is still there. */
-    async progress(id: string, progress: Progress): Promise<void> {
-      await database.change(
-        receiptKey(id),
-        (transaction, { key, value }: Entry<ReceiptRecord>) => {
-          if (value) transaction.set(key, { ...value, ...progress });
-        },
-      );
     },
 
     /** Deletes the receipt of a run that was put back. */

@@ -11,7 +11,7 @@ import type {
 } from "../../core/kv/database.ts";
 import { receiptKey, taskKey } from "../../core/kv/keys.ts";
 import { expireWait } from "./wait_answer.ts";
-import type { WaitRecord } from "./wait_record.ts";
+import type { ApprovalState, WaitRecord } from "./wait_record.ts";
 
 /**
  * A number larger than any epoch second. Receipt IDs begin with the difference
@@ -24,6 +24,28 @@ const LAST_SECOND = 99_999_999_999;
  */
 export function receiptIdOf(at: number, unique: string): string {
   return `${LAST_SECOND - at}-${unique}`;
+}
+
+/** The progress of an approved run. Times are epoch seconds. */
+export type Progress =
+  & Pick<ApprovalState, "begunAt" | "endedAt" | "outcome">
+  & {
+    /** The reference of the run in the log. */
+    reference?: string;
+  };
+
+/** Records the progress of a receipt, if it is still there. */
+export function progressReceipt(
+  database: Database,
+  id: string,
+  progress: Progress,
+): Promise<void> {
+  return database.change(
+    receiptKey(id),
+    (transaction, { key, value }: Entry<Expiring>) => {
+      if (value) transaction.set(key, { ...value, ...progress });
+    },
+  );
 }
 
 /**
@@ -40,13 +62,9 @@ export async function endWait(
     await database.find<Expiring & { status: string }>(taskKey(taskId!));
   if (task && task.value.status !== "completed") {
     const outcome = task.value.status === "cancelled" ? "cancelled" : "failed";
-    await database.change(
-      receiptKey(receiptIdOf(createdAt, String(key[1]))),
-      (transaction, { key, value }: Entry<Expiring>) => {
-        if (!value) return;
-        transaction.set(key, { ...value, endedAt: database.now(), outcome });
-      },
-    );
+    const id = receiptIdOf(createdAt, String(key[1]));
+    const endedAt = database.now();
+    await progressReceipt(database, id, { endedAt, outcome });
   }
   await expireWait(database, key, wait);
 }
