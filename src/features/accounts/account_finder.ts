@@ -23,7 +23,6 @@ import { type Acting, follow } from "../../core/mcp/exchange/author_code.ts";
 import { CallContext } from "../../core/mcp/exchange/call_context.ts";
 import { givenTo } from "../../core/mcp/exchange/given_keys.ts";
 import type {
-  ActingAccount,
   BegunNeeds,
   CallNeeds,
   Finding,
@@ -313,7 +312,7 @@ class CallAccounts {
   }
 
   /** As in {@linkcode CallNeeds}. */
-  approving(): ActingAccount[] {
+  approving() {
     this.#isApproved = true;
     return this.asked.services.map((service) => {
       const begun = this.#begun.get(service.name)!;

@@ -7,6 +7,7 @@
 import type { ApprovalOffer, ApprovalShown } from "../../authoring/approval.ts";
 import * as kinds from "../../authoring/options.ts";
 import type { MaybePromise } from "../../authoring/service.ts";
+import { ToolError } from "../../authoring/tool.ts";
 import { withoutHidden } from "../../core/pages/names.tsx";
 import { within } from "../../core/clock.ts";
 import type { CompiledTool } from "../../core/catalogue/compiled_tool.ts";
@@ -138,11 +139,15 @@ export async function offerOf(
   return { ...offer, label };
 }
 
+const TOO_LARGE =
+  "These arguments have a number that is too large to be kept for an approval. It was not run.";
+
 /**
  * Checks that arguments are JSON as the author's schema has made them: they are
  * stored, and the run begins with what was stored.
  *
  * @throws {TypeError} for the author
+ * @throws {ToolError} for the client
  */
 export function checkJson(
   tool: string,
@@ -151,6 +156,8 @@ export function checkJson(
 ): void {
   if (value === null || /^(string|boolean)$/.test(typeof value)) return;
   if (typeof value === "number" && Number.isFinite(value)) return;
+  // `JSON.parse` makes `Infinity` of the client's 1e400.
+  if (value === Infinity || value === -Infinity) throw new ToolError(TOO_LARGE);
   if (Array.isArray(value)) {
     return value.forEach((it, index) => checkJson(tool, it, `${at}[${index}]`));
   }

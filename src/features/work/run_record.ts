@@ -8,6 +8,7 @@ import type { McpClient } from "../../authoring/context.ts";
 import type { Caller } from "../../core/caller.ts";
 import { HttpError } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";
+import { invalidParams } from "../../core/protocol/messages.ts";
 import type { BegunNeeds } from "../../core/mcp/exchange/needs.ts";
 import type {
   Database,
@@ -114,13 +115,20 @@ export interface Claim {
  * Makes the record of a new run.
  *
  * @throws {HttpError} 413 when its {@linkcode RunBeginning} is too long
+ * @throws {RpcError} -32602 when it has a number that JSON cannot express
  */
 export async function newRun(
   database: Database,
   run: NewRun,
   beginning: RunBeginning,
 ): Promise<RunRecord> {
-  const text = JSON.stringify(beginning);
+  const text = JSON.stringify(beginning, (_, it) => {
+    // `JSON.parse` makes `Infinity` of 1e400, which would become null.
+    if (it === Infinity || it === -Infinity) {
+      throw invalidParams("A number is too large");
+    }
+    return it;
+  });
   if (text.length > MAX_BEGINNING_CHARACTERS) {
     throw new HttpError(
       413,

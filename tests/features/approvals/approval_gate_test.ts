@@ -8,11 +8,11 @@ import { type Tool, tool, z } from "../../../src/mod.ts";
 import { memoryKv } from "../../../src/core/kv/memory_kv.ts";
 import { Database } from "../../../src/core/kv/database.ts";
 import { callApprovals } from "../../../src/features/approvals/approval_store.ts";
-import { resultOf, textOf } from "../../kit/answer.ts";
+import { outcome, resultOf, textOf } from "../../kit/answer.ts";
 import { openTestKv } from "../../kit/databases.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 import { recordLog } from "../../kit/log.ts";
-import type { Json } from "../../kit/message.ts";
+import { type Json, rpc } from "../../kit/message.ts";
 import { MortalServer } from "../../kit/mortal_server.ts";
 import { BASE_URL, IMPLEMENTATION } from "../../kit/server.ts";
 import { type OAuthServer, startOAuthServer } from "../../kit/sign_in.ts";
@@ -87,8 +87,8 @@ Deno.test("arguments that are no JSON once parsed are the author's fault, in wor
       run: () => `${++runs}`,
     }),
     tool({
-      name: "infinite",
-      input: z.object({ at: z.number().transform(() => Infinity) }),
+      name: "none",
+      input: z.object({ at: z.number().transform(() => NaN) }),
       approval: {},
       run: () => `${++runs}`,
     }),
@@ -107,6 +107,33 @@ Deno.test("arguments that are no JSON once parsed are the author's fault, in wor
     );
   }
   assert.equal(runs, 0);
+});
+
+Deno.test("numbers that no JSON gives back are the client's fault, in words, where arguments are kept", async () => {
+  const { log, events } = recordLog("error");
+  let runs = 0;
+  const options = { input: z.object({ at: z.any() }), run: () => `${++runs}` };
+  const tools = [
+    tool({ name: "asks", approval: {}, ...options }),
+    tool({ name: "lasts", task: { durable: true }, ...options }),
+  ];
+  await using server = await startOAuthServer({ tools, log });
+  const session = await server.openSession(await server.person());
+  for (const { name } of tools) {
+    for (
+      const at of ["1E400", "[-1e999]", `{"a":[{"b":1${"0".repeat(400)}}]}`]
+    ) {
+      const message = rpc("tools/call", { name, arguments: { at: "AT" } });
+      const body = JSON.stringify(message).replace('"AT"', at);
+      const { result, error } = await outcome(session.post(body));
+      assert.match(
+        error?.message ?? result.content[0].text,
+        /number (that )?is too large/,
+      );
+    }
+  }
+  const failed = events.filter(({ message }) => message === "Internal error");
+  assert.deepEqual([runs, failed], [0, []]);
 });
 
 Deno.test("arguments that are too long to be kept are refused in words", async () => {

@@ -81,10 +81,9 @@ export class CallExecution {
   /** Ends the call of a caller who may no longer call, with an error. */
   expel(): void {
     const message = "The permission for this call has ended, or is paused";
-    const code = RpcCode.badRequest;
-    const body = printError(this.call.message.id, { code, message });
-    const ending = { outcome: "stopped", body, code, status: 403 } as const;
-    this.#endAtOnce(message, ending);
+    const error = { code: RpcCode.badRequest, message };
+    const body = printError(this.call.message.id, error);
+    this.#endAtOnce(message, { outcome: "stopped", body, status: 403 });
   }
 
   #endAtOnce(reason: string, ending: Ending): void {

@@ -35,14 +35,6 @@ export type BegunNeeds = Readonly<
   }>
 >;
 
-/** An account that a call acts with, as its approval names it. */
-export interface ActingAccount {
-  service: string;
-  name: string;
-  /** A part that no other account has. */
-  id: unknown;
-}
-
 /** The needs of one call, found. */
 export interface CallNeeds {
   /** The accounts of the call, for durable work that begins in it. */
@@ -51,9 +43,10 @@ export interface CallNeeds {
   readonly account?: string;
   /**
    * Names the accounts for the approval of the call. From then on it acts with
-   * no other, not even with one that its person uses in their place.
+   * no other, not even with one that its person uses in their place. No other
+   * account has the same `id`.
    */
-  approving?(): readonly ActingAccount[];
+  approving?(): { service: string; name: string; id: unknown }[];
   /** @throws {ToolError} if one of the accounts is not connected any more */
   checkConnected?(): Promise<void>;
   /** Adds what was found to a context of the call. */
