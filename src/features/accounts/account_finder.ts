@@ -42,8 +42,9 @@ import type { AccountVault } from "./account_vault.ts";
 import { accountName, type AccountRecord } from "./accounts.ts";
 import {
   type AccountOfCall,
+  findApproved,
   findBegun,
-  isApproved,
+  idToApprove,
   ofService,
 } from "./begun_account.ts";
 import {
@@ -316,13 +317,8 @@ class CallAccounts {
     this.#isApproved = true;
     return this.asked.services.map((service) => {
       const begun = this.#begun.get(service.name)!;
-      const { accountId = null, label = null, createdAt } = begun;
-      const isNamed = accountId !== null || label !== null;
-      return {
-        service: titleOf(service),
-        name: accountName(begun),
-        id: [service.name, accountId, label, isNamed ? null : createdAt],
-      };
+      const id = [service.name, ...idToApprove(begun)];
+      return { service: titleOf(service), name: accountName(begun), id };
     });
   }
 
@@ -479,15 +475,9 @@ class CallAccounts {
   ): Found<AccountRecord> | undefined {
     const begun = this.#begun.get(service.name);
     if (begun) {
-      const found = findBegun(own, begun);
-      if (!found || !this.#isApproved || isApproved(found, begun)) return found;
-      throw new ToolError(
-        `${
-          titleOf(service)
-        }: this may act with no account but the one that was approved, ${
-          accountName(begun)
-        }. Nothing was done with another.`,
-      );
+      return this.#isApproved
+        ? findApproved(own, begun, titleOf(service))
+        : findBegun(own, begun);
     }
     if (own.length === 0) return undefined;
     if (!service.several) return own[0];

@@ -5,7 +5,8 @@
  * @module
  */
 import type { BegunNeeds } from "../../core/mcp/exchange/needs.ts";
-import type { AccountRecord } from "./accounts.ts";
+import { ToolError } from "../../authoring/tool.ts";
+import { accountName, type AccountRecord } from "./accounts.ts";
 import type { Found } from "../../core/kv/database.ts";
 import type { KnownAccount } from "./revocation_record.ts";
 
@@ -41,16 +42,14 @@ function isBegun({ value }: Found<AccountRecord>, begun: AccountOfCall) {
 }
 
 /**
- * True if an account is the one that a person has approved. One without a name
- * or an id is so for as long as it stays connected.
+ * Returns what tells an account apart for an approval. One without an id or a
+ * name is itself for as long as it stays connected.
  */
-export function isApproved(
-  account: Found<AccountRecord>,
-  begun: AccountOfCall,
-): boolean {
-  return begun.accountId === undefined && begun.label === undefined
-    ? account.value.createdAt === begun.createdAt
-    : isBegun(account, begun);
+export function idToApprove(
+  { accountId, label, createdAt }: AccountOfCall,
+): unknown[] {
+  const isKnown = accountId !== undefined || label !== undefined;
+  return [accountId, label, isKnown ? undefined : createdAt];
 }
 
 /**
@@ -70,4 +69,26 @@ export function findBegun(
       it.accountId === begun.accountId
     )
   ) ?? found;
+}
+
+/**
+ * Finds the account that a person has approved.
+ *
+ * @throws {ToolError} if another is used in its place
+ */
+export function findApproved(
+  own: readonly Found<AccountRecord>[],
+  begun: AccountOfCall,
+  title: string,
+): Found<AccountRecord> | undefined {
+  const found = findBegun(own, begun);
+  if (!found) return undefined;
+  const createdAt = idToApprove(begun).at(-1);
+  const isConnection = createdAt === undefined ||
+    createdAt === found.value.createdAt;
+  if (isConnection && isBegun(found, begun)) return found;
+  const name = accountName(begun);
+  throw new ToolError(
+    `${title}: this may act with no account but the one that was approved, ${name}. Nothing was done with another.`,
+  );
 }
