@@ -13,7 +13,12 @@ import type {
 } from "../../src/core/kv/kv.ts";
 import { type Faults, OPERATION_FAULTS } from "./faults.ts";
 import type { Random } from "./random.ts";
+import { accountKey } from "../../src/core/kv/keys.ts";
 import { CONFIRM_SECONDS, type TaskLease } from "../../src/core/kv/leases.ts";
+import {
+  REFRESH_LEASE_SECONDS,
+  REFRESH_WAIT_SECONDS,
+} from "../../src/core/oauth/lifetimes.ts";
 import type { Owner, Scheduler } from "./scheduler.ts";
 
 /** The time of one way to the database or back. */
@@ -34,6 +39,8 @@ export class FaultyDatabase {
   stalledUntil = 0;
   /** The holder of each lease of a task, and the time at which it was renewed. */
   readonly #leases = new Map<string, { name: string; at: number }>();
+  /** The process that took the lease of an account last, by the account's key. */
+  readonly #refreshing = new Map<string, { owner: Owner; at: number }>();
 
   constructor(
     /** The database without faults. */
@@ -76,11 +83,18 @@ export class FaultyDatabase {
     const parts: ((atomic: KvAtomic) => void)[] = [];
     const keys: string[] = [];
     const values = new Map<string, { id: string; value: unknown }>();
+    const accounts = new Map<string, boolean>();
     const commit = async () => {
       const atomic = this.kv.atomic();
       for (const part of parts) part(atomic);
       const result = await atomic.commit();
-      if (result.ok) this.#watchLease(owner, values);
+      if (!result.ok) return result;
+      this.#watchLease(owner, values);
+      for (const [key, isLeased] of accounts) {
+        const at = this.scheduler.milliseconds;
+        if (isLeased) this.#refreshing.set(key, { owner, at });
+        else this.#refreshing.delete(key);
+      }
       return result;
     };
     const operation: KvAtomic = {
@@ -93,6 +107,9 @@ export class FaultyDatabase {
         parts.push((atomic) => atomic.set(key, copy, options));
         keys.push(String(key[0]));
         values.set(String(key[0]), { id: String(key[1]), value: copy });
+        if (key[0] === "account") {
+          accounts.set(key.join(), Object(copy).leaseUntil !== undefined);
+        }
         return operation;
       },
       delete: (key) => {
@@ -103,6 +120,19 @@ export class FaultyDatabase {
       commit: () => this.#run(owner, `commit ${keys}`, commit, true),
     };
     return operation;
+  }
+
+  /**
+   * True if a process has died with the lease of an account of a person, which
+   * has not lapsed, or for which a call still waited lately.
+   */
+  isLeftLeased(subject: string): boolean {
+    const prefix = accountKey(subject).join();
+    const since = this.scheduler.milliseconds -
+      (REFRESH_LEASE_SECONDS + REFRESH_WAIT_SECONDS) * 1000;
+    return [...this.#refreshing].some(([key, { owner, at }]) =>
+      owner.isDead && at > since && key.startsWith(prefix)
+    );
   }
 
   /** Names the process that has the lease of a task, if one has. */

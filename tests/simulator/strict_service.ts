@@ -143,6 +143,8 @@ export class StrictService extends TokenRules {
     const age = world.seconds - (this.#issued.get(grant!)?.at ?? -Infinity);
     if (!world.isQuiet(RENEWED_SECONDS) || grant?.isEnded) return;
     if (world.processes.some(isAhead) || this.isLost(account)) return;
+    // The lease of a process that has died lapses.
+    if (world.database.isLeftLeased(`github:${account}`)) return;
     if (world.seconds - (world.lostAt.get(this.origin) ?? -Infinity) < 5) {
       return;
     }
