@@ -11,7 +11,14 @@ import { Client, type ClientOptions, SignIn } from "../client/mod.ts";
 import { PACKAGE } from "../create/source.ts";
 import { tokensOfTool } from "../doctor/list_cost.ts";
 import { ImportError, shown } from "./document.ts";
-import { camelCase, literal, objectCode, snakeCase, unique } from "./names.ts";
+import {
+  camelCase,
+  capital,
+  literal,
+  objectCode,
+  snakeCase,
+  unique,
+} from "./names.ts";
 import { sampleOf } from "./sample.ts";
 import { Schemas, sentence } from "./schema.ts";
 import type { ImportItem, ImportSource, ServiceNames } from "./source.ts";
@@ -191,10 +198,12 @@ function toolCode(
       isOptional: !required.includes(member),
     }]);
   const own = camelCase(name, "tool");
+  const title = listed.title ?? Object(listed.annotations).title ??
+    (capital(snakeCase(id).replaceAll("_", " ")) || id);
   const description = sentence(listed.description, MAX_DESCRIPTION);
-  const { consts, left, input } = inputCode(
+  const { consts, notes, input } = inputCode(
     new Map(members),
-    schemas.components,
+    schemas,
     [variable, own, "input"],
   );
   const hasInput = input !== "";
@@ -212,11 +221,11 @@ function toolCode(
       .map(([name, { schema }]) => [name, sampleOf(schema, sampling)]),
   );
   return {
-    left,
+    notes,
     tool: `import { tool${hasInput ? ", z" : ""} } from "${PACKAGE}";\n` +
       `import { ${variable} } from "../services/${file}.ts";\n\n${consts}` +
       `export default tool({\nname: "${name}",\n` +
-      `title: ${literal(shown(listed.title ?? id, 80))},\n` +
+      `title: ${literal(shown(title, 80))},\n` +
       `description: ${literal(description)},\n` +
       `${input}needs: { ${variable} },\n${isApproved ? APPROVAL : ""}` +
       (hints && `annotations: {\n${hints}},\n`) +

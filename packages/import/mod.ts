@@ -10,11 +10,10 @@ import { harmless } from "../call/terminal.ts";
 import { parseOptions } from "../call/program.ts";
 import { Failure, usageFailure } from "../call/failure.ts";
 import { counted } from "../doctor/list_cost.ts";
-import { ImportError, parseDocument, readSource, shown } from "./document.ts";
+import { ImportError } from "./document.ts";
 import { diffOf, printImported } from "./imported_file.ts";
 import { camelCase, snakeCase, TAKEN } from "./names.ts";
-import { mcpSource } from "./mcp.ts";
-import { openApiSource } from "./openapi.ts";
+import { openSource } from "./open_source.ts";
 import {
   costOf,
   MOST_AT_ONCE,
@@ -30,7 +29,7 @@ const USAGE = `Usage: import SOURCE [--pick PATTERN … | --all] [--as NAME]
               [--url ADDRESS] [--list | --check] [--take | --keep]
 SOURCE is a file or an address of an OpenAPI document (3.0, 3.1, 3.2, or Swagger
 2.0), or the address of an MCP server that ends in /mcp. Writes services/NAME.ts,
-and a file and a test for each tool; again, what the document has changed.
+and a file and a test for each tool. Run again, it takes what has changed there.
 
   --pick PATTERN   what to take: 'GET /invoices*', an operationId, a tool's name
   --all            takes all that is not deprecated, at most ${MOST_AT_ONCE}
@@ -38,7 +37,7 @@ and a file and a test for each tool; again, what the document has changed.
   --url ADDRESS    the address of the API, where the document has none
   --token TOKEN    of an MCP server; without it you sign in by a browser
   --list           only lists what is there
-  --check          only compares: exit code 1 for changes, 2 for no document
+  --check          only compares: exit code 1 for changes, 2 if nothing was read
   --take, --keep   of what both have changed: take the document's, or keep yours`;
 
 const OPTIONS = {
@@ -80,92 +79,6 @@ export interface ImportTerminal {
   print(text: string): void;
   /** Asks for a line; undefined if no one is there to answer. */
   ask?(question: string): string | null;
-}
-
-/**
- * Opens a source.
- *
- * @param seconds the time in which an MCP server must answer
- * @throws {ImportError}
- */
-export async function openSource(
-  source: string,
-  token?: string,
-  seconds = SECONDS,
-): Promise<ImportSource> {
-  const server = URL.parse(source);
-  if (server && /^https?:.*\/mcp$/.test(server.protocol + server.pathname)) {
-    const { href, origin, pathname } = server;
-    if (href === origin + pathname) {
-      using time = new TimeLeft();
-      const send = await accessTo(href, time, token);
-      const { signal } = time;
-      const inTime = (one: typeof send) => async (request: Request) => {
-        time.set(seconds);
-        const response = await one(request);
-        time.set(seconds);
-        return response;
-      };
-      return await mcpSource(href, signal, inTime(send), inTime(fetch));
-    }
-    throw new ImportError(
-      "The address of an MCP server must have no user, query or fragment: " +
-        "they would be written into a file. A key goes into --token.",
-    );
-  }
-  if (token !== undefined) throw usageFailure("--token is for an MCP server");
-  const { text, address } = await readSource(source);
-  return openApiSource(await parseDocument(text, source, address));
-}
-
-/** The time for an MCP server to answer, and for a person to sign in there. */
-const SECONDS = 30;
-const SIGN_IN_SECONDS = 600;
-
-/** The time after which requests are ended, unless it is set anew. */
-class TimeLeft implements Disposable {
-  readonly #end = new AbortController();
-  readonly signal = this.#end.signal;
-  #timer?: ReturnType<typeof setTimeout>;
-
-  set(seconds: number): void {
-    this[Symbol.dispose]();
-    const words = `it did not answer within ${seconds} seconds`;
-    this.#timer = setTimeout(
-      () => this.#end.abort(new ImportError(words)),
-      seconds * 1000,
-    );
-  }
-
-  [Symbol.dispose](): void {
-    clearTimeout(this.#timer);
-  }
-}
-
-/**
- * Makes the function that sends requests to an MCP server. The author signs in
- * if need be.
- */
-async function accessTo(url: string, time: TimeLeft, token?: string) {
-  const { Access } = await import("../call/access.ts");
-  const { KeptSignInFile, signInDirectory } = await import(
-    "../call/kept_sign_in.ts"
-  );
-  const directory = signInDirectory((name) => Deno.env.get(name));
-  return new Access({
-    url,
-    token,
-    headers: {},
-    isAnother: true,
-    file: directory === undefined
-      ? undefined
-      : await KeptSignInFile.of(directory, url),
-    show(address) {
-      time.set(SIGN_IN_SECONDS);
-      console.error(`Sign in here: ${harmless(address)}`);
-    },
-    signal: time.signal,
-  }).fetch;
 }
 
 /**
@@ -218,7 +131,8 @@ export async function importTools(
   for (const { id, path } of gone) {
     terminal.print(
       `${path}: ${id} is not in the document any more. Delete it, ` +
-        "its test and its line in the list, if you do not need it.",
+        "its test and its line in the list. To keep it as your own, delete " +
+        "the first line of both files.",
     );
   }
   const { made, isPersonal } = plan;
@@ -228,7 +142,12 @@ export async function importTools(
   if (flags.check) {
     const left = list ? unlisted : [];
     if (left.length > 0) terminal.print(`${path} lacks ${left.join(", ")}.`);
-    const lost = gone.length + wanted.length - made.length + left.length;
+    const absent = await project.absent();
+    for (const it of absent) {
+      terminal.print(`${path} imports ${it}, which is not there.`);
+    }
+    const lost = gone.length + wanted.length - made.length + left.length +
+      absent.length;
     return report(plan, lost, terminal);
   }
   if (made.length === 0) throw new ImportError("No tool can be made of these.");
@@ -339,6 +258,7 @@ async function planOf(
   if (!service && project.has(own)) {
     throw new ImportError(`${own} is there already: add --as NAME.`);
   }
+  project.checkSettings(own, written.service);
   for (const note of written.notes) terminal.print(`Note: ${note}`);
   const drafts: Omit<NewFile, "fingerprint">[] = [{
     path: own,
@@ -362,9 +282,7 @@ async function planOf(
       : freeName(item.name, name, names, (it) => project.has(place(it)));
     try {
       const files = written.tool(item, tool);
-      for (const it of files.left) {
-        terminal.print(`Note: ${item.id} leaves ${shown(it)} unchecked`);
-      }
+      for (const it of files.notes) terminal.print(`Note: ${item.id} ${it}`);
       // The test comes first: if the import is cut off, the next import finds
       // the test, but makes no test that the author has deleted.
       if (test || !there) {
@@ -423,7 +341,9 @@ function report(
   const changed = steps.filter(({ kind }) => kind !== "same");
   for (const { file, before } of changed) {
     const diff = before && diffOf(before, file.text);
-    const what = diff ? `: the document has changed\n${diff}` : " is missing";
+    const what = diff
+      ? `: the document has changed. It would change your file so:\n${diff}`
+      : " is missing";
     terminal.print(file.path + what);
   }
   if (changed.length + gone > 0) return 1;

@@ -241,10 +241,12 @@ function parameterOf(
     typeof name !== "string" || name === "" || name === "__proto__" ||
     !["path", "query", "header", "cookie"].includes(`${place}`)
   ) {
-    if (!required) return undefined;
-    throw new ImportError(
-      `It needs a parameter in ${shown(place)}, which tools cannot send.`,
-    );
+    const what = `the parameter ${shown(name)}, as its place is ${
+      shown(place)
+    }`;
+    if (required) throw new ImportError(`It needs ${what}.`);
+    schemas.notes.add(`leaves out ${what}`);
+    return undefined;
   }
   if (place === "header" && OTHERS_HEADERS.includes(name.toLowerCase())) {
     return undefined;
@@ -363,7 +365,7 @@ function withoutFiles(entry: JsonObject, schemas: Schemas): Plain {
   const files = [...target.properties ?? []].filter(([, it]) => isFile(it));
   if (files.length === 0) return schema;
   throw new ImportError(
-    `It takes a file, ${shown(files[0][0])}, which tools cannot send.`,
+    `It takes a file (${shown(files[0][0])}), which tools cannot send.`,
   );
 }
 

@@ -6,7 +6,7 @@
  */
 import { counted, printCount } from "../doctor/list_cost.ts";
 import { didYouMean, Failure, usageFailure } from "../call/failure.ts";
-import { attempt } from "./document.ts";
+import { attempt, ImportError } from "./document.ts";
 import type { ImportItem, ImportSource } from "./source.ts";
 
 /** The maximum number of items that are imported unless the author chooses. */
@@ -55,6 +55,16 @@ export function picked<I extends ImportItem>(
  */
 const tokensOf = (item: ImportItem) => attempt(() => item.tokens());
 
+/** Says what an item's tool costs, or why there can be none. */
+function costOrFault(item: ImportItem): string {
+  try {
+    return `${item.tokens()} tokens`;
+  } catch (error) {
+    if (error instanceof ImportError) return `no tool: ${error.message}`;
+    throw error;
+  }
+}
+
 /** Formats the number of tokens that several items take. */
 export function costOf(items: readonly ImportItem[]): string {
   return printCount(items.reduce((sum, it) => sum + (tokensOf(it) ?? 0), 0));
@@ -68,9 +78,10 @@ export function summary(
   { title, items, left, what = "operation" }: ImportSource,
 ): string {
   const groups = Map.groupBy(items, ({ group }) => group || "(no group)");
-  const lines = [...groups].map(([name, members]) =>
-    `  ${name}: ${members.length}, about ${costOf(members)} tokens`
-  );
+  const lines = groups.size === 1 && groups.has("(no group)") ? [] : [...groups]
+    .map(([name, members]) =>
+      `  ${name}: ${members.length}, about ${costOf(members)} tokens`
+    );
   const deprecated = items.filter(({ isDeprecated }) => isDeprecated).length;
   const old = deprecated > 0 ? `, ${deprecated} of them deprecated` : "";
   return [
@@ -79,7 +90,7 @@ export function summary(
     ...lines.slice(0, 60),
     ...lines.length > 60 ? [`  and ${lines.length - 60} more groups`] : [],
     ...left.length > 0
-      ? [`Left out, as their paths are none: ${left.slice(0, 5).join(", ")}`]
+      ? [`Left out, because these are no paths: ${left.slice(0, 5).join(", ")}`]
       : [],
   ].join("\n");
 }
@@ -94,8 +105,7 @@ export function printItems(
   return items.flatMap((item, index) => {
     const head = item.group === group ? [] : [item.group];
     group = item.group;
-    const tokens = tokensOf(item);
-    const cost = tokens === undefined ? "cannot be one" : `${tokens} tokens`;
+    const cost = costOrFault(item);
     const box = ticked ? ticked.has(item) ? "[x] " : "[ ] " : "";
     const number = ticked ? `${`${index + 1}`.padStart(width)} ` : "";
     const old = item.isDeprecated ? ", deprecated" : "";

@@ -7,12 +7,20 @@ import { emptyList, listDefinition } from "../create/definition_files.ts";
 import { CreateError, exists, readServer } from "../create/files.ts";
 import { isClone } from "../create/package_files.ts";
 import { usageFailure } from "../call/failure.ts";
+import { ImportError } from "./document.ts";
 import {
   fingerprintOf,
   type ImportedFile,
   inClone,
   parseImported,
 } from "./imported_file.ts";
+
+/** Finds the settings that the module of a service declares. */
+const settingsIn = (text: string) =>
+  new Set(
+    [...text.matchAll(/\b([A-Z][A-Z0-9_]*):\s*(?:secret\(|z\b)/g)]
+      .map(([, name]) => name),
+  );
 
 /** A formatted file that is to be written. */
 export type NewFile = Omit<ImportedFile, "isChanged">;
@@ -122,6 +130,32 @@ export class ImportProject {
     return this.has(path)
       ? await Deno.readTextFile(`${this.root}/${path}`)
       : this.#own(emptyList("tool"));
+  }
+
+  /** Finds the modules of tools that the list imports, and that are gone. */
+  async absent(): Promise<string[]> {
+    const list = await this.#list();
+    return [...list.matchAll(/^import .* from "\.\/([\w-]+\.ts)";$/gm)]
+      .map(([, name]) => name)
+      .filter((name) => !this.has(this.path("tools", name)));
+  }
+
+  /**
+   * Checks that no other service has a setting of this name: `a_b` and `URL`,
+   * or `a` and `B_URL`.
+   *
+   * @throws {ImportError}
+   */
+  checkSettings(path: string, text: string): void {
+    const own = settingsIn(text);
+    for (const other of this.files.values()) {
+      if (other.id !== "service" || other.path === path) continue;
+      const met = [...settingsIn(other.text).intersection(own)];
+      if (met.length === 0) continue;
+      throw new ImportError(
+        `${other.path} has the setting ${met.join(", ")} too: add --as NAME.`,
+      );
+    }
   }
 
   /** Finds the tools that are not in the list. */

@@ -37,6 +37,8 @@ export interface Plain {
   others?: Plain | true;
   /** A value has to fit one of these. */
   union?: readonly Plain[];
+  /** True if a value that fits two variants of the union does not fit it. */
+  isOneOf?: boolean;
   /** A value has to fit all of these. */
   all?: readonly Plain[];
   defaultValue?: unknown;
@@ -64,6 +66,8 @@ const MAX_DESCRIPTION = 300;
 export class Schemas {
   /** The components that were read so far. */
   readonly components: Components = new Map();
+  /** Notes for the author about what was not understood: `takes any …`. */
+  readonly notes = new Set<string>();
   readonly #open = new Set<string>();
   #left = MAX_SCHEMAS;
 
@@ -86,7 +90,8 @@ export class Schemas {
     return {
       ...found,
       ...description && { description },
-      ...schema.nullable === true && { nullable: true },
+      ...(schema.nullable === true || schema["x-nullable"] === true) &&
+        { nullable: true },
     };
   }
 
@@ -151,7 +156,7 @@ export class Schemas {
     if (found.length === 0) return undefined;
     const nulls = nullable ? { nullable } : {};
     if (found.length === 1) return { ...found[0], ...nulls };
-    return { union: found, ...nulls };
+    return { union: found, isOneOf: schema.oneOf === variants, ...nulls };
   }
 
   /**
@@ -228,6 +233,9 @@ export class Schemas {
       case "object":
         return { ...plain, type, ...this.#members(schema, depth) };
       default:
+        if (type !== undefined) {
+          this.notes.add(`takes any value where the type is ${shown(type)}`);
+        }
         return plain;
     }
   }
@@ -381,17 +389,23 @@ function joinTwo(a: Plain, b: Plain): Plain {
 /** Matches tags of HTML that end a line. */
 const BREAKS = /(?: ?<\/?(?:br|h\d|li|ol|p|ul)\b[^<>]*>)+ ?/gi;
 
-/** Matches other tags, and a link of Markdown with its words. */
+/** Matches other tags, and links and bold words of Markdown. */
 const MARKS =
-  /<\/?(?:a|b|code|em|i|strong)\b[^<>]*>|\[([^[\]]+)\]\([^()\s]*\)/gi;
+  /<\/?(?:a|b|code|em|i|strong)\b[^<>]*>|\[([^[\]]+)\]\([^()\s]*\)|\*\*([^*\s][^*]*)\*\*/gi;
+
+/** Matches the beginning of a quoted line of Markdown. */
+const QUOTES = /^ {0,3}> ?/gm;
 
 /**
  * Cuts a text at the end of a sentence, and removes control characters, tags and
  * the addresses of links. Returns `""` if there is no text.
  */
 export function sentence(text: unknown, most = MAX_DESCRIPTION): string {
-  const line = shown(typeof text === "string" ? text : "", 4 * most)
-    .replaceAll(BREAKS, " ").replaceAll(MARKS, "$1").trim();
+  const words = typeof text === "string" ? text.slice(0, 8 * most) : "";
+  const line = shown(words.replaceAll(QUOTES, ""), 4 * most).replaceAll(
+    BREAKS,
+    " ",
+  ).replaceAll(MARKS, "$1$2").trim();
   if (line.length <= most) return line;
   const cut = line.slice(0, most);
   const end = Math.max(cut.lastIndexOf(". "), cut.lastIndexOf("! "));

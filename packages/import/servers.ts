@@ -73,6 +73,10 @@ export function serverOf(
     url.protocol = "https:";
     notes.push(`The document says http: ${url.origin} is used, with https.`);
   }
+  if (given === undefined && list.length > 1) {
+    const others = list.slice(1, 4).map((it) => shown(it.url, 100)).join(", ");
+    notes.push(`The document has other addresses, for --url: ${others}.`);
+  }
   if (given === undefined && isLoopback(url)) {
     notes.push(`The document's API is on this machine: ${url.origin}.`);
   }

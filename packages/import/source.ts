@@ -43,8 +43,8 @@ export interface ServiceNames {
 export interface ToolFiles {
   tool: string;
   test: string;
-  /** The patterns of texts that the tool neither checks nor describes. */
-  left: ReadonlySet<string>;
+  /** Notes for the author, to be read after the name of the item. */
+  notes: readonly string[];
 }
 
 export interface ImportSource<I extends ImportItem = ImportItem> {

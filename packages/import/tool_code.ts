@@ -11,10 +11,11 @@ import {
 } from "../../src/api.ts";
 import { isObject, type JsonObject } from "../../src/core/json.ts";
 import { PACKAGE } from "../create/source.ts";
+import { shown } from "./document.ts";
 import { camelCase, literal, memberName, objectCode } from "./names.ts";
 import type { Body, Details, Operation, Parameter } from "./operations.ts";
 import { sampleOf, type SampleOptions } from "./sample.ts";
-import { checkWrittenOut, type Components, type Plain } from "./schema.ts";
+import { checkWrittenOut, type Plain, type Schemas } from "./schema.ts";
 import type { UsedService } from "./service_code.ts";
 import type { ToolFiles } from "./source.ts";
 import { ZodCode } from "./zod_code.ts";
@@ -37,9 +38,9 @@ export function toolCode(
   const { variable } = service;
   const isSafe = ["GET", "HEAD", "QUERY"].includes(operation.method);
   const schemas = argumentsOf(details);
-  const { consts, left, input } = inputCode(
+  const { consts, notes, input } = inputCode(
     schemas,
-    details.schemas.components,
+    details.schemas,
     [variable, camelCase(name, "tool")],
   );
   const request = requestCode(details, service);
@@ -68,7 +69,7 @@ export function toolCode(
       `callApi(${given}.${variable}, ${literal(operation.id)}, ` +
       `${request}),\n});\n`,
     test: testCode(operation, details, name, service),
-    left,
+    notes,
   };
 }
 
@@ -87,9 +88,9 @@ export interface ToolArgument {
  */
 export function inputCode(
   schemas: ReadonlyMap<string, ToolArgument>,
-  components: Components,
+  { components, notes }: Schemas,
   taken: readonly string[],
-): Pick<ZodCode, "consts" | "left"> & { input: string } {
+): { consts: string; notes: string[]; input: string } {
   const roots = [...schemas.values()].map(({ schema }) => schema);
   checkWrittenOut(roots, components);
   const names = new Set([...taken, ...schemas.keys()]);
@@ -98,7 +99,8 @@ export function inputCode(
     `${memberName(argument)}: ${zod.print(schema, { isOptional })},\n`
   ).join("");
   const input = members && `input: z.object({\n${members}}),\n`;
-  return { consts: zod.consts, left: zod.left, input };
+  const left = [...zod.left].map((it) => `leaves ${shown(it)} unchecked`);
+  return { consts: zod.consts, notes: [...notes, ...left], input };
 }
 
 /** Lists the arguments of a tool by their names. */

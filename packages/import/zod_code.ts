@@ -111,8 +111,11 @@ export class ZodCode {
     if (ref !== undefined) return this.#component(ref, isVariant);
     if (values !== undefined) return valuesCode(values);
     if (union !== undefined) {
-      const variants = { isVariant: isVariant || !this.#areApart(union) };
-      const codes = new Set(union.map((it) => this.print(it, variants)));
+      const apart = this.#apart(union, schema.isOneOf === true);
+      const variants = { isVariant: isVariant || !apart };
+      const codes = new Set(
+        (apart ?? union).map((it) => this.print(it, variants)),
+      );
       return codes.size === 1
         ? [...codes][0]
         : `z.union([${[...codes].join(", ")}])`;
@@ -154,18 +157,47 @@ export class ZodCode {
     return target ? { ...this.#target(target, hops - 1), ...own } : own;
   }
 
-  /** True if no object that fits one variant of a union can fit another. */
-  #areApart(union: readonly Plain[]): boolean {
-    const objects = union.map((it) => this.#target(it)).filter((it) =>
-      !it.values && (it.type ?? "object") === "object"
-    );
-    if (objects.length < 2) return objects.every((it) => !it.union);
-    return [...objects[0].properties?.keys() ?? []].some((name) => {
-      const values = objects.flatMap(({ properties, required }) => {
-        const own = properties?.get(name);
-        return required?.has(name) && own && this.#target(own).values || [""];
-      });
-      return !values.includes("") && new Set(values).size === values.length;
+  /**
+   * Orders the variants of a union so that an object that is meant for one does
+   * not fit an earlier one, which would drop its other members. Undefined if
+   * there is no such order.
+   */
+  #apart(union: readonly Plain[], isOneOf: boolean): Plain[] | undefined {
+    const isObject = (it: Plain) => {
+      const { values, type = "object" } = this.#target(it);
+      return !values && type === "object";
+    };
+    const left = union.filter(isObject);
+    if (left.length === 1 && this.#target(left[0]).union) return undefined;
+    const ordered: Plain[] = [];
+    while (left.length > 0) {
+      const at = left.findIndex((it) =>
+        left.every((other) => it === other || this.#takesNo(it, other, isOneOf))
+      );
+      if (at < 0) return undefined;
+      ordered.push(...left.splice(at, 1));
+    }
+    return [...union.filter((it) => !isObject(it)), ...ordered];
+  }
+
+  /** True if no object of what another schema describes fits a schema. */
+  #takesNo(schema: Plain, another: Plain, isOneOf: boolean): boolean {
+    const { required = new Set(), properties } = this.#target(schema);
+    const other = this.#target(another);
+    return [...required].some((name) => {
+      const given = other.properties?.get(name);
+      // What fits both does not fit `oneOf`, though it may fit `anyOf`.
+      if (!given) return isOneOf && !other.others && !other.union && !other.all;
+      const [a, b] = [
+        this.#target(properties!.get(name)!),
+        this.#target(given),
+      ];
+      const kinds = [a, b].map(({ type }) =>
+        type === "integer" ? "number" : type
+      );
+      return a.values && b.values
+        ? new Set(a.values).isDisjointFrom(new Set(b.values))
+        : kinds[0] !== kinds[1] && kinds.every(Boolean) && !a.nullable;
     });
   }
 

@@ -8,11 +8,8 @@
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { parseDocument, readSource } from "../../packages/import/document.ts";
-import {
-  importTools,
-  openSource,
-  parseFlags,
-} from "../../packages/import/mod.ts";
+import { importTools, parseFlags } from "../../packages/import/mod.ts";
+import { openSource } from "../../packages/import/open_source.ts";
 import { testServer } from "../../packages/testing/mod.ts";
 import { callTool, MOCK_PACKAGE, ValidatingMock } from "./validating_mock.ts";
 import { importedTools } from "../kit/imported_tools.ts";

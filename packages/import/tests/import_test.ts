@@ -555,7 +555,7 @@ Deno.test("import leaves out what a tool could not send, and says so", async () 
   );
   for (const id of ["POST /a", "PUT /a"]) {
     const words =
-      "is left out: It takes a file, photo, which tools cannot send.";
+      "is left out: It takes a file (photo), which tools cannot send.";
     assert(said.includes(`${id} ${words}`), said);
   }
   assert.match(
@@ -685,4 +685,80 @@ Deno.test("import refuses a command line that is wrong, with the nearest flag an
       assert.match(said, words);
     });
   }
+});
+
+Deno.test("import notes what it did not understand of an operation, and takes the rest", async () => {
+  const document = documentOf({
+    "/a": {
+      get: {
+        operationId: "getA",
+        parameters: [
+          { name: "x", in: "qurey", schema: { type: "string" } },
+          { name: "y", in: "query", schema: { type: "strin" } },
+        ],
+      },
+    },
+  });
+  await using trial = await Trial.start();
+  const { said } = await trial.import(document);
+  assert.match(
+    said,
+    /Note: GET \/a leaves out the parameter x, as its place is qurey\n/,
+  );
+  assert.match(
+    said,
+    /Note: GET \/a takes any value where the type is strin\n/,
+  );
+  assert.match(await trial.read("tools/get_a.ts"), /y: z\.unknown\(\)/);
+});
+
+Deno.test("--check says what the list imports that is not there, and how to keep what is gone", async () => {
+  await using trial = await Trial.start();
+  await trial.import(TEA, ["--all"]);
+  await trial.remove("tools/list_cups.ts");
+  await trial.remove("tools/list_cups_test.ts");
+  const lost = await trial.import(TEA, ["--check"]);
+  assert.equal(lost.code, 1);
+  assert.match(
+    lost.said,
+    /tools\/mod\.ts imports list_cups\.ts, which is not there\./,
+  );
+  await trial.import(TEA, ["--pick", "listCups"]);
+  const { get: _, ...others } = TEA.paths["/teas/{tea-id}/cups"];
+  const smaller = { ...TEA, paths: { "/teas/{tea-id}/cups": others } };
+  const gone = await trial.import(smaller, ["--check"]);
+  assert.equal(gone.code, 1);
+  assert.match(gone.said, /To keep it as your own, delete the first line/);
+  for (const name of ["list_cups.ts", "list_cups_test.ts"]) {
+    const [line] = (await trial.read(`tools/${name}`)).split("\n");
+    await trial.edit(`tools/${name}`, `${line}\n`, "");
+  }
+  assert.equal((await trial.import(smaller, ["--check"])).code, 0);
+});
+
+Deno.test("import refuses a service whose settings another service has", async () => {
+  const key = { type: "apiKey", in: "query", name: "k" };
+  const more = (scheme: Record<string, unknown>) => ({
+    components: { securitySchemes: scheme },
+    security: [Object.fromEntries(Object.keys(scheme).map((it) => [it, []]))],
+  });
+  const paths = { "/a": { get: { operationId: "getA" } } };
+  await using trial = await Trial.start();
+  await trial.import(documentOf(paths, more({ key })), ["--all", "--as", "a"]);
+  const other = documentOf(paths, {
+    ...more({ key }),
+    servers: [{
+      url: "https://{b_url}.example.com",
+      variables: { b_url: { default: "x" } },
+    }],
+  });
+  await trial.import(documentOf(paths, more({ key })), [
+    "--all",
+    "--as",
+    "a_b",
+  ]);
+  await assert.rejects(trial.import(other, ["--all", "--as", "a"]), {
+    name: "ImportError",
+    message: "services/a_b.ts has the setting A_B_URL too: add --as NAME.",
+  });
 });

@@ -1,7 +1,8 @@
 /** Imports of the tools of another MCP server. */
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/core/json.ts";
-import { importTools, openSource, parseFlags } from "../mod.ts";
+import { importTools, parseFlags } from "../mod.ts";
+import { openSource } from "../open_source.ts";
 import { mcpSource } from "../mcp.ts";
 import { freePort } from "../../../tests/kit/port.ts";
 import { Trial } from "./kit.ts";
@@ -71,6 +72,7 @@ Deno.test("an MCP server's tools become files that call it", async () => {
   assert.match(tool, /readOnlyHint: false/);
   assert.doesNotMatch(tool, /other: true/);
   const other = await trial.read("tools/delete_issue.ts");
+  assert.match(other, /title: "Delete issue"/);
   assert.match(other, /call\("\.\.\/delete issue"\)/);
   assert.match(other, /need not\.\n {2}approval: {},\n/);
   assert.doesNotMatch(tool, /approval/);
@@ -80,6 +82,13 @@ Deno.test("an MCP server's tools become files that call it", async () => {
     (await trial.files("tools")).filter((it) => it.includes("issue")).length,
     4,
   );
+});
+
+Deno.test("the tools of an MCP server are listed without a group", async () => {
+  await using trial = await Trial.start();
+  const { said } = await run(trial, [CREATE, DELETE], "--list");
+  assert.match(said, /2 tools\. A list of all [^]*\n {2}create_issue {2}/);
+  assert.doesNotMatch(said, /group|\n\n/);
 });
 
 Deno.test("a tool has the name that it has at the server in its test too", async () => {

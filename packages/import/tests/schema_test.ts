@@ -71,12 +71,29 @@ const ADDRESS = {
 };
 const address = { type: "object", properties: ADDRESS };
 const firm = { type: "object", properties: { kind: { enum: ["firm"] } } };
+const MAST = {
+  type: "object",
+  required: ["height"],
+  properties: { height: text, street: text },
+};
 const needed = (of: object) => ({ ...of, required: ["kind"] });
 for (
   const [what, schema, loose] of [
     ["the only object of a union", { oneOf: [text, ref("Address")] }, 0],
     ["variants with kinds", { anyOf: [needed(address), needed(firm)] }, 0],
-    ["variants that may have kinds", { anyOf: [address, needed(firm)] }, 2],
+    ["a variant that may have a kind", { anyOf: [address, needed(firm)] }, 0],
+    ["variants that may have kinds", { anyOf: [address, firm] }, 2],
+    ["variants of which one fits", { oneOf: [address, MAST] }, 0],
+    ["variants of which both may fit", { anyOf: [address, MAST] }, 2],
+    ["variants that need nothing", {
+      oneOf: [address, { ...MAST, required: [] }],
+    }, 2],
+    ["variants of two types of a member", {
+      anyOf: [needed(address), {
+        ...address,
+        properties: { ...ADDRESS, kind: { type: "array", items: text } },
+      }],
+    }, 0],
     [
       "parts of a schema",
       { allOf: [ref("Address"), { oneOf: [text, firm] }] },
@@ -90,6 +107,22 @@ for (
     assert.match(tool, /z\.(o|looseO)bject\(\{ .*kind: /);
   });
 }
+
+Deno.test("an object of a union keeps the members of the variant that it is meant for", async () => {
+  const { tool } = await toolOf({ oneOf: [address, MAST, text] });
+  const [, code] = /body: (z\.union\(.*\)),\n/.exec(tool) ?? [];
+  assert(code, tool);
+  const union = new Function("z", `return ${code}`)(z) as z.ZodType;
+  assert.deepEqual(union.parse({ street: "a", height: "2", id: "x" }), {
+    street: "a",
+    height: "2",
+  });
+  assert.deepEqual(union.parse({ street: "a", kind: "home", id: "x" }), {
+    street: "a",
+    kind: "home",
+  });
+  assert.equal(union.parse("a"), "a");
+});
 
 Deno.test("a component's description and default are told at its uses, unless these have their own words", async () => {
   const days = { type: "integer", default: 5, description: "A number of days" };
@@ -162,6 +195,11 @@ Deno.test("a default is a sentence of its own, and bounds of all whole numbers a
   assert.match(tool, /"The kind of file\. By default \\"a\\"\."/);
   assert.match(tool, /least: z\.int\(\)\.max\(9\)/);
   assert.match(tool, /destructiveHint: false/);
+});
+
+Deno.test("x-nullable of Swagger 2.0 allows null", async () => {
+  const { tool } = await toolOf({ ...text, "x-nullable": true });
+  assert.match(tool, /body: z\.string\(\)\.nullable\(\)/);
 });
 
 Deno.test("the type null alone is null, and together with other types makes them nullable", async () => {
@@ -396,8 +434,9 @@ Deno.test("a description has neither tags nor addresses of links", async () => {
       "",
       '<p>Gives <b>all</b>, as <a href="https://a.example">told</a>.</p>\n' +
         "<ul><li>One<br/>two</li></ul>[Codes](https://b.example/x), " +
-        "for <token> and [a] (b) if 1 < 2 > 0.",
+        "for <token> and [a] (b) if 1 < 2 > 0.\n> **Note** 2**3 is 8.",
     ),
-    "Gives all, as told. One two Codes, for <token> and [a] (b) if 1 < 2 > 0.",
+    "Gives all, as told. One two Codes, for <token> and [a] (b) if 1 < 2 > 0. " +
+      "Note 2**3 is 8.",
   );
 });

@@ -115,6 +115,23 @@ Deno.test("an API on this machine is noted, if the document says so", async () =
   assert.doesNotMatch(said, note);
 });
 
+Deno.test("the other addresses of a document are told", async () => {
+  await using trial = await Trial.start();
+  const urls = ["https://api.example.com", "https://staging.example.com"];
+  const servers = urls.map((url) => ({ url }));
+  const paths = { "/a": { get: { operationId: "a" } } };
+  const { said } = await trial.import(documentOf(paths, { servers }));
+  assert.match(said, /other addresses, for --url: https:\/\/staging\.example/);
+  const again = await trial.import(documentOf(paths, { servers }), [
+    "--all",
+    "--as",
+    "staging",
+    "--url",
+    urls[1],
+  ]);
+  assert.doesNotMatch(again.said, /other addresses/);
+});
+
 Deno.test("names that differ only in case or signs become names that differ", async () => {
   const names = ["a", "A", "a-b", "a_b", "url", "key", "1", "2"];
   const servers = [{

@@ -1,0 +1,98 @@
+/**
+ * The opening of a source: a document, or an MCP server at which the author
+ * signs in if need be.
+ *
+ * @module
+ */
+import { usageFailure } from "../call/failure.ts";
+import { harmless } from "../call/terminal.ts";
+import { ImportError, parseDocument, readSource } from "./document.ts";
+import { mcpSource } from "./mcp.ts";
+import { openApiSource } from "./openapi.ts";
+import type { ImportSource } from "./source.ts";
+
+/**
+ * Opens a source.
+ *
+ * @param seconds the time in which an MCP server must answer
+ * @throws {ImportError}
+ */
+export async function openSource(
+  source: string,
+  token?: string,
+  seconds = SECONDS,
+): Promise<ImportSource> {
+  const server = URL.parse(source);
+  if (server && /^https?:.*\/mcp$/.test(server.protocol + server.pathname)) {
+    const { href, origin, pathname } = server;
+    if (href === origin + pathname) {
+      using time = new TimeLeft();
+      const send = await accessTo(href, time, token);
+      const { signal } = time;
+      const inTime = (one: typeof send) => async (request: Request) => {
+        time.set(seconds);
+        const response = await one(request);
+        time.set(seconds);
+        return response;
+      };
+      return await mcpSource(href, signal, inTime(send), inTime(fetch));
+    }
+    throw new ImportError(
+      "The address of an MCP server must have no user, query or fragment: " +
+        "they would be written into a file. A key goes into --token.",
+    );
+  }
+  if (token !== undefined) throw usageFailure("--token is for an MCP server");
+  const { text, address } = await readSource(source);
+  return openApiSource(await parseDocument(text, source, address));
+}
+
+/** The time for an MCP server to answer, and for a person to sign in there. */
+const SECONDS = 30;
+const SIGN_IN_SECONDS = 600;
+
+/** The time after which requests are ended, unless it is set anew. */
+class TimeLeft implements Disposable {
+  readonly #end = new AbortController();
+  readonly signal = this.#end.signal;
+  #timer?: ReturnType<typeof setTimeout>;
+
+  set(seconds: number): void {
+    this[Symbol.dispose]();
+    const words = `it did not answer within ${seconds} seconds`;
+    this.#timer = setTimeout(
+      () => this.#end.abort(new ImportError(words)),
+      seconds * 1000,
+    );
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+  }
+}
+
+/**
+ * Makes the function that sends requests to an MCP server. The author signs in
+ * if need be.
+ */
+async function accessTo(url: string, time: TimeLeft, token?: string) {
+  const { Access } = await import("../call/access.ts");
+  const { KeptSignInFile, signInDirectory } = await import(
+    "../call/kept_sign_in.ts"
+  );
+  const directory = signInDirectory((name) => Deno.env.get(name));
+  return new Access({
+    url,
+    token,
+    headers: {},
+    isAnother: true,
+    file: directory === undefined
+      ? undefined
+      : await KeptSignInFile.of(directory, url),
+    show(address) {
+      time.set(SIGN_IN_SECONDS);
+      console.error(`Sign in here: ${harmless(address)}`);
+    },
+    signal: time.signal,
+  }).fetch;
+}
