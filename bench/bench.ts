@@ -4,6 +4,8 @@
  *
  * @module
  */
+import { answerHelp } from "../tests/kit/help.ts";
+
 const NAMES: Readonly<Record<string, string>> = {
   all: "run --allow-all bench/run.ts",
   latency: "run --allow-all bench/latency.ts",
@@ -15,6 +17,7 @@ const NAMES: Readonly<Record<string, string>> = {
   micro: "bench --allow-all bench/micro/",
 };
 
+answerHelp(`\n\nThere are: ${Object.keys(NAMES).join(", ")}`);
 const isNamed = Deno.args[0] !== undefined && !Deno.args[0].startsWith("-");
 const name = isNamed ? Deno.args[0] : "all";
 if (!Object.hasOwn(NAMES, name)) {

@@ -18,6 +18,7 @@
  *
  * @module
  */
+import { answerHelp } from "../tests/kit/help.ts";
 import { parseArgs } from "node:util";
 import { SignIn } from "../packages/client/mod.ts";
 import { openSharedKv } from "../tests/kit/databases.ts";
@@ -38,6 +39,7 @@ import { STATELESS } from "./servers.ts";
 import { Program, Usage } from "./program.ts";
 import { spread, table } from "./statistics.ts";
 
+answerHelp();
 const { values: options } = parseArgs({
   args: Deno.args,
   options: {

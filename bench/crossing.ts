@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { answerHelp } from "../tests/kit/help.ts";
 import { pause } from "../src/core/clock.ts";
 import { type Cluster, startCluster } from "../tests/kit/cluster.ts";
 import { Events } from "../tests/kit/answer.ts";
@@ -140,4 +141,7 @@ async function main(): Promise<boolean> {
   return isGood;
 }
 
-if (import.meta.main) Deno.exit(await main() ? 0 : 1);
+if (import.meta.main) {
+  answerHelp();
+  Deno.exit(await main() ? 0 : 1);
+}

@@ -10,6 +10,7 @@
  *
  * @module
  */
+import { answerHelp } from "../tests/kit/help.ts";
 import {
   inputRequired,
   inputResponse,
@@ -163,4 +164,7 @@ async function main(): Promise<void> {
   console.log(times.print());
 }
 
-if (import.meta.main) await main();
+if (import.meta.main) {
+  answerHelp();
+  await main();
+}

@@ -10,6 +10,7 @@
  *
  * @module
  */
+import { answerHelp } from "../tests/kit/help.ts";
 import { parseArgs } from "node:util";
 import { chosen, count } from "./arguments.ts";
 import { checkWrk } from "./load.ts";
@@ -25,6 +26,7 @@ import {
 import { type Row, rows } from "./rows/mod.ts";
 import type { Sample } from "./statistics.ts";
 
+answerHelp();
 const { values: options } = parseArgs({
   args: Deno.args,
   options: {

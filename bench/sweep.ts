@@ -8,12 +8,14 @@
  *
  * @module
  */
+import { answerHelp } from "../tests/kit/help.ts";
 import { parseArgs } from "node:util";
 import { openPostgres, type PostgresKv } from "../packages/postgres/mod.ts";
 import { findPostgres, Postgres } from "../tests/kit/postgres.ts";
 import { count } from "./arguments.ts";
 import { print, quantile, table } from "./statistics.ts";
 
+answerHelp();
 const { values: options } = parseArgs({
   args: Deno.args,
   options: {

@@ -11,6 +11,7 @@
  *
  * @module
  */
+import { answerHelp } from "../tests/kit/help.ts";
 import { parseArgs } from "node:util";
 import { chosen, count } from "./arguments.ts";
 import { Burst, BURST_CALLS } from "./burst.ts";
@@ -46,6 +47,7 @@ const DEARER = 1.1;
 /** The peer that everything is compared with, besides the limit. */
 const FASTEST = others.find(({ name }) => name === "mcp-lite")!;
 
+answerHelp();
 const { values: options } = parseArgs({
   args: Deno.args,
   options: {

@@ -8,6 +8,7 @@
  *
  * @module
  */
+import { answerHelp } from "../tests/kit/help.ts";
 import { parseArgs } from "node:util";
 import { pause } from "../src/core/clock.ts";
 import { ANONYMOUS } from "../src/core/caller.ts";
@@ -21,6 +22,7 @@ import { type Running, start } from "./process.ts";
 import { own, STATELESS } from "./servers.ts";
 import { print, quantile, table } from "./statistics.ts";
 
+answerHelp();
 const { values: options } = parseArgs({
   args: Deno.args,
   options: {

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { answerHelp } from "../tests/kit/help.ts";
 import { FLAG, FUNCTION, type OptionTable } from "../src/authoring/options.ts";
 import { TOOL_APPROVAL } from "../src/authoring/approval.ts";
 import { DURABLE, STEP, WAIT } from "../src/authoring/durable.ts";
@@ -197,6 +198,7 @@ const INTRODUCTION =
   "`deno\u00a0task\u00a0options` writes this page.";
 
 if (import.meta.main) {
+  answerHelp();
   const path = new URL("../docs/options.md", import.meta.url);
   const page = await optionsPage();
   if (await Deno.readTextFile(path).catch(() => "") !== page) {

@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { answerHelp } from "../tests/kit/help.ts";
 import configuration from "../deno.json" with { type: "json" };
 
 /** Runs a program. @throws {Error} with its output when it fails */
@@ -35,6 +36,7 @@ function hasBareTwin(name: string): boolean {
   return name.replace(/\/$/, "") in configuration.imports;
 }
 
+answerHelp();
 const output = Deno.args[0] ??
   `tool-server-${configuration.version}.tgz`;
 const directory = await Deno.makeTempDir();

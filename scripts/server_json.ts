@@ -4,12 +4,14 @@
  *
  * @module
  */
+import { answerHelp } from "../tests/kit/help.ts";
 import {
   registryComplaints,
   registryEntry,
 } from "../src/features/discovery/registry_entry.ts";
 
 if (import.meta.main) {
+  answerHelp();
   const url = URL.parse(Deno.args[0] ?? "");
   if (!url || !/^https?:$/.test(url.protocol)) {
     console.error("Try: deno task server-json https://tools.example.com");

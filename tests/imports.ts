@@ -4,6 +4,8 @@
  *
  * @module
  */
+import { answerHelp } from "./kit/help.ts";
+
 const ROOT = new URL("../", import.meta.url);
 
 /** Reads one of the two configurations. */
@@ -11,6 +13,7 @@ async function read(path: string) {
   return JSON.parse(await Deno.readTextFile(new URL(path, ROOT)));
 }
 
+answerHelp();
 const own = await read("deno.json");
 const tests = await read("tests/deno.json");
 const before = JSON.stringify(tests);

@@ -4,6 +4,8 @@
  *
  * @module
  */
+import { answerHelp } from "./kit/help.ts";
+
 const TEST = "deno test --config tests/deno.json --allow-all";
 const SANITIZED = `${TEST} --sanitize-ops --sanitize-resources`;
 const RUN = "deno run --allow-all";
@@ -12,10 +14,10 @@ const SUITES: Readonly<Record<string, string>> = {
   all: `${SANITIZED} --parallel --ignore=tests/browser,tests/cluster,` +
     "tests/postgres,tests/process,tests/remote tests/ src/ packages/",
   tools: `${SANITIZED} src/`,
-  cluster: `${SANITIZED} tests/cluster/`,
+  cluster: `${SANITIZED} --parallel tests/cluster/`,
   postgres: `${RUN} --config tests/deno.json tests/postgres/run.ts`,
   remote: `${SANITIZED} tests/remote/`,
-  process: `${SANITIZED} tests/process/`,
+  process: `${SANITIZED} --parallel tests/process/`,
   oldest: `${SANITIZED} tests/process/oldest_deno_suite.ts`,
   kills: `${SANITIZED} tests/process/kills_test.ts --`,
   cores: `${SANITIZED} tests/process/cores_kills_test.ts --`,
@@ -27,13 +29,14 @@ const SUITES: Readonly<Record<string, string>> = {
   imports: `${SANITIZED} tests/imports/documents_suite.ts`,
   examples: "deno test --config examples/deno.json --allow-all " +
     "--sanitize-ops --sanitize-resources examples/",
-  browser: `${TEST} tests/browser/`,
-  interop: `${SANITIZED} tests/interop/*_suite.ts`,
+  browser: `${TEST} --parallel tests/browser/`,
+  interop: `${SANITIZED} --parallel tests/interop/*_suite.ts`,
   conformance: `${RUN} tests/conformance/suite.ts`,
   authorization: `${RUN} tests/conformance/authorization.ts`,
   server: `${RUN} tests/conformance/server.ts`,
 };
 
+answerHelp(`\n\nThere are: ${Object.keys(SUITES).join(", ")}`);
 const isNamed = Deno.args[0] !== undefined && !Deno.args[0].startsWith("-");
 const name = isNamed ? Deno.args[0] : "all";
 if (!Object.hasOwn(SUITES, name)) {

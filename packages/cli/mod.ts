@@ -35,13 +35,19 @@ const create = (verb: string) => async () =>
   after(verb, await import("../create/mod.ts"));
 const operate = (noun: string) => async () =>
   after(noun, await import("../operate/mod.ts"));
+const isHelp = (arg?: string) => arg === "--help" || arg === "-h";
 const list = async () => after("--list", await import("../call/mod.ts"));
 
 async function cores(): Promise<Main> {
   const { main } = await import("../../src/core/process/cores.ts");
   const { WITH_PARENT } = await import("../../src/core/process/signals.ts");
-  return (args) =>
-    main([WITH_PARENT, ...args.length > 0 ? args : SERVER.split(" ")]);
+  return (args) => {
+    if (isHelp(args[0])) {
+      print(`cores ${VERBS.cores[0]}, by default:\n  ${SERVER}`);
+      return Promise.resolve(0);
+    }
+    return main([WITH_PARENT, ...args.length > 0 ? args : SERVER.split(" ")]);
+  };
 }
 
 /**
@@ -130,7 +136,7 @@ question is unanswered, 130 Ctrl+C.`;
 /** Runs a command line, and returns the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
   const [name, ...rest] = args;
-  if (name === undefined || name === "--help" || name === "-h") {
+  if (name === undefined || isHelp(name)) {
     print(help());
     return name === undefined ? 2 : 0;
   }

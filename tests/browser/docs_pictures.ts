@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { answerHelp } from "../kit/help.ts";
 import type { Browser, Page } from "playwright-core";
 import { Process, REPOSITORY } from "../kit/process.ts";
 import { startChromium } from "../kit/chromium.ts";
@@ -107,6 +108,7 @@ async function pickDay(page: Page, day: number): Promise<void> {
   await slider.blur();
 }
 
+answerHelp();
 // A frame in a process of its own would be drawn with half the pixels.
 const browser = await startChromium([
   "--disable-features=IsolateSandboxedIframes",

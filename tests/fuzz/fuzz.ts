@@ -8,11 +8,13 @@
  *
  * @module
  */
+import { answerHelp } from "../kit/help.ts";
 import { parseArgs } from "node:util";
 import { PARSERS } from "./parsers.ts";
 import type { Property } from "./property.ts";
 import { withWorld } from "./surface.ts";
 
+answerHelp();
 const { values: { minutes, seed: first } } = parseArgs({
   options: {
     minutes: { type: "string", default: "1" },

@@ -18,6 +18,7 @@
  *
  * @module
  */
+import { answerHelp } from "../kit/help.ts";
 import { parseArgs } from "node:util";
 import { fingerprint } from "../../src/core/crypto/crypto.ts";
 import { Hunt, inTurns, nearestTests } from "./hunt.ts";
@@ -45,6 +46,7 @@ const RULES = [
 const OTHER_PROGRAMS =
   /^tests\/(?:browser|cluster|conformance|interop|package|process|remote)\//;
 
+answerHelp();
 const { values: flags } = parseArgs({
   args: Deno.args,
   options: {

@@ -141,7 +141,6 @@ Deno.test("the verbs say what they take, and refuse what they do not know", asyn
   const run = (...args: string[]) => project.deno("task", "-q", "ts", ...args);
   const { VERBS } = await import("../../packages/cli/mod.ts");
   for (const verb of Object.keys(VERBS)) {
-    if (verb === "cores") continue;
     const { code, output } = await run(verb, "--help");
     assert.equal(code, 0, output);
     assert(output.includes(verb), `${verb}: ${output}`);

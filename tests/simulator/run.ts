@@ -11,6 +11,7 @@
  *
  * @module
  */
+import { answerHelp } from "../kit/help.ts";
 import { parseArgs } from "node:util";
 import { FAULTS, Faults, type Simulation } from "./faults.ts";
 import { shrink } from "./shrink.ts";
@@ -21,6 +22,7 @@ const STEPS = 10_000;
 /** The time since the start, which a simulation does not move. */
 const steadyNow = performance.now.bind(performance);
 
+answerHelp();
 const { values } = parseArgs({
   options: {
     seed: { type: "string" },

@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { answerHelp } from "../kit/help.ts";
 import { parseArgs } from "node:util";
 import { print, table } from "../../bench/statistics.ts";
 import { type Member, startCluster } from "../kit/cluster.ts";
@@ -150,6 +151,7 @@ function printCounts(title: string, counts: ReadonlyMap<string, number>): void {
 }
 
 async function main(): Promise<boolean> {
+  answerHelp();
   const { values: { minutes, clients } } = parseArgs({
     args: Deno.args,
     options: {
