@@ -27,10 +27,7 @@ async function fileOf(name: string): Promise<string> {
   return await Deno.readTextFile(new URL(`deploy/${name}`, REPOSITORY));
 }
 
-/**
- * Replaces the parts that fit only the machine that the file was written for,
- * and times that no test should take.
- */
+/** Replaces the parts that fit only the machine that the file was written for. */
 function adapt(text: string, changes: Changes): string {
   for (const [from, to] of changes) {
     assert.notEqual(text.search(from), -1, `${from} is not in the file`);
@@ -62,8 +59,6 @@ async function startNginx(
     [/\/var\/log\/nginx\/tool-server\.log/g, log],
     [/\/var\/log\/nginx\/error\.log/g, "stderr"],
     [/127\.0\.0\.1:3000/g, `127.0.0.1:${ports.servers[0]}`],
-    ["client_header_timeout 10s", "client_header_timeout 1s"],
-    ["client_body_timeout 30s", "client_body_timeout 1s"],
     ...changes,
   ]);
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
@@ -99,7 +94,6 @@ export async function startCaddy(
         https_port ${ports.https}
       `,
     ],
-    ["read_header 10s", "read_header 1s"],
     ...changes,
   ]);
   await Deno.writeTextFile(`${path}/Caddyfile`, file);
@@ -136,6 +130,15 @@ export function needing(program: string, name: string) {
   const reason = ignore ? `, left out: ${program} is not installed` : "";
   return { name: name + reason, ignore };
 }
+
+/** Times for which a test that waits until they are over has no patience. */
+export const SHORT: Record<string, Changes> = {
+  nginx: [
+    ["client_header_timeout 10s", "client_header_timeout 1s"],
+    ["client_body_timeout 30s", "client_body_timeout 1s"],
+  ],
+  caddy: [["read_header 10s", "read_header 1s"]],
+};
 
 /** The start of each proxy, by its program. */
 export const PROXIES = { nginx: startNginx, caddy: startCaddy };

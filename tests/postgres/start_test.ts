@@ -8,7 +8,7 @@ import assert from "node:assert/strict";
 import { openPostgres, PostgresError } from "../../packages/postgres/mod.ts";
 import { failureOf } from "../../packages/postgres/failure.ts";
 import { LAYOUT } from "../../packages/postgres/layout.ts";
-import { freePort } from "../kit/port.ts";
+import { NO_PORT } from "../kit/port.ts";
 import { findPostgres, PASSWORD, Postgres } from "../kit/postgres.ts";
 import { Process, REPOSITORY } from "../kit/process.ts";
 import { postgresTest } from "./schema.ts";
@@ -263,7 +263,7 @@ postgresTest(
     await postgres.start({ isReady: false });
     await using _kv = await opening;
     assert.equal(waited, 1);
-    const nothing = changed(postgres.url, { port: String(freePort()) });
+    const nothing = changed(postgres.url, { port: String(NO_PORT) });
     await refused(
       nothing,
       /ECONNREFUSED nothing listens there/,

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { statusOf } from "../kit/answer.ts";
 import { until } from "../kit/wait.ts";
+import { freePort } from "../kit/port.ts";
 import {
   callHealth,
   openSession,
@@ -73,12 +74,6 @@ Deno.test("a reader of standard output that stalls holds nothing up, and gets ev
   assert.equal((await child.status).code, 0);
   await output.readUntil(() => false);
 });
-
-/** A port that no one uses. */
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
-}
 
 for (
   const [what, script] of [

@@ -14,7 +14,7 @@ import { initialize, rpc } from "../kit/message.ts";
 import { Sender } from "../kit/server.ts";
 import { until } from "../kit/wait.ts";
 import { startProcess, TemporaryDirectory } from "../kit/process.ts";
-import { needing, PROXIES, startCaddy } from "../kit/proxies.ts";
+import { needing, PROXIES, SHORT, startCaddy } from "../kit/proxies.ts";
 
 /**
  * The client's address, which the proxy must pass on: the proxy itself is at
@@ -103,7 +103,7 @@ for (const [program, startProxy] of Object.entries(PROXIES)) {
       },
     });
     await server.prints(/"Listening"/);
-    const proxy = await startProxy(directory.path, ports);
+    const proxy = await startProxy(directory.path, ports, SHORT[program]);
     await using _process = proxy.process;
     using client = new Client(origin, proxy.ca);
     await client.isServed();
@@ -279,7 +279,7 @@ for (const [program, cases] of Object.entries(LESS)) {
         const proxy = await PROXIES[program as keyof typeof PROXIES](
           directory.path,
           ports,
-          change && [change],
+          [...SHORT[program], ...change ? [change] : []],
         );
         await using _process = proxy.process;
         using client = new Client(origin, proxy.ca);

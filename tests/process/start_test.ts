@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { layoutKey } from "../../src/core/kv/keys.ts";
 import { LAYOUT } from "../../src/core/kv/layout.ts";
+import { freePort, NO_PORT } from "../kit/port.ts";
 import {
   openSession,
   Process,
@@ -252,11 +253,6 @@ Deno.test("a deployment logs each event by a call of its level", async () => {
   assert.match(await Deno.readTextFile(errors), /"WARNING".*AUTH_STRATEGY/);
 });
 
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
-}
-
 Deno.test("a database outside of what may be read is one clear line", async () => {
   await using directory = new TemporaryDirectory();
   await using server = await startProcess({
@@ -357,7 +353,7 @@ Deno.test("a server says that it waits for a locked database, and starts when it
 });
 
 Deno.test("a server whose provider does not answer says so once, with the setting, and serves", async () => {
-  const issuer = `http://127.0.0.1:${freePort()}`;
+  const issuer = `http://127.0.0.1:${NO_PORT}`;
   await using server = await startProcess({
     env: {
       AUTH_STRATEGY: "oauth",

@@ -11,7 +11,7 @@ import { upstreamFetch } from "../../../src/core/provider/upstream_fetch.ts";
 import { Client } from "../../kit/client.ts";
 import { FakeProvider } from "../../kit/fake_provider.ts";
 import { startOAuthServer } from "../../kit/sign_in.ts";
-import { freePort } from "../../kit/port.ts";
+import { NO_PORT } from "../../kit/port.ts";
 import { startServer } from "../../kit/server.ts";
 import { until } from "../../kit/wait.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
@@ -215,7 +215,7 @@ Deno.test("the log says of one provider among several that no one can sign in th
     env: {
       AUTH_STRATEGY: "oauth",
       OAUTH_PROVIDER: "dev,partner",
-      OAUTH_PARTNER_ISSUER: `http://127.0.0.1:${freePort()}`,
+      OAUTH_PARTNER_ISSUER: `http://127.0.0.1:${NO_PORT}`,
       OAUTH_PARTNER_CLIENT_ID: "c",
       OAUTH_PARTNER_CLIENT_SECRET: "a-secret-of-ours",
     },
