@@ -37,13 +37,20 @@ export async function has(...command: string[]): Promise<boolean> {
   }
 }
 
-/** Runs `install` once for each cache; a failure leaves nothing behind. */
+/**
+ * Runs `install` once for each cache, though several ask for it; a failure leaves
+ * nothing behind.
+ */
 async function cached(
   name: string,
   install: (folder: string) => Promise<unknown>,
 ): Promise<string> {
   const { pathname: folder } = new URL(name, CACHE);
   const done = `${folder}/installed`;
+  await Deno.mkdir(CACHE, { recursive: true });
+  const options = { create: true, write: true };
+  using file = await Deno.open(`${folder}.lock`, options);
+  await file.lock(true);
   try {
     await Deno.stat(done);
   } catch {

@@ -8,6 +8,7 @@ import {
   Client,
   StreamableHTTPClientTransport,
 } from "@modelcontextprotocol/client";
+import { home } from "../kit/home.ts";
 import {
   Process,
   type ProcessOptions,
@@ -20,10 +21,6 @@ export const PACKAGE_PATH = REPOSITORY.pathname.replace(/\/$/, "");
 
 /** The package, as others import it. */
 export const NAME = "@tool-server/tool-server";
-
-/** The home of a file's projects: empty, until the first has downloaded. */
-const home = new TemporaryDirectory();
-Deno.test.afterAll(() => home[Symbol.asyncDispose]());
 
 /** A directory of its own. */
 export class Project implements AsyncDisposable {

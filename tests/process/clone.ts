@@ -4,6 +4,7 @@
  * @module
  */
 import assert from "node:assert/strict";
+import { home } from "../kit/home.ts";
 import {
   Process,
   type ProcessOptions,
@@ -11,10 +12,8 @@ import {
   TemporaryDirectory,
 } from "../kit/process.ts";
 
-/** The committed files, in a directory of their own, with an empty home. */
+/** The committed files, in a directory of their own. */
 export class Clone extends TemporaryDirectory {
-  readonly #home = new TemporaryDirectory();
-
   static async make(): Promise<Clone> {
     const clone = new Clone();
     await using git = new Process([
@@ -25,12 +24,7 @@ export class Clone extends TemporaryDirectory {
   }
 
   run([command, ...args]: string[], options: ProcessOptions = {}): Process {
-    const env = { HOME: this.#home.path, DENO_DIR: "", ...options.env };
+    const env = { HOME: home.path, DENO_DIR: "", ...options.env };
     return new Process(args, { ...options, command, cwd: this.path, env });
-  }
-
-  override async [Symbol.asyncDispose](): Promise<void> {
-    await super[Symbol.asyncDispose]();
-    await this.#home[Symbol.asyncDispose]();
   }
 }
