@@ -1,15 +1,22 @@
 import axe from "axe-core";
 import assert from "node:assert/strict";
-import type { Locator } from "playwright-core";
-import { startChromium } from "../kit/chromium.ts";
+import type { Browser, Locator } from "playwright-core";
+import { TestBrowser } from "./browser.ts";
 import { findClipped } from "./clipped.ts";
 import { GALLERY, gallery } from "./gallery.tsx";
-import { LOOKS, takePictures } from "./pictures.ts";
+
+/** The looks in which every page must be right. */
+const LOOKS = [
+  { look: "light", colorScheme: "light", width: 1280, height: 800 },
+  { look: "dark", colorScheme: "dark", width: 1280, height: 800 },
+  { look: "light-phone", colorScheme: "light", width: 390, height: 780 },
+  { look: "dark-phone", colorScheme: "dark", width: 390, height: 780 },
+] as const;
 
 /** Serves the gallery to a browser for the time of a test. */
 async function withGallery(
   test: (
-    browser: Awaited<ReturnType<typeof startChromium>>,
+    browser: Browser,
     origin: string,
   ) => Promise<void>,
 ): Promise<void> {
@@ -17,18 +24,9 @@ async function withGallery(
     { hostname: "127.0.0.1", port: 0, onListen() {} },
     gallery.fetch,
   );
-  const browser = await startChromium();
-  try {
-    await test(browser, `http://127.0.0.1:${server.addr.port}`);
-  } finally {
-    await browser.close();
-  }
+  await using opened = await TestBrowser.open();
+  await test(opened.browser, `http://127.0.0.1:${server.addr.port}`);
 }
-
-Deno.test("every page has its picture in light and in dark, on a screen and on a phone", () =>
-  withGallery(async (browser, origin) => {
-    await takePictures(browser, origin, Object.keys(GALLERY));
-  }));
 
 Deno.test("every field to type in looks like the others", () =>
   withGallery(async (browser, origin) => {
@@ -51,9 +49,9 @@ Deno.test("every field to type in looks like the others", () =>
     assert.equal(looks.size, 1, [...looks].join("; "));
   }));
 
-Deno.test("axe finds nothing in any page, in light and in dark", () =>
+Deno.test("every page has its picture, and axe finds nothing in it, in light and in dark, on a screen and on a phone", () =>
   withGallery(async (browser, origin) => {
-    for (const { colorScheme, width, height } of LOOKS) {
+    for (const { look, colorScheme, width, height } of LOOKS) {
       const context = await browser.newContext({
         colorScheme,
         viewport: { width, height },
@@ -63,6 +61,10 @@ Deno.test("axe finds nothing in any page, in light and in dark", () =>
       const page = await context.newPage();
       for (const name of Object.keys(GALLERY)) {
         await page.goto(`${origin}/${name}`);
+        await page.screenshot({
+          path: `screenshots/${name}-${look}.png`,
+          fullPage: true,
+        });
         await page.addScriptTag({ content: axe.source });
         const { passes, violations } = await page.evaluate(() =>
           // deno-lint-ignore no-explicit-any
@@ -101,26 +103,22 @@ for (const [where, options] of Object.entries(NARROW)) {
 }
 
 Deno.test("findClipped() finds what is cut off, sticks out and is covered", async () => {
-  const browser = await startChromium();
-  try {
-    const page = await browser.newPage(NARROW["at 200 % zoom"]);
-    await page.setContent(`<!doctype html>
+  await using opened = await TestBrowser.open();
+  const page = await opened.browser.newPage(NARROW["at 200 % zoom"]);
+  await page.setContent(`<!doctype html>
       <p style="overflow: hidden; height: 10px">Cut<br>off</p>
       <div style="overflow-x: auto"><p style="width: 900px">May scroll</p></div>
       <p style="margin-left: -50px">Sticks out</p>
       <p style="display: flex">For <bdi>Ann</bdi></p>
       <a href="#" style="position: absolute; top: 0">Covered</a>
       <div style="position: fixed; inset: 0 0 50%; background: white"></div>`);
-    const found = await findClipped(page);
-    assert.deepEqual(found.map((text) => text.split(":")[0]), [
-      "cut off",
-      "sticks out",
-      "torn",
-      "covered when it has the focus",
-    ]);
-  } finally {
-    await browser.close();
-  }
+  const found = await findClipped(page);
+  assert.deepEqual(found.map((text) => text.split(":")[0]), [
+    "cut off",
+    "sticks out",
+    "torn",
+    "covered when it has the focus",
+  ]);
 });
 
 Deno.test("pages run no script but their own, and load nothing", () =>

@@ -14,8 +14,8 @@ import type { Tool } from "../../src/authoring/tool.ts";
 import { randomId } from "../../src/core/crypto/crypto.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import { codeChallenge } from "../../src/core/oauth/pkce.ts";
-import { startChromium } from "../kit/chromium.ts";
 import { SILENT } from "../kit/log.ts";
+import { TestBrowser } from "./browser.ts";
 
 const TOOLS = [
   tool({
@@ -31,7 +31,7 @@ const TOOLS = [
 export class Site implements AsyncDisposable {
   private constructor(
     readonly origin: string,
-    readonly browser: Browser,
+    private readonly opened: TestBrowser,
     private readonly server: Deno.HttpServer<Deno.NetAddr>,
     private readonly app: Server,
     private readonly kv: Deno.Kv,
@@ -63,11 +63,15 @@ export class Site implements AsyncDisposable {
         ...environment,
       },
     });
-    return new Site(origin, await startChromium(), server, app, kv);
+    return new Site(origin, await TestBrowser.open(), server, app, kv);
+  }
+
+  get browser(): Browser {
+    return this.opened.browser;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.browser.close();
+    await this.opened[Symbol.asyncDispose]();
     this.app.stop();
     await this.app.close();
     await this.server.shutdown();

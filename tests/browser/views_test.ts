@@ -10,7 +10,7 @@ import type { Tool } from "../../src/authoring/tool.ts";
 import type { Environment } from "../../src/core/settings/setting.ts";
 import { until } from "../kit/wait.ts";
 import { Process, REPOSITORY } from "../kit/process.ts";
-import { startChromium } from "../kit/chromium.ts";
+import { TestBrowser } from "./browser.ts";
 import { approve, signInAs } from "./site.ts";
 import { barTools, page as html, ViewSite } from "./view_site.ts";
 
@@ -24,14 +24,10 @@ async function withViews(
     & BrowserContextOptions = {},
 ): Promise<void> {
   await using site = new ViewSite(tools, env);
-  const browser = await startChromium();
-  try {
-    const page = await browser.newPage(looks);
-    await page.goto(`${site.origin}/views`);
-    await test({ page, frame: page.frameLocator("iframe"), site });
-  } finally {
-    await browser.close();
-  }
+  await using opened = await TestBrowser.open();
+  const page = await opened.browser.newPage(looks);
+  await page.goto(`${site.origin}/views`);
+  await test({ page, frame: page.frameLocator("iframe"), site });
 }
 
 Deno.test("a view is shown with its input and its result, and calls a tool back", () =>
@@ -233,15 +229,11 @@ async function withExample(
     { cwd: new URL("examples/", REPOSITORY), env: { KV_PATH: ":memory:" } },
   );
   const [, views] = await server.prints(/"views":"([^"]+)"/);
-  const browser = await startChromium();
-  try {
-    const page = await browser.newPage({ locale: "en-GB", ...looks });
-    await page.goto(views);
-    await test(page, page.frameLocator("iframe"));
-    assert.equal(await page.getByRole("alert").isVisible(), false);
-  } finally {
-    await browser.close();
-  }
+  await using opened = await TestBrowser.open();
+  const page = await opened.browser.newPage({ locale: "en-GB", ...looks });
+  await page.goto(views);
+  await test(page, page.frameLocator("iframe"));
+  assert.equal(await page.getByRole("alert").isVisible(), false);
 }
 
 Deno.test("in the example a person picks a day, and asks about it", () =>
