@@ -4,7 +4,7 @@
  * pass the test that the page shows.
  */
 import assert from "node:assert/strict";
-import { ROOT, SourceCopy, wholeTest } from "./source_copy.ts";
+import { ROOT, SourceCopy } from "./source_copy.ts";
 
 const page = await Deno.readTextFile(
   new URL("contributing/extending.md", ROOT),
@@ -46,13 +46,11 @@ Deno.test("the feature of contributing/extending.md type-checks with everything,
       .replace(/\];\n$/, `${entry}];\n`),
   );
   const own = [...shown.keys()];
-  await copy.write(
-    "tests/whole_test.ts",
-    wholeTest([...sources, ...own.filter((path) => !sources.includes(path))]),
-  );
-  const { success, output } = await copy.test(
+  await copy.writeWhole(
+    [...sources, ...own.filter((path) => !sources.includes(path))],
     own.filter((path) => path.endsWith("_test.ts")),
   );
+  const { success, output } = await copy.test();
   assert.ok(success, output.slice(-4000));
   assert.match(output, /1 passed/);
 });

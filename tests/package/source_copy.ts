@@ -12,6 +12,8 @@ const CONFIGURATION = [
   "tests/deno.lock",
 ];
 
+const WHOLE = "tests/whole_test.ts";
+
 /** A copy of the sources in a folder of its own. */
 export class SourceCopy implements AsyncDisposable {
   readonly root = new URL(`file://${Deno.makeTempDirSync()}/`);
@@ -43,17 +45,50 @@ export class SourceCopy implements AsyncDisposable {
     }
   }
 
-  /** Runs suites, type-checked with everything that they import. */
-  async test(
+  /**
+   * Writes a suite of other suites, which imports the types of all modules, also
+   * of those that no suite imports.
+   */
+  async writeWhole(
+    sources: readonly string[],
     suites: readonly string[],
+  ): Promise<void> {
+    const modules = sources.filter((path) =>
+      /^(src\/|packages\/\w+\/mod\.)/.test(path) &&
+      /(?<!_test)\.tsx?$/.test(path)
+    );
+    const types = modules.map((_, at) => `typeof m${at}`).join(", ");
+    const lines = [
+      ...suites.map((path) => `import "../${path}";\n`),
+      ...modules.map((path, at) =>
+        `import type * as m${at} from "../${path}";\n`
+      ),
+      `export type All = [${types}];\n`,
+    ];
+    await this.write(WHOLE, lines.join(""));
+  }
+
+  /** Lists the files that are not there though others import them or their types. */
+  async missing(): Promise<string[]> {
+    const { success, output } = await this.#deno("info", "--json");
+    if (!success) throw new Error(output);
+    const { modules } = JSON.parse(output);
+    return (modules as { specifier: string; error?: string }[])
+      .filter(({ error }) => error).map(({ specifier }) => specifier);
+  }
+
+  /** Runs the suites, type-checked with everything unless a flag forbids it. */
+  test(...flags: string[]): Promise<{ success: boolean; output: string }> {
+    return this.#deno("test", "--cached-only", "--allow-all", ...flags);
+  }
+
+  async #deno(
+    ...args: string[]
   ): Promise<{ success: boolean; output: string }> {
     const { success, stdout, stderr } = await new Deno.Command(
       Deno.execPath(),
       {
-        args: [
-          ...["test", "--quiet", "--cached-only", "--allow-all"],
-          ...["--config", "tests/deno.json", "tests/whole_test.ts", ...suites],
-        ],
+        args: [...args, "--quiet", "--config", "tests/deno.json", WHOLE],
         cwd: this.root,
         env: { NO_COLOR: "1" },
         stdout: "piped",
@@ -68,17 +103,4 @@ export class SourceCopy implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await Deno.remove(this.root, { recursive: true });
   }
-}
-
-/** Prints a suite whose types are those of all modules, also of what no suite imports. */
-export function wholeTest(sources: readonly string[]): string {
-  const modules = sources.filter((path) =>
-    /^(src\/|packages\/\w+\/mod\.)/.test(path) &&
-    /(?<!_test)\.tsx?$/.test(path)
-  );
-  const types = modules.map((_, at) => `typeof m${at}`).join(", ");
-  return modules.map((path, at) =>
-    `import type * as m${at} from "../${path}";\n`
-  )
-    .join("") + `export type All = [${types}];\n`;
 }
