@@ -174,7 +174,8 @@ export function approvalGate(
     toolRun.input = decision.input;
     (context as CallContext).approval = approved;
     const who = whoOf(work);
-    const { remembered } = approved;
+    // Durable work has an approval that was answered in the person's name.
+    const remembered = approved.remembered && !work.keepAnswer;
     if (remembered || await visit.isBeginning()) {
       const seconds = remembered ? 0 : approvals.now() - approved.at;
       const approvedBy = approved.by;

@@ -5,7 +5,6 @@
  * @module
  */
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import type { JsonObject } from "../../core/json.ts";
 import type { Database, Entry } from "../../core/kv/database.ts";
 import { waitKey, waitsOfKey } from "../../core/kv/keys.ts";
 import { persist } from "../../core/kv/persist.ts";
@@ -30,7 +29,13 @@ import { isPaused } from "../questions/wait_records.ts";
 import { queued } from "./approval_queue.ts";
 import { addressesOf, type Approver, nameOfPerson } from "./approver.ts";
 import { hasTaskEnded, taskCheck } from "./approval_task.ts";
+import type {
+  ApprovalPayload,
+  CallApproval,
+  Pressed,
+} from "./call_approval.ts";
 import { type Offer, rememberedStore } from "./remembered.ts";
+import { answerRemembered } from "./remembered_work.ts";
 import { type Receipts, receiptStore, type ReceiptWords } from "./receipts.ts";
 
 /**
@@ -45,48 +50,6 @@ const CLOSED_CALL_SECONDS = 60;
  * has begun, in seconds. That of durable work is until the work has ended.
  */
 const BEGUN_SECONDS = 24 * 60 * 60;
-
-/** The sealed content of an approval. */
-export interface ApprovalPayload {
-  /** The idempotency key of the run, for other services. */
-  id: string;
-  /** The arguments with which the run begins. */
-  input: JsonObject;
-  /** The services and names of the accounts that the run acts with. */
-  accounts: readonly (readonly [service: string, name: string])[];
-  title: string;
-  facts: Readonly<Record<string, string>>;
-  /** The author's offer to remember the approval. */
-  offer?: Offer;
-  /**
-   * The caller's name, and each known email address of the caller, verified or
-   * not: no one with such an address may approve.
-   */
-  caller: { name: string; addresses: readonly string[] };
-  /** The last run of the same call, remembered for a day. */
-  before?: Pick<ApprovalState, "begunAt" | "outcome">;
-}
-
-/** The answer of a person. */
-export type Pressed =
-  & {
-    by: string;
-    at: number;
-    /** The name of the passkey that signed the press. */
-    passkey?: string;
-    /** True if the person ticked the box of the author's offer to remember. */
-    remembers?: boolean;
-  }
-  & ({ action: "accept" } | { action: "decline"; reason: string });
-
-/** An approval as it was read. */
-export interface CallApproval extends Omit<Wait, "payload" | "answer"> {
-  payload: ApprovalPayload;
-  approval: ApprovalState;
-  answer?: Pressed & { result?: CallToolResult };
-  /** The answer as it is stored, on the approval of a page. */
-  sealedAnswer?: string;
-}
 
 /**
  * True if a person may press for a call. Without a scope that is the caller.
@@ -146,6 +109,8 @@ function wordsOf(
     ...pressed.action === "decline" && { reason: pressed.reason },
   };
 }
+
+export type { ApprovalPayload, CallApproval, Pressed };
 
 export type CallApprovals = ReturnType<typeof callApprovals>;
 
@@ -274,6 +239,30 @@ export function callApprovals(
       );
       return entry && { at: entry.at, receipt };
     },
+
+    /**
+     * Approves durable work whose person has allowed it before; undefined if
+     * they have not. Done again it changes nothing, unlike `beginRemembered`.
+     */
+    acceptRemembered: (
+      { name }: Offer,
+      { subject, grantId }: Waiting,
+      opened: () => Promise<CallApproval>,
+    ) =>
+      answerRemembered(waits, {
+        find: () => remembered.find(subject, { name, grantId }),
+        opened,
+        async receipt(approval, { label }) {
+          const { tool, clientName = approval.clientId, payload } = approval;
+          const own = { subject, by: subject, tool, clientName };
+          const words = wordsOfCall(payload);
+          return await receipts.writing(
+            receiptOf(approval),
+            { ...own, at: database.now() },
+            { ...words, approver: words.caller, remembered: label },
+          );
+        },
+      }),
 
     receiptOf: (it: CallApproval) => receiptOf(it),
 

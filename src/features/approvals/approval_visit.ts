@@ -81,7 +81,9 @@ export class ApprovalVisit implements PagesOf<Verdict> {
       if (known?.state !== "used" && !known?.answer) {
         const remembered = await this.#rememberedRun();
         if (remembered) {
-          if (known) await tidy(() => approvals.withdraw(known));
+          if (known && !this.#isDurable) {
+            await tidy(() => approvals.withdraw(known));
+          }
           return { answer: remembered };
         }
       }
@@ -109,14 +111,18 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     }
   }
 
-  async #openNew(): Promise<CallApproval> {
+  /** Opens the approval, or finds the one that is open. */
+  async #opened(): Promise<CallApproval> {
     const { approvals, of: { waiting, offer } } = this;
     const content = await this.#content();
-    const approval = await this.#do(async () => {
-      const { approval } = await approvals.findAsked(waiting) ?? {};
-      const before = approval?.endedAt === undefined ? undefined : approval;
-      return await approvals.open(waiting, { ...content, before, offer });
-    });
+    const { approval } = await approvals.findAsked(waiting) ?? {};
+    const before = approval?.endedAt === undefined ? undefined : approval;
+    return await approvals.open(waiting, { ...content, before, offer });
+  }
+
+  async #openNew(): Promise<CallApproval> {
+    const content = await this.#content();
+    const approval = await this.#do(() => this.#opened());
     // An equal call may have opened the approval meanwhile.
     if (approval.payload.id === content.id) {
       this.report("asked", { tool: approval.tool }, whoOf(this.work));
@@ -144,9 +150,13 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     const { approvals, work, of: { waiting, offer } } = this;
     if (!offer) return undefined;
     await this.#checkAccounts();
+    if (this.#isDurable) {
+      const approval = await this.#do(() =>
+        approvals.acceptRemembered(offer, waiting, () => this.#opened())
+      );
+      return approval && await this.#verdictOf(approval);
+    }
     const reference = work.requestId;
-    // The id stays the same if durable work begins again before it has stored
-    // the verdict.
     const id = fingerprint(JSON.stringify([offer.name, reference]));
     const payload = () => this.#content();
     const run = { unique: id, reference, payload };
@@ -155,9 +165,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     );
     if (!begun) return undefined;
     const { at, receipt } = begun;
-    if (work.keepAnswer === undefined) {
-      work.putBack = () => approvals.releaseRemembered(receipt);
-    }
+    work.putBack = () => approvals.releaseRemembered(receipt);
     const { input } = await payload();
     return {
       action: "accept",
@@ -236,7 +244,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     const { approvals, work } = this;
     const { state, answer, payload } = approval;
     const { begunAt, hasResult, outcome } = approval.approval;
-    if (state === "used" && work.keepAnswer === undefined) {
+    if (state === "used" && !this.#isDurable) {
       const result = hasResult && await approvals.collect(approval);
       if (result) return { action: "collected", result };
       // `begin` succeeds here if the commit that began the run was given up.
@@ -248,16 +256,17 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     if (answer.action === "decline") {
       return { action: "decline", reason: answer.reason };
     }
-    if (work.keepAnswer === undefined) {
+    if (!this.#isDurable) {
       this.#begun ??= await this.#begin(approval);
       if (!this.#begun) return undefined;
       work.putBack = () => this.#begun!.release();
     }
     this.#approval = approval;
-    const { by, at } = answer;
+    const { by, at, remembered } = answer;
     const { id, input } = payload;
     const receipt = approvals.receiptOf(approval);
-    return { action: "accept", approved: { id, by, at }, input, receipt };
+    const approved = { id, by, at, ...remembered && { remembered } };
+    return { action: "accept", approved, input, receipt };
   }
 
   async #begin(approval: CallApproval) {
@@ -271,7 +280,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
    * before each step, and may wait for them.
    */
   async #checkAccounts(): Promise<void> {
-    if (this.work.keepAnswer !== undefined) return;
+    if (this.#isDurable) return;
     await this.#do(this.of.checkAccounts);
   }
 
@@ -279,6 +288,10 @@ export class ApprovalVisit implements PagesOf<Verdict> {
   #do<T>(operation: () => Promise<T>): Promise<T> {
     const { work } = this;
     return this.#isTask ? persist(operation, work) : operation();
+  }
+
+  get #isDurable(): boolean {
+    return this.work.keepAnswer !== undefined;
   }
 
   get #isTask(): boolean {

@@ -89,7 +89,43 @@ export function rememberedStore(database: Database) {
   const listAll = (subject: string) =>
     database.list<RememberedRecord>(rememberedKey(subject));
 
+  /** Makes the write of one more run, if an entry counts for it now. */
+  async function usable(
+    { key, value, versionstamp }: Entry<RememberedRecord>,
+    subject: string,
+    grantId: string | undefined,
+  ): Promise<{ remembered: Remembered; write: Write } | undefined> {
+    if (!value || value.grantId !== grantId) return undefined;
+    // If the clock was set back, the entry does not count: otherwise it would
+    // last longer.
+    const isBefore = database.now() < value.at - CLOCK_SECONDS;
+    if (isBefore || value.runs >= MAX_RUNS) return undefined;
+    const grant = grantId && await findLive(grantId);
+    if (grantId && !grant) return undefined;
+    const found = { key, value, versionstamp: versionstamp! };
+    const remembered = await open(subject, found);
+    if (remembered.label === undefined) return undefined;
+    return {
+      remembered,
+      write(transaction) {
+        if (grant) transaction.check(grant);
+        transaction.check(found).set(key, { ...value, runs: value.runs + 1 });
+      },
+    };
+  }
+
   return {
+    /** Finds an entry for one run, and the write that uses it. */
+    async find(
+      subject: string,
+      { name, grantId }: Pick<Offer, "name"> & { grantId?: string },
+    ) {
+      const entry = await database.get<RememberedRecord>(
+        rememberedKey(subject, name),
+      );
+      return await usable(entry, subject, grantId);
+    },
+
     /** True if a person may have one more entry. */
     hasRoom: async (subject: string): Promise<boolean> =>
       (await listAll(subject)).length < MAX_REMEMBERED,
@@ -127,21 +163,11 @@ export function rememberedStore(database: Database) {
       return await database.change(
         rememberedKey(subject, name),
         async (transaction, entry: Entry<RememberedRecord>) => {
-          const { key, value, versionstamp } = entry;
-          if (!value || value.grantId !== grantId) return undefined;
-          // If the clock was set back, the entry does not count: otherwise it
-          // would last longer.
-          const isBefore = database.now() < value.at - CLOCK_SECONDS;
-          if (isBefore || value.runs >= MAX_RUNS) return undefined;
-          const grant = grantId && await findLive(grantId);
-          if (grantId && !grant) return undefined;
-          if (grant) transaction.check(grant);
-          const found = { key, value, versionstamp: versionstamp! };
-          const remembered = await open(subject, found);
-          if (remembered.label === undefined) return undefined;
-          transaction.set(key, { ...value, runs: value.runs + 1 });
-          (await receipt(remembered))(transaction);
-          return remembered;
+          const found = await usable(entry, subject, grantId);
+          if (!found) return undefined;
+          found.write(transaction);
+          (await receipt(found.remembered))(transaction);
+          return found.remembered;
         },
       );
     },

@@ -21,7 +21,9 @@ import {
   startOAuthServer,
 } from "../../kit/sign_in.ts";
 import { until } from "../../kit/wait.ts";
-import { type Call, clientOf, FORMS, linkOf } from "./approving.ts";
+import { type Call, clientOf, followTask, FORMS, linkOf } from "./approving.ts";
+import { TASKS } from "../../kit/task.ts";
+import { receiptStore } from "../../../src/features/approvals/receipts.ts";
 
 /** The approvals of the runs that began. */
 let ran: Json[] = [];
@@ -135,6 +137,61 @@ test.onDatabases("calls like one that its person has let run need no press for a
   jo.page = page;
   await jo.press("/account/remembered");
   assert.match(jo.words, /had already ended/);
+});
+
+Deno.test("durable work that runs without a press has one receipt, which tells that it was cancelled in a sleep, and that it has ended", async () => {
+  using time = new FakeTime();
+  let steps = 0;
+  const move = tool({
+    name: "move",
+    input: INPUT,
+    task: { durable: true },
+    approval: APPROVAL,
+    async run(_, { step, sleep, approval }) {
+      await step("first", () => void steps++);
+      await sleep("rest", 60);
+      return `moved ${approval?.remembered}`;
+    },
+  });
+  await using kv = await openTestKv();
+  await using server = await startOAuthServer({ kv, tools: [move] });
+  const { headers } = await server.person();
+  const options = { headers, capabilities: { ...FORMS, ...TASKS } };
+  const begin = () =>
+    followTask(server, { headers, name: "move", input: { buyer: "ann" } });
+  const { statusMessage } = await begin();
+  const visitor = await AccountVisitor.signIn(server, { as: "42" });
+  const link = /http\S*/.exec(statusMessage)![0];
+  visitor.page = await visitor.browser.open(link);
+  const fields = { answer: "approve", remember: "on" };
+  await visitor.press(new URL(link).pathname, fields);
+  await until(() => steps === 1);
+  const start = async () => {
+    const params = { name: "move", arguments: { buyer: "ann" } };
+    const { taskId } = await resultOf(
+      server.call("tools/call", params, options),
+    );
+    return { taskId };
+  };
+  const ended = await start();
+  const cancelled = await start();
+  await until(() => steps === 3);
+  await resultOf(server.call("tasks/cancel", cancelled, options));
+  time.tick(61);
+  let text = "";
+  await until(async () => {
+    const { result } = await resultOf(server.call("tasks/get", ended, options));
+    text = result?.content[0].text ?? "";
+    return text !== "";
+  });
+  assert.equal(text, "moved true");
+  const receipts = receiptStore(new Database(kv), 86_400);
+  await until(async () => {
+    const all = (await receipts.list()).receipts;
+    assert.equal(all.length, 3);
+    return all.map(({ outcome }) => outcome).sort().join() ===
+      "cancelled,ok,ok";
+  });
 });
 
 Deno.test("what was not ticked or not offered is not remembered", async () => {

@@ -1,0 +1,56 @@
+/**
+ * Durable work that its person has allowed before: its approval is answered in
+ * the person's name, once, so that the work has one receipt, however often it
+ * begins again.
+ *
+ * @module
+ */
+import type { Write } from "../../core/kv/transaction.ts";
+import type { Wait, WaitStore } from "../questions/waits.ts";
+import type { Remembered } from "./remembered.ts";
+
+/**
+ * Answers the approval of durable work.
+ *
+ * @param with `find`: finds the entry that allows it; `opened`: opens the
+ * approval, or finds it
+ * @returns the answered approval; undefined if there is no entry
+ */
+export async function answerRemembered<
+  A extends Pick<Wait, "key" | "id" | "subject">,
+>(
+  { accept, read }: Pick<WaitStore, "accept" | "read">,
+  { find, opened, receipt }: {
+    find(): Promise<{ remembered: Remembered; write: Write } | undefined>;
+    opened(): Promise<A>;
+    receipt(approval: A, entry: Remembered): Promise<Write>;
+  },
+): Promise<A | undefined> {
+  let approval: A | undefined;
+  for (;;) {
+    const found = await find();
+    if (!found) return undefined;
+    approval ??= await opened();
+    const { key, id, subject: by } = approval;
+    const { remembered, write } = found;
+    const writeReceipt = await receipt(approval, remembered);
+    const answer = {
+      action: "accept",
+      by,
+      at: remembered.at,
+      remembered: true,
+    };
+    const accepted = await accept(
+      id!,
+      ({ kind }) => kind === "approval",
+      answer,
+      (transaction) => {
+        write(transaction);
+        writeReceipt(transaction);
+      },
+    );
+    // Without an answer another run may have used the entry at the same time.
+    const now = await read({ key });
+    if (accepted || !now) return now as unknown as A | undefined;
+  }
+}
