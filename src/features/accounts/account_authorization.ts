@@ -1,8 +1,8 @@
 /**
- * The way to a service and back, on which a person allows this server to act for
- * them there. Nothing is stored before they confirm the account: `state`, PKCE
- * verifier and nonce are derived from their session, so that no other browser,
- * person or session can finish it.
+ * The OAuth authorization code flow by which a person connects an account at a
+ * service. Nothing is stored before they confirm the account. `state`, the PKCE
+ * verifier and the nonce are derived from the browser's session, so no other
+ * session can finish the flow.
  *
  * @see RFC 6749 §4.1, RFC 7636, RFC 9207, RFC 9700 §4.4
  * @module
@@ -33,30 +33,26 @@ import type { ConnectVisits } from "./connect_visit.ts";
 import { CHECKED_SECONDS, type CheckedKey } from "./checked_key.ts";
 import { checkKey, describeAccount, KeyRefusal } from "./pasted_key.ts";
 
-/** The time in which a person must come back from the service, in seconds. */
+/** The seconds within which the person must return from the service. */
 const AWAY_SECONDS = 1800;
 
 /**
- * The time after which tokens are revoked if no one has confirmed their
- * account, in seconds.
+ * The seconds after which tokens are revoked if their account is not confirmed.
  */
 const UNCONFIRMED_SECONDS = CHECKED_SECONDS + 300;
 
-/** The part of `state` that only this session can open. */
+/** The content of `state`, sealed for the session that began the flow. */
 interface Departure {
-  /** The name of this attempt among those of the session. */
+  /** A random ID of this authorization request. */
   handle: string;
-  /** The ID of the wait of the call that needs the account. */
+  /** The ID of the waiting call that needs the account. */
   w?: string;
-  /**
-   * The authorization server, for services whose authorization server may
-   * change meanwhile.
-   */
+  /** The authorization server; set only for services that may change it. */
   at?: string;
   expiresAt: number;
 }
 
-/** The answer of a service, matched with the request that it answers. */
+/** An authorization response with the request that it answers. */
 interface Answer {
   departure: Departure;
   client: AccountClient;
@@ -73,13 +69,13 @@ export function accountAuthorization(
   const redirectUriOf = ({ service: { name } }: ConnectedService) =>
     `${baseUrl}/connect/${name}/callback`;
 
-  /** Opens the `state` of one session, person and service. */
+  /** Seals and opens `state` for one session, person and service. */
   const departures = (found: ConnectedService, person: SignedIn) =>
     carried<Departure>(person.id, "connect state", contextOf(found, person));
 
   /**
-   * Derives the PKCE verifier and the nonce of a request. A reader of `state`
-   * cannot.
+   * Derives the PKCE verifier and the nonce of a request from the session ID,
+   * so that `state` does not reveal them.
    */
   function secretsOf({ id }: SignedIn, handle: string) {
     const derive = (purpose: string) =>
@@ -90,7 +86,8 @@ export function accountAuthorization(
   /**
    * Sends a request to the service.
    *
-   *  @throws {KeyRefusal} with words for the person
+   * @throws {KeyRefusal} with words for the person, if the service fails or
+   * refuses
    */
   async function ask<T>(
     { service }: Visit,
@@ -125,7 +122,7 @@ export function accountAuthorization(
   }
 
   return {
-    /** Sends the person to the service. */
+    /** Redirects the person to the service's authorization endpoint. */
     async start(c: Context, visit: Visit): Promise<Response> {
       const { person, client, wait } = visit;
       visits.countTry(visit);
@@ -147,7 +144,7 @@ export function accountAuthorization(
     },
 
     /**
-     * Opens the answer of a service. Only the session that was sent there can.
+     * Opens the `state` of an authorization response.
      *
      * @throws {HttpError} for another browser, person, session or service
      */
@@ -177,7 +174,9 @@ export function accountAuthorization(
       };
     },
 
-    /** Redeems the code, and shows whose account it is. @throws {KeyRefusal} */
+    /**
+     * Redeems the code, and shows the person the account. @throws {KeyRefusal}
+     */
     async finish(
       c: Context,
       visit: Visit,
@@ -196,8 +195,8 @@ export function accountAuthorization(
         });
       }
       visits.countTry(visit);
-      // A service may end all tokens of a code that comes a second time, as it
-      // does when the page is loaded again (RFC 6749 §4.1.2).
+      // A service may revoke all tokens of a code that is used twice, for
+      // example when the person reloads this page (RFC 6749 §4.1.2).
       if (!await states.spend(`connect ${handle}`, departure)) {
         throw new KeyRefusal("This answer was used already. Begin again.");
       }
@@ -249,7 +248,7 @@ export function accountAuthorization(
       }
     },
 
-    /** Revokes the tokens of an account that its person does not keep. */
+    /** Revokes the tokens of an account that the person did not confirm. */
     async discard(visit: Visit, sealed: string | undefined): Promise<void> {
       const { revocation } = await visits.openConfirmed(visit, sealed) ?? {};
       if (revocation) await visit.vault.revokeNow(revocation);

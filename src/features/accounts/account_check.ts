@@ -1,6 +1,6 @@
 /**
- * A service's own check of a key or a token (`check`), within bounds of time
- * and size, because the check reads a stranger's responses.
+ * Runs the `check` that an author wrote for a service's keys or tokens. Time
+ * and size are limited, because the check reads the service's responses.
  *
  * @module
  */
@@ -11,20 +11,17 @@ import type {
 import { pause } from "../../core/clock.ts";
 import { accountFetch } from "../../core/provider/account_fetch.ts";
 
-/** The time in which a check must be done, in milliseconds. */
+/** The maximum duration of a check, in milliseconds. */
 const CHECK_MILLISECONDS = 10_000;
 
-/**
- * The maximum size in bytes of one answer, decoded: more than any account
- * needs.
- */
+/** The maximum size of one response to a check, in decoded bytes. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
 /**
- * Runs the `check` of a service that has one. Returns the result; undefined if
- * the check took too long. If the result is a response, its body is cancelled.
+ * Runs the `check` of a service. Returns its result as `told`; undefined if it
+ * took too long. If the result is a response, its body is cancelled.
  *
- * @param signal ends the check early, as if its time were over
+ * @param signal ends the check early, as a timeout does
  */
 export async function checkAccount(
   service: ConnectableService,

@@ -1,5 +1,6 @@
 /**
- * This server as a client of the services at which people have accounts.
+ * This server as an OAuth client of the services at which people have accounts.
+ * Responses are checked for the expected `iss` (RFC 9207).
  *
  * @see RFC 6749, RFC 7009, RFC 7636, RFC 9207
  * @module
@@ -30,7 +31,10 @@ import {
   upstreamFetch,
 } from "../../core/provider/upstream_fetch.ts";
 
-/** The new tokens of an account. They are revoked if a later step fails. */
+/**
+ * The tokens that a code was redeemed for. The caller revokes them if a later
+ * step fails.
+ */
 export interface RedeemedAccount {
   tokens: UpstreamTokens;
   /** Verifies the `id_token`, and finds the account's id and name, if known. */
@@ -38,28 +42,26 @@ export interface RedeemedAccount {
 }
 
 /**
- * The authorization server to which a person was sent, for services whose
- * authorization server may change.
+ * The authorization server to which a person was sent; set only for services
+ * that may change it.
  */
 interface At {
   at?: string;
 }
 
-/** A client of one service. Every method throws {@linkcode UpstreamError}. */
+/**
+ * An OAuth client of one service. Every method throws {@linkcode
+ * UpstreamError}.
+ */
 export interface AccountClient {
-  /**
-   * The name of our application at the service: tokens of other applications
-   * are not used.
-   */
+  /** Identifies our client registration. Tokens of another one are not used. */
   readonly id: string;
   /** True if {@linkcode revoke} can end tokens at the service. */
   canRevoke(): Promise<boolean>;
-  /**
-   * Finds the present authorization server, for services that may change it.
-   */
+  /** Finds the current authorization server of a service that may change it. */
   findIssuer?(): Promise<string>;
   authorizationUrl(request: UpstreamRequest & At): Promise<URL>;
-  /** Checks the `iss` of an answer, if the issuer of the service is known. */
+  /** Checks the `iss` of an authorization response if the issuer is known. */
   checkIssuer(issuer: string | undefined, at?: string): Promise<void>;
   redeem(response: UpstreamResponse & At): Promise<RedeemedAccount>;
   refresh(
@@ -69,7 +71,7 @@ export interface AccountClient {
   revoke(tokens: UpstreamTokens): Promise<void>;
 }
 
-/** Finds, in claims, the name by which a person knows their account. */
+/** Finds the account's name in OpenID claims. */
 export function nameIn(
   { preferred_username, email, name }: Record<string, unknown>,
 ): string | undefined {
@@ -78,10 +80,10 @@ export function nameIn(
 }
 
 /**
- * Refuses and revokes the new tokens of a refresh if they are too long for a
- * record. Otherwise the failing write would be repeated for minutes.
+ * Returns refreshed tokens, unless they are too long for a record: then they
+ * are revoked.
  *
- * @throws {UpstreamError}
+ * @throws {UpstreamError} if they are too long
  */
 export async function storable<T extends UpstreamTokens>(
   tokens: T,
@@ -92,8 +94,7 @@ export async function storable<T extends UpstreamTokens>(
   },
 ): Promise<T> {
   if (!isTooLong(JSON.stringify(tokens))) return tokens;
-  // If the refresh token is the old one, it is not revoked, and the connection
-  // stays.
+  // If the service kept the old refresh token, the account stays connected.
   if (tokens.refreshToken !== refreshToken) {
     await client.revoke(tokens).catch(() => {});
   }
@@ -101,12 +102,12 @@ export async function storable<T extends UpstreamTokens>(
 }
 
 /**
- * The scopes that are requested, besides the author's, from each service with
- * an issuer that supports them.
+ * Scopes that are requested in addition to the author's, if the metadata of the
+ * service's issuer lists them.
  */
 export const USUAL_SCOPES = ["openid", "email", "offline_access"];
 
-/** Makes the client of a service. Nothing is fetched yet. */
+/** Makes the OAuth client of a service. Nothing is fetched yet. */
 export function accountClient(
   service: OAuthAccount,
   application: AccountApplication,
@@ -138,8 +139,7 @@ export function accountClient(
     };
 
   /**
-   * Returns the `iss` to check; undefined if the issuer of the service is not
-   * known.
+   * Returns the `iss` to check; undefined if the service's issuer is unknown.
    */
   function checkable(
     server: Issuer,
@@ -151,7 +151,7 @@ export function accountClient(
       : answered;
   }
 
-  /** Reads the claims of the userinfo endpoint; none if it does not answer. */
+  /** Reads the claims of the userinfo endpoint; empty if it does not answer. */
   async function userinfo(
     { userinfo_endpoint: endpoint }: Partial<Metadata>,
     { accessToken }: UpstreamTokens,

@@ -1,5 +1,6 @@
 /**
- * Our clients at the services of tools, and the refresh of people's tokens there.
+ * Our OAuth clients at the services that tools need, and the refresh of
+ * people's tokens.
  *
  * @module
  */
@@ -17,12 +18,12 @@ import type { OpenedServer } from "../../core/store/opened_server.ts";
 import { clientOfKind } from "./service_kind.ts";
 
 /**
- * The minimum time between a refresh that failed and the next one: in one call,
- * both the call and its tool ask for an access token.
+ * The minimum seconds between a failed refresh and the next. Within one call,
+ * both the preparation and the tool ask for an access token.
  */
 const PAUSE_SECONDS = 5;
 
-/** Makes our clients at those services where an application of ours is set. */
+/** Makes our OAuth clients at all services for which one is configured. */
 export function accountClients(
   server: OpenedServer,
 ): ReadonlyMap<string, AccountClient> {
@@ -38,7 +39,7 @@ export function accountClients(
   return clients;
 }
 
-/** Reads our application at a service from the settings. */
+/** Reads our client ID and secret for a service from the settings. */
 export function applicationAt(
   service: OAuthAccount,
   { config: { own } }: Pick<OpenedServer, "config">,
@@ -49,9 +50,8 @@ export function applicationAt(
 }
 
 /**
- * Makes the function that refreshes people's tokens. The function throws
- * {@linkcode UpstreamError}, of the kind `dead` if the person has to connect
- * the account again.
+ * Makes the function that refreshes people's tokens. It throws an {@linkcode
+ * UpstreamError} of kind `dead` if the person has to connect the account again.
  */
 export function accountRefresh(
   store: AccountTokenStore,
@@ -78,7 +78,7 @@ export function accountRefresh(
           await store.end(found);
           return dead(cause);
         },
-        // Nothing is written: the clocks of other processes may differ.
+        // Nothing is written, because the clocks of other processes may differ.
         expired: () => Promise.resolve(dead()),
         gone: dead,
         unavailable: (cause) =>

@@ -1,7 +1,7 @@
 /**
- * The accounts that one call needs. Before its tool, resource or prompt runs,
- * they are chosen among the caller's accounts; the person is asked to connect
- * missing ones. Loaded with the first such call.
+ * Finds the accounts that a call needs, before its tool, resource or prompt
+ * runs. The person is asked to connect missing ones. Loaded by the first such
+ * call.
  *
  * @module
  */
@@ -57,22 +57,22 @@ import type { ServerAccounts } from "./server_accounts.ts";
 import { accountOfKind, openAccount } from "./service_kind.ts";
 import { UpstreamAccounts } from "./upstream_accounts.ts";
 
-/** The maximum number of characters of a client's name that are stored. */
+/**
+ * The maximum length of a client's name in an account's record, in characters.
+ */
 const MAX_NAME_CHARACTERS = 80;
 
-/**
- * The maximum number of times that a person is asked again for a lost account.
- */
+/** The maximum number of further questions if an account is lost meanwhile. */
 const MAX_ROUNDS = 3;
 
-/** The services whose accounts are missing. */
+/** The services at which the person has no usable account. */
 type Missing = Map<ConnectableService, MissingAccount>;
 
 /**
  * Finds the accounts for a call.
  *
  * @throws {ToolError} in words for the model
- * @throws {ChallengeError} when the caller has to sign in first
+ * @throws {ChallengeError} if the caller has to sign in first
  */
 export function findAccounts(
   server: ServerAccounts,
@@ -88,8 +88,8 @@ export function findAccounts(
   const sturdy = <T>(look: () => Promise<T>) =>
     isDurable ? persist(look, context) : look();
   const services = Object.values(item.needs);
-  // Accounts behind the provider come first: if they are refused, no one has
-  // to connect any other.
+  // Accounts behind the sign-in provider come first. If the provider refuses
+  // them, the person need not connect other accounts.
   const upstream = services.some(isUpstream)
     ? sturdy(() => UpstreamAccounts.find(context, item.needs, server))
     : undefined;
@@ -158,18 +158,18 @@ export function findAccounts(
   );
 }
 
-/** The part of a call that says which accounts it needs. */
+/** The item that is called, and the accounts that it needs. */
 interface Asked {
   item: ItemWithNeeds;
   services: readonly ConnectableService[];
-  /** The name of the account that the model has chosen. */
+  /** The account name that the model chose. */
   named?: string;
   finding: Finding;
 }
 
 /**
- * Checks that a caller may act with a person's accounts. People may if they can
- * sign in to a page here, access tokens if their makers allowed it.
+ * Checks that the caller may use accounts: it is a person who can sign in here,
+ * and a personal access token must allow it.
  *
  * @throws {ToolError}
  */
@@ -195,7 +195,7 @@ function checkMayHave(
   }
 }
 
-/** Explains why a caller has no accounts. */
+/** Explains why a caller cannot have accounts. */
 function whoIs({ door, subject }: Caller): string {
   if (isMachineSubject(subject)) {
     return "this client acts for itself, for no person";
@@ -210,13 +210,13 @@ function gone(service: ConnectableService): ToolError {
   return new ToolError(`${titleOf(service)} ${words}`);
 }
 
-/** The accounts at the services that one call of a tool needs. */
+/** The connected accounts that one call needs. */
 class CallAccounts {
-  /** The labels of the accounts that were found last. */
+  /** The names of the accounts that were last found. */
   readonly #labels = new Map<ConnectableService, string | undefined>();
   readonly #begun: Map<string, AccountOfCall>;
   readonly #refusals: KeyRefusals;
-  /** True if a person has to approve the accounts. */
+  /** True if the person has to approve the accounts. */
   #isApproved = false;
 
   readonly #vault: AccountVault;
@@ -236,9 +236,9 @@ class CallAccounts {
   }
 
   /**
-   * Finds all accounts, and asks the person for those that are missing, together.
+   * Finds all accounts, and asks the person to connect the missing ones.
    *
-   * @throws {ToolError} if one is missing, unless the person connects it
+   * @throws {ToolError} if the person does not connect one
    */
   find(asking: Asking): MaybePromise<void> {
     return follow(this.#missing(), (missing) => {
@@ -264,7 +264,7 @@ class CallAccounts {
     }
   }
 
-  /** Waits until every account can be used, however long it takes. */
+  /** Waits until every account is usable, with no time limit (durable work). */
   async #ready(asking: Asking): Promise<void> {
     const { signal } = asking.work;
     const parking = asking.work.parking!;
@@ -274,8 +274,8 @@ class CallAccounts {
       try {
         missing = await parking.activity(() => persist(look, { signal }));
       } catch (error) {
-        // An error with a `cause` means that the service, or whatever opens
-        // keys, does not answer.
+        // An error with a `cause` means that the service or the key service did
+        // not answer.
         if (!(error instanceof ToolError) || !error.cause) throw error;
         const until = parking.now() + parking.againSeconds;
         await parking.waitUntil(until, { waitsFor: error.message });
@@ -286,7 +286,9 @@ class CallAccounts {
     }
   }
 
-  /** Asks for accounts. Returns the services that were not connected. */
+  /**
+   * Asks the person to connect accounts. Returns the services they declined.
+   */
   async #connect(
     missing: Missing,
     asking: Asking,
@@ -306,7 +308,9 @@ class CallAccounts {
     );
   }
 
-  /** Makes durable work wait before each step until all accounts are there. */
+  /**
+   * Makes durable work wait, before each step, until all accounts are usable.
+   */
   bind(context: Context): void {
     const asking = CallContext.askingOf(context);
     CallContext.beforeStep(context, () => this.#ready(asking));
@@ -329,14 +333,12 @@ class CallAccounts {
     if (lost) throw gone(lost);
   }
 
-  /** The accounts that the call has begun with. */
+  /** The accounts that the call began with. */
   get begun(): BegunNeeds {
     return Object.fromEntries(this.#begun);
   }
 
-  /**
-   * Finds the name of the chosen account; undefined if the person has only one.
-   */
+  /** Finds the chosen account's name; undefined if the person has only one. */
   async findName(): Promise<string | undefined> {
     const service = this.asked.services.find((it) => it.several)!;
     const own = ofService(await this.#all(), service);
@@ -344,7 +346,7 @@ class CallAccounts {
     return found && accountName(found.value);
   }
 
-  /** Makes the {@linkcode Account} that the tool gets for a service. */
+  /** Makes the {@linkcode Account} through which the tool uses a service. */
   at(service: ConnectableService, acting: Acting, context: Context): Account {
     const open = () =>
       follow(this.#all(), (all) => {
@@ -378,12 +380,12 @@ class CallAccounts {
       get label() {
         return labels.get(service);
       },
-      // Most calls use one of their accounts only.
+      // Created on demand: most calls use only one of their accounts.
       get fetch() {
         return fetch ??= acting.fetch(send());
       },
       reveal: () => acting.do(() => follow(open(), ({ key }) => key)),
-      /** The keys that `callApi` hides in answers that it cuts. */
+      /** The keys that `callApi` removes from truncated responses. */
       given: givenTo(CallContext.codeOf(context)!),
     };
     if (!service.isMcp) return account;
@@ -399,10 +401,10 @@ class CallAccounts {
   }
 
   /**
-   * Looks for the accounts, and once more past the cache if one is missing.
+   * Finds the missing accounts. If the cache lacks one, the database is read.
    *
-   * @param how `isForWork`: a service must also give an access token now
-   * @throws {ToolError} when a service gives none
+   * @param how `isForWork`: a service must also issue an access token now
+   * @throws {ToolError} if a service issues none
    */
   #missing(
     { isFresh = false, isForWork = false } = {},
@@ -431,14 +433,12 @@ class CallAccounts {
     });
   }
 
-  /**
-   * Reads the person's accounts: without waiting, if they were read just now.
-   */
+  /** Reads the person's accounts, from a cache if they were just read. */
   #all(isFresh?: boolean) {
     return this.#vault.find(this.context.caller.subject, isFresh);
   }
 
-  /** Chooses the account at a service among all of the person's. */
+  /** Chooses the person's account at a service. */
   #pick(
     service: ConnectableService,
     all: readonly Found<AccountRecord>[],
@@ -448,10 +448,7 @@ class CallAccounts {
     return found;
   }
 
-  /**
-   * Makes the call stay with an account, even if another is connected
-   * meanwhile.
-   */
+  /** Binds the call to an account, even if another is connected later. */
   #stayWith({ value }: Found<AccountRecord>) {
     const { service, label, accountId, createdAt } = value;
     if (this.#begun.has(service)) return;
@@ -467,7 +464,7 @@ class CallAccounts {
    * Chooses one of the accounts at a service; undefined if the account that the
    * call began with is gone.
    *
-   * @throws {ToolError} when it is unclear which is meant
+   * @throws {ToolError} if the model has to choose
    */
   #choose(
     own: readonly Found<AccountRecord>[],
@@ -481,7 +478,8 @@ class CallAccounts {
     }
     if (own.length === 0) return undefined;
     if (!service.several) return own[0];
-    // Accounts from before the author set `several` may share a name.
+    // Accounts that were connected before the author set `several` may share a
+    // name.
     const names = [...new Set(own.map(({ value }) => accountName(value)))]
       .sort();
     const name = this.asked.named ??

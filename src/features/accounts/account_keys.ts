@@ -1,5 +1,5 @@
 /**
- * The keys and access tokens of people's accounts, opened for one call.
+ * Decrypts the keys and access tokens of people's accounts for one call.
  *
  * @module
  */
@@ -23,7 +23,7 @@ import type { Found } from "../../core/kv/database.ts";
 import type { ServerAccounts } from "./server_accounts.ts";
 import type { GivenKeys } from "../../core/mcp/exchange/given_keys.ts";
 
-/** A record, and the key or the access token that it gave. */
+/** An account's record with its key or access token in plain text. */
 export interface OpenedAccount {
   found: Found<AccountRecord>;
   key: string;
@@ -34,18 +34,18 @@ export class AccountKeys {
 
   constructor(
     private readonly server: ServerAccounts,
-    /** Receives every key that is opened. */
+    /** Receives every decrypted key, to remove it from results. */
     private readonly given: GivenKeys,
   ) {
     this.vault = server.vault!;
   }
 
   /**
-   * Opens the key of an account, or a valid access token; undefined if the
-   * person has to connect the account again.
+   * Decrypts the key of an account, or gets a valid access token. Undefined if
+   * the person has to connect the account again.
    *
-   * @throws {ToolError} when the service does not give an access token now
-   * @throws {StorageError} when nothing that is sealed can be opened now
+   * @throws {ToolError} if the service issues no access token now
+   * @throws {StorageError} if nothing can be decrypted now
    */
   async open(
     service: ConnectableService,
@@ -61,8 +61,8 @@ export class AccountKeys {
   }
 
   /**
-   * Returns the key of an account, without waiting, if it was opened before.
-   * Returns undefined for an access token, because it may have expired.
+   * Returns the key of an account if it was decrypted before. Undefined for an
+   * access token, because it may have expired.
    */
   opened(
     service: ConnectableService,
@@ -77,7 +77,7 @@ export class AccountKeys {
   /**
    * True unless the person has to connect an account again.
    *
-   * @param mustAnswer true if a service must also give an access token now
+   * @param mustAnswer true if a service must also issue an access token now
    * @throws what {@linkcode open} throws
    */
   async isThere(
@@ -88,16 +88,16 @@ export class AccountKeys {
     try {
       return await this.open(service, found) !== undefined;
     } catch (error) {
-      // If the service does not answer, the tool is told when it calls the
-      // service.
+      // If the service does not answer, the tool gets the error once it calls
+      // it.
       if (error instanceof ToolError && !mustAnswer) return true;
       throw error;
     }
   }
 
   /**
-   * True if only the answers of the API can show that the tokens of an account
-   * have ended: they are never refreshed, and no `check` says whose they are.
+   * True if only the API's responses can show that the tokens of an account
+   * have ended: they have no refresh token, and the service has no `check`.
    */
   async endUnseen(
     service: OAuthAccount,
@@ -108,10 +108,10 @@ export class AccountKeys {
   }
 
   /**
-   * Returns an access token to replace one that the API has refused; undefined
-   * if there is none now: then the tool gets the refusal.
+   * Returns an access token to replace one that the API refused. Undefined if
+   * there is none now; the tool then gets the API's refusal.
    *
-   * @param signal the end of the call
+   * @param signal aborted when the call ends
    */
   async renew(
     service: OAuthAccount,
@@ -123,9 +123,9 @@ export class AccountKeys {
       if (token !== undefined) this.given.add(token);
       return token;
     } catch (error) {
-      // Only at an MCP server is a refusal surely about the token.
+      // Only an MCP server's 401 is certainly about the token.
       if (service.isMcp && error instanceof ToolError) throw error;
-      // An error of the service is already in the log.
+      // A {@linkcode ToolError} was already logged.
       const { log } = this.server;
       if (!(error instanceof ToolError)) {
         logRepeated(log, "A token of an account could not be renewed", {
@@ -144,8 +144,7 @@ export class AccountKeys {
     signal: AbortSignal,
   ): Promise<string | undefined> {
     const { tokens, renewals } = await this.server.access();
-    // The tokens are not read from the cache: another process may have renewed
-    // them.
+    // Read from the database: another process may have renewed the tokens.
     const now = await tokens.find(found);
     if (!now) return undefined;
     const renewNow = () =>
@@ -155,7 +154,7 @@ export class AccountKeys {
     if (refreshToken !== undefined) {
       return await renewals.renew(now.id, rejected, renewNow);
     }
-    // An API refuses for other reasons too. A token that cannot be replaced
+    // An API may answer 401 for other reasons. A token without a refresh token
     // counts as ended only if the service's `check` refuses it too.
     return await hasEnded(service, rejected, signal)
       ? await renewNow()
@@ -205,8 +204,8 @@ export class AccountKeys {
   }
 
   /**
-   * Unseals the key or the tokens of an account; undefined if no key of the
-   * operator opens it.
+   * Decrypts the key or tokens of an account; undefined if no encryption key
+   * fits.
    */
   async #unseal(found: Found<AccountRecord>): Promise<string | undefined> {
     const { service, keyId } = found.value;
@@ -220,7 +219,7 @@ export class AccountKeys {
   }
 }
 
-/** Explains that only the operator can help. */
+/** Explains that the operator has to correct our client credentials. */
 function refusedWords(service: OAuthAccount): string {
   return `${titleOf(service)} refuses the application of this server. Trying ` +
     "again does not help: its operator has to set " +
@@ -229,8 +228,8 @@ function refusedWords(service: OAuthAccount): string {
 }
 
 /**
- * Explains that the service may give access later, or once the person connects
- * the account again.
+ * Explains that the service may issue a token later, or once the person
+ * connects the account again.
  */
 function laterWords(service: OAuthAccount): string {
   return `${titleOf(service)} does not give access now: try again later. If ` +
@@ -238,10 +237,10 @@ function laterWords(service: OAuthAccount): string {
 }
 
 /**
- * Waits until an account is opened.
+ * Waits for an account to be decrypted.
  *
- * @throws {ToolError} in words for the model, while the database or the key
- * service cannot open it
+ * @throws {ToolError} in words for the model, if the database or the key
+ * service is unavailable
  */
 export function inWords<T>(opening: MaybePromise<T>): MaybePromise<T> {
   if (!(opening instanceof Promise)) return opening;
@@ -251,7 +250,7 @@ export function inWords<T>(opening: MaybePromise<T>): MaybePromise<T> {
   });
 }
 
-/** True if a service refuses a token by its own `check`. */
+/** True if the service's `check` got a 401 for a token. */
 async function hasEnded(
   service: OAuthAccount,
   token: string,

@@ -1,7 +1,7 @@
 /**
- * The services at which a tool, a resource or a prompt acts with its caller's
- * own accounts: how lists name them, and the argument that names one of several
- * accounts.
+ * The `needs` of a tool, a resource or a prompt: services at which it uses its
+ * caller's own accounts. Adds the services to list entries, and the argument
+ * that chooses one of several accounts.
  *
  * @module
  */
@@ -20,23 +20,25 @@ import type { CatalogueAddition } from "../../core/catalogue/compiled_definition
 import type { JsonObject } from "../../core/json.ts";
 import { parseUriTemplate } from "../../core/catalogue/uri_template.ts";
 
-/** The argument that names the account, and the variable of a resource. */
+/** The argument, or URI template variable, that names the account. */
 const ACCOUNT = "account";
 
-/** The member of a list entry's `_meta` that has the services it needs. */
+/** The member of a list entry's `_meta` that lists the needed services. */
 const SERVICES = "tool-server/services";
 
-/** The member of a result's `_meta` that says as whom the tool has acted. */
+/** The member of a result's `_meta` that names the account that was used. */
 const ACTED_AS = "tool-server/account";
 
-/** True for a service at which people connect accounts on a page here. */
+/**
+ * True for a service at which people connect accounts on this server's pages.
+ */
 export function isConnectable(
   service: AccountService,
 ): service is ConnectableService {
   return service.kind === "account" || service.kind === "personalKey";
 }
 
-/** True for a service behind the sign-in provider. */
+/** True for a service whose tokens the sign-in provider issues. */
 export function isUpstream(
   service: AccountService,
 ): service is UpstreamAccount {
@@ -44,10 +46,10 @@ export function isUpstream(
 }
 
 /**
- * Checks the services of durable work. The work goes on after the request that
- * began it, and so without the sign-in of that request.
+ * Refuses services behind the sign-in provider for durable work, because the
+ * work outlasts the sign-in.
  *
- * @throws {Error} for one behind the sign-in provider
+ * @throws {Error}
  */
 function checkDurableNeeds(needs: AccountNeeds): void {
   const service = Object.values(needs).find(isUpstream);
@@ -58,15 +60,12 @@ function checkDurableNeeds(needs: AccountNeeds): void {
   );
 }
 
-/**
- * Makes the addition that checks and compiles the `needs` of a catalogue's
- * items.
- */
+/** Makes the catalogue addition that checks and compiles `needs`. */
 export function accountNeeds(): CatalogueAddition {
   return {
     prepare: (item) => item.needs ? prepared(item, item.needs) : item,
 
-    /** Checks that a name of a service means one service everywhere. */
+    /** Checks that no two services have the same name. */
     addDefinitions({ tools = [], resources = [], prompts = [] }, complaints) {
       const needs = [...tools, ...resources, ...prompts]
         .flatMap(({ needs }) => Object.values(needs ?? {}));
@@ -83,7 +82,7 @@ export function accountNeeds(): CatalogueAddition {
   };
 }
 
-/** Adds to an item the services that it needs, and the choice of an account. */
+/** Adds to an item its list of services and the account argument. */
 function prepared<T extends Tool | Resource | Prompt>(
   item: T,
   needs: AccountNeeds,
@@ -105,8 +104,8 @@ function prepared<T extends Tool | Resource | Prompt>(
 /**
  * True if a person may have several accounts at one of the services.
  *
- * @throws {Error} if a person may have several at two services: one name could
- * mean an account at either
+ * @throws {Error} if that holds for two services: an account's name could then
+ * belong to either
  */
 export function hasSeveral(needs: AccountNeeds = {}): boolean {
   const several = Object.values(needs).filter((it) => it.several);
@@ -115,8 +114,8 @@ export function hasSeveral(needs: AccountNeeds = {}): boolean {
 }
 
 /**
- * Adds the argument by which one of a person's accounts is named: a plain
- * string without choices, because lists are printed once, for everyone.
+ * Adds the argument that names one of a person's accounts. It is a string
+ * without an enum, because lists are the same for everyone.
  *
  * @throws {Error} if the tool has an argument of that name
  */
@@ -135,7 +134,7 @@ function withAccountArgument(
   return schema.safeExtend({ [ACCOUNT]: account });
 }
 
-/** Takes the name of an account out of parsed arguments. */
+/** Separates the account argument from the tool's own arguments. */
 export function takeAccount(
   needs: AccountNeeds | undefined,
   input: JsonObject,
@@ -157,7 +156,7 @@ function checkResourceNeeds({ needs, uri, cacheScope }: Resource): void {
   );
 }
 
-/** Adds to a result the name of the account with which the tool has acted. */
+/** Adds the name of the account that was used to a result. */
 export function signed(
   result: CallToolResult,
   as: string,
@@ -167,7 +166,8 @@ export function signed(
   const text = `This was done with the account ${as}.`;
   return {
     ...result,
-    // An output without structured content is JSON text: it stays as it is.
+    // If the tool has an output schema but no structured content, the text is
+    // JSON and must not change.
     ...(!hasOutput || structuredContent !== undefined) && {
       content: [...content, { type: "text", text }],
     },

@@ -1,8 +1,7 @@
 /**
- * The place of an account among those of its person: one place for each
- * service, or one for each account if a person may have several there. An
- * account is known by the id that the service gives it, or by its name if the
- * service gives none.
+ * Finds which of a person's accounts a new one replaces: the only one at its
+ * service, or the same account if a person may have several there. Accounts are
+ * compared by the service's account id, or by name if it has none.
  *
  * @module
  */
@@ -14,7 +13,7 @@ import type { Found } from "../../core/kv/database.ts";
 import { accountKey } from "../../core/kv/keys.ts";
 import { isOtherAccount } from "./revocation_record.ts";
 
-/** An account that is to be stored. */
+/** An account to store. */
 export interface NewAccount extends
   Pick<
     AccountRecord,
@@ -27,13 +26,13 @@ export interface NewAccount extends
     | "given"
     | "api"
   > {
-  /** True if a person may have several accounts of the service. */
+  /** True if a person may have several accounts at the service. */
   several?: boolean;
 }
 
 /**
- * Makes our id of an account from the id that the service gives it; undefined
- * without one.
+ * Fingerprints the id that the service gave an account; undefined without an
+ * id.
  */
 export function accountIdOf(
   { subject, service }: Pick<NewAccount, "subject" | "service">,
@@ -44,13 +43,9 @@ export function accountIdOf(
     : fingerprint(JSON.stringify(["account id", subject, service, id]));
 }
 
-/**
- * The origins of APIs, cached because parsing a URL in every call would take
- * too long.
- */
+/** Caches API origins: parsing a URL in every call is too slow. */
 const origins = new WeakMap<object, string>();
 
-/** Returns the origin of a service's API. */
 export function originOf(service: Pick<AccountService, "api">): string {
   const origin = origins.get(service) ?? new URL(service.api).origin;
   origins.set(service, origin);
@@ -58,8 +53,8 @@ export function originOf(service: Pick<AccountService, "api">): string {
 }
 
 /**
- * True if a pasted key may be sent to a service: the API is still the one that
- * it was pasted for.
+ * True if a pasted key may be sent to a service: its API still has the origin
+ * that the key was pasted for.
  */
 export function goesTo(
   { api, oauth }: Pick<AccountRecord, "api" | "oauth">,
@@ -69,17 +64,19 @@ export function goesTo(
     api === originOf(service);
 }
 
-/** The maximum number of former names of an account that are stored. */
+/** The maximum number of former names in an account's record. */
 const MAX_FORMER_LABELS = 5;
 
-/** The place of an account. */
+/**
+ * The account that a new one replaces, and what the new record takes from it.
+ */
 export interface AccountPlace
   extends Pick<AccountRecord, "label" | "formerLabels" | "standsInFor"> {
-  /** The account that this one replaces. */
+  /** The replaced account; undefined if the new one is added. */
   replaced?: Found<AccountRecord>;
 }
 
-/** Finds the place of an account among those of its person. */
+/** Finds which of the person's accounts a new one replaces, and a free name. */
 export function placeAmong(
   own: readonly Found<AccountRecord>[],
   account: NewAccount,
@@ -115,8 +112,7 @@ export function placeAmong(
 }
 
 /**
- * Returns the part of a record that stays when the same account gets another
- * key.
+ * Returns the members that a record keeps when the same account gets a new key.
  */
 function whatStays(
   replaced: Found<AccountRecord> | undefined,
@@ -133,8 +129,7 @@ export function keyOf({ subject, service, several }: NewAccount): Deno.KvKey {
 }
 
 /**
- * Returns the last part of the database key of an account at a service where a
- * person has only one.
+ * Returns the last part of the database key of the only account at a service.
  */
 function singleId(service: string): string {
   return fingerprint(JSON.stringify([service, ""]));
@@ -145,8 +140,8 @@ function isSingle({ key, value }: Found<AccountRecord>): boolean {
 }
 
 /**
- * Returns a name that no other account has: `name`, if need be with a number.
- * If `before` is `name` with a number, and still free, it stays.
+ * Returns `name`, with a number if another account has that name. If `before`
+ * is such a numbered name and still free, it is returned.
  */
 function freeName(
   name: string,

@@ -1,5 +1,5 @@
 /**
- * The differences of known services from the standards.
+ * Deviations of known services from OAuth and OpenID Connect.
  *
  * @module
  */
@@ -17,36 +17,30 @@ import {
   type UpstreamFetch,
 } from "../../core/provider/upstream_fetch.ts";
 
-/** This server's application at a service, from the settings. */
+/** Our client credentials at a service, from the settings. */
 export interface AccountApplication {
   clientId: string;
   /** Undefined for a public client. */
   clientSecret?: string;
 }
 
-/** The differences of one service. */
+/** The deviations of one service. */
 interface Quirks {
-  /**
-   * The `iss` of the service's authorization responses, if no metadata names
-   * it.
-   */
+  /** The `iss` of authorization responses, for a service without metadata. */
   issuer?: string;
-  /** The text between two scopes; a space by default. */
+  /** The separator of scopes; a space by default. */
   separator?: string;
   /** The client authentication methods of the service. */
   methods?: string[];
-  /** Changes our requests to the service, and the service's answers. */
+  /** Changes requests to the service, and its responses. */
   fetch(send: UpstreamFetch): UpstreamFetch;
   isMetadataIssuer?(named: string): boolean;
   isTokenIssuer?(named: string, issuer: string, tenant?: unknown): boolean;
-  /** True if the service has no way to revoke tokens. */
+  /** True if the service cannot revoke tokens. */
   cannotRevoke?: boolean;
-  /**
-   * True if the access token is the one to revoke, even if there is a refresh
-   * token.
-   */
+  /** True if the access token is revoked, even if there is a refresh token. */
   revokesAccessToken?: boolean;
-  /** Revokes tokens in the service's own way. */
+  /** Revokes tokens by the service's proprietary API. */
   revoke?(
     fetchUpstream: UpstreamFetch,
     application: AccountApplication,
@@ -100,7 +94,7 @@ const QUIRKS: Readonly<
   }),
 };
 
-/** Finds the differences of a service, none for an unknown service. */
+/** Finds the deviations of a service; none for an unknown service. */
 export function quirksOf(service: OAuthAccount): Quirks {
   const known = Object.hasOwn(QUIRKS, service.name)
     ? QUIRKS[service.name as AccountPreset]
@@ -108,7 +102,7 @@ export function quirksOf(service: OAuthAccount): Quirks {
   return { ...NONE, ...known?.(service) };
 }
 
-/** Sends a form as the JSON object that Notion wants. */
+/** Converts a form body to the JSON that Notion expects. */
 function asJson(init: RequestInit = {}): RequestInit {
   if (init.body === undefined || init.body === null) return init;
   const headers = new Headers(init.headers);
@@ -118,8 +112,8 @@ function asJson(init: RequestInit = {}): RequestInit {
 }
 
 /**
- * Finds the person's token in an answer of Slack, which may have a bot's token
- * too.
+ * Moves the person's token to the top of Slack's token response, which may also
+ * have a bot's token.
  */
 async function ofPerson(response: Response, host: string): Promise<Response> {
   const answer = await readObject(response.clone(), host);

@@ -1,6 +1,6 @@
 /**
- * The requests of a tool at a service. Each remembers the key that it was sent
- * with, so that a late refusal is not taken for one of a newer key.
+ * A tool's requests to a service. Each keeps the key that it was sent with, so
+ * that a late 401 is not blamed on a newer key.
  *
  * @module
  */
@@ -16,8 +16,8 @@ import type { OpenedAccount } from "./account_keys.ts";
 import type { KeyRefusals } from "./key_refusals.ts";
 
 /**
- * Makes the `fetch` of an account with a pasted key, which records refusals of
- * the key.
+ * Makes the `fetch` of an account with a pasted key. It records when the
+ * service refuses the key.
  */
 export function keyFetch(
   service: PersonalKey,
@@ -34,12 +34,12 @@ export function keyFetch(
 }
 
 /**
- * Makes the `fetch` of an account with an access token. A request whose token
- * was refused is sent again with a new token.
+ * Makes the `fetch` of an account with an access token. After a 401, the
+ * request is sent once more with a new token.
  *
- * @param renew returns a token to replace one that the service has refused;
- * undefined if there is none
- * @param onAnswer receives the answers to tokens that were not replaced
+ * @param renew returns a token to replace the refused one; undefined if there
+ * is none
+ * @param onAnswer receives the responses that were not sent again
  */
 export function tokenFetch<O extends Pick<OpenedAccount, "key">>(
   service: OAuthAccount | UpstreamAccount,

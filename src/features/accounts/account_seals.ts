@@ -1,6 +1,6 @@
 /**
- * The seals of people's accounts. A key is sealed to its record, so that
- * someone who can write the database cannot move the key to another person.
+ * Encrypts the keys of people's accounts. Each is bound to its record, so that
+ * someone who can write the database cannot move it to another person.
  *
  * @module
  */
@@ -10,8 +10,8 @@ import type { KnownAccount } from "./revocation_record.ts";
 import type { AccountRecord, PlacedAccount } from "./accounts.ts";
 
 /**
- * Makes the text that ties a seal to its record: a key opens only in its own
- * record, for its own account and API.
+ * Makes the additional text that is encrypted with a key, and compared when it
+ * is decrypted: record, account and API.
  */
 function contextOf(record: AccountRecord, key: Deno.KvKey): string {
   const { subject, service, label, formerLabels, accountId } = record;
@@ -22,13 +22,13 @@ function contextOf(record: AccountRecord, key: Deno.KvKey): string {
     fingerprint(JSON.stringify(parts));
 }
 
-/** Makes the text that ties a seal to our application at a service. */
+/** Makes the part of that text that names our OAuth client. */
 function applicationContext(application = ""): string {
   return fingerprint(application);
 }
 
 export function accountSeals(sealing: Sealing) {
-  /** The opened keys of records, for as long as the records are in memory. */
+  /** The decrypted keys, for as long as their records are in memory. */
   const opening = new WeakMap<object, Promise<string | undefined>>();
   const opened = new WeakMap<object, string>();
 
@@ -38,16 +38,15 @@ export function accountSeals(sealing: Sealing) {
   ): Promise<AccountRecord> {
     const { label, accountId } = found.value;
     const context = contextOf(found.value, found.key);
-    // Once the account is deleted, only the seal tells the account's name and
-    // id.
+    // Once the account is deleted, its name and id are known only from here.
     const known = JSON.stringify({ label, accountId });
     const { sealed, keyId } = await sealing.seal(`${context}${known}\n${key}`);
     return { ...found.value, sealed, keyId };
   }
 
   /**
-   * Unseals a text, and returns it with the context that it begins with;
-   * undefined if it begins with another context.
+   * Decrypts a text, and returns it with its context; undefined if it begins
+   * with another context.
    */
   async function unseal(
     { sealed, keyId }: Sealed,
@@ -58,10 +57,10 @@ export function accountSeals(sealing: Sealing) {
   }
 
   /**
-   * Opens the key of an account, once for each record that was read; undefined
-   * if no key of the operator opens it, or it was sealed for another record.
+   * Decrypts the key of an account, once for each record that was read.
+   * Undefined if no encryption key fits, or if it belongs to another record.
    *
-   * @throws {StorageError} when that cannot be known now
+   * @throws {StorageError} if that cannot be known now
    */
   function open(found: PlacedAccount): Promise<string | undefined> {
     let key = opening.get(found);
@@ -83,14 +82,14 @@ export function accountSeals(sealing: Sealing) {
     open,
     sealAnew,
 
-    /** Returns the key of a record if it was opened before. */
+    /** Returns the key of a record if it was decrypted before. */
     opened: (found: PlacedAccount): string | undefined => opened.get(found),
 
     /**
-     * Opens the tokens of a deleted account, with its name and id; undefined if
-     * no key of the operator opens them, or they are another application's.
+     * Decrypts the tokens, name and id of a deleted account. Undefined if no
+     * encryption key fits, or if they belong to another OAuth client.
      *
-     * @throws {StorageError} when that cannot be known now
+     * @throws {StorageError} if that cannot be known now
      */
     async openTokens(
       { application, ...sealed }: Sealed & { application: string },
@@ -105,7 +104,7 @@ export function accountSeals(sealing: Sealing) {
       };
     },
 
-    /** Checks that a key can be sealed now. @throws {StorageError} */
+    /** Checks that keys can be encrypted now. @throws {StorageError} */
     async checkSeals(): Promise<void> {
       await sealing.seal("");
     },

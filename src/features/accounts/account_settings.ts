@@ -1,6 +1,6 @@
 /**
- * The settings without which tools cannot act with people's accounts. This
- * module is loaded only where there are such tools.
+ * Finds missing settings that people's accounts need. Loaded only if a tool
+ * needs accounts.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import type { OpenedServer } from "../../core/store/opened_server.ts";
 import type { Logger } from "../../core/log/log.ts";
 import type { ServerAccounts } from "./server_accounts.ts";
 
-/** Lists the settings that are missing for people's accounts at services. */
+/** Lists the missing settings for accounts at services. */
 export function missingAccountSettings(
   { config: { auth: { oauth }, own }, seals }: OpenedServer,
   services: readonly AccountService[],
@@ -32,8 +32,8 @@ export function missingAccountSettings(
 }
 
 /**
- * Warns at the start of missing settings, and of operator's keys that do not
- * open the sealed keys of accounts. One account is tried.
+ * Warns at startup of missing settings, and of encryption keys that do not
+ * decrypt the accounts. One account is tried.
  */
 export function warnOfAccounts(
   accounts: ServerAccounts,
@@ -63,10 +63,7 @@ async function warnOfSealed(
   }
 }
 
-/**
- * Warns of missing settings, without which tools cannot act with people's
- * accounts.
- */
+/** Logs a warning for each missing setting. */
 function warnOfMissing(missing: readonly string[], log: Logger): void {
   for (const setting of missing) {
     switch (setting) {

@@ -1,5 +1,5 @@
 /**
- * The tokens of people's accounts. One process at a time refreshes them.
+ * The tokens of people's accounts, refreshed by one process at a time.
  *
  * @module
  */
@@ -11,18 +11,15 @@ import { type Database, type Found, isFound } from "../../core/kv/database.ts";
 import { recordLeases } from "../../core/kv/record_leases.ts";
 import { REFRESH_LEASE_SECONDS } from "../../core/oauth/lifetimes.ts";
 
-/** Tokens as they were read. A change fails if they were changed since. */
+/** Tokens as they were read; a change fails if they have changed since. */
 export interface FoundAccount extends Found<AccountRecord> {
-  /**
-   * The database key of the record, and the time at which the account was
-   * connected, in one text.
-   */
+  /** The record's database key and the time of connection, as one string. */
   id: string;
-  /** The unsealed tokens, as JSON. */
+  /** The decrypted tokens, as JSON. */
   tokens: string;
 }
 
-/** True if a record still has tokens of the same account as `before`. */
+/** True if a record still has tokens of the account in `before`. */
 function isStill(record: AccountRecord, before: AccountRecord): boolean {
   const { label, accountId, oauth: { confirmation } = {} } = before;
   if (!record.oauth) return false;
@@ -37,9 +34,8 @@ export function accountTokenStore(database: Database, vault: AccountVault) {
   const leases = recordLeases(database, REFRESH_LEASE_SECONDS);
 
   /**
-   * Finds the present tokens; undefined if the account is gone or replaced by
-   * another one, or if another process has sealed new tokens with a key that
-   * this process does not have.
+   * Finds the current tokens. Undefined if the account is gone or replaced by
+   * another, or if this process lacks the key for new tokens.
    */
   async function find(
     { key, value, tokens: before }:
@@ -47,19 +43,21 @@ export function accountTokenStore(database: Database, vault: AccountVault) {
       & Partial<Pick<FoundAccount, "tokens">>,
   ): Promise<FoundAccount | undefined> {
     const entry = await database.get<AccountRecord>(key);
-    // A call goes on only with the account that it has begun with.
+    // A call continues only with the account that it began with.
     if (!isFound(entry) || !isStill(entry.value, value)) return undefined;
     const tokens = await vault.open(entry);
     if (tokens !== undefined) return known(entry, tokens);
-    // New tokens would have ended the lease: the same tokens were only sealed
-    // anew.
+    // New tokens would have ended the lease, so these are the same tokens,
+    // encrypted again.
     const { leaseUntil } = value;
     const isSame = leaseUntil !== undefined &&
       leaseUntil === entry.value.leaseUntil;
     return isSame && before !== undefined ? known(entry, before) : undefined;
   }
 
-  /** Makes a {@linkcode FoundAccount} from a record and its unsealed tokens. */
+  /**
+   * Makes a {@linkcode FoundAccount} from a record and its decrypted tokens.
+   */
   function known(found: Found<AccountRecord>, tokens: string): FoundAccount {
     const id = JSON.stringify([found.key, found.value.createdAt]);
     return { ...found, id, tokens };
@@ -70,8 +68,8 @@ export function accountTokenStore(database: Database, vault: AccountVault) {
     find,
     known,
     async lease(found: FoundAccount): Promise<FoundAccount | undefined> {
-      // If nothing can be sealed, new tokens could not be stored, and the old
-      // ones would be lost.
+      // If encryption fails, new tokens could not be stored, and the old ones
+      // would be lost.
       await vault.checkSeals();
       return await leases.lease(found);
     },
@@ -85,8 +83,7 @@ export function accountTokenStore(database: Database, vault: AccountVault) {
       vault.revoke(found, tokens),
 
     /**
-     * Records that the service refuses the tokens, unless other tokens were
-     * stored since.
+     * Records that the service refuses the tokens, unless new ones were stored.
      */
     async end(found: FoundAccount): Promise<void> {
       const { tokens } = found;

@@ -1,5 +1,6 @@
 /**
- * The keys of people's accounts at other services, sealed in their records.
+ * The store of people's accounts at other services, with their encrypted keys
+ * and tokens.
  *
  * @module
  */
@@ -33,19 +34,19 @@ import type { Write } from "../../core/kv/transaction.ts";
 /** The maximum number of accounts of one person. */
 export const MAX_ACCOUNTS = 50;
 
-/** The minimum time between two recorded uses of an account, in seconds. */
+/** The minimum seconds between two recorded uses of an account. */
 const NOTED_SECONDS = 60;
 
 export type AccountVault = ReturnType<typeof accountVault>;
 
-/** Opens the accounts with their keys. */
+/** Opens the account store with the keys that decrypt it. */
 export function accountVault(
   database: Database,
   { sealing, idleSeconds = 0, revokeSoon = () => {} }: {
     sealing: Sealing;
-    /** The time without use after which an account is disconnected. */
+    /** The seconds without use after which an account is deleted. */
     idleSeconds?: number;
-    /** Called once tokens are in the queue of revocations. */
+    /** Called after tokens were queued for revocation. */
     revokeSoon?(): unknown;
   },
 ) {
@@ -53,9 +54,9 @@ export function accountVault(
   const { open, opened, sealAnew, checkSeals } = accountSeals(sealing);
   const known = recent(store.read);
   const queue = revocationQueue(database);
-  /** Settles once the last refusal is recorded. */
+  /** Settles when the last refusal was recorded. */
   let notes = Promise.resolve();
-  /** The records whose use was recorded after they were read. */
+  /** Records whose use was recorded since they were read. */
   const noted = new WeakSet<Found<AccountRecord>>();
 
   /** Makes the record of a new account. */
@@ -71,7 +72,7 @@ export function accountVault(
     return sealAnew({ key, value }, text);
   }
 
-  /** Seals the key of an account anew, if an old key sealed it. */
+  /** Encrypts an account's key again if an old encryption key was used. */
   async function reseal(found: Found<AccountRecord>): Promise<boolean> {
     if (found.value.keyId === sealing.keyId) return true;
     const key = await open(found);
@@ -81,8 +82,8 @@ export function accountVault(
   }
 
   /**
-   * Stores another key in an account. That counts as a use, and ends a recorded
-   * refusal unless `changes` has one. Returns false if the account was changed
+   * Stores another key in an account, as a use of it. A recorded refusal is
+   * removed unless `changes` has one. Returns false if the account has changed
    * since it was read.
    */
   async function replace(
@@ -101,38 +102,37 @@ export function accountVault(
   return {
     ...store,
     replace,
-    /** The ID of the key that seals from now on. */
+    /** The ID of the key that encrypts new records. */
     get keyId(): string {
       return sealing.keyId;
     },
     open,
     opened,
     reseal,
-    /** Begins to read the accounts of a person, before a call needs them. */
+    /** Starts reading a person's accounts before a call needs them. */
     readAhead: known.readAhead,
     checkSeals,
 
     /**
-     * Finds the accounts of a person, at most a second stale, and often without
-     * waiting.
+     * Finds a person's accounts, at most a second old, often without waiting.
      */
     find(
       subject: string,
       isFresh = false,
     ): MaybePromise<readonly Found<AccountRecord>[]> {
       if (isFresh) known.forget(subject);
-      // The list is always found, though it may be empty.
+      // Never undefined: the list may be empty.
       return known.find(subject) as MaybePromise<Found<AccountRecord>[]>;
     },
 
     /**
-     * Stores the key of an account in place of the present one. If the present
-     * key is another account's, its tokens will be revoked.
+     * Stores an account in place of the one that it replaces. Tokens of a
+     * different account are queued for revocation.
      *
-     * @param extraWrites checks of the same commit: those of the browser's
-     * session
-     * @returns the account's place; undefined if a check failed
-     * @throws {HttpError} 409 when the person has too many accounts
+     * @param extraWrites added to the commit: checks of the browser's session
+     * @returns the replaced account and the new name; undefined if a check
+     * failed
+     * @throws {HttpError} 409 if the person has too many accounts
      */
     async save(
       account: NewAccount,
@@ -141,8 +141,8 @@ export function accountVault(
     ): Promise<AccountPlace | undefined> {
       const { subject, oauth } = account;
       const newKey = keyOf(account);
-      // Every `save` changes this record. So two at once cannot both pass the
-      // limit, or take the same name.
+      // Every `save` changes this record, so two at once cannot both pass the
+      // limit or take the same name.
       const headKey = accountKey(subject);
       let before: string | undefined;
       for (;;) {
@@ -152,8 +152,8 @@ export function accountVault(
         const there = await store.read(subject);
         const { replaced, ...named } = placeAmong(there, account);
         const { confirmation } = replaced?.value.oauth ?? {};
-        // The same form came twice. The tokens may have been refreshed since,
-        // so those that were stored first stay.
+        // The form was sent twice. The tokens stored first stay, because they
+        // may have been refreshed since.
         if (confirmation && confirmation === oauth?.confirmation) {
           return { label: replaced!.value.label };
         }
@@ -163,7 +163,7 @@ export function accountVault(
           checked.versionstamp,
           named,
         ]);
-        // Nothing has changed since: another check of the commit has failed.
+        // The records are unchanged, so a check in `extraWrites` failed.
         if (read === before) return undefined;
         before = read;
         if (!replaced && there.length >= MAX_ACCOUNTS) {
@@ -192,12 +192,12 @@ export function accountVault(
     },
 
     /**
-     * Queues the revocation of tokens that are in no account.
+     * Queues the revocation of tokens that no account has.
      *
      * @param account the account that the tokens were for
-     * @param afterSeconds the time until the revocation, which is dropped if
-     * the tokens are kept meanwhile
-     * @returns the key of the queue's entry
+     * @param afterSeconds the delay; the revocation is dropped if the tokens
+     * are stored in an account before its end
+     * @returns the key of the queue entry
      */
     async revoke(
       account: NewAccount | PlacedAccount,
@@ -217,13 +217,10 @@ export function accountVault(
     },
 
     keeping: queue.keeping,
-    /** Revokes queued tokens now instead of later, unless they are kept. */
+    /** Revokes queued tokens now, unless an account got them. */
     revokeNow: (at: Deno.KvKey) => queue.hasten(at).then(revokeSoon),
 
-    /**
-     * Records a refusal, or its end, in the background: one record after
-     * another.
-     */
+    /** Records a refusal, or its end, in the background, one at a time. */
     noteRefusalLater(found: Found<AccountRecord>, isRefused: boolean): void {
       database.background(() =>
         notes = notes.catch(() => {}).then(async () => {
@@ -235,8 +232,8 @@ export function accountVault(
 
     /**
      * Records in the background, at most once a minute, that an account was
-     * used: that also keeps the account from expiring. Seals the account's key
-     * anew if an old key sealed it.
+     * used. This postpones its expiry. If an old encryption key was used, the
+     * account's key is encrypted again.
      */
     noteUse(found: Found<AccountRecord>, usedBy: AccountUse): void {
       const { usedAt = 0, keyId } = found.value;
@@ -245,7 +242,7 @@ export function accountVault(
       noted.add(found);
       database.background(async () => {
         const key = keyId === sealing.keyId ? undefined : await open(found);
-        // The use is recorded even if nothing can be sealed now.
+        // The use is recorded even if encryption fails now.
         const record = key !== undefined && await sealAnew(found, key)
           .catch(() => undefined);
         await database.replace(found, {

@@ -1,6 +1,6 @@
 /**
- * The records of people's accounts at other services. Only `account_vault.ts`
- * opens their keys.
+ * The records of people's accounts at other services. Their keys are decrypted
+ * only by `account_vault.ts`.
  *
  * @module
  */
@@ -12,10 +12,10 @@ import type { Leasable } from "../../core/kv/record_leases.ts";
 import { newRevocationKey, queueRevocation } from "./revocation_record.ts";
 import type { Write } from "../../core/kv/transaction.ts";
 
-/** The number of records that are read, or deleted, at a time. */
+/** The number of records that are read at a time. */
 const BATCH = 200;
 
-/** The maximum number of accounts in whose place one account is used. */
+/** The maximum number of other accounts that one account stands in for. */
 const MAX_STANDS_IN_FOR = 5;
 
 /** The last call that used an account. */
@@ -29,39 +29,33 @@ export interface AccountRecord extends Leasable, Sealed {
   /** The name of the service. */
   service: string;
   /**
-   * The name of the account, if it has one; unique where a person may have
-   * several.
+   * The account's name, if known; unique if a person may have several accounts
+   * at the service.
    */
   label?: string;
   /**
-   * The account's former names: work that began under one of them goes on with
-   * this account.
+   * Former names, by which calls and tasks that began earlier find the account.
    */
   formerLabels?: readonly string[];
   /**
-   * The fingerprint of the id that the service gives the account; it tells
-   * accounts of the same name apart.
+   * The fingerprint of the account's id at the service; tells accounts of the
+   * same name apart.
    */
   accountId?: string;
   /**
-   * The accounts in whose place this one is used, because the person said so:
-   * work that began with one of them before goes on with this one.
+   * The accounts that this one stands in for, as the person chose. Calls and
+   * tasks that began earlier with one of them use this account.
    */
   standsInFor?: readonly BegunNeeds[string][];
-  /** The scopes that were asked for at the service. */
+  /** The requested scopes; undefined for a pasted key. */
   scopes?: readonly string[];
-  /** The scopes that the service said it granted; absent if it did not say. */
+  /** The scopes that the service reported as granted, if it did. */
   given?: readonly string[];
-  /** The origin of the API that a pasted key may be sent to. */
+  /** The only API origin that a pasted key is sent to. */
   api?: string;
-  /**
-   * The application that got the tokens, and the page on which the person
-   * confirmed the account; absent for a pasted key.
-   */
+  /** The origin of OAuth tokens; absent for a pasted key. */
   oauth?: {
-    /**
-     * The name of our application at the service, {@linkcode AccountClient.id}.
-     */
+    /** Our client registration: {@linkcode AccountClient.id}. */
     application: string;
     /** The ID of the page on which the person confirmed the account. */
     confirmation?: string;
@@ -70,16 +64,16 @@ export interface AccountRecord extends Leasable, Sealed {
   usedAt?: number;
   usedBy?: AccountUse;
   /**
-   * The time at which the service last refused the key or token; absent if the
-   * service has accepted it since.
+   * The time of the last refusal by the service; absent if it has accepted the
+   * key or token since.
    */
   refusedAt?: number;
 }
 
-/** An account with its database key. */
+/** An account's record with its database key. */
 export type PlacedAccount = Pick<Found<AccountRecord>, "key" | "value">;
 
-/** An account as its person sees it: without its key. */
+/** An account as its person sees it, without secrets. */
 export type ListedAccount =
   & Omit<
     AccountRecord,
@@ -91,15 +85,13 @@ export type ListedAccount =
     | "standsInFor"
   >
   & {
-    /** The ID of the account in forms. */
+    /** The account's ID in forms. */
     id: string;
-    /**
-     * The name of our application at the service; undefined for a pasted key.
-     */
+    /** Our client registration, if the account has OAuth tokens. */
     application?: string;
   };
 
-/** Returns the name of an account for models: `unnamed` if it has none. */
+/** Returns an account's name for models; `unnamed` if it has none. */
 export function accountName(
   { label = "unnamed" }: Pick<AccountRecord, "label">,
 ): string {
@@ -109,9 +101,9 @@ export function accountName(
 export type AccountStore = ReturnType<typeof accountStore>;
 
 /**
- * Opens the store of account records. It cannot open their keys.
+ * Opens the store of account records, which cannot decrypt keys.
  *
- * @param revokeSoon called once tokens are in the queue of revocations
+ * @param revokeSoon called after tokens were queued for revocation
  */
 export function accountStore(
   database: Database,
@@ -126,8 +118,8 @@ export function accountStore(
     const gone = await database.change(
       key,
       (transaction, { key, value }: Entry<AccountRecord>) => {
-        // This write fails a save that was given up, so that it cannot bring
-        // the account back later.
+        // This write makes a save that we no longer wait for fail, so that it
+        // cannot restore the account later.
         if (!value) return undefined;
         transaction.expire(key);
         queueRevocation(
@@ -142,7 +134,7 @@ export function accountStore(
     return gone;
   }
 
-  /** Changes an account, unless another was stored in its place. */
+  /** Changes an account, unless it was replaced by another. */
   function changeKept(
     { key, value: { createdAt } }: Found<AccountRecord>,
     change: (record: AccountRecord) => AccountRecord,
@@ -152,7 +144,7 @@ export function accountStore(
       key,
       (transaction, entry: Entry<AccountRecord>, before) => {
         const { value, versionstamp } = entry;
-        // The record is unchanged: one of the caller's checks has failed.
+        // The record is unchanged, so a check in `extraWrites` failed.
         if (versionstamp === before?.versionstamp) return false;
         if (value?.createdAt !== createdAt) return false;
         extraWrites(transaction);
@@ -167,7 +159,7 @@ export function accountStore(
 
     read,
 
-    /** Lists the accounts of a person, by service and name. */
+    /** Lists a person's accounts, sorted by service and name. */
     async listOf(subject: string): Promise<ListedAccount[]> {
       const found = await read(subject);
       return found.map(({ key, value }) => {
@@ -185,11 +177,10 @@ export function accountStore(
     },
 
     /**
-     * Records that the service refuses the key of an account, or that it
-     * accepts the key again. The key stays, because the service may have
-     * refused only one resource.
+     * Records that the service refuses an account's key, or accepts it again.
+     * The key stays, because perhaps only one resource was refused.
      *
-     * @returns false if the key is gone, or one of the caller's checks failed
+     * @returns false if the account is gone or a check in `extraWrites` failed
      */
     noteRefusal: (
       found: Found<AccountRecord>,
@@ -204,8 +195,8 @@ export function accountStore(
       ),
 
     /**
-     * Records that an account is used in place of another: work that began with
-     * the other goes on with this one.
+     * Records that an account stands in for another: calls and tasks that began
+     * with the other use this one.
      *
      * @returns as `noteRefusal`
      */
@@ -217,7 +208,7 @@ export function accountStore(
       changeKept(
         found,
         ({ standsInFor = [], ...record }) => {
-          // The work may have begun in a process whose clock is ahead of ours.
+          // The work may have begun in a process whose clock is ahead.
           const at = Math.max(database.now(), begun.at);
           const all = [{ ...begun, at }, ...standsInFor];
           return { ...record, standsInFor: all.slice(0, MAX_STANDS_IN_FOR) };
@@ -226,12 +217,12 @@ export function accountStore(
       ),
 
     /**
-     * Deletes an account of a person, and returns its record; undefined if the
-     * person has no such account.
+     * Deletes a person's account and returns its record; undefined if there was
+     * none.
      */
     forget: (subject: string, id: string) => forgetAt(accountKey(subject, id)),
 
-    /** Deletes all accounts of a person, and returns their number. */
+    /** Deletes all accounts of a person and returns their number. */
     async endAllOf(subject: string): Promise<number> {
       const found = await read(subject);
       for (const { key } of found) await forgetAt(key);
@@ -241,13 +232,13 @@ export function accountStore(
       return found.length;
     },
 
-    /** Reads everyone's accounts, some at a time. */
+    /** Reads the accounts of all people, in batches. */
     async *all(batch = BATCH): AsyncGenerator<Found<AccountRecord>[]> {
       const range = rangeOf(accountKey("").slice(0, 1));
       for await (
         const some of database.rangeInParts<AccountRecord>(range, batch)
       ) {
-        // The head of a person's list is no account.
+        // Leaves out the record that changes with each `save`.
         yield some.filter(({ value }) => "sealed" in value);
       }
     },

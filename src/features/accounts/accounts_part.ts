@@ -60,8 +60,8 @@ export function accountsPart(services: ConnectServices): AccountPart {
 
 /**
  * True if this server can revoke an account's tokens at its service. False if
- * that cannot be known now: then the person is told to end the tokens there
- * too.
+ * that cannot be found out now: the page then tells the person to end the
+ * tokens there.
  */
 export async function isRevocable(
   { service, application }: ListedAccount,
@@ -72,7 +72,7 @@ export async function isRevocable(
   return isOurs ? await client.canRevoke().catch(() => false) : false;
 }
 
-/** Makes the endpoint that disconnects an account of the person. */
+/** Makes the endpoint that disconnects an account. */
 export function disconnection(
   { signedIn, accounts, places, log }: ConnectServices & {
     places: AccountPlaces;

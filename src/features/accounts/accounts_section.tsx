@@ -1,6 +1,6 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * A person's accounts at other services.
+ * The list of a person's accounts at other services.
  *
  * @module
  */
@@ -13,34 +13,28 @@ import { ClientName, displayName, ToolTitle } from "../../core/pages/names.tsx";
 import { Moment } from "../../core/pages/times.tsx";
 
 interface AccountInWords extends ListedAccount {
-  /** The service's name for people. */
+  /** The service's display name. */
   title: string;
   /** True if an account at the service can be connected again. */
   isConnectable: boolean;
-  /** The title of the tool that used the account last. */
+  /** The title of the tool that last used the account. */
   toolTitle?: string;
-  /**
-   * The scopes that were asked for, but not named by the service when it gave
-   * the token.
-   */
+  /** The requested scopes that the token response did not name. */
   unnamed?: readonly string[];
-  /**
-   * True if the tokens are revoked at the service when the account is
-   * disconnected.
-   */
+  /** True if disconnecting revokes the tokens at the service. */
   isRevoked?: boolean;
 }
 
 interface AccountsProps extends FormPage {
   accounts: readonly AccountInWords[];
-  /** The services at which an account can be connected. */
+  /** The services at which the person can connect an account. */
   offered: readonly {
     name: string;
     title: string;
     /** True if the person already has an account there. */
     isMore?: boolean;
   }[];
-  /** The titles of services at which no account can be connected now. */
+  /** The titles of services at which accounts cannot be connected now. */
   off?: readonly string[];
   now: number;
 }
@@ -153,7 +147,7 @@ function AccountRow(
   );
 }
 
-/** The words for what becomes of a key, or of tokens, at the service. */
+/** Explains what disconnecting does to the key or tokens. */
 function AfterDisconnecting(
   { account: { title, scopes, isRevoked } }: { account: AccountInWords },
 ) {

@@ -1,5 +1,6 @@
 /**
- * Refusals of our application at a service, which only an operator can end.
+ * Recognizes that a service refused our client credentials, which only an
+ * operator can correct.
  *
  * @module
  */
@@ -7,9 +8,7 @@ import type { OAuthAccount } from "../../authoring/account.ts";
 import { accountSetting } from "../../authoring/oauth_account.ts";
 import type { UpstreamError } from "../../core/provider/provider.ts";
 
-/**
- * Error codes with which services refuse an unknown application, or its secret.
- */
+/** Error codes for an unknown client or a wrong secret. */
 const CODES = [
   "invalid_client",
   "unauthorized_client",
@@ -20,8 +19,8 @@ const CODES = [
 ];
 
 /**
- * Returns the setting to look at, for the log, if the service refused our
- * application.
+ * Returns the setting to name in the log, if the service refused our client
+ * credentials.
  */
 export function settingRefused(
   service: Pick<OAuthAccount, "name">,

@@ -1,6 +1,6 @@
 /**
- * The account at a service that a call, or durable work, has begun with: it goes
- * on with no other, unless its person says so.
+ * The account that a call or task began with. It continues with no other
+ * account at that service, unless the person says so.
  *
  * @module
  */
@@ -10,12 +10,12 @@ import { accountName, type AccountRecord } from "./accounts.ts";
 import type { Found } from "../../core/kv/database.ts";
 import type { KnownAccount } from "./revocation_record.ts";
 
-/** The account at a service with which a call, or durable work, has begun. */
+/** The account at one service that a call or task began with. */
 export type AccountOfCall = BegunNeeds[string];
 
 /**
- * True if both are the same account: by the id that the service gives it, or by
- * its name.
+ * True if both are the same account: they have the same id at the service or,
+ * if one has no id, the same name.
  */
 export function isSameAccount(one: KnownAccount, other: KnownAccount): boolean {
   return one.accountId !== undefined && other.accountId !== undefined
@@ -23,7 +23,7 @@ export function isSameAccount(one: KnownAccount, other: KnownAccount): boolean {
     : one.label === other.label;
 }
 
-/** Picks the accounts at a service, the newest first. */
+/** Filters the accounts at a service, newest first. */
 export function ofService(
   all: readonly Found<AccountRecord>[],
   { name }: { name: string },
@@ -32,7 +32,9 @@ export function ofService(
     .sort((a, b) => b.value.createdAt - a.value.createdAt);
 }
 
-/** True if an account is the one that a call has begun with. */
+/**
+ * True if an account is the one that a call began with, also after a new name.
+ */
 function isBegun({ value }: Found<AccountRecord>, begun: AccountOfCall) {
   const { accountId, formerLabels } = value;
   return isSameAccount(value, begun) ||
@@ -42,8 +44,8 @@ function isBegun({ value }: Found<AccountRecord>, begun: AccountOfCall) {
 }
 
 /**
- * Returns what tells an account apart for an approval. One without an id or a
- * name is itself for as long as it stays connected.
+ * Returns what identifies an account in an approval. An account without id and
+ * name is identified by its time of connection.
  */
 export function idToApprove(
   { accountId, label, createdAt }: AccountOfCall,
@@ -53,8 +55,7 @@ export function idToApprove(
 }
 
 /**
- * Finds the account that a call has begun with, or the one that is used in its
- * place.
+ * Finds the account that a call began with, or the one that stands in for it.
  */
 export function findBegun(
   own: readonly Found<AccountRecord>[],
@@ -72,9 +73,9 @@ export function findBegun(
 }
 
 /**
- * Finds the account that a person has approved.
+ * Finds the account that the person approved.
  *
- * @throws {ToolError} if another is used in its place
+ * @throws {ToolError} if another account stands in for it
  */
 export function findApproved(
   own: readonly Found<AccountRecord>[],

@@ -1,44 +1,43 @@
 /**
- * A key that a service has accepted, on its way through the page on which its
- * person confirms the account: the key is in the form, sealed for the person's
- * session, and nothing is stored meanwhile.
+ * A key or token that a service accepted, until its person confirms the
+ * account. It is kept only in the confirmation form, encrypted for the
+ * browser's session.
  *
  * @module
  */
 import type { DescribedAccount } from "./pasted_key.ts";
 import { carried } from "../account_page/carried.ts";
 
-/** The time for which the account may be confirmed, in seconds. */
+/** The seconds within which the person may confirm the account. */
 export const CHECKED_SECONDS = 600;
 
 export interface CheckedKey extends DescribedAccount {
   key: string;
-  /** The scopes that the service said it granted. */
+  /** The scopes that the service reported as granted. */
   given?: readonly string[];
   /**
-   * The ID of the confirmation page, for tokens: if its form is sent twice, the
+   * For tokens: the ID of the confirmation page. If its form is sent twice, the
    * tokens are stored once.
    */
   confirmation?: string;
-  /** The end of the time to confirm, once the page was shown. */
+  /** The end of the time to confirm; set when the page is shown. */
   expiresAt?: number;
-  /**
-   * The key of the queue entry that revokes the tokens if they are not kept.
-   */
+  /** The queue entry that revokes the tokens if they are not confirmed. */
   revocation?: Deno.KvKey;
 }
 
-/** Opens the checked keys of a session, for one person and one service. */
+/**
+ * Makes the functions that seal and open the keys of one session, for one
+ * person and service.
+ */
 export function checkedKeys(sessionId: string, context: string) {
   const keys = carried<CheckedKey>(sessionId, "checked key", context);
   return {
-    /** Seals a checked key. A page that is shown again keeps its time limit. */
+    /** Seals a key. A page that is shown again keeps its time limit. */
     seal: (checked: CheckedKey, now: number): Promise<string> =>
       keys.seal({ expiresAt: now + CHECKED_SECONDS, ...checked }),
 
-    /**
-     * Opens a checked key; undefined if it is another session's, or too old.
-     */
+    /** Opens a key; undefined if it is too old or another session's. */
     async open(
       sealed: string | undefined,
       now: number,

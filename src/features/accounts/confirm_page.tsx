@@ -1,7 +1,6 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The pages on which a person sees the account that they connect, before and
- * after it is stored.
+ * The pages that show an account before and after it is stored.
  *
  * @module
  */
@@ -23,29 +22,25 @@ import { CardPage } from "../../core/pages/layout.tsx";
 import { Moment } from "../../core/pages/times.tsx";
 
 /**
- * The account to which a key or a token belongs, before the account is stored.
- * Send the page with `forms: "self"`; with `"any"` if a button leads back to
- * the service.
+ * The page that shows the account of a key or token before it is stored. Send
+ * it with `forms: "self"`; with `"any"` if a button leads to the service again.
  */
 export function ConfirmPage(
   props: ConnectProps & {
     label?: string;
     /**
-     * The name under which the account is stored, if another account has its
-     * name.
+     * The name under which the account is stored; differs from `label` if
+     * another account has that name.
      */
     keptAs?: string;
     checked: string;
     /** The account that this one replaces. */
     replaced?: Pick<ListedAccount, "label" | "createdAt">;
-    /**
-     * The scopes that were asked for, but not named by the service when it gave
-     * the token.
-     */
+    /** The requested scopes that the token response did not name. */
     unnamed?: readonly string[];
-    /** True if the waiting call has begun with another account. */
+    /** True if the waiting call began with another account. */
     isOther?: boolean;
-    /** The reason why the account could not be stored yet. */
+    /** The reason why the account could not be stored. */
     refusal?: string;
   },
 ) {
@@ -114,7 +109,10 @@ export function ConfirmPage(
   );
 }
 
-/** The page after an account was connected. Send it with `forms: "self"`. */
+/**
+ * The page that says that an account is connected. Send it with `forms:
+ * "self"`.
+ */
 export function ConnectedPage(
   { account, ...props }: ConnectProps & { account: ListedAccount },
 ) {

@@ -1,8 +1,8 @@
 /**
- * `/connect/:name`: the page on which people connect an account at another
- * service, by a key of theirs or by OAuth. The address is no secret: anyone who
- * opens it connects an account of their own, once they have signed in. `?w=`
- * names the wait of a call, and is of no use to anyone but that call's person.
+ * `/connect/:name`: the page on which people connect an account at a service,
+ * by pasting a key or by OAuth. The URL is not secret: whoever opens it signs
+ * in and connects their own account. `?w=` names a waiting call, and works only
+ * for that call's person.
  *
  * @module
  */
@@ -35,7 +35,7 @@ export function connectEndpoints(services: ConnectServices) {
   const visits = connectVisits(services);
   const authorization = accountAuthorization(services, visits);
 
-  /** Checks a key, then stores it, or first shows the person its account. */
+  /** Checks a pasted key, then stores it or first asks for confirmation. */
   async function connectKey(
     c: Context,
     visit: Visit & { service: PersonalKey },
@@ -45,7 +45,7 @@ export function connectEndpoints(services: ConnectServices) {
     visits.countTry(visit);
     const key = parseKey(service, form.get("key") ?? "");
     const told = await checkKey(service, key, log);
-    // The person confirms the name that the service gave, or types one in.
+    // The person confirms the service's name for the account, or types one.
     if (told.label !== undefined || service.several && service.check) {
       return await visits.confirm(c, visit, { key, ...told });
     }
@@ -69,10 +69,7 @@ export function connectEndpoints(services: ConnectServices) {
       : await connectKey(c, { ...visit, service }, form);
   }
 
-  /**
-   * Sends the person to the service again, to allow the scopes that they left
-   * out.
-   */
+  /** Sends the person to the service again, to allow missing scopes. */
   async function goBack(
     c: Context,
     visit: Visit,
@@ -82,7 +79,7 @@ export function connectEndpoints(services: ConnectServices) {
     return await authorization.start(c, visit);
   }
 
-  /** Finds an account that a form names. */
+  /** Finds the account that a form names. */
   async function findAccount(
     { person: { session: { subject } }, service, vault }: Visit,
     form: Parameters,
@@ -92,7 +89,7 @@ export function connectEndpoints(services: ConnectServices) {
       .find(({ key }) => key.at(-1) === id);
   }
 
-  /** Makes the call that waits for one account go on with another. */
+  /** Makes a call that waits for one account continue with another. */
   async function letGoOn(
     c: Context,
     visit: Visit,
@@ -113,10 +110,7 @@ export function connectEndpoints(services: ConnectServices) {
     return await visits.goOn(c, visit, found.value.label);
   }
 
-  /**
-   * Uses a key again that the service had refused, if the service accepts it
-   * now.
-   */
+  /** Checks a refused key again, and uses it if the service now accepts it. */
   async function tryAgain(
     c: Context,
     visit: Visit,
@@ -135,7 +129,7 @@ export function connectEndpoints(services: ConnectServices) {
     return await visits.goOn(c, visit, found.value.label);
   }
 
-  /** A map, because a form could name any member of an object. */
+  /** A map, because a form could name a member of `Object.prototype`. */
   const acts = new Map(Object.entries({
     connect,
     again: tryAgain,
@@ -166,7 +160,7 @@ export function connectEndpoints(services: ConnectServices) {
         return noWait(c, person, services);
       }
       const props = await visits.propsOf({ ...found, person, wait });
-      // Only an account that exists is named: the address could say anything.
+      // Only an existing account is named, because anyone can write the URL.
       const account = connected === undefined
         ? undefined
         : props.connected.find(({ label = "" }) => label === connected);
@@ -176,14 +170,10 @@ export function connectEndpoints(services: ConnectServices) {
       return page(c, content, { forms: formsOf(found) });
     },
 
-    /**
-     * Answers `POST /connect/:name`: an `answer` that names no act connects
-     * nothing.
-     */
+    /** Answers `POST /connect/:name`. An unknown `answer` means "Not now". */
     async answer(c: Context): Promise<Response> {
       const found = visits.find(c);
-      // The tokens of an account that is not kept yet are longer than a pasted
-      // key.
+      // Encrypted tokens in the form are longer than a pasted key.
       const { form, ...person } = await signedIn.findForm(c, 64 * 1024);
       signedIn.checkAllowed(person);
       const wait = await visits.findWait(form.get("w"), person, found.service);
@@ -223,10 +213,7 @@ export function connectEndpoints(services: ConnectServices) {
   };
 }
 
-/**
- * Sets the refusal for the log: the service, and its status or that nothing was
- * kept.
- */
+/** Notes for the log the service and its status, or that nothing was stored. */
 function noteRefusal(
   c: Context,
   { service: { name } }: Visit,

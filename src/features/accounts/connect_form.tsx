@@ -1,6 +1,6 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The form with which a person connects an account, and its parts.
+ * The form by which a person connects an account, and its parts.
  *
  * @module
  */
@@ -11,18 +11,18 @@ import { NameField } from "../account_page/token_section.tsx";
 import { displayName } from "../../core/pages/names.tsx";
 import { Fact, type PageProps } from "../../core/pages/layout.tsx";
 
-/** The service of a page. */
+/** The service that the page is about. */
 interface ServiceInWords {
   name: string;
-  /** The name of the service for people. */
+  /** The service's display name. */
   title: string;
   /** The host of the service's API. */
   host: string;
-  /** The author's words that say where the service gives out keys. */
+  /** The author's hint where the service gives out keys. */
   help?: string;
-  /** The scopes to ask for; undefined where people paste keys. */
+  /** The scopes to request; undefined for pasted keys. */
   scopes?: readonly string[];
-  /** Further scopes that are asked for if the service has them. */
+  /** OpenID scopes that are also requested if the service supports them. */
   usual?: readonly string[];
   /** True if a person may connect several accounts there. */
   several?: boolean;
@@ -32,9 +32,9 @@ interface ServiceInWords {
 
 export interface ConnectProps extends PageProps, ServiceInWords {
   person: string;
-  /** The accounts that the person has connected there. */
+  /** The person's accounts at the service. */
   connected: readonly ListedAccount[];
-  /** The call that waits for an account there. */
+  /** The call that waits for an account. */
   asked?: AskingInWords;
   csrf: string;
   now: number;
@@ -65,7 +65,7 @@ export function LabelField() {
   );
 }
 
-/** The reason why nothing was stored, if there is one. */
+/** The reason why nothing was stored; empty without `refusal`. */
 export function NothingKept({ refusal }: { refusal?: string }) {
   if (refusal === undefined) return null;
   return <p class="note warn" role="alert">{refusal} Nothing was kept.</p>;
@@ -85,14 +85,14 @@ export function SignedInAs(
   );
 }
 
-/** The form of a page, with the call that waits. */
+/** The form with its buttons; it carries the ID of the waiting call. */
 export function ConnectForm(
   { label, backTo, children, ...page }:
     & Pick<ConnectProps, "base" | "csrf" | "name" | "asked">
     & {
       label: string;
       fields?: Readonly<Record<string, string>>;
-      /** The title of the service, if a further button leads back to it. */
+      /** The service's title, to add a button that leads there again. */
       backTo?: string;
       children?: Child;
     },

@@ -1,8 +1,8 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The page on which a person connects an account at another service: which
- * service, who asks, as whom they are signed in, and one field for a key, or a
- * button that leads to the service.
+ * The page on which a person connects an account: service, requesting client,
+ * signed-in person, and a field for a key or a button that leads to the
+ * service.
  *
  * @module
  */
@@ -19,8 +19,8 @@ import { ClientNameAndBadge, ToolTitle } from "../../core/pages/names.tsx";
 import { CardPage, Fact } from "../../core/pages/layout.tsx";
 
 /**
- * The page with the form; after a refusal, also with the reason. Send it with
- * `forms: "self"`, and with `"any"` where it leads to the service.
+ * The page with the form and, after a refusal, its reason. Send it with `forms:
+ * "self"`; with `"any"` if it leads to the service.
  */
 export function ConnectPage(props: ConnectProps & { refusal?: string }) {
   const { title, host, help, scopes, connected } = props;
@@ -79,10 +79,7 @@ export function ConnectPage(props: ConnectProps & { refusal?: string }) {
   );
 }
 
-/**
- * The scopes to ask for. Those that the person did not allow before are listed
- * separately.
- */
+/** The scopes to request; those not requested before are listed separately. */
 function ScopesAsked(
   { scopes, connected, usual = [] }:
     & Pick<ConnectProps, "connected" | "usual">

@@ -1,5 +1,5 @@
 /**
- * The pages of a person's visit to one service, before an account is stored.
+ * The pages that a person sees before an account is stored.
  *
  * @module
  */
@@ -35,39 +35,34 @@ import { type CheckedKey, checkedKeys } from "./checked_key.ts";
 import { askingClient } from "../questions/wait_pages.ts";
 import { begunAccountOf } from "./waiting_calls.ts";
 
-/** The parts of the server that the pages of accounts use. */
+/** The server's parts that the account connection pages use. */
 export type ConnectServices = AccountServices & {
   accounts: AccountStore;
-  /**
-   * The accounts with their keys; undefined if there is no key to seal with.
-   */
+  /** The account store; undefined if no encryption key is configured. */
   vault?: AccountVault;
   accountServices: ReadonlyMap<string, ConnectableService>;
-  /** Our clients at the services where an application of ours is set. */
+  /** Our OAuth clients at the services for which one is configured. */
   accountClients: ReadonlyMap<string, AccountClient>;
 };
 
-/** A service as it is set up here. */
+/** A service at which accounts can be connected, with what that needs. */
 export interface ConnectedService {
   service: ConnectableService;
   vault: AccountVault;
-  /** Our client at the service; undefined where people paste keys. */
+  /** Our OAuth client; undefined if people paste keys. */
   client?: AccountClient;
 }
 
 export interface Visit extends ConnectedService {
   person: SignedIn;
-  /** The call that waits, if the request named one. */
+  /** The waiting call that the request named. */
   wait?: Wait;
 }
 
 export function connectPages(services: ConnectServices) {
   const { frame, accounts, clock } = services;
 
-  /**
-   * Makes the functions that seal and open the checked keys in the forms of a
-   * visit.
-   */
+  /** Makes the functions that seal and open keys in the page's forms. */
   const pagesOf = (visit: Visit) =>
     checkedKeys(visit.person.id, contextOf(visit, visit.person));
 
@@ -112,8 +107,7 @@ export function connectPages(services: ConnectServices) {
   }
 
   /**
-   * Lists the ids of the person's accounts with which a waiting call cannot go
-   * on.
+   * Lists the ids of the accounts with which a waiting call cannot continue.
    */
   async function othersThan(
     begun: AccountOfCall,
@@ -124,10 +118,7 @@ export function connectPages(services: ConnectServices) {
       .map(({ key }) => String(key.at(-1)));
   }
 
-  /**
-   * Shows the account before it is stored, with the reason if storing it
-   * failed.
-   */
+  /** Shows the account before it is stored, or the reason why it was not. */
   async function confirm(
     c: Context,
     visit: Visit,
@@ -157,13 +148,11 @@ export function connectPages(services: ConnectServices) {
     return page(c, content, { forms, status });
   }
 
-  /** Opens the checked key of an account that the person has confirmed. */
+  /** Opens the key in a confirmation form. */
   const openConfirmed = (visit: Visit, sealed: string | undefined) =>
     pagesOf(visit).open(sealed, now(clock));
 
-  /**
-   * Shows the page of the service again, with the reason why nothing was kept.
-   */
+  /** Shows the first page again, with the reason why nothing was stored. */
   async function refuse(
     c: Context,
     visit: Visit,
@@ -180,10 +169,7 @@ export function connectPages(services: ConnectServices) {
     openConfirmed,
     refuse,
 
-    /**
-     * Shows the page whose form was sent once more, with the reason and all
-     * that it showed.
-     */
+    /** Shows the page whose form was sent again, with the reason for that. */
     async showAgain(
       c: Context,
       visit: Visit,
@@ -200,9 +186,9 @@ export function connectPages(services: ConnectServices) {
 }
 
 /**
- * Makes the text that ties seals to a person's visit to a service, as the
- * service is set up now. A visit that began with another application, other
- * scopes or another API has to begin again.
+ * Makes the additional authenticated data for sealed form values: person,
+ * service, OAuth client, scopes and API. If one of these changes, the person
+ * has to start again.
  */
 export function contextOf(
   { service, client }: ConnectedService,
@@ -212,7 +198,7 @@ export function contextOf(
   return JSON.stringify([subject, name, client?.id, scopes, api]);
 }
 
-/** Makes the account that a person would keep. */
+/** Makes the account to store. */
 export function newAccount(
   { person, service, client }: Visit,
   { label, id, given, confirmation }: CheckedKey,
@@ -228,7 +214,7 @@ export function newAccount(
     ...accountId !== undefined && { accountId },
     ...service.kind === "account"
       ? {
-        // Never undefined: an account without scopes would count as a pasted
+        // Never undefined: an account without scopes would pass for a pasted
         // key.
         scopes: service.scopes ?? [],
         ...given !== undefined && { given },
@@ -238,14 +224,16 @@ export function newAccount(
   };
 }
 
-/** Lists the further scopes that are asked for if the service has them. */
+/**
+ * Lists the OpenID scopes that are also requested if the service supports them.
+ */
 function usualScopes({ issuer, isMcp, scopes = [] }: OAuthAccount): string[] {
   return issuer === undefined || isMcp
     ? []
     : USUAL_SCOPES.filter((it) => !scopes.includes(it));
 }
 
-/** The targets that the forms of a service's page may have. */
+/** Returns the targets that the page's forms may have, for the CSP. */
 export function formsOf({ service }: Pick<Visit, "service">): "self" | "any" {
   return service.kind === "account" ? "any" : "self";
 }

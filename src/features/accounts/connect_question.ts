@@ -1,5 +1,5 @@
 /**
- * The question by which a person is asked to connect an account.
+ * The question that asks a person to connect an account.
  *
  * @module
  */
@@ -10,17 +10,16 @@ import type { AccountOfCall } from "./begun_account.ts";
 import { refusalWords } from "./key_refusals.ts";
 import { connectAddress, type WaitPages } from "../questions/page_questions.ts";
 
-/** An account that is missing. */
+/** A missing or unusable account. */
 export interface MissingAccount {
-  /** The record of the account, if it exists but cannot be used. */
+  /** The account's record, if it exists but cannot be used. */
   record?: AccountRecord;
-  /** The account that the call has begun with. */
+  /** The account that the call began with. */
   begun?: AccountOfCall;
 }
 
 /**
- * Makes the question that asks a person to connect an account, or to replace a
- * key that was refused.
+ * Makes the question that asks to connect an account or replace a refused key.
  */
 export function connectQuestion(
   pages: Pick<WaitPages, "baseUrl">,
@@ -42,7 +41,7 @@ export function connectQuestion(
   );
 }
 
-/** Returns the text by which a model chooses one of several accounts. */
+/** Returns the text that asks a model to choose one of several accounts. */
 export function choiceOf(
   pages: Pick<WaitPages, "baseUrl">,
   service: ConnectableService,

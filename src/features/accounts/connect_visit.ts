@@ -1,6 +1,6 @@
 /**
- * A person's visit to the page on which they connect an account at one service,
- * and the end of it: an account that is kept, and calls that go on.
+ * Connecting an account at one service: finds the service and the waiting call,
+ * stores the account, and makes waiting calls continue.
  *
  * @module
  */
@@ -26,7 +26,7 @@ import { parseLabel } from "./pasted_key.ts";
 import { connectsAt } from "../questions/wait_pages.ts";
 import { answerConnecting } from "./waiting_calls.ts";
 
-/** The rate at which one person may try to connect accounts. */
+/** The rate limit of one person's tries to connect accounts. */
 const TRIES: Rate = { burst: 10, perSecond: 1 / 30 };
 
 export type ConnectVisits = ReturnType<typeof connectVisits>;
@@ -38,8 +38,8 @@ export function connectVisits(services: ConnectServices) {
   const tries = new Buckets(TRIES);
 
   /**
-   * Makes the calls that wait for an account go on, and shows that the account
-   * is connected.
+   * Makes the calls that wait for an account continue, and redirects to the
+   * page that says that it is connected.
    */
   async function goOn(c: Context, visit: Visit, label = ""): Promise<Response> {
     await answerConnecting(visit, "accept", services);
@@ -48,7 +48,7 @@ export function connectVisits(services: ConnectServices) {
     return redirect(c, `${baseUrl}/connect/${visit.service.name}?${query}`);
   }
 
-  /** Answers a form that came a second time, with the outcome of the first. */
+  /** Answers a form that was sent twice with the outcome of the first. */
   async function showKept(
     c: Context,
     visit: Visit,
@@ -73,7 +73,7 @@ export function connectVisits(services: ConnectServices) {
     /**
      * Finds the service that the path names.
      *
-     * @throws {HttpError} if no one can connect an account there now
+     * @throws {HttpError} if no account can be connected there now
      */
     find(c: Context): ConnectedService {
       const service = services.accountServices.get(c.req.param("name")!);
@@ -94,7 +94,8 @@ export function connectVisits(services: ConnectServices) {
     },
 
     /**
-     * Finds the wait that a request names; undefined if it is not the person's.
+     * Finds the waiting call that a request names; undefined if it is another
+     * person's.
      */
     async findWait(
       id: string | undefined,
@@ -108,11 +109,10 @@ export function connectVisits(services: ConnectServices) {
     },
 
     /**
-     * Queues the revocation of tokens that are not kept, unless their account
-     * is connected.
+     * Queues the revocation of tokens unless their account is connected.
      *
-     * @param afterSeconds the time in which they may still be kept
-     * @returns the key of the queue's entry
+     * @param afterSeconds the delay in which they may still be confirmed
+     * @returns the key of the queue entry
      */
     async revoke(
       visit: Visit,
@@ -123,12 +123,12 @@ export function connectVisits(services: ConnectServices) {
       return await visit.vault.revoke(account, checked.key, afterSeconds);
     },
 
-    /** Counts a try. @throws {HttpError} 429 for a person who tries too often */
+    /** Counts a try. @throws {HttpError} 429 after too many tries */
     countTry({ person: { session: { subject } } }: Visit): void {
       refuseFor(tries.take(fingerprint(subject)));
     },
 
-    /** Stores an account, if the person is still signed in and not blocked. */
+    /** Stores an account if the person is still signed in and not blocked. */
     async keep(
       c: Context,
       visit: Visit,
@@ -156,10 +156,7 @@ export function connectVisits(services: ConnectServices) {
   };
 }
 
-/**
- * Returns the name of the missing setting without which no one can connect an
- * account at a service.
- */
+/** Returns the missing setting that accounts at a service need. */
 export function missingSetting(
   service: ConnectableService,
   { vault, accountClients }: Pick<ConnectServices, "vault" | "accountClients">,
@@ -170,9 +167,7 @@ export function missingSetting(
     : undefined;
 }
 
-/**
- * Returns the account's name: the known one, or else the one that was typed in.
- */
+/** Returns the account's known name, or else the typed one. */
 export function labelOf(
   { service }: Visit,
   { label, key }: CheckedKey,

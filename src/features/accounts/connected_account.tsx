@@ -1,8 +1,5 @@
 /** @jsxImportSource @hono/hono/jsx */
-/**
- * Parts of pages that show an account that a person has connected at another
- * service.
- */
+/** Parts of pages that show a connected account. */
 import type { Child } from "@hono/hono/jsx";
 import type { ListedAccount } from "./accounts.ts";
 import { AccountForm, type FormPage } from "../../core/pages/layout.tsx";
@@ -23,23 +20,20 @@ export function AccountName({ label }: Pick<ListedAccount, "label">) {
   );
 }
 
-/** A call, or durable work, that waits for an account. */
+/** A call or task that waits for an account. */
 export interface AskingInWords extends ToolInWords {
-  /** The ID of the call's wait. */
+  /** The ID of the call's open question. */
   id: string;
   client: ClientInWords;
-  /** The account that the call has begun with, if it goes on with no other. */
+  /** The account that the call began with, if it must continue with it. */
   begun?: {
     label?: string;
-    /** The ids of the person's other accounts there. */
+    /** The ids of the person's other accounts at the service. */
     others: readonly string[];
   };
 }
 
-/**
- * The sentence that the call goes on only with the account that it has begun
- * with.
- */
+/** Says that the call waits for the account that it began with. */
 export function WaitsForAccount({ asked }: { asked?: AskingInWords }) {
   if (!asked?.begun) return null;
   return (
@@ -51,13 +45,13 @@ export function WaitsForAccount({ asked }: { asked?: AskingInWords }) {
   );
 }
 
-/** The page of a service, with the call that waits. */
+/** The page of a service, opened for a waiting call or by itself. */
 interface ServicePage extends FormPage {
   name: string;
   asked?: AskingInWords;
 }
 
-/** A form of the page of a service. */
+/** A form that posts to a service's page. */
 export function ServiceForm(
   { base, csrf, name, asked, fields, children }: ServicePage & {
     fields?: Readonly<Record<string, string>>;
@@ -77,7 +71,7 @@ export function ServiceForm(
   );
 }
 
-/** The button that makes the waiting call go on with another account. */
+/** The button that makes the waiting call continue with another account. */
 export function GoOnWith(
   { account: { id, label }, ...page }: ServicePage & { account: ListedAccount },
 ) {
@@ -98,7 +92,7 @@ export function GoOnWith(
   );
 }
 
-/** A connected account, with a button if the service refused its key. */
+/** A connected account; after a refusal of its key, with a retry button. */
 export function ConnectedAccount(
   { title, now, account, ...page }: ServicePage & {
     title: string;
@@ -130,7 +124,7 @@ export function ConnectedAccount(
   );
 }
 
-/** The sentence that the service has refused an account. */
+/** Says that the service refused an account's key or token. */
 export function Refused(
   { title, account: { scopes, refusedAt = 0 }, now }: {
     title: string;

@@ -1,6 +1,6 @@
 /**
  * People's own accounts and keys at other services: `needs` of a tool, a
- * resource or a prompt, and the pages on which people connect them.
+ * resource or a prompt, and the pages that connect accounts.
  *
  * @module
  */
@@ -12,10 +12,7 @@ import { accountNeeds } from "./account_needs.ts";
 import { ACCOUNTS } from "./settings.ts";
 import type { ServerAccounts } from "./server_accounts.ts";
 
-/**
- * The minimum time between two requests that check for revocations that are
- * due.
- */
+/** The minimum time between two checks for due revocations. */
 const NOTICE_MILLISECONDS = 1000;
 
 export const accountsFeature: OnAccountPage = {
@@ -50,7 +47,7 @@ export const accountsFeature: OnAccountPage = {
       return await finder.findAccounts(await load(), ...of);
     };
     return {
-      // Later calls do not wait for modules: each promise would cost them time.
+      // Once loaded, no promise is awaited, because each would slow the call.
       findNeeds: (...of) =>
         accounts && finder ? finder.findAccounts(accounts, ...of) : find(...of),
       readAhead: (name) => accounts?.readAhead(name),

@@ -1,6 +1,6 @@
 /**
- * Finds out, by the answers in one call, that a service refuses a person's key.
- * The key stays, because the service may have refused only one resource.
+ * Finds out, from the responses in one call, that a service refuses a person's
+ * key. The key stays, because perhaps only one resource was refused.
  *
  * @module
  */
@@ -12,17 +12,16 @@ import type { Found } from "../../core/kv/database.ts";
 
 export class KeyRefusals {
   /**
-   * By service: true if the service accepted its key in this call, false if it
-   * refused the key.
+   * Maps a service to true if it accepted its key in this call, and to false if
+   * it refused it.
    */
   readonly #isTaken = new Map<string, boolean>();
 
   constructor(private readonly vault: Pick<AccountVault, "noteRefusalLater">) {}
 
   /**
-   * Records a refusal of the key, or its end, by the status of an answer. A 401
-   * is ignored if the service accepted the key for another request of the same
-   * call.
+   * Records a refusal of the key, or its end, from a response's status. A 401
+   * is ignored if the service accepted the key earlier in this call.
    */
   note(found: Found<AccountRecord>, status: number): void {
     const { service, refusedAt } = found.value;
@@ -35,7 +34,7 @@ export class KeyRefusals {
   }
 }
 
-/** Explains why a connected account cannot be used; empty if it can be. */
+/** Explains why a connected account cannot be used; empty if it can. */
 export function refusalWords(
   service: AccountService,
   { refusedAt, scopes, api }: AccountRecord,

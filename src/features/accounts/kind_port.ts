@@ -1,6 +1,6 @@
 /**
- * The port for services that another feature knows: MCP servers. An MCP server
- * says itself where people sign in, and tools call it by methods of its own.
+ * The interface through which the feature `mcp_servers` provides MCP servers as
+ * services: sign-in by the server's own metadata, and calls of its tools.
  *
  * @module
  */
@@ -15,23 +15,21 @@ import { ofServer, type OpenedServer } from "../../core/store/opened_server.ts";
 import type { Acting } from "../../core/mcp/exchange/author_code.ts";
 import type { AccountClient } from "./account_client.ts";
 
-/** The account of one call, for a kind of services with calls of its own. */
+/** The account through which one call uses an MCP server. */
 export interface AccountInCall {
   service: AccountService;
   context: Context;
-  /** Bounds all requests by the call. */
+  /** Ends all requests with the call. */
   acting: Acting;
-  /** Sends a request, even after the end of the call. */
+  /** Sends a request, even after the call has ended. */
   send: AccountFetch;
-  /**
-   * Returns a name of the account's connection that no other connection has.
-   */
+  /** Returns a unique name of the account's connection. */
   connection(): Promise<string>;
 }
 
-/** The services of one kind in one server. */
+/** The functions of MCP servers as services. */
 export interface ServiceKind {
-  /** Makes our client of a service. Nothing is fetched yet. */
+  /** Makes our OAuth client of a server. Nothing is fetched yet. */
   client(service: OAuthAccount): Promise<Omit<Required<AccountClient>, "id">>;
   call(
     account: AccountInCall,
@@ -39,7 +37,7 @@ export interface ServiceKind {
   ): ReturnType<McpAccount["call"]>;
 }
 
-/** The kind of MCP servers, loaded when it is needed. */
+/** The loader that the feature `mcp_servers` sets. */
 export const mcpKindOf = ofServer((
   _server: OpenedServer,
 ): { load?: () => Promise<ServiceKind> } => ({}));

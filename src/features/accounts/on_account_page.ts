@@ -1,6 +1,6 @@
 /**
- * The part of people's accounts on the account page, and the pages that connect
- * one.
+ * The account page's part for accounts at services, and the pages that connect
+ * them.
  *
  * @module
  */
@@ -61,7 +61,7 @@ const addition: AccountAddition = {
   ],
 };
 
-/** Adds the accounts of a server to the services of its pages. */
+/** Adds the stores of accounts to the services of the pages. */
 function withAccounts<S extends AuthServices>(services: S) {
   const { store, vault, services: accountServices, server } = accountsOf(
     services.server,

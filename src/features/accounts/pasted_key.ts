@@ -1,6 +1,5 @@
 /**
- * A key that a person has pasted: its format, and the service's check of it.
- * Both come before anything is stored.
+ * A pasted key: its format, and the service's check before it is stored.
  *
  * @module
  */
@@ -20,13 +19,10 @@ import { errorNameOf, framesOf } from "../../core/thrown.ts";
 
 const MAX_KEY_CHARACTERS = 4096;
 
-/** The longest name of an account, in characters. */
+/** The maximum length of an account's name, in characters. */
 const MAX_LABEL_CHARACTERS = 80;
 
-/**
- * The refusal of a key, which is then not stored. The message tells the person
- * why.
- */
+/** The refusal to store a key. The message tells the person why. */
 export class KeyRefusal extends Error {
   /** @param answered the status with which the service has answered */
   constructor(message: string, readonly answered?: number) {
@@ -35,8 +31,8 @@ export class KeyRefusal extends Error {
 }
 
 /**
- * Parses a pasted key. Many services show it with the word that goes before it,
- * which is sent anyway.
+ * Parses a pasted key. The authentication scheme in front of it is dropped,
+ * because many services show it.
  *
  * @throws {KeyRefusal}
  */
@@ -67,11 +63,7 @@ export function parseKey(
   return key;
 }
 
-/**
- * Parses the name that a person gave the account of a key.
- *
- * @throws {KeyRefusal}
- */
+/** Parses the account name that a person typed. @throws {KeyRefusal} */
 export function parseLabel(text: string, key: string): string {
   const isLong = text.length > 10 * MAX_LABEL_CHARACTERS;
   const label = isLong ? "" : cleanName(text, key);
@@ -83,7 +75,9 @@ export function parseLabel(text: string, key: string): string {
   return label;
 }
 
-/** Makes a name fit to store, and to show to apps. @throws {KeyRefusal} */
+/**
+ * Removes hidden characters from a name. @throws {KeyRefusal} if it has the key
+ */
 function cleanName(text: string, key: string): string {
   const name = withoutHidden(text);
   if (given(key).hide(name) !== name) {
@@ -92,7 +86,7 @@ function cleanName(text: string, key: string): string {
   return name;
 }
 
-/** Makes the filter that hides a key in texts. */
+/** Makes the filter that removes a key from texts. */
 function given(key: string): GivenKeys {
   const keys = new GivenKeys();
   keys.add(key);
@@ -100,8 +94,8 @@ function given(key: string): GivenKeys {
 }
 
 /**
- * Returns the account name in a service's answer, fit to store; undefined if
- * the answer has none.
+ * Returns the account name that a service's check returned, cleaned; undefined
+ * if it returned none.
  */
 export function nameTold(told: unknown, key: string): string | undefined {
   return typeof told === "string"
@@ -109,18 +103,14 @@ export function nameTold(told: unknown, key: string): string | undefined {
     : undefined;
 }
 
-/** An account as the service has described it. */
+/** An account as the service described it. */
 export interface DescribedAccount {
-  /** A fingerprint of the id that the service gives the account. */
+  /** The fingerprint of the account's id at the service. */
   id?: string;
   label?: string;
 }
 
-/**
- * Makes a service's description of an account fit to store.
- *
- * @throws {KeyRefusal}
- */
+/** Cleans a service's description of an account. @throws {KeyRefusal} */
 export function describeAccount(told: unknown, key: string): DescribedAccount {
   const { id, label = told } = isObject(told) ? told : {} as DescribedAccount;
   const name = nameTold(label, key);
@@ -131,9 +121,10 @@ export function describeAccount(told: unknown, key: string): DescribedAccount {
 }
 
 /**
- * Makes the service check a key. Returns its description of the account.
+ * Checks a key at the service. Returns the service's description of the
+ * account.
  *
- * @throws {KeyRefusal} unless the service takes the key
+ * @throws {KeyRefusal} unless the service accepts the key
  */
 export async function checkKey(
   service: ConnectableService,
@@ -155,18 +146,14 @@ export async function checkKey(
     if (clean instanceof ToolError) throw new KeyRefusal(clean.message);
     log.warning("A key could not be checked", {
       service: service.name,
-      // The message is left out: it may quote the service, whose answer may
-      // quote the key.
+      // Without the message, which may quote a response that has the key.
       error: `${errorNameOf(clean) ?? "An exception"}${framesOf(clean)}`,
     });
     throw new KeyRefusal(`${title} gave no answer that says if it takes it.`);
   }
 }
 
-/**
- * Shortens an account name of a service, so that different names stay
- * different.
- */
+/** Shortens a long account name; different names stay different. */
 function shortened(name: string): string {
   if (name.length <= MAX_LABEL_CHARACTERS) return name;
   const beginning = [...name].slice(0, MAX_LABEL_CHARACTERS / 2 - 10).join("");

@@ -1,5 +1,5 @@
 /**
- * The change of the key that seals: everyone's keys are sealed anew.
+ * Key rotation: encrypts all stored keys and tokens with the new key.
  *
  * @module
  */
@@ -9,12 +9,11 @@ import type { Database, Found } from "../../core/kv/database.ts";
 import { queuedTokens, revocationQueue } from "./revocation_queue.ts";
 
 /**
- * Seals anew all keys, and all tokens in the queue of revocations, that an old
- * key has sealed.
+ * Encrypts again all keys, and all tokens in the revocation queue, that an old
+ * key encrypted.
  *
- * @returns `sealed`: the number of all; `resealed`: of those sealed anew;
- * `left`: of those that no key of the ring opens, or that were changed
- * meanwhile
+ * @returns `sealed`: the number of records; `resealed`: those encrypted again;
+ * `left`: those that no key decrypts or that changed meanwhile
  */
 export async function resealAll(
   database: Database,
@@ -36,14 +35,13 @@ export async function resealAll(
   const vault = accountVault(database, { sealing });
   await resealSome(vault.all(), vault.reseal);
   const queued = queuedTokens(database, sealing);
-  // The queue comes after the accounts: tokens move from accounts to the queue,
-  // and never back.
+  // The queue comes second, because tokens move only from accounts to it.
   const queue = revocationQueue(database);
   const { left } = counts;
   await resealSome(queue.read(Infinity), queued.reseal);
   counts.left = left;
-  // The queue is read a second time: the first read misses an entry that is
-  // moved to an earlier time meanwhile.
+  // Read again, because the first read misses an entry that moves to an earlier
+  // time meanwhile.
   for await (const some of queue.read(Infinity)) {
     counts.left += some.filter(({ value }) => value.keyId !== sealing.keyId)
       .length;

@@ -1,7 +1,6 @@
 /**
- * The way of tokens through the queue of revocations: one process at a time
- * tries. If that process dies, or the service does not answer, another tries
- * later.
+ * The queue of tokens to revoke. One process at a time tries each entry; if it
+ * dies or the service does not answer, another tries later.
  *
  * @module
  */
@@ -13,21 +12,23 @@ import { revocationKey } from "../../core/kv/keys.ts";
 import { isOtherAccount, type RevocationRecord } from "./revocation_record.ts";
 import type { Write } from "../../core/kv/transaction.ts";
 
-/** The time for which a process may try, before another one does. */
+/** The seconds after which another process may try. */
 const LEASE_SECONDS = 40;
 
-/** The pauses between tries, in seconds: each is twice as long as the last. */
+/** The first and the longest pause between tries; each is twice the last. */
 const FIRST_PAUSE_SECONDS = 60;
 const MAX_PAUSE_SECONDS = 60 * 60;
 
-/** The number of revocations that are read at a time. */
+/** The number of entries that are read at a time. */
 const BATCH = 20;
 
 type Queued = Found<RevocationRecord>;
 
-/** Opens the queue. It has no key that opens the tokens. */
+/** Opens the queue, which cannot decrypt the tokens. */
 export function revocationQueue(database: Database) {
-  /** Moves a record to another time; undefined if another process was faster. */
+  /**
+   * Moves an entry to another time; undefined if another process was faster.
+   */
   async function move(
     { value: before, ...found }: Queued,
     dueSeconds: number,
@@ -44,18 +45,18 @@ export function revocationQueue(database: Database) {
   }
 
   return {
-    /** Reads the revocations that are due, or all, some at a time. */
+    /** Reads the entries that are due until a time, in batches. */
     read: (untilSeconds = database.now()): AsyncGenerator<Queued[]> =>
       database.rangeInParts<RevocationRecord>(
         { start: revocationKey(0), end: revocationKey(untilSeconds + 1) },
         BATCH,
       ),
 
-    /** Takes a revocation for this process; undefined if another has it. */
+    /** Takes an entry for this process; undefined if another has it. */
     take: (found: Queued) =>
       move(found, database.now() + LEASE_SECONDS, found.value.tries + 1),
 
-    /** Puts a revocation off. Returns false if there is no time left for it. */
+    /** Postpones a revocation. Returns false if it would expire before. */
     async putOff(taken: Queued): Promise<boolean> {
       const { tries, expiresAt } = taken.value;
       const pause = FIRST_PAUSE_SECONDS * 2 ** (tries - 1);
@@ -65,14 +66,14 @@ export function revocationQueue(database: Database) {
       return true;
     },
 
-    /** Makes the revocation of queued tokens due now. */
+    /** Makes an entry due now. */
     async hasten(key: Deno.KvKey): Promise<void> {
       const found = await database.find<RevocationRecord>(key);
       if (found) await move(found, database.now(), found.value.tries);
     },
 
     /**
-     * Makes the write that takes tokens out of the queue because they are kept;
+     * Makes the write that removes an entry because an account gets its tokens;
      * undefined if their revocation has begun.
      */
     async keeping(key: Deno.KvKey): Promise<Write | undefined> {
@@ -81,7 +82,7 @@ export function revocationQueue(database: Database) {
         ((transaction) => void transaction.check(found).delete(key));
     },
 
-    /** Removes a revocation that is done. */
+    /** Removes a finished entry. */
     async drop(taken: Queued): Promise<void> {
       await database.commit((transaction) =>
         transaction.check(taken).delete(taken.key)
@@ -90,19 +91,16 @@ export function revocationQueue(database: Database) {
   };
 }
 
-/**
- * Makes the functions that open and reseal the tokens in the queue, with the
- * operator's keys.
- */
+/** Makes the functions that decrypt and re-encrypt the queue's tokens. */
 export function queuedTokens(database: Database, sealing: Sealing) {
   const { open, openTokens } = accountSeals(sealing);
 
   return {
     /**
-     * Opens the tokens of a revocation; undefined if their person has connected
-     * what may be the same account again, or uses the same token.
+     * Decrypts the tokens to revoke. Undefined if the person has a connected
+     * account that may be the same, or that uses the same token.
      *
-     * @throws {Error} if that cannot be known, or no key opens them
+     * @throws {Error} if that cannot be known, or no key decrypts them
      */
     async open({ value }: Queued): Promise<string | undefined> {
       const { account, service } = value;
@@ -114,8 +112,7 @@ export function queuedTokens(database: Database, sealing: Sealing) {
         const found of all.filter(({ value }) => value.service === service)
       ) {
         if (!isOtherAccount(found.value, opened.account)) return undefined;
-        // The account may have a pasted key, from before the service used
-        // OAuth: that is no token.
+        // A pasted key, from before the service used OAuth, is no token.
         const other = found.value.oauth && await open(found);
         if (other && JSON.parse(other).accessToken === accessToken) {
           return undefined;
@@ -124,7 +121,7 @@ export function queuedTokens(database: Database, sealing: Sealing) {
       return opened.tokens;
     },
 
-    /** Seals tokens anew, if an old key sealed them. */
+    /** Encrypts tokens again if an old key encrypted them. */
     async reseal(queued: Queued): Promise<boolean> {
       const { value } = queued;
       if (value.keyId === sealing.keyId) return true;

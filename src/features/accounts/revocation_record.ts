@@ -1,8 +1,7 @@
 /**
- * Tokens of people's accounts that are to be revoked at their services. The
- * commit that deletes an account queues its tokens, still sealed, so that even
- * a process without the operator's keys can delete an account. No record names
- * a person or their account: the account's name and id are inside the seal.
+ * Records of tokens to revoke. The commit that deletes an account queues its
+ * tokens without decrypting them, so it needs no encryption key. No record
+ * names the person or account: its id and name are encrypted too.
  *
  * @module
  */
@@ -11,10 +10,10 @@ import type { Sealed } from "../../core/crypto/sealing.ts";
 import type { Expiring, Transaction } from "../../core/kv/database.ts";
 import { revocationKey } from "../../core/kv/keys.ts";
 
-/** The time after which a revocation is given up, in seconds. */
+/** The seconds after which a revocation is no longer tried. */
 export const REVOCATION_SECONDS = 3 * 24 * 60 * 60;
 
-/** An account with its database key, as far as revocation needs it. */
+/** The members of an account's entry that a revocation needs. */
 interface RevocableAccount {
   key: Deno.KvKey;
   value: Sealed & {
@@ -23,28 +22,27 @@ interface RevocableAccount {
   };
 }
 
-/** The tokens of an account that is gone. */
+/** The tokens of a deleted account. */
 export interface RevocationRecord extends Expiring, Sealed {
   service: string;
-  /** The name of our application at the service. */
+  /** Our client registration at the service. */
   application: string;
-  /** The database key that the account had. */
+  /** The database key of the deleted account. */
   account: Deno.KvKey;
-  /** The number of tries that were begun. */
+  /** The number of tries so far. */
   tries: number;
 }
 
-/** The id and the name by which an account is known. */
+/** The id and the name of an account, if known. */
 export interface KnownAccount {
   label?: string;
   accountId?: string;
 }
 
 /**
- * True if two are surely different accounts, by the ids that the service gives
- * them or by their names. While an account is connected, only tokens of surely
- * different ones are revoked: many services end all tokens of an account
- * together.
+ * True if two accounts certainly differ in id or name. Only then are tokens
+ * revoked while one of them is connected: many services revoke all tokens of an
+ * account together.
  */
 export function isOtherAccount(
   one: KnownAccount,
@@ -56,16 +54,16 @@ export function isOtherAccount(
     one[part] !== other[part];
 }
 
-/** Makes the key of a new entry of the queue. */
+/** Makes the database key of a new queue entry. */
 export function newRevocationKey(dueSeconds: number): Deno.KvKey {
   return revocationKey(dueSeconds, randomId());
 }
 
 /**
- * Adds the revocation of an account's tokens to a commit. A pasted key is not
+ * Adds the revocation of an account's tokens to a commit. Pasted keys are not
  * revoked.
  *
- * @param at the key of the queue's entry, from {@linkcode newRevocationKey}
+ * @param at the key of the queue entry, from {@linkcode newRevocationKey}
  */
 export function queueRevocation(
   transaction: Transaction,

@@ -1,8 +1,7 @@
 /**
- * The revocation of people's tokens at their services, once they are deleted
- * here or replaced: by any process that has the keys, until it is done or three
- * days are over. Each process looks for due tokens at its start, three times a
- * minute, and after it has queued some itself.
+ * Revokes people's tokens at services after they were deleted or replaced here.
+ * Any process with the encryption keys tries for up to three days: at its
+ * start, three times a minute, and after it queued tokens.
  *
  * @see RFC 7009
  * @module
@@ -18,15 +17,12 @@ import type { RevocationRecord } from "./revocation_record.ts";
 import { UpstreamError } from "../../core/provider/provider.ts";
 
 /**
- * The time between two polls. With the lease of a process that has died, it
- * makes one minute.
+ * The time between polls. With the lease of a dead process it adds up to a
+ * minute.
  */
 const POLL_MILLISECONDS = 20_000;
 
-/**
- * Revokes queued tokens. Loaded with the first request, or the first tokens
- * that are queued.
- */
+/** Revokes queued tokens. Loaded by the first request or queued tokens. */
 export class Revocations {
   #isTimed = false;
   #polledMilliseconds = -Infinity;
@@ -48,8 +44,8 @@ export class Revocations {
   }
 
   /**
-   * Revokes the tokens that are due, three times a minute from now on: by a
-   * timer, and with each request, because some platforms stop timers between
+   * Revokes due tokens now and three times a minute from then on. Requests do
+   * this in addition to a timer, because some platforms stop timers between
    * requests.
    */
   async notice(): Promise<void> {
@@ -59,7 +55,7 @@ export class Revocations {
     await this.poll();
   }
 
-  /** Revokes the tokens that are due. Simultaneous calls share one poll. */
+  /** Revokes due tokens. Simultaneous calls share one poll. */
   async poll(): Promise<void> {
     this.#hasMore = true;
     await (this.#polling ??= this.#poll());
@@ -92,7 +88,7 @@ export class Revocations {
     }
   }
 
-  /** Loads our clients at the services, with the first tokens that are due. */
+  /** Loads our OAuth clients when the first tokens are due. */
   readonly #load = shared(async () => {
     const { database, accounts: { sealing, log } } = this;
     const clients = await this.accounts.clients();
@@ -100,12 +96,12 @@ export class Revocations {
   });
 }
 
-/** The time for which a service that has not answered is left alone. */
+/** The time in which a service that did not answer is not tried again. */
 const SILENT_MILLISECONDS = 30_000;
 
 type Queued = Found<RevocationRecord>;
 
-/** Makes the function that revokes tokens of the queue. */
+/** Makes the function that revokes queued tokens. */
 export function accountRevocation({ sealing, clients, database, log }: {
   sealing: Sealing;
   clients: ReadonlyMap<string, AccountClient>;
@@ -115,18 +111,20 @@ export function accountRevocation({ sealing, clients, database, log }: {
   const queue = revocationQueue(database);
   const tokens = queuedTokens(database, sealing);
 
-  /** The services that have not answered, and when, by `performance.now()`. */
+  /**
+   * Maps a service to the time when it did not answer, by `performance.now()`.
+   */
   const silent = new Map<string, number>();
 
   /** Tries one revocation. @throws {Error} if the service does not answer */
   async function revoke(taken: Queued): Promise<void> {
     const { service, application } = taken.value;
     const client = clients.get(service);
-    // The tokens may be of an application that older or newer processes have.
+    // Processes with older or newer settings may have another OAuth client.
     if (client?.id !== application) {
       throw new Error("This server has no such application at the service");
     }
-    // A service that does not answer does not delay the revocations of others.
+    // A silent service must not delay the revocations at others.
     const silence = performance.now() - (silent.get(service) ?? -Infinity);
     if (silence < SILENT_MILLISECONDS) {
       throw new Error(`${service} has not answered just now`);
@@ -139,7 +137,7 @@ export function accountRevocation({ sealing, clients, database, log }: {
     } catch (error) {
       const kind = error instanceof UpstreamError ? error.kind : undefined;
       if (kind === "unavailable") silent.set(service, performance.now());
-      // The service does not know the tokens any more: they count as revoked.
+      // `dead`: the service no longer knows the tokens, as if revoked.
       if (kind !== "dead") throw error;
     }
   }
@@ -167,7 +165,6 @@ export function accountRevocation({ sealing, clients, database, log }: {
     await queue.drop(taken);
   }
 
-  // A revocation whose record could not be written is due again after its
-  // lease.
+  // If an entry cannot be written, it is due again after its lease.
   return async (due) => void await Promise.allSettled(due.map(attempt));
 }

@@ -1,6 +1,6 @@
 /**
- * The accounts of one server: the services that its tools need, its one set of
- * stores, and what all of its calls and pages share.
+ * The stores of accounts that all calls and pages of one server share, and the
+ * services that its tools need.
  *
  * @module
  */
@@ -29,7 +29,7 @@ import { type AccountVault, accountVault } from "./account_vault.ts";
 import { type AccountStore, accountStore } from "./accounts.ts";
 import type { Revocations } from "./revocations.ts";
 
-/** Access to the services that issue tokens, one for all calls. */
+/** Our OAuth clients and the refresh of tokens, shared by all calls. */
 export interface TokenAccess {
   clients: ReadonlyMap<string, AccountClient>;
   tokens: AccountTokenStore;
@@ -38,12 +38,13 @@ export interface TokenAccess {
 }
 
 export class ServerAccounts {
-  /** The services at which people connect accounts, by name. */
+  /** Maps a name to a service at which people connect accounts. */
   readonly services: ReadonlyMap<string, ConnectableService>;
   readonly log: Logger;
   readonly sealing?: Sealing;
   /**
-   * The accounts with their keys; undefined if there is no key to seal with.
+   * The encrypted store of people's accounts; undefined without an encryption
+   * key.
    */
   readonly vault?: AccountVault;
   readonly store: AccountStore;
@@ -69,21 +70,17 @@ export class ServerAccounts {
     this.store = accountStore(database, revokeSoon);
   }
 
-  /** The listed sign-in providers. */
   get providers(): readonly ListedProvider[] {
     return this.server.config.auth.oauth?.providers ?? [];
   }
 
-  /** Our clients at those services where an application of ours is set. */
+  /** Loads our OAuth clients at the services for which one is configured. */
   async clients(): Promise<ReadonlyMap<string, AccountClient>> {
     const { accountClients } = await import("./account_clients.ts");
     return this.#clients ??= accountClients(this.server);
   }
 
-  /**
-   * Loads the access to services that issue tokens; tried again after a
-   * failure.
-   */
+  /** Loads the clients and the token refresh; a failure is not cached. */
   readonly access = shared(async (): Promise<TokenAccess> => {
     const { accountRefresh } = await import("./account_clients.ts");
     const { database } = this.server;
@@ -100,9 +97,9 @@ export class ServerAccounts {
   });
 
   /**
-   * Checks that this server is registered at the services.
+   * Checks that OAuth clients are configured for services.
    *
-   * @throws {ToolError} if it is not registered at one
+   * @throws {ToolError} if one is missing
    */
   async checkClients(services: readonly AccountService[]): Promise<void> {
     const { clients } = await this.access();
@@ -116,8 +113,8 @@ export class ServerAccounts {
   }
 
   /**
-   * Remembers whose accounts the calls of a grant need: a grant never changes
-   * its person. A caller without a grant is remembered by subject.
+   * Remembers the person of a grant for `readAhead`; without a grant, the
+   * subject is its own name.
    */
   note({ grantId, subject }: Pick<Caller, "grantId" | "subject">): void {
     const name = grantId ?? subject;
@@ -125,9 +122,9 @@ export class ServerAccounts {
   }
 
   /**
-   * Begins to read the accounts that calls of a grant, or of a subject, have
-   * needed before. This runs beside the read of the credential, so that a call
-   * waits for one round trip to the database, not for two.
+   * Starts reading the accounts that earlier calls of a grant or subject
+   * needed. Runs while the credential is read, so that a call waits for one
+   * round trip to the database instead of two.
    */
   readAhead(name: string): void {
     const subject = this.#subjects.get(name);
@@ -135,8 +132,8 @@ export class ServerAccounts {
   }
 
   /**
-   * Revokes the tokens that are due, in the background: now (`poll`), or three
-   * times a minute from now on (`notice`).
+   * Revokes due tokens in the background: now (`poll`), or now and three times
+   * a minute (`notice`).
    */
   revoke(verb: "notice" | "poll"): unknown {
     return this.sealing && this.server.database.background(async () => {
@@ -147,5 +144,5 @@ export class ServerAccounts {
   }
 }
 
-/** Returns the accounts of a server. */
+/** Returns the shared accounts of a server. */
 export const accountsOf = ofServer((server) => new ServerAccounts(server));

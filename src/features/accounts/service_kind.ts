@@ -1,6 +1,5 @@
 /**
- * Services of another kind. The module of the kind is loaded when it is first
- * used.
+ * MCP servers as services, whose implementation is loaded on first use.
  *
  * @module
  */
@@ -26,7 +25,7 @@ async function load(server: OpenedServer): Promise<ServiceKind> {
   throw new Error("This server is built without the feature mcp_servers");
 }
 
-/** Makes our client of a service of another kind. */
+/** Makes our OAuth client of an MCP server. */
 export function clientOfKind(
   service: OAuthAccount,
   server: OpenedServer,
@@ -46,7 +45,7 @@ export function clientOfKind(
   };
 }
 
-/** Adds to an account the methods by which tools call the service. */
+/** Adds `call` to an account at an MCP server. */
 export function accountOfKind(
   account: Account,
   parts: AccountInCall,
@@ -62,7 +61,7 @@ export function accountOfKind(
   };
 }
 
-/** Makes the account that a tool gets at a server without sign-in. */
+/** Makes the account object for an MCP server without sign-in. */
 export function openAccount(
   service: OpenMcpServer,
   call: Pick<AccountInCall, "acting" | "context">,

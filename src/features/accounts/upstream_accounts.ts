@@ -1,6 +1,6 @@
 /**
- * A caller's accounts at services behind the sign-in provider. The provider
- * exchanges the access token of the sign-in for one of the service.
+ * A caller's accounts at services behind the sign-in provider, which exchanges
+ * the sign-in's access token for one of the service.
  *
  * @module
  */
@@ -27,22 +27,22 @@ import type { Acting } from "../../core/mcp/exchange/author_code.ts";
 import { CallContext } from "../../core/mcp/exchange/call_context.ts";
 import { type GivenKeys, givenTo } from "../../core/mcp/exchange/given_keys.ts";
 
-/** The accounts of one call. */
+/** The accounts of one call at services behind the provider. */
 export class UpstreamAccounts {
   private constructor(
     private readonly services: readonly UpstreamAccount[],
     private readonly exchange: ServiceTokens,
     private readonly log: Logger,
-    /** Receives every token, which is then hidden in what the call returns. */
+    /** Receives every token, to remove it from the call's result. */
     private readonly given: GivenKeys,
   ) {}
 
   /**
-   * Finds the accounts of a call, and gets a token of each.
+   * Finds the accounts of a call, and gets a token for each.
    *
-   * @throws {ToolError} when the caller cannot have an account there, or the
+   * @throws {ToolError} if the caller cannot have an account there, or the
    * provider refuses
-   * @throws {ChallengeError} when the sign-in is over
+   * @throws {ChallengeError} if the sign-in has ended
    */
   static async find(
     context: Context,
@@ -70,12 +70,12 @@ export class UpstreamAccounts {
   }
 
   /**
-   * Gets a token for each service, before anything runs. If the provider does
-   * not answer, the call still begins: the tool gets the error when it calls
-   * the service.
+   * Gets a token for each service before the tool runs. If the provider does
+   * not answer, the call begins anyway, and the tool gets the error when it
+   * calls the service.
    *
-   * @throws {ToolError} when the provider refuses
-   * @throws {ChallengeError} when the sign-in is over
+   * @throws {ToolError} if the provider refuses
+   * @throws {ChallengeError} if the sign-in has ended
    */
   async #check(): Promise<void> {
     await Promise.all(this.services.map(async (service) => {
@@ -88,7 +88,7 @@ export class UpstreamAccounts {
     }));
   }
 
-  /** Makes the account at a service. */
+  /** Makes the account through which the tool uses a service. */
   at(service: UpstreamAccount, acting: Acting): Account {
     const open = async () => ({ key: (await this.#token(service))! });
     return {
@@ -97,14 +97,14 @@ export class UpstreamAccounts {
           try {
             return await this.#token(service, key);
           } catch (error) {
-            // The tool gets the refusal of the service.
+            // The tool gets the service's refusal.
             if (error instanceof ToolError) return undefined;
             throw error;
           }
         }),
       ),
       reveal: () => acting.do(async () => (await open()).key),
-      // `callApi` hides these keys in answers that it cuts.
+      // `callApi` removes these keys from truncated responses.
       ...{ given: this.given },
     };
   }
@@ -130,8 +130,8 @@ export class UpstreamAccounts {
 }
 
 /**
- * Explains why a caller has no account at a service; undefined if the caller
- * may have one.
+ * Explains why a caller has no account at a service; undefined if there is no
+ * reason.
  */
 function reasonAgainst(
   service: UpstreamAccount,
@@ -161,7 +161,7 @@ function reasonAgainst(
     : "this person has signed in with another one";
 }
 
-/** True if the provider does not answer: a later call may work. */
+/** True if the provider does not answer; a later call may work. */
 function isUnavailable(error: unknown): boolean {
   return error instanceof UpstreamError
     ? error.kind === "unavailable"
@@ -169,9 +169,7 @@ function isUnavailable(error: unknown): boolean {
       error.situation === "provider unavailable";
 }
 
-/**
- * Explains, to the model, who has to do what before the service gives access.
- */
+/** Explains to the model what is needed before the service gives access. */
 function refusalWords(service: UpstreamAccount, error: unknown): string {
   const title = titleOf(service);
   const { scopes = [] } = service;

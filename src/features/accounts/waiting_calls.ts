@@ -1,5 +1,5 @@
 /**
- * Calls and durable work that wait for an account of their person.
+ * Calls and tasks that wait for their person to connect an account.
  *
  * @module
  */
@@ -14,16 +14,16 @@ import type { AccountRecord } from "./accounts.ts";
 import { type AccountOfCall, findBegun, ofService } from "./begun_account.ts";
 import type { KnownAccount } from "./revocation_record.ts";
 
-/** Returns the account that a wait is for; undefined where any will do. */
+/** Returns the account that a call waits for; undefined if any will do. */
 export function begunAccountOf(
   { payload, createdAt }: Pick<Wait, "payload" | "createdAt">,
 ): AccountOfCall | undefined {
   const begun = payload?.begun as KnownAccount | undefined;
-  // The work has begun before it waits.
+  // The call began before it asked, so this time is late enough.
   return begun && { ...begun, at: createdAt };
 }
 
-/** True if the person has the account that a wait is for. */
+/** True if the person has a usable account that a call waits for. */
 function mayGoOn(wait: Wait, own: readonly Found<AccountRecord>[]): boolean {
   const begun = begunAccountOf(wait);
   const found = begun && findBegun(own, begun);
@@ -31,9 +31,9 @@ function mayGoOn(wait: Wait, own: readonly Found<AccountRecord>[]): boolean {
 }
 
 /**
- * Answers the calls of a person that wait for an account at a service: all
- * calls whose account is connected, or the one call that the person turns down.
- * Durable work looks for the account again.
+ * Answers calls that wait for an account at a service: all whose account is
+ * connected (`accept`), or the one that the person declines. Then wakes the
+ * person's tasks, which look for the account again.
  */
 export async function answerConnecting(
   { person, service, wait, vault }: {
