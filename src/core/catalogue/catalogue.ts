@@ -1,6 +1,7 @@
 /**
- * The catalogue: all that a server offers, checked and compiled once at the
- * start, so that a call costs the same with one tool as with a thousand.
+ * The catalogue: all tools, resources, prompts and skills of a server. It is
+ * checked and compiled once at the start, so that a call costs the same with
+ * one tool as with a thousand.
  *
  * @module
  */
@@ -48,17 +49,17 @@ import { isTemplate } from "./uri_template.ts";
 interface CatalogueOptions {
   serverInfo: Implementation;
   instructions?: string;
-  /** The default of `handOver` for tools, in seconds: the option of `serve`. */
+  /**
+   * The default of `handOver` for tools, in seconds, from the options of
+   * `serve`.
+   */
   handOver?: number;
   /**
    * The number of items on a page of a list. Many clients read only the first
    * page.
    */
   pageSize?: number;
-  /**
-   * True if callers see different lists, so that no shared cache may store a
-   * list.
-   */
+  /** True if callers see different lists: no shared cache may store them. */
   listsVary?: boolean;
   /** True if callers may be strangers, who have to sign in for some tools. */
   anonymous?: boolean;
@@ -87,10 +88,7 @@ export interface Catalogue {
   findAdded(uri: string): Resource | undefined;
   /** Lists the scopes that a method of a feature needs. */
   scopesForAdded(method: string, uri: string): readonly string[] | undefined;
-  /**
-   * Returns the part of a feature; undefined if the feature has nothing in this
-   * catalogue.
-   */
+  /** Returns what a feature added to this catalogue; undefined if nothing. */
   part<Part>(of: CatalogueFeature<Part>): Part | undefined;
   /** True if the catalogue has neither tools nor resources nor prompts. */
   isEmpty: boolean;
@@ -105,12 +103,12 @@ export interface Catalogue {
   /** The result of `server/discover`, as JSON text. */
   discovery: string;
   /**
-   * Returns the catalogue for a caller who can never be granted other scopes
-   * than these: without the definitions that need other scopes. Without a
-   * ceiling, returns the whole catalogue.
+   * Returns the catalogue without definitions that need scopes outside the
+   * ceiling: the caller can never be granted these. Without a ceiling, returns
+   * the whole catalogue.
    */
   within(ceiling: readonly string[] | undefined): Catalogue;
-  /** The whole catalogue, if this one is within a ceiling. */
+  /** The whole catalogue; undefined if this is it. */
   whole?: Catalogue;
 }
 
@@ -148,7 +146,7 @@ export function compileCatalogue(
 /** The maximum number of sets of scopes whose printed lists are in memory. */
 const MAX_NARROWED = 64;
 
-/** Compiles everything from which catalogues are selected. */
+/** Compiles all definitions; each catalogue is a selection of them. */
 function sourceOf(
   definitions: ServerDefinitions,
   {

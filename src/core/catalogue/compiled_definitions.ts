@@ -88,10 +88,10 @@ export interface CompiledTemplate {
   resource: Resource;
 }
 
-/** The part of one catalogue that a feature adds, while it is compiled. */
+/** A feature's part of a catalogue that is being compiled. */
 export interface CatalogueAddition<Part = unknown> {
   /**
-   * Checks the feature's options of a definition, and returns the definition to
+   * Checks the feature's options in a definition, and returns the definition to
    * compile.
    *
    * @throws {Error} that says what is wrong
@@ -107,13 +107,11 @@ export interface CatalogueAddition<Part = unknown> {
   /** Compiles the feature's own definitions. */
   addDefinitions?(definitions: ServerDefinitions, complaints: Complaints): void;
   /**
-   * The feature's members of `extensions` in the capabilities, if this
-   * catalogue uses it.
+   * The feature's members of the `extensions` capability; undefined if this
+   * catalogue does not use them.
    */
   readonly extensions?: JsonObject;
-  /**
-   * The definitions besides tools, resources and prompts that may need scopes.
-   */
+  /** Definitions that may need scopes, besides tools, resources and prompts. */
   readonly items?: readonly CommonDefinition[];
   /** The resources that the feature adds. */
   readonly resources: readonly Resource[];
@@ -174,14 +172,14 @@ function subjectOf(item: Tool | Resource | Prompt): string {
   return `${item.kind} ${kinds.nameOf(item)}`;
 }
 
-/** Sorts complaints in the order of the definitions that they are about. */
+/** Sorts complaints in the order of their definitions. */
 export function inOrder(
   definitions: ServerDefinitions,
   complaints: readonly string[],
 ): string[] {
   const { tools = [], resources = [], prompts = [] } = definitions;
   const subjects = [...tools, ...resources, ...prompts].map(subjectOf);
-  // A complaint about another definition stays after the complaint before it.
+  // Any other complaint stays after the complaint before it.
   let at = -1;
   return complaints.map((text) => {
     const found = subjects.findIndex((subject) =>
@@ -220,7 +218,7 @@ export function compileDefinitions(
   return compilation;
 }
 
-/** All complaints about definitions. */
+/** Collects complaints about definitions. */
 export class Complaints {
   readonly complaints: string[] = [];
 
@@ -331,7 +329,7 @@ class Compilation extends Complaints {
   }
 
   /**
-   * Compiles what is left of the features, and makes the list entries of their
+   * Compiles the features' own definitions, and makes the list entries of their
    * resources.
    */
   addAdditions(definitions: ServerDefinitions): void {

@@ -1,7 +1,7 @@
 /**
  * Compiles tools once for all calls. Also has the names of the server's own two
- * tools, with which a client without support for tasks asks about a call that
- * was handed over.
+ * tools: a client without support for tasks uses them to ask about a call that
+ * became a task.
  *
  * @module
  */
@@ -19,7 +19,7 @@ import {
 
 /** A tool whose context has the settings and services that it declared. */
 export interface ProvidedTool extends Tool {
-  /** The tool as its author declared it; absent if that is this tool. */
+  /** The tool as its author declared it; undefined if this is it. */
   author?: Tool;
   /** Adds the tool's settings and services to a context, if it declares any. */
   provide?(context: Context): Context;
@@ -33,7 +33,7 @@ export interface CompiledTool extends ProvidedTool {
   paramHeaders: readonly ParamHeader[];
   /** True if the output is an object: 2025 clients accept no other. */
   hasObjectOutput: boolean;
-  /** The time after which a call is handed over to a task; 0 means never. */
+  /** The time after which a call becomes a task; 0 means never. */
   handOverMilliseconds: number;
   /** True if the tool's `task` or `handOver` declares that it may take long. */
   isDeclaredLong: boolean;
@@ -50,7 +50,7 @@ export interface ToolDefaults {
 /** Makes metadata to add to a tool's list entry; undefined for none. */
 export type MetaOf = (tool: Tool, listed: ListedTool) => JsonObject | undefined;
 
-/** The default of the default: some clients end a call after a minute. */
+/** The default of `handOver`: some clients end a call after a minute. */
 const HAND_OVER_SECONDS = 45;
 
 /**
@@ -133,14 +133,14 @@ export function listTaskTools(
   return anonymous ? LISTED.map((tool) => withSecuritySchemes(tool)) : LISTED;
 }
 
-/** True if a call of the tool may be handed over to a task. */
+/** True if a call of the tool may become a task. */
 export function mayOutlast(
   { handOverMilliseconds }: { handOverMilliseconds: number },
 ): boolean {
   return handOverMilliseconds > 0;
 }
 
-/** True if this tool requires that the server's own tools are listed. */
+/** True if the tool requires that the server's own tools are listed. */
 export function wantsTaskTools(
   tool: Pick<CompiledTool, "handOverMilliseconds" | "isDeclaredLong">,
 ): boolean {

@@ -1,6 +1,6 @@
 /**
- * The list entries of tools, resources and prompts for clients, and the uses of
- * scopes for people.
+ * The list entries of tools, resources and prompts for clients; and the items
+ * that need a scope, described for people.
  *
  * @module
  * @see MCP 2026-07-28, Server Features
@@ -44,8 +44,9 @@ export function listTool(tool: Tool): ListedTool {
 }
 
 /**
- * Tells ChatGPT who may call a tool: signed-in people, or anyone (then a token
- * is still sent if there is one). The author's own `_meta` takes precedence.
+ * Tells ChatGPT who may call a tool: signed-in people, or anyone. Even then
+ * ChatGPT sends its token, if it has one. The author's own `_meta` takes
+ * precedence.
  *
  * @see https://developers.openai.com/apps-sdk/build/auth
  */
@@ -93,7 +94,7 @@ export function listPrompt(prompt: Prompt): JsonObject {
   };
 }
 
-/** @throws {Error} unless all are strings or undefined */
+/** @throws {Error} for a value that is neither a string nor undefined */
 function textsOf(argument: string, words: JsonObject): JsonObject {
   for (const [name, value] of Object.entries(words)) {
     if (value === undefined || typeof value === "string") continue;

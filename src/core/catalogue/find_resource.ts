@@ -1,5 +1,5 @@
 /**
- * Finds the resource of a URI, for a caller who may not see everything.
+ * Finds a resource by its URI among those that the caller may see.
  *
  * @module
  */

@@ -15,7 +15,7 @@ import { MAX_ISSUES } from "../protocol/tool_result.ts";
 const MAX_MESSAGES = 1000;
 
 export type ParsedInput = Parsed & {
-  /** True if the value has more faults than the error has. */
+  /** True if the value has more faults than `error` lists. */
   hasMore?: boolean;
 };
 
@@ -65,7 +65,7 @@ function collectFaults(
 }
 
 /**
- * A part of a value: its name, schema and value. Without a name, the whole
+ * A part of a value: its name, schema and value. Without a name: the whole
  * value with an inner schema.
  */
 type Part = [name: PropertyKey | undefined, z.core.$ZodType, unknown];

@@ -1,7 +1,7 @@
 /**
- * `/mcp`: one endpoint for both generations. The body of a POST decides about
- * its generation; the headers must agree. A call is admitted, parsed, found,
- * checked, run, settled and encoded.
+ * `/mcp`: one endpoint for clients with sessions (2025) and without (2026). The
+ * body of a POST decides which; the headers must agree. A call is admitted,
+ * parsed, found, checked, run, settled and encoded.
  *
  * @module
  * @see MCP 2025-11-25, Transports; MCP 2026-07-28, Streamable HTTP
@@ -108,8 +108,8 @@ async function end(
 }
 
 /**
- * Serves a message by the rules of its generation: finds the call and its
- * method, and calls `respond` with both.
+ * Serves a message by the rules of its generation: finds its call and method,
+ * and passes both to `respond`.
  */
 function serve(
   engine: GenerationEngine,

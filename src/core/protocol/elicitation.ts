@@ -62,8 +62,8 @@ export function lackedFor(
 
 /**
  * Makes the `params` of `elicitation/create`. A question with a URL gets an
- * `elicitationId` for 2025. After a mistake, the message says what was wrong
- * with the form.
+ * `elicitationId` for 2025. When a form is shown again, the message says what
+ * was wrong.
  */
 export function elicitationParams(
   question: Question,
@@ -88,10 +88,7 @@ function formOf(question: FormQuestion): JsonObject {
   return { type, properties, ...(required ? { required } : {}) };
 }
 
-/**
- * True for a form without fields: agents accept such a form without asking
- * anyone.
- */
+/** True for a form without fields: agents accept it without asking anyone. */
 export function isEmptyForm(question: Question): boolean {
   if ("url" in question) return false;
   const fields = "schema" in question
@@ -140,9 +137,9 @@ export function parseAnswer(
 }
 
 /**
- * Returns the content of an accepted form that has none, as some clients send
- * it if no field is required: an empty object, or undefined if a field is
- * required.
+ * Returns the content of a form that was accepted without content: an empty
+ * object, or undefined if a field is required. Some clients omit the content if
+ * none is.
  */
 function emptyContent(question: FormQuestion): JsonObject | undefined {
   const { required } = formOf(question);

@@ -1,6 +1,6 @@
 /**
- * The fields of a form, parsed from its schema for a page, and the content made
- * from what the person entered.
+ * Parses the fields of a form from its schema, for a page; and makes the
+ * content from what the person entered.
  *
  * @module
  * @see MCP 2026-07-28, Elicitation, Requested Schema
@@ -35,14 +35,13 @@ export type FormField = FormEntry & {
   isRequired: boolean;
   default?: unknown;
   /**
-   * The name of the input in the HTML form, which has no text of the author's.
+   * The name of the input in the HTML form, without any of the author's text.
    */
   entry: string;
 };
 
 /**
- * An error for input that does not fit its field; the message says what would
- * fit.
+ * An error for input that does not fit its field; the message names what fits.
  */
 export class FormEntryError extends Error {
   override name = "FormEntryError";
@@ -52,8 +51,8 @@ export class FormEntryError extends Error {
 }
 
 /**
- * Parses the fields of a form; undefined if the specification does not know a
- * field, which only the client may be able to show.
+ * Parses the fields of a form. Undefined if the specification does not know a
+ * field: perhaps the client can show it.
  */
 export function parseFormFields(schema: unknown): FormField[] | undefined {
   if (!isObject(schema)) return undefined;
@@ -132,7 +131,7 @@ function optionsOf(
 /**
  * Makes the content of a form.
  *
- * @param entryOf returns the input with a name; undefined for none
+ * @param entryOf returns the input with a name; undefined if it is missing
  * @throws {FormEntryError} for input that does not fit
  */
 export function contentOfForm(
@@ -146,8 +145,7 @@ export function contentOfForm(
 }
 
 /**
- * Returns the name of the checkbox for one option of a field that takes
- * several.
+ * Returns the name of one option's checkbox in a field with several options.
  */
 export function boxOf({ entry }: FormField, index: number): string {
   return `${entry}.${index}`;

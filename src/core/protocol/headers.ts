@@ -11,7 +11,7 @@ import { RpcCode, RpcError } from "../errors.ts";
 import { type JsonObject, valueAt } from "../json.ts";
 import { type RpcRequest, shown } from "./messages.ts";
 
-/** The parameter of each method that the header `Mcp-Name` repeats. */
+/** The parameter that the header `Mcp-Name` repeats, keyed by method. */
 const NAME_SOURCE: Readonly<Record<string, string>> = {
   __proto__: null as never,
   "tools/call": "name",

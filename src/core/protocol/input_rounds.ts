@@ -2,10 +2,10 @@
  * The input rounds of a 2026 request: its questions and the answers. The
  * protocol has no way to ask while a tool runs. So the request ends with the
  * questions, the client sends it again with the answers, and the tool runs
- * again from its beginning and finds the answers here. Meanwhile the client
- * holds the `requestState`, which may pass through hostile hands. So it is
- * sealed, and accepted only from the same caller, for the same request, and for
- * a limited time.
+ * again from its beginning and finds the answers here. In between, the client
+ * holds the `requestState`. It may pass through hostile hands, so it is
+ * encrypted, and accepted only from the same caller, for the same request, and
+ * for a limited time.
  *
  * @module
  * @see MCP 2026-07-28, Multi Round-Trip Requests
@@ -29,7 +29,7 @@ export class Suspended extends Error {
 }
 
 export class InputRounds {
-  /** Questions of this round that have no answer yet, by key. */
+  /** Questions of this round without an answer, keyed by question key. */
   readonly open = new Map<string, AskedQuestion>();
   #answered: Map<string, Answered>;
   #reopened: Map<string, number>;
@@ -65,9 +65,9 @@ export class InputRounds {
   }
 
   /**
-   * Drops the answer to a question, so that it is asked again, because what the
-   * person agreed to do has not happened yet. Returns false, and keeps the
-   * answer, if the question was asked too often.
+   * Drops the answer to a question, so that it is asked again: what the person
+   * agreed to do has not happened yet. Returns false, and keeps the answer, if
+   * the question was asked too often.
    */
   reopen(key: string): boolean {
     const times = (this.#reopened.get(key) ?? 0) + 1;
@@ -77,7 +77,7 @@ export class InputRounds {
     return true;
   }
 
-  /** The part of the state that comes from these rounds. */
+  /** These rounds' part of the state. */
   get state(): Pick<RequestState, "answered" | "asked" | "reopened"> {
     const asked = [...this.open].map(([k, { fingerprint }]) =>
       [k, fingerprint] as const
@@ -92,14 +92,14 @@ export class InputRounds {
 }
 
 /**
- * The maximum number of times that a question is repeated (the TypeScript SDK
- * 2.4 gives up after 10).
+ * The maximum number of times that a question is repeated. The TypeScript SDK
+ * 2.4 gives up after 10.
  */
 const MAX_REOPENED = 6;
 
 /**
- * Stands for a question's fingerprint: the answer came without a state, and is
- * used for any question with its key.
+ * Stands for the fingerprint of any question with the key: the answer came
+ * without a state.
  */
 const ANY = "*";
 
@@ -114,11 +114,14 @@ type Answered = readonly [question: string, answer: JsonObject];
  * as `requestState`.
  */
 export interface RequestState {
-  /** Answers of earlier rounds, by key. */
+  /** Answers of earlier rounds, keyed by question key. */
   answered: Readonly<Record<string, Answered>>;
-  /** Fingerprints of the questions of the last round, by key. */
+  /** Fingerprints of the last round's questions, keyed by question key. */
   asked: Readonly<Record<string, string>>;
-  /** The number of times that each question was asked again, by key. */
+  /**
+   * The number of times that each question was asked again, keyed by question
+   * key.
+   */
   reopened?: Readonly<Record<string, number>>;
   /** A name for this state; set if the state may be used only once. */
   nonce?: string;

@@ -78,8 +78,7 @@ export function shortened(text: string, characters: number): string {
 
 /**
  * Formats a value for an error. A string is quoted, truncated, and made
- * visible. For an array or object, which may have megabytes, returns only its
- * kind.
+ * visible. An array or object, which may have megabytes, becomes only its type.
  */
 export function shown(value: unknown): string {
   if (value === undefined) return "nothing";
@@ -181,9 +180,8 @@ export function methodNotFound(method: string, stateless: boolean): RpcError {
 }
 
 /**
- * Returns the JSON-RPC code for an HTTP status that refuses a request: 401,
- * 403, 406, 413, 415, 429 or 503. 2026 reserves -32000 to -32019 for older
- * implementations.
+ * Returns the JSON-RPC code for a refusal with HTTP status 401, 403, 406, 413,
+ * 415, 429 or 503. 2026 reserves -32000 to -32019 for older implementations.
  *
  * @see MCP 2026-07-28, Base Protocol, Error Codes
  */

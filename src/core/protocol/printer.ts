@@ -1,6 +1,6 @@
 /**
- * Formats results as JSON text for the two generations, and lists in pages,
- * once when the server starts.
+ * Formats results as JSON text for each generation. Lists are split into pages
+ * and formatted once, when the server starts.
  *
  * @module
  * @see MCP 2026-07-28, Pagination
@@ -58,7 +58,7 @@ export function statelessPrinter(serverInfo: Implementation): Printer {
 
 export interface Pages {
   /**
-   * Returns the page of a cursor; the first page without a cursor, or with
+   * Returns the page at a cursor; the first page if the cursor is missing or
    * `null`.
    *
    * @throws {RpcError} -32602 for any other cursor

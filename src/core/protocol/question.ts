@@ -21,7 +21,7 @@ const MAX_TEXT_CHARACTERS = 200;
 
 export class AskedQuestion implements InputRequest {
   /**
-   * @param key the author's name for the question, if there is one
+   * @param key the author's name for the question; undefined if it has none
    * @param origin for a question on a page of this server: the origin of the
    * URL that the page opens
    */
@@ -33,8 +33,8 @@ export class AskedQuestion implements InputRequest {
   ) {}
 
   /**
-   * Makes a question for a page of this server, which asks a person to open a
-   * URL of the author's.
+   * Makes a question for a page of this server. The page asks a person to open
+   * the author's URL.
    */
   static onPage(
     { message, url, key }: { message: string; url: string; key?: string },
@@ -47,7 +47,7 @@ export class AskedQuestion implements InputRequest {
     );
   }
 
-  /** The beginning of the key of a question that the author did not name. */
+  /** The beginning of the key of a question without a name. */
   get kind(): string {
     return this.origin === undefined ? this.method.split("/")[0] : "page";
   }
@@ -83,10 +83,7 @@ export class AskedQuestion implements InputRequest {
   }
 }
 
-/**
- * Makes a key that is not used yet from a name, with a number if needed, and
- * adds it.
- */
+/** Makes an unused key from a name, with a number if needed, and adds it. */
 export function unusedKey(name: string, keys: Set<string>): string {
   let key = name;
   for (let n = 1; keys.has(key); n++) key = `${name}-${n}`;

@@ -53,9 +53,7 @@ function isDay(day: string): boolean {
     new Date(milliseconds).toISOString().startsWith(day);
 }
 
-/**
- * Describes the fault of a text; undefined if the text is within its bounds.
- */
+/** Describes why a text is out of bounds; undefined if it is not. */
 export function faultOf(
   text: string,
   { format = "", minLength = 0, maxLength = Infinity }: TextBounds,

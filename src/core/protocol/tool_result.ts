@@ -54,10 +54,9 @@ const BLOCK_TYPES: ReadonlySet<unknown> = new Set(
 );
 
 /**
- * Makes the result of a tool's output, which was checked: structured, and as
- * JSON text for clients that read only text, unless the author gave other
- * content. `asStructured` is false if a 2025 client would refuse the structured
- * part.
+ * Makes the result of a checked output: as structured content, and as the
+ * author's content or else JSON text, for clients that read only that.
+ * `asStructured` is false if a 2025 client would refuse the structured content.
  *
  * @throws {TypeError} if the author's content is neither text nor content
  * blocks

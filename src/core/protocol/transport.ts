@@ -86,9 +86,9 @@ export async function readBody(
   sender?: () => string,
 ): Promise<MessageBody> {
   const { headers } = request;
-  // A body whose `Content-Length` is too small for too many levels is parsed at
-  // once, which is quicker: contributing/decisions/21-short-bodies.md says
-  // which bodies that accepts. `Content-Length` does not count if there is
+  // A body that is too short for too many levels, by its `Content-Length`, is
+  // parsed at once, which is quicker: contributing/decisions/21-short-bodies.md
+  // says which bodies that accepts. `Content-Length` is ignored if there is
   // `Transfer-Encoding` (RFC 9112 §6.3).
   const length = headers.get("content-length") ?? Infinity;
   if (Number(length) < MIN_DEEP_BYTES && !headers.has("transfer-encoding")) {
@@ -130,8 +130,8 @@ const lenient = new TextDecoder();
 const strict = new TextDecoder("utf-8", { fatal: true });
 
 /**
- * Decodes UTF-8. The lenient decoder is much faster, and writes U+FFFD for
- * invalid bytes; the strict decoder is used only if there is one.
+ * Decodes UTF-8. The lenient decoder is much faster, but replaces invalid bytes
+ * with U+FFFD. Only a text with U+FFFD is also decoded strictly.
  *
  * @throws {TypeError} for bytes that are not UTF-8
  */
@@ -152,8 +152,8 @@ export const MAX_BODY_VALUES = 10_000;
 export const MAX_BODY_DEPTH = 200;
 
 /**
- * The bytes that {@linkcode MAX_BODY_DEPTH} levels need at least: two brackets
- * each.
+ * The minimum number of bytes for {@linkcode MAX_BODY_DEPTH} levels: two
+ * brackets each.
  */
 const MIN_DEEP_BYTES = 2 * MAX_BODY_DEPTH;
 

@@ -20,9 +20,9 @@ type Incoming = Pick<AdmittedRequest, "request" | "info">;
 const MAX_PREFETCHED_BYTES = 16_384;
 
 /**
- * Admits a caller; a sender who may not call learns nothing else. Returns a
- * promise only if the caller has to be looked up: a promise would make every
- * other call slower.
+ * Admits a caller. A refused sender learns nothing else. Returns a promise only
+ * if the caller has to be looked up: a promise would make every other call
+ * slower.
  *
  * @throws {HttpError} 403 for a foreign `Origin`
  * @throws {ChallengeError} 401 without credentials
@@ -63,7 +63,10 @@ function admitAs(
   };
 }
 
-/** Reads the body of a POST as JSON, unless `prefetch` already does. */
+/**
+ * Reads the body of a POST as JSON, or returns the read that `prefetch`
+ * started.
+ */
 export function readMessage(
   engine: Engine,
   admitted: AdmittedRequest,
@@ -71,7 +74,7 @@ export function readMessage(
   return admitted.prefetched?.body ?? readFrom(engine, admitted);
 }
 
-/** Reads a body from the sender that limits know. */
+/** Reads a body; its memory counts for the sender's limit key. */
 function readFrom(
   { bodies, trustedProxies }: Engine,
   from: Incoming & { authenticated: Pick<Authenticated, "caller"> },
@@ -82,8 +85,8 @@ function readFrom(
 }
 
 /**
- * Starts to read the session and, for a short response, the question that it
- * answers, while the token is read: all in one round trip.
+ * Starts reads that run while the token is checked, in one round trip: of the
+ * session, and of the question that a short response answers.
  */
 function prefetch(engine: Engine, incoming: Incoming): Prefetch | undefined {
   const { request, request: { headers } } = incoming;
@@ -103,8 +106,7 @@ function prefetch(engine: Engine, incoming: Incoming): Prefetch | undefined {
       ? engine.replies.read(sessionId, value.id)
       : undefined
   );
-  // Marks errors as handled here: the code that awaits the read, if any, gets
-  // them.
+  // Marks errors as handled: whoever awaits the read gets them, too.
   reply.catch(() => {});
   return { body, reply };
 }

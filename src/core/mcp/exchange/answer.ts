@@ -27,7 +27,7 @@ export interface Result {
   result: string;
   /** True if it is a `CallToolResult` with `isError`. */
   isToolError?: boolean;
-  /** The outcome, if it does not follow from `isToolError`. */
+  /** The outcome; by default it follows from `isToolError`. */
   outcome?: Outcome;
 }
 
@@ -42,7 +42,7 @@ export interface Ending extends JsonAnswer, Pick<Result, "isToolError"> {
 
 const CORS = Object.entries(CORS_HEADERS);
 
-/** A response as JSON text; without a body if it is empty. */
+/** A response as JSON text; `body` is undefined if it is empty. */
 export interface JsonAnswer {
   body?: string;
   /**
@@ -54,10 +54,9 @@ export interface JsonAnswer {
 
 /**
  * Makes an HTTP response with a JSON body. A long body is sent as the client
- * reads. The constructor gets no more than necessary: Deno is slow with an
- * `init`, and headers in it cost a native response with a finalizer. CORS
- * headers, which cost time and bytes as well, are left out for requests without
- * an `Origin`.
+ * reads. `init` is passed only for a status other than 200, and without
+ * headers: Deno is slow with both. Requests without an `Origin` get no CORS
+ * headers, which cost time and bytes, too.
  */
 export function encode(
   { body, status = 200, headers: extra }: JsonAnswer,

@@ -1,6 +1,6 @@
 /**
- * The questions of one tool run: to the person, by their client or on a page,
- * and to the client itself. A question without an answer yet ends the run,
+ * The questions of one tool run: to the person, in the client or on a page, and
+ * to the client itself. A question that still has no answer ends the run,
  * without an exception that the author could catch.
  *
  * @module
@@ -161,8 +161,8 @@ export class Asking {
   /**
    * Waits for the answer on a page.
    *
-   * @param viaClient true if the client shows the link to the person, false if
-   * the model does, or the status of the task
+   * @param viaClient true if the client shows the link to the person; false if
+   * the model or the task's status does
    */
   async #waitForPage<A extends { action: string }>(
     pages: PagesOf<A>,
@@ -197,8 +197,8 @@ export class Asking {
   }
 
   /**
-   * Removes the keys and tokens that the author's code was given from a
-   * question.
+   * Removes from a question the keys and tokens that the author's code was
+   * given.
    */
   #clean<T>(asked: T): T {
     return this.work.authorCode?.cleanData(asked) ?? asked;

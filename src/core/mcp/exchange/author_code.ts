@@ -38,8 +38,8 @@ function warningFor(reason: unknown): string | undefined {
  * are passed on at once, because a promise for each step would make a quick
  * call a fifth slower.
  *
- * @param codeOf returns the author's code; the wait ends when that code is
- * interrupted
+ * @param codeOf returns the author's code; if it is interrupted, `follow` waits
+ * no longer
  */
 export function follow<T, R>(
   value: T | PromiseLike<T>,
@@ -104,8 +104,8 @@ export class AuthorCode {
   }
 
   /**
-   * Waits for a hook of the author; if it ends after an interruption, there is
-   * no warning.
+   * Waits for a hook of the author. No warning is logged if the hook ends after
+   * an interruption.
    */
   wait<T>(value: MaybePromise<T>): Promise<T> {
     return this.#until(Promise.resolve(value), (value) => value, () => {});
@@ -160,7 +160,7 @@ export class AuthorCode {
   }
 }
 
-/** The members of a call or task that end the acts of its code. */
+/** The members of a call or task that {@linkcode Acting} uses. */
 interface ActingWork {
   readonly overSignal: AbortSignal;
   isOver(): boolean;
@@ -169,22 +169,22 @@ interface ActingWork {
 }
 
 /**
- * Acts of an author's code in the name of its caller: requests with the
- * provider's token, or with the person's key at a service. They are aborted
- * when the call or task is over.
+ * Requests of an author's code in the name of its caller: with the provider's
+ * token, or with the person's key at a service. They are aborted when the call
+ * or task is over.
  */
 export class Acting {
   /** @param work returns the call, or the task that the call has become */
   constructor(private readonly work: () => ActingWork) {}
 
   /**
-   * Does an act, unless the work is over before or meanwhile.
+   * Runs a function, unless the call or task is over before or meanwhile.
    *
-   * Interrupted code gets neither result nor exception. Nor does code whose
-   * sign-in at the provider has ended: the client must have the person sign in
-   * again, and a `catch` of the author must not prevent that.
+   * Interrupted code gets neither result nor exception. The same holds if the
+   * sign-in at the provider has ended: the person has to sign in again, and a
+   * `catch` of the author must not prevent that.
    *
-   * @throws {DOMException} `AbortError` if the work is over
+   * @throws {DOMException} `AbortError` if the call or task is over
    */
   async do<T>(act: (work: ActingWork) => MaybePromise<T>): Promise<T> {
     const work = this.work();
@@ -206,7 +206,7 @@ export class Acting {
 
   /**
    * Makes a `fetch` whose requests and response bodies are aborted when the
-   * work is over.
+   * call or task is over.
    */
   fetch<I>(
     send: (input: I, init: RequestInit & Held) => Promise<Response>,
@@ -221,7 +221,8 @@ export class Acting {
   }
 
   /**
-   * Wraps the provider's API: its requests are aborted when the work is over.
+   * Wraps the provider's API: its requests are aborted when the call or task is
+   * over.
    */
   through(upstream: Upstream): Upstream {
     return {

@@ -1,7 +1,7 @@
 /**
  * A request as its method and its author see it: its data, and ways to reach
- * the client. `check()`, `run()` and `settle()` handle it; it ends with its
- * execution.
+ * the client. `check()`, `run()` and `settle()` handle it; it ends when its
+ * `execution` ends.
  *
  * @module
  */
@@ -111,11 +111,14 @@ export abstract class Call implements AskingCall, RunningCall {
       warn(this, message)
     );
   }
-  /** The author's code, if `authorCode` was ever read, which makes it. */
+  /**
+   * The author's code; undefined until `authorCode` was first read, which
+   * creates it.
+   */
   get startedCode(): AuthorCode | undefined {
     return this.#authorCode;
   }
-  /** The questions that the person answers on a page. */
+  /** Asks on pages; undefined if the caller cannot sign in to one. */
   get pageQuestions(): PersonPages | undefined {
     return this.#pageQuestions ??= this.engine.waitPages?.questionsOf(this);
   }
@@ -131,7 +134,7 @@ export abstract class Call implements AskingCall, RunningCall {
   isOver(): boolean {
     return this.execution.isOver;
   }
-  /** The watch over the call, made when the call does not end at once. */
+  /** Watches the call; made when the call does not end at once. */
   get watch(): CallWatch {
     return this.#watch ??= new CallWatch(this);
   }
@@ -139,7 +142,7 @@ export abstract class Call implements AskingCall, RunningCall {
   get response(): PendingResponse {
     return this.#response ??= this.pendingResponse();
   }
-  /** The response, if it was made. */
+  /** The response; undefined until something was sent before the result. */
   get startedResponse(): PendingResponse | undefined {
     return this.#response;
   }
@@ -193,8 +196,8 @@ export abstract class Call implements AskingCall, RunningCall {
   }
 
   /**
-   * Aborts `signal` if the author's code was interrupted, for its parallel
-   * work.
+   * Aborts `signal` if the author's code was interrupted, so that work it
+   * started in parallel ends, too.
    */
   stopIfInterrupted(): void {
     const reason = this.#authorCode?.reason;
@@ -228,9 +231,9 @@ export abstract class Call implements AskingCall, RunningCall {
  */
 const QUIET_MILLISECONDS = 15_000;
 
-/** Keeps the response of a call that runs open. */
+/** Keeps the response of a running call open. */
 export class CallWatch {
-  /** Called on each beat, for the running tool or the wait for its task. */
+  /** Called on each beat, to watch the running tool or its task. */
   onBeat?: (nowMilliseconds: number) => void;
 
   #isHearing = false;

@@ -29,8 +29,8 @@ const STEP_CALL = {
 const LOG_CALL = { level: kinds.required(kinds.choice(...LOGGING_LEVELS)) };
 
 /**
- * Functions that features add: each makes one member of a context when it is
- * first read.
+ * Functions that features add: each makes one member of a context at its first
+ * read.
  */
 export type MakeMembers = {
   readonly [N in keyof FeatureMembers]?: (
@@ -39,8 +39,8 @@ export type MakeMembers = {
 };
 
 /**
- * Makes a class of contexts with the members of features; undefined if there
- * are none.
+ * Makes a subclass of {@linkcode CallContext} with the features' members;
+ * undefined if no feature adds any.
  */
 export function contextWith(
   lists: readonly MakeMembers[],
@@ -67,10 +67,12 @@ export interface CallContext extends FeatureMembers {}
  * calls need none of them.
  */
 export class CallContext implements Context {
-  /** Settings and services, set before a definition that declares any runs. */
+  /**
+   * The settings and services that the definition declares, set before it runs.
+   */
   settings: Readonly<Record<string, never>> = {};
   services: Readonly<Record<string, never>> = {};
-  /** The caller's accounts, set before a tool that needs accounts runs. */
+  /** The accounts that the tool needs, set before it runs. */
   needs: Readonly<Record<never, never>> = {};
   declare approval?: Approved;
   #work: Work;
@@ -86,14 +88,14 @@ export class CallContext implements Context {
   }
 
   /**
-   * Returns the author's code that a context belongs to, if it can be
+   * Returns the author's code of a context; undefined if it cannot be
    * interrupted.
    */
   static codeOf(context: Context): AuthorCode | undefined {
     return #work in context ? context.#work.authorCode : undefined;
   }
 
-  /** Connects a context to other work: the task that its call has become. */
+  /** Connects a context to the task that its call has become. */
   static speakFor(context: Context, work: Work): void {
     if (!(#work in context)) return;
     context.#work = work;
@@ -135,8 +137,8 @@ export class CallContext implements Context {
 
   /**
    * Calls `next` with the result of an author's function, like {@linkcode
-   * follow}. If an interruption of the context's code comes first, rejects with
-   * its reason.
+   * follow}. If the context's code is interrupted first, rejects with the
+   * reason.
    */
   static follow<T, R>(
     context: Context,

@@ -11,12 +11,9 @@ import { report, type ReportedCall } from "./report.ts";
 
 export class CallExecution {
   ending?: Ending;
-  /** Called with the end of the call, if anyone waits for it. */
+  /** Called when the call ends; undefined if no one waits for that. */
   onEnding?: (ending: Ending) => void;
-  /**
-   * The task in which the work of this call goes on, and which reports its own
-   * end.
-   */
+  /** The task in which the call goes on, and which reports its own end. */
   taskId?: string;
   #abort?: AbortController;
   #over?: AbortController;
@@ -78,7 +75,7 @@ export class CallExecution {
     this.#endAtOnce(reason, { outcome: "cancelled" });
   }
 
-  /** Ends the call of a caller who may no longer call, with an error. */
+  /** Ends the call with an error, because its caller's access has ended. */
   expel(): void {
     const message = "The permission for this call has ended, or is paused";
     const error = { code: RpcCode.badRequest, message };

@@ -1,6 +1,6 @@
 /**
- * The limit key, by which limits count a caller, and a bound on what each
- * caller has at a time: running calls, open questions, bytes.
+ * Limit keys, by which callers are told apart for limits, and bounds on each
+ * caller's running calls, open questions and bytes.
  *
  * @module
  */
@@ -20,13 +20,13 @@ import {
 } from "../../http/client_address.ts";
 import { isLoopback } from "../../net/url.ts";
 
-/** The identity by which limits count a caller. */
+/** Identifies a caller, or callers who share limits. */
 export interface LimitKey {
-  /** The name of a bucket or count, at most 64 characters. */
+  /** The name of a rate limit's bucket or of a count, at most 64 characters. */
   name: string;
   /**
-   * True if it may be many people: all holders of one credential, or all people
-   * of one network. Their limits are {@linkcode MANY} times as high.
+   * True if many people may share the key: all who hold one credential, or use
+   * one network. Their limits are {@linkcode MANY} times as high.
    */
   isMany: boolean;
 }
@@ -50,17 +50,17 @@ export const NO_NETWORK: LimitKey = Object.freeze({
 const people = new WeakMap<Caller, LimitKey>();
 
 /**
- * Returns the limit key of a request's caller. It is the binding of a person or
- * a machine; the network for holders of a shared credential and callers without
- * credentials; {@linkcode NO_NETWORK} if their network is unknown. Finding the
- * network takes time, so call this only where a limit applies.
+ * Returns the limit key of a request's caller: for a person or a machine, a key
+ * of its own; for a shared credential or no credentials, that of the network;
+ * {@linkcode NO_NETWORK} if the network is unknown. Call this only where a
+ * limit applies, because finding the network takes time.
  *
  * @param trusted proxies whose headers are trusted
  */
 export function limitKeyOf(
   { request, info, authenticated: { caller } }: {
     request: Pick<Request, "headers">;
-    /** The network connection of the request, if it is known. */
+    /** The network connection; undefined if it is not known. */
     info?: ConnectionInfo;
     authenticated: Authenticated;
   },
@@ -88,8 +88,7 @@ export function limitKeyOf(
 }
 
 /**
- * Returns the limit key of everyone in an address's network, or {@linkcode
- * UNKNOWN}.
+ * Returns the limit key of all callers in a network, or {@linkcode NO_NETWORK}.
  */
 export function networkKey(address: Address | undefined): LimitKey {
   return address === undefined
@@ -100,14 +99,14 @@ export function networkKey(address: Address | undefined): LimitKey {
 /** The seconds after which the caller should retry: a guess. */
 const RETRY_SECONDS = 5;
 
-/** Counts how many each caller has at a time in this process, and bounds it. */
+/** Counts what each caller has at a time in this process, and bounds it. */
 export class CallerBound {
   #counts = new Map<string, number>();
 
   /**
-   * @param what the plural noun of what is counted, for the error
-   * @param many the factor by which the bound is higher for a caller that may
-   * be many people
+   * @param what the plural noun of the counted things, for the error
+   * @param many the factor by which the bound is higher for {@linkcode
+   * LimitKey.isMany}
    */
   constructor(
     private readonly most: number,
@@ -116,7 +115,7 @@ export class CallerBound {
   ) {}
 
   /**
-   * True unless the caller has reached the bound.
+   * True if the caller is below the bound.
    *
    * @param most the bound that applies now
    */

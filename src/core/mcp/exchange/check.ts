@@ -68,8 +68,8 @@ function scopesFor(
 }
 
 /**
- * Lists the scopes of the prompt or resource template of a completion: its
- * proposals are as private as itself.
+ * Lists the scopes of the prompt or resource template of a completion, because
+ * proposals are as private as the prompt or resource.
  */
 function scopesOfReference(
   { prompts, resources, templates }: Catalogue,

@@ -1,6 +1,6 @@
 /**
- * A page whose link the client shows to its person, and the request that waits
- * for the answer.
+ * Asks the client to show a person the link of a page, and waits for the
+ * answer.
  *
  * @module
  */
@@ -57,7 +57,7 @@ export async function askViaClient<A extends { action: string }>(
     }
     const answer = await (answering ??
       pages.waitFor(page, signal, work.mayAskAgain && HOLD_MILLISECONDS));
-    // The answer is here: the client need not ask its person any more.
+    // The person has answered: the client's response is not needed.
     opening.catch(() => {});
     late.abort();
     if (answer && !stateless) {

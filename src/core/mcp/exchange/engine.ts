@@ -34,7 +34,7 @@ import type { CallNeeds, FindNeeds } from "./needs.ts";
 import type { RunningCalls, Subscriptions } from "./running.ts";
 import type { QuestionPages } from "./work.ts";
 
-/** A run of a tool, of a call or of a task. */
+/** One run of a tool, in a request or in a task. */
 export interface ToolRun {
   tool: CompiledTool;
   /**
@@ -43,13 +43,15 @@ export interface ToolRun {
    */
   input: JsonObject;
   prepared?: unknown;
-  /** True for durable work that has asked for its approval before. */
+  /** True for durable work whose approval was asked for by an earlier run. */
   hasApproval?: boolean;
-  /** The needs of the tool, once they are found. */
+  /**
+   * The accounts and other needs of the tool; undefined until they are found.
+   */
   found?: CallNeeds;
   /**
-   * The name of the account that the call has chosen. It is not one of the
-   * author's arguments.
+   * The name of the account that the call has chosen. The author's arguments do
+   * not have it.
    */
   account?: string;
   call: {
@@ -66,14 +68,9 @@ export type ApproveRun = (
   run: () => MaybePromise<CallToolResult>,
 ) => Promise<CallToolResult>;
 
-/**
- * The latest calls of connections, for the people in whose name they were made.
- */
+/** The latest calls of each connection between a person and a client. */
 export interface CallLedger {
-  /**
-   * Records a call of a grant that has ended; `at`: when it began, in epoch
-   * seconds.
-   */
+  /** Records a finished call. `at`: when it began, in epoch seconds. */
   note(
     grantId: string,
     call: { at: number; tool: string; outcome: Outcome },
@@ -86,7 +83,7 @@ export interface CallLedger {
 
 export interface Engine {
   catalogue: Catalogue;
-  /** The class of contexts, if features add members to it. */
+  /** The class of contexts; undefined if no feature adds members. */
   Context?: typeof CallContext;
   gate: Gate;
   checkOrigin: CheckOrigin;
@@ -99,7 +96,7 @@ export interface Engine {
   bodies: BodyClock;
   subscriptions: Subscriptions;
   /**
-   * The bound on open questions to 2025 clients, and of tasks that are not
+   * Bounds the open questions to 2025 clients, and those of tasks that are not
    * durable.
    */
   questions: CallerBound;
@@ -121,22 +118,20 @@ export interface Engine {
   findNeeds: FindNeeds;
   /** Runs tools with `approval`; undefined if no tool has one. */
   approve?: ApproveRun;
-  /**
-   * The pages on which people answer; undefined if people cannot sign in here.
-   */
+  /** The pages on which people answer; undefined if people cannot sign in. */
   waitPages?: QuestionPages;
-  /** The calls that people can see; undefined without a ledger. */
+  /** The stored calls that people can see; undefined without a ledger. */
   ledger?: CallLedger;
 }
 
 /** An HTTP request that has passed the gate. */
 export interface AdmittedRequest {
   request: Request;
-  /** The network connection, if it is known. */
+  /** The network connection; undefined if it is not known. */
   info?: ConnectionInfo;
   /**
-   * True if the request has an `Origin`: then its page needs CORS headers to
-   * read the response.
+   * True if the request has an `Origin`: its page can read the response only
+   * with CORS headers.
    */
   hasOrigin: boolean;
   /** The `MCP-Protocol-Version` header. */
@@ -145,9 +140,9 @@ export interface AdmittedRequest {
   /** The part of the catalogue that the caller may see. */
   catalogue: Catalogue;
   prefetched?: Prefetch;
-  /** The memory of a long message, in bytes; 0 for a short one. */
+  /** The memory of the message in bytes; 0 for a short one. */
   messageBytes: number;
-  /** The telemetry of the message, if any is collected. */
+  /** The telemetry of the message; undefined if none is collected. */
   operation?: Operation;
 }
 

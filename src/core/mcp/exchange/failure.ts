@@ -1,6 +1,5 @@
 /**
- * The failure that a client gets for an exception: a tool's result, or a
- * JSON-RPC error.
+ * Turns an exception into a tool's result or a JSON-RPC error.
  *
  * @module
  */
@@ -32,7 +31,7 @@ import {
 import { errorResult } from "../../protocol/tool_result.ts";
 import type { Ending } from "./answer.ts";
 
-/** A failure: a result that a model reads, or a JSON-RPC error. */
+/** A tool error that a model reads, or a JSON-RPC error. */
 export interface Failure
   extends Pick<Ending, "outcome" | "refusal" | "status" | "headers"> {
   result?: CallToolResult;
@@ -41,7 +40,7 @@ export interface Failure
 
 interface FailedRequest {
   log: Logger;
-  /** The reference that names the failure in the log and to the client. */
+  /** The name of the request in the log, which the client gets, too. */
   reference: string;
   /** True in development: the client gets the cause of an internal error. */
   showsCauses?: boolean;
@@ -62,7 +61,7 @@ interface FailedRequest {
     /** True if the client belongs to the generation without sessions. */
     stateless: boolean;
   };
-  /** The reason why the request was stopped, if it was. */
+  /** The reason why the request was stopped; undefined if it was not. */
   stopped?: string;
 }
 

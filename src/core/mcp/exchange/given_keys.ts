@@ -113,8 +113,8 @@ function base64urlOf(text: string): string {
 }
 
 /**
- * Returns the base64 letters that depend on a text alone, for each of the three
- * offsets at which the text may begin in a longer one.
+ * Returns the base64 letters that a text always produces within a longer text,
+ * for each of its three possible alignments.
  */
 function lettersOf(text: string): string[] {
   const bytes = new TextEncoder().encode(text);
@@ -167,7 +167,10 @@ function decode(
 /** A decoded text, and the positions of its characters in the original. */
 interface ReadText {
   text: string;
-  /** Returns where a character begins, or ends, in the original text. */
+  /**
+   * Returns the position in the original text of a character's beginning or
+   * end.
+   */
   place(index: number, isEnd: boolean): number;
 }
 
@@ -362,8 +365,9 @@ export class GivenKeys {
   static readonly #own = new LatestMap<GivenKeys>(MAX_OWN_KEYS);
 
   /**
-   * Hides a key or token of `httpApi()` in what any call with keys returns or
-   * throws: an author's code reads its responses, and no one knows which.
+   * Hides a key or token of `httpApi()` in whatever a call with keys returns or
+   * throws, because any author's code may have read the response that quotes
+   * it.
    */
   static hideOwn(key: string, service = {}, seconds = Infinity): void {
     const given = new GivenKeys().addSecrets([key], service);
@@ -386,8 +390,8 @@ export class GivenKeys {
   }
 
   /**
-   * Adds a key, and the password in it, or the name if there is no password, if
-   * it is sent as Basic credentials (RFC 7617 §2).
+   * Adds a key. If it is sent as Basic credentials (RFC 7617 §2), also adds its
+   * password, or its name if the password is empty.
    */
   addFor({ scheme }: { scheme?: string }, key: string): void {
     this.add(key);

@@ -1,7 +1,7 @@
 /**
- * The bytes of other services' responses that this process holds. They are
- * bounded like long messages, because a service may respond slowly, to any
- * number of calls.
+ * The memory of other services' responses in this process. It is bounded like
+ * that of long messages, because a service may respond slowly, to any number of
+ * calls.
  *
  * @module
  */
@@ -16,8 +16,8 @@ const BUSY = "Too many answers of other services are on their way here: try " +
   "again in a minute.";
 
 /**
- * Starts to count the bytes that are held for a caller; without a caller, only
- * in the total.
+ * Starts to count the bytes of a response, for its caller if known, and in
+ * total.
  */
 export function holding(limitKey?: LimitKey): Hold {
   let held: number | undefined = 0;

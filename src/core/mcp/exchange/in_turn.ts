@@ -1,5 +1,5 @@
 /**
- * The wait of durable work that has to ask, while its person has too many open
+ * Lets durable work wait before it asks, if its person has too many open
  * questions.
  *
  * @module

@@ -1,6 +1,6 @@
 /**
- * Limits on the calls of a caller: per minute, in total and for each tool; and
- * on the calls of a tool that run at a time.
+ * Rate limits on a caller's calls, in total and for each tool; and limits on
+ * concurrent calls of a tool.
  *
  * @module
  */
@@ -18,7 +18,7 @@ import {
 } from "./caller_bound.ts";
 
 /**
- * The methods that limits apply to: those that run an author's code, those that
+ * The methods that rate limits apply to: those that run an author's code or
  * write to the database, and subscriptions, which may name many resources and
  * tasks. Other methods cost little.
  */
@@ -163,8 +163,8 @@ export class Limits {
   }
 
   /**
-   * Takes a place for continued work of a tool with limits. Returns a function
-   * that frees the place, or undefined if the caller has no place left.
+   * Counts resumed work of a tool with limits. Returns a function to call when
+   * the work ends; undefined if the limit on concurrent calls is reached.
    */
   tryEnter(
     { name, limit }: Pick<CompiledTool, "name" | "limit">,

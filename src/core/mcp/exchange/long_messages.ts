@@ -1,7 +1,6 @@
 /**
- * The long messages of running calls and tasks, and the long responses that
- * clients have not read yet, in this process; with a bound on the memory of
- * each.
+ * Counts and bounds the memory that long messages of running calls and tasks
+ * take in this process, and that of long responses which clients have not read.
  *
  * @module
  */
@@ -25,7 +24,7 @@ const RESERVED_BYTES = MAX_BYTES / 2;
  * The holder of a message: a running call, or the task that the call became.
  */
 export interface MessageHolder {
-  /** The key by which limits count the caller. */
+  /** The limit key of the caller. */
   readonly limitKey?: LimitKey;
   /** The memory of the message in bytes, if it is long. */
   readonly messageBytes?: number;
@@ -66,8 +65,8 @@ export class LongMessages {
   }
 
   /**
-   * True if no caller can have reached their bound, so that the limit key,
-   * which takes time to find, is not needed.
+   * True if no caller can be over the bound. Then the limit key, which takes
+   * time to find, is not needed.
    */
   get #hasRoomForAll(): boolean {
     return this.bytes < MAX_BYTES_PER_CALLER;
@@ -112,7 +111,7 @@ export const longMessages = new LongMessages();
 export const longAnswers = new LongMessages("unread long answers");
 
 /**
- * Makes the {@linkcode Sending} of a response, whose unread bytes count for a
+ * Makes the {@linkcode Sending} of a response, whose unread bytes count for its
  * caller.
  */
 export function sendingTo(

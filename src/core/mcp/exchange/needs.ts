@@ -21,8 +21,8 @@ export interface ItemWithNeeds {
 }
 
 /**
- * The accounts that a call has begun with, by the names of their services.
- * Durable work goes on with the same accounts.
+ * The accounts with which a call began, keyed by service name. Durable work
+ * goes on with the same accounts.
  */
 export type BegunNeeds = Readonly<
   Record<string, {
@@ -35,38 +35,39 @@ export type BegunNeeds = Readonly<
   }>
 >;
 
-/** The needs of one call, found. */
+/** The accounts and other needs that were found for one call. */
 export interface CallNeeds {
   /** The accounts of the call, for durable work that begins in it. */
   readonly begun?: BegunNeeds;
-  /** The name of the account that the call has chosen, if there are several. */
+  /**
+   * The name of the account that the call has chosen; undefined if the person
+   * has only one.
+   */
   readonly account?: string;
   /**
-   * Names the accounts for the approval of the call. From then on it acts with
-   * no other, not even with one that its person uses in their place. No other
-   * account has the same `id`.
+   * Returns the accounts for the approval of the call, each with a unique `id`.
+   * From then on the call uses no other account, even if its person replaces
+   * one.
    */
   approving?(): { service: string; name: string; id: unknown }[];
-  /** @throws {ToolError} if one of the accounts is not connected any more */
+  /** @throws {ToolError} if an account was disconnected */
   checkConnected?(): Promise<void>;
   /** Adds what was found to a context of the call. */
   bind(context: Context): void;
-  /**
-   * Returns the arguments that are the item's own, without the choice of an
-   * account.
-   */
+  /** Returns the item's own arguments, without the choice of an account. */
   own<I extends JsonObject>(input: I): I;
   /**
-   * Adds the account that the tool has used to a result, if there are several.
+   * Adds to a result which account the tool used, if the person has several.
    */
   sign?(result: CallToolResult): CallToolResult;
 }
 
 /**
- * The way to find needs. `ask`: in a request; a person who lacks an account is
- * asked to connect it. `look`: for completion, which asks nothing. An object:
- * in durable work, which checks before each step, and stays with the accounts
- * that its call has begun with.
+ * The mode in which needs are found.
+ * - `ask`: in a request; a person who lacks an account is asked to connect it.
+ * - `look`: for completion, which asks nothing.
+ * - An object: in durable work, which checks before each step, and uses the
+ * accounts with which its call began.
  */
 export type Finding = "ask" | "look" | { begun?: BegunNeeds };
 
@@ -85,7 +86,7 @@ export type FindNeeds = (
 ) => MaybePromise<CallNeeds>;
 
 /**
- * Gives a context what an item needs, then calls `read`.
+ * Gives a context an item's needs, then calls `read`.
  *
  * @param read gets the item's own arguments
  */

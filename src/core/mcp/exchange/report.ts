@@ -65,7 +65,7 @@ export function reportTask(
   log(call, "Task", { outcome }, taskId);
 }
 
-/** The stored record of durable work. */
+/** The stored members of durable work that its report uses. */
 interface ReportedRun {
   caller: Caller;
   tool: string;

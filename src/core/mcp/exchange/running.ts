@@ -1,7 +1,7 @@
 /**
- * The calls that are running in this process. One timer serves all of them, and
- * finds cancellations that other processes received. Subscriptions have a list
- * and bounds of their own.
+ * The running calls of this process. A timer, one for all of them, looks for
+ * cancellations that other processes received. Subscriptions have a list and
+ * bounds of their own.
  *
  * @module
  */
@@ -22,7 +22,7 @@ import {
 
 const BEAT_MILLISECONDS = 200;
 
-/** The interval at which it is checked that a call or a task may still run. */
+/** The interval of the checks that a call or a task may still run. */
 export const LIVE_MILLISECONDS = 1000;
 
 export const STOPPING = "The server stops";
@@ -54,7 +54,7 @@ export interface RunningCall extends MessageHolder {
   hasExpired?(): Promise<boolean>;
 }
 
-/** The members of a subscription that its bound and its end need. */
+/** The members of a subscription that {@linkcode Subscriptions} uses. */
 interface Subscription extends Pick<RunningCall, "limitKey"> {
   readonly execution: Pick<RunningCall["execution"], "stop">;
 }

@@ -10,16 +10,18 @@ import { isSecret } from "../../../authoring/setting.ts";
 import { CallContext } from "./call_context.ts";
 import { GivenKeys, givenTo } from "./given_keys.ts";
 
-/** The secret settings of a server, by the definitions that declare them. */
+/**
+ * The secret settings of a server, keyed by the definition that declares them.
+ */
 export class SecretSettings {
   #known = new WeakMap<HasNeeds, readonly unknown[]>();
 
-  /** @param values the settings by the names of their variables */
+  /** @param values the settings, keyed by variable */
   constructor(private readonly values: Readonly<Record<string, unknown>>) {}
 
   /**
-   * Hides the secrets of a definition, and the keys of its services, in
-   * whatever the code of a context returns or throws.
+   * Hides the secrets of a definition and its services in whatever the code of
+   * a context returns or throws.
    */
   hide(definition: HasNeeds, context: object): void {
     const secrets = this.#of(definition);

@@ -1,5 +1,5 @@
 /**
- * The end of a run that starts over once its question has an answer.
+ * Ends a run that starts over once its question has an answer.
  *
  * @module
  */
@@ -10,12 +10,10 @@ import type { Call } from "./call.ts";
 import { settle } from "./run.ts";
 
 /**
- * Interrupts the tool's run, and ends its request with an answer after which
- * the client starts the next run. Answers that were given on pages are restored
- * for that run.
+ * Interrupts the tool's run. The request gets `answer`; the client then starts
+ * the next run, for which answers that were given on pages are restored.
  *
- * @param onLate called instead if the call has ended already, without being
- * stopped
+ * @param onLate called instead if the call ended before, without being stopped
  */
 export async function suspend(
   call: Call,

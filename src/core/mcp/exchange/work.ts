@@ -1,5 +1,5 @@
 /**
- * The work that a context belongs to: a request, or a task.
+ * The request or task that a context belongs to.
  *
  * @module
  */
@@ -25,13 +25,15 @@ import type { Answer } from "./answer.ts";
 
 /** The members of a context that only durable work has. */
 export interface DurableContext extends Pick<Context, "sleep"> {
-  /** True as long as the run repeats steps of earlier runs. */
+  /** True while the run repeats the steps of earlier runs. */
   readonly isReplay: boolean;
-  /** True if an earlier run has asked for its approval. */
+  /** True if an earlier run has asked for approval. */
   readonly hasApproval: boolean;
-  /** True if an earlier run has got the answer, so that nothing is asked. */
+  /**
+   * True if an earlier run has stored the approval, so that no one is asked.
+   */
   readonly isKept: boolean;
-  /** True if an earlier run has begun a step, in any version. */
+  /** True if an earlier run has begun a step other than the approval. */
   readonly isUnderWay: boolean;
   /** @param ready awaited before the step runs */
   step<T>(
@@ -42,27 +44,28 @@ export interface DurableContext extends Pick<Context, "sleep"> {
   ): Promise<T>;
 }
 
-/** The parking of durable work: while it waits, no process holds it. */
+/** Parks durable work: while it waits, no process needs to hold it. */
 export interface WorkParking {
   /**
-   * Awaits a function that works: durable work stays in this process meanwhile.
+   * Awaits a function that does work: meanwhile durable work stays in this
+   * process.
    */
   activity<T>(work: () => Promise<T>): Promise<T>;
   /**
-   * Awaits a function that only waits: durable work may be parked meanwhile.
+   * Awaits a function that only waits: meanwhile durable work may be parked.
    *
    * @param waiting `until`: the epoch second at which the work goes on without
-   * an answer; `wait`: the key of the wait whose answer it awaits
+   * an answer; `wait`: the key of the record for the answer
    */
   wait<T>(
     waiting: { until?: number; wait?: Deno.KvKey },
     work: () => Promise<T>,
   ): Promise<T>;
-  /** Waits until a time. `waitsFor`: the reason, for the client. */
+  /** Waits until a time. `waitsFor`: the reason, shown to the client. */
   waitUntil(until: number, how?: { waitsFor?: string }): Promise<void>;
   /**
-   * The seconds after which the work checks again for an account, or for room
-   * for a question.
+   * The seconds between checks for a missing account, or for an end of too many
+   * open questions.
    */
   readonly againSeconds: number;
   /** Epoch seconds. */
@@ -80,8 +83,8 @@ export interface AskingCall extends Work {
   readonly message: RpcRequest;
   readonly printedLists: PrintedLists;
   /**
-   * Ends the run, and its request with an answer after which the client starts
-   * the next run.
+   * Ends this run. The request gets `answer`; the client then starts the next
+   * run.
    */
   suspend(answer: () => MaybePromise<Answer>): Promise<void>;
 }
@@ -90,23 +93,25 @@ export interface AskingCall extends Work {
 export interface QuestionPages {
   readonly baseUrl: string;
   /**
-   * Makes the questions of a call; undefined if its caller cannot sign in to
-   * pages.
+   * Makes the {@linkcode PersonPages} of a call; undefined if its caller cannot
+   * sign in to pages.
    */
   questionsOf(call: AskingCall): PersonPages | undefined;
   /**
-   * Makes the questions of a task; undefined if its caller cannot sign in to
-   * pages.
+   * Makes the {@linkcode PersonPages} of a task; undefined if its caller cannot
+   * sign in to pages.
    */
   questionsOfTask(
     task: { taskId: string; caller: Caller; tool: string },
   ): PersonPages | undefined;
   /**
-   * Ends the run of a call with the link of a page that people other than its
-   * caller open. Never settles.
+   * Ends the run of a call with a link to a page for other people than its
+   * caller. Never settles.
    */
   show(call: AskingCall, link: Link): Promise<never>;
-  /** Returns the URL of a task's page, if its caller can sign in to it. */
+  /**
+   * Returns the URL of a task's page; undefined if its caller cannot sign in.
+   */
   addressOfTask(taskId: string, caller: Caller): string | undefined;
 }
 
@@ -114,40 +119,34 @@ export interface QuestionPages {
 export interface AskingTask {
   taskId: string;
   signal: AbortSignal;
-  /**
-   * The address of the server that durable work belongs to, which an answer
-   * wakes.
-   */
+  /** The address of the server at which an answer resumes durable work. */
   address?: string;
 }
 
 /** A page that is open for its person. */
 export interface OpenPage {
   key: string;
-  /** The wait for the answer, by the key of its record. */
+  /** The key and id of the record for the answer. */
   wait: { key: Deno.KvKey; id?: string };
   address: string;
   /**
-   * True for a page that connects an account: a person may also connect it
+   * True for a page that connects an account, which a person may also do
    * elsewhere.
    */
   connects: boolean;
-  /** The text of the page, if it is stored with the wait. */
+  /** The text of the page; undefined if it is not stored. */
   message?: string;
-  /**
-   * The end of the wait in epoch seconds, if it comes before the end of the
-   * work.
-   */
+  /** The end of the page in epoch seconds, if it ends before the work. */
   until?: number;
 }
 
-/** Questions on pages, asked by an author or by a feature. */
+/** Opens pages that ask, for an author or a feature. */
 export interface PagesOf<A> {
   open(
     question: AskedQuestion,
     key?: string,
   ): Promise<OpenPage | { answer: A }>;
-  /** Waits for the answer; undefined if the time is over first. */
+  /** Waits for the answer; undefined if the time ends first. */
   waitFor(
     page: OpenPage,
     signal: AbortSignal,
@@ -157,20 +156,20 @@ export interface PagesOf<A> {
   withdraw(page: OpenPage): Promise<void>;
 }
 
-/** The questions of one call or task that are asked on pages. */
+/** Asks on pages for one call or task. */
 export interface PersonPages extends PagesOf<ElicitationAnswer<undefined>> {
   readonly pages: Pick<QuestionPages, "baseUrl">;
-  /** Ends the run of a call with a link. Never settles. */
+  /** Ends the run of a call with a link to a page. Never settles. */
   show(link: Link): Promise<never>;
-  /** Makes the questions of the task that the call becomes. */
+  /** Makes the {@linkcode PersonPages} of the task that the call becomes. */
   within(task: AskingTask): PersonPages;
-  /** Deletes the answer to a question, once durable work has stored it. */
+  /** Deletes an answer that durable work has stored. */
   kept(key: string): Promise<void>;
-  /** Restores used answers, for the run that starts over. */
+  /** Restores used answers for the next run. */
   release(): Promise<void>;
 }
 
-/** The work of a context: a request, or a task that goes on after it. */
+/** The request or task that a context belongs to. */
 export interface Work {
   /** True if the client belongs to the generation without sessions. */
   readonly stateless: boolean;
@@ -194,7 +193,7 @@ export interface Work {
   readonly startedMilliseconds?: number;
   readonly client: McpClient;
   readonly meta: JsonObject;
-  /** The token for progress, if the client asked for progress. */
+  /** The token for progress; undefined if the client wants none. */
   readonly progressToken?: RequestId;
   /**
    * The least severe level that the client wants; undefined if it wants no log
@@ -206,7 +205,10 @@ export interface Work {
   readonly authorCode?: AuthorCode;
   /** Waits for a webhook; undefined if the work is not durable. */
   wait?(id: string, options: WaitOptions): Promise<unknown>;
-  /** The reason why `upstream` is missing, if the caller could have it. */
+  /**
+   * The reason why `upstream` is missing; undefined if the caller can never
+   * have it.
+   */
   readonly lacksUpstream?: string;
   readonly durable?: DurableContext;
   /** Undefined if the work is not durable. */
@@ -216,10 +218,13 @@ export interface Work {
     question: AskedQuestion,
     ask: (key: string) => Promise<T>,
   ): Promise<T>;
-  /** Questions on pages of this server, if the caller can sign in to them. */
+  /**
+   * Asks on pages of this server; undefined if the caller cannot sign in to
+   * them.
+   */
   readonly pageQuestions?: PersonPages;
   /**
-   * Set by a run that has used up an approval, for example; see {@linkcode
+   * Restores what the run has used up, such as an approval; see {@linkcode
    * Call.putBack}.
    */
   putBack?: () => Promise<unknown>;
@@ -244,8 +249,8 @@ export interface Work {
    */
   showLink?(link: Link): Promise<() => Promise<void>>;
   /**
-   * True if the question with this key may be asked once more. Undefined except
-   * for 2026 requests, which cannot stay open as long as a person needs.
+   * True if the question with this key may be asked again. Only for 2026
+   * requests, which cannot stay open until a person answers.
    */
   mayAskAgain?(key: string): boolean;
   /** Sends a notification that belongs to the request. */

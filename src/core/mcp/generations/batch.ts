@@ -91,7 +91,9 @@ async function take(
   return refused ? encode(refused) : emptyResponse(202);
 }
 
-/** Finds the session of a batch, and checks that its revision has batches. */
+/**
+ * Finds the session of a batch, and checks that its revision allows batches.
+ */
 async function findSessionOf(
   engine: GenerationEngine,
   values: readonly unknown[],

@@ -93,9 +93,7 @@ function listOf(list: "resources" | "resourceTemplates" | "prompts"): Method {
   });
 }
 
-/**
- * Lists the tools; includes those of the server for a client that needs them.
- */
+/** Lists the tools, with the server's own tools if the client needs them. */
 function listTools(call: EngineCall): Result {
   const { printedLists: { tools, allTools }, params, engine } = call;
   const list = engine.longCalls?.needsTools(call) ? allTools : tools;
@@ -124,9 +122,9 @@ export interface FeatureMethods {
   tools?: readonly (readonly [string, Method<EngineCall>])[];
 }
 
-/** The methods of each generation by their names. */
+/** The methods of each generation, keyed by name. */
 export interface MethodTables {
-  /** Methods of 2025 besides `initialize`. */
+  /** Methods of 2025, without `initialize`. */
   session: ReadonlyMap<string, Method<SessionCall>>;
   stateless: ReadonlyMap<string, Method<EngineCall>>;
 }

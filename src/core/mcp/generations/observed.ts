@@ -29,8 +29,8 @@ const OTHERS: ReadonlySet<string> = new Set([
 const REQUEST_ID = /^[\w.:-]{1,64}$/;
 
 /**
- * Serves a message in a telemetry operation, which ends with the call or a
- * refusal; if there is neither, with the outcome `ok`.
+ * Serves a message within a telemetry operation. It ends when the call ends or
+ * is refused; a message that is not a call has the outcome `ok`.
  */
 export function observeMessage<A extends AdmittedRequest, T>(
   telemetry: Telemetry,

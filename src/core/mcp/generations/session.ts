@@ -86,7 +86,7 @@ export async function initialize(
     revision,
     capabilities,
     clientInfo: namesOf(clientInfo),
-    // Callers that may be many people share the session list of their network.
+    // Callers who may be many people share the session list of their network.
     ...limitKey.isMany && { list: limitKey.name },
   });
   const result = JSON.stringify({
@@ -144,7 +144,7 @@ export async function findSession(
   let session = await sessions.find(sessionId);
   if (!session) throw sessionNotFound();
   if (session.binding !== caller.binding) {
-    // The caller had not signed in when the session began: it becomes theirs.
+    // The session began before its caller signed in; now it becomes theirs.
     if (!isStranger(session)) throw sessionNotFound();
     session = await sessions.adopt(sessionId, caller);
     if (!session) throw sessionNotFound();

@@ -46,7 +46,7 @@ type Propose = () => MaybePromise<readonly string[]>;
 /**
  * Gives the context the accounts that an item needs, then calls `propose`.
  * Returns no proposals if an account is missing, because a completion cannot
- * ask for it.
+ * ask to connect it.
  */
 async function proposeWithin(
   call: Call,

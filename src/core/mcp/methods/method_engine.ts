@@ -1,5 +1,5 @@
 /**
- * The engine of calls as methods get it, including what features add.
+ * The parts of a server that MCP methods use, including what features add.
  *
  * @module
  */
@@ -12,12 +12,15 @@ import type { Call } from "../exchange/call.ts";
 import type { Engine, ToolRun } from "../exchange/engine.ts";
 import type { Method } from "../exchange/run.ts";
 
-/** A call of a tool that is ready to run. */
+/** A tool call with checked arguments, ready to run. */
 export interface PreparedCall extends ToolRun {
   readonly call: EngineCall;
-  /** Frees the call's place, if its tool has a limit on concurrent calls. */
+  /**
+   * Ends the call for its tool's limit on concurrent calls; undefined without
+   * such a limit.
+   */
   readonly leave?: () => void;
-  /** Set by a task that keeps the place until the task ends. */
+  /** True once the call is a task, which then calls `leave` when it ends. */
   isInTask: boolean;
   /** Runs the tool in its request. */
   run(): MaybePromise<Answer>;
@@ -53,11 +56,11 @@ export interface LongCalls {
   needsTools(call: Call): boolean;
 }
 
-/** The engine of calls, with what features add to methods. */
+/** The parts of a server that MCP methods use. */
 export interface MethodEngine extends Engine {
   longCalls?: LongCalls;
   followed: readonly FollowedKind[];
-  /** The server's own tools by their names. */
+  /** The server's own tools, keyed by name. */
   ownTools: ReadonlyMap<string, Method<EngineCall>>;
 }
 

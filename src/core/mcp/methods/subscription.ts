@@ -20,7 +20,7 @@ import { Meta } from "../../protocol/request_meta.ts";
 import type { EngineCall, FollowedKind } from "./method_engine.ts";
 
 /**
- * The number of unsent changes at which the stream of a slow client is closed.
+ * The number of unsent changes after which a slow client's stream is closed.
  */
 const BEHIND = 1000;
 
@@ -31,8 +31,8 @@ export interface SubscriptionFilter {
   resourcesListChanged?: true;
   resourceSubscriptions?: ReadonlySet<string>;
   /**
-   * The names to follow of each kind that a feature adds, by the `member` of
-   * the kind.
+   * The names to follow for each {@linkcode FollowedKind}, keyed by its
+   * `member`.
    */
   followed?: Readonly<Record<string, readonly string[]>>;
 }

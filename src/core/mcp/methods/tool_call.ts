@@ -22,7 +22,10 @@ import type { ToolRun } from "../exchange/engine.ts";
 
 /** A call of a tool, with its parsed input. */
 class ToolCall implements PreparedCall {
-  /** Frees the call's place, if its tool has a limit on concurrent calls. */
+  /**
+   * Ends the call for its tool's limit on concurrent calls; undefined without
+   * such a limit.
+   */
   leave?: () => void;
   prepared?: unknown;
   found?: ToolRun["found"];
@@ -34,7 +37,7 @@ class ToolCall implements PreparedCall {
     readonly call: EngineCall,
   ) {}
 
-  /** Runs the tool in its request, which may hand the run over to a task. */
+  /** Runs the tool in its request; a long run goes on as a task. */
   run(): MaybePromise<Result> {
     const { tool, call } = this;
     const running = runAround(this, call.context);
@@ -85,8 +88,7 @@ export function print(
 }
 
 /**
- * Starts a call, with only those steps that its tool needs: most tools just
- * run.
+ * Starts a call, with only the steps that its tool needs: most tools just run.
  */
 function start(toolCall: ToolCall): MaybePromise<Answer> {
   const { tool, found, call: { context } } = toolCall;
@@ -99,7 +101,10 @@ function start(toolCall: ToolCall): MaybePromise<Answer> {
   return toolCall.run();
 }
 
-/** Runs a tool within its limit. A task keeps the place until the task ends. */
+/**
+ * Runs a tool within its limit on concurrent calls. A call that becomes a task
+ * counts until the task ends.
+ */
 async function startLimited(toolCall: ToolCall): Promise<Answer> {
   const { tool, call } = toolCall;
   const leave = await call.engine.limits.enter(tool, call.limitKey);

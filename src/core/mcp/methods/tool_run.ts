@@ -1,7 +1,6 @@
 /**
- * The run of a tool, in a request or in a task: calls the tool's function
- * inside the author's `around` hook, and makes a `CallToolResult` by the output
- * schema.
+ * Runs a tool, in a request or in a task: calls the tool's function inside the
+ * author's `around` hook, and makes a `CallToolResult` by the output schema.
  *
  * @module
  */
@@ -23,7 +22,7 @@ import {
   structuredResult,
 } from "../../protocol/tool_result.ts";
 
-/** Finds what a tool needs, and adds it to a context. */
+/** Finds a tool's needs, such as accounts, and adds them to a context. */
 export function findNeeds(
   toolCall: ToolRun,
   context: Context,
@@ -40,8 +39,8 @@ export function findNeeds(
 }
 
 /**
- * Runs a tool's function, inside the author's `around` hook if there is one;
- * before that, gets the person's approval if the tool needs it.
+ * Runs a tool's function inside the author's `around` hook, after the person's
+ * approval if the tool needs it.
  */
 export function runAround(
   toolCall: ToolRun,
