@@ -1,6 +1,6 @@
 /**
- * `/account`: the pages on which people see and end what they have allowed, with
- * their forms.
+ * `/account`: the pages on which people see and end their connections, and the
+ * endpoints of their forms.
  *
  * @module
  */
@@ -26,7 +26,7 @@ import { connectionsPart } from "./connections_part.ts";
 import { dataPart, ownDataEndpoints } from "./own_data.ts";
 import { personalTokenEndpoint, tokensPart } from "./personal_tokens.ts";
 
-/** Makes the account page with what other features add to it. */
+/** Makes the account page with the additions of other features. */
 export function accountPage(
   additions: readonly AccountAddition[],
 ): MakeSignedInPages {
@@ -50,7 +50,7 @@ export function accountPage(
 function accountRoutes(services: AccountServices, limit: MiddlewareHandler) {
   const { baseUrl, accountSessions, additions } = services;
   const added = additions.flatMap(({ parts }) => parts?.(services) ?? []);
-  // In the order of the navigation; the first is `/account`.
+  // In the order of the navigation; `/account` is the first.
   const parts = [
     connectionsPart(services),
     tokensPart(services),

@@ -1,7 +1,6 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The account page: a frame with the navigation of its parts, one of which it
- * shows.
+ * The frame of the account page: navigation and one part.
  *
  * @module
  */
@@ -21,9 +20,9 @@ import {
 } from "../../core/pages/provider_buttons.tsx";
 import { COPY_SCRIPT, TICK_SCRIPT } from "../../core/pages/scripts.ts";
 
-/** A part of the account page in its navigation. */
+/** A navigation entry of the account page. */
 export interface PartLink {
-  /** The part's name in the address; empty for the first part. */
+  /** The part's name in the URL; empty for the first part. */
   name: string;
   label: string;
   isForOperators?: boolean;
@@ -32,7 +31,7 @@ export interface PartLink {
 export interface AccountProps extends PageProps {
   /** The heading of the part. */
   title: string;
-  /** The name of the part that is shown. */
+  /** The name of the shown part. */
   part: string;
   /** The parts that the person may see. */
   parts: readonly PartLink[];
@@ -41,22 +40,22 @@ export interface AccountProps extends PageProps {
   providerName: string;
   /** The CSRF token of all forms of the page. */
   csrf: string;
-  /** The change that was made just now. */
+  /** The change that the person just made. */
   notice?: Notice;
-  /** The scripts of the part alone. */
+  /** The part's own scripts. */
   scripts?: readonly string[];
   /** The contents of the part. */
   children?: Child;
 }
 
-/** One part of a person's account. Send the page with `forms: "self"`. */
+/** The account page with one part. Send it with `forms: "self"`. */
 export function AccountPage(props: AccountProps) {
   const { base = "", title, parts, part, person, providerName } = props;
   return (
     <Layout
       {...props}
-      // All parts that one person sees are equally wide, so that the navigation
-      // stays in place.
+      // The parts that one person sees have the same width, so that the
+      // navigation does not move.
       width={parts.some((it) => it.isForOperators) ? "full" : "wide"}
       scripts={[COPY_SCRIPT, TICK_SCRIPT, ...props.scripts ?? []]}
     >
@@ -114,17 +113,17 @@ function PartList(
   );
 }
 
-/** The words of a page on which a person signs in first. */
+/** The texts of a sign-in page. */
 export interface SignInWords extends Pick<FormPage, "back"> {
   title: string;
   heading?: string;
   /** The reason to sign in. */
   lead: string;
-  /** A message about what was done just now. */
+  /** A message about what the person just did. */
   notice?: string;
 }
 
-/** A page on which a person signs in first. Send it with `forms: "any"`. */
+/** A sign-in page. Send it with `forms: "any"`. */
 export function SignInPage(
   { lead, notice, back, options, ...page }: PageProps & SignInWords & {
     options: readonly ProviderOption[];

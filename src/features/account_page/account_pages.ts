@@ -1,7 +1,7 @@
 /**
- * The pages of the account: a frame with one part in it, or the button to sign
- * in. A place is a part with its query, or the page of a wait. Forms and
- * sign-ins carry the place to which they lead back.
+ * Renders the parts of the account page, or a sign-in page. Forms and sign-ins
+ * carry a return path: a part with its query parameters, or the path of a
+ * question, an approval or a `/connect` page.
  *
  * @module
  */
@@ -34,23 +34,19 @@ import { refuseFor } from "../../core/http/rate_limit.ts";
 import { fingerprint } from "../../core/crypto/crypto.ts";
 
 /**
- * The maximum length in characters of a place, which is sent to the provider
- * and back.
+ * The maximum length of a return path, which is sent to the provider and back.
  */
 const MAX_CHARACTERS = 200;
 
-/**
- * The path of a page outside of the account: of a wait, an approval, or the
- * connecting of an account. The store of waits made the id in it.
- */
+/** The return paths outside of `/account`. The IDs in them are random. */
 const PAGE =
   /^((wait|approve)\/[\w-]{43}|connect\/[\w-]{1,40}(\?w=[\w-]{43})?)$/;
 
 export type AccountPlaces = ReturnType<typeof accountPlaces>;
 
 /**
- * Makes the functions that write and read places; an unknown place leads to the
- * first part.
+ * Makes the functions that write and read return paths. An unknown path leads
+ * to the first part.
  */
 export function accountPlaces(
   baseUrl: string,
@@ -66,25 +62,21 @@ export function accountPlaces(
   }
 
   return {
-    /** Formats a place for a form: `people?person=jo`. */
+    /** Formats a return path for a form: `people?person=jo`. */
     print(part: string, query: Record<string, string>): string {
       const params = asked(part, new URLSearchParams(query));
       const place = params.size > 0 ? `${part}?${params}` : part;
       return place.length <= MAX_CHARACTERS ? place : part;
     },
 
-    /**
-     * Returns the place that a form names; the first part if the place is too
-     * long.
-     */
+    /** Returns a form's return path; the first part if it is too long. */
     truncate(place = ""): string {
       return place.length <= MAX_CHARACTERS ? place : "";
     },
 
     /**
-     * Returns the URL of a place that came back from a form or a provider, with
-     * `message` in its query. For an unknown place, returns the URL of the
-     * first part.
+     * Returns the URL of a return path from a form or a provider, with
+     * `message` in its query. An unknown path gives the URL of the first part.
      */
     addressOf(place = "", message: Record<string, string> = {}): string {
       if (PAGE.test(place)) return `${baseUrl}/${place}`;
@@ -103,16 +95,13 @@ export function accountPlaces(
 /** A signed-in person who opens a part. */
 export interface AccountVisit extends SignedIn {
   isOperator: boolean;
-  /**
-   * The name in `OAUTH_PROVIDER` of the provider at which the person signed in,
-   * if there are several.
-   */
+  /** The provider's name in `OAUTH_PROVIDER`, if that lists several. */
   providerKey?: string;
   /** The provider's name on pages. */
   providerName: string;
-  /** The query parameters of the part's address. */
+  /** The query parameters of the part's URL. */
   query: Readonly<Record<string, string>>;
-  /** The base, token and place for the forms of the part. */
+  /** The base URL, CSRF token and return path for the part's forms. */
   form: Required<FormPage>;
   /** Epoch seconds. */
   now: number;
@@ -120,62 +109,62 @@ export interface AccountVisit extends SignedIn {
 
 export interface AccountPart extends PartLink {
   title: string;
-  /** The query parameters that belong to the part's places. */
+  /** The query parameters that the part's return paths keep. */
   query?: readonly string[];
   /** True if a form of the part may lead to the provider. */
   leadsAway?: true;
-  /** A script of the part alone. */
+  /** The part's own script. */
   script?: string;
-  /** Reads the data of the part, and renders it. */
+  /** Reads the part's data and renders it. */
   show(visit: AccountVisit): Promise<Child>;
 }
 
-/** The services of a server's account page. */
+/** The server's parts that the account page uses. */
 export type AccountServices = AuthServices & {
   accountSessions: AccountSessionStore;
-  /** Finds who is signed in. */
+  /** Finds the signed-in person. */
   signedIn: SignedInPeople;
   /** The additions of other features. */
   additions: readonly AccountAddition[];
 };
 
-/** A search for calls. */
+/** A search in the latest calls. */
 export interface CallFilter {
-  /** Beginnings of words of a person's name. */
+  /** The beginnings of words in a person's name. */
   person?: string;
   /** Part of a client's name. */
   client?: string;
   outcome?: Outcome;
 }
 
-/** The addition of another feature to the account page. */
+/** The additions of another feature to the account page. */
 export interface AccountAddition {
   /** Makes the feature's parts, in the order of the navigation. */
   parts?(services: AccountServices): readonly AccountPart[];
-  /** Adds the feature's routes, besides the pages of its parts. */
+  /** Adds further routes to the pages of the feature's parts. */
   routes?(
     app: Hono<AppEnv>,
     services: PlacedServices,
     rated: MiddlewareHandler,
   ): void;
-  /** Lists the questions and approvals that wait for a person. */
+  /** Lists the open questions and approvals of a person. */
   waiting?(
     session: AccountVisit["session"],
     services: AccountServices,
   ): Promise<WaitInWords[]>;
-  /** True if people here have accounts at services that tools act with. */
+  /** True if tools use accounts of people at other services. */
   hasAccounts?(services: AuthServices): boolean;
-  /** Lists the accounts of a person at services. */
+  /** Lists a person's accounts at other services. */
   accountsOf?(
     subject: string,
     services: AuthServices,
   ): Promise<readonly { service: string; createdAt: number }[]>;
   /**
-   * Lists the services at which a person's keys and tokens stay valid after
-   * they are deleted here.
+   * Lists the services at which a person's keys and tokens remain valid after
+   * their deletion here.
    */
   unrevokedOf?(subject: string, services: AuthServices): Promise<string[]>;
-  /** Makes a section of the first part, below the waiting questions. */
+  /** Makes a section of the first part, below the open questions. */
   section?(visit: AccountVisit, services: AccountServices): Promise<Child>;
   /** Makes a section below the latest calls. */
   amongCalls?(
@@ -184,22 +173,22 @@ export interface AccountAddition {
     services: AccountServices,
   ): Promise<Child>;
   /**
-   * Makes the URL of a person's calls through a client, if the feature lists
-   * calls.
+   * Makes the URL of a person's calls through a client; undefined if no calls
+   * are stored.
    */
   callsHref?(
     visit: AccountVisit,
     client: string,
     services: AuthServices,
   ): string | undefined;
-  /** The kinds of data that the feature keeps about a person. */
+  /** The data that the feature stores about people. */
   kept?: readonly KeptData[];
 }
 
-/** The services of the endpoints that lead back to a place. */
+/** The services of endpoints that redirect to a return path. */
 export type PlacedServices = AccountServices & { places: AccountPlaces };
 
-/** Redirects from a form back to its place, with a notice of the change. */
+/** Redirects to a form's return path, with a notice of the change. */
 export async function leadBack(
   c: Context,
   places: AccountPlaces,
@@ -210,7 +199,7 @@ export async function leadBack(
   return redirect(c, places.addressOf(form.get("back"), message));
 }
 
-/** Answers with a page on which a person signs in first. */
+/** Responds with a sign-in page. */
 export function signInFirst(
   c: Context,
   { choice, frame }: AuthServices,
@@ -220,9 +209,7 @@ export function signInFirst(
   return page(c, SignInPage({ ...frame, ...words, options }), { forms: "any" });
 }
 
-/**
- * The rate at which one person opens pages: some pages read all of their data.
- */
+/** The rate limit of one person's pages, some of which read all their data. */
 const PAGES: Rate = { burst: 60, perSecond: 1 };
 
 export function accountPages(

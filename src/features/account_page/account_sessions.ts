@@ -1,5 +1,5 @@
 /**
- * People who are signed in to the account page.
+ * Browser sessions of the account page.
  *
  * @module
  */
@@ -39,14 +39,14 @@ interface SignedInPerson extends KnownPerson {
 
 export type AccountSession = Expiring & SignedInPerson;
 
-/** The seconds for which a new token waits for the page that shows it. */
+/** The seconds for which a new personal access token can be shown. */
 export const MADE_TOKEN_SECONDS = 5 * 60;
 
 const keyOf = (id: string) => deriveKey(id, "made token");
 
 export type AccountSessionStore = ReturnType<typeof accountSessionStore>;
 
-/** Opens the account sessions; an id is the value of a cookie. */
+/** Opens the store of account sessions, whose ids are cookie values. */
 export function accountSessionStore(database: Database) {
   const isBlocked = knownBlocks(database);
   const lists = new OwnerList<AccountSession>(
@@ -70,16 +70,15 @@ export function accountSessionStore(database: Database) {
         unlessBlocked(transaction, session)
           .create(accountSessionKey(id), { ...session, expiresAt })
           .set(accountSessionsOfKey(session.subject, id), { expiresAt });
-      // The commit fails for a person who is blocked. If no block is found
-      // afterwards, the block was lifted meanwhile, and the commit is tried
-      // again.
+      // The commit fails for a blocked person. If no block is found then, it
+      // was just lifted, and the commit is tried again.
       while (!await database.commit(write)) {
         await checkBlocks(database, session);
       }
       return id;
     },
 
-    /** Finds the session of a person who is not blocked. */
+    /** Finds a session; undefined if its person is blocked. */
     async find(id: string): Promise<AccountSession | undefined> {
       const [{ value: session }, head] = await database.getMany<
         [AccountSession, BlockHead]
@@ -90,7 +89,7 @@ export function accountSessionStore(database: Database) {
     },
 
     /**
-     * Makes a write that fails its commit if the session has ended meanwhile;
+     * Makes a check that fails its commit if the session has ended by then;
      * undefined if it has ended already.
      */
     async stays(id: string): Promise<Write | undefined> {
@@ -99,19 +98,18 @@ export function accountSessionStore(database: Database) {
     },
 
     /**
-     * Stores a token of a grant for five minutes, for the page that shows it.
+     * Stores a new personal access token for five minutes, so that it can be
+     * shown.
      */
     async keepMade(id: string, grantId: string, token: string): Promise<Write> {
-      // The token is sealed with the cookie with which that page is loaded.
+      // The token is encrypted with the session's cookie.
       const sealed = await seal(keyOf(id), token, grantId);
       const expiresAt = database.now() + MADE_TOKEN_SECONDS;
       return (transaction) =>
         transaction.create(madeTokenKey(id, grantId), { sealed, expiresAt });
     },
 
-    /**
-     * Finds a token that was stored for its page; undefined after five minutes.
-     */
+    /** Finds a stored token; undefined after five minutes. */
     async findMade(id: string, grantId: string): Promise<string | undefined> {
       const found = await database.find<{ sealed: string }>(
         madeTokenKey(id, grantId),
@@ -125,7 +123,7 @@ export function accountSessionStore(database: Database) {
       );
     },
 
-    /** Lists the sessions of a person: of each, only its end. */
+    /** Lists the expiry times of a person's sessions. */
     async listOf(subject: string): Promise<Expiring[]> {
       const listed = await lists.entries(subject);
       return listed.map(({ value: { expiresAt } }) => ({ expiresAt }));

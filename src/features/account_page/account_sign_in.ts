@@ -1,7 +1,7 @@
 /**
- * Signing in to the account page, through the same providers that clients use.
- * Nothing is stored before the person is back: `state`, PKCE verifier and nonce
- * are derived from two cookies.
+ * Sign-in to the account page, at the same providers as for clients. Nothing is
+ * stored before the person returns: `state`, the PKCE verifier and the nonce
+ * are derived from two cookies. The provider client checks `nonce` and `iss`.
  *
  * @module
  */
@@ -45,20 +45,20 @@ import {
   upstreamSecrets,
 } from "../../core/auth/grants/provider_choice.ts";
 
-/** The prefix of our handle in the `state` towards the provider. */
+/** The prefix of the `state` that is sent to the provider. */
 const STATE_PREFIX = "account.";
 
-/** Our `state`, and the sealed place after it. */
+/** `state` with the encrypted return path after it. */
 const STATE = /^(account\.[\w-]+\.[\w-]+)(?:\.([\w.-]+))?$/;
 
 export function accountSignIn(services: PlacedServices) {
   const { baseUrl, places, providers, choice, identityRecheck, log } = services;
   const cookie = { name: "account-sign-in", baseUrl };
 
-  // The fingerprint binds the `state` to browser, provider and `isFresh`. A
-  // provider, which does not know the browser's cookie, can neither make the
-  // `state` of another provider, nor change a fresh sign-in into a usual one.
-  // Without the key no one can, so a `state` shows that a sign-in began here.
+  // The fingerprint binds `state` to browser, provider and `isFresh`. A
+  // provider does not know the browser's cookie. So it cannot make the `state`
+  // of another provider, or turn a fresh sign-in into a usual one. It needs our
+  // key too, so a valid `state` shows that a sign-in began here.
   async function stateOf(
     handle: string,
     browser: string,
@@ -71,16 +71,14 @@ export function accountSignIn(services: PlacedServices) {
       fingerprint(`${key} ${browser} ${handle} ${id}${purpose}`).slice(0, 16);
   }
 
-  /**
-   * Finds the sign-in of this browser to which a return from a provider
-   * belongs.
-   */
+  /** Finds the sign-in of this browser that a provider's response is for. */
   async function find(c: Context) {
     const [, own = "", sealed = ""] = STATE.exec(c.req.query("state") ?? "") ??
       [];
     const handle = readCookie(c, cookie);
     const browser = browserOf(c, baseUrl);
-    // Each provider has its own address: no answer is taken for another's.
+    // Each provider has its own callback URL, so that no response is taken for
+    // another provider's.
     const from = providers.find(c.req.param("provider"));
     if (!handle || !browser || !from) return undefined;
     for (const isFresh of [false, true]) {
@@ -90,9 +88,7 @@ export function accountSignIn(services: PlacedServices) {
     }
   }
 
-  /**
-   * Makes the key that seals the place to come back to, for this browser alone.
-   */
+  /** Makes the key that encrypts the return path, for this browser only. */
   const placeKey = (handle: string, browser: string) =>
     deriveKey(`${browser} ${handle}`, "account place");
 
@@ -138,11 +134,10 @@ export function accountSignIn(services: PlacedServices) {
   return {
     /** Answers `POST /account/sign-in`. */
     async start(c: Context): Promise<Response> {
-      // A form of another site comes without the cookies, and would replace
+      // A form of another site is sent without the cookies, and would replace
       // them.
       checkSameSite(c.req.raw, baseUrl);
-      // All tabs share one handle, so that the last tab does not break the
-      // others.
+      // All tabs share one handle, so that they do not break each other.
       const handle = readCookie(c, cookie) ?? randomId();
       keepCookie(c, cookie, handle, AUTHORIZATION_REQUEST_TTL_SECONDS);
       const browser = keepBrowser(c, baseUrl);
@@ -151,8 +146,8 @@ export function accountSignIn(services: PlacedServices) {
         : await readParameters(c);
       const place = places.truncate(form?.get("back"));
       const chosen = choice.find({ key: form?.get("provider") });
-      // There are several providers, and the form names none: the page has a
-      // button for each.
+      // The form names none of several providers: the page has a button for
+      // each.
       if (!chosen) return redirect(c, places.addressOf(place));
       const isFresh = form?.get("fresh") !== undefined;
       const own = await stateOf(handle, browser, chosen, isFresh);
@@ -168,20 +163,20 @@ export function accountSignIn(services: PlacedServices) {
       return redirect(c, url.href);
     },
 
-    /** True if a return from the provider belongs to the account page. */
+    /** True if a provider's response is for the account page. */
     isReturning: (c: Context): boolean =>
       c.req.query("state")?.startsWith(STATE_PREFIX) === true,
 
     /**
-     * Lists the `state` of a return from the provider, which alone shows if the
-     * return is valid.
+     * Lists the `state` of a provider's response, which alone shows that the
+     * response is valid.
      */
     shown: (c: Context): Shown[] => {
       const [, value = ""] = STATE.exec(c.req.query("state") ?? "") ?? [];
       return [{ value, isValid: async () => await find(c) !== undefined }];
     },
 
-    /** Answers `GET /oauth/provider-callback`, if `isReturning` says so. */
+    /** Answers `GET /oauth/provider-callback` if `isReturning` is true. */
     async finish(c: Context): Promise<Response> {
       const { code, error, iss: issuer } = c.req.query();
       const found = await find(c);
@@ -196,8 +191,8 @@ export function accountSignIn(services: PlacedServices) {
       const { id: providerId, provider } = from;
       if (error !== undefined || code === undefined) {
         const other = await refusalOf(() => provider.checkIssuer?.(issuer));
-        // This is not the provider's answer (RFC 9207 §2.4). The real one may
-        // still come.
+        // Another issuer's response (RFC 9207 §2.4); the provider's may still
+        // come.
         if (!other) dropCookie(c, cookie);
         throw refused(provider, other);
       }
@@ -235,8 +230,8 @@ export function accountSignIn(services: PlacedServices) {
         services.accountSessions.save(session)
       );
       if (provider.revokesOne) {
-        // Other providers would end all of the person's connections. GitHub
-        // keeps ten tokens, and ends an older connection for the eleventh.
+        // Other providers would revoke all of the person's tokens. GitHub keeps
+        // ten, and revokes an older one for the eleventh.
         services.database.background(async () =>
           await provider.revoke?.(tokens)
         );
@@ -245,12 +240,10 @@ export function accountSignIn(services: PlacedServices) {
         reference: c.get("reference"),
         subject,
       });
-      // The cookie is not dropped earlier, because loading the page again needs
-      // it.
+      // Not dropped earlier, because reloading the page needs the cookie.
       dropCookie(c, cookie);
       keepCookie(c, { name: "account", baseUrl }, id, ACCOUNT_SESSION_SECONDS);
-      // The place only says where to go on: the sign-in does not fail without
-      // it.
+      // The sign-in does not fail without a return path.
       const place = await unseal(placeKey(handle, browser), sealed)
         .catch(() => undefined);
       return redirect(c, places.addressOf(place));

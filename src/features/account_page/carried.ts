@@ -1,13 +1,13 @@
 /**
- * Values that a page, its address or a `state` carries for one session, sealed:
- * no other session can make or read them.
+ * Encrypts values in forms, URLs or `state` for one browser session, so that no
+ * other session can make or read them.
  *
  * @module
  */
 import { seal, unseal } from "../../core/crypto/seal.ts";
 import { deriveKey } from "../../core/oauth/data_key.ts";
 
-/** Opens the values of one purpose that a session carries. */
+/** Makes the functions that seal and open a session's values of one purpose. */
 export function carried<T extends object>(
   sessionId: string,
   purpose: string,
@@ -18,7 +18,9 @@ export function carried<T extends object>(
     seal: (value: T): Promise<string> =>
       seal(key, JSON.stringify(value), context),
 
-    /** Opens a sealed value; undefined if it is another session's, or none. */
+    /**
+     * Opens a sealed value; undefined if it is invalid or another session's.
+     */
     open: (sealed = ""): Promise<T | undefined> =>
       unseal(key, sealed, context).then(JSON.parse, () => undefined),
   };

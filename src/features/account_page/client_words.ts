@@ -1,5 +1,5 @@
 /**
- * The client of a grant in the form that pages show.
+ * The client of a grant, as pages show it.
  *
  * @module
  */
@@ -15,7 +15,7 @@ export function clientInWords(
   return {
     name: clientName,
     isKnown: configured.some((client) => client.clientId === clientId),
-    // Only a client with a metadata document has a URL as its ID.
+    // Only a client ID metadata document has an https URL as its client ID.
     domain: clientId.startsWith("https:")
       ? URL.parse(clientId)?.hostname
       : undefined,

@@ -1,7 +1,6 @@
 /**
- * The forms by which a person changes or ends their connections: pausing,
- * resuming, taking scopes away, and ending. An operator may end those of
- * others.
+ * The endpoints by which people pause, resume, narrow and end their
+ * connections. Operators may also end other people's.
  *
  * @module
  */
@@ -24,7 +23,7 @@ import { clientNameOf } from "./client_words.ts";
 import { personName } from "../../core/oauth/person.ts";
 import { leadBack, type PlacedServices } from "./account_pages.ts";
 
-/** Grants as they are after a change; undefined for each that has ended. */
+/** Grants after a change; undefined for each that has ended. */
 type Changes = (Grant | undefined)[];
 
 export function connectionChanges(services: PlacedServices) {
@@ -32,8 +31,8 @@ export function connectionChanges(services: PlacedServices) {
   const { connections, grants, endGrants, clock, log } = services;
 
   /**
-   * Reads all sign-ins of a grant's connection, or the grant alone if it is in
-   * none.
+   * Reads all grants of a grant's connection, or the grant alone if it belongs
+   * to none.
    */
   async function grantsOfConnection(
     grant: Found<Grant>,
@@ -42,16 +41,16 @@ export function connectionChanges(services: PlacedServices) {
     return await connections.signInsOf(grant.value);
   }
 
-  /** Revokes the scopes that a form does not tick, in all sign-ins. */
+  /** Revokes the unticked scopes of a form in all grants of a connection. */
   async function narrowAll(of: Grant, form: Parameters): Promise<Changes> {
     const signIns = (await connections.signInsOf(of)).map(({ value }) => value);
     const revoked = signIns.flatMap((grant) => {
       const { scopes } = narrow(grant, form);
       return grant.scopes.filter((scope) => !scopes.includes(scope));
     });
-    // The connection is changed first: a sign-in at this moment sees the
-    // change, or is among the sign-ins below. If no scope is revoked, nothing
-    // is written: a write would make a sign-in try again.
+    // The connection is changed first, so that a simultaneous sign-in sees the
+    // change or is listed below. If no scope is revoked, nothing is written: a
+    // write would make such a sign-in try again.
     if (revoked.length > 0) {
       await connections.revokeScopes(of, revoked);
       await approvals.revokeScopes(signIns, revoked);
@@ -62,11 +61,11 @@ export function connectionChanges(services: PlacedServices) {
     );
   }
 
-  /** Makes the endpoint of a change of a person's own connection or token. */
+  /** Makes the endpoint that changes a person's own connection or token. */
   function changing(
     done: Notice["change"],
     { connection, token }: {
-      /** Changes all sign-ins of the connection, and those to come. */
+      /** Changes all current and future sign-ins of the connection. */
       connection(of: Grant, form: Parameters): Promise<Changes>;
       token(grant: Grant, form: Parameters): Grant;
     },
@@ -105,9 +104,8 @@ export function connectionChanges(services: PlacedServices) {
   }
 
   /**
-   * Ends the grants that a form names, with all sign-ins of their connections:
-   * the person's own grants, or anyone's for an operator. Returns the notice of
-   * the change.
+   * Ends the grants that a form names, with all sign-ins of their connections.
+   * A person can end their own, an operator anyone's. Returns the notice.
    */
   async function endSome(
     c: Context,
@@ -148,7 +146,9 @@ export function connectionChanges(services: PlacedServices) {
     };
   }
 
-  /** Ends everything of a person or a machine. Returns the notice of that. */
+  /**
+   * Ends all grants and accounts of a person or machine. Returns the notice.
+   */
   async function endAllOf(
     c: Context,
     subject: string,
@@ -171,7 +171,7 @@ export function connectionChanges(services: PlacedServices) {
   }
 
   return {
-    /** Refuses the connection until it is resumed. */
+    /** Pauses a connection: its requests are refused until it is resumed. */
     pause: changing("paused", {
       connection: (of) => connections.pause(of, now(clock)),
       token: (grant) => pauseGrant(grant, now(clock)),
@@ -182,10 +182,10 @@ export function connectionChanges(services: PlacedServices) {
       token: resumeGrant,
     }),
 
-    /** Keeps the scopes whose boxes are ticked. */
+    /** Keeps only the ticked scopes. */
     narrow: changing("narrowed", { connection: narrowAll, token: narrow }),
 
-    /** Ends the grants that the form names, or all of a subject. */
+    /** Ends the grants that the form names, or everything of a subject. */
     async end(c: Context): Promise<Response> {
       const { id, session, form } = await signedIn.findForm(c);
       const subject = form.get("subject");
@@ -201,7 +201,7 @@ function namesOf(grants: readonly Grant[]): string[] {
   return [...new Set(grants.map(clientNameOf))];
 }
 
-/** Reduces a grant to the scopes whose boxes are ticked. */
+/** Reduces a grant to the ticked scopes. */
 function narrow(grant: Grant, form: Parameters): Grant {
   return narrowGrant(
     grant,

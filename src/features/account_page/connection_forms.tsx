@@ -1,7 +1,6 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The forms by which a person ends connections, pauses them, and takes scopes
- * away.
+ * The forms that pause, narrow and end connections.
  *
  * @module
  */
@@ -16,16 +15,13 @@ import {
 import type { ScopeInWords } from "../../core/pages/scopes.ts";
 
 /**
- * A button for an action that cannot be undone. The button opens an explanation
- * and the form that does the action.
+ * A button for an irreversible action. It opens an explanation with the form
+ * that does the action.
  */
 export function AskedOnce(
   { label, of, children }: {
     label: string;
-    /**
-     * The name of what the action is about, for screen readers, which may read
-     * the button alone.
-     */
+    /** The object's name, for screen readers that read the button alone. */
     of: string;
     children: Child;
   },
@@ -42,8 +38,8 @@ export function AskedOnce(
 }
 
 /**
- * The button and form that end grants; or, for an operator, everything that a
- * person or a machine has.
+ * The button and form that end grants or, for an operator, everything of a
+ * person or machine.
  */
 export function EndForm(
   { label, of, grantIds, subject = "", children, ...form }:
@@ -62,7 +58,7 @@ export function EndForm(
 ) {
   const ended: Record<string, string> = grantIds
     ? { grants: grantIds.join(" ") }
-    // The subject is encoded, because a form would change its line breaks.
+    // Encoded, because forms change line breaks.
     : { subject: encodeURIComponent(subject.toWellFormed()) };
   return (
     <AskedOnce label={label} of={of}>
@@ -76,7 +72,7 @@ export function EndForm(
   );
 }
 
-/** The row of a connection or an access token, with its forms. */
+/** The row of a connection or access token, with its forms. */
 export function ConnectionRow(
   {
     name,
@@ -91,21 +87,19 @@ export function ConnectionRow(
   }:
     & FormPage
     & {
-      /**
-       * The name, for screen readers, which may read a button without its row.
-       */
+      /** The name, for screen readers that read a button without its row. */
       name: string;
       /** The name, as the row shows it. */
       title: Child;
       /**
-       * The grants that the End button ends. The first one identifies the
+       * The grants that the End button ends; the first identifies the
        * connection.
        */
       grantIds: readonly string[];
       scopes: readonly ScopeInWords[];
-      /** The tools that the client may use in the person's name. */
+      /** The tools that the client may call as the person. */
       tools?: readonly ToolInWords[];
-      /** True if the client gets its next grant without asking the person. */
+      /** True if the client gets its next grant without the person. */
       hasSingleToken?: boolean;
       isPaused: boolean;
       /** The explanation of what the End button ends. */
@@ -160,7 +154,7 @@ export function ConnectionRow(
   );
 }
 
-/** Boxes for the scopes that a person may take away, closed at first. */
+/** Checkboxes to revoke scopes, closed at first. */
 function NarrowForm(
   { grant, scopes, of, ...form }: FormPage & {
     grant: Readonly<Record<string, string>>;

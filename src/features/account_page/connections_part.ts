@@ -1,6 +1,6 @@
 /**
- * `GET /account`: the connections of a person's clients, and grants in the form
- * that the parts of the account show.
+ * `GET /account`: the clients that a person connected, and how parts of the
+ * account page describe grants.
  *
  * @module
  */
@@ -35,8 +35,7 @@ export function connectionsPart(services: AccountServices): AccountPart {
     async show(visit) {
       const { session, session: { subject }, providerName, form, now } = visit;
       const counts = sessionCounts(services);
-      // Most sessions are under this binding: they are read while the grants
-      // are read.
+      // Most sessions have this binding, so they are read beside the grants.
       counts.begin(bindingAt(baseUrl, subject));
       const [{ own, most }, sections, ...waiting] = await Promise.all([
         ownGrants(subject, services),
@@ -79,14 +78,11 @@ function byClient(grants: readonly Grant[]): Grant[][] {
   return [...groups.values()];
 }
 
-/**
- * The maximum number of connections and access tokens on one page; a person has
- * a few.
- */
+/** The maximum number of grants on one page; most people have a few. */
 const MAX_CONNECTIONS = 500;
 
 /**
- * Lists a person's live grants, newest first; `most` is set if there may be
+ * Lists a person's live grants, newest first. `most` is set if there may be
  * more.
  */
 export async function ownGrants(
@@ -102,10 +98,11 @@ export async function ownGrants(
 }
 
 /**
- * Makes the counter of the sessions of grants. It reads the sessions of a
- * binding once, because most grants of a person have the same binding.
+ * Makes the counter of the MCP sessions of grants. Most grants of a person have
+ * the same `binding` (issuer, resource and subject), whose sessions are read
+ * once.
  *
- * @param most the maximum number of sessions of a binding that are counted
+ * @param most the maximum number of sessions that are counted for a binding
  */
 export function sessionCounts({ sessions }: AccountServices, most?: number) {
   const counted = new Map<string, Promise<SessionCounts>>();
@@ -132,15 +129,14 @@ export function sessionCounts({ sessions }: AccountServices, most?: number) {
   };
 }
 
-/** Lists the tools that these grants allow by today's rules. */
+/** Lists the tools that these grants allow under the current rules. */
 export function toolsOf(
   grants: readonly Grant[],
   { effectiveScopes, toolsWithin }: AccountServices,
 ): ToolInWords[] {
   const effective = grants.map((grant) => effectiveScopes(grant))
     .filter((one) => one !== undefined);
-  // If all grants have ended or are paused, not even a tool without scopes may
-  // be called.
+  // If all grants are ended or paused, even tools without scopes are refused.
   if (effective.length === 0) return [];
   return toolsWithin(effective.flatMap(({ scopes }) => scopes));
 }
@@ -159,7 +155,10 @@ export function connectionInWords(
   };
 }
 
-/** Makes the address of a person's calls through a client, if there are any. */
+/**
+ * Makes the URL of a person's calls through a client; undefined if no calls are
+ * stored.
+ */
 export function callsHref(
   visit: AccountVisit,
   client: string,

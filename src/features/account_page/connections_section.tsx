@@ -1,7 +1,6 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The clients that are connected in a person's name, and the means to change
- * and end each of them.
+ * The list of a person's connected clients, with forms to change and end them.
  *
  * @module
  */
@@ -22,7 +21,7 @@ import { Moment, printDuration } from "../../core/pages/times.tsx";
 import { MayUse } from "../../core/pages/scope_boxes.tsx";
 import type { ScopeInWords } from "../../core/pages/scopes.ts";
 
-/** One grant, as the account page shows it. */
+/** A grant, as the account page shows it. */
 export interface GrantInWords extends
   Pick<
     Grant,
@@ -30,15 +29,15 @@ export interface GrantInWords extends
   > {
   scopes: readonly ScopeInWords[];
   sessions: number;
-  /** True if there may be more open sessions than were counted. */
+  /** True if there may be more sessions than were counted. */
   hasMoreSessions?: boolean;
 }
 
-/** A connection: a client, and all its sign-ins. */
+/** A client with all its sign-ins. */
 interface ConnectedClient extends ClientInWords {
   /** The client's sign-ins, newest first. */
   signIns: readonly GrantInWords[];
-  /** The tools that the client may use in the person's name. */
+  /** The tools that the client may call as the person. */
   tools?: readonly ToolInWords[];
   /** The URL of the client's latest calls; undefined if no calls are stored. */
   callsHref?: string;
@@ -47,16 +46,13 @@ interface ConnectedClient extends ClientInWords {
 export interface ConnectionsProps extends FormPage {
   providerName: string;
   clients: readonly ConnectedClient[];
-  /** The lifetimes that a connection has here. */
+  /** The lifetimes of a connection. */
   lifetimes: Pick<Lifetimes, "grantSeconds" | "idleSeconds">;
-  /** The questions that wait for the person. */
+  /** The section of open questions. */
   waiting?: Child;
   /** The sections of other features. */
   sections?: Child;
-  /**
-   * The number of sign-ins and tokens that were read; undefined if all were
-   * read.
-   */
+  /** The number of grants that were read; undefined if all were read. */
   most?: number;
   now: number;
 }
@@ -102,7 +98,7 @@ export function ConnectionsSection(
   );
 }
 
-/** A note that a list is not complete. */
+/** Says that a list is incomplete. */
 export function CutNote({ most }: { most?: number }) {
   if (most === undefined) return null;
   return (
@@ -113,9 +109,7 @@ export function CutNote({ most }: { most?: number }) {
   );
 }
 
-/**
- * The maximum number of sign-ins of a client that are shown without a click.
- */
+/** The number of a client's sign-ins shown without a click. */
 const MAX_SIGN_INS = 3;
 
 function ClientRow(
@@ -178,7 +172,7 @@ export function PausedBadge() {
   return <span class="badge held">Paused</span>;
 }
 
-/** A note that a connection is paused, with the time. */
+/** Says since when a connection is paused. */
 export function PausedNote({ at, now }: { at?: number; now: number }) {
   if (at === undefined) return null;
   return (

@@ -1,6 +1,6 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The data that is kept about a person, for them to download and to erase.
+ * The list of stored data about a person, with forms to download and erase it.
  *
  * @module
  */
@@ -15,21 +15,20 @@ interface DataProps extends FormPage {
   /** The provider's name in `OAUTH_PROVIDER`, if that lists several. */
   providerKey?: string;
   providerName: string;
-  /** True if the person signed in so lately that they may erase. */
+  /** True if the person signed in recently enough to erase. */
   mayErase: boolean;
   /**
-   * The kinds of data: name, time stored, and the reason why an erasure leaves
+   * The kinds of data: name, time stored, and the reason if an erasure leaves
    * it.
    */
   kept: readonly (readonly [what: string, until: string, stays?: string])[];
-  /**
-   * The services at which the person's keys and tokens stay valid after an
-   * erasure.
-   */
+  /** The services at which keys and tokens remain valid after an erasure. */
   unrevoked?: readonly string[];
 }
 
-/** The form for a sign-in at which the provider asks who the person is. */
+/**
+ * The form for a sign-in at which the provider authenticates the person again.
+ */
 export function FreshSignIn(
   { base = "", back, providerKey, what = "do it" }:
     & Pick<FormPage, "base" | "back">
@@ -49,7 +48,7 @@ export function FreshSignIn(
   );
 }
 
-/** The data of a person, with the forms to download and to erase it. */
+/** A person's data, with the forms to download and erase it. */
 export function DataSection(
   { providerKey, providerName, mayErase, kept, unrevoked = [], ...form }:
     DataProps,

@@ -1,12 +1,12 @@
 /**
- * `/account`: the pages on which people see and end what they have allowed.
+ * `/account`: the pages on which people see and end their connections.
  *
  * @module
  */
 import type { Feature } from "../../core/server/feature.ts";
 import type { AccountAddition } from "./account_pages.ts";
 
-/** A feature that adds to the account page, in the order of the features. */
+/** A feature that adds to the account page. */
 export interface OnAccountPage extends Feature {
   /** Loads the feature's addition. */
   accountPage(): Promise<{ default: AccountAddition }>;

@@ -1,6 +1,6 @@
 /**
- * The kinds of data that are kept about a person: the one table from which the
- * page, the copy and the documentation are made. Features add their rows.
+ * The table of all data stored about a person, from which the page, the
+ * download and the documentation are made. Features add their rows.
  *
  * @module
  */
@@ -18,27 +18,23 @@ import { printDuration } from "../../core/pages/times.tsx";
 import type { Config } from "../../core/settings/config.ts";
 import { SESSION_SECONDS } from "../../core/store/sessions.ts";
 
-/** The settings on which the table depends. */
+/** The settings that the table depends on. */
 export interface KeptUnder extends Pick<Config, "features"> {
   lifetimes: Lifetimes;
-  /** The days for which calls are stored; 0 for none. */
+  /** The days for which calls are stored; 0 stores none. */
   ledgerDays: number;
 }
 
-/** A kind of data that is kept about a person. */
+/** A kind of data stored about a person. */
 export interface KeptData {
   /** The name of the data, for the person. */
   what: string;
-  /** The first parts of the database keys of this data. */
+  /** The first parts of its database keys. */
   keys: readonly string[];
-  /**
-   * The time for which the data is stored; undefined if the settings store
-   * none.
-   */
+  /** Describes how long the data is stored; undefined if it is not. */
   until(settings: KeptUnder): string | undefined;
   /**
-   * The member with this data in the copy; undefined if the data is secret, or
-   * derived from other data.
+   * The data's member in the download; undefined if it is secret or derived.
    */
   member?: string;
   /** The reason why an erasure leaves this data; undefined if it is deleted. */
@@ -124,7 +120,7 @@ export function keptData(
   return [...OWN, ...additions.flatMap(({ kept = [] }) => kept)];
 }
 
-/** Lists the data that these settings keep about a person, and for how long. */
+/** Lists the data stored about people under these settings, and how long. */
 export function keptAbout(
   table: readonly KeptData[],
   settings: KeptUnder,

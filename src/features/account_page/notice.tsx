@@ -1,7 +1,6 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The notice above a part of the account: a change that was made just now, and
- * the names of what it changed.
+ * The notice that names a change that the person just made.
  *
  * @module
  */
@@ -11,7 +10,7 @@ import { ClientName, displayName } from "../../core/pages/names.tsx";
 /** A change of connections, tokens or tasks. */
 type Change = keyof typeof CHANGES;
 
-/** Each change in a word, and what follows from it. */
+/** Each change in a word, with its consequence. */
 const CHANGES = {
   paused: ["Paused", "It is refused until you resume it."],
   resumed: ["Resumed", "It can go on as before."],
@@ -33,16 +32,16 @@ const CHANGES = {
 
 export interface Notice {
   change: Change;
-  /** The names of what was changed; only the first ones if there are many. */
+  /** The names of the changed clients or tokens; only the first few. */
   names?: readonly string[];
   /**
-   * The person or machine whose connections or tokens were changed, if that is
-   * not the signed-in person.
+   * The person or machine whose grants were changed, if not the signed-in
+   * person.
    */
   of?: { name: string; subject: string };
-  /** The number of sign-ins and tokens that were ended. */
+  /** The number of ended grants. */
   count?: number;
-  /** The number of accounts at other services that were disconnected. */
+  /** The number of disconnected accounts at other services. */
   accounts?: number;
 }
 

@@ -1,7 +1,6 @@
 /**
- * Notices of a change that was made just now, for the next page of the account.
- * They are in the page's address, sealed for the session: a stranger's link
- * cannot put words on the page.
+ * Passes a notice to the next account page, encrypted for the session in the
+ * URL, so that a stranger's link cannot put text on the page.
  *
  * @module
  */
@@ -9,13 +8,13 @@ import { displayName } from "../../core/pages/names.tsx";
 import { carried } from "./carried.ts";
 import type { Notice } from "./notice.tsx";
 
-/** The maximum number of names in a notice, which is sent in an address. */
+/** The maximum number of names in a notice, to keep the URL short. */
 const MAX_NAMES = 5;
 
 const noticesOf = (sessionId: string) =>
   carried<Notice>(sessionId, "account notice");
 
-/** Seals a notice into query parameters of a page. */
+/** Encrypts a notice into a query parameter. */
 export async function printNotice(
   sessionId: string,
   { names, ...notice }: Notice,
@@ -27,7 +26,7 @@ export async function printNotice(
   return { notice: sealed };
 }
 
-/** Reads the notice in the address of a page; undefined if there is none. */
+/** Reads the notice in a URL's query; undefined without a valid one. */
 export async function readNotice(
   sessionId: string,
   { notice }: Readonly<Record<string, string>>,

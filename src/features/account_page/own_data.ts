@@ -1,5 +1,5 @@
 /**
- * `/account/data`: what is kept about a person, and the forms by which they
+ * `/account/data`: the data stored about a person, and the endpoints that
  * download and erase it.
  *
  * @module
@@ -45,7 +45,7 @@ export function dataPart(services: AccountServices): AccountPart {
   };
 }
 
-/** The rate of one person's downloads: each reads all of their data. */
+/** The rate limit of one person's downloads, which read all their data. */
 const DOWNLOADS: Rate = { burst: 5, perSecond: 1 / 60 };
 
 export function ownDataEndpoints(
@@ -54,7 +54,7 @@ export function ownDataEndpoints(
   const downloads = new Buckets(DOWNLOADS);
 
   return {
-    /** Sends everything that is kept about the person, while it is read. */
+    /** Streams all data stored about the person. */
     async download(c: Context): Promise<Response> {
       const { session: { subject } } = await signedIn.findForm(c);
       refuseFor(downloads.take(fingerprint(subject)));
@@ -72,7 +72,7 @@ export function ownDataEndpoints(
       });
     },
 
-    /** Erases everything that is kept about the person, and signs them out. */
+    /** Erases all data stored about the person, and signs them out. */
     async erase(c: Context): Promise<Response> {
       const { session, form } = await signedIn.findForm(c);
       checkFresh(session, now(clock), "erase everything");
@@ -80,7 +80,7 @@ export function ownDataEndpoints(
         throw new HttpError(400, "Tick the box to erase everything");
       }
       const { grants, accounts } = await personData.erase(session.subject);
-      // The subject is left out, because it was erased.
+      // Without the subject, which was erased.
       log.audit("Person erased on the account page", {
         reference: c.get("reference"),
         count: grants,

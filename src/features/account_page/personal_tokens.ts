@@ -1,6 +1,6 @@
 /**
- * `/account/tokens`: a person's access tokens, and the form that makes one for a
- * program of their own.
+ * `/account/tokens`: a person's own access tokens, and the endpoint that makes
+ * one for their programs.
  *
  * @module
  */
@@ -18,10 +18,10 @@ import type { AccountPart, AccountServices } from "./account_pages.ts";
 import { callsHref, ownGrants, toolsOf } from "./connections_part.ts";
 import { checkFresh, isFreshNow, signedOut } from "./signed_in.ts";
 
-/** The lifetimes that are offered for a token, in days. */
+/** The offered lifetimes of a token, in days. */
 const TOKEN_DAYS = [7, 30, 90];
 
-/** Lists the lifetimes that a token may have, in days, in ascending order. */
+/** Lists the allowed lifetimes of a token in days, in ascending order. */
 function tokenDays(
   { personalTokenSeconds }: Pick<Lifetimes, "personalTokenSeconds">,
 ): number[] {
@@ -29,10 +29,10 @@ function tokenDays(
   return [...TOKEN_DAYS.filter((days) => days < most), most];
 }
 
-/** The maximum number of tokens of one person; then no more can be made. */
+/** The maximum number of tokens of one person. */
 const MAX_TOKENS = 50;
 
-/** True if a token with all scopes that a person may have opens any tool. */
+/** True if a token with all scopes of its person can use any tool. */
 function opensAnything(
   ceiling: readonly string[] | undefined,
   { scopes, opensUnscoped }: AccountServices,
@@ -96,8 +96,8 @@ export function tokensPart(services: AccountServices): AccountPart {
 }
 
 /**
- * Makes the endpoint by which people make access tokens, with scopes that they
- * have. A token is shown once.
+ * Makes the endpoint that issues a personal access token, with scopes that its
+ * person has. A token is shown once.
  */
 export function personalTokenEndpoint(
   services: AccountServices,
@@ -122,7 +122,7 @@ export function personalTokenEndpoint(
       provider,
       name,
       ...form.get("accounts") !== undefined && { mayUseAccounts: true },
-      // Other scopes in the form were on no page of ours.
+      // A form of ours has no other scopes.
       scopes: services.scopes.supported.filter((scope) =>
         form.get(`scope.${scope}`) !== undefined
       ),
@@ -139,7 +139,7 @@ export function personalTokenEndpoint(
         most: MAX_TOKENS,
         async keep(token) {
           const stays = await accountSessions.stays(id);
-          // Everything of this person was ended while the token was made.
+          // The session was ended while the token was made.
           if (!stays) throw signedOut();
           const keep = await accountSessions.keepMade(id, grant.id, token);
           return (transaction) => {
@@ -160,7 +160,7 @@ export function personalTokenEndpoint(
       subject,
       grantId: grant.id,
     });
-    // Loading that page again makes no second token.
+    // Reloading that page makes no second token.
     return redirect(c, `${baseUrl}/account/tokens?made=${grant.id}`);
   };
 }

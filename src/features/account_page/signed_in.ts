@@ -1,5 +1,6 @@
 /**
- * The people who are signed in to the account page.
+ * Finds the person who is signed in to the account page, and checks what they
+ * may do.
  *
  * @module
  */
@@ -32,15 +33,13 @@ export interface SignedIn {
 
 export type SignedInPeople = ReturnType<typeof signedInPeople>;
 
-/** Finds the person who sent a request to the account page. */
+/** Makes the functions that find and check the signed-in person. */
 export function signedInPeople(
   { baseUrl, providers, admins, allowedUsers, blocked, accountSessions }:
     & Pick<PeopleConfig, "admins" | "allowedUsers" | "blocked">
     & {
       baseUrl: string;
-      /**
-       * The configured providers; people of other providers are not signed in.
-       */
+      /** The configured providers; sessions of other providers are ignored. */
       providers: Pick<SignInProviders, "of">;
       accountSessions: Pick<AccountSessionStore, "find" | "stays">;
     },
@@ -55,9 +54,9 @@ export function signedInPeople(
   }
 
   /**
-   * Finds the sender of a form of our own pages by its CSRF token.
+   * Finds the sender of a form by cookie and CSRF token.
    *
-   * @param maxBytes the maximum size of the form, if it may have long texts
+   * @param maxBytes the maximum size of a form with long texts
    * @throws {HttpError} 403
    */
   async function findForm(
@@ -65,7 +64,7 @@ export function signedInPeople(
     maxBytes?: number,
   ): Promise<SignedIn & { form: Parameters }> {
     checkSameSite(c.req.raw, baseUrl);
-    // A long form is read only for people who are signed in.
+    // A long form is read only from a signed-in person.
     const found = await find(c);
     if (!found) throw signedOut();
     const form = await readParameters(c, [], maxBytes);
@@ -74,16 +73,16 @@ export function signedInPeople(
   }
 
   /**
-   * True if a person is an operator. An empty list means no operators, unlike
-   * the list of people who may sign in.
+   * True if a person is an operator. An empty list means no operators; an empty
+   * list of allowed users means everyone.
    */
   function isOperator(session: AccountSession): boolean {
     return admins.length > 0 && isAllowed(session, admins);
   }
 
   /**
-   * Checks that a person may use this server, and not only see and end what is
-   * theirs on the account page.
+   * Checks that a person may use this server's tools. Others can still see and
+   * end their own data on the account page.
    *
    * @throws {HttpError} 403
    */
@@ -93,8 +92,8 @@ export function signedInPeople(
   }
 
   /**
-   * Makes a write that fails its commit if the session of a person has ended
-   * meanwhile, or an operator has blocked them.
+   * Makes a check that fails its commit if the session has ended by then, or an
+   * operator has blocked the person.
    *
    * @throws {HttpError} 403 if the person may not use this server, or the
    * session has ended already
@@ -111,10 +110,10 @@ export function signedInPeople(
 }
 
 /**
- * Checks that a provider has authenticated the person again just now. Our
- * request for that passes through the browser, where someone could remove it.
- * So an OpenID provider must say when it authenticated the person: if it does
- * not, it did not get our request.
+ * Checks that a provider has just authenticated the person again. Someone could
+ * remove our `max_age` or `prompt` from the request, which passes through the
+ * browser. So an OpenID provider must send `auth_time`, which shows that it got
+ * the request.
  *
  * @throws {HttpError} 403
  */
@@ -146,7 +145,7 @@ export function isFreshNow(
 
 /**
  * Checks that the provider has just authenticated the person, so that someone
- * else at their open browser cannot do `what`.
+ * else at the open browser cannot do `what`.
  *
  * @throws {HttpError} 403
  */

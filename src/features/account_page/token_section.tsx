@@ -1,6 +1,6 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The access tokens that a person made, and the form that makes one.
+ * The list of a person's own access tokens, with the form that makes one.
  *
  * @module
  */
@@ -32,7 +32,7 @@ interface TokenInWords
   extends
     Omit<GrantInWords, "kind" | "sessions">,
     Pick<Grant, "clientName" | "endsAt" | "mayUseAccounts"> {
-  /** The tools that it may use in the person's name. */
+  /** The tools that the token may call as the person. */
   tools?: readonly ToolInWords[];
   /** The URL of the token's latest calls; undefined if no calls are stored. */
   callsHref?: string;
@@ -43,23 +43,20 @@ interface TokenProps extends FormPage {
   tokens: readonly TokenInWords[];
   /** The scopes that a new token may have. */
   scopes: readonly ScopeInWords[];
-  /** True if the server has scopes, and the person may be granted none. */
+  /** True if the server has scopes but the person may have none. */
   isBare: boolean;
   providerKey?: string;
-  /** True if the person signed in so lately that they may make a token. */
+  /** True if the person signed in recently enough to make a token. */
   isFresh: boolean;
-  /** False if the person may use nothing here, and so makes no token. */
+  /** False if the person may use nothing on this server. */
   mayMake: boolean;
-  /** True if tools act with people's accounts at other services. */
+  /** True if tools use accounts of people at other services. */
   hasAccounts?: boolean;
-  /** The lifetimes that a new token may have, in days. */
+  /** The allowed lifetimes of a new token, in days. */
   days: readonly number[];
-  /** The token that was just made. `token` is its text, while it is shown. */
+  /** The new token; `token` is its text, as long as it can be shown. */
   made?: { name: string; token?: string };
-  /**
-   * The number of sign-ins and tokens that were read; undefined if all were
-   * read.
-   */
+  /** The number of grants that were read; undefined if all were read. */
   most?: number;
   now: number;
 }
@@ -166,7 +163,7 @@ function TokenForm(
   );
 }
 
-/** A new token. It has the focus, so that it is on the screen. */
+/** A new token, with the focus so that it is scrolled into view. */
 function MadeToken({ name, token }: { name: string; token?: string }) {
   return (
     <div class="note good" role="status" tabindex={-1} autofocus>

@@ -1,6 +1,6 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The questions that wait for a person, each with the way to its page.
+ * The list of a person's open questions, with links to answer them.
  *
  * @module
  */
@@ -16,31 +16,31 @@ import type { PageProps } from "../../core/pages/layout.tsx";
 import { PausedBadge } from "./connections_section.tsx";
 import { Moment } from "../../core/pages/times.tsx";
 
-/** An open question in a person's list. Times are epoch seconds. */
+/** An open question in the list. Times are epoch seconds. */
 export interface WaitInWords extends Partial<ToolInWords> {
-  /** The path of the page on which the question is answered. */
+  /** The path of the page that answers the question. */
   path: string;
-  /** The client; absent if its connection is gone. */
+  /** The asking client; absent if its connection has ended. */
   client?: ClientInWords;
-  /** The author's words. */
+  /** The question's text by the tool's author. */
   message: string;
   createdAt: number;
-  /** The end of the time to answer, if it is short. */
+  /** The time at which the question expires, if that is soon. */
   endsAt?: number;
-  /** True while the connection is paused, so that nothing can go on. */
+  /** True if the connection is paused, so that the call cannot continue. */
   isPaused?: boolean;
 }
 
-/** The maximum length in characters of a message in the list. */
+/** The maximum length of a listed message, in characters. */
 const MAX_LISTED_CHARACTERS = 200;
 
-/** The maximum number of waits that are listed. */
+/** The maximum number of listed questions. */
 export const MAX_WAITS = 200;
 
-/** A person's open questions; nothing where there are none. */
+/** A person's open questions; renders nothing if there are none. */
 export function WaitingSection(
   { base = "", waits, now }: Pick<PageProps, "base"> & {
-    /** The open questions: what ends first, then the newest. */
+    /** The open questions: those that expire first, then the newest. */
     waits: readonly WaitInWords[];
     now: number;
   },

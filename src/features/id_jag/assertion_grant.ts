@@ -1,7 +1,9 @@
 /**
- * An access token for the assertion of an identity provider, without any page.
+ * The JWT bearer grant: issues an access token for an identity provider's
+ * assertion (ID-JAG), without any page.
  *
- * @see MCP extension io.modelcontextprotocol/enterprise-managed-authorization
+ * @see RFC 7523; MCP extension
+ * io.modelcontextprotocol/enterprise-managed-authorization
  * @module
  */
 import { now } from "../../core/clock.ts";
@@ -38,7 +40,10 @@ import type { ProviderApplication } from "../../core/settings/application.ts";
 import type { OAuthConfig } from "../../core/settings/oauth.ts";
 import type { AuthServices } from "../../core/auth/services.ts";
 
-/** Finds our application at the provider whose people an issuer vouches for. */
+/**
+ * Finds our OAuth client at the sign-in provider that belongs to this assertion
+ * issuer.
+ */
 function applicationOf(
   { providers }: OAuthConfig,
   by: TrustedIssuer,
@@ -51,9 +56,9 @@ function applicationOf(
 }
 
 /**
- * Makes the function that redeems assertions, for scopes that the identity
- * provider and the rules of this server both allow. There is no refresh token:
- * the client asks the identity provider again instead.
+ * Makes the function that redeems assertions, for scopes that both the identity
+ * provider and this server's rules allow. There is no refresh token: the client
+ * requests another assertion.
  */
 export function assertionGrant(services: AuthServices) {
   const { baseUrl, providers, subjectIds, scopes: known, lifetimes } = services;
@@ -72,7 +77,7 @@ export function assertionGrant(services: AuthServices) {
     const assertion = parameters.require("assertion");
     const asked = parseScope(parameters.get("scope"));
 
-    // The client, which must have authenticated.
+    // The client must have authenticated.
     const { clientId, metadata } = client;
     if (!isProven || !metadata.grant_types.includes(JWT_BEARER_GRANT_TYPE)) {
       throw new OAuthError(
@@ -82,7 +87,7 @@ export function assertionGrant(services: AuthServices) {
       );
     }
 
-    // The assertion: its signature, then its claims.
+    // The assertion's signature, then its claims.
     const { by, claims, identity: asserted } = await verifyAssertion(assertion);
     const { scopes: allowed, ...once } = checkIdentityAssertion(claims, {
       tenant: by.tenant,
@@ -91,7 +96,7 @@ export function assertionGrant(services: AuthServices) {
       now: now(clock),
     });
 
-    // The person, and the scopes that the client wants for them.
+    // The person, and the requested scopes.
     const wanted = grantableScopes(
       asked.length > 0 ? asked : allowed ?? [],
       known,
@@ -99,7 +104,7 @@ export function assertionGrant(services: AuthServices) {
     const id = issuerId(by);
     const identity = providers.vouched(id, asserted);
     const subject = subjectOf(id, identity);
-    // A rule with a bare subject is about a person of a sign-in provider.
+    // A rule with a bare subject means a person of a sign-in provider.
     const isNamedAlone = providers.all.some((it) => it.id === id) &&
       !isSubjectOfOther(identity.subject, subjectIds, id);
     const kept = identityRecheck.reduce(identity);
@@ -116,7 +121,7 @@ export function assertionGrant(services: AuthServices) {
       now: now(clock),
     });
 
-    // The operator's rules, and the ceiling of the identity provider.
+    // The operator's rules, and the scopes that the assertion allows.
     const isOut = !effectiveScopes({ ...requested, scopes: [] }) ||
       await grants.isKnownBlocked(subject);
     if (isOut) throw invalidGrant("This account may not sign in here");
@@ -130,8 +135,7 @@ export function assertionGrant(services: AuthServices) {
     const grant = { ...requested, scopes: effective.scopes };
 
     // The token is issued last, because an assertion works once: the same
-    // commit marks the assertion as used. If the request was answered with 503,
-    // the assertion may be used again.
+    // commit marks it as used. After a 503 it may be used again.
     const used = { issuer: `assertion of ${printIssuer(by)}`, ...once };
     let using: Write | undefined = assertions.using(used);
     while (using) {

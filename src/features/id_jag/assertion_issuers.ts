@@ -1,6 +1,6 @@
 /**
- * The identity providers whose assertions are trusted, and the verification of
- * these assertions.
+ * Verifies assertions (ID-JAG) of the trusted identity providers: signature,
+ * `iss` and `typ`.
  *
  * @module
  */
@@ -30,22 +30,22 @@ import {
 } from "../../core/provider/upstream_fetch.ts";
 
 /**
- * Verifies an assertion's signature and issuer, and returns its claims and the
- * person that it is about.
+ * Verifies an assertion's signature and issuer, and returns its claims and
+ * person.
  *
- * @throws {OAuthError} `invalid_grant`, or `temporarily_unavailable` when the
+ * @throws {OAuthError} `invalid_grant`, or `temporarily_unavailable` if the
  * issuer's keys cannot be read
  */
 export type VerifyAssertion = (
   assertion: string,
 ) => Promise<{ by: TrustedIssuer; claims: JWTPayload; identity: Identity }>;
 
-/** Makes the verifier for the trusted issuers; nothing is fetched yet. */
+/** Makes the verifier for the trusted issuers. Nothing is fetched yet. */
 export function assertionVerifier(
   trusted: readonly TrustedIssuer[],
   { memberships, clock }: {
     /**
-     * Returns the names of the claims that hold memberships in an issuer's
+     * Returns the names of the claims that list groups in an issuer's
      * assertions.
      */
     memberships(by: TrustedIssuer): MembershipClaims;
@@ -110,8 +110,8 @@ export function assertionVerifier(
 }
 
 /**
- * Makes the reader of key sets. The last key set is kept, because jose caches
- * its keys.
+ * Makes the reader of JWK sets. The last one stays, because jose caches its
+ * keys.
  */
 function keySets(
   fetchUpstream: UpstreamFetch,

@@ -1,5 +1,5 @@
 /**
- * Access tokens for the assertions of an organization's identity provider.
+ * Access tokens for assertions (ID-JAG) of an organization's identity provider.
  *
  * @module
  * @see draft-ietf-oauth-identity-assertion-authz-grant
@@ -9,7 +9,7 @@ import type { Feature } from "../../core/server/feature.ts";
 import { ID_JAG } from "./settings.ts";
 import type { assertionGrant } from "./assertion_grant.ts";
 
-/** The value in the metadata that announces such assertions. */
+/** The metadata value that announces this grant. */
 const ID_JAG_PROFILE = "urn:ietf:params:oauth:grant-profile:id-jag";
 
 export const idJagFeature: Feature = {

@@ -1,7 +1,7 @@
 /**
- * Identity assertions (ID-JAG): an organization's own identity provider names a
- * person and the scopes that a client may have for them here, so that no
- * consent page is needed.
+ * Checks the claims of identity assertions (ID-JAG), in which an organization's
+ * identity provider names a person and the scopes of a client. No consent page
+ * is needed.
  *
  * @see draft-ietf-oauth-identity-assertion-authz-grant
  * @see MCP extension io.modelcontextprotocol/enterprise-managed-authorization
@@ -21,25 +21,21 @@ export const ID_JAG_TYPE = "oauth-id-jag+jwt";
 
 /** The checked claims of an assertion. */
 interface IdentityAssertion {
-  /**
-   * The maximum number of scopes that the client may have; undefined for no
-   * limit.
-   */
+  /** The scopes that the client may have; undefined for no limit. */
   scopes?: string[];
-  /** The id of the assertion, which is accepted only once. */
+  /** The assertion's ID, which is accepted only once. */
   jti: string;
-  /**
-   * The time from which the assertion's `jti` may be forgotten, in epoch
-   * seconds.
-   */
+  /** The time after which `jti` may be forgotten, in epoch seconds. */
   expiresAt: number;
 }
 
-/** Checks the claims of an assertion of valid signature, type and issuer. */
+/**
+ * Checks the claims of an assertion whose signature, type and issuer are valid.
+ */
 export function checkIdentityAssertion(
   claims: Readonly<Record<string, unknown>>,
   { tenant, clientId, baseUrl, now }: Pick<TrustedIssuer, "tenant"> & {
-    /** The client that sent the assertion, and that has authenticated. */
+    /** The authenticated client that sent the assertion. */
     clientId: string;
     baseUrl: string;
     now: number;
@@ -49,8 +45,8 @@ export function checkIdentityAssertion(
   const check = (isGood: boolean, description: string) => {
     if (!isGood) throw invalidGrant(description);
   };
-  // Exactly one audience: with a second one, that server could use the
-  // assertion too.
+  // Exactly one audience: a second one could use the assertion at its own
+  // server.
   const [audience, ...others] = Array.isArray(aud) ? aud : [aud];
   check(
     others.length === 0 && (audience === baseUrl || audience === `${baseUrl}/`),
@@ -71,7 +67,8 @@ export function checkIdentityAssertion(
     `exp of the assertion must be within ${ASSERTION_MAX_TTL_SECONDS} seconds`,
   );
   check(claims.tenant === tenant, "tenant of the assertion is not trusted");
-  // The assertion would be bound to a key, or say more than scopes can.
+  // `cnf` would bind the assertion to a key; `authorization_details` may say
+  // more than scopes can.
   for (const member of ["cnf", "authorization_details"]) {
     check(claims[member] === undefined, `${member} is not supported`);
   }

@@ -1,13 +1,13 @@
 /**
  * Instructions for connecting each client to this server: a line to paste, a
- * link to press, or the place to put the address.
+ * link, or the setting that takes the URL.
  *
  * @module
  */
 import type { AuthConfig } from "../../core/settings/auth.ts";
 import { isLoopback } from "../../core/net/url.ts";
 
-/** The kind of access, for instructions. */
+/** The way in which clients are let in, as far as the instructions differ. */
 export type Access =
   | { kind: "open" }
   /** The client opens a browser; nothing is pasted. */
@@ -15,7 +15,7 @@ export type Access =
   /** The client sends a credential that the operator hands out. */
   | { kind: "credential"; header: string; example: string };
 
-/** Finds the kind of access of the configured doors. */
+/** Finds from the authentication settings how clients are let in. */
 export function accessOf(auth: AuthConfig): Access {
   const { oauth, jwt, bearer, apiKey } = auth;
   if (oauth) return { kind: "sign-in" };
@@ -41,7 +41,7 @@ export interface ClientGuide {
   how: string;
   /** A line to copy: an address, a command or a configuration. */
   line?: string;
-  /** A link to press, if the client has one: its label and its target. */
+  /** A link that installs the server, if the client has one. */
   install?: { label: string; href: string };
   /** Further notes. */
   notes?: readonly string[];
@@ -53,7 +53,7 @@ export function connectionName(title: string): string {
     .replaceAll(/^-+|-+$/g, "") || "tool-server";
 }
 
-/** Lists the clients people use, and how each connects to `baseUrl`. */
+/** Lists popular clients, and how each connects to `baseUrl`. */
 export function clientGuides(
   { title, baseUrl, access }: {
     title: string;
@@ -152,7 +152,10 @@ export function clientGuides(
   );
 }
 
-/** Makes Codex's guide: bearer tokens in a variable, others in a file. */
+/**
+ * Makes Codex's guide: a bearer token in a variable, other credentials in a
+ * file.
+ */
 function codexGuide(name: string, url: string, access: Access): ClientGuide {
   const client = "Codex";
   const line = `codex mcp add ${name} --url ${url}`;
@@ -183,8 +186,7 @@ function codexGuide(name: string, url: string, access: Access): ClientGuide {
 }
 
 /**
- * Returns the reason why a client in a cloud cannot connect; undefined if the
- * client can.
+ * Returns the reason why a cloud client cannot connect; undefined if it can.
  */
 function obstacleToCloud(
   baseUrl: string,

@@ -1,16 +1,19 @@
 /**
- * The list of a connection's latest calls, arranged so that a busy client does
- * not push out the failures.
+ * The list of a connection's latest calls. Some older failures are kept, so
+ * that a busy client does not displace them.
  *
  * @module
  */
 import { isFailure, type Outcome } from "../../core/log/request.ts";
 
-/** Calls of one tool within an hour with the same outcome; no arguments. */
+/**
+ * The calls of one tool within an hour with the same outcome, without
+ * arguments.
+ */
 export interface NotedCall {
-  /** The time at which the latest of these calls began, in epoch seconds. */
+  /** The start of the latest of these calls, in epoch seconds. */
   at: number;
-  /** The time at which the first of these calls began. */
+  /** The start of the first of these calls, in epoch seconds. */
   firstAt: number;
   tool: string;
   outcome: Outcome;
@@ -22,15 +25,18 @@ export type EndedCall = Pick<NotedCall, "at" | "tool" | "outcome">;
 const LATEST = 40;
 const OLDER_FAILURES = 10;
 
-/** The maximum number of entries of a connection. */
+/** The maximum number of entries of one connection. */
 export const CALLS = LATEST + OLDER_FAILURES;
 
-/** The time within which equal calls of a tool are counted together. */
+/**
+ * The seconds within which calls of one tool with the same outcome share an
+ * entry.
+ */
 const TOGETHER_SECONDS = 60 * 60;
 
 /**
- * Adds a call to the waiting calls, which are oldest first. For most calls this
- * costs one or two comparisons.
+ * Adds a call to the calls to be written, oldest first. Usually this costs one
+ * or two comparisons.
  */
 export function addCall(
   waiting: NotedCall[],
@@ -44,10 +50,10 @@ export function addCall(
 }
 
 /**
- * Lists the calls to keep, newest first: the latest ones, and the latest
- * failures among the older ones.
+ * Lists the calls to store, newest first: the latest ones, and the latest
+ * failures among the others.
  *
- * @param oldest calls that began before this are left out, in epoch seconds
+ * @param oldest drops calls that began before this, in epoch seconds
  */
 export function listCalls(
   calls: readonly NotedCall[],
@@ -75,8 +81,8 @@ export function failuresFirst<C extends Pick<NotedCall, "at" | "outcome">>(
 }
 
 /**
- * Counts a call in the entry of the same tool, outcome and hour. Returns false
- * if there is no such entry.
+ * Counts a call in an entry of the same tool, outcome and hour. Returns false
+ * if there is none.
  */
 function mergeIntoEntry(list: NotedCall[], call: NotedCall): boolean {
   const index = list.findLastIndex((other) => isSameEntry(other, call));

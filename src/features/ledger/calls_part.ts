@@ -1,6 +1,6 @@
 /**
- * `GET /account/calls`: the latest calls of a person, and for an operator those
- * of everyone.
+ * `GET /account/calls`: a person's latest tool calls; for an operator, all
+ * people's.
  *
  * @module
  */
@@ -20,7 +20,7 @@ import type {
 import { clientNameOf } from "../account_page/client_words.ts";
 import { ownGrants } from "../account_page/connections_part.ts";
 
-/** The maximum number of people on a page, and of connections of each. */
+/** The maximum number of people on a page, and of each person's connections. */
 const MAX_PEOPLE = 100;
 const MAX_CONNECTIONS = 20;
 
@@ -72,7 +72,7 @@ export function callsPart(
   };
 }
 
-/** Lists the grants of the first people that an operator's search finds. */
+/** Lists the grants of the first people that match an operator's search. */
 async function grantsOfPeople(
   { people }: AccountServices,
   { person: search }: CallFilter,
@@ -85,8 +85,8 @@ async function grantsOfPeople(
 }
 
 /**
- * Lists the calls under some grants, and with `withMachines` also those of
- * machines.
+ * Lists the calls of some grants and, if `withMachines`, of
+ * `client_credentials` clients.
  */
 async function callsOf(
   { ledger, configured, titleOf }: Omit<AccountServices, "ledger"> & {
@@ -98,7 +98,8 @@ async function callsOf(
 ): Promise<CallInWords[]> {
   const machines = withMachines ? configured.filter(isMachine) : [];
   const owners = new Map([
-    // A machine's calls are stored longer than its grants.
+    // The calls of a `client_credentials` client are stored longer than its
+    // grants.
     ...machines.map((machine) => {
       const name = clientName(machine);
       const owner = { person: name, client: name };

@@ -1,6 +1,6 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The latest tool calls of a person, or for operators of everyone: failures
+ * The latest tool calls of a person or, for operators, of all people: failures
  * first, and a filter.
  *
  * @module
@@ -19,7 +19,7 @@ import { Table } from "../../core/pages/table.tsx";
 import type { CallFilter } from "../account_page/account_pages.ts";
 import { Moment } from "../../core/pages/times.tsx";
 
-/** Calls of one tool within an hour that ended the same way. */
+/** The calls of one tool within an hour with the same outcome. */
 export interface CallInWords extends Omit<NotedCall, "firstAt">, ToolInWords {
   /** The person's name at the provider. */
   person: string;
@@ -30,7 +30,7 @@ interface CallsProps extends Pick<FormPage, "base"> {
   /** The calls that match the filter, failures first. */
   calls: readonly CallInWords[];
   filter: CallFilter;
-  /** True if the calls are everyone's. */
+  /** True if these are all people's calls. */
   isForOperators?: boolean;
   /** True if there are more people than were read. */
   hasMore?: boolean;
@@ -54,7 +54,7 @@ const OUTCOME_WORDS: Readonly<
   input_required: ["Asked back", ""],
 };
 
-/** Finds the outcome that a text names; undefined if it names none. */
+/** Parses an outcome; undefined for any other text. */
 export function outcomeOf(text = ""): Outcome | undefined {
   return OUTCOMES.find((outcome) => outcome === text);
 }

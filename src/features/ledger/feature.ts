@@ -1,6 +1,6 @@
 /**
- * The ledger: the latest calls of a connection, shown to its person. It is
- * loaded with the first call.
+ * The ledger: the latest tool calls of a connection, shown to its person.
+ * Loaded by the first call.
  *
  * @module
  */
@@ -33,7 +33,7 @@ export const ledgerFeature: OnAccountPage = {
         list: async (ids) => await (await load()).list(ids),
         async close() {
           isClosed = true;
-          // A call that was noted a moment ago is written too.
+          // Also writes a call that was noted just now.
           await (await loading)?.close();
         },
       },

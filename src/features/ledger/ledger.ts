@@ -1,7 +1,7 @@
 /**
- * The ledger: the latest tool calls of each connection, for the person in whose
- * name they were made. A call itself writes nothing: ended calls are gathered
- * in memory. Every few seconds one commit writes the calls of many connections.
+ * The ledger: the latest tool calls of each connection, for its person. A call
+ * itself writes nothing: finished calls are collected in memory, and every few
+ * seconds one commit writes those of many connections.
  *
  * @module
  */
@@ -28,21 +28,21 @@ import { grantKey, ledgerKey } from "../../core/kv/keys.ts";
 import { ofServer } from "../../core/store/opened_server.ts";
 
 /**
- * The time between writes. A process that dies loses the calls since the last
+ * The time between writes. A process that dies loses the calls since its last
  * write.
  */
 const WRITE_MILLISECONDS = 5000;
 
 /**
- * The maximum number of grants whose calls may wait to be written; calls of
- * further grants are dropped.
+ * The maximum number of grants with unwritten calls; calls of further grants
+ * are dropped.
  */
 const MAX_GRANTS = 10_000;
 
-/** The maximum number of grants in a commit: each takes two checks. */
+/** The maximum number of grants in one commit: each takes two checks. */
 const GRANTS_PER_COMMIT = Math.floor(MAX_CHECKS / 2);
 
-/** The maximum number of tries to write while other processes write too. */
+/** The maximum number of tries if other processes write at the same time. */
 const TRIES = 5;
 
 interface LedgerRecord extends Expiring {
@@ -50,15 +50,15 @@ interface LedgerRecord extends Expiring {
   calls: readonly NotedCall[];
 }
 
-/** Calls that wait to be written, by their grant. */
+/** Maps a grant's ID to its calls that are not written yet. */
 type WaitingCalls = Map<string, NotedCall[]>;
 
 export type LedgerStore = ReturnType<typeof ledgerStore>;
 
 /**
- * Makes the ledger of a database.
+ * Opens the ledger of a database.
  *
- * @param options `keepSeconds`: the time for which a call is stored
+ * @param options `keepSeconds`: how long a call is stored
  */
 export function ledgerStore(
   database: Database,
@@ -72,8 +72,8 @@ export function ledgerStore(
   let writing = Promise.resolve();
 
   /**
-   * Writes calls of some grants. Returns false if another process wrote at the
-   * same time. Calls of a grant that has ended are dropped.
+   * Writes the calls of some grants. Returns false if another process wrote at
+   * the same time. Calls of ended grants are dropped.
    */
   async function tryWrite(some: WaitingCalls): Promise<boolean> {
     const grants = await database.getMany<Grant[]>(
@@ -82,7 +82,7 @@ export function ledgerStore(
     const live = grants.flatMap(({ value }) =>
       value?.status === "active" ? [value] : []
     );
-    // A machine has a grant for every token, but one ledger.
+    // A `client_credentials` client has one ledger but a grant for every token.
     const owners = [...Map.groupBy(live, ledgerIdOf)];
     if (owners.length === 0) return true;
     const ledgers = await database.getMany<LedgerRecord[]>(
@@ -91,15 +91,15 @@ export function ledgerStore(
     const time = database.now();
     const oldest = time - keepSeconds;
     return await database.commit((transaction) => {
-      // A grant that ends meanwhile makes the commit fail, and its ledger ends
-      // with it.
+      // If a grant ends meanwhile, the commit fails, and its ledger is dropped.
       transaction.check(...grants, ...ledgers);
       for (const [index, [, held]] of owners.entries()) {
         const { key, value } = ledgers[index];
         const added = held.flatMap(({ id }) => some.get(id)!);
         const record: LedgerRecord = {
           calls: listCalls([...added, ...value?.calls ?? []], oldest),
-          // The ledger ends with its grant, unless the next grant continues it.
+          // The ledger ends with its grant, unless the client's next grant
+          // continues it.
           expiresAt: hasSingleToken(held[0])
             ? time + keepSeconds
             : Math.min(time + keepSeconds, held[0].expiresAt),
@@ -140,7 +140,7 @@ export function ledgerStore(
     }
   }
 
-  /** Puts calls back, so that the next write has them. */
+  /** Puts calls back for the next write. */
   function putBack(some: WaitingCalls): void {
     for (const [grantId, calls] of some) {
       const since = waiting.get(grantId) ?? [];
@@ -148,7 +148,7 @@ export function ledgerStore(
     }
   }
 
-  /** Writes the waiting calls, one write at a time. */
+  /** Writes the collected calls, one write at a time. */
   function flush(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
@@ -182,7 +182,7 @@ export function ledgerStore(
       return entries.map(({ value }) => listCalls(value?.calls ?? [], oldest));
     },
 
-    /** Writes the waiting calls; those that cannot be written are lost. */
+    /** Writes the collected calls; those that cannot be written are lost. */
     async close(): Promise<void> {
       isClosed = true;
       await flush();
@@ -190,7 +190,7 @@ export function ledgerStore(
   };
 }
 
-/** Returns the ledger of a server; undefined where `OAUTH_LEDGER_DAYS` is 0. */
+/** Returns the ledger of a server; undefined if `OAUTH_LEDGER_DAYS` is 0. */
 export const ledgerOf = ofServer(({ config, database, log }) => {
   const days = config.auth.oauth?.ledgerDays;
   return days

@@ -1,5 +1,5 @@
 /**
- * The part of calls on the account page.
+ * Adds the latest calls to the account page.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * The protocol generation of each MCP server, and our open sessions at servers
- * of 2025. Each account has a session of its own in each process.
+ * Remembers which revision each MCP server speaks, and our open sessions at
+ * servers of 2025. Each account has its own session in each process.
  *
  * @module
  */
@@ -15,24 +15,21 @@ import type { ClientOptions } from "../../../packages/client/mod.ts";
 import { isObject } from "../../core/json.ts";
 import { LatestMap } from "../../core/latest_map.ts";
 
-/** The time after which a server is asked again for its generation. */
+/** The time after which a server's revision is asked for again. */
 const KNOWN_MILLISECONDS = 3_600_000;
 
-/** The time without use after which a session is opened anew. */
+/** The time without use after which a new session is opened. */
 const IDLE_MILLISECONDS = 600_000;
 
-/** The maximum number of sessions that are kept open at a time. */
+/** The maximum number of open sessions. */
 const MAX_SESSIONS = 1000;
 
-/**
- * The maximum number of pages of a list of tools that are searched for one
- * tool.
- */
+/** The maximum number of pages of `tools/list` that are searched for a tool. */
 const MAX_PAGES = 40;
 
 /**
- * The maximum length in characters of a remembered tool, and the maximum number
- * of such tools.
+ * The maximum length of a cached tool in characters, and the maximum number of
+ * cached tools.
  */
 const MAX_KEPT_CHARACTERS = 64 * 1024;
 const MAX_KEPT = 200;
@@ -41,7 +38,7 @@ const NEW: Revision = "2026-07-28";
 const OLD: Revision = "2025-11-25";
 const REVISIONS: readonly string[] = [OLD, "2025-06-18", "2025-03-26"];
 
-/** The options of a client for the requests of one account. */
+/** The client options for one account: revision, session and request IDs. */
 export type Way = Pick<ClientOptions, "revision" | "sessionId" | "nextId">;
 
 export class Connections {
@@ -50,11 +47,10 @@ export class Connections {
   readonly #listed = new LatestMap<ListedTool[]>(MAX_KEPT);
 
   /**
-   * Finds the options for requests; asks the server if they are not known.
+   * Finds the client options for a server; asks the server on first use.
    *
    * @param service the name of the server
-   * @param connection the name of the account, and of the capabilities of its
-   * client
+   * @param connection identifies the account and our client capabilities
    */
   async find(
     service: string,
@@ -74,29 +70,28 @@ export class Connections {
       IDLE_MILLISECONDS,
       () => openSession(options),
     ).catch((error) => {
-      // The server may speak another generation by now.
+      // The server may have changed its revision.
       this.#speaks.delete(service);
       throw error;
     });
   }
 
-  /** Forgets a session that the server does not know any more. */
+  /** Forgets a session that the server no longer knows. */
   forget(service: string, connection: string): void {
     this.#sessions.delete(connection);
     this.#speaks.delete(service);
   }
 
   /**
-   * Returns the tool of that name as {@linkcode list} has found it; empty if no
-   * call had to look for the tool.
+   * Returns the tool that {@linkcode list} found before; else an empty array.
    */
   listed(connection: string, tool: string): ListedTool[] {
     return this.#listed.get(JSON.stringify([connection, tool])) ?? [];
   }
 
   /**
-   * Looks for a tool in its server's list, to know which arguments are sent as
-   * headers too (MCP 2026-07-28, Transports, Custom Headers).
+   * Finds a tool in its server's list, which says which arguments are also sent
+   * as headers (MCP 2026-07-28, Transports, Custom Headers).
    */
   async list(
     connection: string,
@@ -117,8 +112,7 @@ export class Connections {
   }
 
   /**
-   * Returns the known value, or requests it once for all callers that need it
-   * now.
+   * Returns the cached value, or requests it once for all simultaneous callers.
    */
   async #once<T>(
     map: LatestMap<Promise<T>>,
@@ -133,14 +127,14 @@ export class Connections {
       return await asked;
     } catch (error) {
       if (map.get(name) === asked) map.delete(name);
-      // The caller who asked first may have left; this one asks anew.
+      // The request was another caller's, who may have left: ask again.
       if (known === undefined) throw error;
       return await this.#once(map, name, milliseconds, ask);
     }
   }
 }
 
-/** Asks a server which generation it speaks. */
+/** Asks a server whether it speaks 2026-07-28; otherwise it is one of 2025. */
 async function generationOf(options: ClientOptions): Promise<Revision> {
   const client = new Client({ ...options, revision: NEW });
   try {
@@ -150,7 +144,7 @@ async function generationOf(options: ClientOptions): Promise<Revision> {
       : OLD;
   } catch (error) {
     const status = statusOf(error);
-    // A server of 2025 refuses the method, or a request without a session.
+    // A server of 2025 refuses the method, or the missing session.
     if (status === undefined || status >= 500 || [403, 429].includes(status)) {
       throw error;
     }
@@ -168,11 +162,11 @@ async function openSession(options: ClientOptions): Promise<Way> {
     throw new Error("The answer is of a revision that is not known");
   }
   const revision = protocolVersion as Revision;
-  // A server without sessions gives no id.
+  // A server without sessions sends no ID.
   return { revision, nextId, sessionId: await client.sessionId() ?? "" };
 }
 
-/** Finds the HTTP status of an answer that a client could not read, or refused. */
+/** Returns the HTTP status of a failed response, if the error has one. */
 export function statusOf(error: unknown): number | undefined {
   const { response, status = response?.status } = error as
     & Partial<ServerError>

@@ -1,6 +1,6 @@
 /**
- * Other MCP servers as accounts of people: sign-in there, and calls of their
- * tools.
+ * Other MCP servers at which people have accounts: sign-in there, and calls of
+ * their tools.
  *
  * @module
  */

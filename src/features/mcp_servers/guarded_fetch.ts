@@ -1,6 +1,6 @@
 /**
- * `fetch` towards addresses that another MCP server names: over https alone, and
- * into a private network only from a server there, within its domain.
+ * `fetch` for URLs that another MCP server names, guarded against SSRF: only
+ * https, and a private network only for a server inside it, within its domain.
  *
  * @module
  */
@@ -11,10 +11,10 @@ import { parseServerUrl } from "../../core/net/server_url.ts";
 import { isLoopback, registeredDomain } from "../../core/net/url.ts";
 import { misbehaved } from "../../core/provider/provider.ts";
 
-/** An IPv4 address in the form of IPv6, which may be a public one. */
+/** An IPv4-mapped IPv6 address, which may be public. */
 const MAPPED = /^::ffff:/i;
 
-/** Makes the `fetch` for one service and its authorization servers. */
+/** Makes the `fetch` for one server and its authorization servers. */
 export function guardedFetch(
   { api, issuer }: Pick<OAuthAccount, "api" | "issuer">,
   send: typeof fetch = sendOnce,
@@ -27,10 +27,10 @@ export function guardedFetch(
     resolve(hostname.replace(/^\[|\]$/g, ""));
 
   /**
-   * True if a host may be in a private network: if the author has named it, or
-   * if a server of the same domain is in one. The owner of a domain can point
-   * its names at any host inside, but only hosts of the owner have a
-   * certificate for these names.
+   * True if a host may be in a private network: the author named it, or the MCP
+   * server has the same domain and is in one. A domain's owner can point its
+   * names at any internal host, but only the owner's hosts have certificates
+   * for them.
    */
   async function mayBeInside(url: URL): Promise<boolean> {
     if ([own.hostname, chosen?.hostname].includes(url.hostname)) return true;

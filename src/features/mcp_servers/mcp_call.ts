@@ -1,6 +1,6 @@
 /**
- * One call of a tool at another MCP server, as a person: its progress and its
- * questions go to our caller, and everything that it answers is bounded.
+ * Calls a tool at another MCP server as a person. Its progress and questions
+ * are passed to our caller; the size of its responses is limited.
  *
  * @module
  */
@@ -33,14 +33,14 @@ import { type Connections, statusOf } from "./connections.ts";
 import { inPlainText, parseResult } from "./mcp_result.ts";
 
 /**
- * Returns the maximum number of JSON values in an answer of so many bytes: as
- * many as a message may have, or more if the answer may be long.
+ * Returns the maximum number of JSON values in responses of up to `bytes`: as
+ * many as in any message, or more for long responses.
  */
 const valuesIn = (bytes: number) => Math.max(MAX_BODY_VALUES, bytes / 50);
 
 /**
- * Makes the allowance of bytes and JSON values that answers may still use.
- * Values count too: a value takes far more memory than its bytes.
+ * Makes the remaining bytes and JSON values of a call's responses. Values are
+ * limited because they take far more memory than their bytes.
  */
 const allowance = (bytes = MAX_TOOL_ANSWER_BYTES) => ({
   bytes,
@@ -48,24 +48,24 @@ const allowance = (bytes = MAX_TOOL_ANSWER_BYTES) => ({
 });
 
 /**
- * The maximum number of questions of one call, or of rounds at a 2026 server.
+ * The maximum number of questions in one call, or of rounds at a 2026 server.
  */
 const MAX_QUESTIONS = 20;
 
-/** The maximum length in characters of one question. */
+/** The maximum length of a question, in characters. */
 const MAX_QUESTION_CHARACTERS = 32_000;
 
 const SECONDS = 600;
 
-/** The time limit of the requests that cancel a call at the server. */
+/** The time limit of requests that cancel a call at the server. */
 const CANCEL_MILLISECONDS = 3000;
 
-/** A server, with the account and the connections there. */
+/** A server, with the caller's account and our connections. */
 interface There extends AccountInCall {
   connections: Connections;
 }
 
-/** A call as its author wants it. */
+/** The arguments of `call` in a tool. */
 interface Asked {
   tool: string;
   input: Json;
@@ -108,16 +108,14 @@ class Call {
   readonly #title: string;
   #questions = 0;
   #left = allowance();
-  /** True while the server may do, or has done, what the call asks for. */
+  /** True if the server may have executed the call. */
   #isSent = false;
 
   constructor(
     private readonly there: There,
     private readonly asked: Asked,
     private readonly signal: AbortSignal,
-    /**
-     * Reserves memory for the bytes of all answers until the end of the call.
-     */
+    /** Reserves memory for the bytes of all responses until the call ends. */
     private readonly hold: Hold,
     private readonly given: GivenKeys,
   ) {
@@ -136,7 +134,7 @@ class Call {
     for (let isAgain = false;; isAgain = true) {
       const way = await connections.find(service.name, connection, options);
       const client = new Client({ ...options, ...way, tools });
-      // Requests before the call have an allowance of their own.
+      // Requests before the call do not reduce its allowance.
       this.#left = allowance(this.asked.options.maxBytes);
       this.#isSent = true;
       try {
@@ -144,7 +142,7 @@ class Call {
         return parseResult(result, this.#title, this.given);
       } catch (error) {
         if (isAgain) throw error;
-        // Nothing was done yet: a header is missing, or the session has ended.
+        // Nothing was executed: a header is missing, or the session has ended.
         const { code } = error as Partial<ServerError>;
         const isNew = way.revision === STATELESS_REVISION;
         const isMismatch = isNew && code === RpcCode.headerMismatch;
@@ -181,14 +179,14 @@ class Call {
     };
   }
 
-  /** Sends a request as the person, whose token goes only to the service. */
+  /** Sends a request with the person's token. */
   async #fetch(request: Request): Promise<Response> {
     const { send } = this.there;
     const { method, headers } = request;
-    // A text can be sent again with another token, a stream could not.
+    // A string can be sent again with a new token; a stream could not.
     const body = method === "POST" ? await request.text() : undefined;
-    // A cancellation is sent after the call has ended here: it has a time limit
-    // of its own.
+    // `notifications/cancelled` is sent after the call has ended here, so it
+    // has its own time limit.
     const signal = this.signal.aborted
       ? AbortSignal.timeout(CANCEL_MILLISECONDS)
       : AbortSignal.any([this.signal, request.signal]);
@@ -206,7 +204,7 @@ class Call {
     return this.#counted(response);
   }
 
-  /** Counts the bytes and the values of all answers of the call together. */
+  /** Counts the bytes and JSON values of all responses of the call together. */
   #counted(response: Response): Response {
     const { body, status, headers } = response;
     if (!body) return response;
@@ -237,8 +235,8 @@ class Call {
   }
 
   /**
-   * Makes the error of a failed call. The error says if the call may have been
-   * done.
+   * Makes the error of a failed call, which says if the server may have
+   * executed it.
    */
   failure(what: string, options?: ErrorOptions): ToolError {
     const words = `${this.#title} ${what}.`;
@@ -246,8 +244,8 @@ class Call {
   }
 
   /**
-   * Explains what went wrong, in words for the model. Texts of the server are
-   * made plain and short.
+   * Turns an error into words for the model. The server's texts are cleaned and
+   * shortened.
    */
   inWords(error: unknown): unknown {
     if (error instanceof ToolError) return error;
@@ -262,7 +260,7 @@ class Call {
       );
     }
     if (status >= 500) return this.failure(`answered ${status}`, options);
-    // A request that was refused has done nothing.
+    // A refused request was not executed.
     if (status >= 400) this.#isSent = false;
     return status === 403
       ? new ToolError(`${this.#title} does not allow this.`)
@@ -271,7 +269,7 @@ class Call {
       : this.failure("gave an answer that is of no use", options);
   }
 
-  /** Answers a question of the server with the person's answer. */
+  /** Answers a request of the server: elicitation, sampling or roots. */
   async #answer({ method, params }: Question): Promise<Json> {
     this.#count();
     const { sample, roots } = this.asked.options;
@@ -297,7 +295,7 @@ class Call {
   async #ask(
     { mode, message, url, requestedSchema }: Json,
   ): Promise<Json> {
-    // The words name the server, so that they cannot seem to be ours.
+    // Names the server, so that the question cannot seem to be ours.
     const words = `${this.#title} asks: ${
       inPlainText(message, 4000, this.given)
     }`;
@@ -309,8 +307,8 @@ class Call {
 }
 
 /**
- * Makes the counter of JSON values in a text, or in a stream of texts, chunk by
- * chunk. It counts items, members, arrays and objects.
+ * Makes the counter of JSON values (items, members, arrays and objects) in JSON
+ * or an event stream, chunk by chunk.
  */
 function valueCounter(): (chunk: Uint8Array) => number {
   let isInString = false;
@@ -318,8 +316,8 @@ function valueCounter(): (chunk: Uint8Array) => number {
   return (chunk) => {
     let values = 0;
     for (const byte of chunk) {
-      // A JSON string never spans two lines, so a quote outside of JSON only
-      // affects its line.
+      // A JSON string never spans lines, so a quote outside of JSON affects
+      // only its line.
       if (byte === 0x0a) isInString = isEscaped = false;
       else if (isEscaped) isEscaped = false;
       else if (byte === 0x22) isInString = !isInString;
@@ -330,15 +328,15 @@ function valueCounter(): (chunk: Uint8Array) => number {
   };
 }
 
-/** Checks the URL of a page that only the person opens. */
+/** Checks the URL of a page for the person. */
 function pageOf(url: unknown, title: string): string {
   const page = URL.parse(`${url}`);
-  // Userinfo (RFC 3986 §3.2.1) in front of the host would seem to be the host.
+  // Userinfo (RFC 3986 §3.2.1) before the host could be taken for it.
   if (page && /^https?:\/\/[^@/]*(\/|$)/.test(page.href)) return page.href;
   throw new ToolError(`${title} names a page that is no web address.`);
 }
 
-/** Reports the progress of the work at the server to our caller. */
+/** Reports the server's progress to our caller. */
 function report(
   context: Context,
   { progress, total, message }: Json,

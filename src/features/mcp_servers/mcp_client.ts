@@ -1,7 +1,9 @@
 /**
- * This server as a client of the authorization servers of other MCP servers.
+ * This server as an OAuth client of other MCP servers' authorization servers:
+ * by our client ID metadata document, dynamic registration, or a configured
+ * client. Checks `iss` (RFC 9207) and sends resource indicators (RFC 8707).
  *
- * @see MCP 2026-07-28, Authorization; RFC 8707, RFC 9207
+ * @see MCP 2026-07-28, Authorization
  * @module
  */
 import { sendOnce } from "../../core/net/send_once.ts";
@@ -37,19 +39,13 @@ import { guardedFetch } from "./guarded_fetch.ts";
 import { findSignIn, isSameIssuer, type McpResource } from "./mcp_resource.ts";
 import { type Place, registrations } from "./registrations.ts";
 
-/** The time for which the metadata of a resource is not read again. */
+/** The time for which protected resource metadata is cached. */
 const FRESH_MILLISECONDS = 600_000;
 
-/**
- * The maximum number of authorization servers that are remembered of one
- * service.
- */
+/** The maximum number of cached authorization servers of one service. */
 const MAX_ISSUERS = 20;
 
-/**
- * The issuer of tokens, and the resource that they are for: the tokens are sent
- * nowhere else.
- */
+/** The client and issuer of tokens, and the only resource they are sent to. */
 interface Issuance extends Place {
   clientId: string;
   resource: string;
@@ -108,7 +104,7 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
 
   async checkIssuer(answered: string | undefined, at?: string): Promise<void> {
     const server = await this.#at(at ?? await this.findIssuer());
-    // No secret is needed to compare names.
+    // Comparing issuers needs no client secret.
     const client = oauthClient(this.#fetch, { clientId: "" });
     await client.checkIssuer(server, answered);
   }
@@ -160,7 +156,7 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
     await client.revoke(server, tokens);
   }
 
-  /** Finds the server's metadata, which may change. */
+  /** Finds the MCP server's protected resource metadata, which may change. */
   #resource(): Promise<McpResource> {
     const { api } = this.service;
     const known = this.#found.get(api);
@@ -171,7 +167,10 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
     return found;
   }
 
-  /** Reads the metadata of an authorization server. */
+  /**
+   * Reads an authorization server's metadata. @throws {UpstreamError} without
+   * PKCE
+   */
   async #at(issuer: string): Promise<Metadata> {
     let read = this.#servers.get(issuer);
     if (!read) {
@@ -204,7 +203,9 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
     );
   }
 
-  /** Makes our client. It names the resource in each request (RFC 8707). */
+  /**
+   * Makes our client. It sends `resource` with each token request (RFC 8707).
+   */
   #client(application: AccountApplication, resource: string) {
     return oauthClient((url, init = {}) => {
       const form = new URLSearchParams(String(init.body ?? ""));
@@ -214,7 +215,7 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
     }, application);
   }
 
-  /** Finds our application, or makes one. */
+  /** Finds our client at an authorization server, or registers one. */
   async #application(
     server: Metadata,
     redirectUri: string,
@@ -237,8 +238,8 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
   }
 
   /**
-   * Returns the application that the settings name. It is only for the `issuer`
-   * of the service: the MCP server may name any other issuer (RFC 9728 §7.6).
+   * Returns the client in the settings, which is only for the service's
+   * `issuer`: the MCP server may name any other issuer (RFC 9728 §7.6).
    */
   #ownAt({ issuer }: Pick<Place, "issuer">): AccountApplication | undefined {
     return isSameIssuer(issuer, this.service.issuer ?? "")
@@ -246,7 +247,7 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
       : undefined;
   }
 
-  /** Finds the application to which tokens were issued; undefined if it is gone. */
+  /** Finds the client that tokens were issued to; undefined if it is gone. */
   async #applicationBy(by: Issuance): Promise<AccountApplication | undefined> {
     const { clientId } = by;
     const own = this.#ownAt(by);
@@ -257,8 +258,8 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
   }
 
   /**
-   * Runs a request. If the authorization server does not know our registration,
-   * forgets the registration.
+   * Runs a request. If the authorization server no longer knows our
+   * registration, the registration is deleted.
    */
   async #forgetting<T>(by: Issuance, act: () => Promise<T>): Promise<T> {
     try {
@@ -274,7 +275,8 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
 }
 
 /**
- * Returns the URL of our client ID metadata document, if that URL is public.
+ * Returns the URL of our client ID metadata document; undefined if it is not
+ * public.
  */
 export function documentOf(redirectUri: string): string | undefined {
   return documentUrl(new URL("client.json", redirectUri).href)?.href;

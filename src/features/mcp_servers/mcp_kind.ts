@@ -1,5 +1,5 @@
 /**
- * MCP servers as a kind of services.
+ * Implements MCP servers as services of the feature `accounts`.
  *
  * @module
  */
@@ -8,7 +8,6 @@ import type { ServiceKind } from "../accounts/kind_port.ts";
 import { Connections } from "./connections.ts";
 import { callThere } from "./mcp_call.ts";
 
-/** Makes the kind for one server. */
 export function mcpKind(server: OpenedServer): ServiceKind {
   const connections = new Connections();
   return {

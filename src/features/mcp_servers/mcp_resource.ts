@@ -1,5 +1,6 @@
 /**
- * The metadata of an MCP server as a protected resource: where people sign in.
+ * Finds an MCP server's protected resource metadata, which names its
+ * authorization server.
  *
  * @see RFC 9728, RFC 6750 §3
  * @module
@@ -13,20 +14,20 @@ import {
   type UpstreamFetch,
 } from "../../core/provider/upstream_fetch.ts";
 
-/** The maximum number of scopes that a server may request by itself. */
+/** The maximum number of scopes that a server may ask for. */
 const MAX_SCOPES = 50;
 
 export interface McpResource {
-  /** The name of the server in requests for tokens (RFC 8707). */
+  /** The resource indicator of the server (RFC 8707). */
   resource: string;
   issuer: string;
-  /** The scopes that the server wants. */
+  /** The scopes that the server asks for. */
   scopes: string[];
 }
 
 /**
- * True if two names are of one issuer: `https://a.example` and
- * `https://a.example/` are the same address.
+ * True if two issuers are the same URL, such as `https://a.example` and
+ * `https://a.example/`.
  */
 export function isSameIssuer(one: string, other: string): boolean {
   const url = URL.parse(one);
@@ -34,10 +35,10 @@ export function isSameIssuer(one: string, other: string): boolean {
 }
 
 /**
- * Finds where people sign in.
+ * Finds a server's authorization server.
  *
- * @throws {UpstreamError} also if the server names another issuer than the
- * `issuer` that the author set
+ * @throws {UpstreamError} also if the server does not name the `issuer` that
+ * the author set
  */
 export async function findSignIn(
   fetchUpstream: UpstreamFetch,
@@ -53,12 +54,12 @@ export async function findSignIn(
     const document = await read(fetchUpstream, place);
     if (document) return parse(document, { url, issuer }, challenge.scopes);
   }
-  // Servers of the revision of March 2025 have no such metadata.
+  // Servers of revision 2025-03-26 have no such metadata.
   const { scopes } = challenge;
   return { resource: url, issuer: issuer ?? origin, scopes };
 }
 
-/** Reads a document; undefined if there is none. */
+/** Reads a JSON document; undefined if the response is an error. */
 async function read(fetchUpstream: UpstreamFetch, place: string) {
   const response = await fetchUpstream(place);
   return response.ok
@@ -66,7 +67,10 @@ async function read(fetchUpstream: UpstreamFetch, place: string) {
     : undefined;
 }
 
-/** Sends a request without a token. The refusal says where the metadata is. */
+/**
+ * Sends a request without a token. The `WWW-Authenticate` of its refusal names
+ * the metadata URL and scopes.
+ */
 async function challengeOf(
   fetchUpstream: UpstreamFetch,
   url: string,
@@ -79,8 +83,7 @@ async function challengeOf(
     },
     body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" }),
   }).catch((error) => {
-    // A redirect, or an answer that is too long: the metadata may be at its
-    // usual place.
+    // After a redirect, or too long a response, the well-known URLs are tried.
     if (error instanceof UpstreamError && error.kind === "misbehaved") {
       return undefined;
     }
@@ -126,8 +129,8 @@ function parse(
 }
 
 /**
- * True if a resource is the address, or above it at the same origin, so that
- * its tokens go to no other host (RFC 9728 §3.3).
+ * True if a resource is the server's URL or a parent path at the same origin,
+ * so that its tokens go to no other host (RFC 9728 §3.3).
  */
 function isAbove(resource: string, url: string): boolean {
   const above = /\s/.test(resource)

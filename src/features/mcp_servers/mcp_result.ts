@@ -1,7 +1,6 @@
 /**
- * The result of a tool at another MCP server, as one of our own tools could
- * give it: only known types of content blocks, with their known members, and no
- * `_meta`.
+ * Reduces another server's tool result to known types of content blocks with
+ * known members, without `_meta`.
  *
  * @module
  */
@@ -12,10 +11,10 @@ import type { GivenKeys } from "../../core/mcp/exchange/given_keys.ts";
 
 type Block = CallToolResult["content"][number];
 
-/** The maximum number of blocks of content of a result. */
+/** The maximum number of content blocks in a result. */
 const MAX_BLOCKS = 1000;
 
-/** The maximum length in characters of an error's words. */
+/** The maximum length of an error's text, in characters. */
 const MAX_ERROR_CHARACTERS = 10_000;
 
 /** The members of each type of content block; `texts` must be strings. */
@@ -32,8 +31,8 @@ const KINDS: Readonly<
 };
 
 /**
- * Returns a text without control characters, in at most `most` characters. The
- * keys in it are hidden before it is cut: half a key is found by no one.
+ * Returns a text without control characters, cut to `most` characters. Keys are
+ * hidden before the cut, because half a key would not be found.
  */
 export function inPlainText(
   text: unknown,
@@ -44,7 +43,7 @@ export function inPlainText(
     .slice(0, most);
 }
 
-/** Parses a result. @throws {ToolError} if the tool failed, with its words */
+/** Parses a result. @throws {ToolError} with the tool's text if it failed */
 export function parseResult(
   result: Readonly<Record<string, unknown>>,
   title: string,
@@ -70,9 +69,7 @@ export function parseResult(
   };
 }
 
-/**
- * Copies the known members of a block; undefined for a block of another kind.
- */
+/** Copies the known members of a block; undefined for an unknown type. */
 function parseBlock(block: unknown): Block | undefined {
   if (!isObject(block)) return undefined;
   const { type, annotations } = block;

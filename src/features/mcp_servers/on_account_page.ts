@@ -1,6 +1,6 @@
 /**
- * The document by which other authorization servers know this server as a
- * client, one document for each MCP server, with a redirect URI of its own.
+ * Our client ID metadata document for other authorization servers: one for each
+ * MCP server, with its own redirect URI.
  *
  * @see draft-ietf-oauth-client-id-metadata-document
  * @module

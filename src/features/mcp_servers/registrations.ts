@@ -1,6 +1,6 @@
 /**
- * The registrations of this server at authorization servers of other MCP
- * servers: made once for all processes, and kept sealed.
+ * Our dynamic client registrations at other MCP servers' authorization servers:
+ * made once for all processes, and stored encrypted.
  *
  * @see RFC 7591
  * @module
@@ -19,19 +19,15 @@ import type { Sealed } from "../../core/crypto/sealing.ts";
 import type { AccountApplication } from "../accounts/account_quirks.ts";
 import { accountsOf } from "../accounts/server_accounts.ts";
 
-/** The time for which a registration is kept, in seconds. */
+/** The seconds for which a registration is stored. */
 const KEPT_SECONDS = 365 * 86_400;
 
-/**
- * The time before the end of a secret from which the secret counts as expired.
- */
+/** The seconds by which a client secret expires early for us. */
 const MARGIN_SECONDS = 86_400;
 
 const MAX_CHARACTERS = 4000;
 
-/**
- * An authorization server, and the redirect URI that it sends people back to.
- */
+/** An authorization server, and our redirect URI there. */
 export interface Place {
   issuer: string;
   redirectUri: string;
@@ -39,7 +35,7 @@ export interface Place {
 
 interface RegistrationRecord extends Expiring, Sealed {}
 
-/** A server at which to register, and the `fetch` for it. */
+/** The metadata of a server to register at, and the `fetch` for it. */
 interface Registry {
   server: Metadata;
   fetch: UpstreamFetch;
@@ -58,7 +54,7 @@ export function registrations(server: OpenedServer) {
     if (!isFound(entry)) return undefined;
     const { sealed, keyId } = entry.value;
     const text = await sealing!.unseal({ sealed, keyId });
-    // A record that was moved to another place opens nothing.
+    // A record that was moved to another database key is ignored.
     return text?.startsWith(`${name}\n`)
       ? JSON.parse(text.slice(name.length + 1))
       : undefined;
@@ -92,7 +88,7 @@ export function registrations(server: OpenedServer) {
     const isFirst = await database.commit((transaction) =>
       transaction.check(before).set(key, { ...sealed, expiresAt })
     );
-    // Another process was faster: then all processes use its registration.
+    // If another process was faster, all use its registration.
     return (isFirst ? undefined : await kept(place)) ?? application;
   }
 
@@ -100,7 +96,7 @@ export function registrations(server: OpenedServer) {
     /** Finds a registration; undefined if there is none. */
     kept,
 
-    /** Finds a registration, or makes it, once. @throws {UpstreamError} */
+    /** Finds a registration, or makes one. @throws {UpstreamError} */
     async find(
       place: Place,
       registryOf: () => Registry,
@@ -116,10 +112,7 @@ export function registrations(server: OpenedServer) {
       return await made;
     },
 
-    /**
-     * Forgets a registration that the authorization server does not know any
-     * more.
-     */
+    /** Deletes a registration that the authorization server no longer knows. */
     async forget(place: Place & { clientId: string }): Promise<void> {
       const key = mcpClientKey(nameOf(place));
       const entry = await database.get<RegistrationRecord>(key);
@@ -132,7 +125,7 @@ export function registrations(server: OpenedServer) {
   };
 }
 
-/** Describes this server as a client. */
+/** Makes the client metadata of this server. */
 export function clientMetadata(
   redirectUri: string,
   title: string,
@@ -148,7 +141,7 @@ export function clientMetadata(
   };
 }
 
-/** Parses the answer to a registration (RFC 7591 §3.2.1). */
+/** Parses the response to a registration (RFC 7591 §3.2.1). */
 function parse(
   answer: Readonly<Record<string, unknown>>,
   host: string,

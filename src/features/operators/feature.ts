@@ -1,6 +1,6 @@
 /**
- * The parts of the account page for operators: everyone's connections, clients
- * and long work.
+ * The operators' parts of the account page: all people's connections, clients
+ * and durable work.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * The parts of operators on the account page.
+ * Adds the operators' parts to the account page.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * The parts of the account page for operators: everyone's connections, clients
- * that they set up, attempts to connect, and durable work.
+ * The operators' parts of the account page: all people's connections,
+ * configured clients, attempts to connect, and durable work.
  *
  * @module
  */
@@ -67,7 +67,9 @@ export function clientsPart(
   };
 }
 
-/** Makes `/account/attempts`: why the last attempts to connect failed. */
+/**
+ * Makes `/account/attempts`: the last attempts to connect, and why they failed.
+ */
 export function attemptsPart({ attempts }: AccountServices): AccountPart {
   return {
     name: "attempts",
@@ -81,7 +83,7 @@ export function attemptsPart({ attempts }: AccountServices): AccountPart {
 
 const MAX_WAKES = 200;
 
-/** Makes `/account/durable`: the durable work of everyone. */
+/** Makes `/account/durable`: the durable work of all people. */
 export function durablePart(
   { database, server, titleOf }: AccountServices,
 ): AccountPart {
@@ -111,16 +113,16 @@ export function durablePart(
   };
 }
 
-/** The maximum number of people of a page. */
+/** The maximum number of people on a page. */
 const MAX_PEOPLE = 100;
 
 /**
- * The maximum number of connections shown of each person; the End everything
+ * The maximum number of connections shown for each person. The End everything
  * button ends all.
  */
 const MAX_CONNECTIONS = 20;
 
-/** The maximum number of sessions counted of each binding. */
+/** The maximum number of MCP sessions counted for a person at one resource. */
 const MAX_SESSIONS = 200;
 
 export function peoplePart(services: AccountServices): AccountPart {
@@ -194,7 +196,8 @@ async function personInWords(
 }
 
 /**
- * Lists the registered clients of grants, newest first; no documents are read.
+ * Lists the clients of grants that were registered dynamically, newest first.
+ * No client ID metadata document is read.
  */
 async function registeredClients(
   { clients }: AccountServices,

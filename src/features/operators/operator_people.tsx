@@ -1,6 +1,6 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * People and their connections, for operators, a page at a time.
+ * The list of people and their connections for operators, in pages.
  *
  * @module
  */
@@ -35,7 +35,7 @@ interface OperatorPerson {
   /** The name at the provider. */
   name: string;
   email?: string;
-  /** The newest of their connections. */
+  /** The person's newest connections. */
   grants: readonly OperatorGrant[];
   /** The number of connections. */
   count: number;
@@ -48,11 +48,11 @@ export interface OperatorPeopleProps extends FormPage {
   people: readonly OperatorPerson[];
   /** The registrations of these people's clients, newest first. */
   registrations: readonly Required<UsedClient>[];
-  /** The words of the search. */
+  /** The search text. */
   search?: string;
   /** True if this is the first page. */
   isFirst: boolean;
-  /** The place where the next page begins; undefined if there is none. */
+  /** The cursor of the next page; undefined on the last page. */
   next?: string;
   now: number;
 }

@@ -1,7 +1,7 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The parts of the account for operators: clients that they set up, attempts to
- * connect, and durable work, without its inputs and results.
+ * The operators' sections of the account page: configured clients, attempts to
+ * connect, and durable work without its inputs and results.
  *
  * @module
  */
@@ -26,14 +26,14 @@ import type { FormPage } from "../../core/pages/layout.tsx";
 import { CodeLines, Table } from "../../core/pages/table.tsx";
 import { Moment, printDuration, Upcoming } from "../../core/pages/times.tsx";
 
-/** A client that acts for itself, and its live access tokens. */
+/** A `client_credentials` client and its live access tokens. */
 interface OperatorMachine extends UsedClient {
   tokens: number;
   /** True if there are more access tokens than were counted. */
   isMore: boolean;
 }
 
-/** The clients that the operator set up; first those that act for themselves. */
+/** The configured clients; `client_credentials` clients come first. */
 export function OperatorClients(
   { machines, clients, now, ...form }: FormPage & {
     machines: readonly OperatorMachine[];
@@ -91,7 +91,7 @@ export function OperatorClients(
   );
 }
 
-/** The last attempts, newest first. */
+/** The last attempts to connect, newest first. */
 export function OperatorAttempts(
   { attempts, now }: { attempts: readonly Attempt[]; now: number },
 ) {
@@ -119,20 +119,20 @@ export function OperatorAttempts(
   );
 }
 
-/** Everyone’s durable work, as far as the page reads. */
+/** The durable work of all people, up to a limit. */
 interface OperatorWorkProps {
-  /** The work that was read, the most overdue first. */
+  /** The work that was read, most overdue first. */
   work: readonly (WorkAhead & ToolInWords)[];
-  /** True if there is more work than the page has read. */
+  /** True if there is more work than was read. */
   hasMore: boolean;
-  /** The maximum number of wakes that are read. */
+  /** The maximum number of pieces of work that are read. */
   wakes: number;
-  /** The steps that failed, the worst first. */
+  /** The failed steps, worst first. */
   failures: readonly (StepFailure & ToolInWords)[];
   now: number;
 }
 
-/** The time after its wake from which work is shown as overdue. */
+/** The seconds after its wake-up time from which work is shown as overdue. */
 const OVERDUE_SECONDS = 60;
 /** The maximum number of rows of each table. */
 const MAX_ROWS = 25;
@@ -204,9 +204,7 @@ function cellsOf(work: WorkAhead & ToolInWords, now: number) {
   ];
 }
 
-/**
- * Returns the reason why work does not go on; undefined if the work goes on.
- */
+/** Returns the reason why work is stuck; undefined if it is not. */
 function troubleOf(
   { dueSeconds, deaths, missingSince }: WorkAhead,
   now: number,
