@@ -192,20 +192,22 @@ export async function waitFor<T>(
   const onValue = (value: T | undefined) => {
     if (isWanted(value)) resolve(value);
   };
-  signal.addEventListener("abort", onAbort, { once: true });
-  const stopWatching = database.watch<T>(key, onValue);
-  const stopPolling = database.poll<T>(key, {
-    onValue,
-    onFailure(error) {
-      if (error instanceof StorageError) onFailure?.(error);
-      else reject(error);
-    },
-    slowestMilliseconds,
-  });
+  const stops: (() => Promise<void>)[] = [];
   try {
+    signal.addEventListener("abort", onAbort, { once: true });
+    stops.push(database.watch<T>(key, onValue));
+    stops.push(database.poll<T>(key, {
+      onValue,
+      onFailure(error) {
+        if (error instanceof StorageError) onFailure?.(error);
+        else reject(error);
+      },
+      slowestMilliseconds,
+    }));
     return await promise;
   } finally {
+    // Also if the watch has failed: else the promise rejects, and no one hears.
     signal.removeEventListener("abort", onAbort);
-    await Promise.all([stopPolling(), stopWatching()]);
+    await Promise.all(stops.map((stop) => stop()));
   }
 }

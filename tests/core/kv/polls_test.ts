@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { nextPause, Polls } from "../../../src/core/kv/polls.ts";
+import { nextPause, Polls, waitFor } from "../../../src/core/kv/polls.ts";
 import { until } from "../../kit/wait.ts";
 
 /**
@@ -101,4 +101,33 @@ Deno.test("Polls leaves no timer once nothing is waited for", async () => {
   stops.push(polls.start(["c"], { onValue() {} }));
   // A timer that is left fails the test.
   await Promise.all(stops.map((stop) => stop()));
+});
+
+Deno.test("waitFor() whose watch cannot begin rejects once: no promise of it rejects when its signal fires later", async () => {
+  const stray: unknown[] = [];
+  const onStray = (event: PromiseRejectionEvent) => {
+    event.preventDefault();
+    stray.push(event.reason);
+  };
+  addEventListener("unhandledrejection", onStray);
+  try {
+    const { polls } = startPolls();
+    const over = new AbortController();
+    const database = {
+      poll: polls.start.bind(polls),
+      watch() {
+        throw new Error("no database");
+      },
+    };
+    await assert.rejects(
+      waitFor(database, ["a"], () => false, over.signal),
+      /no database/,
+    );
+    over.abort();
+    // Rejections are reported after all other promises.
+    await new Promise((resolve) => setTimeout(resolve));
+    assert.deepEqual(stray, []);
+  } finally {
+    removeEventListener("unhandledrejection", onStray);
+  }
 });
