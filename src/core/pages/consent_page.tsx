@@ -25,7 +25,7 @@ import type { ScopeInWords } from "./scopes.ts";
 import { TICK_SCRIPT } from "./scripts.ts";
 import { dayOf, printDuration } from "./times.tsx";
 
-/** A service at which tools act with people's accounts. */
+/** A service that tools use with people's accounts. */
 interface ReachedAccount {
   title: string;
   /** True if the service is behind the sign-in provider. */
@@ -48,11 +48,9 @@ export interface ConsentProps extends PageProps {
    * browser; undefined if no one is.
    */
   person?: string;
-  /**
-   * The services at which the client could act with the person's own accounts.
-   */
+  /** The services that the client could use with the person's own accounts. */
   accounts?: readonly ReachedAccount[];
-  /** The tools that need none but these scopes. */
+  /** The tools that need only these scopes. */
   tools: readonly (ToolInWords & { needsScope: boolean })[];
   /**
    * The requested scopes. If empty, the client may use tools that need no
@@ -164,9 +162,9 @@ function Permitted({ scopes, tools }: ConsentProps) {
 }
 
 /**
- * The accounts that a new client can use without another page: the person
- * connected them earlier for the tools, which any client may call, or has them
- * through the sign-in provider.
+ * The accounts that a new client can use without another page. The person
+ * connected them earlier for these tools, or has them through the sign-in
+ * provider.
  */
 function Reach(
   { accounts = [], providerName }: Pick<
@@ -197,7 +195,10 @@ function Reach(
 /** The name that a client gave itself, as an element. */
 type Claimed = { claimed: Child };
 
-/** The question. A name that anyone could have chosen is in quotation marks. */
+/**
+ * The question. An unverified name, which anyone could choose, is in quotation
+ * marks.
+ */
 function Question({ claimed, client, serverTitle }: ConsentProps & Claimed) {
   return (
     <>

@@ -34,7 +34,7 @@ interface LayoutProps extends PageProps {
   title: string;
   /** `wide` for lists, `full` for tables; narrow by default. */
   width?: "wide" | "full";
-  /** The scripts, of those in `scripts.ts`, that the page runs. */
+  /** The scripts of `scripts.ts` that the page runs. */
   scripts?: readonly string[];
   /** Links for this page only, before those of the server. */
   footer?: Child;
@@ -149,13 +149,13 @@ export function CopyLine({ text, label }: { text: string; label: string }) {
   );
 }
 
-/** The account page that has a form. */
+/** The part of the account page that a form is on. */
 export interface FormPage extends Pick<PageProps, "base"> {
   /** The CSRF token of the form. */
   csrf: string;
   /**
-   * The page to return to: a part of the account, or a wait; absent for the
-   * first part.
+   * The part of the account page, or the question, to return to; undefined for
+   * the first part.
    */
   back?: string;
 }

@@ -85,7 +85,7 @@ export function destinationOf(redirectUri: string): string {
   }
 }
 
-/** A tool on a page; `tool` is its name. */
+/** A tool as pages name it; `tool` is its name. */
 export interface ToolInWords {
   tool: string;
   /** The tool's title; undefined if it has none, or is no longer served. */
@@ -114,8 +114,8 @@ export function ToolTitle(
 }
 
 /**
- * The maximum number of tools that a sentence names, and that the list below it
- * shows.
+ * The maximum number of tools in a sentence, and of those that the list below
+ * it shows.
  */
 const MAX_NAMED = 4;
 const MAX_LISTED = 100;

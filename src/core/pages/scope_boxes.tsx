@@ -10,9 +10,9 @@ import type { ScopeInWords } from "./scopes.ts";
 
 /**
  * The name of a field that every form with checkboxes for scopes sends. Without
- * it, a form in which none is ticked would look like one without checkboxes. It
- * is not a hidden field: programs that submit the page in place of a person
- * copy only hidden fields, and mean to approve everything.
+ * it, a form in which no box is ticked would look like a form without
+ * checkboxes. It is not a hidden field: programs that submit the page in place
+ * of a person copy only hidden fields, and mean to approve everything.
  */
 export const BOXES = "boxes";
 
@@ -28,10 +28,7 @@ interface BoxesProps {
   box(scope: ScopeInWords): { name: string; value: string; checked?: boolean };
 }
 
-/**
- * The choice on the consent page: a checkbox for each scope that can be
- * refused.
- */
+/** The scopes on the consent page: a checkbox for each that can be refused. */
 export function ScopeChoice({ scopes }: Pick<BoxesProps, "scopes">) {
   const count = countBoxes(scopes);
   return (
@@ -140,7 +137,7 @@ function ScopeGroup({ name, scopes, box }: BoxesProps & { name: string }) {
   );
 }
 
-/** Cleans a scope's description, which may be another server's. */
+/** Cleans a scope's description, which may come from another server. */
 function shown(words: string): string {
   return shownMessage(words, MAX_CHARACTERS);
 }

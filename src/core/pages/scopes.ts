@@ -26,8 +26,7 @@ export interface ScopeInWords {
 /**
  * Describes each scope: by the author's description, or else with one sentence
  * for each tool, resource or prompt (`ScopeUse`) that needs it. Leaves out
- * those that also need a scope outside the list, because these scopes are not
- * enough for them.
+ * items that also need a scope outside the list.
  */
 export function scopesInWords(
   scopes: readonly string[],

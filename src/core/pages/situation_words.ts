@@ -18,7 +18,7 @@ export interface ErrorWords {
   happened: string;
   /** The next step, and who has to take it. */
   move: string;
-  /** A link to the next step, if there is one. */
+  /** A link to the next step. */
   button?: { label: string; href: string };
   /** The reference of the request in the log. */
   reference?: string;
@@ -41,7 +41,7 @@ export const ADD_AGAIN =
   "In the app, remove the connection to this server and add it again: it " +
   "then registers anew.";
 
-/** Makes the texts for each situation. `message` is that of the refusal. */
+/** Makes the texts for each situation. `message` is the refusal's message. */
 export function situationWords(
   message: string,
   request: RefusedRequest,

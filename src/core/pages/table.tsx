@@ -13,7 +13,7 @@ import { visible } from "../log/log_line.ts";
  */
 export function Table(
   { title, label = title, empty, columns, rows, isCompact, children }: {
-    /** The heading; absent if that of the page is enough. */
+    /** The heading; undefined if the page's heading is enough. */
     title?: string;
     /** The name of the table, for screen readers. */
     label?: string;

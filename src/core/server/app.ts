@@ -111,7 +111,10 @@ export async function createApp(
   };
 }
 
-/** Makes the records of features about people, in the order of the features. */
+/**
+ * Opens the records that features keep about people, in the order of the
+ * features.
+ */
 async function recordsOf({ features }: ServerCore): Promise<PersonRecords[]> {
   const records = features.flatMap(({ records }) => records?.() ?? []);
   return (await Promise.all(records)).flat();
@@ -119,8 +122,8 @@ async function recordsOf({ features }: ServerCore): Promise<PersonRecords[]> {
 
 /**
  * Adds the middleware of all requests: CORS, reference, log, `Host`, bounds of
- * bodies. The author's routes decide for themselves about pages of other
- * origins, except on loopback, where such pages are refused as on `/mcp`.
+ * bodies. The author's routes handle requests from other origins themselves; on
+ * loopback, such requests are refused as on `/mcp`.
  */
 function addMiddleware(
   app: Hono<AppEnv>,

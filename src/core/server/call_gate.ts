@@ -1,7 +1,7 @@
 /**
- * The gate of a server that people sign in to, or that accepts JWTs of other
- * issuers. It is loaded by the first call, without the routes and pages of the
- * sign-in, which are ten times as many modules.
+ * Authenticates the callers of a server that people sign in to, or that accepts
+ * JWTs of other issuers. The first call loads this module, without the routes
+ * and pages of the sign-in, which are ten times as many modules.
  *
  * @module
  */
@@ -21,7 +21,8 @@ import type { App } from "./app.ts";
 import type { ServerCore } from "./server_core.ts";
 
 /**
- * Makes the gate of one public address, for the configured strategies.
+ * Makes the authentication at one public address, for the configured
+ * strategies.
  *
  * @param load loads the sign-in, for tools that use a caller's tokens at the
  * provider

@@ -19,7 +19,7 @@ export function errorAnswer(
     log: Logger;
     /** The facts about the server for an error page. */
     page: Omit<Parameters<typeof errorPage>[2], "reference">;
-    /** Formats `WWW-Authenticate` for a refusal in a route of the author's. */
+    /** Formats `WWW-Authenticate` for a refusal by an author's route. */
     challenge(refusal: ChallengeError): string;
   },
 ): ErrorHandler<AppEnv> {

@@ -58,7 +58,7 @@ export interface Guide {
   line?: string;
 }
 
-/** The text for the person who starts a server. */
+/** The text that is shown to the person who starts a server. */
 export interface Announcement {
   guides?: readonly Guide[];
   /** The URLs of pages by their names. */
@@ -74,22 +74,25 @@ export interface ApproveParts {
   version: string;
 }
 
-/** The sites of a server. The empty address is the home. */
+/**
+ * The sites of a server, one for each public address. The empty address is that
+ * of `BASE_URL`.
+ */
 export interface Sites {
   site(address: string): Pick<Engine, "gate" | "waitPages">;
-  /** The addresses whose durable work this process does. */
+  /** The addresses whose durable work runs in this process. */
   addresses(): readonly string[];
 }
 
-/** The calls of a server, for features that take part in them. */
+/** The parts of a server that features need to take part in its calls. */
 export interface ServedCalls {
   catalogue: Catalogue;
   sites: Sites;
-  /** The bound on open questions. */
+  /** Bounds the open questions. */
   questions: CallerBound;
-  /** The class of contexts, where features add members. */
+  /** The class of contexts; undefined if no feature adds members. */
   Context?: typeof CallContext;
-  /** Returns the engine of calls; may be called once the server is made. */
+  /** Returns the parts of the server for calls, once the server is made. */
   engine(): Omit<Engine, "gate">;
   /** The options of durable work, for tests. */
   runs?: { confirmSeconds: number };
@@ -112,29 +115,30 @@ export interface OpenFeature {
    */
   readAhead?(name: string): void;
   /**
-   * Starts work that is due in the background; called with each request.
+   * Starts overdue work in the background; called with each request.
    *
    * @param hasHome true once the server knows its own address
    */
   notice?(hasHome: boolean): void;
-  /** Does the work that is due when the server is woken. */
+  /** Does overdue work when a scheduler wakes the server. */
   wake?(): unknown;
-  /**
-   * Lists the unset settings of services, by default of all that this server
-   * needs.
-   */
+  /** Lists the unset settings that these services need, or all services. */
   missing?(services?: readonly AccountService[]): Promise<readonly string[]>;
   /** The calls that the feature stores for people. */
   ledger?: CallLedger;
-  /** Makes the access to the records that the feature stores about people. */
+  /** Opens the records that the feature keeps about people. */
   records?(): Promise<PersonRecords | PersonRecords[]>;
-  /** Warns at the start of definitions or settings that cannot work. */
+  /**
+   * Warns, when the server starts, of definitions or settings that cannot work.
+   */
   warn?(log: Logger): Promise<void>;
-  /** Members that the feature adds to the engine, for its own methods. */
+  /**
+   * Members that the feature adds to {@linkcode Engine} for its own methods.
+   */
   engine?: object;
   longCalls?: LongCalls;
   followed?: FollowedKind;
-  /** The tasks of people, by the bindings of their callers. */
+  /** Finds a person's tasks by the caller's `binding`. */
   tasks?: PersonTasks;
   /** Makes the pages on which people answer, for one site. */
   waitPages?(site: {
@@ -166,8 +170,8 @@ export interface Feature {
    */
   settings?: FeatureSettings;
   /**
-   * Returns the functions that make the feature's members of contexts, which it
-   * declares in {@linkcode FeatureMembers}.
+   * Returns the functions that make the feature's members of contexts. Their
+   * types are declared in {@linkcode FeatureMembers}.
    */
   context?(server: OpenedServer): MakeMembers;
   /** Makes the feature's part of a server, one for all sites. */
@@ -185,11 +189,10 @@ export interface Feature {
   announcement?(
     site: Omit<PublicSite, "about" | "checkOrigin" | "stopping">,
   ): Promise<Announcement>;
-  /** Makes a grant type of the token endpoint. */
+  /** Makes the feature's grant type at the token endpoint. */
   grantType?: MakeGrantType;
   /**
-   * Loads pages that have a sign-in of their own, with what the features add to
-   * them.
+   * Loads pages with a sign-in of their own, to which the features add parts.
    */
   signedInPages?(features: readonly Feature[]): Promise<MakeSignedInPages>;
   /** Loads the step that comes before the run of a tool with `approval`. */

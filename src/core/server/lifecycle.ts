@@ -1,6 +1,6 @@
 /**
- * The services of a server, and its telemetry: started once, in order, and
- * stopped in reverse; and definitions, whose contexts get the services.
+ * Starts a server's services and telemetry once, in order, and stops them in
+ * reverse. Adds the services to the contexts of definitions.
  *
  * @module
  */
@@ -34,7 +34,7 @@ export class ServiceError extends Error {
   }
 }
 
-/** The services of one server. */
+/** The services that a server's author declared. */
 export class Lifecycle {
   #values = new Map<Service<unknown>, unknown>();
   #starting?: Promise<void>;

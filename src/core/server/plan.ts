@@ -28,7 +28,8 @@ import { isCollected } from "../telemetry/current.ts";
 
 /**
  * Options of definitions, and settings of the core, that only one feature
- * reads. A feature's own settings do not exist if the feature is left out.
+ * reads. Without the feature they are refused; the feature's own settings do
+ * not even exist.
  */
 const READ_BY: Readonly<
   Record<string, { options?: string[]; settings?: string[] }>
@@ -84,8 +85,8 @@ export class Plan {
   readonly approvals: readonly ApprovalRule[];
   readonly lifecycle: Lifecycle;
   /**
-   * True if there are keys, or the author's sealing, for people's keys and
-   * tokens.
+   * True if people's keys and tokens can be encrypted: with `SECRETS_KEYS`, or
+   * by the author's `sealing`.
    */
   readonly seals: boolean;
   #catalogue?: Catalogue;
@@ -114,7 +115,7 @@ export class Plan {
     const needs = needsOf(needing(sound, call));
     faults.found.push(...complaints, ...needs.complaints);
     this.scopes = scopesOf(neededScopes(sound), sound.scopes);
-    // Scopes of people who approve: no client requests them.
+    // Includes the scopes that only approvers need: no client requests them.
     this.approvals =
       faults.attempt(() => parseApprovals(env.APPROVALS, tools)) ?? [];
     const approving = tools.flatMap((tool) => {
@@ -178,7 +179,7 @@ export class Plan {
     return this.#catalogue ??= compile(this);
   }
 
-  /** The services at which people need accounts, without duplicates. */
+  /** The outside services at which people need accounts, without duplicates. */
   get accountServices(): AccountService[] {
     const all = needing(this.options);
     return [...new Set(all.flatMap(({ needs = {} }) => Object.values(needs)))];

@@ -1,6 +1,6 @@
 /**
- * The bodies that an author's routes read: whichever way they are read, they
- * have the bounds of `/mcp`, unless a route allows more.
+ * Bounds the bodies that an author's routes read, in any way, like those of
+ * `/mcp`, unless a route allows more.
  *
  * @module
  */
@@ -19,7 +19,7 @@ import type { BodyBounds } from "./server_options.ts";
  */
 const MORE_CHUNKS = 900;
 
-/** The bounded bodies, by the requests that routes get. */
+/** The bounded bodies, keyed by the request that a route gets. */
 const bodies = new WeakMap<Request, BoundedBody>();
 
 /**

@@ -1,6 +1,6 @@
 /**
- * The core of a server, which all of its sites share: the database, the stores,
- * and the engine of calls without a gate.
+ * The parts of a server that all of its sites share: the database, the stores,
+ * and what calls need besides authentication.
  *
  * @module
  */
@@ -39,8 +39,8 @@ import type { CreateServerOptions } from "./server_options.ts";
 const MAX_QUESTIONS_PER_CALLER = 100;
 
 /**
- * The dependencies of a server besides its plan: the database, a clock, parts
- * to replace.
+ * The dependencies of a server besides its plan: the database, a clock, and
+ * replacements of parts.
  */
 export interface ServerDependencies
   extends
@@ -49,9 +49,9 @@ export interface ServerDependencies
   origin?: string;
   /** The maximum time of a database operation, in milliseconds. */
   deadlineMilliseconds?: number;
-  /** A gate to use in place of the one that the settings select. */
+  /** Replaces the authentication that the settings select. */
   gate?: Gate;
-  /** A function that finds needs in place of the feature, for a test. */
+  /** Replaces the feature that finds needs, for a test. */
   findNeeds?: FindNeeds;
   /** The options of durable work. */
   runs?: { confirmSeconds: number };
@@ -62,7 +62,7 @@ export interface ServerDependencies
   isDevelopment?: boolean;
 }
 
-/** The core of a server, made once. */
+/** The parts of a server that all of its sites share, made once. */
 export interface ServerCore {
   plan: Plan;
   given: ServerDependencies;
@@ -186,7 +186,7 @@ function approver(
   return async (...run) => await (await load())(...run);
 }
 
-/** Lists the settings that accounts lack, of these services or of all. */
+/** Lists the unset settings that accounts need, at these services or at all. */
 export async function missingSettings(
   features: readonly OpenFeature[],
   services?: readonly AccountService[],

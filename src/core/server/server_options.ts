@@ -45,17 +45,17 @@ export interface ServerOptions<
 > extends ServerDefinitions, OperatorInfo {
   /** `serverInfo.name`: a short name for programs, such as `my-tools`. */
   name: string;
-  /** `serverInfo.version`: your own. */
+  /** `serverInfo.version`: the version of your server. */
   version: string;
-  /** The name that people see, unless `MCP_TITLE` is set; else `name`. */
+  /** The name that people see if `MCP_TITLE` is unset; `name` by default. */
   title?: string;
   /** Pictures for clients to show. */
   icons?: Icon[];
   /** Instructions for models that use the server. */
   instructions?: string;
   /**
-   * Descriptions of scopes for the consent page, and which are only asked for
-   * when needed (step-up).
+   * Descriptions of scopes for the consent page. `stepUp` scopes are requested
+   * only when a tool needs them.
    */
   scopes?: ScopeDefinitions;
   /**
@@ -64,8 +64,8 @@ export interface ServerOptions<
    */
   permissions?: DecidePermissions;
   /**
-   * Seals keys and tokens of people's accounts in place of `SECRETS_KEYS`, such
-   * as by a KMS.
+   * Encrypts keys and tokens of people's accounts, for example by a KMS.
+   * Replaces `SECRETS_KEYS`.
    */
   sealing?: Sealing;
   /** Settings that `routes` needs. */
@@ -92,7 +92,7 @@ export interface ServerOptions<
   log?: LogOptions;
 }
 
-/** The context that routes of your own are given. */
+/** The context of your own routes. */
 export interface RoutesContext<
   S extends SettingSchemas = SettingSchemas,
   V extends Services = Services,
@@ -102,15 +102,15 @@ export interface RoutesContext<
   /** The services that the server declares, started. */
   readonly services: ServiceValues<V>;
   /**
-   * Identifies the sender of a request, by the same credentials as `/mcp`. If
-   * it throws, let the exception pass: it becomes a 401 with a challenge.
+   * Authenticates the sender of a request, like `/mcp`. Let its exceptions
+   * pass: they become a 401 with a challenge.
    */
   authenticate(request: Request): Promise<Authenticated>;
   /**
-   * Answers a `wait` of durable work, by the token that was given to `open`.
-   * Only the first answer is used; resolves to false if nothing waits for it,
-   * or no longer. Only the token is checked: verify the sender as the
-   * documentation of the sending service says.
+   * Answers a `wait` of durable work. `token` was given to `open`. Only the
+   * first answer is used; resolves to false if nothing waits for one. Only the
+   * token is checked: verify the sender as the documentation of the sending
+   * service says.
    *
    * @param data JSON of at most 20,000 bytes in UTF-8
    */
@@ -138,13 +138,13 @@ export interface CreateServerOptions<
   V extends Services = Services,
 > extends ServerOptions<S, V> {
   /**
-   * One handle for the whole process: `await Deno.openKv()`, or that of
+   * One handle for the whole process: from `await Deno.openKv()` or
    * `npm:@deno/kv`. Set `isRemote` of the handle to true for a denokv server.
    */
   kv: Kv;
   /** All settings by name, for example `Deno.env.toObject()`. */
   env?: Environment;
-  /** The sign-in provider, in place of the settings' one. */
+  /** Replaces the sign-in provider of the settings. */
   provider?: Provider;
   /**
    * Fetches client ID metadata documents and JWKS; by default only from public
@@ -215,7 +215,7 @@ export const CREATE_SERVER_OPTIONS = {
   ),
 } satisfies kinds.Members<CreateServerOptions>;
 
-/** A server without its socket. */
+/** A server that does not listen: its `fetch` answers requests. */
 export interface Server extends AsyncDisposable {
   /** Answers a request. It works without `this`. */
   fetch(request: Request, info?: ConnectionInfo): Response | Promise<Response>;
@@ -228,8 +228,8 @@ export interface Server extends AsyncDisposable {
    */
   start(): Promise<void>;
   /**
-   * Resumes durable work that is due, and waits for it, at most 50 seconds: for
-   * a scheduler, if the process sleeps between requests.
+   * Resumes overdue durable work, and waits for it, at most 50 seconds. Let a
+   * scheduler call this if the process sleeps between requests.
    */
   wake(): Promise<void>;
   /** The number of requests, streams and tasks that are in progress. */

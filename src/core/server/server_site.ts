@@ -1,7 +1,6 @@
 /**
- * The site of a server at one of its public addresses: a gate, the `/mcp`
- * endpoint, and the other routes, which are loaded by the first request for
- * one.
+ * One public address of a server: its authentication, the `/mcp` endpoint, and
+ * the other routes, which are loaded at the first request for one.
  *
  * @module
  */
@@ -130,8 +129,8 @@ export class ServerSite {
 }
 
 /**
- * Makes the gate of the configured strategies; some gates are loaded by the
- * first call.
+ * Makes the authentication by the configured strategies; some strategies are
+ * loaded by the first call.
  */
 function gateOf(auth: AuthConfig, load: () => Promise<Gate>): Gate {
   if (isOpen(auth)) return openGate;

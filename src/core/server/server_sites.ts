@@ -49,8 +49,8 @@ export class ServerSites {
   }
 
   /**
-   * Lists the addresses whose durable work this process does. The empty one is
-   * for callers who are the same at every address.
+   * Lists the addresses whose durable work runs in this process. The empty
+   * address stands for callers who are the same person at every address.
    */
   addresses(): readonly string[] {
     const { config: { baseUrl, auth } } = this.core.plan;
@@ -59,7 +59,7 @@ export class ServerSites {
     return ["", ...baseUrl === undefined ? twinsOf(home) : [home]];
   }
 
-  /** Lets the features start work that is due. */
+  /** Lets the features start overdue work. */
   notice(): void {
     for (const { notice } of this.core.features) notice?.(this.hasHome);
   }
@@ -103,8 +103,8 @@ export class ServerSites {
 
   /**
    * Finds the site at the address that a request was sent to. Without
-   * `BASE_URL`, a server on loopback has several names, and each is a server of
-   * its own to clients.
+   * `BASE_URL`, a server on loopback has several names; clients treat each as
+   * another server.
    */
   #of(request: Request): ServerSite {
     const home = this.#home ??= loopbackOriginOf(request);
@@ -152,7 +152,9 @@ function checkMethod({ method }: Request): void {
   });
 }
 
-/** Logs a failure of ours that reached no route, and makes the response. */
+/**
+ * Logs an internal error before any route was found, and makes the response.
+ */
 export function failureResponse(
   log: Logger,
   error: unknown,

@@ -21,7 +21,7 @@ import { scopesInWords } from "../pages/scopes.ts";
 import type { FetchDocument } from "../store/documents.ts";
 import type { ServerCore } from "./server_core.ts";
 
-/** Lists the items that need no other than the given scopes. */
+/** Lists the items that need only the given scopes. */
 function openedBy<T extends CommonDefinition>(
   items: readonly T[],
   scopes: readonly string[],
@@ -31,7 +31,7 @@ function openedBy<T extends CommonDefinition>(
   );
 }
 
-/** Lists the services of the items that need no other than the given scopes. */
+/** Lists the services of the items that need only the given scopes. */
 function servicesOf(
   { tools, prompts, resources, templates }: Catalogue,
   scopes: readonly string[],

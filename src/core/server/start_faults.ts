@@ -17,13 +17,13 @@ import type { Feature } from "./feature.ts";
 import { SERVER_OPTIONS, type ServerOptions } from "./server_options.ts";
 
 /**
- * Settings that name tools and scopes, whose faults may only follow from faulty
+ * Settings that name tools and scopes. Their faults may only follow from faulty
  * options.
  */
 const NAMING = ["APPROVALS", "OAUTH_PERMISSIONS"];
 
 export class StartFaults {
-  /** The options without the faulty ones. */
+  /** The options without faulty members. */
   readonly sound: ServerOptions;
   readonly found: string[];
   readonly settings: SettingComplaint[] = [];

@@ -1,5 +1,5 @@
 /**
- * The configuration of one sign-in provider, and the provider's stable id.
+ * The configuration of a sign-in provider, and its stable id.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * `APPROVALS`: the tools whose calls must wait for a person's approval by the
- * operator's rules, even if their authors require none.
+ * `APPROVALS`: tools whose calls the operator wants approved by a person, even
+ * if the author does not.
  *
  * @module
  */
@@ -62,8 +62,8 @@ export function parseApprovals(
 }
 
 /**
- * Returns a tool with the rules applied: every call waits for an approval. If
- * the author requires a person with a scope to approve, that stays.
+ * Adds the rules to a tool, so that every call needs approval. A scope that the
+ * author requires of the approver stays.
  */
 export function withApprovals<T extends Tool & { author?: Tool }>(
   tool: T,

@@ -141,9 +141,9 @@ export function parseAuth(
 }
 
 /**
- * Complains of an issuer at the host of a custom provider: that provider's
- * subjects begin with its host, so a person of the issuer could be taken for a
- * person who signs in.
+ * Complains of an issuer at the host of a custom provider. The provider's
+ * subjects begin with its host, so a person of the issuer could be taken for
+ * one who signs in.
  */
 function complainOfNamesakes(
   settings: Settings,
@@ -172,7 +172,10 @@ function complainOfNamesakes(
   }
 }
 
-/** The hosts of the issuers of providers whose subjects begin with a name. */
+/**
+ * The issuer hosts of providers, keyed by the name with which their subjects
+ * begin.
+ */
 const HOSTS: Readonly<Record<string, string>> = {
   google: "accounts.google.com",
   microsoft: "login.microsoftonline.com",
@@ -204,7 +207,7 @@ function doubtTwoSubjects(
   }
 }
 
-/** Warns if people are blocked by address, but may come without an address. */
+/** Warns if people are blocked by email address, but may come without one. */
 function doubtBlockedAddresses(
   settings: Settings,
   { blocked, assertionIssuers }: OAuthConfig,

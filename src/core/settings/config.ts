@@ -53,8 +53,8 @@ export interface Config {
    */
   allowedOrigins: readonly string[];
   /**
-   * The least severe level that is logged; and true in `audit` if audit events
-   * are logged at any level.
+   * The least severe level that is logged. `audit`: true if audit events are
+   * logged at any level.
    */
   log: { level: LogLevel; audit: boolean };
   /** `serverInfo.title`: the name that clients show. */
@@ -69,8 +69,7 @@ export interface Config {
   /** Parsed values of the settings that authors declared. */
   own: Readonly<Record<string, unknown>>;
   /**
-   * Authors' settings that the process has no permission to read, so that they
-   * have their defaults.
+   * Authors' settings that the process may not read: they have their defaults.
    */
   unread: readonly string[];
   /** Sentences about names that are misspelt or were changed. */

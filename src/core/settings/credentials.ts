@@ -46,14 +46,14 @@ export const CREDENTIALS = settingsOf({
 /**
  * Parses the tokens of `bearer`.
  *
- * @param taken the shapes of tokens that belong to other doors
+ * @param taken the shapes of tokens that other strategies accept
  */
 export function parseBearerTokens(
   settings: Settings,
   taken: readonly TokenShape[],
 ): { tokens: readonly string[] } {
   const tokens = settings.require(CREDENTIALS.BEARER_TOKEN);
-  // Another door would check such a token, and always refuse it.
+  // Another strategy would check such a token, and always refuse it.
   if (tokens.some((token) => taken.includes(tokenShape(token)))) {
     settings.complain(CREDENTIALS.BEARER_TOKEN, {
       got: "(hidden)",

@@ -105,7 +105,7 @@ export interface PeopleConfig {
    */
   ledgerDays: number;
   /**
-   * The keys that seal people's secrets, the newest first; without any, no
+   * The keys that encrypt people's secrets, the newest first; if empty, no
    * secrets can be stored.
    */
   secretsKeys: readonly string[];
@@ -147,9 +147,7 @@ const KINDS: Readonly<
   dev: MEMBERSHIPS,
 };
 
-/**
- * True if people sign in at the development provider, by names that they type.
- */
+/** True if people sign in at the development provider, with any name. */
 function isTried({ providers }: KnownNames): boolean {
   return providers.some(({ kind }) => kind === "dev");
 }
@@ -191,9 +189,9 @@ function readList(
 }
 
 /**
- * Warns of rules about memberships that no configured provider reports; an
- * app's own provider may report them. Complains of rules about memberships that
- * a stranger's tenant could give to its own people.
+ * Warns of rules about memberships that no configured provider reports,
+ * although an app's own provider may. Complains of rules about memberships that
+ * any tenant could give to its own people.
  */
 function checkMemberships(
   settings: Settings,

@@ -192,9 +192,7 @@ export function parseProvider(
   }
 }
 
-/**
- * Returns the setting that tells which provider is meant, for a log or a page.
- */
+/** Returns the setting that identifies a provider, for a log or a page. */
 export function providerSetting(
   config: ProviderConfig,
   rename: Rename,

@@ -9,16 +9,16 @@ import type { Exposure } from "./server.ts";
 import type { Environment, NamedSetting, Settings } from "./setting.ts";
 import { oneOf } from "./shapes.ts";
 
-/** A provider in the settings, which may be the only one. */
+/** One of the sign-in providers in the settings. */
 export interface ListedProvider {
-  /** The prefix of the subjects of the provider's people. */
+  /** The prefix of its people's subjects. */
   id: string;
   /**
    * The provider's name in `OAUTH_PROVIDER` and at the end of its redirect URI;
    * undefined if it is the only provider.
    */
   key?: string;
-  /** The domains for whose addresses no other provider can vouch. */
+  /** The email domains that only this provider may vouch for. */
   domains: readonly string[];
   config: ProviderConfig;
 }
@@ -31,7 +31,7 @@ export const CALLBACK_PATH = "/oauth/provider-callback";
 /**
  * Returns the redirect URI to register at a provider.
  *
- * @param key the name of the provider, if there are several
+ * @param key the provider's name; undefined if it is the only one
  */
 export function callbackAt(baseUrl: string, key?: string): string {
   const address = `${baseUrl}${CALLBACK_PATH}`;
@@ -172,7 +172,7 @@ function complainOfTwins(settings: Settings, listed: ListedProviders): void {
   });
 }
 
-/** Complains of a provider whose subjects would be those of another. */
+/** Complains of a provider with the same subjects as another. */
 function complainOfTwin(
   settings: Settings,
   { key = "", config: { provider } }: ListedProvider,

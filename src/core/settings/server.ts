@@ -54,13 +54,13 @@ export function printDatabase(path: string): string {
   const isClear = url?.host && rest.startsWith("//") &&
     !/[@#]/.test(url.pathname + url.search + url.hash);
   if (!isClear) return `${scheme}(hidden)`;
-  // For Postgres without the role, as errors and the log have it.
+  // For Postgres the role is left out, as in errors and the log.
   const hasPerson = !isPostgres(path) && (url.username || url.password);
   const person = hasPerson ? "(hidden)@" : "";
   return `${scheme}//${person}${url.host}${url.pathname}`;
 }
 
-/** Which machines can reach the server. */
+/** The machines that can reach the server. */
 export interface Exposure {
   /** True on a public platform. */
   deployed: boolean;

@@ -60,7 +60,7 @@ export interface FeatureSettings {
   rows: Readonly<Record<string, NamedSetting>>;
   /** The strategy for which the settings are read; by default any. */
   strategy?: "oauth";
-  /** The row that the rules about people need as well. */
+  /** A row that is read together with the rules about people. */
   assertionIssuers?: IssuerSetting;
 }
 
@@ -88,13 +88,13 @@ export class FeatureValues {
   }
 }
 
-/** The type of a setting's value, including its default. */
+/** The type of a setting's value or default. */
 type ValueOf<S extends Setting> =
   | (S["shape"] extends TextShape<infer T> ? T : never)
   | (S extends { default: infer D } ? D : undefined);
 
 /**
- * Returns a value that means the same as an unset variable, if there is one.
+ * Returns the text that has the same effect as no text; undefined if none has.
  */
 export function defaultText(setting: Setting): string | undefined {
   const { default: value, secret, shape } = setting;
@@ -161,8 +161,8 @@ export class Settings {
   }
 
   /**
-   * Returns the value of a variable that another setting names, which then does
-   * not count as misspelt.
+   * Returns the value of a variable that another setting names. That name is
+   * then not reported as misspelt.
    */
   namedText(name: string): string | undefined {
     this.#named.push(name);
@@ -286,8 +286,8 @@ export class Settings {
 }
 
 /**
- * A name that only a setting of this server can have. Secrets of clients may
- * have any name, and those of an unused strategy are not looked up.
+ * Matches names that only settings of this server have. Clients' secrets may
+ * have any name, and an unused strategy's settings are not looked up.
  */
 const OWN_NAME =
   /^(?:OAUTH|CIMD)_(?!CLIENT_SECRET_)|^ACCOUNT_\w+_CLIENT_(?:ID|SECRET)$/;
@@ -300,8 +300,8 @@ function tailsOf(name: string): string[] {
 
 /**
  * Makes the function that finds the misspelt form of an unset variable: a name
- * that is set and not read, one letter away (missing, added, wrong, or swapped
- * with the next). Case and underscores are ignored.
+ * that is set but not read, and differs by one letter (missing, added, wrong,
+ * or swapped with the next). Case and underscores are ignored.
  *
  * @param set names of variables that are set
  * @param known every name that is read

@@ -1,5 +1,6 @@
 /**
- * Shapes: the forms that the value of a setting may have.
+ * Parsers of setting values, with the description of the form that each
+ * accepts.
  *
  * @module
  */
@@ -8,8 +9,8 @@ import { parseServerUrl } from "../net/server_url.ts";
 import { isNear, lettersOf } from "../../authoring/options.ts";
 
 /**
- * The description of a shape, and its parser, which throws a {@linkcode
- * ShapeError}.
+ * A parser for the text of a setting, and a description of what it accepts. The
+ * parser throws a {@linkcode ShapeError}.
  */
 export interface TextShape<T> {
   wants: string;
@@ -17,7 +18,7 @@ export interface TextShape<T> {
 }
 
 /**
- * An error for a text that does not have the shape. The message is added to
+ * An error for a text that a parser does not accept. The message is added to
  * `wants`.
  */
 export class ShapeError extends Error {}
@@ -35,7 +36,7 @@ export function matching(wants: string, pattern: RegExp): TextShape<string> {
   return { wants, parse: (text) => pattern.test(text) ? text : refuseText() };
 }
 
-/** Makes the shape of one of several words. */
+/** Makes the parser of one of several words. */
 export function oneOf<T extends string>(words: readonly T[]): TextShape<T> {
   return {
     wants: `one of ${words.join(", ")}`,
@@ -49,7 +50,7 @@ export function oneOf<T extends string>(words: readonly T[]): TextShape<T> {
   };
 }
 
-/** Makes the shape of a decimal integer between `min` and a maximum. */
+/** Makes the parser of a decimal integer between `min` and a maximum. */
 export function wholeNumber(
   what: string,
   max: number,
@@ -68,14 +69,14 @@ export const TRUE_OR_FALSE: TextShape<boolean> = {
     /^(true|1)$/.test(text) || !/^(false|0)$/.test(text) && refuseText(),
 };
 
-/** Makes a shape whose texts are lowercased first. */
+/** Makes a parser that lowercases the text first. */
 export function lowerCase<T>({ wants, parse }: TextShape<T>): TextShape<T> {
   return { wants, parse: (text) => parse(text.toLowerCase()) };
 }
 
 /**
- * Makes the shape of a list with commas or spaces. It has at least one item,
- * because none could mean everyone.
+ * Makes the parser of a list with commas or spaces. The list must not be empty,
+ * because that could mean everyone.
  */
 export function listOf<T = string>(
   what: string,

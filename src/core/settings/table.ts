@@ -17,7 +17,7 @@ import { describe, isSecret } from "../../authoring/setting.ts";
 import { oneLine } from "./complaint.ts";
 import { ShapeError } from "./shapes.ts";
 
-/** The settings of the core, by the titles of their groups. */
+/** The settings of the core, keyed by group title. */
 const OF_CORE: Readonly<Record<string, readonly NamedSetting[]>> = {
   "The server": Object.values(SERVER),
   "Who may call": Object.values(AUTH),
@@ -54,8 +54,7 @@ export interface OwnSetting extends NamedSetting {
 /** The settings of the core and of features. */
 export class SettingsTable {
   /**
-   * Settings by the titles of their groups, in the order in which operators
-   * read them.
+   * Settings, keyed by group title, in the order in which operators read them.
    */
   readonly groups: Readonly<Record<string, readonly NamedSetting[]>>;
   readonly settings: readonly NamedSetting[];
@@ -73,7 +72,10 @@ export class SettingsTable {
     this.variables = [...this.settings.map(({ name }) => name), ...PLATFORM];
   }
 
-  /** True if the table, or the platform, has a variable. */
+  /**
+   * True for a variable that a setting reads, or that Deno or the platform
+   * sets.
+   */
   has(variable: string): boolean {
     return this.variables.includes(variable) || variable.startsWith("DENO_");
   }

@@ -1,7 +1,6 @@
 /**
  * The settings of token exchange: how a sign-in provider exchanges a person's
- * access token for one of another service, and which provider is in front of a
- * service.
+ * access token for a token of an outside service.
  *
  * @module
  */
@@ -39,8 +38,8 @@ export function exchangeKindOf(
 }
 
 /**
- * Finds the provider in front of a service: the one that the service names, or
- * the only configured one that exchanges tokens. Returns undefined if there is
+ * Finds the provider whose tokens are exchanged for a service: the one that the
+ * service names, or the only one that exchanges tokens. Undefined if there is
  * none, or several.
  */
 export function providerOf(
@@ -56,8 +55,8 @@ export function providerOf(
 
 /**
  * Lists the missing settings without which no one can have an account at these
- * services. Microsoft exchanges only a token whose audience is our own
- * application, so the sign-in has to request a scope of that application.
+ * services. Microsoft exchanges only a token for our own application, so the
+ * sign-in has to request a scope of that application.
  */
 export function missingForExchange(
   services: readonly UpstreamAccount[],
