@@ -1,6 +1,6 @@
 /**
- * Random names, fingerprints and comparisons. All are synchronous if possible,
- * because they run on every request.
+ * Random ids, SHA-256 fingerprints, base64 and constant-time comparison.
+ * Synchronous where possible, because these run on every request.
  *
  * @module
  */
@@ -13,7 +13,7 @@ const encoder = new TextEncoder();
 const URL_SAFE = { alphabet: "base64url", omitPadding: true } as const;
 
 /**
- * Makes an unguessable name: `bytes` random bytes in base64url without padding.
+ * Makes an unguessable id: `bytes` random bytes in base64url without padding.
  * 32 bytes give 43 characters and 256 bits.
  */
 export function randomId(bytes = 32): string {
@@ -22,7 +22,7 @@ export function randomId(bytes = 32): string {
 
 /** Encodes bytes as base64 with padding (RFC 4648 §4). */
 export function base64(bytes: Uint8Array): string {
-  // Deno loads `btoa()` at its first call; Node.js 24 has nothing else.
+  // // Deno loads `btoa()` at its first call; Node.js 24 lacks `toBase64()`.
   if (typeof bytes.toBase64 === "function") return bytes.toBase64();
   let binary = "";
   for (const byte of bytes) binary += String.fromCharCode(byte);
@@ -63,9 +63,8 @@ export function digest(text: string): Uint8Array {
 }
 
 /**
- * Computes the SHA-256 of a UTF-8 text in base64url. The database has it
- * instead of every secret, so that someone who reads the database cannot use
- * the secrets.
+ * Computes the SHA-256 of a UTF-8 text in base64url. The database stores it in
+ * place of a secret: someone who reads the database cannot use the secret.
  */
 export function fingerprint(text: string): string {
   return base64url(digest(text));
@@ -77,8 +76,8 @@ export function sha256Hex(bytes: Uint8Array): string {
 }
 
 /**
- * Computes {@linkcode fingerprint} for a text that may have megabytes, off the
- * event loop; the synchronous function would block that for 10 ms per megabyte.
+ * Computes the {@linkcode fingerprint} of a text of up to megabytes, off the
+ * event loop. The synchronous function would block for 10 ms per megabyte.
  */
 export async function fingerprintOfLong(text: string): Promise<string> {
   const hash = await crypto.subtle.digest("SHA-256", encoder.encode(text));
@@ -86,10 +85,9 @@ export async function fingerprintOfLong(text: string): Promise<string> {
 }
 
 /**
- * True if a text is the secret one. The time depends only on the length of the
- * presented text, not on where the texts differ, nor on the length of the
- * secret. Comparing two digests would be as safe, but make a call a fifth
- * slower.
+ * True if `presented` equals `secret`. The time depends only on the length of
+ * `presented`, so it reveals nothing about the secret. Comparing two digests
+ * would be as safe, but make a call a fifth slower.
  */
 export function isSameSecret(presented: string, secret: string): boolean {
   let difference = presented.length ^ secret.length;

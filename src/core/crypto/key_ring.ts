@@ -1,5 +1,6 @@
 /**
- * The operator's keys, which seal people's keys and tokens.
+ * The operator's keys (`SECRETS_KEYS`), which encrypt people's account keys and
+ * tokens.
  *
  * @module
  */
@@ -7,13 +8,13 @@ import { fingerprint, fromBase64url } from "./crypto.ts";
 import { seal, unseal } from "./seal.ts";
 import type { Sealing } from "./sealing.ts";
 
-/** Makes a key's id, which reveals nothing about the key. */
+/** Computes a key's id, which reveals nothing about the key. */
 function idOf(key: string): string {
   return fingerprint(`key ${key}`).slice(0, 8);
 }
 
 /**
- * Makes a key ring of base64 keys: the first key seals, and all of them unseal.
+ * Makes a key ring of base64 keys: the first one encrypts, all of them decrypt.
  */
 export function keyRing(keys: readonly string[]): Sealing {
   const ring = new Map(keys.map((key) => [idOf(key), fromBase64url(key)]));

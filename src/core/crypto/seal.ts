@@ -1,7 +1,7 @@
 /**
- * Texts sealed with a key of 32 bytes: JWE in compact serialization, `dir` with
- * A256GCM, which any JWE library can decrypt. A library would seal on another
- * thread, which takes five times the processor time.
+ * Encryption with a key of 32 bytes: JWE in compact serialization, `dir` with
+ * A256GCM, which any JWE library can decrypt. A library would encrypt on
+ * another thread, which takes five times the processor time.
  *
  * @module
  * @see RFC 7516 §3.1, §5.1 and §5.2, RFC 7518 §4.5 and §5.3
@@ -18,7 +18,10 @@ const TAG_BYTES = 16;
 const encoder = new TextEncoder();
 const ciphers = shared(() => import("node:crypto"));
 
-/** Seals a text, bound to a `context` that the result does not reveal. */
+/**
+ * Encrypts a text. Only {@linkcode unseal} with the same `context` can decrypt
+ * it; the result does not reveal the context.
+ */
 export async function seal(
   key: Uint8Array,
   text: string,
@@ -36,9 +39,9 @@ export async function seal(
 }
 
 /**
- * Unseals a text from {@linkcode seal}.
+ * Decrypts a text from {@linkcode seal}.
  *
- * @throws {Error} if the key or the context is another, or a single bit was
+ * @throws {Error} if the key or the context differs, or a single bit was
  * changed
  */
 export async function unseal(
@@ -55,8 +58,8 @@ export async function unseal(
     throw new Error("Not as it was sealed, or for another context");
   }
   const [iv, text, tag] = parts.map(fromBase64url);
-  // Node.js accepts a shorter tag, which can be guessed. Deno refuses it, but
-  // then keeps the decipher for ever.
+  // // Node.js accepts a shorter tag, which can be guessed. Deno refuses it,
+  // but never frees the decipher then.
   if (tag.length !== TAG_BYTES) throw new Error("Not as it was sealed");
   const { createDecipheriv } = await ciphers();
   const cipher = createDecipheriv("aes-256-gcm", key, iv);
@@ -68,9 +71,9 @@ export async function unseal(
 }
 
 /**
- * Makes the protected header, whose `kid` binds the text to its context. Anyone
- * can read the header, so the key is hashed into `kid`; otherwise one could
- * find the person by trying all people of a provider.
+ * Makes the protected header, with a hash of key and context as its `kid`.
+ * Anyone can read the header. Without the key in the hash, trying all people of
+ * a provider would reveal whose text it is.
  */
 function headerOf(key: Uint8Array, context?: string): string {
   const kid = context === undefined
@@ -81,8 +84,8 @@ function headerOf(key: Uint8Array, context?: string): string {
 }
 
 /**
- * True if a text is base64url, and the unused bits at its end are zero (RFC 4648
- * §3.5). Decodes only the end, because the text may be long.
+ * True if a text is base64url whose unused last bits are zero (RFC 4648 §3.5).
+ * Decodes only the end, because the text may be long.
  */
 function isCanonical(part: string): boolean {
   const end = part.slice(part.length - part.length % 4);

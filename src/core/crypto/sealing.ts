@@ -1,37 +1,39 @@
 /**
- * The contract for sealing people's keys and tokens.
+ * The interface for encrypting people's account keys and tokens.
  *
  * @module
  */
-/** A sealed text, and the key that opens it. */
+/** An encrypted text, and the id of its key. */
 export interface Sealed {
   /** At most 48,000 characters, from a text of at most 17,000. */
   sealed: string;
-  /** Names the key, for {@linkcode Sealing.unseal}: at most 256 characters. */
+  /**
+   * The id of the key, for {@linkcode Sealing.unseal}: at most 256 characters.
+   */
   keyId: string;
 }
 
 /**
- * Seals the keys and tokens of people's accounts. A service for keys (KMS) may
- * stand behind it. Its methods have ten seconds to answer. If they cannot
- * answer now, they throw: the tool call then fails with a message that says so,
- * and nothing is lost.
+ * Encrypts the keys and tokens of people's accounts, perhaps by a key
+ * management service (KMS). A method has ten seconds to answer. If it cannot
+ * answer now, it throws: the tool call fails with a message that says so, and
+ * nothing is lost.
  */
 export interface Sealing {
   /**
-   * The ID of the key that seals now. Text of another key is sealed anew when
-   * it is used.
+   * The id of the key that encrypts now. A text of another key is encrypted
+   * again when it is used.
    */
   readonly keyId: string;
   /**
-   * Seals a text so that no one without the key can read or change it. The text
-   * names its own record.
+   * Encrypts a text so that no one without the key can read or change it. The
+   * text names the record to which it belongs.
    */
   seal(text: string): Promise<Sealed>;
   /**
-   * Opens a text of any key in use, at most once a second for an account and
-   * process. Undefined if no key opens it any more: its person is asked to
-   * connect the account again.
+   * Decrypts a text of any key in use; called at most once a second for an
+   * account and process. Undefined if no key decrypts it any more: the person
+   * is then asked to connect the account again.
    */
   unseal(sealed: Sealed): Promise<string | undefined>;
 }

@@ -18,8 +18,8 @@ import { Parameters } from "../oauth/parameters.ts";
 const MAX_BYTES = 16 * 1024;
 
 /**
- * @throws {HttpError} 413 for a body that is too large, 400 for a body in too
- * many chunks, 408 for one that arrives too late
+ * @throws {HttpError} 413 if the body is too large, 400 if it has too many
+ * chunks, 408 if it arrives too late
  */
 async function readText(
   c: Context<AppEnv>,

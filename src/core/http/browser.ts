@@ -1,6 +1,5 @@
 /**
- * A person's browser: cookies that only this server gets, CSRF tokens of its
- * forms, and redirects.
+ * Cookies, CSRF tokens of forms, and redirects.
  *
  * @module
  */
@@ -14,15 +13,15 @@ import { APPROVAL_TTL_SECONDS } from "../oauth/lifetimes.ts";
 /** The form of a cookie's value: 32 bytes in base64url. */
 const VALUE = /^[\w-]{43}$/;
 
-/**
- * A cookie: its name without prefix and path, and the base URL of its server.
- */
+/** A cookie: its name without prefix and path, and the server's base URL. */
 export interface Cookie {
   name: string;
   baseUrl: string;
 }
 
-/** Returns the value of a cookie; undefined if there is none of 32 bytes. */
+/**
+ * Returns the value of a cookie; undefined if it is missing or not 32 bytes.
+ */
 export function readCookie(
   c: Context,
   { name, baseUrl }: Cookie,
@@ -49,9 +48,9 @@ export function dropCookie(c: Context, cookie: Cookie): void {
 }
 
 /**
- * Returns the name of a cookie at one server, without the prefix. Browsers send
- * cookies to a whole host, so a fingerprint of port and path distinguishes the
- * servers of one host.
+ * Returns the name of a cookie, without its prefix. Browsers send cookies to
+ * all ports and paths of a host, so a fingerprint of both tells the servers of
+ * one host apart.
  */
 export function cookieName({ name, baseUrl }: Cookie): string {
   const place = new URL(baseUrl).port + basePathOf(baseUrl);
@@ -78,12 +77,14 @@ function prefixFor(baseUrl: string): "host" | undefined {
 /** The cookie that ties a sign-in to its browser; it identifies no person. */
 const name = "browser";
 
-/** Returns the browser's cookie; undefined if the browser sends none. */
+/** Returns the value of the browser's cookie; undefined if it sent none. */
 export function browserOf(c: Context, baseUrl: string): string | undefined {
   return readCookie(c, { name, baseUrl });
 }
 
-/** Returns the browser's cookie, or makes one; sets it again in either case. */
+/**
+ * Returns the value of the browser's cookie, or a new one, and sets the cookie.
+ */
 export function keepBrowser(c: Context, baseUrl: string): string {
   const value = browserOf(c, baseUrl) ?? randomId();
   keepCookie(c, { name, baseUrl }, value, APPROVAL_TTL_SECONDS);
@@ -96,7 +97,7 @@ export function mintCsrf(sessionId: string): string {
   return `${nonce}.${bind(nonce, sessionId)}`;
 }
 
-/** True if a token was made for this session. */
+/** True if a CSRF token was made for this session. */
 export function isCsrf(token: string, sessionId: string): boolean {
   const [nonce, bound = ""] = token.split(".");
   return isSameSecret(bound, bind(nonce, sessionId));
@@ -107,9 +108,9 @@ function bind(nonce: string, sessionId: string): string {
 }
 
 /**
- * Refuses a form that a page of another site sends (CSRF), which may make its
- * browser send `Origin: null`. `Sec-Fetch-Site` is right even behind a proxy
- * with another address, but older browsers do not send it.
+ * Refuses a form that a page of another site sent (CSRF). Such a page can make
+ * the browser send `Origin: null`. `Sec-Fetch-Site` is right even behind a
+ * proxy, but older browsers do not send it.
  *
  * @throws {HttpError} 403
  * @see Fetch Metadata Request Headers §2.3
@@ -127,9 +128,9 @@ export function checkSameSite(
 }
 
 /**
- * Refuses a request for an image, a frame or a script at the URL of a page: any
- * site could make its visitors send many. Browsers send `Sec-Fetch-Dest`; other
- * programs do not.
+ * Refuses to serve a page as an image, frame or script: any site could make its
+ * visitors' browsers send many such requests. Browsers send `Sec-Fetch-Dest`;
+ * other programs do not.
  *
  * @throws {HttpError} 403
  * @see Fetch Metadata Request Headers §2.1
@@ -141,13 +142,13 @@ export function checkDocument({ headers }: Pick<Request, "headers">): void {
 }
 
 /**
- * Makes a redirect that is not cached: 303 after a form, 302 otherwise, and
- * never 307, which would send the form again (RFC 9700 §4.12).
+ * Makes a redirect without caching: 303 after a form, otherwise 302. Never 307,
+ * which would send the form again (RFC 9700 §4.12).
  */
 export function redirect(c: Context, location: string): Response {
   c.header("Cache-Control", "no-store");
   c.header("Referrer-Policy", "no-referrer");
-  // Not `c.redirect()`, which would encode the URL anew.
+  // // Not `c.redirect()`, which would encode the URL again.
   c.header("Location", location);
   return c.body(null, c.req.method === "POST" ? 303 : 302);
 }

@@ -1,6 +1,5 @@
 /**
- * Token buckets by name: those of one process, and those that all processes
- * share.
+ * Token buckets for rate limits: in one process, or shared by all processes.
  *
  * @module
  */
@@ -17,9 +16,7 @@ import { outsideTrace } from "../telemetry/current.ts";
 
 export type { Rate } from "../store/rate.ts";
 
-/**
- * The maximum number of buckets in memory; full ones need not be remembered.
- */
+/** The maximum number of buckets in memory. A full bucket is not kept. */
 const MAX_BUCKETS = 10_000;
 
 /**
@@ -29,13 +26,13 @@ function wholeMilliseconds(): number {
   return Math.floor(performance.now());
 }
 
-/** Buckets of one size. */
+/** Token buckets by name, all of one size. */
 export class Buckets {
   /** The time at which each bucket is full again, by `performance.now()`. */
   readonly #buckets = new Map<string, number>();
   readonly #filling: BucketMath;
 
-  /** @param forgotten called with the name of each bucket that is dropped */
+  /** @param forgotten called with the name of each bucket that is removed */
   constructor(
     rate: Rate,
     private readonly forgotten: (name: string) => unknown = () => {},
@@ -44,8 +41,7 @@ export class Buckets {
   }
 
   /**
-   * Takes a token. Returns 0, or the milliseconds to wait if the bucket is
-   * empty.
+   * Takes a token. Returns 0, or the milliseconds to wait for the next token.
    */
   take(name: string, time = wholeMilliseconds()): number {
     const before = this.#buckets.get(name);
@@ -66,7 +62,7 @@ export class Buckets {
     this.#buckets.set(name, fullAt - this.#filling.costMilliseconds);
   }
 
-  /** Returns the number of tokens that a bucket lacks, with fractions. */
+  /** Returns how many tokens are missing from a full bucket, with fractions. */
   missing(name: string, time: number): number {
     const fullAt = this.#buckets.get(name) ?? time;
     return Math.max(0, fullAt - time) / this.#filling.costMilliseconds;
@@ -77,8 +73,8 @@ export class Buckets {
   }
 
   /**
-   * Drops all full buckets, and at least a tenth of all buckets, the fullest
-   * first, so that a flood of new names does not free a name that has to wait.
+   * Removes all full buckets. If these are less than a tenth, also removes the
+   * next fullest: a flood of new names must not reset a bucket that is empty.
    */
   #forget(time: number): void {
     const fullestFirst = [...this.#buckets].sort((a, b) => a[1] - b[1]);
@@ -91,29 +87,28 @@ export class Buckets {
 }
 
 /**
- * The fraction of a bucket that a process gives before it asks the database.
+ * The fraction of a bucket that a process may use before it asks the database.
  */
 const FREE = 0.1;
 /**
- * The fraction of a full bucket that a process takes from the database at a
- * time. Tokens that no request takes then are lost.
+ * The fraction of a full bucket that a process takes from the database at once.
+ * Tokens that it then does not use are lost.
  */
 const PART = 0.05;
-/**
- * The time for which a process limits on its own after the database has failed.
- */
+/** The time after a failure of the database in which a process limits alone. */
 const ALONE_MILLISECONDS = 1000;
 
-/** The state of one shared bucket in this process. */
+/** This process's share of one bucket. */
 interface Share {
-  /** Tokens to give before the database is asked for the first time. */
+  /**
+   * Tokens that may be used before the database is asked for the first time.
+   */
   free: number;
-  /** Tokens from the database that no request has taken yet. */
+  /** Tokens from the database that are not used yet. */
   credit: number;
   /**
-   * Tokens that this process gave without asking the database; the next request
-   * to the database subtracts them there. Negative if tokens from the database
-   * were given back.
+   * Tokens used without asking the database; the next request to it subtracts
+   * them. Negative if tokens from the database were given back.
    */
   owed: number;
   /** The time until which the bucket is empty, by `performance.now()`. */
@@ -123,22 +118,21 @@ interface Share {
 }
 
 /**
- * Buckets of one size and purpose that all processes share. A process gives the
- * first tenth of a bucket by itself, and then asks the database for a twentieth
- * at a time. It also has a bucket of its own, and never gives more tokens than
- * that one would. For a second after the database has failed, only the own
- * bucket limits.
+ * Token buckets that all processes share through the database. A process uses
+ * the first tenth of a bucket without asking, then takes a twentieth at a time.
+ * It never gives more than its local bucket of the same size allows. For a
+ * second after a failure of the database, only the local bucket limits.
  */
 export class SharedBuckets {
   readonly #own: Buckets;
-  /** The shares of buckets that are not full. */
+  /** The shares by bucket name; none for a full bucket. */
   readonly #shares = new Map<string, Share>();
   readonly #store: RateStore;
   readonly #free: number;
   readonly #part: number;
   #aloneUntil = -Infinity;
 
-  /** @param purpose the name of these buckets in the database */
+  /** @param purpose the name of this limit in the database */
   constructor(
     private readonly parts: { database: Database; log: Logger },
     private readonly purpose: string,
@@ -152,7 +146,7 @@ export class SharedBuckets {
 
   /** Takes a token. Returns 0, or the milliseconds to wait. Never rejects. */
   take(name: string, time = wholeMilliseconds()): MaybePromise<number> {
-    // A bucket that is full again starts anew, without its old credit.
+    // // A bucket that is full again starts over, without its old credit.
     if (this.#own.missing(name, time) === 0) this.#shares.delete(name);
     const wait = this.#own.take(name, time);
     if (wait > 0) return wait;
@@ -179,8 +173,8 @@ export class SharedBuckets {
   }
 
   /**
-   * Takes a token that this process has. Returns 0, the milliseconds to wait,
-   * or undefined if the database must be asked.
+   * Takes a token without the database. Returns 0, or the milliseconds to wait.
+   * Undefined if the database must be asked.
    */
   #takeHere(share: Share, name: string, time: number): number | undefined {
     if (share.free > 0) share.free--;
@@ -208,15 +202,12 @@ export class SharedBuckets {
     }
   }
 
-  /**
-   * Asks the database for a part of a bucket, and subtracts the owed tokens
-   * there.
-   */
+  /** Takes tokens from the database, and subtracts the owed ones there. */
   async #ask(share: Share, name: string, time: number): Promise<void> {
     const { owed } = share;
     const begun = wholeMilliseconds();
-    // Tokens that the bucket has regained meanwhile are not subtracted. The own
-    // bucket also lacks the token of this request, which was not given yet.
+    // // Tokens that have refilled are not subtracted. The local bucket also
+    // lacks the token of this request, which is not used yet.
     const missing = this.#own.missing(name, time) - 1;
     const spent = Math.min(owed, Math.max(0, missing));
     try {

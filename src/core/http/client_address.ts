@@ -1,7 +1,6 @@
 /**
- * The network connection of a client, and its address, also behind proxies.
- * Anyone can write a header, so only the part that a trusted proxy wrote is
- * used.
+ * The address of a client, also behind trusted proxies. Anyone can send
+ * `Forwarded`, so only the part that a trusted proxy wrote is used.
  *
  * @module
  * @see RFC 7239
@@ -15,19 +14,18 @@ import {
 
 /** The connection of a request, as `Deno.serve` passes it to its handler. */
 export interface ConnectionInfo {
-  /** The peer of the connection. Rate limits use its `hostname`. */
+  /** The other end of the connection. Rate limits use its `hostname`. */
   remoteAddr?: { hostname?: string };
   /** Settles when the response was sent, or cannot be sent. */
   completed?: Promise<unknown>;
 }
 
 /**
- * Finds the address of a client: that of its connection; or, if that is a
- * trusted proxy's, the right-most untrusted address in `Forwarded` or
- * `X-Forwarded-For`. If that hop has no address (`unknown`, an obfuscated name,
- * nonsense), returns the address of the proxy that wrote the hop. If both
- * headers are present and differ, one was only passed on by the proxy: then
- * returns the address of the connection.
+ * Finds the address of a client. Usually this is the peer of the connection. If
+ * the peer is a trusted proxy, it is the right-most untrusted address in
+ * `Forwarded` or `X-Forwarded-For`. If that hop has no valid address, it is the
+ * proxy that wrote the hop. If the two headers disagree, the proxy wrote only
+ * one of them, so it is the peer again.
  */
 export function clientAddress(
   peer: string | undefined,
@@ -48,7 +46,7 @@ export function clientAddress(
 }
 
 /**
- * Returns the name of a request's network; undefined if its address is unknown.
+ * Returns the name of a client's network; undefined if its address is unknown.
  */
 export function networkOf(
   c: { get(name: "address"): Address | undefined },
@@ -58,8 +56,8 @@ export function networkOf(
 }
 
 /**
- * Returns the name of an address's network: the address, or for IPv6 the /64,
- * as a household has.
+ * Returns the name of an address's network: an IPv4 address, or a /64 of IPv6,
+ * which is about one household.
  */
 export function networkName({ bits, width }: Address): string {
   return width === 32
@@ -68,8 +66,8 @@ export function networkName({ bits, width }: Address): string {
 }
 
 /**
- * Finds the right-most untrusted address of a header. The hops to the left of
- * it, of which a stranger may write thousands, are not parsed.
+ * Finds the right-most untrusted address of a header. Stops there: a stranger
+ * may write thousands of hops to its left.
  */
 function lastUntrusted(
   proxy: Address,
@@ -96,9 +94,9 @@ const MAX_HOPS = 20;
 const MAX_HOP_CHARACTERS = 1000;
 
 /**
- * Yields the hops of a header, the last first. A comma in quotes does not
- * separate. An empty hop comes last: at the start of the header, or instead of
- * a hop that is too long or has an open quote.
+ * Yields the hops of a header from the right. A comma in quotes does not
+ * separate hops. Ends with an empty hop at the start of the header, or at a hop
+ * that is too long or has an open quote.
  */
 function* hopsFromRight(header: string): Generator<string> {
   let end = header.length;

@@ -6,7 +6,7 @@
  * @see Fetch Standard, CORS protocol
  */
 
-/** The response headers that a page in a browser may read. */
+/** The response headers that a page's script may read. */
 export const EXPOSED_HEADERS = [
   "Mcp-Session-Id",
   "WWW-Authenticate",
@@ -14,7 +14,7 @@ export const EXPOSED_HEADERS = [
   "Retry-After",
 ];
 
-/** The CORS headers of a response, other than that to a preflight. */
+/** The CORS headers of every response except those to preflights. */
 export const CORS_HEADERS = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers": EXPOSED_HEADERS.join(", "),

@@ -1,76 +1,69 @@
 /**
- * The body of a response that is being sent. Deno takes 64 KiB and one piece
- * more than the client has read; the rest waits here. The bytes are counted
- * until the response was sent, and a client that reads nothing for a minute is
- * cut off. Deno cannot close the connection of such a client, so its last bytes
- * stay counted until the client leaves.
+ * Response bodies with limits on memory and time. Deno takes 64 KiB and one
+ * piece more than the client has read; the rest is queued here. The bytes count
+ * against the caller's limit until the response was sent. A client that reads
+ * nothing for a minute is cut off. Deno cannot close its connection, so its
+ * last bytes count until the client leaves.
  *
  * @module
  */
 import type { BodyClock, TimedBody } from "../net/body_bytes.ts";
 
-/** The seconds for which a client may read nothing. */
+/** The seconds after which a client that reads nothing is cut off. */
 const STALL_SECONDS = 60;
 
 const PIECE_BYTES = 32 * 1024;
 
-/**
- * The maximum number of bytes that a connection keeps besides those that wait
- * here.
- */
+/** The maximum number of bytes that Deno keeps besides the queue. */
 const MAX_KEPT_BYTES = 512 * 1024;
 
 /**
- * The maximum size of a response that is not counted: its request costs Deno
+ * The maximum size of a response that the limit ignores: its request costs Deno
  * more.
  */
 const UNCOUNTED_BYTES = 2 * 1024;
 
 /**
  * The maximum size of a response that may be sent without a stream. Deno does
- * not say when such a response was sent, and a stream would make its call a
- * third slower. So one of eight, at random, is a stream and counts for all
- * eight.
+ * not say when such a response was sent, but a stream would make its call a
+ * third slower. So one of eight, at random, is a stream and counts eight times.
  */
 const SHORT_ANSWER_BYTES = 16 * 1024;
 const SAMPLED = 8;
 
 /**
- * The bytes of memory for each byte of a short response, because Deno keeps its
- * text, too.
+ * The bytes of memory for each byte of a short response. Deno keeps its text,
+ * too.
  */
 const KEPT_PER_BYTE = 2;
 
 const encoder = new TextEncoder();
 
-/** An error because a client does not read its response. */
+/** The error for a client that does not read its response. */
 export class StalledError extends Error {
   constructor() {
     super("The client stopped reading");
   }
 }
 
-/** The server's side of a response that is being sent. */
+/** The connection of a response, and the limit on its caller's unread bytes. */
 export interface Sending {
   readonly clock: BodyClock;
   /**
-   * Settles when the response was sent, or cannot be sent. Absent if the
+   * Settles when the response was sent, or cannot be sent. Undefined if the
    * runtime does not tell.
    */
   readonly completed?: Promise<unknown>;
-  /**
-   * Adds to the bytes that are counted for the caller; negative numbers
-   * subtract.
-   */
+  /** Adds to the caller's unread bytes; a negative number subtracts. */
   count(bytes: number): void;
-  /** True unless the caller leaves too many bytes unread. */
+  /** True while the caller's unread bytes are within the limit. */
   hasRoom(): boolean;
 }
 
-/** A body that is sent as its client reads. */
+/** A response body that is sent as fast as its client reads. */
 export class OutgoingBody {
   readonly stream: ReadableStream<Uint8Array<ArrayBuffer>>;
-  /** The bytes that wait here. */
+  /** The bytes in the queue. */
   queuedBytes = 0;
   /** True if nothing more can be written. */
   hasEnded = false;
@@ -90,14 +83,14 @@ export class OutgoingBody {
   constructor(
     private readonly sending: Sending | undefined,
     private readonly on: {
-      /** Called when the client wants more bytes than there are. */
+      /** Called when the client reads and the queue is empty. */
       wanted?(): void;
       /** Called when the client has taken a piece. */
       taken?(): void;
-      /** Called when the client has left or stalled before the end. */
+      /** Called if the client leaves or stalls before the end. */
       gone?(isStalled: boolean): void;
     } = {},
-    /** The number of bytes that are counted for each byte of the body. */
+    /** The number of bytes to count for each byte of the body. */
     private readonly weight = 1,
   ) {
     this.stream = new ReadableStream({
@@ -132,9 +125,9 @@ export class OutgoingBody {
   }
 
   /**
-   * Drops the rest and breaks off the response.
+   * Discards the queue and aborts the response.
    *
-   * @param error the reason; by default that the client does not read
+   * @param error by default that the client does not read
    */
   abandon(error: unknown = new StalledError()): void {
     if (this.#isClosed) return;
@@ -143,8 +136,8 @@ export class OutgoingBody {
   }
 
   /**
-   * Passes the next piece to a client that waits for one; closes the stream
-   * after the last piece.
+   * Sends the next piece if the client is reading. Closes the stream after the
+   * last piece.
    */
   #flow(): void {
     if (this.#isWanted && this.#queue.length > 0) {
@@ -201,7 +194,10 @@ export class OutgoingBody {
   }
 }
 
-/** True for a response that is counted until its client has read it. */
+/**
+ * True for a response that is long enough to count against the limit on unread
+ * bytes.
+ */
 export function isCounted(
   whole: { readonly length: number } | undefined,
 ): boolean {
@@ -209,8 +205,8 @@ export function isCounted(
 }
 
 /**
- * Makes the response with a body that is already complete. A long body, and one
- * of eight shorter ones, is sent as the client reads.
+ * Makes a response from a complete body. A long body, and one of eight shorter
+ * ones, is sent as a stream.
  */
 export function wholeResponse(
   whole: string | Uint8Array<ArrayBuffer> | undefined,
@@ -231,8 +227,7 @@ export function wholeResponse(
 }
 
 /**
- * Makes a route's response be sent as the client reads, unless its body is
- * short and already complete.
+ * Sends a route's response as a stream, unless its body is short and complete.
  */
 export async function outgoing(
   response: Response,
@@ -267,19 +262,22 @@ export async function outgoing(
   return streamed;
 }
 
-/** Waits as long as a `Response` needs to yield bytes that it already has. */
+/**
+ * Waits a few microtasks, in which a `Response` yields bytes that it already
+ * has.
+ */
 async function aFewTurns(): Promise<undefined> {
   for (let turn = 0; turn < 4; turn++) await undefined;
 }
 
 /**
- * Passes a stream on as the client reads, with at most one piece waiting here.
+ * Forwards a stream as fast as the client reads, with at most one piece queued.
  */
 function passedOn(
   { pieces, reading, reader }: {
-    /** The pieces that were read. */
+    /** The pieces already read. */
     pieces: readonly Uint8Array<ArrayBuffer>[];
-    /** The read that is in progress. */
+    /** The read in progress. */
     reading: Promise<ReadableStreamReadResult<Uint8Array<ArrayBuffer>>>;
     reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>;
   },

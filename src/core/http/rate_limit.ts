@@ -1,9 +1,8 @@
 /**
- * Rate limits of endpoints: for each network, and for all networks together. If
- * a network is over its limit, its people still get through: a request with a
- * credential, such as a cookie or a token, is counted by that credential. All
- * processes share the buckets of the networks; each process has its own other
- * buckets.
+ * Rate limits of endpoints, for each network and for all networks together. A
+ * network over its limit can still send valid credentials, such as a cookie or
+ * a token: these requests count against a limit of the credential. Only the
+ * buckets of networks are shared by all processes.
  *
  * @module
  */
@@ -16,23 +15,22 @@ import type { Database } from "../kv/database.ts";
 import { Buckets, type Rate, SharedBuckets } from "./buckets.ts";
 import { networkOf } from "./client_address.ts";
 
-/** The burst of a network, as a whole company may sign in from one address. */
+/** The burst of a network: a whole company may share one address. */
 const BURST = 1000;
 /**
- * The rate that is reserved for each network. Requests beyond it share one
- * bucket of five times a network's rate, so that a newcomer is served during a
- * flood.
+ * The rate reserved for each network. Requests beyond it share one bucket of
+ * five times a network's rate, so that a newcomer is served during a flood.
  */
 const RESERVE: Rate = { burst: 20, perSecond: 0.2 };
 const SHARES = 5;
 
 const EVERYONE = "everyone";
 
-/** The rate of one credential, if its network is over the limit. */
+/** The rate of one credential if its network is over its limit. */
 const PROVEN: Rate = { burst: 60, perSecond: 1 };
 /**
- * The rate at which credentials of such a network are looked up: an invented
- * one costs a read.
+ * The rate at which the credentials of a network over its limit are looked up:
+ * a made-up one costs a database read.
  */
 const LOOKUPS: Rate = { burst: 1000, perSecond: 200 };
 
@@ -40,7 +38,7 @@ const LOOKUPS: Rate = { burst: 1000, perSecond: 200 };
 export interface Shown {
   /** The credential, or a text that identifies it. */
   value: string;
-  /** Looks the credential up, because anyone can invent one. */
+  /** Looks up the credential, because anyone can make one up. */
   isValid(): Promise<boolean>;
 }
 
@@ -75,8 +73,8 @@ export function rateLimit(
   const lookups = new Buckets(LOOKUPS);
 
   /**
-   * Takes a token of a network. Returns a function that gives the token back,
-   * or the milliseconds to wait.
+   * Counts a request against its network. Returns a function that undoes that;
+   * or, if the network is over its limit, the milliseconds to wait.
    */
   async function take(
     network: string | undefined,
@@ -103,7 +101,7 @@ export function rateLimit(
   }
 
   /**
-   * Looks a credential up, unless its network has sent too many invalid ones.
+   * Looks up a credential, unless its network has sent too many invalid ones.
    */
   async function prove(
     { isValid }: Shown,
@@ -118,8 +116,8 @@ export function rateLimit(
   }
 
   /**
-   * Takes a token of a credential. Returns a function that gives the token
-   * back; undefined if no valid credential of the request has a token left.
+   * Counts a request against a valid credential in it. Returns a function that
+   * undoes that; undefined if every credential is invalid or over its limit.
    */
   async function takeProven(c: Context): Promise<(() => void) | undefined> {
     for (const shown of await listShown(c)) {
@@ -145,13 +143,17 @@ export function rateLimit(
   };
 }
 
-/** Gives back the token of a request that has authenticated. */
+/** Stops counting a request, once its client has authenticated. */
 export function waiveRate(c: Context): void {
   c.get("undoCharge")?.();
   c.set("undoCharge", undefined);
 }
 
-/** Refuses a request that has to wait. @throws {HttpError} 429 */
+/**
+ * Refuses a request if its client has to wait.
+ *
+ * @throws {HttpError} 429
+ */
 export function refuseFor(waitMilliseconds: number): void {
   if (waitMilliseconds <= 0) return;
   throw new HttpError(429, "Too many requests, try again shortly", {

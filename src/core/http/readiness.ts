@@ -1,5 +1,5 @@
 /**
- * `GET /ready`: tells if the process can serve requests now.
+ * `GET /ready`: reports if the process can serve requests now.
  *
  * @module
  */
@@ -7,21 +7,18 @@ import type { Context } from "@hono/hono";
 import { HttpError } from "../errors.ts";
 import type { AppEnv } from "./client_address.ts";
 
-/**
- * The minimum time between two probes of the database, however many requests
- * come.
- */
+/** The minimum time between two probes of the database. */
 const FRESH_MILLISECONDS = 1000;
 
 interface ReadinessOptions {
   /** Reads or writes the database. @throws if the database does not respond */
   probeDatabase(): Promise<unknown>;
   /**
-   * Returns the reachability of each provider, with its name if there are
-   * several.
+   * Returns the reachability of each sign-in provider, with its name if there
+   * are several.
    */
   providers(): readonly { key?: string; is: string }[];
-  /** The unset settings that tools need for people's accounts. */
+  /** The unset settings that tools need to use people's accounts. */
   missingForAccounts?: readonly string[];
   /** True if the process is about to stop. */
   isStopping(): boolean;
@@ -29,9 +26,9 @@ interface ReadinessOptions {
 
 /**
  * Makes the handler. It responds with 200 if the database responds, else with
- * 503. The reachability of the provider is only reported, because most requests
- * do not need it. A process that is about to stop responds with 503 as long as
- * it can.
+ * 503. It only reports the provider's reachability, because most requests do
+ * not need the provider. A stopping process responds with 503 as long as it
+ * can.
  */
 export function readiness(
   { probeDatabase, providers, missingForAccounts = [], isStopping }:

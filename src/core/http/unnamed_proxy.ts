@@ -1,21 +1,20 @@
 /**
- * Detects a proxy in front that `TRUSTED_PROXIES` does not name.
+ * Detects a reverse proxy that is missing from `TRUSTED_PROXIES`.
  *
  * @module
  */
 import { type Network, parseAddress, parseNetwork } from "../net/address.ts";
 import { isTrusted } from "./client_address.ts";
 
-/** The networks of this machine and of its neighbours. */
+/** Loopback and private networks. */
 const NEAR = [
   ...["127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"],
   ...["100.64.0.0/10", "::1", "fc00::/7"],
 ].map((text) => parseNetwork(text)!);
 
 /**
- * True for a request from nearby whose headers name another machine as its
- * sender, so that a proxy which `TRUSTED_PROXIES` does not name has forwarded
- * it.
+ * True for a forwarded request from a nearby address that `TRUSTED_PROXIES`
+ * does not list: it comes from an unlisted proxy.
  */
 export function isOfUnnamedProxy(
   peer: string | undefined,

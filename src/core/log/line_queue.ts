@@ -1,7 +1,7 @@
 /**
- * Lines that wait to be written. A reader may stall, a disk may be full, a pipe
- * may be closed: then lines wait, up to a bound beyond which they are dropped
- * and counted. Code that logs never waits.
+ * A queue of log lines. If the reader stalls, the disk is full or the pipe is
+ * closed, lines wait. Beyond a limit they are dropped and counted. Code that
+ * logs never waits.
  *
  * @module
  */
@@ -13,42 +13,45 @@ export type WriteBytes = (bytes: Uint8Array) => Promise<number>;
 
 /** The time to wait for more lines, because each write costs a system call. */
 const WAIT_MILLISECONDS = 50;
-/** The number of characters at which waiting lines are written at once. */
+/** The number of waiting characters that starts a write at once. */
 const FULL_CHARACTERS = 64 * 1024;
 /**
- * The maximum number of characters that wait; as many may be in a running
- * write.
+ * The maximum number of waiting characters; a write in progress may hold as
+ * many.
  */
 const MAX_CHARACTERS = 1024 * 1024;
-/** The bound for routine lines, lower to leave room for warnings and errors. */
+/**
+ * The limit for routine lines, lower to leave space for warnings and errors.
+ */
 const MAX_ROUTINE_CHARACTERS = MAX_CHARACTERS * 3 / 4;
-/** The time after which a failed write is tried again. */
+/** The time after which a failed write is repeated. */
 const PAUSE_MILLISECONDS = 1000;
 /** The maximum time that `flush` waits. */
 const MAX_FLUSH_MILLISECONDS = 500;
 
-/** A queue in front of one file or pipe. */
+/** A queue for one file or pipe. */
 export class LineQueue {
   #waiting = "";
   #isUrgent = false;
   #dropped = 0;
-  /** The bytes of a write that are not written yet. */
+  /** The part of an incomplete write that is still to be written. */
   #rest: Uint8Array = new Uint8Array();
   #failedMilliseconds = 0;
   #timer?: ReturnType<typeof setTimeout>;
   #writing?: Promise<void>;
 
-  /** @param droppedLine makes the line that tells how many lines are missing */
+  /**
+   * @param droppedLine makes the line that reports how many lines were dropped
+   */
   constructor(
     private readonly write: WriteBytes,
     private readonly droppedLine: (count: number) => string,
   ) {}
 
   /**
-   * Adds a line, or several, without the last line end.
+   * Adds one or more lines, without the last line end.
    *
-   * @param isUrgent true to write them at once, with all lines that wait before
-   * them
+   * @param isUrgent true to write at once
    */
   push(lines: string, isUrgent = false): void {
     const most = isUrgent ? MAX_CHARACTERS : MAX_ROUTINE_CHARACTERS;
@@ -77,8 +80,8 @@ export class LineQueue {
   }
 
   /**
-   * Plans the next write: at once or soon; after a failure, with the first line
-   * that is added once the pause is over.
+   * Schedules the next write: at once, or soon. After a failure, the first line
+   * added after the pause starts it.
    */
   #plan(): void {
     if (this.#writing || this.#isEmpty) return;

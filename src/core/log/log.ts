@@ -1,6 +1,6 @@
 /**
- * The log of a server. Each server has its own, with a least severe level and
- * an output. Arguments, bodies, tokens, codes and states are never logged.
+ * The log of a server. Each server has its own, with a level and an output.
+ * Arguments, bodies, tokens, codes and states are never logged.
  *
  * @module
  */
@@ -61,24 +61,24 @@ export interface LogOptions {
   write?(event: LogEvent): unknown;
 }
 
-/** The log of one part of a server. */
+/** The log of one part of a server, its `category`. */
 export interface Logger {
   isEnabledFor(level: Severity): boolean;
   debug(message: string, properties?: Properties): void;
   info(message: string, properties?: Properties): void;
   warning(message: string, properties?: Properties): void;
   error(message: string, properties?: Properties): void;
-  /** Logs a sign-in or a change of rights, at every level but `off`. */
+  /** Logs an audit event: a sign-in, or a change of permissions. */
   audit(message: string, properties?: Properties): void;
 }
 
 export interface LogOutput {
   write(event: LogEvent): unknown;
-  /** Resolves when everything is written, or cannot be written soon. */
+  /** Resolves when everything is written, or after a short time-out. */
   flush?(): Promise<void>;
 }
 
-/** The minimum time between two reports of an output that fails. */
+/** The minimum time between two reports that the output fails. */
 const QUIET_MILLISECONDS = 60_000;
 
 export class Log {
@@ -88,7 +88,7 @@ export class Log {
   #lost = 0;
   #loggedMilliseconds = -Infinity;
 
-  /** @param fallback gets a report when `output` fails */
+  /** @param fallback the output for reports that `output` fails */
   constructor(
     { level = "info", audit = true }: Omit<LogOptions, "write">,
     private readonly output: LogOutput,
@@ -99,7 +99,7 @@ export class Log {
     this.#audits = level !== "off" && (audit || isInfo);
   }
 
-  /** Makes the log for a part of the server. */
+  /** Makes the log of one part of the server. */
   logger(category: string): Logger {
     const isEnabledFor = (level: Severity) =>
       LOG_LEVELS.indexOf(level) >= this.#least;
@@ -128,7 +128,7 @@ export class Log {
     };
   }
 
-  /** Writes the events that wait; called last before a process ends. */
+  /** Writes the queued events; called last before a process ends. */
   async flush(): Promise<void> {
     try {
       await this.output.flush?.();
@@ -171,30 +171,30 @@ export class Log {
         properties,
       });
     } catch {
-      // There is no other place to report this.
+      // // There is nowhere else to report this.
     }
   }
 }
 
-/** The time in which failures with one cause are logged once. */
+/** The time in which failures with the same cause are logged once. */
 const SAME_CAUSE_MILLISECONDS = 1000;
-/** The time in which failures of the same repeated work are logged once. */
+/** The time in which failures of the same repeated task are logged once. */
 const SAME_WORK_MILLISECONDS = 60_000;
-/** The maximum number of kinds of failures that are remembered. */
+/** The maximum number of different failures that are remembered. */
 const MAX_KINDS = 100;
 
 interface LoggedFailure {
   atMilliseconds: number;
-  /** The number of failures of this kind that were not logged. */
+  /** The number of such failures that were not logged. */
   repeated: number;
 }
 
-/** The failures that were logged, by kind, for each log. */
+/** The latest failures of each log, by cause or message. */
 const failuresOf = new WeakMap<Logger, LatestMap<LoggedFailure>>();
 
 /**
- * Logs a failure of a database, a provider or the like, once a second for each
- * cause, with the number of failures that were not logged.
+ * Logs a failure of a database, a provider or the like: once a second for each
+ * cause, with the number of failures left out.
  */
 export function logFailure(
   log: Logger,
@@ -208,8 +208,8 @@ export function logFailure(
 }
 
 /**
- * Logs a failure of work that is repeated, once a minute for each message, with
- * the number of failures that were not logged.
+ * Logs a failure of a repeated task: once a minute for each message, with the
+ * number of failures left out.
  */
 export function logRepeated(
   log: Logger,
@@ -221,8 +221,8 @@ export function logRepeated(
 }
 
 /**
- * Counts a failure. Returns undefined if it need not be logged, else the number
- * of failures of its kind that were not logged.
+ * Counts a failure. Returns the number of such failures left out before this
+ * one; undefined if this one is left out, too.
  */
 function countFailure(
   log: Logger,

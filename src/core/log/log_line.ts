@@ -22,9 +22,7 @@ export interface LogEvent {
   level: "debug" | "info" | "warning" | "error";
   /** The part of the server that logs the event, such as `mcp` or `oauth`. */
   category: string;
-  /**
-   * True if this is an audit event: a sign-in, or a change of what is allowed.
-   */
+  /** True for an audit event: a sign-in, or a change of permissions. */
   audit?: true;
   /** The message: a constant text, without anything from a client. */
   message: string;
@@ -36,9 +34,9 @@ export interface LogEvent {
 export type Properties = LogEvent["properties"];
 
 /**
- * Formats an event as JSON, without a line end. Properties become members next
- * to the others; their names are constants. Building the text by hand takes
- * half the time of `JSON.stringify` on a whole object.
+ * Formats an event as JSON, without a line end. Properties become members of
+ * the same object; their names are constants. Building the text by hand takes
+ * half the time of `JSON.stringify`.
  */
 export function jsonLine(event: LogEvent): string {
   const { timestamp, level, category, audit, message, properties } = event;
@@ -54,7 +52,9 @@ export function jsonLine(event: LogEvent): string {
   return `${line}}`;
 }
 
-/** A text without characters that JSON escapes or that are unprintable. */
+/**
+ * Matches a text that JSON prints without escapes and that a terminal can show.
+ */
 const PLAIN_JSON = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
 
 function jsonText(text: string): string {
@@ -76,8 +76,8 @@ function jsonValue(value: unknown): string {
 }
 
 /**
- * Formats an event as words, without a line end. Stack frames follow on lines
- * of their own.
+ * Formats an event as words, without a line end. Stack frames follow, one a
+ * line.
  */
 export function terminalLine(event: LogEvent): string {
   const { timestamp, level, message, properties } = event;
@@ -94,8 +94,8 @@ export function terminalLine(event: LogEvent): string {
 }
 
 /**
- * Formats a value so that its end is clear: a plain word as it is, any other
- * text in quotes.
+ * Formats a value so that its end is clear: a plain word as it is, other texts
+ * quoted.
  */
 function fieldOf(value: unknown): string {
   if (typeof value === "object" && value !== null && !isError(value)) {
@@ -115,8 +115,8 @@ function indented(frames: string): string {
 
 /**
  * Characters that move a cursor, end a line, or hide or reverse text: controls
- * (C0, C1), invisible and bidirectional format characters, letters without ink
- * but for the colours of an emoji, line separators, halves of surrogate pairs.
+ * (C0, C1), invisible and bidirectional format characters, blank letters (but
+ * not the variation selector of emoji), line separators, lone surrogates.
  */
 const UNPRINTABLE =
   /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u2800\u{13441}\u{13442}\u{16fe4}\u{1d159}]|(?!\ufe0f)\p{Default_Ignorable_Code_Point}/gu;
@@ -134,7 +134,7 @@ export function visible(text: string): string {
   );
 }
 
-/** The maximum length of a client's text that an error or the log repeats. */
+/** The maximum number of characters repeated of a client's text. */
 const MAX_SEEN_CHARACTERS = 100;
 
 /** Escapes unprintable characters in a text, except its line ends. */
@@ -142,7 +142,7 @@ export function visibleLines(text: string): string {
   return text.split("\n").map(visible).join("\n");
 }
 
-/** Truncates and escapes a text from a client, so that it can be repeated. */
+/** Truncates and escapes a client's text, for an error or the log. */
 export function seenText(text: string): string {
   return visible(text.slice(0, MAX_SEEN_CHARACTERS).toWellFormed());
 }
@@ -151,8 +151,8 @@ let second = NaN;
 let secondText = "";
 
 /**
- * Formats a time in ISO 8601 with milliseconds. The text before the
- * milliseconds is made once a second.
+ * Formats a time in ISO 8601 with milliseconds. Caches the part before the
+ * milliseconds.
  */
 function isoTime(milliseconds: number): string {
   const rest = milliseconds % 1000;

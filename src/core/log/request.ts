@@ -1,13 +1,12 @@
 /**
- * The reference by which an operator finds a request in the log, and the
- * outcome of the request.
+ * A request's reference in the log, and its outcome.
  *
  * @module
  */
 import { randomId } from "../crypto/crypto.ts";
 
 /**
- * The prefix of this process; a number after it makes each reference unique.
+ * The prefix of this process; a counter after it makes each reference unique.
  */
 const prefix = randomId(8);
 let count = 0;
@@ -18,8 +17,8 @@ export function newReference(): string {
 }
 
 /**
- * Hashes a secret (FNV-1a), so that log lines with the same secret can be
- * related. Its 32 bits do not reveal the 128 bits of an id.
+ * Hashes a secret (FNV-1a), to find log lines with the same secret. Its 32 bits
+ * do not reveal an id of 128 bits.
  */
 export function shortHash(secret: string): string {
   let hash = 0x811c9dc5;
@@ -34,16 +33,19 @@ export type Outcome =
   /** The tool reported a failure, or its arguments were wrong. */
   | "tool_error"
   | "internal_error"
-  /** The request was not allowed, or not now; the server itself works. */
+  /** The request was not allowed, or not now; the server is healthy. */
   | "refused"
-  /** The client no longer wanted a response. */
+  /** The client cancelled the request, or left. */
   | "cancelled"
   /** The server stopped, or the permission for the request ended. */
   | "stopped"
-  /** The response is a question; the client sends the request again. */
+  /**
+   * The response asks a question; the client repeats the request with the
+   * answer.
+   */
   | "input_required";
 
-/** True if an operator may have to look into an outcome. */
+/** True if the outcome may need an operator's attention. */
 export function isFailure(outcome: Outcome): boolean {
   return outcome === "tool_error" || outcome === "internal_error" ||
     outcome === "refused" || outcome === "stopped";

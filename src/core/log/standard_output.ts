@@ -1,9 +1,7 @@
 /**
  * Standard output, the default output of a log. Each event is one line: words
- * on a terminal, else JSON.
- *
- * `console.log` would block the whole process if a reader stalls, and end it if
- * the disk is full. Asynchronous writes do neither.
+ * on a terminal, else JSON. `console.log` would block the process if a reader
+ * stalls, and end it if the disk is full; asynchronous writes do neither.
  *
  * @module
  */
@@ -25,14 +23,14 @@ interface NodeFiles {
   ): void;
 }
 
-/** The queue for standard output, which all logs of a process share. */
+/** The queue for standard output, shared by all logs of a process. */
 let queue: LineQueue | undefined;
 
 /**
  * Makes the output that writes to standard output.
  *
- * @param captured true if a console that is captured makes a record of each
- * call
+ * @param captured true if each call of `console` becomes a record in a log
+ * collector
  */
 export function standardOutput(captured = false): LogOutput {
   const isDeno = "Deno" in globalThis;
@@ -50,7 +48,7 @@ export function standardOutput(captured = false): LogOutput {
   };
 }
 
-/** Formats the line that says how many lines of the log are missing. */
+/** Formats the line that reports how many log lines were dropped. */
 export function printDropped(count: number): string {
   return printer()({
     timestamp: Date.now(),
@@ -73,7 +71,10 @@ function nodeProcess(): NodeProcess | undefined {
   return (globalThis as { process?: NodeProcess }).process;
 }
 
-/** Returns an asynchronous write to standard output, if the runtime has one. */
+/**
+ * Returns the runtime's asynchronous write to standard output; undefined if it
+ * has none.
+ */
 function writeBytes(): WriteBytes | undefined {
   if ("Deno" in globalThis) return (bytes) => Deno.stdout.write(bytes);
   const files = nodeProcess()?.getBuiltinModule?.("node:fs");
@@ -84,8 +85,7 @@ const STANDARD_OUTPUT = 1;
 const AGAIN_MILLISECONDS = 50;
 
 /**
- * Writes without `process.stdout`, whose `error` event would end the
- * application.
+ * Writes without `process.stdout`, whose `error` event would end the process.
  */
 function writeOnNode(files: NodeFiles, bytes: Uint8Array): Promise<number> {
   return new Promise((resolve, reject) => {
@@ -104,9 +104,9 @@ function writeOnNode(files: NodeFiles, bytes: Uint8Array): Promise<number> {
 }
 
 /**
- * The console, with one call for each event. Deno Deploy and OpenTelemetry
- * capture the console, and make a record of each call, with its level and its
- * trace. Each line names its trace as well.
+ * Writes each event by one call of `console`. Deno Deploy and OpenTelemetry
+ * turn each call into a record, with its level and its trace. Each line also
+ * names its trace.
  */
 class CapturedConsole implements LogOutput {
   #dropped = 0;

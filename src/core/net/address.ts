@@ -4,13 +4,13 @@
  * @module
  */
 
-/** An address as a number, and its width in bits: 32 or 128. */
+/** An IP address as a number of 32 or 128 bits. */
 export interface Address {
   bits: bigint;
   width: number;
 }
 
-/** All addresses that share their first `length` bits. */
+/** The addresses that share their first `length` bits (CIDR). */
 export interface Network extends Address {
   length: number;
 }
@@ -19,8 +19,8 @@ export interface Network extends Address {
 const MAPPED = 0xffffn;
 
 /**
- * Parses an address in the forms that sockets and proxies use. A zone is
- * ignored, and an IPv4 address mapped into IPv6 becomes an IPv4 address.
+ * Parses an address as sockets and proxies write it. A zone is ignored, and an
+ * IPv4-mapped IPv6 address becomes an IPv4 address.
  */
 export function parseAddress(text: string): Address | undefined {
   const ipv4 = ipv4Bits(text);
@@ -38,7 +38,7 @@ export function parseNetwork(text: string): Network | undefined {
   const address = parseAddress(before);
   if (address === undefined || more.length > 0) return undefined;
   if (after === undefined) return { ...address, length: address.width };
-  // A mapped range counts its bits from the start of the IPv6 address.
+  // // An IPv4-mapped range counts its bits from the start of the IPv6 address.
   const skipped = address.width === 32 && before.includes(":") ? 96 : 0;
   const length = Number(after) - skipped;
   const isLength = /^\d{1,3}$/.test(after) && length >= 0 &&
@@ -53,7 +53,9 @@ export function isWithin(address: Address, network: Network): boolean {
   return address.bits >> shift === network.bits >> shift;
 }
 
-/** Parses four decimal numbers; not octal, hexadecimal or short forms. */
+/**
+ * Parses four decimal numbers; octal, hexadecimal and short forms are refused.
+ */
 export function ipv4Bits(address: string): bigint | undefined {
   const parts = address.split(".");
   if (parts.length !== 4) return undefined;
@@ -94,7 +96,10 @@ function groups(text: string): bigint[] | undefined {
     : undefined;
 }
 
-/** Converts form 3 of RFC 4291 §2.2 to form 1: four bytes as two groups. */
+/**
+ * Converts the dotted end of form 3 of RFC 4291 §2.2 to two groups, as in form
+ * 1.
+ */
 function withoutMixedForm(text: string): string {
   const start = text.lastIndexOf(":") + 1;
   const bits = ipv4Bits(text.slice(start));
@@ -104,7 +109,7 @@ function withoutMixedForm(text: string): string {
     group(bits & 0xffffn);
 }
 
-/** Formats an address; an IPv6 address has all of its groups. */
+/** Formats an address; an IPv6 address with all eight groups. */
 export function printAddress({ bits, width }: Address): string {
   const isIpv4 = width === 32;
   const size = isIpv4 ? 8 : 16;

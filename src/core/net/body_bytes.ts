@@ -1,6 +1,5 @@
 /**
- * Reads bodies within limits on size, chunks and time; and bounds the time in
- * which a body must make progress.
+ * Limits on the size and duration of bodies.
  *
  * @module
  * @see RFC 9112 §7.1, Chunked Transfer Coding
@@ -8,17 +7,18 @@
 import { HttpError } from "../errors.ts";
 import { outsideTrace } from "../telemetry/current.ts";
 
-/** Makes the error for a body that did not arrive in full. */
+/** Makes the error for a body that did not arrive completely. */
 export function notArrived(cause: unknown): HttpError {
   return new HttpError(400, "The body did not arrive", { cause });
 }
 
-/** A body, as it counts for a bound that senders share. */
+/** The sender and size of a body that counts against a shared limit. */
 export type Counted = { sender(): string; size: number };
 
 /**
- * Finds the bodies beyond a bound: the oldest ones of the senders who have the
- * most. So bodies that are held open on purpose keep out no one else's.
+ * Finds the bodies to drop when a shared limit is exceeded: the oldest ones of
+ * the senders who have the most. So bodies that are held open on purpose block
+ * no other sender.
  *
  * @param bodies the oldest first
  */
@@ -36,8 +36,9 @@ export function findBeyond<T>(bodies: Map<T, Counted>, most: number): T[] {
 }
 
 /**
- * Reads the chunks of a response to a request of ours. Throws the error that
- * `refuse` makes if there are more than `most` bytes.
+ * Reads the body of a response to this server.
+ *
+ * @param refuse makes the error that is thrown after more than `most` bytes
  */
 export async function readAtMost(
   chunks: AsyncIterable<Uint8Array>,
@@ -70,29 +71,29 @@ export function tooLate(seconds: number): HttpError {
   return new HttpError(408, `The body must arrive within ${seconds} s`);
 }
 
-/** The seconds for a whole body: 4 MiB need half a megabit per second. */
+/** The seconds for a whole body; 4 MiB then need half a megabit per second. */
 export const BODY_SECONDS = 60;
 const CHECK_MILLISECONDS = 1000;
 
 /**
- * The maximum number of bodies that arrive at a time, and twice as many in a
- * burst: each takes up to 120 KB besides its bytes, until its connection, or
- * that of a proxy, ends.
+ * The maximum number of bodies arriving at once. A burst may briefly have twice
+ * as many. Each costs up to 120 KB beyond its bytes until its connection
+ * closes.
  */
 export const MAX_ARRIVING = 1000;
-/** The time that a body has to come whole before it counts among too many. */
+/** The time that a body has to arrive before it may be dropped. */
 const WHOLE_MILLISECONDS = 50;
-/** The longest rest of a sender whose bodies were dropped in a burst. */
+/** The maximum time for which a sender in a burst is refused. */
 const REST_MILLISECONDS = 5000;
 
-/** The bodies that are arriving in this process, the oldest first. */
+/** The bodies arriving in this process, the oldest first. */
 const arriving = new Map<TimedBody, Counted>();
 let thinning: ReturnType<typeof setTimeout> | undefined;
-/** The senders of a burst, who add no body until a time. */
+/** The senders in a burst, who are refused for some seconds. */
 const resting = new Set<string>();
 let restUntilMilliseconds = 0;
 
-/** Gives up the bodies beyond {@linkcode MAX_ARRIVING}. */
+/** Drops the bodies beyond {@linkcode MAX_ARRIVING}. */
 function thinOut(isBurst = false): void {
   clearTimeout(thinning);
   thinning = undefined;
@@ -108,34 +109,31 @@ function thinOut(isBurst = false): void {
 }
 
 /**
- * True if a sender may add no body now: some of theirs were just dropped in a
- * burst, and there is still no room. The memory of a refused request is free
- * only when it is collected, so requests of a burst are refused before they
- * take any.
+ * True if a sender must pause: its bodies were just dropped in a burst, and the
+ * limit is still reached. Refusing early saves memory, because even a refused
+ * body is only freed by the garbage collector.
  */
 export function mustRest(sender: () => string): boolean {
   return arriving.size >= MAX_ARRIVING &&
     performance.now() < restUntilMilliseconds && resting.has(sender());
 }
 
-/** A body that has to arrive, or to make progress, within some seconds. */
+/** A body that must arrive, or make progress, within some seconds. */
 export interface TimedBody {
   readonly seconds: number;
-  /** The time of the body's first check; a quick body is never checked. */
+  /** The time of the first check, from which the seconds are counted. */
   seenMilliseconds?: number;
-  /** Ends the body with an error, by default that its time is over. */
+  /** Ends the body with an error, by default a time-out. */
   giveUp(error?: HttpError): void;
 }
 
-/**
- * The bodies of one server, of requests and responses, whose time is bounded.
- */
+/** Time-outs for the request and response bodies of one server. */
 export class BodyClock {
   #bodies = new Set<TimedBody>();
   #timer?: ReturnType<typeof setInterval>;
   #hasStopped = false;
 
-  /** Starts the time of a body, or restarts it. */
+  /** Starts the time-out of a body, or restarts it. */
   begin(body: TimedBody): void {
     body.seenMilliseconds = undefined;
     this.#bodies.add(body);
@@ -146,11 +144,11 @@ export class BodyClock {
   }
 
   /**
-   * Starts the time of a request's body. If there are too many bodies, drops the
-   * oldest of the senders who have the most: one that is held open on purpose is
-   * older than one that arrives.
+   * Starts the time-out of a request's body. Beyond {@linkcode MAX_ARRIVING},
+   * drops the oldest bodies of the senders who have the most: a body held open
+   * on purpose is older than one that is arriving.
    *
-   * @param sender names the sender; called if there are too many
+   * @param sender returns the sender's name; called only beyond the limit
    * @throws {HttpError} 503 if the sender {@linkcode mustRest}
    */
   arrive(body: TimedBody, sender: () => string): void {
@@ -158,12 +156,12 @@ export class BodyClock {
     this.begin(body);
     arriving.set(body, { sender, size: 1 });
     if (arriving.size <= MAX_ARRIVING) return;
-    // In a burst no timer fires.
+    // // No timer fires during a burst.
     if (arriving.size >= 2 * MAX_ARRIVING) return thinOut(true);
     thinning ??= outsideTrace(() => setTimeout(thinOut, WHOLE_MILLISECONDS));
   }
 
-  /** @param isLast true to stop the timer if no other body is timed */
+  /** @param isLast true to stop the timer when no body is left */
   end(body: TimedBody, isLast = false): void {
     this.#bodies.delete(body);
     arriving.delete(body);
@@ -171,12 +169,12 @@ export class BodyClock {
   }
 
   /**
-   * Waits for what `read` gives. On a time-out, Deno adds `Connection: close`
-   * to the response and lets the client disconnect.
+   * Waits for `read`, with a time-out. After a time-out, Deno sends
+   * `Connection: close` and lets the client disconnect.
    *
-   * @param sender as {@linkcode arrive} says
-   * @throws {HttpError} 408 if it takes longer than {@linkcode BODY_SECONDS},
-   * 503 if it is dropped for others
+   * @param sender see {@linkcode arrive}
+   * @throws {HttpError} 408 after {@linkcode BODY_SECONDS}; 503 if the body is
+   * dropped
    */
   wait<T>(read: () => Promise<T>, sender: () => string): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -195,7 +193,7 @@ export class BodyClock {
     });
   }
 
-  /** Stops the clock for good, with its server. */
+  /** Stops the timer for good, when the server closes. */
   stop(): void {
     this.#hasStopped = true;
     this.#rest();

@@ -1,48 +1,47 @@
 /**
- * Bounds the response to a request of an author's code, in bytes and in time.
+ * Limits on the response to a tool's `fetch`: bytes and time.
  *
  * @module
  */
 
-/**
- * The maximum size in bytes of a response that a tool reads; the default of
- * `maxBytes`.
- */
+/** The maximum bytes of a response to a tool; the default of `maxBytes`. */
 export const MAX_TOOL_ANSWER_BYTES = 10 * 1024 * 1024;
 
-/** The seconds within which more bytes must come while a response is read. */
+/** The seconds after which a response without further bytes is aborted. */
 const STALL_SECONDS = 60;
 
-/** The memory of a response, which is counted until it is released. */
+/** The memory of one response, counted until `release`. */
 export interface Hold {
-  /** @throws if this process, or a caller, holds too many bytes already */
+  /** @throws if this process, or the caller, holds too many bytes already */
   add(bytes: number): void;
   release(): void;
 }
 
-/** The options that the engine sets for a request of an author's code. */
+/** Options of a tool's request that the server sets. */
 export interface Held {
   /**
-   * Counts the responses to a request; there are two if the request is sent
+   * Makes the memory count of a response; called twice if the request is sent
    * twice.
    */
   hold?: () => Hold;
-  /** True if the request does nothing there; by default by its method. */
+  /**
+   * True if the request changes nothing at its server. By default this depends
+   * on its method.
+   */
   isSafe?: boolean;
 }
 
 /**
- * Releases the memory of responses that a tool has read in part, and then
- * dropped.
+ * Releases the memory of responses that a tool dropped without reading them.
  */
 const dropped = new FinalizationRegistry((hold: Hold) => hold.release());
 
 /**
- * Bounds the bytes of a response's decoded body, and the time in which none of
- * them comes. Nothing is read before the reader asks for it.
+ * Limits the bytes of a response's decoded body, and the time between them.
+ * Reads nothing before its reader does.
  *
- * @param refuse makes the error that the reader then gets
- * @param hold counts what has come, until the reader has read all or stops
+ * @param refuse makes the error for the reader
+ * @param hold counts the bytes until the reader has read all or stops
  */
 export function bounded(
   response: Response,
@@ -95,7 +94,11 @@ export function bounded(
   });
 }
 
-/** Checks the `maxBytes` of an author. @throws {TypeError} */
+/**
+ * Checks an author's `maxBytes`.
+ *
+ * @throws {TypeError}
+ */
 export function checkBound(maxBytes: unknown, of: string): void {
   if (typeof maxBytes === "number" && maxBytes > 0) return;
   throw new TypeError(`${of}: maxBytes must be a number above 0`);

@@ -1,6 +1,6 @@
 /**
- * The body of a request within bounds of size, chunks and time, and the bound on
- * all unfinished ones.
+ * A request's body with limits on size, chunks and time; and the limit on all
+ * bodies that are still arriving.
  *
  * @module
  */
@@ -18,21 +18,21 @@ import {
 } from "./body_bytes.ts";
 
 /**
- * Returns the maximum number of chunks for `size` bytes: each chunk, however
- * small, costs as much as a call.
+ * Returns the maximum number of chunks for `size` bytes: even a tiny chunk
+ * costs as much as a call.
  */
 const mostChunks = (size: number) => 100 + size / 256;
 
 /**
- * The bodies that have not fully arrived in this process, by the functions that
- * drop them, the oldest first.
+ * The bodies still arriving in this process, the oldest first. Each key is the
+ * function that drops the body.
  */
 const unfinished = new Map<() => void, Counted>();
 let unfinishedBytes = 0;
-/** The maximum of {@linkcode unfinishedBytes}; a single body may be longer. */
+/** The maximum of {@linkcode unfinishedBytes}; a single body may exceed it. */
 let maxUnfinishedBytes = 32 * 1024 * 1024;
 
-/** @param giveUp releases the body, too */
+/** @param giveUp drops the body and its bytes */
 function hold(giveUp: () => void, sender: () => string, size: number): void {
   unfinishedBytes += size - (unfinished.get(giveUp)?.size ?? 0);
   unfinished.set(giveUp, { sender, size });
@@ -41,8 +41,8 @@ function hold(giveUp: () => void, sender: () => string, size: number): void {
 }
 
 /**
- * The most bytes of a chunk. Deno by itself sets 64 KiB aside for each, also for
- * one that never comes.
+ * The maximum bytes of a chunk. Deno would allocate 64 KiB for each, even
+ * before it arrives.
  */
 const CHUNK_BYTES = 8 * 1024;
 
@@ -52,7 +52,7 @@ function chunkReader(body: ReadableStream<Uint8Array<ArrayBuffer>>) {
   try {
     reader = body.getReader({ mode: "byob" });
   } catch {
-    // No stream of bytes, as tests and other runtimes make it.
+    // // Not a byte stream: other runtimes and tests make such bodies.
     return body.getReader();
   }
   return {
@@ -62,10 +62,10 @@ function chunkReader(body: ReadableStream<Uint8Array<ArrayBuffer>>) {
 }
 
 /**
- * The body of a request. It is fetched chunk by chunk as its reader asks for it,
- * within bounds. Reading fails with an `HttpError`: 413 if the body is too long,
- * 400 if it has too many chunks or does not arrive in full, 408 if it is late,
- * 503 if it is dropped to make room for others.
+ * A request's body, read chunk by chunk as its reader asks for it. Reading
+ * fails with an `HttpError`: 413 if the body is too long, 400 if it has too
+ * many chunks or does not arrive completely, 408 if it is late, 503 if it is
+ * dropped because too many bodies are arriving.
  */
 export class BoundedBody {
   readonly stream: ReadableStream<Uint8Array<ArrayBuffer>>;
@@ -80,11 +80,11 @@ export class BoundedBody {
   constructor(
     private readonly request: Request,
     private readonly parts: {
-      /** The clock of a body that is not timed elsewhere. */
+      /** The clock for a body without another time-out. */
       clock?: BodyClock;
-      /** Names the sender, for the bounds on unfinished bodies. */
+      /** Returns the sender's name, for the limit on arriving bodies. */
       sender(): string;
-      /** The chunks that it may have beyond {@linkcode mostChunks}. */
+      /** Chunks allowed beyond {@linkcode mostChunks}. */
       moreChunks?: number;
       /** Called when the whole body has arrived. @throws to refuse it */
       onArrived?(size: number): void;
@@ -125,7 +125,7 @@ export class BoundedBody {
         throw new HttpError(400, "Send the body in larger chunks");
       }
       hold(this.#giveUp, sender, this.#size);
-      // A chunk of one byte keeps all that was set aside for it.
+      // // Copied: a chunk of one byte would keep its whole buffer.
       if (!this.#hasEnded) this.#controller.enqueue(chunk.slice());
     } catch (cause) {
       this.#fail(cause instanceof HttpError ? cause : notArrived(cause));
@@ -149,7 +149,7 @@ export class BoundedBody {
     this.#controller.error(error);
   }
 
-  /** Stops reading: Deno closes the connection after the response. */
+  /** Stops reading; Deno then closes the connection after the response. */
   #end(): void {
     this.#hasEnded = true;
     unfinishedBytes -= unfinished.get(this.#giveUp)?.size ?? 0;

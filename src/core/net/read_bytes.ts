@@ -1,5 +1,5 @@
 /**
- * The bytes of a request's body, however long it is.
+ * Reads a request's body, short or long.
  *
  * @module
  */
@@ -7,18 +7,18 @@ import { notArrived } from "./body_bytes.ts";
 
 /**
  * The maximum size of a body that is read in one step. Deno allocates
- * `Content-Length` bytes before any byte has arrived, and keeps them until the
- * client disconnects.
+ * `Content-Length` bytes before the first byte arrives, and keeps them until
+ * the client disconnects.
  */
 const MAX_WHOLE_BYTES = 8 * 1024;
 
 /**
  * Reads a body.
  *
- * @param sender names the sender of a long body, for the bound on unfinished
- * ones
- * @throws {HttpError} 413 as soon as there are more than `most` bytes, 400 if
- * there are too many chunks, or the body does not arrive in full
+ * @param sender returns the sender's name; called for a long body, which counts
+ * against the limit on arriving bodies
+ * @throws {HttpError} 413 as soon as there are more than `most` bytes; 400 if
+ * there are too many chunks, or the body does not arrive completely
  */
 export async function readBytes(
   request: Request,

@@ -1,16 +1,16 @@
 /**
- * Addresses of servers, that an operator or another server names.
+ * URLs of servers that an operator or another server names.
  *
  * @module
  */
 import { isLoopback } from "./url.ts";
 
 /**
- * Parses the address of a server: https, or http on this machine, without a
- * user or a fragment. Null for anything else.
+ * Parses the URL of a server: https, or http on loopback, without a user or a
+ * fragment. Null for anything else.
  *
- * @param by the server that names the address: one elsewhere must not name
- * addresses on this machine
+ * @param by the server that named the URL. A server elsewhere must not name a
+ * loopback address
  */
 export function parseServerUrl(
   address: unknown,

@@ -1,42 +1,37 @@
 /**
- * URLs and hosts: of this machine, of a server, and as people type them.
+ * URLs and hosts: loopback, a server's base URL, and URLs as people type them.
  *
  * @module
  */
 
-/**
- * True if a URL points to the machine on which it is opened (RFC 8252 §7.3).
- */
+/** True if a URL is a loopback address (RFC 8252 §7.3). */
 export function isLoopback({ hostname }: { hostname: string }): boolean {
   return hostname === "localhost" || hostname === "[::1]" ||
     hostname === "::1" || /^127(\.\d{1,3}){3}$/.test(hostname);
 }
 
-/** Replaces user and password in the URLs of a text by `(hidden)`. */
+/** Replaces the user and password in each URL of a text by `(hidden)`. */
 export function hideSecrets(text: string): string {
   return text.replaceAll(/\/\/\S*@/g, "//(hidden)@");
 }
 
 /**
- * Loopback origins that can be twins: a fixed list, to which no stranger can
- * add.
+ * Loopback origins that count as the same server: a fixed list, to which no
+ * stranger can add.
  */
 const LOOPBACK_ORIGIN =
   /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])((?::\d+)?)$/;
 
-/** Finds the port of such an origin, with its colon; undefined for others. */
+/** Returns the port of such an origin, with its colon; undefined for others. */
 const portOf = (origin: string) => LOOPBACK_ORIGIN.exec(origin)?.[1];
 
-/** True if two origins differ only in the name of this machine. */
+/** True if two origins are the same port under two names of this machine. */
 export function isTwin(one: string, other: string): boolean {
   const port = portOf(one);
   return port !== undefined && port === portOf(other);
 }
 
-/**
- * Lists an origin and its twins: the same port at the other names of this
- * machine.
- */
+/** Lists an origin and the same port under the other names of this machine. */
 export function twinsOf(origin: string): string[] {
   const port = portOf(origin);
   if (port === undefined) return [origin];
@@ -45,21 +40,25 @@ export function twinsOf(origin: string): string[] {
   );
 }
 
-/** Returns the origin of a request to loopback; undefined for others. */
+/**
+ * Returns the origin of a request if it is a loopback origin, else undefined.
+ */
 export function loopbackOriginOf({ url }: Request): string | undefined {
   const parsed = new URL(url);
   return isLoopback(parsed) ? parsed.origin : undefined;
 }
 
-/** Returns the path of a URL without a trailing slash; empty at the root. */
+/**
+ * Returns the path of a base URL without a trailing slash; empty at the root.
+ */
 export function basePathOf(baseUrl: string): string {
   return new URL(baseUrl).pathname.replace(/\/$/, "");
 }
 
 /**
- * Returns the domain that the owner of a host has probably registered: the last
- * two labels, or three if the last two look like a country's registry, such as
- * `co.uk`. An IP address is returned as it is.
+ * Guesses the registrable domain of a host: the last two labels, or three if
+ * the last two look like a country's registry, such as `co.uk`. An IP address
+ * is returned as it is.
  */
 export function registeredDomain(hostname: string): string {
   const labels = hostname.split(".");
@@ -69,10 +68,12 @@ export function registeredDomain(hostname: string): string {
   return labels.slice(isRegistry ? -3 : -2).join(".");
 }
 
-/** A host name or an IP address, maybe with a port, without a path. */
+/**
+ * Matches a host name or an IP address, optionally with a port, without a path.
+ */
 const HOST = /^(?:\[[\da-f:.]+\]|[\w.~!$&'()*+,;=%-]+)(?::\d*)?$/i;
 
-/** True if a text is a host, maybe with a port, that URLs can have. */
+/** True if a text is a host, optionally with a port, that a URL can have. */
 export function isHost(text: string): boolean {
   return HOST.test(text) && URL.canParse(`http://${text}/`);
 }
