@@ -9,7 +9,7 @@ import { pathToFileURL } from "node:url";
 import type * as z from "zod";
 import { faultsIn } from "../../src/authoring/options.ts";
 import { needsOf } from "../../src/authoring/service.ts";
-import { needing } from "../../src/core/server/plan.ts";
+import { definitionsWithNeeds } from "../../src/core/server/plan.ts";
 import {
   CREATE_SERVER_OPTIONS,
   PARTS,
@@ -260,7 +260,7 @@ export async function updateSettings(
   const table = { ...CREATE_SERVER_OPTIONS, kv: PARTS.kv };
   const faults = faultsIn(table, server, "serve: ");
   if (faults.length > 0) throw new CreateError(faults.join("\n"));
-  const { settings, complaints } = needsOf(needing(server));
+  const { settings, complaints } = needsOf(definitionsWithNeeds(server));
   if (complaints.length > 0) throw new CreateError(complaints.join("\n"));
   if (isAll) return print(envExample(settings).trimEnd());
   const read = (path: string) => Deno.readTextFile(path).catch(() => "");

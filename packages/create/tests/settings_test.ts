@@ -13,7 +13,7 @@ import {
   settingsPage,
   TABLE,
 } from "../settings.ts";
-import { needing } from "../../../src/core/server/plan.ts";
+import { definitionsWithNeeds } from "../../../src/core/server/plan.ts";
 import server from "../../../server.ts";
 
 const ROOT = new URL("../../../", import.meta.url);
@@ -171,7 +171,7 @@ Deno.test("grantedVariables() takes away what is no longer declared, and nothing
 });
 
 Deno.test("deno task ts settings has been run here", async () => {
-  const { settings } = needsOf(needing(server));
+  const { settings } = needsOf(definitionsWithNeeds(server));
   const read = (path: string) => Deno.readTextFile(new URL(path, ROOT));
   assert.equal(
     await read(".env.example"),

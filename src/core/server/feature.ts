@@ -19,7 +19,10 @@ import type { AppEnv } from "../http/client_address.ts";
 import type { Logger } from "../log/log.ts";
 import type { PersonRecords } from "../auth/grants/end_grant.ts";
 import type { PersonTasks } from "../auth/grants/person_data.ts";
-import type { CallContext, MakeMembers } from "../mcp/exchange/call_context.ts";
+import type {
+  CallContext,
+  ContextMembers,
+} from "../mcp/exchange/call_context.ts";
 import type { CallerBound } from "../mcp/exchange/caller_bound.ts";
 import type { ApproveRun, CallLedger, Engine } from "../mcp/exchange/engine.ts";
 import type { QuestionPages } from "../mcp/exchange/work.ts";
@@ -173,7 +176,7 @@ export interface Feature {
    * Returns the functions that make the feature's members of contexts. Their
    * types are declared in {@linkcode FeatureMembers}.
    */
-  context?(server: OpenedServer): MakeMembers;
+  context?(server: OpenedServer): ContextMembers;
   /** Makes the feature's part of a server, one for all sites. */
   open?(server: OpenedServer, calls: ServedCalls): OpenFeature;
   /**

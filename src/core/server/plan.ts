@@ -55,7 +55,7 @@ export function featureFaults(
   const without = (feature: string) =>
     `the feature ${feature}, which this server is built without`;
   const complaints = absent.flatMap(([feature, { options: read = [] }]) =>
-    needing(options, call).flatMap((item) =>
+    definitionsWithNeeds(options, call).flatMap((item) =>
       read.filter((option) => Object(item)[option] !== undefined)
         .map((option) => {
           const { kind } = item as Partial<Tool>;
@@ -112,7 +112,7 @@ export class Plan {
     const { tools = [], name, title = name, instructions, log } = sound;
     const { complaints, settings } = featureFaults(features, sound, env, call);
     faults.settings.push(...settings);
-    const needs = needsOf(needing(sound, call));
+    const needs = needsOf(definitionsWithNeeds(sound, call));
     faults.found.push(...complaints, ...needs.complaints);
     this.scopes = scopesOf(neededScopes(sound), sound.scopes);
     // Includes the scopes that only approvers need: no client requests them.
@@ -181,7 +181,7 @@ export class Plan {
 
   /** The outside services at which people need accounts, without duplicates. */
   get accountServices(): AccountService[] {
-    const all = needing(this.options);
+    const all = definitionsWithNeeds(this.options);
     return [...new Set(all.flatMap(({ needs = {} }) => Object.values(needs)))];
   }
 }
@@ -202,7 +202,10 @@ function openLog(
  *
  * @param call the name of the function that got the options
  */
-export function needing(options: ServerOptions, call = "serve"): HasNeeds[] {
+export function definitionsWithNeeds(
+  options: ServerOptions,
+  call = "serve",
+): HasNeeds[] {
   const { tools = [], resources = [], prompts = [] } = options;
   return [...tools, ...resources, ...prompts, { ...options, name: call }];
 }

@@ -25,8 +25,8 @@ import { givenTo } from "../../core/mcp/exchange/given_keys.ts";
 import type {
   BegunNeeds,
   CallNeeds,
-  Finding,
   ItemWithNeeds,
+  NeedsMode,
 } from "../../core/mcp/exchange/needs.ts";
 import { isMachineSubject } from "../../core/oauth/subject.ts";
 import { AccountKeys, inWords } from "./account_keys.ts";
@@ -79,7 +79,7 @@ export function findAccounts(
   context: Context,
   item: ItemWithNeeds,
   input: JsonObject,
-  finding: Finding,
+  finding: NeedsMode,
 ): MaybePromise<CallNeeds> {
   if (isStranger(context.caller)) {
     throw new ChallengeError("Sign in to use this");
@@ -164,7 +164,7 @@ interface Asked {
   services: readonly ConnectableService[];
   /** The account name that the model chose. */
   named?: string;
-  finding: Finding;
+  finding: NeedsMode;
 }
 
 /**

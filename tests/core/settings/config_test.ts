@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { needsOf } from "../../../src/authoring/service.ts";
 import server from "../../../server.ts";
-import { needing } from "../../../src/core/server/plan.ts";
+import { definitionsWithNeeds } from "../../../src/core/server/plan.ts";
 import { parseConfig } from "../../../src/core/settings/config.ts";
 import { ConfigError } from "../../../src/core/settings/complaint.ts";
 import {
@@ -279,7 +279,7 @@ Deno.test("the tasks grant what main.ts needs, by name and nothing else", async 
   const isMatch = (pattern: string, name: string) =>
     pattern === name ||
     pattern.endsWith("*") && name.startsWith(pattern.slice(0, -1));
-  const { settings } = needsOf(needing(server));
+  const { settings } = needsOf(definitionsWithNeeds(server));
   const needed = [...VARIABLES, ...settings.keys()];
   const granted: string[] = env.allow;
   assert.deepEqual(

@@ -32,7 +32,7 @@ const LOG_CALL = { level: kinds.required(kinds.choice(...LOGGING_LEVELS)) };
  * Functions that features add: each makes one member of a context at its first
  * read.
  */
-export type MakeMembers = {
+export type ContextMembers = {
   readonly [N in keyof FeatureMembers]?: (
     context: Context,
   ) => FeatureMembers[N];
@@ -43,7 +43,7 @@ export type MakeMembers = {
  * undefined if no feature adds any.
  */
 export function contextWith(
-  lists: readonly MakeMembers[],
+  lists: readonly ContextMembers[],
 ): typeof CallContext | undefined {
   if (lists.length === 0) return undefined;
   class FeatureContext extends CallContext {}

@@ -69,7 +69,7 @@ export interface CallNeeds {
  * - An object: in durable work, which checks before each step, and uses the
  * accounts with which its call began.
  */
-export type Finding = "ask" | "look" | { begun?: BegunNeeds };
+export type NeedsMode = "ask" | "look" | { begun?: BegunNeeds };
 
 /**
  * Finds the needs of a call.
@@ -82,7 +82,7 @@ export type FindNeeds = (
   context: Context,
   item: ItemWithNeeds,
   input: JsonObject,
-  finding: Finding,
+  finding: NeedsMode,
 ) => MaybePromise<CallNeeds>;
 
 /**
@@ -97,7 +97,7 @@ export function withNeeds<I extends JsonObject, R>(
   },
   { name, needs }: { name: string; needs?: AccountNeeds },
   input: I,
-  finding: Finding,
+  finding: NeedsMode,
   read: (own: I) => MaybePromise<R>,
 ): MaybePromise<R> {
   if (!needs) return read(input);

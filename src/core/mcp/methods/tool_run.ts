@@ -14,7 +14,7 @@ import type { CompiledTool } from "../../catalogue/compiled_tool.ts";
 import { follow } from "../exchange/author_code.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import type { ToolRun } from "../exchange/engine.ts";
-import type { Finding, ItemWithNeeds } from "../exchange/needs.ts";
+import type { ItemWithNeeds, NeedsMode } from "../exchange/needs.ts";
 import { parseBy } from "../../protocol/json_schema.ts";
 import {
   issueText,
@@ -26,7 +26,7 @@ import {
 export function findNeeds(
   toolCall: ToolRun,
   context: Context,
-  finding: Finding,
+  finding: NeedsMode,
 ): MaybePromise<void> {
   const { tool, input, call: { engine } } = toolCall;
   const item = tool as CompiledTool & ItemWithNeeds;
