@@ -7,8 +7,8 @@
  */
 import type { JSX } from "@hono/hono/jsx/jsx-runtime";
 import type {
-  AccountServices,
-  AccountVisit,
+  AccountPageServices,
+  AccountPageVisit,
 } from "../../src/features/account_page/account_pages.ts";
 import { receiptIdOf } from "../../src/features/questions/wait_receipt.ts";
 import {
@@ -67,7 +67,7 @@ export async function approvalsGallery(
     baseUrl: "https://tools.example.com",
     frame: { serverTitle, about },
     titleOf: () => "Refund a charge",
-  } as unknown as AccountServices;
+  } as unknown as AccountPageServices;
 
   const props = {
     serverTitle,
@@ -188,7 +188,7 @@ export async function approvalsGallery(
     );
   }
 
-  const visit = (expiresAt: number): AccountVisit =>
+  const visit = (expiresAt: number): AccountPageVisit =>
     ({
       session: {
         subject: SUBJECT,
@@ -200,7 +200,7 @@ export async function approvalsGallery(
       isOperator: false,
       form: { base: "", csrf, back: "passkeys" },
       query: {},
-    }) as unknown as AccountVisit;
+    }) as unknown as AccountPageVisit;
   const part = {
     ...account,
     part: "passkeys",

@@ -12,10 +12,10 @@ import {
 } from "../../core/http/browser.ts";
 import type { AppEnv } from "../../core/http/client_address.ts";
 import {
-  type AccountAddition,
+  type AccountPageAddition,
   accountPages,
-  accountPlaces,
-  type AccountServices,
+  type AccountPageServices,
+  returnPathsOf,
 } from "./account_pages.ts";
 import type { MakeSignedInPages } from "../../core/auth/server/signed_in_pages.ts";
 import { accountSessionsOf } from "./account_sessions.ts";
@@ -28,7 +28,7 @@ import { personalTokenEndpoint, tokensPart } from "./personal_tokens.ts";
 
 /** Makes the account page with the additions of other features. */
 export function accountPage(
-  additions: readonly AccountAddition[],
+  additions: readonly AccountPageAddition[],
 ): MakeSignedInPages {
   return (auth, limit) => {
     const accountSessions = accountSessionsOf(auth.server);
@@ -47,7 +47,10 @@ export function accountPage(
   };
 }
 
-function accountRoutes(services: AccountServices, limit: MiddlewareHandler) {
+function accountRoutes(
+  services: AccountPageServices,
+  limit: MiddlewareHandler,
+) {
   const { baseUrl, accountSessions, additions } = services;
   const added = additions.flatMap(({ parts }) => parts?.(services) ?? []);
   // In the order of the navigation; `/account` is the first.
@@ -58,11 +61,11 @@ function accountRoutes(services: AccountServices, limit: MiddlewareHandler) {
     dataPart(services),
     ...added.filter(({ isForOperators }) => isForOperators),
   ];
-  const places = accountPlaces(baseUrl, parts);
-  const placed = { ...services, places };
-  const pageOf = accountPages(placed, parts);
-  const { start, ...signIn } = accountSignIn(placed);
-  const change = connectionChanges(placed);
+  const returnPaths = returnPathsOf(baseUrl, parts);
+  const formServices = { ...services, returnPaths };
+  const pageOf = accountPages(formServices, parts);
+  const { start, ...signIn } = accountSignIn(formServices);
+  const change = connectionChanges(formServices);
   const data = ownDataEndpoints(services);
 
   const rated: MiddlewareHandler = async (c, next) => {
@@ -91,6 +94,6 @@ function accountRoutes(services: AccountServices, limit: MiddlewareHandler) {
   app.post("/account/tokens", rated, personalTokenEndpoint(services));
   app.post("/account/export", rated, data.download);
   app.post("/account/erase", rated, data.erase);
-  for (const { routes } of additions) routes?.(app, placed, rated);
+  for (const { routes } of additions) routes?.(app, formServices, rated);
   return { ...signIn, app };
 }

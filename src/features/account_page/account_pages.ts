@@ -42,15 +42,15 @@ const MAX_CHARACTERS = 200;
 const PAGE =
   /^((wait|approve)\/[\w-]{43}|connect\/[\w-]{1,40}(\?w=[\w-]{43})?)$/;
 
-export type AccountPlaces = ReturnType<typeof accountPlaces>;
+export type ReturnPaths = ReturnType<typeof returnPathsOf>;
 
 /**
  * Makes the functions that write and read return paths. An unknown path leads
  * to the first part.
  */
-export function accountPlaces(
+export function returnPathsOf(
   baseUrl: string,
-  parts: readonly Pick<AccountPart, "name" | "query">[],
+  parts: readonly Pick<AccountPagePart, "name" | "query">[],
 ) {
   const known = new Map(parts.map((part) => [part.name, part.query ?? []]));
 
@@ -65,22 +65,22 @@ export function accountPlaces(
     /** Formats a return path for a form: `people?person=jo`. */
     print(part: string, query: Record<string, string>): string {
       const params = asked(part, new URLSearchParams(query));
-      const place = params.size > 0 ? `${part}?${params}` : part;
-      return place.length <= MAX_CHARACTERS ? place : part;
+      const returnPath = params.size > 0 ? `${part}?${params}` : part;
+      return returnPath.length <= MAX_CHARACTERS ? returnPath : part;
     },
 
     /** Returns a form's return path; the first part if it is too long. */
-    truncate(place = ""): string {
-      return place.length <= MAX_CHARACTERS ? place : "";
+    truncate(returnPath = ""): string {
+      return returnPath.length <= MAX_CHARACTERS ? returnPath : "";
     },
 
     /**
      * Returns the URL of a return path from a form or a provider, with
      * `message` in its query. An unknown path gives the URL of the first part.
      */
-    addressOf(place = "", message: Record<string, string> = {}): string {
-      if (PAGE.test(place)) return `${baseUrl}/${place}`;
-      const [named, query = ""] = place.split("?", 2);
+    addressOf(returnPath = "", message: Record<string, string> = {}): string {
+      if (PAGE.test(returnPath)) return `${baseUrl}/${returnPath}`;
+      const [named, query = ""] = returnPath.split("?", 2);
       const part = known.has(named) ? named : "";
       const params = asked(part, new URLSearchParams(query));
       for (const [key, value] of Object.entries(message)) {
@@ -93,7 +93,7 @@ export function accountPlaces(
 }
 
 /** A signed-in person who opens a part. */
-export interface AccountVisit extends SignedIn {
+export interface AccountPageVisit extends SignedIn {
   isOperator: boolean;
   /** The provider's name in `OAUTH_PROVIDER`, if that lists several. */
   providerKey?: string;
@@ -107,7 +107,7 @@ export interface AccountVisit extends SignedIn {
   now: number;
 }
 
-export interface AccountPart extends PartLink {
+export interface AccountPagePart extends PartLink {
   title: string;
   /** The query parameters that the part's return paths keep. */
   query?: readonly string[];
@@ -116,16 +116,16 @@ export interface AccountPart extends PartLink {
   /** The part's own script. */
   script?: string;
   /** Reads the part's data and renders it. */
-  show(visit: AccountVisit): Promise<Child>;
+  show(visit: AccountPageVisit): Promise<Child>;
 }
 
 /** The server's parts that the account page uses. */
-export type AccountServices = AuthServices & {
+export type AccountPageServices = AuthServices & {
   accountSessions: AccountSessionStore;
   /** Finds the signed-in person. */
   signedIn: SignedInPeople;
   /** The additions of other features. */
-  additions: readonly AccountAddition[];
+  additions: readonly AccountPageAddition[];
 };
 
 /** A search in the latest calls. */
@@ -138,19 +138,19 @@ export interface CallFilter {
 }
 
 /** The additions of another feature to the account page. */
-export interface AccountAddition {
+export interface AccountPageAddition {
   /** Makes the feature's parts, in the order of the navigation. */
-  parts?(services: AccountServices): readonly AccountPart[];
+  parts?(services: AccountPageServices): readonly AccountPagePart[];
   /** Adds further routes to the pages of the feature's parts. */
   routes?(
     app: Hono<AppEnv>,
-    services: PlacedServices,
+    services: FormServices,
     rated: MiddlewareHandler,
   ): void;
   /** Lists the open questions and approvals of a person. */
   waiting?(
-    session: AccountVisit["session"],
-    services: AccountServices,
+    session: AccountPageVisit["session"],
+    services: AccountPageServices,
   ): Promise<WaitInWords[]>;
   /** True if tools use accounts of people at other services. */
   hasAccounts?(services: AuthServices): boolean;
@@ -165,19 +165,22 @@ export interface AccountAddition {
    */
   unrevokedOf?(subject: string, services: AuthServices): Promise<string[]>;
   /** Makes a section of the first part, below the open questions. */
-  section?(visit: AccountVisit, services: AccountServices): Promise<Child>;
+  section?(
+    visit: AccountPageVisit,
+    services: AccountPageServices,
+  ): Promise<Child>;
   /** Makes a section below the latest calls. */
   amongCalls?(
-    visit: AccountVisit,
+    visit: AccountPageVisit,
     filter: CallFilter,
-    services: AccountServices,
+    services: AccountPageServices,
   ): Promise<Child>;
   /**
    * Makes the URL of a person's calls through a client; undefined if no calls
    * are stored.
    */
   callsHref?(
-    visit: AccountVisit,
+    visit: AccountPageVisit,
     client: string,
     services: AuthServices,
   ): string | undefined;
@@ -186,17 +189,17 @@ export interface AccountAddition {
 }
 
 /** The services of endpoints that redirect to a return path. */
-export type PlacedServices = AccountServices & { places: AccountPlaces };
+export type FormServices = AccountPageServices & { returnPaths: ReturnPaths };
 
 /** Redirects to a form's return path, with a notice of the change. */
-export async function leadBack(
+export async function redirectBack(
   c: Context,
-  places: AccountPlaces,
+  returnPaths: ReturnPaths,
   { id, form }: { id: string; form: Parameters },
   notice: Notice,
 ): Promise<Response> {
   const message = await printNotice(id, notice);
-  return redirect(c, places.addressOf(form.get("back"), message));
+  return redirect(c, returnPaths.addressOf(form.get("back"), message));
 }
 
 /** Responds with a sign-in page. */
@@ -213,15 +216,15 @@ export function signInFirst(
 const PAGES: Rate = { burst: 60, perSecond: 1 };
 
 export function accountPages(
-  services: PlacedServices,
-  parts: readonly AccountPart[],
-): (part: AccountPart) => (c: Context) => Promise<Response> {
-  const { frame, providers, signedIn, places, clock } = services;
+  services: FormServices,
+  parts: readonly AccountPagePart[],
+): (part: AccountPagePart) => (c: Context) => Promise<Response> {
+  const { frame, providers, signedIn, returnPaths, clock } = services;
   const pages = new Buckets(PAGES);
 
   async function show(
     c: Context,
-    part: AccountPart,
+    part: AccountPagePart,
     { id, session }: SignedIn,
   ): Promise<Response> {
     refuseFor(pages.take(fingerprint(session.subject)));
@@ -240,7 +243,11 @@ export function accountPages(
       providerKey: signedInAt?.key,
       providerName,
       query,
-      form: { base: frame.base, csrf, back: places.print(part.name, query) },
+      form: {
+        base: frame.base,
+        csrf,
+        back: returnPaths.print(part.name, query),
+      },
       now: now(clock),
     });
     return page(
@@ -263,7 +270,7 @@ export function accountPages(
 
   return (part) => async (c) => {
     const query = c.req.query();
-    const place = places.print(part.name, query);
+    const returnPath = returnPaths.print(part.name, query);
     const found = await signedIn.find(c);
     if (found) return await show(c, part, found);
     return signInFirst(c, services, {
@@ -274,7 +281,7 @@ export function accountPages(
       notice: query.erased === undefined
         ? undefined
         : "Erased. You are signed out, and every app has to ask again.",
-      back: place,
+      back: returnPath,
     });
   };
 }

@@ -37,7 +37,7 @@ import {
   redirect,
 } from "../../core/http/browser.ts";
 import { checkAskedNow } from "./signed_in.ts";
-import type { PlacedServices } from "./account_pages.ts";
+import type { FormServices } from "./account_pages.ts";
 import { readParameters } from "../../core/http/body.ts";
 import type { Shown } from "../../core/http/rate_limit.ts";
 import {
@@ -51,8 +51,9 @@ const STATE_PREFIX = "account.";
 /** `state` with the encrypted return path after it. */
 const STATE = /^(account\.[\w-]+\.[\w-]+)(?:\.([\w.-]+))?$/;
 
-export function accountSignIn(services: PlacedServices) {
-  const { baseUrl, places, providers, choice, identityRecheck, log } = services;
+export function accountSignIn(services: FormServices) {
+  const { baseUrl, returnPaths, providers, choice, identityRecheck, log } =
+    services;
   const cookie = { name: "account-sign-in", baseUrl };
 
   // The fingerprint binds `state` to browser, provider and `isFresh`. A
@@ -89,7 +90,7 @@ export function accountSignIn(services: PlacedServices) {
   }
 
   /** Makes the key that encrypts the return path, for this browser only. */
-  const placeKey = (handle: string, browser: string) =>
+  const returnPathKey = (handle: string, browser: string) =>
     deriveKey(`${browser} ${handle}`, "account place");
 
   async function ask<T>(
@@ -144,16 +145,16 @@ export function accountSignIn(services: PlacedServices) {
       const form = c.req.header("content-type") === undefined
         ? undefined
         : await readParameters(c);
-      const place = places.truncate(form?.get("back"));
+      const returnPath = returnPaths.truncate(form?.get("back"));
       const chosen = choice.find({ key: form?.get("provider") });
       // The form names none of several providers: the page has a button for
       // each.
-      if (!chosen) return redirect(c, places.addressOf(place));
+      if (!chosen) return redirect(c, returnPaths.addressOf(returnPath));
       const isFresh = form?.get("fresh") !== undefined;
       const own = await stateOf(handle, browser, chosen, isFresh);
-      const state = place === ""
+      const state = returnPath === ""
         ? own
-        : `${own}.${await seal(placeKey(handle, browser), place)}`;
+        : `${own}.${await seal(returnPathKey(handle, browser), returnPath)}`;
       const url = await ask(
         c,
         chosen,
@@ -244,9 +245,9 @@ export function accountSignIn(services: PlacedServices) {
       dropCookie(c, cookie);
       keepCookie(c, { name: "account", baseUrl }, id, ACCOUNT_SESSION_SECONDS);
       // The sign-in does not fail without a return path.
-      const place = await unseal(placeKey(handle, browser), sealed)
+      const returnPath = await unseal(returnPathKey(handle, browser), sealed)
         .catch(() => undefined);
-      return redirect(c, places.addressOf(place));
+      return redirect(c, returnPaths.addressOf(returnPath));
     },
   };
 }

@@ -3,14 +3,14 @@
  *
  * @module
  */
-import type { AccountServices } from "./account_pages.ts";
+import type { AccountPageServices } from "./account_pages.ts";
 import type { Grant } from "../../core/oauth/grant.ts";
 import type { ClientInWords } from "../../core/pages/names.tsx";
 
 /** Describes the client of a grant for its person. */
 export function clientInWords(
   { clientId, clientName }: Pick<Grant, "clientId" | "clientName">,
-  { configured }: AccountServices,
+  { configured }: AccountPageServices,
 ): ClientInWords {
   return {
     name: clientName,

@@ -21,13 +21,13 @@ import type { AccountSession } from "./account_sessions.ts";
 import type { Found } from "../../core/kv/database.ts";
 import { clientNameOf } from "./client_words.ts";
 import { personName } from "../../core/oauth/person.ts";
-import { leadBack, type PlacedServices } from "./account_pages.ts";
+import { type FormServices, redirectBack } from "./account_pages.ts";
 
 /** Grants after a change; undefined for each that has ended. */
 type Changes = (Grant | undefined)[];
 
-export function connectionChanges(services: PlacedServices) {
-  const { places, signedIn, approvals } = services;
+export function connectionChanges(services: FormServices) {
+  const { returnPaths, signedIn, approvals } = services;
   const { connections, grants, endGrants, clock, log } = services;
 
   /**
@@ -99,7 +99,7 @@ export function connectionChanges(services: PlacedServices) {
       const notice: Notice = names.length > 0
         ? { change: done, names }
         : { change: "gone" };
-      return await leadBack(c, places, { id, form }, notice);
+      return await redirectBack(c, returnPaths, { id, form }, notice);
     };
   }
 
@@ -192,7 +192,7 @@ export function connectionChanges(services: PlacedServices) {
       const notice = subject === undefined
         ? await endSome(c, new Set(form.require("grants").split(" ")), session)
         : await endAllOf(c, decoded(subject), session);
-      return await leadBack(c, places, { id, form }, notice);
+      return await redirectBack(c, returnPaths, { id, form }, notice);
     },
   };
 }

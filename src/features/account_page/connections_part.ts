@@ -17,15 +17,17 @@ import {
 import type { ToolInWords } from "../../core/pages/names.tsx";
 import { WaitingSection } from "./waiting_section.tsx";
 import type {
-  AccountPart,
-  AccountServices,
-  AccountVisit,
+  AccountPagePart,
+  AccountPageServices,
+  AccountPageVisit,
 } from "./account_pages.ts";
 import { clientInWords } from "./client_words.ts";
 import { now } from "../../core/clock.ts";
 import type { SessionCounts } from "../../core/store/sessions.ts";
 
-export function connectionsPart(services: AccountServices): AccountPart {
+export function connectionsPart(
+  services: AccountPageServices,
+): AccountPagePart {
   const { baseUrl, lifetimes, additions } = services;
   return {
     name: "",
@@ -87,7 +89,7 @@ const MAX_CONNECTIONS = 500;
  */
 export async function ownGrants(
   subject: string,
-  { grants, lifetimes, clock }: AccountServices,
+  { grants, lifetimes, clock }: AccountPageServices,
 ): Promise<{ own: Grant[]; most?: number }> {
   const listed = await grants.listOfSubject(subject, MAX_CONNECTIONS);
   return {
@@ -104,7 +106,10 @@ export async function ownGrants(
  *
  * @param most the maximum number of sessions that are counted for a binding
  */
-export function sessionCounts({ sessions }: AccountServices, most?: number) {
+export function sessionCounts(
+  { sessions }: AccountPageServices,
+  most?: number,
+) {
   const counted = new Map<string, Promise<SessionCounts>>();
 
   function begin(binding: string): Promise<SessionCounts> {
@@ -132,7 +137,7 @@ export function sessionCounts({ sessions }: AccountServices, most?: number) {
 /** Lists the tools that these grants allow under the current rules. */
 export function toolsOf(
   grants: readonly Grant[],
-  { effectiveScopes, toolsWithin }: AccountServices,
+  { effectiveScopes, toolsWithin }: AccountPageServices,
 ): ToolInWords[] {
   const effective = grants.map((grant) => effectiveScopes(grant))
     .filter((one) => one !== undefined);
@@ -144,7 +149,7 @@ export function toolsOf(
 /** Describes a connection for its person. */
 export function connectionInWords(
   grant: Grant,
-  { inWords }: AccountServices,
+  { inWords }: AccountPageServices,
   sessions: SessionCounts,
 ): GrantInWords {
   return {
@@ -160,9 +165,9 @@ export function connectionInWords(
  * stored.
  */
 export function callsHref(
-  visit: AccountVisit,
+  visit: AccountPageVisit,
   client: string,
-  { additions, ...services }: AccountServices,
+  { additions, ...services }: AccountPageServices,
 ): string | undefined {
   return additions.map(({ callsHref }) => callsHref?.(visit, client, services))
     .find((href) => href !== undefined);

@@ -4,12 +4,12 @@
  * @module
  */
 import type { Feature } from "../../core/server/feature.ts";
-import type { AccountAddition } from "./account_pages.ts";
+import type { AccountPageAddition } from "./account_pages.ts";
 
 /** A feature that adds to the account page. */
 export interface OnAccountPage extends Feature {
   /** Loads the feature's addition. */
-  accountPage(): Promise<{ default: AccountAddition }>;
+  accountPage(): Promise<{ default: AccountPageAddition }>;
 }
 
 export const accountPageFeature: Feature = {

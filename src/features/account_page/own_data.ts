@@ -13,10 +13,10 @@ import { dropCookie, redirect } from "../../core/http/browser.ts";
 import { refuseFor } from "../../core/http/rate_limit.ts";
 import { keptAbout, keptData } from "./kept_data.ts";
 import { DataSection } from "./data_section.tsx";
-import type { AccountPart, AccountServices } from "./account_pages.ts";
+import type { AccountPagePart, AccountPageServices } from "./account_pages.ts";
 import { checkFresh, isFreshNow } from "./signed_in.ts";
 
-export function dataPart(services: AccountServices): AccountPart {
+export function dataPart(services: AccountPageServices): AccountPagePart {
   const { additions, config, lifetimes, server } = services;
 
   return {
@@ -49,7 +49,7 @@ export function dataPart(services: AccountServices): AccountPart {
 const DOWNLOADS: Rate = { burst: 5, perSecond: 1 / 60 };
 
 export function ownDataEndpoints(
-  { baseUrl, signedIn, personData, clock, log }: AccountServices,
+  { baseUrl, signedIn, personData, clock, log }: AccountPageServices,
 ) {
   const downloads = new Buckets(DOWNLOADS);
 

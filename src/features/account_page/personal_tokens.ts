@@ -14,7 +14,7 @@ import { openPersonalGrant } from "../../core/oauth/new_grant.ts";
 import type { Lifetimes } from "../../core/oauth/lifetimes.ts";
 import type { Parameters } from "../../core/oauth/parameters.ts";
 import { resourceOf } from "../../core/oauth/resource.ts";
-import type { AccountPart, AccountServices } from "./account_pages.ts";
+import type { AccountPagePart, AccountPageServices } from "./account_pages.ts";
 import { callsHref, ownGrants, toolsOf } from "./connections_part.ts";
 import { checkFresh, isFreshNow, signedOut } from "./signed_in.ts";
 
@@ -35,7 +35,7 @@ const MAX_TOKENS = 50;
 /** True if a token with all scopes of its person can use any tool. */
 function opensAnything(
   ceiling: readonly string[] | undefined,
-  { scopes, opensUnscoped }: AccountServices,
+  { scopes, opensUnscoped }: AccountPageServices,
 ): boolean {
   return ceiling?.length !== 0 || opensUnscoped ||
     scopes.supported.length === 0;
@@ -51,7 +51,7 @@ export function readName(form: Pick<Parameters, "get">): string {
   throw new HttpError(400, "name must be 1 to 80 characters");
 }
 
-export function tokensPart(services: AccountServices): AccountPart {
+export function tokensPart(services: AccountPageServices): AccountPagePart {
   const { scopes, permissions, accountSessions, lifetimes } = services;
   return {
     name: "tokens",
@@ -100,7 +100,7 @@ export function tokensPart(services: AccountServices): AccountPart {
  * person has. A token is shown once.
  */
 export function personalTokenEndpoint(
-  services: AccountServices,
+  services: AccountPageServices,
 ): (c: Context) => Promise<Response> {
   const { baseUrl, signedIn, accountSessions, lifetimes } = services;
   const offered = tokenDays(lifetimes);

@@ -11,13 +11,13 @@ import { unnamedScopes } from "../../core/oauth/given_scopes.ts";
 import { AccountsSection } from "./accounts_section.tsx";
 import type { ListedAccount } from "./accounts.ts";
 import {
-  type AccountPart,
-  type AccountPlaces,
-  leadBack,
+  type AccountPagePart,
+  redirectBack,
+  type ReturnPaths,
 } from "../account_page/account_pages.ts";
 import { missingSetting } from "./connect_visit.ts";
 
-export function accountsPart(services: ConnectServices): AccountPart {
+export function accountsPart(services: ConnectServices): AccountPagePart {
   const { accounts, accountServices } = services;
   return {
     name: "accounts",
@@ -74,8 +74,8 @@ export async function isRevocable(
 
 /** Makes the endpoint that disconnects an account. */
 export function disconnection(
-  { signedIn, accounts, places, log }: ConnectServices & {
-    places: AccountPlaces;
+  { signedIn, accounts, returnPaths, log }: ConnectServices & {
+    returnPaths: ReturnPaths;
   },
 ): (c: Context) => Promise<Response> {
   return async function disconnect(c) {
@@ -89,6 +89,6 @@ export function disconnection(
       });
     }
     const change = gone ? "disconnected" : "over";
-    return await leadBack(c, places, { id, form }, { change });
+    return await redirectBack(c, returnPaths, { id, form }, { change });
   };
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { AccountServices } from "../account_page/account_pages.ts";
+import type { AccountPageServices } from "../account_page/account_pages.ts";
 import type { Context } from "@hono/hono";
 import {
   type ConnectableService,
@@ -36,7 +36,7 @@ import { askingClient } from "../questions/wait_pages.ts";
 import { begunAccountOf } from "./waiting_calls.ts";
 
 /** The server's parts that the account connection pages use. */
-export type ConnectServices = AccountServices & {
+export type ConnectServices = AccountPageServices & {
   accounts: AccountStore;
   /** The account store; undefined if no encryption key is configured. */
   vault?: AccountVault;

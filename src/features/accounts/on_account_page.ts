@@ -7,7 +7,7 @@
 import { titleOf } from "../../authoring/account.ts";
 import type { AuthServices } from "../../core/auth/services.ts";
 import { printDuration } from "../../core/pages/times.tsx";
-import type { AccountAddition } from "../account_page/account_pages.ts";
+import type { AccountPageAddition } from "../account_page/account_pages.ts";
 import { accountClients } from "./account_clients.ts";
 import { accountsPart, disconnection, isRevocable } from "./accounts_part.ts";
 import { connectEndpoints } from "./connect.ts";
@@ -15,7 +15,7 @@ import { REVOCATION_SECONDS } from "./revocation_record.ts";
 import { accountsOf } from "./server_accounts.ts";
 import { ACCOUNTS } from "./settings.ts";
 
-const addition: AccountAddition = {
+const addition: AccountPageAddition = {
   parts: (services) =>
     accountsOf(services.server).services.size > 0
       ? [accountsPart(withAccounts(services))]

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Found } from "../../core/kv/database.ts";
-import type { AccountServices } from "../account_page/account_pages.ts";
+import type { AccountPageServices } from "../account_page/account_pages.ts";
 import type { SignedIn } from "../account_page/signed_in.ts";
 import { connectsAt } from "../questions/wait_pages.ts";
 import { type Wait, waitsOf } from "../questions/waits.ts";
@@ -43,7 +43,7 @@ export async function answerConnecting(
     vault: AccountVault;
   },
   action: "accept" | "decline",
-  services: AccountServices,
+  services: AccountPageServices,
 ): Promise<void> {
   const { baseUrl, signedIn } = services;
   const waits = waitsOf(services.server);

@@ -6,13 +6,13 @@
  * @module
  */
 import type { Context } from "@hono/hono";
-import type { AccountServices } from "../account_page/account_pages.ts";
+import type { AccountPageServices } from "../account_page/account_pages.ts";
 import { now } from "../../core/clock.ts";
 import { HttpError } from "../../core/errors.ts";
 import { mintCsrf, redirect } from "../../core/http/browser.ts";
 import { personName } from "../../core/oauth/person.ts";
 import { page } from "../../core/pages/respond.ts";
-import type { AccountVisit } from "../account_page/account_pages.ts";
+import type { AccountPageVisit } from "../account_page/account_pages.ts";
 import {
   MAX_WAITS,
   type WaitInWords,
@@ -46,7 +46,7 @@ const STEPS = {
   looked: "looked",
 } as const;
 
-export function approvalEndpoints(services: AccountServices) {
+export function approvalEndpoints(services: AccountPageServices) {
   const { baseUrl, clock, database, frame, signedIn } = services;
   const approvals = callApprovals(database, receiptsOf(services.server));
   const passkeys = passkeysOf(services);
@@ -72,7 +72,7 @@ export function approvalEndpoints(services: AccountServices) {
     return { ...asked, isNeeded: asked.hasAny || passkey === "required" };
   }
 
-  function approverOf(session: AccountVisit["session"]): Approver {
+  function approverOf(session: AccountPageVisit["session"]): Approver {
     const { subject, identity } = session;
     const scopes = services.permissions?.ceiling(session) ?? [];
     return { subject, identity, scopes };
@@ -98,7 +98,9 @@ export function approvalEndpoints(services: AccountServices) {
 
   return {
     /** Lists the approvals that wait for a person. */
-    async waiting(session: AccountVisit["session"]): Promise<WaitInWords[]> {
+    async waiting(
+      session: AccountPageVisit["session"],
+    ): Promise<WaitInWords[]> {
       const approver = approverOf(session);
       const open = await approvals.listOpen(approver, MAX_WAITS + 1);
       return await Promise.all(open.map(async (approval) => ({

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { AccountAddition } from "../account_page/account_pages.ts";
+import type { AccountPageAddition } from "../account_page/account_pages.ts";
 import { printDuration } from "../../core/pages/times.tsx";
 import { approvalEndpoints } from "./approval_pages.ts";
 import { hasOption } from "./passkeys.ts";
@@ -13,7 +13,7 @@ import { passkeyEndpoints, passkeysPart } from "./passkeys_part.tsx";
 import { rememberedEnd, rememberedSection } from "./remembered_section.tsx";
 import { receiptsSection } from "./receipts_section.tsx";
 
-const addition: AccountAddition = {
+const addition: AccountPageAddition = {
   parts: (services) =>
     hasOption(services.server, "passkey") ? [passkeysPart(services)] : [],
   routes(app, services, rated) {

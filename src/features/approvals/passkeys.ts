@@ -6,7 +6,7 @@
  */
 import type { OpenedServer } from "../../core/store/opened_server.ts";
 import { approvalTools } from "./approval_tools.ts";
-import type { AccountServices } from "../account_page/account_pages.ts";
+import type { AccountPageServices } from "../account_page/account_pages.ts";
 import { fingerprint } from "../../core/crypto/crypto.ts";
 import { canonicalJson } from "../../core/json.ts";
 import type { CallApproval } from "./approval_store.ts";
@@ -64,7 +64,7 @@ export function challengeOf(
 
 export function passkeysOf(
   { baseUrl, frame, server }: Pick<
-    AccountServices,
+    AccountPageServices,
     "baseUrl" | "frame" | "server"
   >,
 ) {

@@ -8,10 +8,10 @@
  */
 import type { Context } from "@hono/hono";
 import type {
-  AccountPart,
-  AccountServices,
-  AccountVisit,
-  PlacedServices,
+  AccountPagePart,
+  AccountPageServices,
+  AccountPageVisit,
+  FormServices,
 } from "../account_page/account_pages.ts";
 import { FreshSignIn } from "../account_page/data_section.tsx";
 import { readName } from "../account_page/personal_tokens.ts";
@@ -39,7 +39,7 @@ function challengeOf({ session: { subject } }: SignedIn, csrf: string): string {
   return fingerprint(JSON.stringify(["make a passkey", csrf, subject]));
 }
 
-export function passkeysPart(services: AccountServices): AccountPart {
+export function passkeysPart(services: AccountPageServices): AccountPagePart {
   const passkeys = passkeysOf(services);
   return {
     name: "passkeys",
@@ -105,7 +105,7 @@ export function passkeysPart(services: AccountServices): AccountPart {
 
 function PasskeyRow({ passkey, form, now, isFresh, confirmation }: {
   passkey: Passkey;
-  form: AccountVisit["form"];
+  form: AccountPageVisit["form"];
   now: number;
   isFresh: boolean;
   /**
@@ -167,7 +167,7 @@ function PasskeyRow({ passkey, form, now, isFresh, confirmation }: {
 }
 
 function PasskeyForm({ form, creation, hasAny }: {
-  form: AccountVisit["form"];
+  form: AccountPageVisit["form"];
   creation: object;
   hasAny: boolean;
 }) {
@@ -200,8 +200,8 @@ function PasskeyForm({ form, creation, hasAny }: {
 const MAX_FORM_BYTES = 64 * 1024;
 
 /** Makes the endpoints of the forms. */
-export function passkeyEndpoints(services: PlacedServices) {
-  const { clock, log, places, signedIn } = services;
+export function passkeyEndpoints(services: FormServices) {
+  const { clock, log, returnPaths, signedIn } = services;
   const passkeys = passkeysOf(services);
 
   /** @param act returns undefined if it changed nothing */
@@ -217,7 +217,7 @@ export function passkeyEndpoints(services: PlacedServices) {
       const stays = await signedIn.staysAllowed(person);
       const isDone = await act(form, person, stays) !== undefined;
       if (isDone) log.audit(event, { reference: c.get("reference"), subject });
-      return redirect(c, places.addressOf(form.get("back") ?? "passkeys"));
+      return redirect(c, returnPaths.addressOf(form.get("back") ?? "passkeys"));
     };
   }
 

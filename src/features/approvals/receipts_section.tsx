@@ -16,8 +16,8 @@ import {
 import { Table } from "../../core/pages/table.tsx";
 import { Moment } from "../../core/pages/times.tsx";
 import type {
-  AccountServices,
-  AccountVisit,
+  AccountPageServices,
+  AccountPageVisit,
   CallFilter,
 } from "../account_page/account_pages.ts";
 import { harmlessLine } from "./approval_page.tsx";
@@ -38,9 +38,9 @@ const OUTCOMES: Readonly<Partial<Record<Outcome, Child>>> = {
  * for an operator, everyone's.
  */
 export async function receiptsSection(
-  { session: { subject }, isOperator, now }: AccountVisit,
+  { session: { subject }, isOperator, now }: AccountPageVisit,
   { person, client, outcome }: CallFilter,
-  { server, titleOf }: AccountServices,
+  { server, titleOf }: AccountPageServices,
 ): Promise<Child> {
   const { receipts, mayBeMore, hasAny } = await receiptsOf(server).list(
     isOperator ? undefined : subject,

@@ -11,10 +11,10 @@ import { AccountForm } from "../../core/pages/layout.tsx";
 import { ClientName, ToolTitle } from "../../core/pages/names.tsx";
 import { Upcoming } from "../../core/pages/times.tsx";
 import {
-  type AccountServices,
-  type AccountVisit,
-  leadBack,
-  type PlacedServices,
+  type AccountPageServices,
+  type AccountPageVisit,
+  type FormServices,
+  redirectBack,
 } from "../account_page/account_pages.ts";
 import { harmlessLine } from "./approval_page.tsx";
 import { hasOption } from "./passkeys.ts";
@@ -25,8 +25,8 @@ const ACTION = "/account/remembered";
 
 /** Makes the section of a visitor; nothing if every call waits for a press. */
 export async function rememberedSection(
-  { session: { subject }, form, now }: AccountVisit,
-  { server, database, titleOf }: AccountServices,
+  { session: { subject }, form, now }: AccountPageVisit,
+  { server, database, titleOf }: AccountPageServices,
 ): Promise<Child> {
   if (!hasOption(server, "remember")) return null;
   const all = await rememberedStore(database).list(subject);
@@ -74,7 +74,7 @@ export async function rememberedSection(
 
 /** Makes the endpoint that ends an entry. */
 export function rememberedEnd(
-  { signedIn, database, places, log }: PlacedServices,
+  { signedIn, database, returnPaths, log }: FormServices,
 ): (c: Context) => Promise<Response> {
   return async (c) => {
     const { id, session: { subject }, form } = await signedIn.findForm(c);
@@ -88,6 +88,6 @@ export function rememberedEnd(
     }
     const names = [harmlessLine(form.get("label") ?? "")];
     const change = isEnded ? "asksAgain" : "over";
-    return await leadBack(c, places, { id, form }, { change, names });
+    return await redirectBack(c, returnPaths, { id, form }, { change, names });
   };
 }

@@ -13,8 +13,8 @@ import { type Grant, ledgerIdOf } from "../../core/oauth/grant.ts";
 import { personName } from "../../core/oauth/person.ts";
 import { machineSubject } from "../../core/oauth/subject.ts";
 import type {
-  AccountPart,
-  AccountServices,
+  AccountPagePart,
+  AccountPageServices,
   CallFilter,
 } from "../account_page/account_pages.ts";
 import { clientNameOf } from "../account_page/client_words.ts";
@@ -25,9 +25,9 @@ const MAX_PEOPLE = 100;
 const MAX_CONNECTIONS = 20;
 
 export function callsPart(
-  services: AccountServices,
+  services: AccountPageServices,
   ledger: LedgerStore,
-): AccountPart {
+): AccountPagePart {
   return {
     name: "calls",
     label: "Calls",
@@ -74,7 +74,7 @@ export function callsPart(
 
 /** Lists the grants of the first people that match an operator's search. */
 async function grantsOfPeople(
-  { people }: AccountServices,
+  { people }: AccountPageServices,
   { person: search }: CallFilter,
 ): Promise<{ grants: Grant[]; hasMore: boolean }> {
   const page = await people.list({ search, most: MAX_PEOPLE });
@@ -89,7 +89,7 @@ async function grantsOfPeople(
  * `client_credentials` clients.
  */
 async function callsOf(
-  { ledger, configured, titleOf }: Omit<AccountServices, "ledger"> & {
+  { ledger, configured, titleOf }: Omit<AccountPageServices, "ledger"> & {
     ledger: LedgerStore;
   },
   grants: readonly Grant[],

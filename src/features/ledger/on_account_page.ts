@@ -4,11 +4,11 @@
  * @module
  */
 import { printDuration } from "../../core/pages/times.tsx";
-import type { AccountAddition } from "../account_page/account_pages.ts";
+import type { AccountPageAddition } from "../account_page/account_pages.ts";
 import { callsPart } from "./calls_part.ts";
 import { ledgerOf } from "./ledger.ts";
 
-const addition: AccountAddition = {
+const addition: AccountPageAddition = {
   parts(services) {
     const ledger = ledgerOf(services.server);
     return ledger ? [callsPart(services, ledger)] : [];

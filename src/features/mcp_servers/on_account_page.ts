@@ -5,11 +5,11 @@
  * @see draft-ietf-oauth-client-id-metadata-document
  * @module
  */
-import type { AccountAddition } from "../account_page/account_pages.ts";
+import type { AccountPageAddition } from "../account_page/account_pages.ts";
 import { clientMetadata } from "./registrations.ts";
 import { documentOf } from "./mcp_client.ts";
 
-const addition: AccountAddition = {
+const addition: AccountPageAddition = {
   routes(app, { server, baseUrl }) {
     for (const { name, ...service } of server.services) {
       if (service.kind !== "account" || !service.isMcp) continue;

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { AccountAddition } from "../account_page/account_pages.ts";
+import type { AccountPageAddition } from "../account_page/account_pages.ts";
 import {
   attemptsPart,
   clientsPart,
@@ -11,7 +11,7 @@ import {
   peoplePart,
 } from "./operator_parts.ts";
 
-const addition: AccountAddition = {
+const addition: AccountPageAddition = {
   parts: (services) => [
     peoplePart(services),
     clientsPart(services),

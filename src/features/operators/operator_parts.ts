@@ -21,8 +21,8 @@ import type { Client } from "../../core/oauth/client.ts";
 import { isMachine } from "../../core/oauth/configured_client.ts";
 import { machineSubject } from "../../core/oauth/subject.ts";
 import type {
-  AccountPart,
-  AccountServices,
+  AccountPagePart,
+  AccountPageServices,
 } from "../account_page/account_pages.ts";
 import { OperatorPeople } from "./operator_people.tsx";
 import type { Grant } from "../../core/oauth/grant.ts";
@@ -35,8 +35,8 @@ import {
 
 /** Makes `/account/clients`: the clients of `OAUTH_CLIENTS`. */
 export function clientsPart(
-  { grants, clientUses, configured }: AccountServices,
-): AccountPart {
+  { grants, clientUses, configured }: AccountPageServices,
+): AccountPagePart {
   async function tokensOf(client: Client) {
     const subject = machineSubject(client.clientId);
     const issued = await grants.listOfSubject(subject, MAX_GRANTS_READ);
@@ -70,7 +70,9 @@ export function clientsPart(
 /**
  * Makes `/account/attempts`: the last attempts to connect, and why they failed.
  */
-export function attemptsPart({ attempts }: AccountServices): AccountPart {
+export function attemptsPart(
+  { attempts }: AccountPageServices,
+): AccountPagePart {
   return {
     name: "attempts",
     label: "Attempts",
@@ -85,8 +87,8 @@ const MAX_WAKES = 200;
 
 /** Makes `/account/durable`: the durable work of all people. */
 export function durablePart(
-  { database, server, titleOf }: AccountServices,
-): AccountPart {
+  { database, server, titleOf }: AccountPageServices,
+): AccountPagePart {
   return {
     name: "durable",
     label: "Durable work",
@@ -125,7 +127,7 @@ const MAX_CONNECTIONS = 20;
 /** The maximum number of MCP sessions counted for a person at one resource. */
 const MAX_SESSIONS = 200;
 
-export function peoplePart(services: AccountServices): AccountPart {
+export function peoplePart(services: AccountPageServices): AccountPagePart {
   return {
     name: "people",
     label: "People",
@@ -167,7 +169,7 @@ export function peoplePart(services: AccountServices): AccountPart {
 
 async function personInWords(
   { subject, grants }: PersonGrants,
-  services: AccountServices,
+  services: AccountPageServices,
 ) {
   // Each connection is shown by its newest sign-in.
   const signIns = Map.groupBy(
@@ -200,7 +202,7 @@ async function personInWords(
  * No client ID metadata document is read.
  */
 async function registeredClients(
-  { clients }: AccountServices,
+  { clients }: AccountPageServices,
   shown: readonly Grant[],
 ): Promise<Client[]> {
   const ids = new Set(shown.map(({ clientId }) => clientId));

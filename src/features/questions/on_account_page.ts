@@ -7,10 +7,10 @@
 import { DURABLE_SECONDS } from "../../authoring/durable.ts";
 import { printDuration } from "../../core/pages/times.tsx";
 import { WAIT_SECONDS } from "./waits.ts";
-import type { AccountAddition } from "../account_page/account_pages.ts";
+import type { AccountPageAddition } from "../account_page/account_pages.ts";
 import { waitEndpoints, waitsInWords } from "./wait_pages.ts";
 
-const addition: AccountAddition = {
+const addition: AccountPageAddition = {
   routes(app, services, rated) {
     const wait = waitEndpoints(services);
     app.get("/wait/:id", rated, wait.show);

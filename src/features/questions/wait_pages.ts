@@ -6,7 +6,7 @@
  * @module
  */
 import {
-  type AccountServices,
+  type AccountPageServices,
   signInFirst,
 } from "../account_page/account_pages.ts";
 import type { Context } from "@hono/hono";
@@ -46,7 +46,7 @@ function pathOf(wait: Wait, baseUrl: string): string {
 export function noWait(
   c: Context,
   { id, session }: SignedIn,
-  { frame }: AccountServices,
+  { frame }: AccountPageServices,
 ): Response {
   const props = { person: personName(session), csrf: mintCsrf(id) };
   return page(c, NoWaitPage({ ...frame, ...props }), {
@@ -61,7 +61,7 @@ export function noWait(
 export function signInFor(
   c: Context,
   back: string,
-  services: AccountServices,
+  services: AccountPageServices,
 ): Response {
   return signInFirst(c, services, {
     title: "Waiting for you",
@@ -77,7 +77,7 @@ export function askingClient(
     Wait,
     "clientId" | "clientName" | "grantId"
   >,
-  services: AccountServices,
+  services: AccountPageServices,
 ): ClientInWords {
   // Another issuer made the client's token, so its IDs say nothing here.
   if (grantId === undefined) return { name: clientId };
@@ -89,7 +89,7 @@ export function askingClient(
 /** Lists the open questions to a person, for their account page. */
 export async function waitsInWords(
   subject: string,
-  services: AccountServices,
+  services: AccountPageServices,
 ): Promise<WaitInWords[]> {
   const open = await waitsOf(services.server).listOf(subject);
   return await Promise.all(open.map(async (wait) => ({
@@ -103,7 +103,7 @@ export async function waitsInWords(
   })));
 }
 
-export function waitEndpoints(services: AccountServices) {
+export function waitEndpoints(services: AccountPageServices) {
   const { baseUrl, frame, signedIn } = services;
   const waits = waitsOf(services.server);
 

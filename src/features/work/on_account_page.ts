@@ -7,11 +7,11 @@
 import { DURABLE_SECONDS, MAX_KEEP_SECONDS } from "../../authoring/durable.ts";
 import { printDuration } from "../../core/pages/times.tsx";
 import { TASK_SECONDS } from "./task_record.ts";
-import type { AccountAddition } from "../account_page/account_pages.ts";
+import type { AccountPageAddition } from "../account_page/account_pages.ts";
 import { workCancellation, workPart } from "./own_work.ts";
 import { askedInWords, taskAnswer } from "./own_tasks.ts";
 
-const addition: AccountAddition = {
+const addition: AccountPageAddition = {
   parts: (services) => [workPart(services)],
   routes(app, services, rated) {
     app.post("/account/work/cancel", rated, workCancellation(services));

@@ -9,9 +9,9 @@
  * @module
  */
 import {
-  type AccountServices,
-  leadBack,
-  type PlacedServices,
+  type AccountPageServices,
+  type FormServices,
+  redirectBack,
 } from "../account_page/account_pages.ts";
 import { HttpError } from "../../core/errors.ts";
 import { bindingAt } from "../../core/oauth/grant.ts";
@@ -45,7 +45,7 @@ import type { InputRequest } from "../../core/protocol/question.ts";
 const MAX_TASKS = 100;
 
 /** Makes the reader of people's tasks. */
-export function ownTasks(services: AccountServices) {
+export function ownTasks(services: AccountPageServices) {
   const { baseUrl, permissions, grants, titleOf, needsAccount } = services;
   const { tasks } = workOf(services.server);
 
@@ -325,7 +325,7 @@ export function questionsInWords(
 /** Lists the questions that a person can answer, for their account page. */
 export async function askedInWords(
   session: AccountSession,
-  services: AccountServices,
+  services: AccountPageServices,
 ): Promise<WaitInWords[]> {
   const own = ownTasks(services);
   const { tasks } = await own.list(session);
@@ -369,9 +369,9 @@ function answerIn(form: Parameters, { params }: InputRequest): JsonObject {
  * first answer is used, from this page or from the client.
  */
 export function taskAnswer(
-  services: PlacedServices,
+  services: FormServices,
 ): (c: Context) => Promise<Response> {
-  const { places, signedIn, log } = services;
+  const { returnPaths, signedIn, log } = services;
   const { tasks } = workOf(services.server);
   const own = ownTasks(services);
 
@@ -400,6 +400,6 @@ export function taskAnswer(
     }
     const given = answer?.action === "accept" ? "answered" : "declined";
     const change = isTaken ? given : "answeredBefore";
-    return await leadBack(c, places, { id, form }, { change });
+    return await redirectBack(c, returnPaths, { id, form }, { change });
   };
 }

@@ -20,19 +20,19 @@ import { isTerminal } from "./task_record.ts";
 import { type Wait, waitsOf } from "../questions/waits.ts";
 import { workOf } from "./work_stores.ts";
 import {
-  type AccountPart,
-  type AccountServices,
-  type AccountVisit,
-  leadBack,
-  type PlacedServices,
+  type AccountPagePart,
+  type AccountPageServices,
+  type AccountPageVisit,
+  type FormServices,
+  redirectBack,
 } from "../account_page/account_pages.ts";
 
-export function workPart(services: AccountServices): AccountPart {
+export function workPart(services: AccountPageServices): AccountPagePart {
   const own = ownTasks(services);
   const { steps } = workOf(services.server);
   const waits = waitsOf(services.server);
 
-  async function showAll({ session, form: { base }, now }: AccountVisit) {
+  async function showAll({ session, form: { base }, now }: AccountPageVisit) {
     const [{ tasks, count }, asking] = await Promise.all([
       own.list(session),
       waits.listOf(session.subject),
@@ -49,7 +49,10 @@ export function workPart(services: AccountServices): AccountPart {
     return WorkSection({ base, work, count, now });
   }
 
-  async function showOne({ session, form, now }: AccountVisit, taskId: string) {
+  async function showOne(
+    { session, form, now }: AccountPageVisit,
+    taskId: string,
+  ) {
     const task = await own.find(session, taskId);
     const isOpen = !isTerminal(task.status);
     const [clients, outline, asking] = await Promise.all([
@@ -93,9 +96,9 @@ function questionOfPage({ id, payload }: Wait): QuestionInWords {
 
 /** Makes the endpoint of the form by which a person cancels a task. */
 export function workCancellation(
-  services: PlacedServices,
+  services: FormServices,
 ): (c: Context) => Promise<Response> {
-  const { places, signedIn, log } = services;
+  const { returnPaths, signedIn, log } = services;
   const { tasks } = workOf(services.server);
   const own = ownTasks(services);
 
@@ -116,6 +119,6 @@ export function workCancellation(
     const names = isEnded && tool !== undefined
       ? [services.titleOf(tool) ?? tool]
       : [];
-    return await leadBack(c, places, { id, form }, { change, names });
+    return await redirectBack(c, returnPaths, { id, form }, { change, names });
   };
 }

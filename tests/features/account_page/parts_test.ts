@@ -1,7 +1,7 @@
 /** The parts of the account page, their addresses, and the ways to them. */
 import assert from "node:assert/strict";
 import { tool } from "../../../src/authoring/tool.ts";
-import { accountPlaces } from "../../../src/features/account_page/account_pages.ts";
+import { returnPathsOf } from "../../../src/features/account_page/account_pages.ts";
 import { AccountVisitor, formOf } from "../../kit/account_visitor.ts";
 import { Client } from "../../kit/client.ts";
 import { BASE_URL } from "../../kit/server.ts";
@@ -149,13 +149,13 @@ Deno.test("a form leads back to its part, and an operator's to their search and 
 });
 
 Deno.test("addressOf() keeps what a part knows, and only that", () => {
-  const places = accountPlaces("https://tools.example/base", [
+  const returnPaths = returnPathsOf("https://tools.example/base", [
     { name: "" },
     { name: "people", query: ["person"] },
   ]);
   const start = "https://tools.example/base/account";
   for (
-    const [place, address] of [
+    const [returnPath, address] of [
       ["", start],
       ["people", `${start}/people`],
       ["people?person=jo&made=x", `${start}/people?person=jo`],
@@ -163,10 +163,13 @@ Deno.test("addressOf() keeps what a part knows, and only that", () => {
       ["constructor", start],
       ["?person=jo", start],
     ]
-  ) assert.equal(places.addressOf(place), address);
+  ) assert.equal(returnPaths.addressOf(returnPath), address);
   assert.equal(
-    places.addressOf("people?person=a%26b", { notice: "1" }),
+    returnPaths.addressOf("people?person=a%26b", { notice: "1" }),
     `${start}/people?person=a%26b&notice=1`,
   );
-  assert.equal(places.print("people", { person: "x".repeat(500) }), "people");
+  assert.equal(
+    returnPaths.print("people", { person: "x".repeat(500) }),
+    "people",
+  );
 });
