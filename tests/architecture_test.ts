@@ -444,7 +444,7 @@ Deno.test("what checks passkeys is loaded once someone makes or uses one", () =>
 /** The stores of features. */
 const FEATURE_STORES: ReadonlySet<string> = new Set([
   "src/features/account_page/account_sessions.ts",
-  "src/features/accounts/account_place.ts",
+  "src/features/accounts/account_replacement.ts",
   "src/features/accounts/account_vault.ts",
   "src/features/accounts/accounts.ts",
   "src/features/approvals/approval_queue.ts",

@@ -25,11 +25,11 @@ import { isTooLong, refusalIn } from "../../core/provider/token_answer.ts";
 import { carried } from "../account_page/carried.ts";
 import { type SignedIn, signedOut } from "../account_page/signed_in.ts";
 import {
+  connectContext,
   type ConnectedService,
-  contextOf,
-  type Visit,
+  type ConnectVisit,
 } from "./connect_pages.ts";
-import type { ConnectVisits } from "./connect_visit.ts";
+import type { ConnectFlow } from "./connect_flow.ts";
 import { CHECKED_SECONDS, type CheckedKey } from "./checked_key.ts";
 import { checkKey, describeAccount, KeyRefusal } from "./pasted_key.ts";
 
@@ -61,7 +61,7 @@ interface Answer {
 
 export function accountAuthorization(
   services: ConnectServices,
-  visits: ConnectVisits,
+  flow: ConnectFlow,
 ) {
   const { baseUrl, clock, log, database } = services;
   const states = stateStore(database);
@@ -71,7 +71,11 @@ export function accountAuthorization(
 
   /** Seals and opens `state` for one session, person and service. */
   const departures = (found: ConnectedService, person: SignedIn) =>
-    carried<Departure>(person.id, "connect state", contextOf(found, person));
+    carried<Departure>(
+      person.id,
+      "connect state",
+      connectContext(found, person),
+    );
 
   /**
    * Derives the PKCE verifier and the nonce of a request from the session ID,
@@ -90,7 +94,7 @@ export function accountAuthorization(
    * refuses
    */
   async function ask<T>(
-    { service }: Visit,
+    { service }: ConnectVisit,
     question: () => Promise<T>,
   ): Promise<T> {
     try {
@@ -123,9 +127,9 @@ export function accountAuthorization(
 
   return {
     /** Redirects the person to the service's authorization endpoint. */
-    async start(c: Context, visit: Visit): Promise<Response> {
+    async start(c: Context, visit: ConnectVisit): Promise<Response> {
       const { person, client, wait } = visit;
-      visits.countTry(visit);
+      flow.countTry(visit);
       const handle = randomId();
       const { codeVerifier, nonce } = secretsOf(person, handle);
       const expiresAt = now(clock) + AWAY_SECONDS;
@@ -152,7 +156,7 @@ export function accountAuthorization(
       c: Context,
       found: ConnectedService,
       person: SignedIn | undefined,
-    ): Promise<{ visit: Visit; answer: Answer }> {
+    ): Promise<{ visit: ConnectVisit; answer: Answer }> {
       const { service, client } = found;
       if (!client) throw new HttpError(404, "There is nothing at this address");
       if (!person) throw signedOut();
@@ -166,7 +170,7 @@ export function accountAuthorization(
           { situation: "connecting expired" },
         );
       }
-      const wait = await visits.findWait(departure.w, person, service);
+      const wait = await flow.findWait(departure.w, person, service);
       const redirectUri = redirectUriOf(found);
       return {
         visit: { ...found, person, wait },
@@ -179,7 +183,7 @@ export function accountAuthorization(
      */
     async finish(
       c: Context,
-      visit: Visit,
+      visit: ConnectVisit,
       { departure, client, redirectUri }: Answer,
     ): Promise<Response> {
       const { code, error, iss: issuer } = c.req.query();
@@ -194,7 +198,7 @@ export function accountAuthorization(
           );
         });
       }
-      visits.countTry(visit);
+      flow.countTry(visit);
       // A service may revoke all tokens of a code that is used twice, for
       // example when the person reloads this page (RFC 6749 §4.1.2).
       if (!await states.spend(`connect ${handle}`, departure)) {
@@ -232,16 +236,16 @@ export function accountAuthorization(
         };
         // The revocation is queued before the page is shown, because the person
         // may never confirm the account.
-        const revocation = await visits.revoke(
+        const revocation = await flow.revoke(
           visit,
           told,
           UNCONFIRMED_SECONDS,
         );
-        return await visits.confirm(c, visit, { ...told, revocation });
+        return await flow.confirm(c, visit, { ...told, revocation });
       } catch (error) {
         // If the database cannot queue the tokens, they are revoked at once.
         database.background(() =>
-          visits.revoke(visit, checked)
+          flow.revoke(visit, checked)
             .catch(() => client.revoke(tokens)).then(() => {})
         );
         throw error;
@@ -249,8 +253,11 @@ export function accountAuthorization(
     },
 
     /** Revokes the tokens of an account that the person did not confirm. */
-    async discard(visit: Visit, sealed: string | undefined): Promise<void> {
-      const { revocation } = await visits.openConfirmed(visit, sealed) ?? {};
+    async discard(
+      visit: ConnectVisit,
+      sealed: string | undefined,
+    ): Promise<void> {
+      const { revocation } = await flow.openConfirmed(visit, sealed) ?? {};
       if (revocation) await visit.vault.revokeNow(revocation);
     },
   };

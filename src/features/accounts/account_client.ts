@@ -72,7 +72,7 @@ export interface AccountClient {
 }
 
 /** Finds the account's name in OpenID claims. */
-export function nameIn(
+export function nameInClaims(
   { preferred_username, email, name }: Record<string, unknown>,
 ): string | undefined {
   return [preferred_username, email, name]
@@ -85,7 +85,7 @@ export function nameIn(
  *
  * @throws {UpstreamError} if they are too long
  */
-export async function storable<T extends UpstreamTokens>(
+export async function checkStorable<T extends UpstreamTokens>(
   tokens: T,
   { refreshToken, name, client }: {
     refreshToken: string;
@@ -217,8 +217,8 @@ export function accountClient(
             isIssuer: (issuer, tenant) =>
               isTokenIssuer(server.issuer, issuer, tenant),
           });
-          const label = nameIn(claims) ??
-            nameIn(await userinfo(server, tokens)) ?? claims.sub;
+          const label = nameInClaims(claims) ??
+            nameInClaims(await userinfo(server, tokens)) ?? claims.sub;
           return { id: claims.sub, label };
         },
       };
@@ -226,7 +226,7 @@ export function accountClient(
 
     async refresh(refreshToken) {
       const { tokens } = await client.refresh(await findServer(), refreshToken);
-      return await storable(tokens, { refreshToken, name, client: this });
+      return await checkStorable(tokens, { refreshToken, name, client: this });
     },
 
     async revoke(tokens) {

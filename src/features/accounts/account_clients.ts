@@ -6,7 +6,7 @@
  */
 import type { OAuthAccount } from "../../authoring/account.ts";
 import { accountSetting } from "../../authoring/oauth_account.ts";
-import type { AccountTokenStore, FoundAccount } from "./account_tokens.ts";
+import type { AccountTokens, AccountTokenStore } from "./account_tokens.ts";
 import { type AccountClient, accountClient } from "./account_client.ts";
 import type { AccountApplication } from "./account_quirks.ts";
 import {
@@ -57,14 +57,14 @@ export function accountRefresh(
   store: AccountTokenStore,
   options: LeasedRefreshOptions,
 ) {
-  const { valid } = leasedRefresh<FoundAccount>(store, {
+  const { valid } = leasedRefresh<AccountTokens>(store, {
     pauseSeconds: PAUSE_SECONDS,
     ...options,
   });
   return async (
     { name }: OAuthAccount,
     client: AccountClient,
-    found: FoundAccount,
+    found: AccountTokens,
     rejected?: string,
   ): Promise<string> => {
     const dead = (cause?: unknown) =>

@@ -29,30 +29,30 @@ import type {
   NeedsMode,
 } from "../../core/mcp/exchange/needs.ts";
 import { isMachineSubject } from "../../core/oauth/subject.ts";
-import { AccountKeys, inWords } from "./account_keys.ts";
+import { AccountKeys, withToolErrors } from "./account_keys.ts";
 import {
   hasSeveral,
   isConnectable,
   isUpstream,
-  signed,
   takeAccount,
+  withAccountName,
 } from "./account_needs.ts";
 import { keyFetch, tokenFetch } from "./account_request.ts";
 import type { AccountVault } from "./account_vault.ts";
 import { accountName, type AccountRecord } from "./accounts.ts";
 import {
   type AccountOfCall,
+  accountsAt,
   findApproved,
   findBegun,
   idToApprove,
-  ofService,
 } from "./begun_account.ts";
 import {
   choiceOf,
   connectQuestion,
   type MissingAccount,
 } from "./connect_question.ts";
-import { KeyRefusals } from "./key_refusals.ts";
+import { KeyRefusalWatch } from "./key_refusals.ts";
 import type { ServerAccounts } from "./server_accounts.ts";
 import { accountOfKind, openAccount } from "./service_kind.ts";
 import { UpstreamAccounts } from "./upstream_accounts.ts";
@@ -105,7 +105,8 @@ export function findAccounts(
     const checking = connectable.some(({ kind }) => kind === "account")
       ? server.checkClients(connectable)
       : undefined;
-    const find = () => isDurable ? undefined : inWords(accounts.find(asking));
+    const find = () =>
+      isDurable ? undefined : withToolErrors(accounts.find(asking));
     return follow(checking, () => follow(find(), () => accounts));
   };
   const found = (
@@ -140,7 +141,8 @@ export function findAccounts(
         accounts?.bind(context);
       },
       ...as !== undefined && {
-        sign: (result) => signed(result, as, item.output !== undefined),
+        sign: (result) =>
+          withAccountName(result, as, item.output !== undefined),
       },
     };
   };
@@ -215,7 +217,7 @@ class CallAccounts {
   /** The names of the accounts that were last found. */
   readonly #labels = new Map<ConnectableService, string | undefined>();
   readonly #begun: Map<string, AccountOfCall>;
-  readonly #refusals: KeyRefusals;
+  readonly #refusals: KeyRefusalWatch;
   /** True if the person has to approve the accounts. */
   #isApproved = false;
 
@@ -232,7 +234,7 @@ class CallAccounts {
     this.#begun = new Map(Object.entries(begun));
     this.#vault = server.vault!;
     this.#keys = new AccountKeys(server, givenTo(CallContext.codeOf(context)!));
-    this.#refusals = new KeyRefusals(this.#vault);
+    this.#refusals = new KeyRefusalWatch(this.#vault);
   }
 
   /**
@@ -268,7 +270,8 @@ class CallAccounts {
   async #ready(asking: Asking): Promise<void> {
     const { signal } = asking.work;
     const parking = asking.work.parking!;
-    const look = async () => await inWords(this.#missing({ isForWork: true }));
+    const look = async () =>
+      await withToolErrors(this.#missing({ isForWork: true }));
     for (;;) {
       let missing: Missing;
       try {
@@ -341,7 +344,7 @@ class CallAccounts {
   /** Finds the chosen account's name; undefined if the person has only one. */
   async findName(): Promise<string | undefined> {
     const service = this.asked.services.find((it) => it.several)!;
-    const own = ofService(await this.#all(), service);
+    const own = accountsAt(await this.#all(), service);
     const found = own.length > 1 ? this.#choose(own, service) : undefined;
     return found && accountName(found.value);
   }
@@ -352,7 +355,7 @@ class CallAccounts {
       follow(this.#all(), (all) => {
         const found = this.#pick(service, all);
         const opening = found && (this.#keys.opened(service, found) ??
-          inWords(this.#keys.open(service, found)));
+          withToolErrors(this.#keys.open(service, found)));
         return follow(opening, (key) => {
           if (found === undefined || key === undefined) throw gone(service);
           const { context: { client: { info } }, asked: { item } } = this;
@@ -443,7 +446,7 @@ class CallAccounts {
     service: ConnectableService,
     all: readonly Found<AccountRecord>[],
   ): Found<AccountRecord> | undefined {
-    const found = this.#choose(ofService(all, service), service);
+    const found = this.#choose(accountsAt(all, service), service);
     this.#labels.set(service, found?.value.label);
     return found;
   }

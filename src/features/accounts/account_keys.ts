@@ -17,7 +17,7 @@ import { SealingError } from "../../core/store/own_sealing.ts";
 import { checkAccount } from "./account_check.ts";
 import { logRepeated } from "../../core/log/log.ts";
 import type { AccountVault } from "./account_vault.ts";
-import { goesTo } from "./account_place.ts";
+import { isKeyFor } from "./account_replacement.ts";
 import type { AccountRecord } from "./accounts.ts";
 import type { Found } from "../../core/kv/database.ts";
 import type { ServerAccounts } from "./server_accounts.ts";
@@ -52,7 +52,7 @@ export class AccountKeys {
     found: Found<AccountRecord>,
   ): Promise<string | undefined> {
     const isKey = service.kind === "personalKey";
-    if (isKey && !goesTo(found.value, service)) return undefined;
+    if (isKey && !isKeyFor(found.value, service)) return undefined;
     const text = await this.#unseal(found);
     if (text === undefined) return undefined;
     if (!isKey) return await this.#accessToken(service, found, text);
@@ -68,7 +68,9 @@ export class AccountKeys {
     service: ConnectableService,
     found: Found<AccountRecord>,
   ): string | undefined {
-    if (service.kind !== "personalKey" || !goesTo(found.value, service)) return;
+    if (service.kind !== "personalKey" || !isKeyFor(found.value, service)) {
+      return;
+    }
     const key = this.vault.opened(found);
     if (key !== undefined) this.given.addFor(service, key);
     return key;
@@ -242,7 +244,7 @@ function laterWords(service: OAuthAccount): string {
  * @throws {ToolError} in words for the model, if the database or the key
  * service is unavailable
  */
-export function inWords<T>(opening: MaybePromise<T>): MaybePromise<T> {
+export function withToolErrors<T>(opening: MaybePromise<T>): MaybePromise<T> {
   if (!(opening instanceof Promise)) return opening;
   return opening.catch((error) => {
     if (!(error instanceof SealingError)) throw error;

@@ -61,7 +61,7 @@ function checkDurableNeeds(needs: AccountNeeds): void {
 }
 
 /** Makes the catalogue addition that checks and compiles `needs`. */
-export function accountNeeds(): CatalogueAddition {
+export function needsAddition(): CatalogueAddition {
   return {
     prepare: (item) => item.needs ? prepared(item, item.needs) : item,
 
@@ -157,7 +157,7 @@ function checkResourceNeeds({ needs, uri, cacheScope }: Resource): void {
 }
 
 /** Adds the name of the account that was used to a result. */
-export function signed(
+export function withAccountName(
   result: CallToolResult,
   as: string,
   hasOutput: boolean,

@@ -13,7 +13,7 @@ import type {
 import type { MaybePromise } from "../../authoring/service.ts";
 import { accountFetch } from "../../core/provider/account_fetch.ts";
 import type { OpenedAccount } from "./account_keys.ts";
-import type { KeyRefusals } from "./key_refusals.ts";
+import type { KeyRefusalWatch } from "./key_refusals.ts";
 
 /**
  * Makes the `fetch` of an account with a pasted key. It records when the
@@ -22,7 +22,7 @@ import type { KeyRefusals } from "./key_refusals.ts";
 export function keyFetch(
   service: PersonalKey,
   open: () => MaybePromise<OpenedAccount>,
-  refusals: KeyRefusals,
+  refusals: KeyRefusalWatch,
 ): AccountFetch {
   return (path, init) => {
     let used: OpenedAccount;

@@ -7,7 +7,7 @@
 import { fingerprint } from "../../core/crypto/crypto.ts";
 import type { Sealed, Sealing } from "../../core/crypto/sealing.ts";
 import type { KnownAccount } from "./revocation_record.ts";
-import type { AccountRecord, PlacedAccount } from "./accounts.ts";
+import type { AccountEntry, AccountRecord } from "./accounts.ts";
 
 /**
  * Makes the additional text that is encrypted with a key, and compared when it
@@ -33,7 +33,7 @@ export function accountSeals(sealing: Sealing) {
   const opened = new WeakMap<object, string>();
 
   async function sealAnew(
-    found: PlacedAccount,
+    found: AccountEntry,
     key: string,
   ): Promise<AccountRecord> {
     const { label, accountId } = found.value;
@@ -62,7 +62,7 @@ export function accountSeals(sealing: Sealing) {
    *
    * @throws {StorageError} if that cannot be known now
    */
-  function open(found: PlacedAccount): Promise<string | undefined> {
+  function open(found: AccountEntry): Promise<string | undefined> {
     let key = opening.get(found);
     if (!key) {
       const { value } = found;
@@ -83,7 +83,7 @@ export function accountSeals(sealing: Sealing) {
     sealAnew,
 
     /** Returns the key of a record if it was decrypted before. */
-    opened: (found: PlacedAccount): string | undefined => opened.get(found),
+    opened: (found: AccountEntry): string | undefined => opened.get(found),
 
     /**
      * Decrypts the tokens, name and id of a deleted account. Undefined if no

@@ -12,7 +12,7 @@ import { recordLeases } from "../../core/kv/record_leases.ts";
 import { REFRESH_LEASE_SECONDS } from "../../core/oauth/lifetimes.ts";
 
 /** Tokens as they were read; a change fails if they have changed since. */
-export interface FoundAccount extends Found<AccountRecord> {
+export interface AccountTokens extends Found<AccountRecord> {
   /** The record's database key and the time of connection, as one string. */
   id: string;
   /** The decrypted tokens, as JSON. */
@@ -40,8 +40,8 @@ export function accountTokenStore(database: Database, vault: AccountVault) {
   async function find(
     { key, value, tokens: before }:
       & Found<AccountRecord>
-      & Partial<Pick<FoundAccount, "tokens">>,
-  ): Promise<FoundAccount | undefined> {
+      & Partial<Pick<AccountTokens, "tokens">>,
+  ): Promise<AccountTokens | undefined> {
     const entry = await database.get<AccountRecord>(key);
     // A call continues only with the account that it began with.
     if (!isFound(entry) || !isStill(entry.value, value)) return undefined;
@@ -56,9 +56,9 @@ export function accountTokenStore(database: Database, vault: AccountVault) {
   }
 
   /**
-   * Makes a {@linkcode FoundAccount} from a record and its decrypted tokens.
+   * Makes a {@linkcode AccountTokens} from a record and its decrypted tokens.
    */
-  function known(found: Found<AccountRecord>, tokens: string): FoundAccount {
+  function known(found: Found<AccountRecord>, tokens: string): AccountTokens {
     const id = JSON.stringify([found.key, found.value.createdAt]);
     return { ...found, id, tokens };
   }
@@ -67,25 +67,25 @@ export function accountTokenStore(database: Database, vault: AccountVault) {
     ...leases,
     find,
     known,
-    async lease(found: FoundAccount): Promise<FoundAccount | undefined> {
+    async lease(found: AccountTokens): Promise<AccountTokens | undefined> {
       // If encryption fails, new tokens could not be stored, and the old ones
       // would be lost.
       await vault.checkSeals();
       return await leases.lease(found);
     },
-    replace(leased: FoundAccount, tokens: string): Promise<boolean> {
+    replace(leased: AccountTokens, tokens: string): Promise<boolean> {
       const given = parseGiven(JSON.parse(tokens).scope);
       return vault.replace(leased, tokens, given && { given });
     },
 
     /** Queues the revocation of new tokens whose account is gone. */
-    discard: (found: FoundAccount, tokens: string) =>
+    discard: (found: AccountTokens, tokens: string) =>
       vault.revoke(found, tokens),
 
     /**
      * Records that the service refuses the tokens, unless new ones were stored.
      */
-    async end(found: FoundAccount): Promise<void> {
+    async end(found: AccountTokens): Promise<void> {
       const { tokens } = found;
       for (;;) {
         const now = await find(found);

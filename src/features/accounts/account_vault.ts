@@ -8,17 +8,17 @@ import type { MaybePromise } from "../../authoring/service.ts";
 import type { Sealing } from "../../core/crypto/sealing.ts";
 import { HttpError } from "../../core/errors.ts";
 import {
-  type AccountPlace,
-  keyOf,
+  type AccountReplacement,
+  findReplaced,
   type NewAccount,
-  placeAmong,
-} from "./account_place.ts";
+  newAccountKey,
+} from "./account_replacement.ts";
 import { accountSeals } from "./account_seals.ts";
 import {
+  type AccountEntry,
   type AccountRecord,
   accountStore,
   type AccountUse,
-  type PlacedAccount,
 } from "./accounts.ts";
 import type { Database, Expiring, Found } from "../../core/kv/database.ts";
 import { accountKey } from "../../core/kv/keys.ts";
@@ -138,9 +138,9 @@ export function accountVault(
       account: NewAccount,
       key: string,
       extraWrites: Write,
-    ): Promise<AccountPlace | undefined> {
+    ): Promise<AccountReplacement | undefined> {
       const { subject, oauth } = account;
-      const newKey = keyOf(account);
+      const newKey = newAccountKey(account);
       // Every `save` changes this record, so two at once cannot both pass the
       // limit or take the same name.
       const headKey = accountKey(subject);
@@ -150,7 +150,7 @@ export function accountVault(
           [AccountRecord, Expiring]
         >([newKey, headKey]);
         const there = await store.read(subject);
-        const { replaced, ...named } = placeAmong(there, account);
+        const { replaced, ...named } = findReplaced(there, account);
         const { confirmation } = replaced?.value.oauth ?? {};
         // The form was sent twice. The tokens stored first stay, because they
         // may have been refreshed since.
@@ -200,11 +200,11 @@ export function accountVault(
      * @returns the key of the queue entry
      */
     async revoke(
-      account: NewAccount | PlacedAccount,
+      account: NewAccount | AccountEntry,
       tokens: string,
       afterSeconds = 0,
     ): Promise<Deno.KvKey> {
-      const key = "key" in account ? account.key : keyOf(account);
+      const key = "key" in account ? account.key : newAccountKey(account);
       const value = "key" in account
         ? await sealAnew(account, tokens)
         : await sealNew(account, tokens, key);

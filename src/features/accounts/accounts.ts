@@ -71,7 +71,7 @@ export interface AccountRecord extends Leasable, Sealed {
 }
 
 /** An account's record with its database key. */
-export type PlacedAccount = Pick<Found<AccountRecord>, "key" | "value">;
+export type AccountEntry = Pick<Found<AccountRecord>, "key" | "value">;
 
 /** An account as its person sees it, without secrets. */
 export type ListedAccount =

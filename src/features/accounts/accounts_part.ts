@@ -15,7 +15,7 @@ import {
   redirectBack,
   type ReturnPaths,
 } from "../account_page/account_pages.ts";
-import { missingSetting } from "./connect_visit.ts";
+import { missingSetting } from "./connect_flow.ts";
 
 export function accountsPart(services: ConnectServices): AccountPagePart {
   const { accounts, accountServices } = services;

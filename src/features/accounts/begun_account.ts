@@ -24,7 +24,7 @@ export function isSameAccount(one: KnownAccount, other: KnownAccount): boolean {
 }
 
 /** Filters the accounts at a service, newest first. */
-export function ofService(
+export function accountsAt(
   all: readonly Found<AccountRecord>[],
   { name }: { name: string },
 ): Found<AccountRecord>[] {

@@ -11,57 +11,57 @@ import type { Context } from "@hono/hono";
 import { type PersonalKey, titleOf } from "../../authoring/account.ts";
 import { SealingError } from "../../core/store/own_sealing.ts";
 import { redirect } from "../../core/http/browser.ts";
-import { goesTo } from "./account_place.ts";
+import { isKeyFor } from "./account_replacement.ts";
 import type { Parameters } from "../../core/oauth/parameters.ts";
 import { ConnectedPage } from "./confirm_page.tsx";
 import { ConnectPage } from "./connect_page.tsx";
 import { page } from "../../core/pages/respond.ts";
 import type { AccountRecord } from "./accounts.ts";
-import { ofService } from "./begun_account.ts";
+import { accountsAt } from "./begun_account.ts";
 import type { Found } from "../../core/kv/database.ts";
 import { signInFirst } from "../account_page/account_pages.ts";
 import { signedOut } from "../account_page/signed_in.ts";
 import { accountAuthorization } from "./account_authorization.ts";
-import { formsOf, type Visit } from "./connect_pages.ts";
-import { connectVisits, labelOf } from "./connect_visit.ts";
+import { type ConnectVisit, formsOf } from "./connect_pages.ts";
+import { connectFlow, labelOf } from "./connect_flow.ts";
 import { checkKey, KeyRefusal, parseKey } from "./pasted_key.ts";
 import { noWait } from "../questions/wait_pages.ts";
-import { answerConnecting, begunAccountOf } from "./waiting_calls.ts";
+import { answerWaitingCalls, begunAccountOf } from "./waiting_calls.ts";
 
 const NO_ACCOUNT = "This account is not connected any more.";
 
 export function connectEndpoints(services: ConnectServices) {
   const { baseUrl, signedIn, log } = services;
-  const visits = connectVisits(services);
-  const authorization = accountAuthorization(services, visits);
+  const flow = connectFlow(services);
+  const authorization = accountAuthorization(services, flow);
 
   /** Checks a pasted key, then stores it or first asks for confirmation. */
   async function connectKey(
     c: Context,
-    visit: Visit & { service: PersonalKey },
+    visit: ConnectVisit & { service: PersonalKey },
     form: Parameters,
   ): Promise<Response> {
     const { service } = visit;
-    visits.countTry(visit);
+    flow.countTry(visit);
     const key = parseKey(service, form.get("key") ?? "");
     const told = await checkKey(service, key, log);
     // The person confirms the service's name for the account, or types one.
     if (told.label !== undefined || service.several && service.check) {
-      return await visits.confirm(c, visit, { key, ...told });
+      return await flow.confirm(c, visit, { key, ...told });
     }
     const label = labelOf(visit, { key }, form.get("label"));
-    return await visits.keep(c, visit, { key, ...told, label });
+    return await flow.keep(c, visit, { key, ...told, label });
   }
 
   async function connect(
     c: Context,
-    visit: Visit,
+    visit: ConnectVisit,
     form: Parameters,
   ): Promise<Response> {
-    const checked = await visits.openConfirmed(visit, form.get("checked"));
+    const checked = await flow.openConfirmed(visit, form.get("checked"));
     if (checked) {
       const label = labelOf(visit, checked, form.get("label"));
-      return await visits.keep(c, visit, { ...checked, label });
+      return await flow.keep(c, visit, { ...checked, label });
     }
     const { service } = visit;
     return service.kind === "account"
@@ -72,7 +72,7 @@ export function connectEndpoints(services: ConnectServices) {
   /** Sends the person to the service again, to allow missing scopes. */
   async function goBack(
     c: Context,
-    visit: Visit,
+    visit: ConnectVisit,
     form: Parameters,
   ): Promise<Response> {
     await authorization.discard(visit, form.get("checked"));
@@ -81,18 +81,18 @@ export function connectEndpoints(services: ConnectServices) {
 
   /** Finds the account that a form names. */
   async function findAccount(
-    { person: { session: { subject } }, service, vault }: Visit,
+    { person: { session: { subject } }, service, vault }: ConnectVisit,
     form: Parameters,
   ): Promise<Found<AccountRecord> | undefined> {
     const id = form.require("account");
-    return ofService(await vault.find(subject, true), service)
+    return accountsAt(await vault.find(subject, true), service)
       .find(({ key }) => key.at(-1) === id);
   }
 
   /** Makes a call that waits for one account continue with another. */
   async function letGoOn(
     c: Context,
-    visit: Visit,
+    visit: ConnectVisit,
     form: Parameters,
   ): Promise<Response> {
     const { person, service, vault, wait } = visit;
@@ -107,26 +107,26 @@ export function connectEndpoints(services: ConnectServices) {
       subject: person.session.subject,
       service: service.name,
     });
-    return await visits.goOn(c, visit, found.value.label);
+    return await flow.goOn(c, visit, found.value.label);
   }
 
   /** Checks a refused key again, and uses it if the service now accepts it. */
   async function tryAgain(
     c: Context,
-    visit: Visit,
+    visit: ConnectVisit,
     form: Parameters,
   ): Promise<Response> {
     const { person, service, vault } = visit;
-    visits.countTry(visit);
+    flow.countTry(visit);
     const found = await findAccount(visit, form);
-    const key = found && goesTo(found.value, service)
+    const key = found && isKeyFor(found.value, service)
       ? await vault.open(found)
       : undefined;
     if (!found || key === undefined) throw new KeyRefusal(NO_ACCOUNT);
     await checkKey(service, key, log);
     const stays = await signedIn.staysAllowed(person);
     if (!await vault.noteRefusal(found, false, stays)) throw signedOut();
-    return await visits.goOn(c, visit, found.value.label);
+    return await flow.goOn(c, visit, found.value.label);
   }
 
   /** A map, because a form could name a member of `Object.prototype`. */
@@ -140,7 +140,7 @@ export function connectEndpoints(services: ConnectServices) {
   return {
     /** Answers `GET /connect/:name`. */
     async show(c: Context): Promise<Response> {
-      const found = visits.find(c);
+      const found = flow.find(c);
       const { service } = found;
       const { w, connected } = c.req.query();
       const person = await signedIn.find(c);
@@ -155,11 +155,11 @@ export function connectEndpoints(services: ConnectServices) {
         });
       }
       signedIn.checkAllowed(person);
-      const wait = await visits.findWait(w, person, service);
+      const wait = await flow.findWait(w, person, service);
       if (w && !wait && connected === undefined) {
         return noWait(c, person, services);
       }
-      const props = await visits.propsOf({ ...found, person, wait });
+      const props = await flow.propsOf({ ...found, person, wait });
       // Only an existing account is named, because anyone can write the URL.
       const account = connected === undefined
         ? undefined
@@ -172,16 +172,16 @@ export function connectEndpoints(services: ConnectServices) {
 
     /** Answers `POST /connect/:name`. An unknown `answer` means "Not now". */
     async answer(c: Context): Promise<Response> {
-      const found = visits.find(c);
+      const found = flow.find(c);
       // Encrypted tokens in the form are longer than a pasted key.
       const { form, ...person } = await signedIn.findForm(c, 64 * 1024);
       signedIn.checkAllowed(person);
-      const wait = await visits.findWait(form.get("w"), person, found.service);
+      const wait = await flow.findWait(form.get("w"), person, found.service);
       const visit = { ...found, person, wait };
       const act = acts.get(form.get("answer") ?? "");
       if (!act) {
         await authorization.discard(visit, form.get("checked"));
-        if (wait) await answerConnecting(visit, "decline", services);
+        if (wait) await answerWaitingCalls(visit, "decline", services);
         return redirect(c, `${baseUrl}/account/accounts`);
       }
       try {
@@ -193,13 +193,13 @@ export function connectEndpoints(services: ConnectServices) {
         const words = isRefusal ? error.message : `${error.message}.`;
         const { status } = isRefusal ? {} : error;
         const sealed = form.get("checked");
-        return await visits.showAgain(c, visit, sealed, words, status);
+        return await flow.showAgain(c, visit, sealed, words, status);
       }
     },
 
     /** Answers `GET /connect/:name/callback`. */
     async finish(c: Context): Promise<Response> {
-      const found = visits.find(c);
+      const found = flow.find(c);
       const person = await signedIn.find(c);
       const { visit, answer } = await authorization.open(c, found, person);
       try {
@@ -207,7 +207,7 @@ export function connectEndpoints(services: ConnectServices) {
       } catch (error) {
         if (!(error instanceof KeyRefusal)) throw error;
         noteRefusal(c, visit, error);
-        return await visits.refuse(c, visit, error.message);
+        return await flow.refuse(c, visit, error.message);
       }
     },
   };
@@ -216,7 +216,7 @@ export function connectEndpoints(services: ConnectServices) {
 /** Notes for the log the service and its status, or that nothing was stored. */
 function noteRefusal(
   c: Context,
-  { service: { name } }: Visit,
+  { service: { name } }: ConnectVisit,
   { answered }: KeyRefusal,
 ): void {
   c.set(

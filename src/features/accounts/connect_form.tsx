@@ -6,7 +6,7 @@
  */
 import type { Child } from "@hono/hono/jsx";
 import type { ListedAccount } from "./accounts.ts";
-import { type AskingInWords, ServiceForm } from "./connected_account.tsx";
+import { ServiceForm, type WaitingCall } from "./connected_account.tsx";
 import { NameField } from "../account_page/token_section.tsx";
 import { displayName } from "../../core/pages/names.tsx";
 import { Fact, type PageProps } from "../../core/pages/layout.tsx";
@@ -35,7 +35,7 @@ export interface ConnectProps extends PageProps, ServiceInWords {
   /** The person's accounts at the service. */
   connected: readonly ListedAccount[];
   /** The call that waits for an account. */
-  asked?: AskingInWords;
+  asked?: WaitingCall;
   csrf: string;
   now: number;
 }

@@ -20,12 +20,12 @@ import { ConnectPage } from "./connect_page.tsx";
 import { page } from "../../core/pages/respond.ts";
 import {
   accountIdOf,
+  findReplaced,
   type NewAccount,
   originOf,
-  placeAmong,
-} from "./account_place.ts";
+} from "./account_replacement.ts";
 import type { AccountOfCall } from "./begun_account.ts";
-import { findBegun, isSameAccount, ofService } from "./begun_account.ts";
+import { accountsAt, findBegun, isSameAccount } from "./begun_account.ts";
 import type { AccountStore } from "./accounts.ts";
 import type { AccountVault } from "./account_vault.ts";
 import type { Wait } from "../questions/waits.ts";
@@ -53,7 +53,7 @@ export interface ConnectedService {
   client?: AccountClient;
 }
 
-export interface Visit extends ConnectedService {
+export interface ConnectVisit extends ConnectedService {
   person: SignedIn;
   /** The waiting call that the request named. */
   wait?: Wait;
@@ -63,10 +63,10 @@ export function connectPages(services: ConnectServices) {
   const { frame, accounts, clock } = services;
 
   /** Makes the functions that seal and open keys in the page's forms. */
-  const pagesOf = (visit: Visit) =>
-    checkedKeys(visit.person.id, contextOf(visit, visit.person));
+  const pagesOf = (visit: ConnectVisit) =>
+    checkedKeys(visit.person.id, connectContext(visit, visit.person));
 
-  async function propsOf(visit: Visit): Promise<ConnectProps> {
+  async function propsOf(visit: ConnectVisit): Promise<ConnectProps> {
     const { person: { id, session }, service, wait } = visit;
     const own = await accounts.listOf(session.subject);
     const begun = wait && begunAccountOf(wait);
@@ -111,9 +111,9 @@ export function connectPages(services: ConnectServices) {
    */
   async function othersThan(
     begun: AccountOfCall,
-    { person: { session: { subject } }, service, vault }: Visit,
+    { person: { session: { subject } }, service, vault }: ConnectVisit,
   ): Promise<string[]> {
-    return ofService(await vault.find(subject, true), service)
+    return accountsAt(await vault.find(subject, true), service)
       .filter((it) => !findBegun([it], begun))
       .map(({ key }) => String(key.at(-1)));
   }
@@ -121,7 +121,7 @@ export function connectPages(services: ConnectServices) {
   /** Shows the account before it is stored, or the reason why it was not. */
   async function confirm(
     c: Context,
-    visit: Visit,
+    visit: ConnectVisit,
     checked: CheckedKey,
     refused: { refusal?: string; status?: number } = {},
   ): Promise<Response> {
@@ -129,7 +129,7 @@ export function connectPages(services: ConnectServices) {
     const account = newAccount(visit, checked);
     const begun = wait?.state === "open" ? begunAccountOf(wait) : undefined;
     const own = await vault.find(account.subject, true);
-    const { replaced, label: keptAs } = placeAmong(own, account);
+    const { replaced, label: keptAs } = findReplaced(own, account);
     const { refusal, status } = refused;
     const unnamed = unnamedScopes(account.scopes ?? [], account.given);
     const content = ConfirmPage({
@@ -149,13 +149,13 @@ export function connectPages(services: ConnectServices) {
   }
 
   /** Opens the key in a confirmation form. */
-  const openConfirmed = (visit: Visit, sealed: string | undefined) =>
+  const openConfirmed = (visit: ConnectVisit, sealed: string | undefined) =>
     pagesOf(visit).open(sealed, now(clock));
 
   /** Shows the first page again, with the reason why nothing was stored. */
   async function refuse(
     c: Context,
-    visit: Visit,
+    visit: ConnectVisit,
     refusal: string,
     status = 400,
   ): Promise<Response> {
@@ -172,7 +172,7 @@ export function connectPages(services: ConnectServices) {
     /** Shows the page whose form was sent again, with the reason for that. */
     async showAgain(
       c: Context,
-      visit: Visit,
+      visit: ConnectVisit,
       sealed: string | undefined,
       refusal: string,
       status?: number,
@@ -190,7 +190,7 @@ export function connectPages(services: ConnectServices) {
  * service, OAuth client, scopes and API. If one of these changes, the person
  * has to start again.
  */
-export function contextOf(
+export function connectContext(
   { service, client }: ConnectedService,
   { session: { subject } }: SignedIn,
 ): string {
@@ -200,7 +200,7 @@ export function contextOf(
 
 /** Makes the account to store. */
 export function newAccount(
-  { person, service, client }: Visit,
+  { person, service, client }: ConnectVisit,
   { label, id, given, confirmation }: CheckedKey,
 ): NewAccount {
   const { subject } = person.session;
@@ -234,6 +234,8 @@ function usualScopes({ issuer, isMcp, scopes = [] }: OAuthAccount): string[] {
 }
 
 /** Returns the targets that the page's forms may have, for the CSP. */
-export function formsOf({ service }: Pick<Visit, "service">): "self" | "any" {
+export function formsOf(
+  { service }: Pick<ConnectVisit, "service">,
+): "self" | "any" {
   return service.kind === "account" ? "any" : "self";
 }

@@ -21,7 +21,7 @@ export function AccountName({ label }: Pick<ListedAccount, "label">) {
 }
 
 /** A call or task that waits for an account. */
-export interface AskingInWords extends ToolInWords {
+export interface WaitingCall extends ToolInWords {
   /** The ID of the call's open question. */
   id: string;
   client: ClientInWords;
@@ -34,7 +34,7 @@ export interface AskingInWords extends ToolInWords {
 }
 
 /** Says that the call waits for the account that it began with. */
-export function WaitsForAccount({ asked }: { asked?: AskingInWords }) {
+export function WaitsForAccount({ asked }: { asked?: WaitingCall }) {
   if (!asked?.begun) return null;
   return (
     <>
@@ -48,7 +48,7 @@ export function WaitsForAccount({ asked }: { asked?: AskingInWords }) {
 /** The page of a service, opened for a waiting call or by itself. */
 interface ServicePage extends FormPage {
   name: string;
-  asked?: AskingInWords;
+  asked?: WaitingCall;
 }
 
 /** A form that posts to a service's page. */

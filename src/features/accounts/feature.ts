@@ -8,7 +8,7 @@ import type { OpenFeature } from "../../core/server/feature.ts";
 import type { FindNeeds } from "../../core/mcp/exchange/needs.ts";
 import { shared } from "../../core/shared.ts";
 import type { OnAccountPage } from "../account_page/feature.ts";
-import { accountNeeds } from "./account_needs.ts";
+import { needsAddition } from "./account_needs.ts";
 import { ACCOUNTS } from "./settings.ts";
 import type { ServerAccounts } from "./server_accounts.ts";
 
@@ -23,7 +23,7 @@ export const accountsFeature: OnAccountPage = {
     rows: ACCOUNTS,
     strategy: "oauth",
   },
-  catalogue: accountNeeds,
+  catalogue: needsAddition,
   open(server): OpenFeature {
     const { config: { auth: { oauth } }, seals, services } = server;
     let accounts: ServerAccounts | undefined;

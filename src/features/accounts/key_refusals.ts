@@ -5,12 +5,12 @@
  * @module
  */
 import { type AccountService, titleOf } from "../../authoring/account.ts";
-import { originOf } from "./account_place.ts";
+import { originOf } from "./account_replacement.ts";
 import type { AccountRecord } from "./accounts.ts";
 import type { AccountVault } from "./account_vault.ts";
 import type { Found } from "../../core/kv/database.ts";
 
-export class KeyRefusals {
+export class KeyRefusalWatch {
   /**
    * Maps a service to true if it accepted its key in this call, and to false if
    * it refused it.

@@ -11,7 +11,7 @@ import { type Wait, waitsOf } from "../questions/waits.ts";
 import { ownTasks } from "../work/own_tasks.ts";
 import type { AccountVault } from "./account_vault.ts";
 import type { AccountRecord } from "./accounts.ts";
-import { type AccountOfCall, findBegun, ofService } from "./begun_account.ts";
+import { type AccountOfCall, accountsAt, findBegun } from "./begun_account.ts";
 import type { KnownAccount } from "./revocation_record.ts";
 
 /** Returns the account that a call waits for; undefined if any will do. */
@@ -35,7 +35,7 @@ function mayGoOn(wait: Wait, own: readonly Found<AccountRecord>[]): boolean {
  * connected (`accept`), or the one that the person declines. Then wakes the
  * person's tasks, which look for the account again.
  */
-export async function answerConnecting(
+export async function answerWaitingCalls(
   { person, service, wait, vault }: {
     person: SignedIn;
     service: { name: string };
@@ -49,7 +49,7 @@ export async function answerConnecting(
   const waits = waitsOf(services.server);
   const { subject } = person.session;
   const stays = await signedIn.staysAllowed(person);
-  const own = ofService(await vault.find(subject, true), service);
+  const own = accountsAt(await vault.find(subject, true), service);
   const one = action === "decline" && wait;
   for (const wait of one ? [one] : await waits.listOf(subject)) {
     if (connectsAt(wait, baseUrl) !== service.name) continue;

@@ -29,9 +29,9 @@ import { upstreamFetch } from "../../core/provider/upstream_fetch.ts";
 import { ofServer, type OpenedServer } from "../../core/store/opened_server.ts";
 import {
   type AccountClient,
-  nameIn,
+  checkStorable,
+  nameInClaims,
   type RedeemedAccount,
-  storable,
 } from "../accounts/account_client.ts";
 import { applicationAt } from "../accounts/account_clients.ts";
 import type { AccountApplication } from "../accounts/account_quirks.ts";
@@ -131,7 +131,7 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
           nonce: response.nonce,
           isIssuer: (named) => named === server.issuer,
         });
-        return { id: claims.sub, label: nameIn(claims) ?? claims.sub };
+        return { id: claims.sub, label: nameInClaims(claims) ?? claims.sub };
       },
     };
   }
@@ -148,7 +148,7 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
     );
     const issued: IssuedTokens = { ...tokens, by };
     const { name } = this.service;
-    return await storable(issued, { refreshToken, name, client: this });
+    return await checkStorable(issued, { refreshToken, name, client: this });
   }
 
   async revoke(tokens: UpstreamTokens): Promise<void> {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { keyRing } from "../../../src/core/crypto/key_ring.ts";
 import { HttpError } from "../../../src/core/errors.ts";
-import { placeAmong } from "../../../src/features/accounts/account_place.ts";
+import { findReplaced } from "../../../src/features/accounts/account_replacement.ts";
 import {
   type AccountRecord,
   accountStore,
@@ -267,7 +267,7 @@ test.onDatabases("resealAll() seals everyone's keys and queued tokens with the f
 /** A record of an account at the place of several. */
 function placed(
   value: Partial<AccountRecord>,
-): Parameters<typeof placeAmong>[0][number] {
+): Parameters<typeof findReplaced>[0][number] {
   return {
     key: ["account", ADA.subject, String(value.label)],
     value: { ...ADA, ...value } as AccountRecord,
@@ -292,9 +292,9 @@ for (
   Deno.test(`an account that was ${before.label}, and is connected as ${label}, was called ${now ?? "nothing else"} before`, () => {
     const there = [placed({ ...before, accountId: "1" })];
     const account = { ...ADA, label, accountId: "1", several: true };
-    const place = placeAmong(there, account);
-    assert.equal(place.replaced, there[0]);
-    assert.equal(place.label, label);
-    assert.deepEqual(place.formerLabels, now);
+    const found = findReplaced(there, account);
+    assert.equal(found.replaced, there[0]);
+    assert.equal(found.label, label);
+    assert.deepEqual(found.formerLabels, now);
   });
 }

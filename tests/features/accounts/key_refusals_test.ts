@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { KeyRefusals } from "../../../src/features/accounts/key_refusals.ts";
+import { KeyRefusalWatch } from "../../../src/features/accounts/key_refusals.ts";
 import type { AccountRecord } from "../../../src/features/accounts/accounts.ts";
 import type { Found } from "../../../src/core/kv/database.ts";
 
@@ -20,7 +20,7 @@ Deno.test("a 401 says that a key is refused, unless another answer of the call s
   ];
   for (const [refusedBefore, statuses, expected] of calls) {
     const noted: boolean[] = [];
-    const refusals = new KeyRefusals({
+    const refusals = new KeyRefusalWatch({
       noteRefusalLater: (_, isRefused) => void noted.push(isRefused),
     });
     const refusedAt = refusedBefore ? 1 : undefined;

@@ -19,19 +19,19 @@ import type { CheckedKey } from "./checked_key.ts";
 import {
   type ConnectedService,
   connectPages,
+  type ConnectVisit,
   newAccount,
-  type Visit,
 } from "./connect_pages.ts";
 import { parseLabel } from "./pasted_key.ts";
 import { connectsAt } from "../questions/wait_pages.ts";
-import { answerConnecting } from "./waiting_calls.ts";
+import { answerWaitingCalls } from "./waiting_calls.ts";
 
 /** The rate limit of one person's tries to connect accounts. */
 const TRIES: Rate = { burst: 10, perSecond: 1 / 30 };
 
-export type ConnectVisits = ReturnType<typeof connectVisits>;
+export type ConnectFlow = ReturnType<typeof connectFlow>;
 
-export function connectVisits(services: ConnectServices) {
+export function connectFlow(services: ConnectServices) {
   const { baseUrl, signedIn, log } = services;
   const waits = waitsOf(services.server);
   const pages = connectPages(services);
@@ -41,8 +41,12 @@ export function connectVisits(services: ConnectServices) {
    * Makes the calls that wait for an account continue, and redirects to the
    * page that says that it is connected.
    */
-  async function goOn(c: Context, visit: Visit, label = ""): Promise<Response> {
-    await answerConnecting(visit, "accept", services);
+  async function goOn(
+    c: Context,
+    visit: ConnectVisit,
+    label = "",
+  ): Promise<Response> {
+    await answerWaitingCalls(visit, "accept", services);
     const w = visit.wait?.id;
     const query = new URLSearchParams({ connected: label, ...w && { w } });
     return redirect(c, `${baseUrl}/connect/${visit.service.name}?${query}`);
@@ -51,7 +55,7 @@ export function connectVisits(services: ConnectServices) {
   /** Answers a form that was sent twice with the outcome of the first. */
   async function showKept(
     c: Context,
-    visit: Visit,
+    visit: ConnectVisit,
     { confirmation }: CheckedKey,
   ): Promise<Response> {
     const { person: { session }, service, vault } = visit;
@@ -115,7 +119,7 @@ export function connectVisits(services: ConnectServices) {
      * @returns the key of the queue entry
      */
     async revoke(
-      visit: Visit,
+      visit: ConnectVisit,
       checked: CheckedKey,
       afterSeconds?: number,
     ): Promise<Deno.KvKey> {
@@ -124,14 +128,14 @@ export function connectVisits(services: ConnectServices) {
     },
 
     /** Counts a try. @throws {HttpError} 429 after too many tries */
-    countTry({ person: { session: { subject } } }: Visit): void {
+    countTry({ person: { session: { subject } } }: ConnectVisit): void {
       refuseFor(tries.take(fingerprint(subject)));
     },
 
     /** Stores an account if the person is still signed in and not blocked. */
     async keep(
       c: Context,
-      visit: Visit,
+      visit: ConnectVisit,
       checked: CheckedKey,
     ): Promise<Response> {
       const { person, vault } = visit;
@@ -141,17 +145,17 @@ export function connectVisits(services: ConnectServices) {
       const stays = await signedIn.staysAllowed(person);
       const keeping = revocation && await vault.keeping(revocation);
       if (revocation && !keeping) return await showKept(c, visit, checked);
-      const place = await vault.save(account, key, (transaction) => {
+      const saved = await vault.save(account, key, (transaction) => {
         stays(transaction);
         keeping?.(transaction);
       });
-      if (!place) throw signedOut();
+      if (!saved) throw signedOut();
       log.audit("Account connected", {
         reference: c.get("reference"),
         subject,
         service,
       });
-      return await goOn(c, visit, place.label);
+      return await goOn(c, visit, saved.label);
     },
   };
 }
@@ -169,7 +173,7 @@ export function missingSetting(
 
 /** Returns the account's known name, or else the typed one. */
 export function labelOf(
-  { service }: Visit,
+  { service }: ConnectVisit,
   { label, key }: CheckedKey,
   typed: string | undefined,
 ): string | undefined {

@@ -56,7 +56,7 @@ export function originOf(service: Pick<AccountService, "api">): string {
  * True if a pasted key may be sent to a service: its API still has the origin
  * that the key was pasted for.
  */
-export function goesTo(
+export function isKeyFor(
   { api, oauth }: Pick<AccountRecord, "api" | "oauth">,
   service: Pick<AccountService, "kind" | "api">,
 ): boolean {
@@ -70,17 +70,17 @@ const MAX_FORMER_LABELS = 5;
 /**
  * The account that a new one replaces, and what the new record takes from it.
  */
-export interface AccountPlace
+export interface AccountReplacement
   extends Pick<AccountRecord, "label" | "formerLabels" | "standsInFor"> {
   /** The replaced account; undefined if the new one is added. */
   replaced?: Found<AccountRecord>;
 }
 
 /** Finds which of the person's accounts a new one replaces, and a free name. */
-export function placeAmong(
+export function findReplaced(
   own: readonly Found<AccountRecord>[],
   account: NewAccount,
-): AccountPlace {
+): AccountReplacement {
   const { service, label, accountId, several } = account;
   const there = own.filter(({ value }) => value.service === service);
   if (!several) {
@@ -117,14 +117,16 @@ export function placeAmong(
 function whatStays(
   replaced: Found<AccountRecord> | undefined,
   account: NewAccount,
-): Pick<AccountPlace, "standsInFor"> {
+): Pick<AccountReplacement, "standsInFor"> {
   if (!replaced || !isSameAccount(replaced.value, account)) return {};
   const { standsInFor } = replaced.value;
   return standsInFor ? { standsInFor } : {};
 }
 
 /** Makes the database key for an account that replaces no other. */
-export function keyOf({ subject, service, several }: NewAccount): Deno.KvKey {
+export function newAccountKey(
+  { subject, service, several }: NewAccount,
+): Deno.KvKey {
   return accountKey(subject, several ? randomId(16) : singleId(service));
 }
 
