@@ -38,7 +38,7 @@ import { isAddress } from "./authoring/personal_key.ts";
 import { ToolError } from "./authoring/tool.ts";
 import { isObject } from "./core/json.ts";
 import { GivenKeys } from "./core/mcp/exchange/given_keys.ts";
-import { holding } from "./core/mcp/exchange/held_answers.ts";
+import { countHeldBytes } from "./core/mcp/exchange/held_answers.ts";
 import { isSafeMethod } from "./core/net/send_once.ts";
 import { accountFetch, UNSURE } from "./core/provider/account_fetch.ts";
 
@@ -427,7 +427,7 @@ export function httpApi(options: HttpApiOptions): Api {
       const mark = `${path}`.includes("?") ? "&" : "?";
       const at = search === "" ? path : `${path}${mark}${search}`;
       // The caller is not known here, so only the total of all is bounded.
-      const held = { ...init, headers: all, hold: () => holding() };
+      const held = { ...init, headers: all, hold: () => countHeldBytes() };
       const response = await send(at, held);
       if (response.status === 401) tokens?.(true);
       return response;

@@ -1,4 +1,4 @@
-import { heldAnswers } from "../src/core/mcp/exchange/held_answers.ts";
+import { heldResponseBudget } from "../src/core/mcp/exchange/held_answers.ts";
 import assert from "node:assert/strict";
 import {
   type Api,
@@ -354,16 +354,16 @@ Deno.test("httpApi() sends its key in each place, and takes it out of refusals",
 Deno.test("httpApi() gives no answer while this process holds too much of other services, and holds nothing once it is read", async () => {
   await using api = serveApi(() => new Response("a".repeat(100_000)));
   const tickets = httpApi({ name: "tickets", api: api.url });
-  heldAnswers.count(undefined, 128 * 2 ** 20);
+  heldResponseBudget.count(undefined, 128 * 2 ** 20);
   await assert.rejects(callApi(tickets, "GET /a"), {
     name: "ToolError",
     message: /^Too many answers of other services are on their way here/,
   });
   const { body } = await tickets.fetch("/a");
   await body!.cancel();
-  heldAnswers.count(undefined, -128 * 2 ** 20);
+  heldResponseBudget.count(undefined, -128 * 2 ** 20);
   assert.match(`${await callApi(tickets, "GET /a")}`, /^aaa/);
-  assert.equal(heldAnswers.bytes, 0);
+  assert.equal(heldResponseBudget.bytes, 0);
 });
 
 Deno.test("callApi() tells what the next page's address has besides this one's, and no key", async () => {

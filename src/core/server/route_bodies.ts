@@ -7,7 +7,7 @@
 import type { Context, MiddlewareHandler } from "@hono/hono";
 import type { AppEnv } from "../http/client_address.ts";
 import { networkKey } from "../mcp/exchange/caller_bound.ts";
-import { longMessages } from "../mcp/exchange/long_messages.ts";
+import { longMessageBudget } from "../mcp/exchange/long_messages.ts";
 import { BODY_SECONDS, type BodyClock } from "../net/body_bytes.ts";
 import { BoundedBody } from "../net/bounded_body.ts";
 import { BODY_BYTES } from "../protocol/transport.ts";
@@ -42,9 +42,9 @@ export function boundedBodies(
       moreChunks: MORE_CHUNKS,
       onArrived(bytes) {
         if (isAnswered) return;
-        longMessages.check({ limitKey, messageBytes: bytes });
+        longMessageBudget.check({ limitKey, messageBytes: bytes });
         messageBytes = bytes;
-        longMessages.count(limitKey, bytes);
+        longMessageBudget.count(limitKey, bytes);
       },
     }, BODY_BYTES);
     c.req.raw = new Request(raw, { body: body.stream });
@@ -53,7 +53,7 @@ export function boundedBodies(
       await next();
     } finally {
       isAnswered = true;
-      longMessages.count(limitKey, -messageBytes);
+      longMessageBudget.count(limitKey, -messageBytes);
     }
   };
 }

@@ -17,7 +17,10 @@ import { clientAddress, type ConnectionInfo } from "../http/client_address.ts";
 import { CORS_HEADERS } from "../http/cors.ts";
 import { outgoing } from "../http/outgoing_body.ts";
 import { networkKey } from "../mcp/exchange/caller_bound.ts";
-import { longAnswers, sendingTo } from "../mcp/exchange/long_messages.ts";
+import {
+  longResponseBudget,
+  sendingToCaller,
+} from "../mcp/exchange/long_messages.ts";
 import { type McpEndpoint, mcpEndpoint } from "../mcp/endpoint.ts";
 import type { QuestionPages } from "../mcp/exchange/work.ts";
 import { mustRest } from "../net/body_bytes.ts";
@@ -96,13 +99,13 @@ export class ServerSite {
       return new Response(null, { status: 503, headers });
     }
     const { routes } = await this.app();
-    longAnswers.checkCaller({ limitKey });
+    longResponseBudget.checkCaller({ limitKey });
     const url = new URL(request.url);
     const isSame = url.pathname === path;
     url.pathname = path;
     return await outgoing(
       await routes.fetch(isSame ? request : new Request(url, request), info),
-      () => sendingTo(limitKey, bodies, info),
+      () => sendingToCaller(limitKey, bodies, info),
     );
   }
 

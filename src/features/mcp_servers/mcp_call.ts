@@ -26,7 +26,7 @@ import { STATELESS_REVISION } from "../../core/protocol/revisions.ts";
 import { MAX_BODY_VALUES } from "../../core/protocol/transport.ts";
 import { CallContext } from "../../core/mcp/exchange/call_context.ts";
 import { type GivenKeys, givenTo } from "../../core/mcp/exchange/given_keys.ts";
-import { holding } from "../../core/mcp/exchange/held_answers.ts";
+import { countHeldBytes } from "../../core/mcp/exchange/held_answers.ts";
 import { UNSURE } from "../../core/provider/account_fetch.ts";
 import type { AccountInCall } from "../accounts/kind_port.ts";
 import { type Connections, statusOf } from "./connections.ts";
@@ -87,7 +87,7 @@ export async function callThere(
     const late = AbortSignal.timeout(seconds * 1000);
     const ends = [overSignal, late, ...own ? [own] : []];
     const signal = AbortSignal.any(ends);
-    const hold = holding(limitKey);
+    const hold = countHeldBytes(limitKey);
     const given = givenTo(CallContext.codeOf(there.context)!);
     const call = new Call(there, asked, signal, hold, given);
     try {

@@ -26,7 +26,7 @@ import {
 import { HttpError, LimitError, RpcCode } from "../../core/errors.ts";
 import { CallerBound, MANY } from "../../core/mcp/exchange/caller_bound.ts";
 import {
-  longMessages,
+  longMessageBudget,
   type MessageHolder,
 } from "../../core/mcp/exchange/long_messages.ts";
 import type { Claim } from "./run_record.ts";
@@ -316,13 +316,13 @@ export class TaskRoom extends CallerBound {
   enter(origin: MessageHolder): void {
     if (this.isClosed) throw new HttpError(503, "The server is stopping");
     this.take(origin.limitKey);
-    longMessages.add(origin);
+    longMessageBudget.add(origin);
   }
 
   /** Frees the place of a task that has ended here. */
   leave(origin: MessageHolder): void {
     this.release(origin.limitKey);
-    longMessages.delete(origin);
+    longMessageBudget.delete(origin);
   }
 
   /**

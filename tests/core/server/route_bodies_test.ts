@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type Context, Hono } from "@hono/hono";
 import { bodyLimit } from "@hono/hono/body-limit";
 import type { RoutesContext } from "../../../src/core/server/server_options.ts";
-import { longMessages } from "../../../src/core/mcp/exchange/long_messages.ts";
+import { longMessageBudget } from "../../../src/core/mcp/exchange/long_messages.ts";
 import { networkKey } from "../../../src/core/mcp/exchange/caller_bound.ts";
 import { MAX_ARRIVING } from "../../../src/core/net/body_bytes.ts";
 import { statusOf } from "../../kit/answer.ts";
@@ -266,13 +266,13 @@ Deno.test("bodies of routes count among the messages of their network until they
   const limitKey = networkKey(undefined);
   const isFull = () => {
     try {
-      longMessages.check({ limitKey, messageBytes: 1 });
+      longMessageBudget.check({ limitKey, messageBytes: 1 });
       return false;
     } catch {
       return true;
     }
   };
-  longMessages.count(limitKey, 31 * MIB);
+  longMessageBudget.count(limitKey, 31 * MIB);
   try {
     const body = sending("a".repeat(MIB), 2).body;
     const slow = server.fetch("/slow", { method: "POST", body });
@@ -284,6 +284,6 @@ Deno.test("bodies of routes count among the messages of their network until they
     assert.equal(await statusOf(slow), 200);
     assert(!isFull());
   } finally {
-    longMessages.count(limitKey, -31 * MIB);
+    longMessageBudget.count(limitKey, -31 * MIB);
   }
 });

@@ -3,7 +3,7 @@
  * wrong host.
  */
 import assert from "node:assert/strict";
-import { heldAnswers } from "../../../src/core/mcp/exchange/held_answers.ts";
+import { heldResponseBudget } from "../../../src/core/mcp/exchange/held_answers.ts";
 import { tool, z } from "../../../src/mod.ts";
 import { startConnected } from "../../kit/connected.ts";
 import { recordLog } from "../../kit/log.ts";
@@ -326,17 +326,17 @@ for (const way of ["call", "fetch"] as const) {
     await connectThere(server, service, { as: "43", account: "bob@acme" });
     const ada = await hearing(server);
     const bob = await hearing(server, { as: "43" });
-    const before = heldAnswers.bytes;
+    const before = heldResponseBudget.bytes;
     const calls = [1, 2, 3].map(() => callThrough(ada, "held"));
-    await until(() => heldAnswers.bytes - before >= 27 * MIB);
+    await until(() => heldResponseBudget.bytes - before >= 27 * MIB);
     assert.match(await callThrough(ada, "held"), /^Too many answers of other/);
     assert.equal(await callThrough(bob, "who"), "bob@acme");
-    heldAnswers.count(undefined, 101 * MIB);
+    heldResponseBudget.count(undefined, 101 * MIB);
     assert.match(await callThrough(bob, "who"), /^Too many answers of other/);
-    heldAnswers.count(undefined, -101 * MIB);
+    heldResponseBudget.count(undefined, -101 * MIB);
     goesOn.resolve();
     assert.deepEqual(await Promise.all(calls), ["late", "late", "late"]);
-    assert.equal(heldAnswers.bytes, before);
+    assert.equal(heldResponseBudget.bytes, before);
     service.account = "ada@acme";
     assert.equal(await callThrough(ada, "who"), "ada@acme");
   });

@@ -214,8 +214,8 @@ export class Acting {
     return (input, init = {}) =>
       this.do(async ({ overSignal, limitKey }) => {
         const signal = AbortSignal.any([overSignal, init.signal ?? overSignal]);
-        const { holding } = await heldAnswers();
-        const hold = () => holding(limitKey);
+        const { countHeldBytes } = await heldAnswers();
+        const hold = () => countHeldBytes(limitKey);
         return await send(input, { ...init, signal, hold });
       });
   }

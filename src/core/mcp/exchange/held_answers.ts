@@ -8,9 +8,9 @@
 import { ToolError } from "../../../authoring/tool.ts";
 import type { Hold } from "../../net/bounded_answer.ts";
 import type { LimitKey } from "./caller_bound.ts";
-import { LongMessages } from "./long_messages.ts";
+import { MemoryBudget } from "./long_messages.ts";
 
-export const heldAnswers = new LongMessages("answers of other services");
+export const heldResponseBudget = new MemoryBudget("answers of other services");
 
 const BUSY = "Too many answers of other services are on their way here: try " +
   "again in a minute.";
@@ -19,22 +19,22 @@ const BUSY = "Too many answers of other services are on their way here: try " +
  * Starts to count the bytes of a response, for its caller if known, and in
  * total.
  */
-export function holding(limitKey?: LimitKey): Hold {
+export function countHeldBytes(limitKey?: LimitKey): Hold {
   let held: number | undefined = 0;
   return {
     add(bytes) {
       // The call has ended, but a stream of it may still get bytes.
       if (held === undefined) return;
       try {
-        heldAnswers.check({ limitKey, messageBytes: bytes });
+        heldResponseBudget.check({ limitKey, messageBytes: bytes });
       } catch {
         throw new ToolError(BUSY);
       }
-      heldAnswers.count(limitKey, bytes);
+      heldResponseBudget.count(limitKey, bytes);
       held += bytes;
     },
     release() {
-      if (held) heldAnswers.count(limitKey, -held);
+      if (held) heldResponseBudget.count(limitKey, -held);
       held = undefined;
     },
   };

@@ -31,7 +31,7 @@ export interface MessageHolder {
 }
 
 /** Counts the memory of long messages, and bounds it. */
-export class LongMessages {
+export class MemoryBudget {
   /** The bytes in use. */
   bytes = 0;
   /** The number of times that each holder was added and not deleted. */
@@ -105,16 +105,16 @@ export class LongMessages {
 }
 
 /** The long messages of this process. */
-export const longMessages = new LongMessages();
+export const longMessageBudget = new MemoryBudget();
 
 /** The long responses of this process that clients have not read yet. */
-export const longAnswers = new LongMessages("unread long answers");
+export const longResponseBudget = new MemoryBudget("unread long answers");
 
 /**
  * Makes the {@linkcode Sending} of a response, whose unread bytes count for its
  * caller.
  */
-export function sendingTo(
+export function sendingToCaller(
   limitKey: LimitKey,
   clock: Sending["clock"],
   info: ConnectionInfo | undefined,
@@ -122,7 +122,7 @@ export function sendingTo(
   return {
     clock,
     completed: info?.completed,
-    count: (bytes) => longAnswers.count(limitKey, bytes),
-    hasRoom: () => longAnswers.hasRoom(limitKey),
+    count: (bytes) => longResponseBudget.count(limitKey, bytes),
+    hasRoom: () => longResponseBudget.hasRoom(limitKey),
   };
 }

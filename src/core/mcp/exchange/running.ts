@@ -15,8 +15,8 @@ import { outsideTrace } from "../../telemetry/current.ts";
 import { CallerBound } from "./caller_bound.ts";
 import { HttpError } from "../../errors.ts";
 import {
-  longAnswers,
-  longMessages,
+  longMessageBudget,
+  longResponseBudget,
   type MessageHolder,
 } from "./long_messages.ts";
 
@@ -102,15 +102,15 @@ export class RunningCalls {
    * many bytes
    */
   check(call: MessageHolder): void {
-    longMessages.check(call);
-    longAnswers.checkCaller(call);
+    longMessageBudget.check(call);
+    longResponseBudget.checkCaller(call);
     if (this.#running.size < MAX_CALLS_PER_CALLER) return;
     this.#bound.check(call.limitKey);
   }
 
   add(call: RunningCall): void {
     this.#bound.count(call.limitKey);
-    longMessages.add(call);
+    longMessageBudget.add(call);
     this.#running.add(call);
     // A call that began while the server was stopping is stopped at once.
     if (this.#hasStopped) return call.execution.stop(STOPPING);
@@ -122,7 +122,7 @@ export class RunningCalls {
   delete(call: RunningCall): void {
     if (!this.#running.delete(call)) return;
     this.#bound.release(call.limitKey);
-    longMessages.delete(call);
+    longMessageBudget.delete(call);
   }
 
   /**

@@ -11,7 +11,7 @@ import { telemetry } from "../../telemetry/current.ts";
 import { emptyResponse, encode, type Ending } from "../exchange/answer.ts";
 import type { AdmittedRequest } from "../exchange/engine.ts";
 import { limitKeyOf } from "../exchange/caller_bound.ts";
-import { sendingTo } from "../exchange/long_messages.ts";
+import { sendingToCaller } from "../exchange/long_messages.ts";
 import { PendingResponse } from "../exchange/pending_response.ts";
 import { type Incoming, refuse, run } from "../exchange/run.ts";
 import {
@@ -53,7 +53,7 @@ export async function serveBatch(
   if (!values.some(wantsResponse)) return await take(engine, values, found);
   const limitKey = limitKeyOf(admitted, engine.trustedProxies);
   const response = new PendingResponse(true, {
-    sending: sendingTo(limitKey, engine.bodies, admitted.info),
+    sending: sendingToCaller(limitKey, engine.bodies, admitted.info),
   });
   const done: string[] = [];
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import {
-  LongMessages,
+  MemoryBudget,
   type MessageHolder,
 } from "../../../../src/core/mcp/exchange/long_messages.ts";
 
@@ -14,7 +14,7 @@ function holderOf(name: string, isMany = false): MessageHolder {
  * Adds messages of 4 MiB until one is refused. Returns those that were added,
  * and the status.
  */
-function fill(messages: LongMessages, name: string, isMany?: boolean) {
+function fill(messages: MemoryBudget, name: string, isMany?: boolean) {
   const added: MessageHolder[] = [];
   for (;;) {
     const holder = holderOf(name, isMany);
@@ -29,7 +29,7 @@ function fill(messages: LongMessages, name: string, isMany?: boolean) {
 }
 
 Deno.test("check() refuses a caller with too many bytes of long messages, and no one else", () => {
-  const messages = new LongMessages();
+  const messages = new MemoryBudget();
   const { added, status } = fill(messages, "ada");
   assert.deepEqual([added.length, status], [8, 429]);
   messages.check({ ...added[0], messageBytes: 0 });
@@ -39,7 +39,7 @@ Deno.test("check() refuses a caller with too many bytes of long messages, and no
 });
 
 Deno.test("check() refuses everyone once a process has too many bytes, and networks before people", () => {
-  const messages = new LongMessages();
+  const messages = new MemoryBudget();
   const outcomes = [
     fill(messages, "network 1", true),
     fill(messages, "network 2", true),
@@ -57,7 +57,7 @@ Deno.test("check() refuses everyone once a process has too many bytes, and netwo
 });
 
 Deno.test("add() counts a message once for a call and its task, until both have ended", () => {
-  const messages = new LongMessages();
+  const messages = new MemoryBudget();
   const { added: [first] } = fill(messages, "ada");
   messages.add(first);
   messages.delete(first);
@@ -67,7 +67,7 @@ Deno.test("add() counts a message once for a call and its task, until both have 
 });
 
 Deno.test("checkCaller() refuses a caller who has too much already, and no one else", () => {
-  const answers = new LongMessages();
+  const answers = new MemoryBudget();
   answers.count({ name: "ada", isMany: false }, 32 * MIB - 1);
   answers.checkCaller(holderOf("ada"));
   answers.count({ name: "ada", isMany: false }, 1);
