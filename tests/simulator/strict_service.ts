@@ -61,6 +61,16 @@ export class StrictService extends TokenRules {
   }
 
   /**
+   * Expects no more that grants of an account are revoked: it is connected
+   * again, and many services end all tokens of an account with one.
+   */
+  #expectNoEnd({ account }: ServiceGrant): void {
+    for (const grant of this.#ending.keys()) {
+      if (grant.account === account) this.#ending.delete(grant);
+    }
+  }
+
+  /**
    * Checks that what should have been revoked was, also if a process has died
    * in it. A try that fails is followed by a pause of up to an hour.
    */
@@ -114,6 +124,8 @@ export class StrictService extends TokenRules {
         code === used || before === used
       )!;
       const issued = { process: process!, at: this.world.seconds };
+      // What is connected again is not ended by what was disconnected before.
+      if (form!.has("code")) this.#expectNoEnd(grant);
       const last = this.#issued.get(grant);
       this.#issued.set(grant, issued);
       this.#used.set(used, issued);
