@@ -1,5 +1,5 @@
 /**
- * The stores and rules that the endpoints of an authorization server share.
+ * The stores and rules that the authorization server's endpoints share.
  *
  * @module
  */
@@ -46,7 +46,9 @@ import {
 } from "./grants/person_data.ts";
 import { providerChoice } from "./grants/provider_choice.ts";
 
-/** Lists the hosts of client ID metadata documents that the settings name. */
+/**
+ * Lists the hosts in the settings that client ID metadata documents may be on.
+ */
 function trustedHosts(
   { policy, metadataDocuments }: OAuthConfig,
 ): ReadonlySet<string> {
@@ -58,18 +60,15 @@ export interface AuthorizationServerOptions {
   config: OAuthConfig;
   log: Logger;
   database: Database;
-  /**
-   * The session store of the engine, because a process has one cache of
-   * sessions.
-   */
+  /** The server's session store: a process needs a single cache of sessions. */
   sessions: SessionStore;
-  /** The tasks of people, if a feature stores tasks. */
+  /** People's tasks; undefined if no feature stores tasks. */
   tasks?: PersonTasks;
-  /** The server, for the pages of features. */
+  /** The server, as the pages of features need it. */
   server: OpenedServer;
-  /** The records of features about people; sign-ins come first. */
+  /** The records that features store about people; sign-ins come first. */
   records: readonly PersonRecords[];
-  /** The latest calls of connections, if there is a ledger. */
+  /** The latest calls of connections; undefined if calls are not recorded. */
   ledger?: PersonStores["ledger"];
   baseUrl: string;
   serverTitle: string;
@@ -79,22 +78,19 @@ export interface AuthorizationServerOptions {
   fetchDocument: FetchDocument;
   scopes: Scopes;
   permissions?: Permissions;
-  /** True if a tool, resource or prompt needs no scope. */
+  /** True if some tool, resource or prompt needs no scope. */
   opensUnscoped: boolean;
   inWords(scopes: readonly string[]): ScopeInWords[];
-  /**
-   * Lists the tools that a client with some scopes can use; tools that are not
-   * read-only come first.
-   */
+  /** Lists the tools that these scopes allow; read-only tools come last. */
   toolsWithin(
     scopes: readonly string[],
   ): (ToolInWords & { needsScope: boolean })[];
-  /** Lists the services at which a client with some scopes can act. */
+  /** Lists the outside services that tools within these scopes use. */
   servicesWithin(scopes: readonly string[]): AccountService[];
-  /** True if a tool needs an account at a service. */
+  /** True if a tool needs a person's account at a service. */
   needsAccount(tool: string, service: string): boolean;
   /**
-   * Returns the title of a tool; undefined if it has none, or is not served.
+   * Returns a tool's title; undefined if it has none, or there is no such tool.
    */
   titleOf(tool: string): string | undefined;
 }
@@ -124,7 +120,7 @@ function openStores(
   };
 }
 
-/** Makes the stores and the rules of an authorization server. */
+/** Makes the stores and rules of an authorization server. */
 export function authorizationServices(options: AuthorizationServerOptions) {
   const { config, log, database, baseUrl, permissions } = options;
   const { clock } = database;
@@ -140,7 +136,7 @@ export function authorizationServices(options: AuthorizationServerOptions) {
   });
   const endGrants = grantsEnd(shared);
   const { serverTitle, about } = options;
-  /** The props that every page gets. */
+  /** Props of every page. */
   const frame = { base: basePathOf(baseUrl), serverTitle, about };
   return {
     ...shared,
@@ -150,7 +146,7 @@ export function authorizationServices(options: AuthorizationServerOptions) {
     lifetimes,
     policy,
     providers,
-    /** The prefixes of the subjects of all people and machines. */
+    /** The prefixes of all subjects of people and machines. */
     subjectIds: subjectIds(config),
     clients: clientDirectory({
       ...shared,
@@ -174,9 +170,9 @@ export function authorizationServices(options: AuthorizationServerOptions) {
       providers,
       background: (work) => database.background(work),
     }),
-    /** Decides when the provider is asked again who a person is. */
+    /** Decides when to ask the provider for a person's current identity. */
     identityRecheck: identityRecheck({ ...shared, allowedUsers }),
-    /** Computes the scopes of a grant that are still effective. */
+    /** Computes which scopes of a grant are still allowed. */
     effectiveScopes: effectiveScopesBy({ ...config, baseUrl, permissions }),
   };
 }

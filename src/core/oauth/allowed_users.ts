@@ -1,6 +1,6 @@
 /**
- * Matches people and clients with an operator's lists of those who may sign in,
- * and of those who may not.
+ * Checks people and clients against the operator's lists: who may sign in
+ * (`OAUTH_ALLOWED_USERS`) and who may not (`OAUTH_BLOCKED`).
  *
  * @module
  */
@@ -11,9 +11,7 @@ import { type ListEntry, lowerAscii } from "./list_entry.ts";
 import { membershipName, type Person } from "./person.ts";
 import { subjectOf } from "./subject.ts";
 
-/**
- * True if `OAUTH_ALLOWED_USERS` admits a person; an empty list admits everyone.
- */
+/** True if `OAUTH_ALLOWED_USERS` lists a person, or is empty. */
 export function isAllowed(
   person: Person,
   allowed: readonly ListEntry[],
@@ -23,8 +21,8 @@ export function isAllowed(
 }
 
 /**
- * Returns true if `OAUTH_BLOCKED` names a person, or their client. An address
- * matches even if it is not verified.
+ * Returns true if `OAUTH_BLOCKED` lists a person or their client. An unverified
+ * e-mail address counts, too.
  */
 export function isBlocked(
   { clientId, subject, identity }: Person & { clientId: string },
@@ -36,26 +34,26 @@ export function isBlocked(
   );
 }
 
-/** The text for people and clients that the operator has blocked. */
+/** The error text for a blocked person or client. */
 export const BLOCKED_TEXT =
   "The people who run this server have blocked this account or this app";
 
-/** Makes the refusal of people and clients that the operator has blocked. */
+/** Makes the error for a blocked person or client. */
 export function refusedByBlock(
   code: OAuthErrorCode = "access_denied",
 ): OAuthError {
   return new OAuthError(code, BLOCKED_TEXT, { situation: "blocked" });
 }
 
-/** Returns true if an entry is about an e-mail address or a domain. */
+/** Returns true for an entry with an e-mail address or a domain. */
 export function isAddressEntry({ kind }: ListEntry): boolean {
   return kind === "address" || kind === "domain";
 }
 
 /**
- * Returns true if an entry is about a person. Only addresses that the provider
- * has verified match, compared without the case of A to Z. A domain does not
- * include its subdomains.
+ * Returns true if an entry matches a person. Only verified e-mail addresses
+ * match. The case of A to Z is ignored. A domain does not include its
+ * subdomains.
  */
 export function isAbout(
   entry: ListEntry,
@@ -69,8 +67,8 @@ export function isAbout(
     case "address":
       return verifiedAddresses(identity).includes(entry.address);
     case "domain":
-      // An address with a second @ has no domain: mail software disagrees about
-      // it.
+      // // An address with a second @ matches no domain: mail software
+      // disagrees about it.
       return verifiedAddresses(identity).some((address) =>
         address.match(/^[^@]+(@[^@]+)$/)?.[1] === entry.domain
       );
@@ -94,7 +92,7 @@ export function isAboutClient(entry: ListEntry, clientId: string): boolean {
     entry.clientId === shortClientId(clientId);
 }
 
-/** Returns an identity as if each address in it were verified. */
+/** Returns a copy of an identity in which every address counts as verified. */
 export function asVerified(identity: Identity): Identity {
   const { otherEmails = [], unverifiedEmails = [] } = identity;
   const all = [...otherEmails, ...unverifiedEmails];

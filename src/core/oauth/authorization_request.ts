@@ -1,6 +1,6 @@
 /**
- * The authorization request of a client, and the response that travels through
- * the browser back to it.
+ * A client's authorization request, and the authorization response to it with
+ * `iss` (RFC 9207).
  *
  * @see RFC 6749 §4.1.1 and §4.1.2, RFC 9207, RFC 7636 §4.3, RFC 8707 §2.1,
  * OpenID Connect Core §3.1.2.1 and §3.1.2.6
@@ -15,11 +15,13 @@ import { isRegisteredRedirectUri } from "./redirect_uri.ts";
 import { checkResources, resourceOf } from "./resource.ts";
 import { grantableScopes, parseScope } from "./scope.ts";
 
-/** A client's authorization request, checked against its registration. */
+/**
+ * A client's authorization request, checked against the client's registration.
+ */
 export interface AuthorizationRequest {
   clientId: string;
   redirectUri: string;
-  /** The client's own value, which is returned with the response. */
+  /** The client's `state`, which the response repeats. */
   state?: string;
   scopes: string[];
   resource: string;
@@ -28,28 +30,30 @@ export interface AuthorizationRequest {
   providerHints?: ProviderHints;
 }
 
-/** Hints of a client for the provider's page. Nothing else depends on them. */
+/**
+ * A client's hints for the provider's sign-in page. They decide nothing else.
+ */
 export interface ProviderHints {
-  /** `login_hint`, the account to propose: usually an e-mail address. */
+  /** `login_hint`, the account to suggest: usually an e-mail address. */
   loginHint?: string;
   /**
-   * Values of `prompt` for the provider: steps that it asks of the person even
-   * if they are signed in there.
+   * Values of `prompt` that the provider obeys even if the person is signed in
+   * there.
    */
   prompts?: readonly (typeof PROVIDER_PROMPTS)[number][];
 }
 
 /**
- * The values of `prompt` that are passed on to the provider. `consent` is not:
- * our own page asks for it.
+ * The values of `prompt` that are sent to the provider. `consent` is not: this
+ * server's own page does that.
  */
 const PROVIDER_PROMPTS = ["login", "select_account"] as const;
 
 const STATE_MAX_LENGTH = 4096;
 
 /**
- * A login hint: as long as an e-mail address may be (RFC 5321 §4.5.3.1), and
- * without line breaks.
+ * Matches a login hint of at most the length of an e-mail address (RFC 5321
+ * §4.5.3.1), without line breaks.
  */
 const LOGIN_HINT = /^\P{Cc}{1,320}$/u;
 
@@ -61,7 +65,8 @@ export function parsePrompts(parameters: Parameters): string[] {
 function parseProviderHints(parameters: Parameters): ProviderHints | undefined {
   const loginHint = parameters.get("login_hint");
   const asked = parsePrompts(parameters);
-  // `max_age=0`: any sign-in is too old, so the person must sign in again.
+  // // `max_age=0` accepts no earlier sign-in, so the person must sign in
+  // again.
   if (parameters.get("max_age") === "0") asked.push("login");
   const prompts = PROVIDER_PROMPTS.filter((prompt) => asked.includes(prompt));
   const providerHints = {
@@ -72,8 +77,8 @@ function parseProviderHints(parameters: Parameters): ProviderHints | undefined {
 }
 
 /**
- * Refuses parameters that change the meaning of a request and are not
- * supported. Other unknown parameters are ignored (RFC 6749 §3.1).
+ * Refuses unsupported parameters that change the meaning of a request. Other
+ * unknown parameters are ignored (RFC 6749 §3.1).
  *
  * @throws {OAuthError} a code of OpenID Connect Core §3.1.2.6
  */
@@ -96,7 +101,7 @@ function checkFeatures(parameters: Parameters): void {
   );
 }
 
-/** Parses an authorization request of a known client. */
+/** Parses the authorization request of a client that was found. */
 export function parseAuthorizationRequest(
   parameters: Parameters,
   { client, baseUrl, scopes }: {
@@ -139,9 +144,9 @@ export function parseAuthorizationRequest(
 }
 
 /**
- * Parses the redirect URI of a request and checks it against the client's
- * registration. Before this function has returned, no error may be sent to the
- * redirect URI.
+ * Parses a request's redirect URI and checks it against the client's
+ * registration. Until this has succeeded, no error may be sent to the redirect
+ * URI.
  */
 export function parseRedirectUri(
   parameters: Parameters,
@@ -172,9 +177,9 @@ export type AuthorizationResponse =
   | { error: Pick<OAuthError, "code" | "description"> };
 
 /**
- * Builds the redirect URI with the response in its query, and with `iss` (RFC
- * 9207). The URI stays as the client wrote it; the response is appended (RFC
- * 6749 §3.1.2).
+ * Makes the URL of an authorization response: the redirect URI with the
+ * response and `iss` (RFC 9207) appended to its query. The redirect URI is not
+ * normalized (RFC 6749 §3.1.2).
  */
 export function authorizationResponseUrl(
   { redirectUri, state }: { redirectUri: string; state?: string },

@@ -1,7 +1,6 @@
 /**
- * A client of any origin: its metadata, from a dynamic registration, from the
- * operator or from its client ID metadata document, and the registration
- * response.
+ * OAuth clients and their metadata, from dynamic client registration, from the
+ * operator, or from a client ID metadata document.
  *
  * @see RFC 7591
  * @module
@@ -13,17 +12,17 @@ import { OAuthError } from "../errors.ts";
 import { isObject } from "../json.ts";
 import { checkRedirectUri } from "./redirect_uri.ts";
 
-/** A program that asks for access. */
+/** An OAuth client. */
 export interface Client {
   clientId: string;
   metadata: ClientMetadata;
-  /** The fingerprint of the client secret, for confidential clients. */
+  /** The fingerprint of the client secret; undefined for a public client. */
   secretFingerprint?: string;
-  /** Epoch seconds; 0 if the operator set up the client. */
+  /** Epoch seconds; 0 for a client in `OAUTH_CLIENTS`. */
   issuedAt: number;
-  /** The host of the client's metadata document, if it has one. */
+  /** The host of the client ID metadata document; undefined without one. */
   domain?: string;
-  /** True if the operator set up the client. */
+  /** True for a client in `OAUTH_CLIENTS`. */
   isConfigured?: boolean;
 }
 
@@ -35,25 +34,31 @@ export const AUTH_METHODS = [
   "private_key_jwt",
 ] as const;
 
-/** The grant types for every client, which are also the default. */
+/** The grant types that every client may use, which are also the default. */
 export const GRANT_TYPES = ["authorization_code", "refresh_token"] as const;
 
-/** RFC 6749 §4.4, only for clients that the operator set up. */
+/** RFC 6749 §4.4; only for clients in `OAUTH_CLIENTS`. */
 export const MACHINE_GRANT_TYPE = "client_credentials";
 
 /** RFC 7523 §2.1. */
 export const JWT_BEARER_GRANT_TYPE =
   "urn:ietf:params:oauth:grant-type:jwt-bearer";
 
-/** Grant types of clients that the operator or a domain vouches for. */
+/**
+ * Grant types of clients in `OAUTH_CLIENTS` or with a client ID metadata
+ * document.
+ */
 const VOUCHED_GRANT_TYPES = [...GRANT_TYPES, JWT_BEARER_GRANT_TYPE];
 
-/** True if a grant type opens no page, so that the client must authenticate. */
+/**
+ * True for a grant type without a page for a person: the client must
+ * authenticate.
+ */
 export function needsAuthentication(type: string): boolean {
   return type === MACHINE_GRANT_TYPE || type === JWT_BEARER_GRANT_TYPE;
 }
 
-/** Members of a JWK that only its owner may know (RFC 7518 §6). */
+/** The private members of a JWK (RFC 7518 §6). */
 const PRIVATE_MEMBERS = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
 function makeSchema() {
@@ -69,11 +74,10 @@ function makeSchema() {
     // Machines need no redirect URI.
     redirect_uris: z.array(z.string()).max(20).default([]),
     client_name: words.optional(),
-    // Public clients with PKCE are the rule here, so `none` is the default; the
-    // registration response states it (RFC 7591 §3.2.1 lets a server fill in
-    // its own).
+    // // Most clients here are public and use PKCE, so `none` is the default.
+    // The registration response says so (RFC 7591 §3.2.1 allows that).
     token_endpoint_auth_method: z.enum(AUTH_METHODS).default("none"),
-    // Further methods that a client with a metadata document may use.
+    // // Further methods for a client with a metadata document.
     token_endpoint_auth_methods_supported: choices.optional(),
     grant_types: choices.default([...GRANT_TYPES]),
     response_types: choices.default(["code"]),
@@ -92,13 +96,14 @@ function makeSchema() {
 }
 
 /**
- * The schema, made for the first client, so that a server without clients
- * starts sooner.
+ * The schema, made at its first use so that a server without clients starts
+ * sooner.
  */
 let schema: ReturnType<typeof makeSchema> | undefined;
 
 /**
- * The expected form of some members, for error texts; RFC 7591 §2 has the rest.
+ * The expected form of some members, for error texts. RFC 7591 §2 has the
+ * others.
  */
 const WANTED: Readonly<Record<string, string>> = {
   token_endpoint_auth_method: `one of ${AUTH_METHODS.join(", ")}`,
@@ -109,7 +114,7 @@ const WANTED: Readonly<Record<string, string>> = {
   jwks_uri: "a plain https URL with a host name and a path, without a port",
 };
 
-/** Checked client metadata in the wire's spelling, with defaults. */
+/** Valid client metadata with defaults; the names are those of RFC 7591. */
 export type ClientMetadata = z.output<ReturnType<typeof makeSchema>>;
 
 function refuse(description: string): never {
@@ -124,9 +129,9 @@ function refuseUris(): never {
 }
 
 /**
- * Parses the body of a registration or a metadata document. A null or empty
- * member is treated as absent. Unknown members are dropped, and so are grant
- * and response types that this server does not support.
+ * Parses the client metadata in a registration or a metadata document. A null
+ * or empty member counts as absent. Unknown members, and unsupported grant and
+ * response types, are dropped.
  *
  * @throws {OAuthError} `invalid_redirect_uri` or `invalid_client_metadata`
  */
@@ -135,7 +140,10 @@ export function parseClientMetadata(
   { machines = false, vouched = machines }: {
     /** True if the client may be a machine, which acts for itself. */
     machines?: boolean;
-    /** True if the operator or a domain vouches for the client. */
+    /**
+     * True for a client in `OAUTH_CLIENTS` or with a client ID metadata
+     * document.
+     */
     vouched?: boolean;
   } = {},
 ): ClientMetadata {
@@ -174,7 +182,8 @@ export function parseClientMetadata(
   if (metadata.response_types.length === 0) {
     refuse("response_types must include code");
   }
-  // A client secret cannot be a further method: a client has a secret or not.
+  // // A client has either a secret or keys, so a secret cannot be a further
+  // method.
   metadata.token_endpoint_auth_methods_supported &&= metadata
     .token_endpoint_auth_methods_supported.filter((method) =>
       method === "none" || method === "private_key_jwt"
@@ -190,7 +199,9 @@ export function parseClientMetadata(
   return metadata;
 }
 
-/** Lists the ways in which a client may authenticate at the token endpoint. */
+/**
+ * Lists the methods by which a client may authenticate at the token endpoint.
+ */
 export function acceptedAuthMethods(
   metadata: ClientMetadata,
 ): readonly string[] {
@@ -198,7 +209,9 @@ export function acceptedAuthMethods(
   return [metadata.token_endpoint_auth_method, ...choices];
 }
 
-/** A dynamic registration, and its secret, which is shown only this once. */
+/**
+ * A new registration, with the client secret. The secret is shown only once.
+ */
 export interface Registration {
   client: Client;
   clientSecret?: string;

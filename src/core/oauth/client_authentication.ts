@@ -1,6 +1,5 @@
 /**
- * The authentication of a client at the token endpoint and the revocation
- * endpoint.
+ * Client authentication, at the token and the revocation endpoint.
  *
  * @see RFC 6749 §2.3, RFC 7523 §2.2, OpenID Connect Core §9
  * @module
@@ -16,7 +15,7 @@ import {
 import { invalidRequest, type Parameters } from "./parameters.ts";
 import { verifySignedJwt } from "./signed_jwt.ts";
 
-/** The credentials of a request, not yet checked. */
+/** The client credentials in a request, not checked yet. */
 type ClientCredentials =
   | { method: "none"; clientId: string }
   | { method: "secret"; clientId: string; secret: string }
@@ -34,10 +33,10 @@ function refuse(cause?: unknown): never {
 }
 
 /**
- * Reads the credentials of a request; exactly one method must be used.
+ * Reads the client credentials of a request.
  *
- * @throws {OAuthError} `invalid_client` without credentials or with unreadable
- * ones, `invalid_request` with those of two methods
+ * @throws {OAuthError} `invalid_client` if they are missing or unreadable;
+ * `invalid_request` if the request uses two methods
  */
 export function parseClientCredentials(
   authorization: string | null,
@@ -71,8 +70,8 @@ export function parseClientCredentials(
 }
 
 /**
- * Reads Basic credentials, whose halves are form-encoded before they are joined
- * (RFC 6749 §2.3.1). An unreadable header is an error, not an absent one.
+ * Reads Basic credentials. Both halves are form-encoded (RFC 6749 §2.3.1). An
+ * unreadable header is an error: it does not count as absent.
  */
 function parseBasic(
   authorization: string | null,
@@ -96,7 +95,7 @@ function parseBasic(
   }
 }
 
-/** Reads the `sub` of an assertion that is verified later. */
+/** Reads the `sub` of a client assertion, before the assertion is verified. */
 function claimedSubject(assertion: string): string {
   try {
     const { sub } = decodeJwt(assertion);
@@ -108,8 +107,8 @@ function claimedSubject(assertion: string): string {
 }
 
 /**
- * Checks the client's secret. Without a secret, checks that the client may use
- * the method `none`.
+ * Checks the client secret. If the client has none, checks that it may use the
+ * method `none`.
  */
 export function checkClientSecret(
   client: Client,
@@ -120,8 +119,8 @@ export function checkClientSecret(
       if (!acceptedAuthMethods(client.metadata).includes("none")) refuse();
       return;
     case "secret":
-      // A secret may come in the header or the body, whatever method the client
-      // registered: libraries choose by themselves.
+      // // The secret may be in the header or the body, whatever method the
+      // client registered: libraries choose by themselves.
       if (
         client.secretFingerprint === undefined ||
         !isSameSecret(fingerprint(credentials.secret), client.secretFingerprint)
@@ -132,20 +131,22 @@ export function checkClientSecret(
   }
 }
 
-/** Refuses a client that signs no assertions, before its keys are fetched. */
+/**
+ * Refuses a client that may not use assertions, before its keys are fetched.
+ */
 export function checkSignsAssertions({ metadata }: Client): void {
   if (!acceptedAuthMethods(metadata).includes("private_key_jwt")) refuse();
 }
 
-/** True if an assertion was refused because no known key has its `kid`. */
+/** True if an assertion was refused because no key has its `kid`. */
 export function isUnknownKey(error: unknown): boolean {
   return error instanceof OAuthError &&
     error.cause instanceof errors.JWKSNoMatchingKey;
 }
 
 /**
- * Verifies a client's assertion (`private_key_jwt`). The caller must accept
- * each returned `jti` only once.
+ * Verifies a client assertion (`private_key_jwt`). The caller must refuse a
+ * `jti` that was used before.
  *
  * @throws {OAuthError} `invalid_client`
  */
@@ -172,8 +173,8 @@ export async function verifyClientAssertion(
       },
     );
     const { jti, exp = Infinity, aud } = payload;
-    // An assertion for a second audience could be presented here by that
-    // audience (RFC 7523 §3).
+    // // If an assertion had a second audience, that audience could use it here
+    // (RFC 7523 §3).
     const isGood = [aud].flat().length === 1 && typeof jti === "string" &&
       exp <= now + ASSERTION_MAX_TTL_SECONDS &&
       ASSERTION_TYPES.includes(protectedHeader.typ?.toLowerCase());

@@ -1,6 +1,6 @@
 /**
- * The operator's policy for clients: dynamic registration, redirect hosts, and
- * clients that need no consent.
+ * The operator's rules for clients: dynamic registration, redirect hosts, and
+ * trusted clients that skip consent.
  *
  * @module
  */
@@ -9,25 +9,27 @@ import { seenText } from "../log/log_line.ts";
 import { acceptedAuthMethods, type Client } from "./client.ts";
 import { redirectKind } from "./redirect_uri.ts";
 
-/** The operator's decisions about clients. */
+/** The operator's settings about clients. */
 export interface ClientPolicy {
   /** True if clients may register themselves (RFC 7591). */
   registration: boolean;
   /**
-   * The places that clients may use as redirect URIs unless the operator set up
-   * the client: host names, `localhost` for every loopback address, and schemes
-   * of apps (`cursor:`). An empty list allows any place except the scheme of an
-   * unknown app.
+   * Allowed redirect URIs of clients that are not in `OAUTH_CLIENTS`. An entry
+   * is a host, `localhost` for every loopback address, or an app's scheme
+   * (`cursor:`). If empty, everything is allowed except schemes of unknown
+   * apps.
    */
   redirectHosts: readonly string[];
-  /** Client IDs, and domains of metadata documents, that need no consent. */
+  /**
+   * Clients that skip consent: client IDs, and domains of metadata documents.
+   */
   trusted: readonly string[];
 }
 
 /**
- * Schemes of well-known apps that are not domain names, though RFC 8252 §7.1
- * demands one. Any other such scheme may belong to the operating system or the
- * browser: a stranger could make it open a URL of their choice.
+ * Schemes of well-known apps that are not domain names, although RFC 8252 §7.1
+ * requires that. Any other such scheme may belong to the operating system or
+ * the browser: with it, a stranger could open a URL of their choice.
  */
 const KNOWN_APPS = new Set(
   ("antigravity chatgpt cherrystudio claude code-oss cursor cursor-dev goose " +
@@ -36,14 +38,14 @@ const KNOWN_APPS = new Set(
     "workbuddy zed").split(" "),
 );
 
-/** True if the scheme of a URI is a domain name or that of a well-known app. */
+/** True if a URI's scheme is a domain name or belongs to a well-known app. */
 function isOfApp(uri: string): boolean {
   const scheme = uri.slice(0, uri.indexOf(":"));
   return scheme.includes(".") || KNOWN_APPS.has(scheme);
 }
 
 function isAllowedRedirect(uri: string, hosts: readonly string[]): boolean {
-  // Parsed as the browser does, because the browser follows the URI.
+  // // Parsed like the browser that will follow the URI.
   const url = URL.parse(uri);
   switch (redirectKind(uri)) {
     case "https":
@@ -55,7 +57,7 @@ function isAllowedRedirect(uri: string, hosts: readonly string[]): boolean {
   }
 }
 
-/** Checks the redirect URIs of a client that the operator did not set up. */
+/** Checks the redirect URIs of a client that is not in `OAUTH_CLIENTS`. */
 export function checkRedirectHosts(
   uris: readonly string[],
   { redirectHosts: hosts }: Pick<ClientPolicy, "redirectHosts">,
@@ -81,10 +83,10 @@ export function checkRedirectHosts(
 }
 
 /**
- * True if the browser may be sent to a redirect URI with an error before the
- * person has seen a page: the operator listed the client or the place, or the
- * place is the person's own machine. Any other redirect URI may be anyone's,
- * and would make this server an open redirector.
+ * True if errors may be sent to a redirect URI before the person has seen a
+ * page. That needs an operator's setting for the client or the redirect URI, or
+ * a loopback address. With any other redirect URI, this server would be an open
+ * redirector.
  *
  * @see RFC 9700 §4.11.2
  */
@@ -95,22 +97,22 @@ export function isTrustedWithErrors(
 ): boolean {
   return client.isConfigured === true ||
     redirectKind(redirectUri) === "loopback" ||
-    // If the operator listed places, an earlier check found the URI in one of
-    // them.
+    // // If this list is not empty, an earlier check found the redirect URI in
+    // it.
     policy.redirectHosts.length > 0 ||
     skipsConsent(client, redirectUri, policy);
 }
 
-/** True if no one but the client itself vouches for its identity. */
+/** True if nobody but the client itself says who it is. */
 export function isSelfRegistered({ domain, isConfigured }: Client): boolean {
   return domain === undefined && isConfigured !== true;
 }
 
 /**
- * True if the operator trusts a client in place of the person's consent. The
- * client must be able to prove its identity, and its redirect URI must be one
- * where only that client gets responses (RFC 8252 §8.6): the name that a client
- * gave itself proves nothing.
+ * True if the operator's trust in a client replaces consent. The client must be
+ * able to authenticate or have a metadata document, because a self-chosen name
+ * proves nothing. Its redirect URI must be https, so that no other program gets
+ * the response (RFC 8252 §8.6).
  */
 export function skipsConsent(
   client: Client,
@@ -126,8 +128,8 @@ export function skipsConsent(
     !acceptedAuthMethods(metadata).includes("none");
   return isProven &&
     (trusted.includes(clientId) ||
-      // Without this check, anyone with a metadata document on the domain could
-      // have codes sent to another host.
+      // // Otherwise anyone with a metadata document on the domain could have
+      // codes sent to another host.
       domain !== undefined && trusted.includes(domain) &&
         `.${hostname}`.endsWith(`.${domain}`));
 }

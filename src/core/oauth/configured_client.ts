@@ -1,7 +1,7 @@
 /**
- * Clients that the operator set up: machines, and apps that cannot register
- * themselves. The setting has the members of RFC 7591, but no secrets: it has
- * the hash of a secret, or the name of the variable that holds the secret.
+ * The clients of `OAUTH_CLIENTS`: machines, and apps that cannot register
+ * themselves. The setting has the members of RFC 7591, but no secrets: only the
+ * hash of a secret, or the name of the variable with the secret.
  *
  * @module
  */
@@ -15,22 +15,22 @@ import {
 } from "./client.ts";
 import { parseScope } from "./scope.ts";
 
-/** A client ID: VSCHAR (RFC 6749 appendix A.1), and not a URL. */
+/** A client ID: VSCHAR (RFC 6749 appendix A.1), but not a URL. */
 const CLIENT_ID = /^(?!https?:)[\x21-\x7E]{1,200}$/;
 
 const HASH = /^[0-9a-f]{64}$/i;
 
-/** The shortest secret: shorter ones can be guessed. */
+/** The minimum length of a secret; a shorter one could be guessed. */
 const MIN_SECRET_CHARACTERS = 16;
 
 /**
- * Parses the clients of `OAUTH_CLIENTS`.
+ * Parses `OAUTH_CLIENTS`.
  *
  * @param text a JSON array of RFC 7591 client metadata, each with a
  * `client_id`. A client with a secret also has `client_secret_sha256` (64
  * hexadecimal digits) or `client_secret_env` (the name of a variable)
  * @param secretOf returns the value of a variable
- * @throws {Error} whose message names the fault, without a secret
+ * @throws {Error} whose message names the mistake, without a secret
  */
 export function parseConfiguredClients(
   text: string,
@@ -50,7 +50,7 @@ function parseArray(text: string): unknown[] {
   try {
     parsed = JSON.parse(text);
   } catch {
-    // The message of `JSON.parse` would repeat the setting, which may hold
+    // // The message of `JSON.parse` would quote the setting, which may have
     // secrets.
     throw new Error("it is not JSON");
   }
@@ -105,8 +105,7 @@ function parseClient(
 }
 
 /**
- * Returns the fingerprint of a client's secret, from its SHA-256 or from the
- * variable that holds the secret.
+ * Returns the fingerprint of a client's secret, from its hash or its variable.
  */
 function readSecret(
   { client_secret_sha256: hash, client_secret_env: variable }: Record<
@@ -136,7 +135,9 @@ function readSecret(
   return fingerprint(secret);
 }
 
-/** True if a client may get tokens for itself (RFC 6749 §4.4). */
+/**
+ * True for a machine: a client that may get tokens for itself (RFC 6749 §4.4).
+ */
 export function isMachine({ isConfigured, metadata }: Client): boolean {
   return isConfigured === true &&
     metadata.grant_types.includes(MACHINE_GRANT_TYPE);

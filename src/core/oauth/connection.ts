@@ -1,6 +1,6 @@
 /**
- * A connection: everything that one person allowed one client, over all its
- * sign-ins. Each sign-in has a grant of its own.
+ * A connection: everything that one person has allowed one client. It has a
+ * grant for each sign-in.
  *
  * @module
  */
@@ -9,16 +9,16 @@ import type { Lifetimes } from "./lifetimes.ts";
 import { redirectKind, withoutLoopbackPort } from "./redirect_uri.ts";
 import { unionOfScopes } from "./scope.ts";
 
-/** The person and the client of a connection. */
+/** A connection's person and client. */
 export type ConnectionOf = Pick<Grant, "subject" | "clientId">;
 
 /**
- * The maximum number of live grants of one connection. A client has one grant
- * for each machine on which it is used.
+ * The maximum number of active grants of a connection. A client usually has one
+ * for each machine that it runs on.
  */
 export const MAX_SIGN_INS = 100;
 
-/** Returns true if a grant is one of the sign-ins of a connection. */
+/** Returns true if a grant belongs to a connection. */
 export function isSignInOf(
   { subject, clientId }: ConnectionOf,
   grant: Grant,
@@ -28,8 +28,8 @@ export function isSignInOf(
 }
 
 /**
- * Finds the grants that must end to make room for another sign-in: first the
- * least recently used, then those whose code is not redeemed yet.
+ * Finds the grants to end so that there is space for another one: the least
+ * recently used first, those with an unredeemed code last.
  */
 export function leastUsed<T extends { value: Grant }>(open: readonly T[]): T[] {
   const isWaiting = ({ value }: T) => Number(value.status === "pending");
@@ -40,8 +40,8 @@ export function leastUsed<T extends { value: Grant }>(open: readonly T[]): T[] {
 }
 
 /**
- * Lists the scopes that a connection has at a redirect URI, whatever its
- * loopback port.
+ * Lists the scopes that a connection's grants have at a redirect URI. The port
+ * of a loopback address is ignored.
  */
 export function scopesAt(
   open: readonly { value: Grant }[],
@@ -64,15 +64,14 @@ export function scopesAt(
 }
 
 /**
- * Computes the scopes of a sign-in to a connection.
- *
- * The scopes that the client already has at an https redirect URI are added. At
- * other redirect URIs any program may receive the code, so only scopes that the
- * page showed are granted.
+ * Computes the scopes of a new sign-in of a connection. At an https redirect
+ * URI, the client keeps the scopes that it already has there. At others, any
+ * program may receive the code, so only scopes that the consent page showed are
+ * granted.
  */
 export function scopesOfSignIn(
   { approved, offered, named, redirectUri }: {
-    /** The scopes that the person left ticked. */
+    /** The scopes that the person approved. */
     approved: readonly string[];
     /** The scopes that the consent page showed. */
     offered: readonly string[];
@@ -81,10 +80,13 @@ export function scopesOfSignIn(
     redirectUri: string;
   },
   { had, revokedScopes, isOlder }: {
-    /** The scopes that the client has at this redirect URI. */
+    /** The scopes that the client already has at this redirect URI. */
     had: readonly string[];
     revokedScopes: readonly string[];
-    /** True if the page was shown before the person revoked `revokedScopes`. */
+    /**
+     * True if the consent page was shown before the person revoked
+     * `revokedScopes`.
+     */
     isOlder: boolean;
   },
 ): string[] {

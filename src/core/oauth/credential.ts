@@ -1,6 +1,7 @@
 /**
- * Codes and tokens: opaque, but with a kind and a grant id in them, so that the
- * grant can be read together with the token.
+ * Authorization codes and tokens of this server. They are opaque to clients,
+ * but contain their kind and grant ID, so that the grant can be read at the
+ * same time as the token.
  *
  * @module
  */
@@ -19,22 +20,23 @@ const PREFIXES = {
   refresh_token: "tsr",
 } as const;
 
-/** The kind of a credential that a sign-in issues. */
+/** The kind of a code or token. */
 type MintedKind = keyof typeof PREFIXES;
 
 export type CredentialKind = MintedKind | "personal_token";
 
 /**
- * A prefix for the kind, the grant id of 16 random bytes, a secret of 32 bytes.
+ * Matches a prefix for the kind, the grant ID of 16 random bytes and a secret
+ * of 32 bytes.
  */
 const CREDENTIAL = /^(ts[car])_([\w-]{22})_[\w-]{43}$/;
 
-/** Makes an id for a grant: 22 characters. */
+/** Makes a grant ID: 22 characters. */
 export function newGrantId(): string {
   return randomId(16);
 }
 
-/** Makes a code or token of a grant; the default secret has 256 random bits. */
+/** Makes a code or token of a grant. The default secret has 256 random bits. */
 export function mintCredential(
   kind: MintedKind,
   grantId: string,
@@ -44,8 +46,8 @@ export function mintCredential(
 }
 
 /**
- * Returns the kind and the grant id of a credential; undefined for any other
- * text.
+ * Returns the kind and the grant ID of a code or token; undefined for other
+ * texts.
  */
 export function parseCredential(
   text: string,
@@ -60,16 +62,18 @@ export function parseCredential(
   return kind && { kind, grantId };
 }
 
-/** `own`: issued here; `jwt`: a signed JWT; `static`: anything else. */
+/**
+ * `own`: issued by this server; `jwt`: a signed JWT; `static`: anything else.
+ */
 export type TokenShape = "own" | "jwt" | "static";
 
-/** The prefix of every credential that this server issues. */
+/** Matches the prefix of every code and token that this server issues. */
 const OWN = /^ts[a-z]_/;
 
-/** RFC 7515 §7.1. */
+/** The compact serialization of a JWS (RFC 7515 §7.1). */
 const COMPACT = /^([\w-]+)\.[\w-]+\.[\w-]*$/;
 
-/** Returns the shape of a token, without verifying the token. */
+/** Returns the shape of a token, without verifying it. */
 export function tokenShape(token: string): TokenShape {
   if (OWN.test(token)) return "own";
   const header = COMPACT.exec(token)?.[1];
@@ -89,9 +93,9 @@ function isJoseHeader(encoded: string): boolean {
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /**
- * A personal token: an access token that a person makes for a program: a
- * prefix, the grant's id, a secret and a checksum. It is pasted into files, so
- * scanners must be able to recognize a leaked one.
+ * Matches a personal access token, which a person makes for a program: a
+ * prefix, the grant ID, a secret and a checksum. People paste it into files, so
+ * secret scanners must recognize a leaked one.
  *
  * @see
  * https://github.blog/2021-04-05-behind-githubs-new-authentication-token-formats/
@@ -99,18 +103,20 @@ const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const PERSONAL_TOKEN =
   /^(tsp_([0-9A-Za-z]{22})[0-9A-Za-z]{30})([0-9A-Za-z]{6})$/;
 
-/** Makes the id of a grant for a personal token: 131 random bits. */
+/** Makes the grant ID of a personal access token: 131 random bits. */
 export function newPersonalGrantId(): string {
   return randomDigits(22);
 }
 
-/** Makes a personal token: 178 random bits and the grant's id. */
+/** Makes a personal access token: the grant ID and 178 random bits. */
 export function mintPersonalToken(grantId: string): string {
   const body = `tsp_${grantId}${randomDigits(30)}`;
   return body + checksum(body);
 }
 
-/** Returns the grant id of a personal token; undefined for any other text. */
+/**
+ * Returns the grant ID of a personal access token; undefined for other texts.
+ */
 export function parsePersonalToken(text: string): string | undefined {
   const [, body, grantId, sum] = PERSONAL_TOKEN.exec(text) ?? [];
   return body !== undefined && checksum(body) === sum ? grantId : undefined;
@@ -120,7 +126,7 @@ function randomDigits(count: number): string {
   let digits = "";
   while (digits.length < count) {
     const [byte] = crypto.getRandomValues(new Uint8Array(1));
-    // 248 is 4 times 62: higher bytes would make some digits more likely.
+    // // 248 is 4 × 62: with higher bytes, some digits would be more likely.
     if (byte < 248) digits += DIGITS[byte % 62];
   }
   return digits;
@@ -144,24 +150,24 @@ function checksum(text: string): string {
   return digits;
 }
 
-/** RFC 6749 §10.10 asks for 160 bits that cannot be guessed. */
+/** RFC 6749 §10.10 recommends 160 bits that cannot be guessed. */
 const RANDOM_BYTES = 20;
 /**
- * RFC 2104 §5 asks for at least 80 bits; with 96 a refresh token is as long as
- * the other credentials.
+ * RFC 2104 §5 recommends at least 80 bits. With 96, a refresh token is as long
+ * as an access token.
  */
 const TAG_BYTES = 12;
 const SECRET_CHARACTERS = 43;
 
-/** Makes a key for the refresh tokens of a grant. */
+/** Makes the key with which a grant's refresh tokens are authenticated. */
 export function newRefreshKey(): string {
   return randomId(16);
 }
 
 /**
- * Makes a refresh token of a grant, with a tag (HMAC) that proves that this
- * server made it. Used refresh tokens need not be stored: a token with a valid
- * tag that is not among the accepted ones was used before.
+ * Makes a refresh token with an HMAC tag, which proves that this server made
+ * it. So used refresh tokens need not be stored: a token with a valid tag that
+ * is not current must be a used one.
  */
 export function mintRefreshToken(grantId: string, refreshKey: string): string {
   const random = crypto.getRandomValues(new Uint8Array(RANDOM_BYTES));
@@ -169,15 +175,13 @@ export function mintRefreshToken(grantId: string, refreshKey: string): string {
   return mintCredential("refresh_token", grantId, secret);
 }
 
-/**
- * True if a refresh token was made with a grant's key; false if the grant has
- * no key.
- */
+/** True if a refresh token has a valid tag; false if the grant has no key. */
 export function isMinted(refreshToken: string, refreshKey?: string): boolean {
   if (refreshKey === undefined) return false;
   const secret = refreshToken.slice(-SECRET_CHARACTERS);
   const random = fromBase64url(secret).subarray(0, RANDOM_BYTES);
-  // Compared as texts: base64url can write the same bytes in several ways.
+  // // Compared as text, because base64url can write the same bytes
+  // differently.
   return isSameSecret(secret, taggedSecret(random, refreshKey));
 }
 

@@ -1,8 +1,8 @@
 /**
- * Keys that are never stored. A grant's provider tokens are sealed with a
- * random data key. The data key is sealed once for each live credential of the
- * grant, with a key derived from that credential. Anyone who has only the
- * database can decrypt no provider tokens.
+ * Data keys, which are never stored in plain text. A grant's provider tokens
+ * are encrypted with a random data key. The data key is encrypted for each
+ * valid code or token of the grant, with a key derived from it. So the database
+ * alone reveals no provider tokens.
  *
  * @module
  */
@@ -11,14 +11,14 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { base64url, fromBase64url } from "../crypto/crypto.ts";
 import { seal, unseal } from "../crypto/seal.ts";
 
-/** Makes a key for {@linkcode seal}: 256 random bits. */
+/** Makes a random 256-bit key for {@linkcode seal}. */
 export function newDataKey(): Uint8Array {
   return crypto.getRandomValues(new Uint8Array(32));
 }
 
 /**
- * Derives a key from a secret with at least 160 random bits. `purpose` keeps
- * keys for different uses apart.
+ * Derives a key from a secret with at least 160 random bits. Different values
+ * of `purpose` give unrelated keys.
  *
  * @see RFC 5869
  */
@@ -28,7 +28,7 @@ export function deriveKey(secret: string, purpose: string): Uint8Array {
   return hkdf(sha256, encoder.encode(secret), undefined, info, 32);
 }
 
-/** Seals a grant's data key with a key derived from `credential`. */
+/** Encrypts a grant's data key with a key derived from `credential`. */
 export function wrapDataKey(
   dataKey: Uint8Array,
   grantId: string,
@@ -38,7 +38,7 @@ export function wrapDataKey(
   return seal(key, base64url(dataKey), grantId);
 }
 
-/** Unseals the data key that {@linkcode wrapDataKey} sealed. */
+/** Decrypts the data key that {@linkcode wrapDataKey} encrypted. */
 export async function unwrapDataKey(
   wrapped: string,
   grantId: string,
@@ -48,22 +48,22 @@ export async function unwrapDataKey(
   return fromBase64url(await unseal(key, wrapped, grantId));
 }
 
-/** A provider's tokens for a person, as stored in grants and sessions. */
+/** A provider's tokens for a person. */
 export interface UpstreamTokens {
   /** The access token for the provider's API. */
   accessToken: string;
-  /** The token type as the provider spelled it: `Bearer`, `bearer`. */
+  /** The token type as the provider wrote it: `Bearer`, `bearer`. */
   tokenType: string;
-  /** The refresh token, if the provider gave one. */
+  /** The refresh token; undefined if the provider issued none. */
   refreshToken?: string;
-  /** The granted `scope`, if the provider's token response had one. */
+  /** The granted `scope`; undefined if the token response had none. */
   scope?: string;
-  /** The epoch second at which the access token expires, if it does. */
-  expiresAt?: number;
   /**
-   * The epoch second from which the access token is refreshed before its use.
+   * The epoch second when the access token expires; undefined if it does not.
    */
+  expiresAt?: number;
+  /** The epoch second from which the access token is refreshed before use. */
   refreshAt?: number;
-  /** The `id_token` of the same token response, if it identifies the person. */
+  /** The `id_token` of the same token response; undefined if it had none. */
   idToken?: string;
 }

@@ -1,6 +1,7 @@
 /**
- * The effective scopes of a grant: those that remain after the operator has
- * changed the provider, removed the client or blocked the person.
+ * The effective scopes of a grant: those that the present settings still allow.
+ * The operator may have changed the provider, removed the client or blocked the
+ * person.
  *
  * @module
  */
@@ -23,15 +24,15 @@ export interface EffectiveScopes {
 }
 
 /**
- * Computes which scopes of a grant, by default all, are still effective.
- * Returns undefined if the grant is no longer valid here.
+ * Computes which of some scopes, by default all of the grant, are still
+ * effective. Undefined if the grant is no longer valid.
  */
 export type FindEffectiveScopes = (
   grant: Grant,
   scopes?: readonly string[],
 ) => EffectiveScopes | undefined;
 
-/** Makes the function that applies the present rules to a grant. */
+/** Makes the function that applies the present settings to a grant. */
 export function effectiveScopesBy(
   rules: {
     baseUrl: string;
@@ -54,12 +55,15 @@ export function effectiveScopesBy(
     ),
   );
 
-  /** Returns true if the person's provider is still listed. */
+  /** Returns true if the person's provider is still configured. */
   function isListed(grant: Grant): boolean {
     return rules.providers.some(({ id }) => id === grant.provider);
   }
 
-  /** True if the provider and the client of a grant are still configured. */
+  /**
+   * True if the provider (or assertion issuer) and the client are still
+   * configured.
+   */
   function isVouchedFor(grant: Grant): boolean {
     switch (grant.kind) {
       case "assertion":
@@ -73,8 +77,7 @@ export function effectiveScopesBy(
   }
 
   /**
-   * Reduces the scopes to a ceiling. Returns undefined if no scope of the grant
-   * remains.
+   * Removes scopes above a ceiling. Undefined if no scope of the grant remains.
    */
   function within(
     grant: Grant,
@@ -91,7 +94,8 @@ export function effectiveScopesBy(
   return (grant, scopes = grant.scopes) => {
     if (!isGrantOf(grant, here)) return undefined;
     if (isBlocked(grant, rules.blocked)) return undefined;
-    // An access token from before the person revoked scopes still names them.
+    // // An access token issued before the person revoked scopes still names
+    // them.
     if (scopes !== grant.scopes) scopes = scopesWithin(scopes, grant.scopes);
     if (grant.kind === "client") {
       const allowed = machines.get(grant.clientId);
@@ -99,7 +103,7 @@ export function effectiveScopesBy(
       if (!effective || !permissions) {
         return effective && { scopes: effective.scopes };
       }
-      // The operator chose the scopes of a machine, so these are its ceiling.
+      // // The operator set the scopes of the machine, so they are its ceiling.
       return { ...effective, ceiling: scopesWithin(grant.scopes, allowed) };
     }
     if (!isVouchedFor(grant) || !isAllowed(grant, rules.allowedUsers)) {

@@ -1,21 +1,20 @@
 /**
- * The scopes that another service says it has granted. Services say so in
- * different ways, so this only shows people which scopes are missing; no access
- * depends on it.
+ * Scopes that another service says it has granted. Services write them in
+ * different ways, so they are only used to show people which scopes are
+ * missing. No access depends on them.
  *
  * @see RFC 6749 §5.1
  * @module
  */
 import { SCOPE_TOKEN } from "../../authoring/scope.ts";
 
-/** The maximum number of scopes that are stored, and of characters in each. */
+/** The maximum number of stored scopes, and of characters in each. */
 const MAX_SCOPES = 50;
 const MAX_CHARACTERS = 200;
 
 /**
  * Parses the `scope` of a token response, separated by spaces or commas.
- * Returns undefined without a `scope`, which means that all requested scopes
- * were granted.
+ * Undefined without `scope`: then all requested scopes were granted.
  */
 export function parseGiven(text: string | undefined): string[] | undefined {
   if (text === undefined) return undefined;
@@ -26,13 +25,12 @@ export function parseGiven(text: string | undefined): string[] | undefined {
 }
 
 /**
- * Scopes of OpenID Connect, which services grant under other names or none:
- * Google answers with a URL in place of `email`, Microsoft leaves out
- * `offline_access`.
+ * Scopes of OpenID Connect, which services rename or omit: Google answers with
+ * a URL for `email`, Microsoft omits `offline_access`.
  */
 const GENERIC = ["openid", "profile", "email", "offline_access"];
 
-/** Lists the requested scopes that no given scope seems to cover. */
+/** Lists the requested scopes that no granted scope seems to cover. */
 export function unnamedScopes(
   asked: readonly string[],
   given: readonly string[] | undefined,
@@ -44,7 +42,8 @@ export function unnamedScopes(
 }
 
 /**
- * True if a given scope is the requested one in another form, or includes it.
+ * True if a granted scope is the requested one in another spelling, or includes
+ * it.
  */
 function covers(given: string, asked: string): boolean {
   if (given.toLowerCase() === asked.toLowerCase()) return true;
@@ -52,7 +51,7 @@ function covers(given: string, asked: string): boolean {
   // Microsoft may answer `https://graph.microsoft.com/Mail.Read` for
   // `Mail.Read`.
   if (isAddress[0] !== isAddress[1]) return lastPart(given) === lastPart(asked);
-  // GitHub leaves out a scope that another includes: `user:email` with `user`,
+  // // GitHub omits a scope that another includes: `user:email` with `user`,
   // `read:org` with `admin:org`, `public_repo` with `repo`.
   const [verb, noun] = asked.split(":");
   if (noun === undefined) return given === "repo" && asked === "public_repo";

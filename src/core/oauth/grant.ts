@@ -1,5 +1,5 @@
 /**
- * A grant: a person's permission for a client, from sign-in to its end.
+ * A grant: what a person allowed a client in one sign-in.
  *
  * @module
  */
@@ -15,79 +15,76 @@ import { scopesWithin } from "./scope.ts";
 /** A person's permission for a client. Times are epoch seconds. */
 export interface Grant {
   id: string;
-  /** The base URL when the grant was made; the grant is valid at no other. */
+  /** The base URL at which the grant was made. It is valid at no other. */
   issuer: string;
   resource: string;
-  /** See {@linkcode import("./subject.ts").subjectOf}: `github:583231`. */
+  /**
+   * The person at this server, such as `github:583231`; see {@linkcode
+   * import("./subject.ts").subjectOf}.
+   */
   subject: string;
   identity: Identity;
-  /**
-   * The id of the provider where the person signed in; absent without a
-   * sign-in.
-   */
+  /** The id of the person's provider; absent if nobody signed in. */
   provider?: string;
   clientId: string;
   /**
    * `client`: a machine acts for itself, without a provider. `token`: a person
-   * made an access token for a program of their own, whose name is
-   * `clientName`. `assertion`: an identity provider allowed a client for a
-   * person. Absent: a person allowed a client on the consent page.
+   * made an access token for a program of theirs, whose name is `clientName`.
+   * `assertion`: an identity provider allowed the client for the person.
+   * Absent: the person allowed the client on the consent page.
    */
   kind?: "client" | "token" | "assertion";
-  /** For an `assertion`: the identity provider that issued it. */
+  /** Of an `assertion`: the identity provider that issued it. */
   assertedBy?: string;
-  /** For a `token`: true if it may act with its person's accounts. */
+  /**
+   * Of a `token`: true if it may use the person's accounts at other services.
+   */
   mayUseAccounts?: true;
-  /** The client's name when the person approved it. */
+  /** The client's name when it was approved. */
   clientName: string;
   scopes: readonly string[];
-  /** The scopes before the person revoked some. */
+  /** The scopes before the person revoked some; absent if they revoked none. */
   grantedScopes?: readonly string[];
-  /**
-   * The key for the HMAC tags of the grant's refresh tokens; absent if it has
-   * none.
-   */
+  /** The HMAC key for the refresh tokens; absent if the grant has none. */
   refreshKey?: string;
-  /**
-   * The refresh tokens that are accepted; absent before the code is redeemed.
-   */
+  /** The valid refresh tokens; absent before the code is redeemed. */
   refreshTokens?: RefreshTokens;
   /**
-   * The time of a pause: tokens are refused until the person resumes the grant.
+   * The time of a pause. Tokens are refused until the person resumes the grant.
    */
   pausedAt?: number;
-  /** The fingerprint of the terms by which operators find the person. */
+  /** The fingerprint of the search terms by which operators find the person. */
   listedAs?: string;
-  /** The redirect URI that got the code; absent if there was no code. */
+  /** The redirect URI that got the code; absent without a code. */
   redirectUri?: string;
   /**
-   * The fingerprint of the cookie of the browser that signed in; absent without
-   * a browser.
+   * The fingerprint of the signed-in browser's cookie; absent without a
+   * browser.
    */
   browserFingerprint?: string;
   /**
-   * `pending` until the code is redeemed, `closed` when the grant has ended.
+   * `pending` before the code is redeemed, `closed` after the grant has ended.
    */
   status: "pending" | "active" | "closed";
   createdAt: number;
   /**
-   * The last time after the sign-in at which the provider confirmed the
-   * identity.
+   * The time of the provider's last confirmation of the identity. Absent before
+   * the first confirmation after the sign-in.
    */
   confirmedAt?: number;
   /**
-   * The time of the last token response; for a `token`, of its last use, to the
-   * minute.
+   * The time of the last token response. Of a `token`, the minute of its last
+   * use.
    */
   usedAt: number;
   /** The time at which the grant ends even if it is refreshed. */
   endsAt: number;
-  /** The time at which the grant ends unless it is used again. */
+  /** The time at which the grant ends unless it is refreshed before. */
   expiresAt: number;
 }
 
 /**
- * Extends a grant after a token response, but never past its end. A grant
+ * Extends a grant after a token response, but not beyond `endsAt`. A grant
  * without refresh tokens lives as long as its access token.
  */
 export function useGrant(
@@ -111,7 +108,8 @@ export function useGrant(
 }
 
 /**
- * Shortens a grant to the lifetimes that are now set; it may be expired then.
+ * Shortens a grant to the lifetimes in the present settings. It may have
+ * expired then.
  */
 export function withinLifetimes(grant: Grant, lifetimes: Lifetimes): Grant {
   const { kind, createdAt, usedAt, refreshKey } = grant;
@@ -132,8 +130,7 @@ export function withinLifetimes(grant: Grant, lifetimes: Lifetimes): Grant {
 }
 
 /**
- * Returns the time at which a grant's access token expires by the lifetimes
- * that are now set.
+ * Returns when a grant's access token expires, by the present settings.
  *
  * @param token `issuedAt` is by default the time of the last token response
  */
@@ -161,7 +158,9 @@ export function resumeGrant({ pausedAt: _, ...grant }: Grant): Grant {
   return grant;
 }
 
-/** Removes all scopes but `kept`. Only another sign-in adds scopes again. */
+/**
+ * Removes all scopes except `kept`. Only another sign-in can add scopes again.
+ */
 export function narrowGrant(grant: Grant, kept: readonly string[]): Grant {
   const scopes = scopesWithin(grant.scopes, kept);
   if (scopes.length === grant.scopes.length) return grant;
@@ -173,9 +172,8 @@ export function narrowGrant(grant: Grant, kept: readonly string[]): Grant {
 }
 
 /**
- * Makes a grant's tombstone: closed and not paused. Of the identity only the
- * provider's subject stays, or all of it if `blocked` names the person or the
- * client.
+ * Closes a grant. The closed grant stays as a record with the provider's
+ * subject only, or with the whole identity if `blocked` matches it.
  */
 export function closeGrant(
   { listedAs: _, pausedAt: __, refreshTokens: ___, ...grant }: Grant,
@@ -187,7 +185,7 @@ export function closeGrant(
   return { ...grant, identity, status: "closed", usedAt: now };
 }
 
-/** True if a grant is active, and was made by this issuer for this resource. */
+/** True if a grant is active and belongs to this issuer and resource. */
 export function isGrantOf(
   grant: Grant,
   { issuer, resource }: { issuer: string; resource: string },
@@ -196,13 +194,13 @@ export function isGrantOf(
     grant.resource === resource;
 }
 
-/** A person, as stored in grants and account sessions. */
+/** A person, as grants and account page sessions store them. */
 export type KnownPerson = Pick<Grant, "subject" | "identity" | "provider">;
 
 /**
- * Returns the name that a person's sessions, tasks and request states are bound
- * to. It holds neither the grant nor the client, because a client may register
- * anew when it asks for more scopes.
+ * Returns the `binding` to which a person's sessions, tasks and request states
+ * belong: issuer, resource and subject. It does not contain the client, because
+ * a client may register again when it needs more scopes.
  */
 export function bindingOf(
   { issuer, resource, subject }: Pick<Grant, "issuer" | "resource" | "subject">,
@@ -210,23 +208,24 @@ export function bindingOf(
   return JSON.stringify([issuer, resource, subject]);
 }
 
-/** Returns the binding of a person at the server with a base URL. */
+/** Returns the binding of a person at the server with this base URL. */
 export function bindingAt(baseUrl: string, subject: string): string {
   const resource = resourceOf(baseUrl);
   return bindingOf({ issuer: baseUrl, resource, subject });
 }
 
 /**
- * True if a grant ends with its only access token, and the client gets the next
- * grant without a person. Changing such a grant would have no effect.
+ * True for a grant that has one access token and ends with it. The client gets
+ * the next grant without a person, so changing this one has no effect.
  */
 export function hasSingleToken({ kind }: Pick<Grant, "kind">): boolean {
   return kind === "client" || kind === "assertion";
 }
 
 /**
- * Returns the id of a grant's ledger, which all grants of a machine, or of one
- * client by assertions for one person, share.
+ * Returns the id under which a grant's calls are listed. All grants of a
+ * machine share one, as do all that one client got for one person by
+ * assertions.
  */
 export function ledgerIdOf({ kind, id, subject, clientId }: Grant): string {
   switch (kind) {

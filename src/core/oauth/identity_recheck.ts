@@ -1,6 +1,6 @@
 /**
- * The rule that decides when the provider is asked again about a person:
- * addresses and groups pass from one person to another while grants live on.
+ * Decides when to ask the provider again about a person: an e-mail address or a
+ * group may pass to another person while a grant lives.
  *
  * @module
  */
@@ -16,7 +16,10 @@ import {
 } from "./person.ts";
 import type { Permissions } from "./permissions.ts";
 
-/** Lists the parts of a known identity that a provider's response lacks. */
+/**
+ * Lists the parts of a known identity that are missing in the provider's
+ * response.
+ */
 function unknownParts(
   { unknown = [] }: ProviderIdentity,
   known: Identity,
@@ -27,9 +30,9 @@ function unknownParts(
 }
 
 /**
- * Completes a provider's identity: copies the missing parts from the known one.
- * From a stale one, copies only the addresses, which then count as unverified:
- * they still tell that two people may be one.
+ * Adds to a provider's response the parts that it lacks, from the known
+ * identity. If that is stale, only addresses are added, and count as
+ * unverified.
  */
 function completed(
   answer: ProviderIdentity,
@@ -50,7 +53,7 @@ function completed(
 
 export type IdentityRecheck = ReturnType<typeof identityRecheck>;
 
-/** Makes the rule from the lists of people and the permissions of a server. */
+/** Makes the rules from the settings about people. */
 export function identityRecheck(
   { allowedUsers, blocked, admins, permissions }: {
     allowedUsers: readonly ListEntry[];
@@ -65,8 +68,8 @@ export function identityRecheck(
   const usesAddresses = [...allowedUsers, ...blocked].some(isAddressEntry) ||
     permissions?.usesAddresses === true;
   const keepsAddresses = usesAddresses || admins.some(isAddressEntry);
-  // An address that two people have in common keeps them from approving each
-  // other's calls, also if it is unverified.
+  // // If two people share an address, even an unverified one, they may not
+  // approve each other's calls.
   const usesUnverified = permissions?.usesAddresses ||
     blocked.some(isAddressEntry);
 
@@ -74,10 +77,7 @@ export function identityRecheck(
     return now >= (confirmedAt ?? createdAt) + IDENTITY_RECHECK_SECONDS;
   }
 
-  /**
-   * Removes from an identity the memberships and further addresses that no rule
-   * uses.
-   */
+  /** Removes the memberships and further addresses that no rule uses. */
   function reduce(identity: Identity): Identity {
     const reduced = permissions?.reduce(identity) ??
       withoutMemberships(identity);
@@ -87,14 +87,15 @@ export function identityRecheck(
   }
 
   return {
-    /** Returns true if the provider must be asked at this refresh. */
+    /** Returns true if this refresh must ask the provider about the person. */
     isDue: (grant: Grant, now: number): boolean =>
       usesMemberships || usesAddresses && isStale(grant, now),
     /**
-     * Returns the grant with the identity that the provider now gives. Without
-     * an `answer`, the known identity stays for a day after the provider last
-     * confirmed it; then its memberships are removed, and its address counts as
-     * unverified. The same holds for each part that an incomplete answer lacks.
+     * Updates the identity in a grant with the provider's `answer`. Without an
+     * answer, the identity stays for a day after the provider's last
+     * confirmation. After that, its memberships are removed and its address
+     * counts as unverified. The same applies to each part that is missing in an
+     * answer.
      */
     confirm(
       grant: Grant,

@@ -1,7 +1,7 @@
 /**
- * An entry of an operator's list: people or a client, in the form in which
- * `/account` and the log show them. The settings `OAUTH_ALLOWED_USERS`,
- * `OAUTH_ADMINS`, `OAUTH_BLOCKED` and `OAUTH_PERMISSIONS` have such entries.
+ * An entry in a list of people of the settings `OAUTH_ALLOWED_USERS`,
+ * `OAUTH_ADMINS`, `OAUTH_BLOCKED` and `OAUTH_PERMISSIONS`. It matches people or
+ * a client.
  *
  * @module
  */
@@ -10,78 +10,76 @@ import { isSealedClientId, namesDocument, shortClientId } from "./client_id.ts";
 import { membershipName, parseMembership, prefixOf } from "./person.ts";
 import { idOfSubject, MACHINE_ID, subjectOf } from "./subject.ts";
 
-/** The people, or the client, that an entry names. */
+/** The people or the client that an entry matches. */
 export type ListEntry =
   | { kind: "everyone" }
-  /** One person, by their subject at this server: `github:583231`. */
+  /** One person by their subject here, such as `github:583231`. */
   | { kind: "subject"; subject: string }
   /** A verified e-mail address, in lower case. */
   | { kind: "address"; address: string }
-  /** A domain with its `@`, in lower case. */
+  /** A domain of e-mail addresses with its `@`, in lower case. */
   | { kind: "domain"; domain: string }
   /**
-   * The members of a group; of one provider's group, if there are several
-   * providers.
+   * The members of a group. With several providers, `provider` may name one.
    */
   | { kind: Membership; name: string; provider?: string }
-  /** A client, by its short ID. */
+  /** A client by its short ID. */
   | { kind: "client"; clientId: string };
 
-/** A kind of entry that only some lists accept. */
+/** The kinds of entries that only some lists accept. */
 export type ListKind = "everyone" | "membership" | "client";
 
 export interface EntryOptions {
-  /** The accepted kinds besides people. */
+  /** The kinds that this list accepts besides people. */
   takes?: readonly ListKind[];
-  /**
-   * The fix to suggest for an entry with a group, if the list accepts no
-   * groups.
-   */
+  /** The advice for an entry with a group, if the list accepts no groups. */
   groupFix?: string;
 }
 
-/** The providers, issuers and clients whose names an entry may use. */
+/** The names of providers, issuers and clients that entries may use. */
 export interface KnownNames {
   providers: readonly {
-    /** The prefix of the subjects of people who sign in at this provider. */
+    /** The prefix of the subjects of this provider's people. */
     id: string;
     /**
-     * The provider's name in `OAUTH_PROVIDER`, if that setting lists several
-     * providers.
+     * The provider's name in `OAUTH_PROVIDER`; undefined for the only provider.
      */
     key?: string;
     /** `github`, `oidc` and so on. */
     kind: string;
     /**
-     * True if anyone can make a tenant of this provider, whose people may sign
-     * in.
+     * True if people of any tenant may sign in, and anyone can make a tenant.
      */
     isForEveryTenant?: boolean;
   }[];
-  /** The prefixes of the subjects of assertion issuers. */
+  /** The prefixes of the subjects of other issuers' people. */
   otherIds: readonly string[];
   clientIds: readonly string[];
 }
 
-/** The fault of an entry, and the way to fix it. */
+/** The error for an entry that matches no one, with advice. */
 export class EntryError extends Error {
-  /** @param why why the entry matches no one, as the end of a sentence */
+  /** @param why the reason, as the end of a sentence */
   constructor(readonly why: string, readonly fix: string) {
     super(`${why}. ${fix}`);
   }
 }
 
-/** Providers that identify people by numbers: which number, and an example. */
+/** Providers that identify people by numbers: the number's name, an example. */
 const NUMBERED: Readonly<Record<string, readonly [string, string]>> = {
   github: ["the number of an account, not its name", "583231"],
   gitlab: ["the number of an account, not its name", "42"],
   google: ["the number of an account", "110169484474386276334"],
 };
 
-/** A name that was probably meant to be a domain. */
+/** Matches a name that was probably meant to be a domain. */
 const LIKE_A_DOMAIN = /^(\*\.)?[a-z\d-]+(\.[a-z\d-]+)*\.[a-z]{2,}$/i;
 
-/** Parses an entry of a list. @throws {EntryError} if it can match no one */
+/**
+ * Parses an entry of a list.
+ *
+ * @throws {EntryError} if it cannot match anyone
+ */
 export function parseListEntry(
   text: string,
   known: KnownNames,
@@ -115,8 +113,8 @@ export function parseListEntry(
 }
 
 /**
- * Lowercases A to Z only: the Kelvin sign, which `toLowerCase` makes a k,
- * stays.
+ * Converts only A to Z to lower case. `toLowerCase` would turn the Kelvin sign
+ * into a k.
  */
 export function lowerAscii(text: string): string {
   return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
@@ -194,10 +192,7 @@ function parseAddress(text: string): ListEntry {
     : { kind: "address", address: name + domain };
 }
 
-/**
- * Parses an entry without a prefix: the name that the only provider gives a
- * person.
- */
+/** Parses an entry without a prefix: a person's name at the only provider. */
 function parseOwnName(text: string, known: KnownNames): ListEntry {
   const { providers: [provider, ...others] } = known;
   if (text.includes(":")) {

@@ -1,6 +1,6 @@
 /**
- * New grants: of a person who signed in, of a machine, of an assertion, and of
- * an access token that a person makes.
+ * Makes new grants: after a sign-in, for a machine, for an assertion, and for a
+ * personal access token.
  *
  * @module
  */
@@ -17,16 +17,19 @@ import type { IdentityRecheck } from "./identity_recheck.ts";
 import type { Permissions } from "./permissions.ts";
 import { opensNothing, scopesWithin } from "./scope.ts";
 
-/** Makes the grant of an approved request, whose code is not redeemed yet. */
+/**
+ * Makes the grant for an approved authorization request. Its code is not
+ * redeemed yet.
+ */
 export function openGrant(
   { clientId, redirectUri, resource, scopes }: AuthorizationRequest,
   { lifetimes, now, ...granted }:
     & Pick<Grant, "issuer" | "identity" | "clientName">
     & {
-      /** The id of the provider where the person signed in. */
+      /** The id of the person's provider. */
       provider: string;
       /**
-       * The scopes that the person approved and may be granted; by default all
+       * The approved scopes that the person may be granted; by default all
        * requested ones.
        */
       scopes?: readonly string[];
@@ -50,13 +53,13 @@ export function openGrant(
   };
 }
 
-/** The members of a grant besides its id, its status and its times. */
+/** The parts of a grant that do not follow from its lifetime. */
 type Granted = Omit<
   Grant,
   "id" | "status" | "createdAt" | "usedAt" | "endsAt" | "expiresAt"
 >;
 
-/** Makes a grant that lives as long as its single access token. */
+/** Makes a grant with a single access token, and of the same lifetime. */
 export function openGrantFor(
   seconds: number,
   { id = newGrantId(), now, ...granted }: Granted & {
@@ -75,7 +78,10 @@ export function openGrantFor(
   };
 }
 
-/** Makes the grant of a machine; no person has its subject (RFC 9700 §4.15). */
+/**
+ * Makes the grant of a machine. No person can have its subject (RFC 9700
+ * §4.15).
+ */
 export function openClientGrant(
   client:
     & Pick<Grant, "clientId" | "clientName" | "scopes" | "issuer" | "resource">
@@ -91,7 +97,7 @@ export function openClientGrant(
   });
 }
 
-/** Makes the grant of a personal token. */
+/** Makes the grant of a personal access token. */
 export function openPersonalGrant(
   { name, seconds, ...person }:
     & Pick<
@@ -118,20 +124,23 @@ export function openPersonalGrant(
 interface SignInRules {
   /** The prefixes of all subjects. */
   subjectIds: readonly string[];
-  /** The people who may sign in; an empty list means everyone. */
+  /** `OAUTH_ALLOWED_USERS`; if empty, everyone may sign in. */
   allowedUsers: readonly ListEntry[];
-  /** The people and clients who may not sign in. */
+  /** `OAUTH_BLOCKED`. */
   blocked: readonly ListEntry[];
   permissions?: Permissions;
   lifetimes: Lifetimes;
   identityRecheck: Pick<IdentityRecheck, "reduce">;
 }
 
-/** Makes the grant of a person, with what they approved and may grant. */
+/**
+ * Makes the grant after a sign-in: the approved scopes that the rules allow the
+ * person.
+ */
 export function grantOfSignIn(
   identity: Identity,
   { providerId, request, clientName, consented }: {
-    /** The prefix of the subjects of the person's provider. */
+    /** The prefix of the provider's subjects. */
     providerId: string;
     request: AuthorizationRequest;
     clientName: string;
@@ -145,7 +154,7 @@ export function grantOfSignIn(
   if (isBlocked({ subject, identity, clientId }, rules.blocked)) {
     throw refusedByBlock();
   }
-  // A rule about a person of another issuer must not match this person.
+  // // A rule for a person of another issuer must not match this one.
   const { subjectIds, allowedUsers } = rules;
   const isWelcome = isAllowed({ subject, identity }, allowedUsers) &&
     !isSubjectOfOther(identity.subject, subjectIds, providerId);

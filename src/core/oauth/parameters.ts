@@ -1,12 +1,12 @@
 /**
- * Request parameters by the rules of RFC 6749 §3.1: no parameter may be
- * repeated, and an empty one counts as absent.
+ * Request parameters by RFC 6749 §3.1: none may be repeated, and an empty one
+ * counts as absent.
  *
  * @module
  */
 import { OAuthError, type Situation } from "../errors.ts";
 
-/** Makes an `invalid_request`, for a request that is malformed or too late. */
+/** Makes an `invalid_request` error. */
 export function invalidRequest(
   description: string,
   situation?: Situation,
@@ -15,16 +15,17 @@ export function invalidRequest(
 }
 
 /**
- * Makes an `invalid_grant`, for a credential that is refused. @param cause for
- * the log
+ * Makes an `invalid_grant` error, for a refused code, token or assertion.
+ *
+ * @param cause for the log
  */
 export function invalidGrant(description: string, cause?: unknown): OAuthError {
   return new OAuthError("invalid_grant", description, { cause });
 }
 
 /**
- * The parameter names that an error may repeat. Any other name may have
- * characters that are not allowed in `error_description` (RFC 6749 §5.2).
+ * Parameter names that an error may repeat. Other names may have characters
+ * that are not allowed in `error_description` (RFC 6749 §5.2).
  */
 const NAMES: ReadonlySet<string> = new Set(
   (
@@ -35,19 +36,19 @@ const NAMES: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-/** The maximum number of parameters, so that a request stays cheap to parse. */
+/**
+ * The maximum number of parameters in a request, which limits the cost of
+ * parsing.
+ */
 const MAX_PARAMETERS = 1000;
 
-/**
- * The parameters of a request, by name; `resource` may be repeated (RFC 8707
- * §2).
- */
+/** The parameters of a request. `resource` may be repeated (RFC 8707 §2). */
 export class Parameters {
   readonly #values = new Map<string, string[]>();
 
   /**
    * @param repeatable the names that may be repeated
-   * @throws {OAuthError} `invalid_request` if another name is repeated, or
+   * @throws {OAuthError} `invalid_request` if another name is repeated, or if
    * there are too many parameters
    */
   constructor(
@@ -73,7 +74,7 @@ export class Parameters {
     }
   }
 
-  /** Returns every value of a parameter that may be repeated. */
+  /** Returns all values of a parameter that may be repeated. */
   all(name: "resource" | "scope"): readonly string[] {
     return this.#values.get(name) ?? [];
   }

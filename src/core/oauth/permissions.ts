@@ -1,6 +1,6 @@
 /**
- * The permissions of people: the scopes that each person may be granted. At
- * consent a person chooses among them.
+ * Permissions: the scopes that each person may be granted, by rules of the
+ * operator and the author. On the consent page, the person chooses among them.
  *
  * @module
  */
@@ -20,15 +20,15 @@ export interface PermissionRule {
 }
 
 interface RuleComplaint {
-  /** The entry, or its part before the scopes. */
+  /** The faulty entry, or its part before the scopes. */
   got: string;
-  /** The fault of the entry. */
+  /** The mistake in the entry. */
   why: string;
-  /** The way to fix the entry, if the fault is not about scopes. */
+  /** The advice, if the mistake is not about scopes. */
   fix?: string;
 }
 
-/** An author's own rule: returns the scopes that a person may be granted. */
+/** The author's rule: returns the scopes that a person may be granted. */
 export type DecidePermissions = (
   person: Person,
 ) => readonly string[] | "all";
@@ -36,11 +36,11 @@ export type DecidePermissions = (
 const EVERY_SCOPE = "*";
 
 /**
- * Parses `OAUTH_PERMISSIONS`: entries between semicolons or line ends, each
- * `who=scope scope …`. The last `=` of an entry separates, because the name of
- * a group may have `=` in it.
+ * Parses `OAUTH_PERMISSIONS`: entries of the form `who=scope scope …`,
+ * separated by semicolons or line ends. The last `=` of an entry counts,
+ * because a group's name may have an `=`.
  *
- * @returns the rules, and the faults of the entries
+ * @returns the rules, and the mistakes
  */
 export function parsePermissions(
   text: string,
@@ -86,9 +86,9 @@ export function parsePermissions(
   return { rules, complaints };
 }
 
-/** The kinds of memberships that the rules use. */
+/** The kinds of memberships that rules use. */
 export interface NeededMemberships {
-  /** The kinds to read, from the claims or from the provider's API. */
+  /** The kinds to read from the provider. */
   memberships: ReadonlySet<Membership>;
   /** The kinds in the operator's rules, for which a scope is requested. */
   named: ReadonlySet<Membership>;
@@ -97,15 +97,15 @@ export interface NeededMemberships {
 export type Permissions = NonNullable<ReturnType<typeof permissionsOf>>;
 
 /**
- * The maximum number of characters that are stored of each kind of membership,
- * if an author's rule reads them.
+ * The maximum number of characters to store for each kind of membership, if the
+ * author's rule uses it.
  */
 const MAX_KEPT_CHARACTERS = 8192;
 
 /**
- * Makes the permissions of a server. Returns undefined if it has no rules, so
- * that everyone may be granted every scope. If the operator and the author both
- * have rules, both must allow a scope.
+ * Makes the permissions of a server. Undefined without any rules: then everyone
+ * may be granted every scope. If both operator and author have rules, both must
+ * allow a scope.
  */
 export function permissionsOf(
   { rules, decide, supported }: {
@@ -143,8 +143,8 @@ export function permissionsOf(
 
   return {
     /**
-     * The scopes that everyone may be granted, which a stranger is shown.
-     * Without rules of the operator these are all that the author allows.
+     * The scopes that everyone may be granted; strangers see these. Without
+     * rules of the operator, all scopes.
      */
     everyones: allowed(
       rules === undefined
@@ -163,14 +163,14 @@ export function permissionsOf(
     /** True if a rule names an e-mail address or a domain. */
     usesAddresses: rules?.some(({ who }) => isAddressEntry(who)) ?? false,
     ...neededBy(rules),
-    /** Returns the memberships to read of people of one provider. */
+    /** Returns the kinds of memberships to read for one provider's people. */
     neededAt: (id: string): NeededMemberships =>
       neededBy(
         rules?.filter(({ who }) =>
           !("provider" in who) || (who.provider ?? id) === id
         ),
       ),
-    /** Removes the memberships of an identity that no rule uses. */
+    /** Removes memberships that no rule uses. */
     reduce(identity: Identity): Identity {
       const kept = withoutMemberships(identity);
       for (const kind of MEMBERSHIPS) {
@@ -194,7 +194,7 @@ function unionOf(rules: readonly PermissionRule[]): readonly string[] | "all" {
   return rules.flatMap(({ scopes }) => scopes as readonly string[]);
 }
 
-/** Keeps the first names, as many as fit into `MAX_KEPT_CHARACTERS`. */
+/** Keeps as many names as fit into `MAX_KEPT_CHARACTERS`. */
 function truncate(names: readonly string[]): string[] {
   let characters = 0;
   return names.filter(({ length }) =>

@@ -1,27 +1,26 @@
 /**
- * People as operators see them: their names, the words by which a search finds
- * them, and their memberships as settings write them.
+ * People as operators see and search for them, and memberships as settings
+ * write them.
  *
  * @module
  */
 import { type Identity, type Membership, MEMBERSHIPS } from "../caller.ts";
 
-/** A person, as rules and pages see them. */
+/** A person, for rules and pages. */
 export interface Person {
   /**
-   * The stable subject at this server, with the provider's prefix:
-   * `github:583231`.
+   * The subject at this server, with the provider as prefix: `github:583231`.
    */
   subject: string;
   /** The provider's claims about the person. */
   identity: Identity;
 }
 
-/** An identity from one response of a provider, which may lack parts. */
+/** An identity from one response of a provider, which may be incomplete. */
 export interface ProviderIdentity extends Identity {
   /**
-   * The parts that the response lacks: they are unknown, not removed. `email`
-   * is for all addresses.
+   * The parts missing in the response: unknown, not removed. `email` stands for
+   * all addresses.
    */
   unknown?: readonly (
     | "groups"
@@ -32,7 +31,7 @@ export interface ProviderIdentity extends Identity {
   )[];
 }
 
-/** Returns an identity without `unknown`: the missing parts stay absent. */
+/** Drops `unknown`, the list of parts that the provider did not report. */
 export function knownIdentity(
   { unknown: _, ...identity }: ProviderIdentity,
 ): Identity {
@@ -43,16 +42,14 @@ export function knownIdentity(
 const MAX_TERM_CHARACTERS = 60;
 const NAME_WORDS = 8;
 
-/**
- * Returns the name by which a page shows a person: a name from the provider,
- * else the subject.
- */
+/** Returns a name to show for a person: the provider's, or the subject. */
 export function personName({ identity, subject }: Person): string {
   return identity.login ?? identity.name ?? identity.email ?? subject;
 }
 
 /**
- * Folds a text for a search: removes case, accents and invisible characters.
+ * Normalizes a text for a search: removes case, accents and invisible
+ * characters.
  */
 export function foldText(text: string): string {
   return text.normalize("NFKD").replaceAll(/[\p{M}\p{C}]/gu, "")
@@ -60,16 +57,15 @@ export function foldText(text: string): string {
     .slice(0, MAX_TERM_CHARACTERS).toWellFormed();
 }
 
-/** Returns the text by which a person is sorted in a list. */
+/** Returns the text by which lists sort a person. */
 export function personSortKey(person: Person): string {
   return foldText(personName(person));
 }
 
 /**
- * Lists the folded terms of a person; a search finds the person if a term
- * begins with the search word. Terms are the subject with and without its
- * issuer and scheme, the name and each word of it, the login, the e-mail
- * address and its domain.
+ * Lists the search terms of a person: the subject with and without issuer and
+ * scheme, the name and each of its words, the login, the e-mail address and its
+ * domain. A search finds the person if a term begins with the searched word.
  */
 export function personTerms({ identity, subject }: Person): string[] {
   const { login = "", name = "", email = "" } = identity;
@@ -78,7 +74,7 @@ export function personTerms({ identity, subject }: Person): string[] {
   const place = subject.replace(/^https?:\/\//, "");
   const texts = [subject, place, identity.subject, login, name, email, domain];
   const terms = new Set([...texts, ...words].map(foldText));
-  // A term that is the beginning of another is found by the other.
+  // // A term that begins another term is found through that one.
   return [...terms].filter((term) =>
     term !== "" &&
     ![...terms].some((other) => other !== term && other.startsWith(term))
@@ -90,8 +86,7 @@ export function searchWords(search: string): string[] {
 }
 
 /**
- * True if each search word is the beginning of a term of the person, or of a
- * word in a term.
+ * True if each searched word begins a term of the person, or a word in a term.
  */
 export function isFoundBy(person: Person, words: readonly string[]): boolean {
   const terms = personTerms(person).flatMap((
@@ -108,7 +103,7 @@ const MEMBERSHIP_OF: Readonly<Record<string, Membership>> = {
 };
 
 /**
- * Parses `role:editor`, `org:acme`, …; without a prefix the name is a group's.
+ * Parses `role:editor`, `org:acme` and so on. Without a prefix, it is a group.
  */
 export function parseMembership(
   text: string,
@@ -120,8 +115,8 @@ export function parseMembership(
 }
 
 /**
- * Returns the name to compare: in lower case for organizations and teams, whose
- * case GitHub ignores.
+ * Returns a membership's name for comparison: for organizations and teams in
+ * lower case, because GitHub ignores their case.
  */
 export function membershipName(kind: Membership, name: string): string {
   return kind === "organizations" || kind === "teams"

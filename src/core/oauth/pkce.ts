@@ -15,14 +15,15 @@ const VERIFIER = /^[\w.~-]{43,128}$/;
 /**
  * Parses the code challenge of an authorization request.
  *
- * @throws {OAuthError} `invalid_request` without one, or with another method
+ * @throws {OAuthError} `invalid_request` if it is missing or its method is not
+ * `S256`
  */
 export function parseCodeChallenge(parameters: Parameters): string {
   const challenge = parameters.get("code_challenge");
   if (challenge === undefined) {
     throw invalidRequest("PKCE is required: code_challenge is missing");
   }
-  // RFC 7636 §4.3: an absent method would mean `plain`.
+  // // Without a method, it would be `plain` (RFC 7636 §4.3).
   if (parameters.get("code_challenge_method") !== "S256") {
     throw invalidRequest("code_challenge_method must be S256");
   }
@@ -34,7 +35,7 @@ export function parseCodeChallenge(parameters: Parameters): string {
   return challenge;
 }
 
-/** Computes the S256 challenge of a verifier (RFC 7636 §4.2). */
+/** Computes the S256 code challenge of a verifier (RFC 7636 §4.2). */
 export function codeChallenge(verifier: string): string {
   return fingerprint(verifier);
 }

@@ -1,8 +1,7 @@
 /**
- * Redirect URIs: registration, and the exact match of a requested one. They are
- * compared as strings. A URL parser turns `java\tscript:`,
- * `https://2130706433/` and dot segments into something that the client did not
- * write, so no URI is parsed and printed again.
+ * Registration and exact comparison of redirect URIs. They are compared as
+ * strings, never parsed and printed: a URL parser turns `java\tscript:`,
+ * `https://2130706433/` and dot segments into something else.
  *
  * @see RFC 8252 §7, RFC 9700 §4.1
  * @module
@@ -11,13 +10,14 @@ import { OAuthError } from "../errors.ts";
 import { seenText } from "../log/log_line.ts";
 
 /**
- * The kind of receiver: a website, a program on the person's device, an app.
+ * The kind of a redirect URI: of a website, a local program, or an app's
+ * scheme.
  */
 type RedirectKind = "https" | "loopback" | "private-use";
 
 const MAX_LENGTH = 2048;
 
-/** RFC 3986 characters; no fragment, so no `#`. */
+/** The characters of RFC 3986, without `#`: a redirect URI has no fragment. */
 const URI =
   /^([a-z][a-z0-9+.-]*):((?:[\w.~:/?[\]@!$&'()*+,;=-]|%[\da-fA-F]{2})+)$/;
 const AUTHORITY = /^\/\/([^/?]*)/;
@@ -28,7 +28,7 @@ const LOOPBACK =
   /^(https?:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::\d{1,5})?((?:[/?].*)?)$/;
 const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:[/?]|$)/i;
 
-/** Schemes that run code, read data, or open other programs of the device. */
+/** Schemes that run code, read data, or open other programs. */
 const REFUSED_SCHEMES = new Set(
   (
     "about android-app blob chrome chrome-extension content data edge " +
@@ -39,8 +39,7 @@ const REFUSED_SCHEMES = new Set(
 );
 
 /**
- * The parameters that an authorization response adds (RFC 6749 §4.1.2, RFC 9207
- * §2).
+ * The parameters of an authorization response (RFC 6749 §4.1.2, RFC 9207 §2).
  */
 const RESPONSE_PARAMETERS = [
   "code",
@@ -56,8 +55,8 @@ function refuse(description: string): never {
 }
 
 /**
- * Checks a redirect URI that a client wants to register and returns its kind:
- * https, http on a loopback address, or an app's private-use scheme.
+ * Checks a redirect URI in a registration. Returns its kind: https, http on a
+ * loopback address, or an app's private-use scheme.
  */
 export function checkRedirectUri(uri: string): RedirectKind {
   const match = uri.length <= MAX_LENGTH ? URI.exec(uri) : null;
@@ -103,7 +102,8 @@ export function checkRedirectUri(uri: string): RedirectKind {
 }
 
 /**
- * True if browsers would read the host as an IPv4 address in an unusual form.
+ * True if browsers would read the host as an IPv4 address, although it does not
+ * look like one.
  */
 function isOddNumber(authority: string): boolean {
   const host = authority.replace(/:.*/, "");
@@ -111,30 +111,31 @@ function isOddNumber(authority: string): boolean {
   return /^(?:\d+|0x[\da-f]*)$/i.test(last) && !IPV4.test(host);
 }
 
-/** Returns the kind of a registered redirect URI. */
+/** Returns the kind of a redirect URI that was checked before. */
 export function redirectKind(uri: string): RedirectKind {
   if (LOOPBACK.test(uri)) return "loopback";
   return uri.startsWith("https:") ? "https" : "private-use";
 }
 
 /**
- * True if a requested redirect URI is an exact match of a registered one, or
- * differs only in the port of an http loopback address (RFC 8252 §7.3).
+ * True if a requested redirect URI equals a registered one. The port of an http
+ * loopback address may differ (RFC 8252 §7.3).
  */
 export function isRegisteredRedirectUri(
   requested: string,
   registered: readonly string[],
 ): boolean {
-  // Otherwise a requested URI could have a port beyond 65535.
+  // // Otherwise the requested URI could have a port above 65535.
   if (!URL.canParse(requested)) return false;
   const portless = withoutLoopbackPort(requested);
   return registered.some((uri) => withoutLoopbackPort(uri) === portless);
 }
 
 /**
- * Removes the port of an http loopback address: a native client has a new port
- * each time (RFC 8252 §7.3). Another program of the machine may get the same
- * port later, so a remembered approval never replaces consent there.
+ * Removes the port of an http loopback address, because a native client has
+ * another one each time (RFC 8252 §7.3). Another program may get the same port
+ * later. So a remembered approval never replaces consent for such a redirect
+ * URI.
  */
 export function withoutLoopbackPort(uri: string): string {
   const match = LOOPBACK.exec(uri);

@@ -1,9 +1,9 @@
 /**
  * Refresh token rotation and reuse detection. Only the current refresh token of
- * a grant can be exchanged. The one before it gets a replay of the same
- * response until 30 seconds after the client first used that response:
- * responses get lost, and some clients refresh from two machines. Any other use
- * of an earlier token is reuse, which ends the grant.
+ * a grant can be exchanged. The previous one gets the same response again until
+ * 30 seconds after the client first used that response: responses get lost, and
+ * some clients refresh from two machines. Any other use of an earlier token is
+ * reuse, which ends the grant.
  *
  * @see RFC 6749 §6, RFC 9700 §4.14.2
  * @module
@@ -15,35 +15,37 @@ import { deriveKey, unwrapDataKey } from "./data_key.ts";
 import { REPLAY_SECONDS } from "./lifetimes.ts";
 import type { IssuedTokens } from "./token_response.ts";
 
-/** The refresh tokens of a grant that are accepted. */
+/** The valid refresh tokens of a grant, as fingerprints. */
 export interface RefreshTokens {
-  /** The fingerprint of the refresh token that may be exchanged. */
+  /** The fingerprint of the current refresh token. */
   current: string;
-  /** The grant's data key, sealed with the current token. */
+  /** The grant's data key, encrypted for the current refresh token. */
   wrappedKey: string;
   /**
-   * The exchange that issued the current token; absent if an authorization code
-   * did.
+   * The exchange that issued the current token; absent if a code was redeemed.
    */
   exchange?: Exchange;
 }
 
 interface Exchange {
   refreshToken: string;
-  /** The fingerprint of the access token that the exchange issued. */
+  /** The fingerprint of the access token in the response. */
   accessToken: string;
-  /** The response, sealed with a key derived from the refresh token. */
+  /**
+   * The response, encrypted with a key derived from the exchanged refresh
+   * token.
+   */
   response: string;
-  /** True if the client has revoked that access token. */
+  /** True if the client has revoked the access token in the response. */
   isRevoked?: boolean;
   /**
-   * The epoch second until which the response is replayed; absent before the
-   * first call with that access token.
+   * The epoch second until which the response is repeated. Absent before the
+   * first call with the access token in it.
    */
   replayUntil?: number;
 }
 
-/** The members of a grant that are about its refresh tokens. */
+/** The part of a grant about refresh tokens. */
 interface Refreshable {
   id: string;
   refreshKey?: string;
@@ -53,7 +55,11 @@ interface Refreshable {
 const responseKey = (refreshToken: string) =>
   deriveKey(refreshToken, "successor");
 
-/** Makes the record of an exchange of a refresh token for `tokens`. */
+/**
+ * Makes the record of an exchange.
+ *
+ * @param tokens the tokens for which `refreshToken` was exchanged
+ */
 export async function exchangeOf(
   refreshToken: string,
   tokens: IssuedTokens,
@@ -68,9 +74,9 @@ export async function exchangeOf(
 }
 
 /**
- * Judges a refresh token by its grant: it may be exchanged (`current`), its
- * response is replayed (`exchanged`), or it was used before (`reused`). Returns
- * undefined for a token that was never made for the grant.
+ * Returns the state of a refresh token: `current` can be exchanged, `exchanged`
+ * gets the same response again, `reused` was used before. Undefined if it was
+ * never issued for the grant.
  */
 export function stateOfToken(
   refreshToken: string,
@@ -82,12 +88,12 @@ export function stateOfToken(
   const { refreshToken: last, replayUntil = Infinity } =
     refreshTokens?.exchange ?? {};
   if (token === last && now < replayUntil) return "exchanged";
-  // A valid tag proves that the token was issued for this grant; used tokens
-  // are not stored.
+  // // A valid tag proves that it was issued for this grant. Used tokens are
+  // not stored.
   return isMinted(refreshToken, refreshKey) ? "reused" : undefined;
 }
 
-/** Unseals the response that an exchanged refresh token was answered with. */
+/** Decrypts the response for a refresh token that was already exchanged. */
 export async function replayResponse(
   refreshToken: string,
   { id, refreshTokens }: Refreshable,
@@ -96,7 +102,7 @@ export async function replayResponse(
   return JSON.parse(await unseal(responseKey(refreshToken), response, id));
 }
 
-/** Unseals a grant's data key with the current refresh token. */
+/** Decrypts a grant's data key with the current refresh token. */
 export function dataKeyOf(
   { id, refreshTokens }: Refreshable,
   current: string,
@@ -104,7 +110,7 @@ export function dataKeyOf(
   return unwrapDataKey(refreshTokens!.wrappedKey, id, current);
 }
 
-/** True if an access token was issued by the grant's last exchange. */
+/** True if the grant's last refresh issued this access token. */
 export function isOfExchange(
   accessToken: string,
   { refreshTokens }: Refreshable,
@@ -113,11 +119,11 @@ export function isOfExchange(
 }
 
 /**
- * Returns true if no call with an access token of the grant's last exchange has
- * been seen.
+ * Returns true if the client has not yet used the tokens of the grant's last
+ * refresh.
  *
  * @param exchanged the fingerprint of the refresh token that was exchanged for
- * the call's access token; undefined if none was
+ * the access token in a call; undefined if it came from a code
  */
 export function isUnseen(
   exchanged: string | undefined,
@@ -128,7 +134,7 @@ export function isUnseen(
     replayUntil === undefined;
 }
 
-/** Returns a grant with changes to its last exchange. */
+/** Returns a copy of a grant with changes to its last exchange. */
 function withExchange<G extends Refreshable>(
   grant: G,
   changes: Partial<Exchange>,
@@ -139,13 +145,14 @@ function withExchange<G extends Refreshable>(
 }
 
 /**
- * Replays the last response for `REPLAY_SECONDS` more: the client now has it.
+ * Ends the repetition of the last response `REPLAY_SECONDS` from now, because
+ * the client has received it.
  */
 export function limitReplays<G extends Refreshable>(grant: G, now: number): G {
   return withExchange(grant, { replayUntil: now + REPLAY_SECONDS });
 }
 
-/** Records that the access token of the last exchange was revoked. */
+/** Records that the client revoked the access token of the last exchange. */
 export function noteRevoked<G extends Refreshable>(grant: G): G {
   return withExchange(grant, { isRevoked: true });
 }

@@ -1,6 +1,5 @@
 /**
- * The resource of this server, the URL of its metadata (RFC 9728), and the ways
- * in which clients write the resource.
+ * The resource of this server (RFC 8707), and the URLs of its metadata.
  *
  * @see RFC 8707, RFC 8414 §3.1, RFC 9728 §3.1
  * @module
@@ -8,13 +7,15 @@
 import { basePathOf } from "../net/url.ts";
 import { OAuthError } from "../errors.ts";
 
-/** Returns the identifier of the protected resource: the URL of `/mcp`. */
+/** Returns the resource identifier: the URL of `/mcp`. */
 export function resourceOf(baseUrl: string): string {
   return `${baseUrl}/mcp`;
 }
 
 /**
- * Returns the URL of the protected resource metadata, with a client's `sid`.
+ * Returns the URL of the protected resource metadata.
+ *
+ * @param sid a client's name for its requests, see {@linkcode sidOf}
  */
 export function resourceMetadataUrl(baseUrl: string, sid?: string): string {
   const url = wellKnown("oauth-protected-resource", resourceOf(baseUrl));
@@ -26,19 +27,16 @@ export function serverMetadataUrl(baseUrl: string): string {
   return wellKnown("oauth-authorization-server", baseUrl);
 }
 
-/**
- * Makes a well-known URL: `/.well-known/NAME` goes between the origin and the
- * path.
- */
+/** Makes a well-known URL: `/.well-known/NAME` is inserted before the path. */
 function wellKnown(name: string, address: string): string {
   const { origin } = new URL(address);
   return `${origin}/.well-known/${name}${basePathOf(address)}`;
 }
 
 /**
- * Checks that every `resource` of a request is this server's. Clients send
- * none, the bare origin, a trailing slash, or a query of their own; all of
- * these mean this resource.
+ * Checks that every `resource` of a request means this server. Clients send
+ * none, the bare origin, a trailing slash, or their own query; all are
+ * accepted.
  *
  * @throws {OAuthError} `invalid_target` (RFC 8707 §2)
  */
@@ -64,8 +62,8 @@ export function checkResources(
 }
 
 /**
- * A `sid`: a name that the client may put into the URL of its requests
- * (`/mcp?sid=…`), to correlate them. It has no other effect.
+ * A `sid`, which a client may add to the URL of its requests (`/mcp?sid=…`) to
+ * correlate them. It has no other effect.
  */
 const SID = /^[A-Za-z0-9._~-]{1,128}$/;
 
@@ -74,7 +72,10 @@ export function isSid(text: string): boolean {
   return SID.test(text);
 }
 
-/** Returns the `sid` in the URL of a request; undefined without a valid one. */
+/**
+ * Returns the `sid` in the URL of a request; undefined if it is absent or
+ * invalid.
+ */
 export function sidOf({ url }: Request): string | undefined {
   const sid = new URL(url).searchParams.get("sid");
   return sid !== null && isSid(sid) ? sid : undefined;

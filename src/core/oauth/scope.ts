@@ -1,5 +1,5 @@
 /**
- * Scopes: requested, granted, and needed by a call.
+ * Scopes: parses them, and computes which ones are granted.
  *
  * @see RFC 6749 §3.3
  * @module
@@ -8,13 +8,13 @@ import { SCOPE_TOKEN, type Scopes } from "../../authoring/scope.ts";
 import { OAuthError } from "../errors.ts";
 import { seenText } from "../log/log_line.ts";
 
-/** The scope for refresh tokens, which every client gets without it, too. */
+/** The scope for refresh tokens. Clients get these without it, too. */
 export const OFFLINE_ACCESS = "offline_access";
 
 /**
  * Parses a `scope` parameter into scopes without duplicates.
  *
- * @throws {OAuthError} `invalid_scope` on a character that no scope may have
+ * @throws {OAuthError} `invalid_scope` for a character that is not allowed
  */
 export function parseScope(text: string | undefined): string[] {
   const scopes = new Set<string>();
@@ -37,19 +37,18 @@ export function printScope(scopes: readonly string[]): string {
 }
 
 /**
- * Scopes that clients request from any server. No tool here needs them, and a
- * request for only these is not an error.
+ * Scopes that clients request from any server. No tool needs them. A request
+ * for only these is not an error.
  *
  * @see OpenID Connect Core §5.4 and §11
  */
 const GENERIC = ["openid", "profile", "email", "address", "phone"];
 
 /**
- * Computes the scopes that an authorization request may get. A request without
- * `scope` gets the `usual` ones, any other no more than it names (RFC 6749
- * §3.3): `offline_access` alone gets a token for whatever needs no scope.
- * Unknown scopes are dropped. A request for unknown scopes only is refused,
- * because its token would be of no use.
+ * Computes the scopes that an authorization request may get. Without `scope`,
+ * it gets the `usual` ones; otherwise only those that it names (RFC 6749 §3.3).
+ * With only `offline_access`, it gets a token without scopes. Unknown scopes
+ * are dropped, unless all are unknown: that token would be useless.
  *
  * @throws {OAuthError} `invalid_scope` if no requested scope is known
  */
@@ -61,7 +60,7 @@ export function grantableScopes(
   const specific = requested.filter((scope) =>
     scope !== OFFLINE_ACCESS && !GENERIC.includes(scope)
   );
-  // A server whose tools need no scopes accepts unknown ones.
+  // // A server whose tools need no scopes accepts any.
   if (known.length === 0 && specific.length > 0 && supported.length > 0) {
     throw new OAuthError(
       "invalid_scope",
@@ -76,8 +75,8 @@ export function grantableScopes(
 }
 
 /**
- * Returns the scopes that are in a ceiling. `offline_access` grants nothing
- * here and always stays. Without a ceiling, returns the same list.
+ * Removes scopes that a ceiling does not have. `offline_access` always stays,
+ * because it allows no tool. Without a ceiling, all scopes stay.
  */
 export function scopesWithin(
   scopes: readonly string[],
@@ -93,7 +92,7 @@ export function opensNothing(scopes: readonly string[]): boolean {
   return scopes.every((scope) => scope === OFFLINE_ACCESS);
 }
 
-/** Joins two lists of scopes, each scope once. */
+/** Merges two lists of scopes without duplicates. */
 export function unionOfScopes(
   a: readonly string[],
   b: readonly string[],
@@ -102,8 +101,8 @@ export function unionOfScopes(
 }
 
 /**
- * Returns the scopes of an access token: the requested ones, by default all
- * that were granted.
+ * Returns the scopes of an access token: the requested ones, or by default all
+ * granted ones.
  *
  * @throws {OAuthError} `invalid_scope` if a requested scope was not granted
  * (RFC 6749 §6)

@@ -1,9 +1,9 @@
 /**
- * Clients that are found by their ID alone. Either the ID carries the sealed
- * registration, so that nothing is stored: clients keep an ID for ever, and are
- * stuck if `/authorize` no longer knows it, and no stranger can fill the
- * database. Or the ID is the URL of a client ID metadata document, so that its
- * domain vouches for the client.
+ * Clients that need no record, because their ID is enough to find them. An ID
+ * from dynamic registration contains the encrypted registration. So clients can
+ * keep their ID for ever, and strangers cannot fill the database. Another ID is
+ * the URL of a client ID metadata document, whose domain vouches for the
+ * client.
  *
  * @see draft-ietf-oauth-client-id-metadata-document §3 and §4
  * @module
@@ -23,8 +23,8 @@ import {
 } from "./client_id.ts";
 
 /**
- * The members of a registration that the ID carries. The other members are only
- * in the registration response.
+ * The members of a registration that the client ID contains. Others are only in
+ * the registration response.
  */
 const KEPT = [
   "redirect_uris",
@@ -41,7 +41,7 @@ interface Sealed extends Pick<Client, "secretFingerprint" | "issuedAt"> {
 }
 
 /**
- * Returns a client with an ID that carries its registration.
+ * Registers a client under an ID that contains its encrypted registration.
  *
  * @param key a secret of the database, 32 bytes
  * @throws {OAuthError} `invalid_client_metadata` if the registration is too
@@ -67,8 +67,8 @@ export async function sealClient(
 }
 
 /**
- * Unseals the registration that a client ID carries; undefined if this server
- * did not seal it.
+ * Decrypts the registration in a client ID. Undefined if this server did not
+ * issue the ID.
  */
 export async function openClient(
   key: Uint8Array,
@@ -90,7 +90,8 @@ export async function openClient(
 }
 
 /**
- * Checks that a client ID is the URL of a metadata document on an allowed host.
+ * Checks that a client ID is the URL of a client ID metadata document on an
+ * allowed host.
  */
 export function checkDocumentUrl(
   clientId: string,
@@ -114,12 +115,11 @@ export function checkDocumentUrl(
 }
 
 /**
- * Parses the client that a client ID metadata document describes. It has no
- * secret, because a public document cannot hold one.
+ * Parses a client ID metadata document. Such a client has no secret, because
+ * the document is public.
  *
- * @throws {OAuthError} `invalid_client` if it is not the document of
- * `clientId`; `invalid_redirect_uri` or `invalid_client_metadata` if its
- * members are wrong
+ * @throws {OAuthError} `invalid_client` if the document is not of `clientId`;
+ * `invalid_redirect_uri` or `invalid_client_metadata` if its members are wrong
  */
 export function parseMetadataDocument(
   clientId: string,

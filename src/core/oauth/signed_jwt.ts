@@ -1,6 +1,6 @@
 /**
- * The verification of JWTs that others have signed: clients, identity
- * providers, and other authorization servers.
+ * Verifies JWTs signed by others: clients, identity providers, and other
+ * authorization servers.
  *
  * @see RFC 8725
  * @module
@@ -15,8 +15,8 @@ import {
 import { CLOCK_TOLERANCE_SECONDS } from "./lifetimes.ts";
 
 /**
- * Asymmetric algorithms only: never `none`, and never HMAC, where anyone who
- * can verify a signature can also make one.
+ * Asymmetric algorithms only. Never `none`. Never HMAC, where anyone who can
+ * verify a signature can also make one.
  *
  * @see RFC 7518 §3.1, RFC 8037 §3.1, RFC 9864
  */
@@ -34,9 +34,7 @@ export const SIGNATURE_ALGORITHMS = [
   "RS512",
 ];
 
-/**
- * Verifies the signature, the times and the claims of a JWT at the time `now`.
- */
+/** Verifies the signature, times and claims of a JWT. */
 export async function verifySignedJwt(
   jwt: string,
   keys: JWTVerifyGetKey,
@@ -63,8 +61,8 @@ const FAULTS_OF_JWT = [
 ];
 
 /**
- * Returns true if an error is the fault of the JWT. Other errors are the fault
- * of its issuer, whose keys could not be read, or of the network.
+ * Returns true if the JWT itself is invalid. Otherwise its issuer is at fault,
+ * whose keys could not be read, or the network.
  */
 export function isFaultOfJwt(error: unknown): boolean {
   return FAULTS_OF_JWT.some((Fault) => error instanceof Fault);

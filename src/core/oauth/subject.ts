@@ -1,23 +1,22 @@
 /**
- * Subjects: the names of people and machines at this server. Each consists of
- * an issuer and the name that the issuer gave, so that people of different
- * issuers are never confused.
+ * Subjects: the names of people and machines at this server. A subject starts
+ * with its issuer, so that people of different issuers are never confused.
  *
  * @module
  */
 import type { Identity } from "../caller.ts";
 
-/** An issuer of JWTs that this server trusts to identify people. */
+/** An issuer whose JWTs this server trusts to identify people. */
 export interface TrustedIssuer {
   /** The exact `iss` of the issuer. */
   issuer: string;
-  /** The tenant that is trusted, if the issuer serves several organizations. */
+  /** The trusted tenant, if the issuer serves several organizations. */
   tenant?: string;
 }
 
 /**
- * Formats an issuer as settings and grants have it: its URL, then `#` and the
- * tenant if there is one. The URL of an issuer has no `#`.
+ * Formats an issuer as in settings and grants: its URL, then `#` and the
+ * tenant, if any. The URL itself has no `#`.
  */
 export function printIssuer({ issuer, tenant }: TrustedIssuer): string {
   return tenant === undefined ? issuer : `${issuer}#${tenant}`;
@@ -34,9 +33,8 @@ export function parseIssuer(text: string): TrustedIssuer {
 export const MACHINE_ID = "client";
 
 /**
- * Returns the prefix of an issuer's subjects: the issuer without a slash at its
- * end, which does not change the URL of its metadata, and `?` with the tenant
- * if there is one. No issuer has a `?` (RFC 8414 §2).
+ * Returns the prefix of an issuer's subjects: its URL without a final slash,
+ * then `?` and the tenant, if any. An issuer's URL has no `?` (RFC 8414 §2).
  */
 export function issuerId({ issuer, tenant }: TrustedIssuer): string {
   const { origin, pathname } = new URL(issuer);
@@ -48,7 +46,7 @@ export function issuerId({ issuer, tenant }: TrustedIssuer): string {
 
 /**
  * Makes a person's subject: `github:583231`, or `https://id.example.com#42` for
- * an issuer, which has no `#`.
+ * an issuer. An issuer has no `#`.
  *
  * @param id `OAUTH_PROVIDER`, or an {@linkcode issuerId}
  */
@@ -60,8 +58,8 @@ export function subjectOf(
 }
 
 /**
- * Returns the binding of a person who calls with JWTs of an issuer. It names
- * neither token nor client: these come and go, the person stays.
+ * Returns the `binding` of a person who calls with JWTs of an issuer. It does
+ * not contain the token or the client, which may change.
  */
 export function jwtBinding(id: string, name: string): string {
   return JSON.stringify([id, name]);
@@ -75,9 +73,8 @@ export function parseJwtBinding(
 }
 
 /**
- * Returns the {@linkcode jwtBinding} of a person whose subject begins with an
- * issuer's URL, because that person may also call with JWTs of the issuer.
- * Returns undefined for other subjects.
+ * Returns the {@linkcode jwtBinding} for a person's subject. Undefined unless
+ * the subject starts with an issuer's URL: others cannot call with a JWT.
  */
 export function jwtBindingOf(subject: string): string | undefined {
   const [, id, name] = /^(https?:\/\/[^#]*)#(.+)$/s.exec(subject) ?? [];
@@ -95,8 +92,8 @@ export function isMachineSubject(subject: string): boolean {
 }
 
 /**
- * Returns the prefix with which a subject begins; undefined if it is none of
- * `ids`.
+ * Returns the one of `ids` that is the prefix of a subject; undefined if none
+ * is.
  */
 export function idOfSubject(
   text: string,
@@ -106,11 +103,10 @@ export function idOfSubject(
 }
 
 /**
- * True if an issuer's name for a person begins like a subject of another
- * issuer.
+ * True if an issuer's name for a person looks like a subject of another issuer.
  *
  * @param ids the prefixes of all subjects
- * @param own the prefix of the issuer
+ * @param own the issuer's prefix
  */
 export function isSubjectOfOther(
   name: string,

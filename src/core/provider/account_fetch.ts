@@ -1,6 +1,6 @@
 /**
- * `fetch` for the API of one service, with a person's key. The key is sent only
- * to URLs within that API.
+ * `fetch` for the API of one service, with a person's key or token for it.
+ * Sends the key only to URLs within that API.
  *
  * @module
  */
@@ -29,20 +29,20 @@ const MAX_REDIRECTS = 5;
 /** The maximum time until the headers of a response, in milliseconds. */
 const TIMEOUT_MILLISECONDS = 60_000;
 
-/** Tells a model that a request without an answer may have been done. */
+/** Text for a model after a request that may have succeeded. */
 export const UNSURE =
   "It may have been done all the same: check before you repeat it.";
 
 /**
  * Makes the `fetch` of a service.
  *
- * @param reveal returns the key for a request; undefined if it needs none
+ * @param reveal returns the key; undefined if the request needs none
  */
 export function accountFetch(
   service: AccountService,
   reveal: () => Promise<string | undefined>,
   { send = sendOnce, onStatus }: {
-    /** Sends a request, in place of {@linkcode sendOnce}. */
+    /** Sends a request; {@linkcode sendOnce} by default. */
     send?: (request: Request, init: RequestInit) => Promise<Response>;
     /** Called with the status of every response. */
     onStatus?: (status: number) => void;
@@ -64,7 +64,7 @@ export function accountFetch(
     const own: RequestInit = { ...init, redirect: "manual", signal };
     // The constructor throws if `init` is invalid.
     const request = new Request(url, own);
-    // The time is over only for the headers: a body may take longer.
+    // // The time-out ends with the headers: a body may take longer.
     const timer = setTimeout(() => abort.abort(), TIMEOUT_MILLISECONDS);
     try {
       return await send(request, own);
@@ -144,7 +144,10 @@ function basicOf(key: string): string {
   return key.includes(":") ? base64(new TextEncoder().encode(key)) : key;
 }
 
-/** Returns the `init` after a redirect (Fetch, HTTP-redirect fetch). */
+/**
+ * Returns the `init` for the request after a redirect (Fetch Standard,
+ * HTTP-redirect fetch).
+ */
 function redirected(
   { body, method = "GET", headers, ...init }: RequestInit,
   status: number,
@@ -165,7 +168,11 @@ function redirected(
   throw new ToolError("A stream cannot be sent again after a redirect.");
 }
 
-/** Returns the URL of a request. @throws {TypeError} unless the key may go there */
+/**
+ * Returns the URL of a request.
+ *
+ * @throws {TypeError} if the key must not be sent to it
+ */
 function addressAt(service: AccountService, input: string | URL): URL {
   const { name, api } = service;
   // A path is relative to the API's own path, not to the root of its host.
@@ -179,11 +186,17 @@ function addressAt(service: AccountService, input: string | URL): URL {
   );
 }
 
-/** A `..` that a server may find only after decoding the path, even twice. */
+/**
+ * Matches a `..` that a server may find only after decoding the path once or
+ * twice.
+ */
 const ENCODED_PARENT =
   /(?:\/|%(?:25)*(?:2f|5c))(?:\.|%(?:25)*2e){2}(?:\/|;|%|$)/i;
 
-/** True if a URL is within the service's API, which may be a part of its host. */
+/**
+ * True if a URL is within the service's API, which may be only a part of its
+ * host.
+ */
 function isWithin(
   { api }: AccountService,
   { origin, username, password, pathname }: URL,

@@ -1,32 +1,37 @@
 /**
- * The URL of the authorization request to the provider, to which a person is
- * sent.
+ * The URL of an authorization request to the sign-in provider.
  *
  * @module
  */
 import type { UpstreamRequest } from "./provider.ts";
 
-/** The options that all authorization requests to one provider share. */
+/** The parts that all authorization requests to one provider share. */
 export interface AuthorizationRequestOptions {
   endpoint: string;
   clientId: string;
   scopes: readonly string[];
-  /** The separator of scopes; by default a space. */
+  /** The separator of scopes; a space by default. */
   separator?: string;
-  /** Further query parameters, which cannot replace ours. */
+  /**
+   * Further query parameters; they cannot replace those in {@linkcode OURS}.
+   */
   extra: Readonly<Record<string, string>>;
-  /** The `prompt` of every request; the one in `extra` takes precedence. */
+  /** The `prompt` of every request, unless `extra` has one. */
   prompt?: string;
   /** The provider's parameter for `login_hint`; undefined if it has none. */
   hintName?: string;
-  /** The `prompt` of a request with `isFresh`, if the provider supports one. */
+  /**
+   * The `prompt` for `isFresh`, which makes the person sign in again. Undefined
+   * if the provider supports none.
+   */
   freshPrompt?: "login" | "select_account";
 }
 
 /**
- * Parameters that decide the response and its receiver. No setting may add one,
- * even if we do not send it: `request` would replace all others, and
- * `response_mode` would change how the response is sent.
+ * Parameters that no setting may add, because they decide the response and its
+ * receiver. That includes some that are never sent here: `request` would
+ * replace all others, and `response_mode` would change how the response is
+ * sent.
  */
 const OURS = [
   "response_type",
@@ -64,7 +69,7 @@ export function buildAuthorizationUrl(
     ...prompt === undefined ? [] : [prompt],
     ...hintName === undefined ? [] : prompts,
   ];
-  // `extra` replaces our `prompt`: not every provider accepts two values.
+  // // `extra` replaces this `prompt`: not every provider accepts two values.
   if (asked.length > 0) query.set("prompt", asked.join(" "));
   for (const [name, value] of Object.entries(extra)) query.set(name, value);
   if (isFresh && freshPrompt !== undefined) {

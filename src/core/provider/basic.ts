@@ -1,12 +1,12 @@
 /**
- * The credentials of our client, as HTTP Basic authentication.
+ * HTTP Basic authentication of our OAuth client.
  *
  * @module
  */
 /**
- * Makes Basic credentials. Both parts are form-encoded, because of colons (RFC
- * 6749 §2.3.1). Unlike here, oauth4webapi encodes `-`, `_` and `.` as well;
- * providers that do not decode would not know a client whose id has them.
+ * Formats Basic credentials. Both parts are form-encoded first (RFC 6749
+ * §2.3.1), but unlike in oauth4webapi `-`, `_` and `.` stay: some providers do
+ * not decode the client ID.
  */
 export function basic(clientId: string, clientSecret: string): string {
   const pair = `${encodeURIComponent(clientId)}:` +

@@ -1,6 +1,6 @@
 /**
- * Makes the provider that the settings select; has presets for OpenID providers
- * that are known by name.
+ * Makes the provider that the settings select, with presets for OpenID
+ * providers known by name.
  *
  * @module
  */
@@ -31,14 +31,14 @@ import { type OpenIdOptions, openIdProvider } from "./openid.ts";
 import type { Provider } from "./provider.ts";
 import { upstreamFetch } from "./upstream_fetch.ts";
 
-/** The options of an OpenID provider, except our client there. */
+/** The options of an OpenID provider, except our OAuth client there. */
 type Preset =
   & Omit<OpenIdOptions, "clientId" | "clientSecret">
   & {
     apiUrl: string;
-    /** The memberships that are used if people of every tenant can sign in. */
+    /** The membership claims to use if people of every tenant can sign in. */
     sharedMemberships?: Pick<ClaimNames, "memberships" | "isUnique">;
-    /** Parameters to which the provider responds with an error. */
+    /** Parameters that the provider refuses. */
     refusedParams?: readonly string[];
   };
 
@@ -54,7 +54,8 @@ const PRESETS: Readonly<
     name: "Google",
     issuer: GOOGLE_ISSUER,
     scopes: ["openid", "email", "profile"],
-    // Google gives a refresh token at every sign-in only with both parameters.
+    // // Google issues a refresh token at every sign-in only with both
+    // parameters.
     extraAuthParams: { access_type: "offline" },
     prompt: "consent",
     // Google documents no `prompt=login`.
@@ -62,7 +63,7 @@ const PRESETS: Readonly<
     apiUrl: "https://www.googleapis.com",
     isTokenIssuer: (named, issuer) =>
       issuer === named || issuer === "accounts.google.com",
-    // The claim `hd` is the Workspace domain; the parameter `hd` would only be
+    // // The claim `hd` proves the Workspace domain; the parameter `hd` is only
     // a hint.
     claims: {
       isOwnAddress: isGoogleAddress,
@@ -78,21 +79,21 @@ const PRESETS: Readonly<
     apiUrl: "https://graph.microsoft.com/v1.0",
     isMetadataIssuer: isMicrosoftIssuer,
     isTokenIssuer: isTenantIssuer,
-    // The administrator of any tenant can write any address into `email`. This
-    // optional claim says that the tenant owns the domain.
+    // // The administrator of any tenant can write any address into `email`.
+    // This optional claim says that the tenant owns the address's domain.
     claims: {
       emailVerified: "xms_edov",
       memberships: { roles: ["roles"], groups: ["groups"] },
     },
-    // Any tenant can give its people any role. The object ID of a group is
-    // chosen by Microsoft, and unique.
+    // // The administrator of any tenant can choose the names of roles. The
+    // object ID of a group is chosen by Microsoft, and unique.
     sharedMemberships: {
       memberships: { groups: ["groups"] },
       isUnique: (name) => ENTRA_ID.test(name),
     },
     readGroups: fetchOverageGroups,
-    // Microsoft's userinfo endpoint accepts only tokens for Graph, and has no
-    // more claims than the `id_token`.
+    // // Microsoft's userinfo endpoint accepts only tokens for Graph, and has
+    // no claims beyond those of the `id_token`.
     userinfo: false,
     // Error AADSTS901002: the v2.0 endpoint takes scopes instead.
     refusedParams: ["resource"],
@@ -110,12 +111,12 @@ const PRESETS: Readonly<
 
 export type ProviderSettings = Exclude<ProviderConfig, { provider: "dev" }>;
 
-/** Makes the provider that the settings select, without a request to it. */
+/** Makes the provider that the settings select. Sends it no request yet. */
 export function createProvider(
   settings: ProviderSettings,
   { fetch: send = sendOnce, timeoutSeconds, needed }: {
     fetch?: typeof fetch;
-    /** The seconds in which the provider must respond; 10 by default. */
+    /** The time-out of a request to the provider; 10 s by default. */
     timeoutSeconds?: number;
     /** The memberships to read; none by default. */
     needed?: NeededMemberships;
@@ -178,12 +179,11 @@ function applyPreset(
     issuer,
     scopes: settings.scopes ?? preset.scopes,
     claims: { ...preset.claims, ...own },
-    // The sign-in's token is for our own application, so it is refused by
-    // Graph.
+    // // With a scope of our own API, Graph refuses the access token.
     readGroups: asksForOwnScope(settings)
       ? async (claims) => await preset.readGroups?.(claims)
       : preset.readGroups,
-    // The API of a self-hosted instance is at the URL of the instance.
+    // // A self-hosted instance has its API at its own URL.
     apiUrl: preset.apiUrl.replace(preset.issuer, issuer.replace(/\/$/, "")),
   };
 }

@@ -1,5 +1,5 @@
 /**
- * A plain OAuth 2 provider, of which only the endpoints are known.
+ * An OAuth 2 provider without discovery: the settings have its endpoints.
  *
  * @see RFC 6749
  * @module
@@ -27,8 +27,8 @@ export function customProvider(
     issuer: new URL(options.authorizationUrl).origin,
     token_endpoint: options.tokenUrl,
     revocation_endpoint: revocationUrl,
-    // `client_secret_basic`, which every server must support, then another that
-    // many do.
+    // // `client_secret_basic`, which every server must support, then the other
+    // common one.
     token_endpoint_auth_methods_supported: [
       "client_secret_basic",
       "client_secret_post",
@@ -57,7 +57,7 @@ export function customProvider(
     async redeem(response) {
       const { tokens } = await client.redeem(server, {
         ...response,
-        // A custom provider has no known issuer.
+        // // The issuer of a custom provider is not known.
         issuer: undefined,
       });
       const identity = await withSpentCode(

@@ -10,30 +10,35 @@ import { SIGNATURE_ALGORITHMS } from "../oauth/signed_jwt.ts";
 import { misbehaved } from "./provider.ts";
 import { readObject, type UpstreamFetch } from "./upstream_fetch.ts";
 
-/** The time after which a provider's metadata is fetched again, in seconds. */
+/** The time after which the metadata is fetched again, in seconds. */
 const METADATA_FRESH_SECONDS = 3600;
 
-/** The seconds for which metadata is used if it cannot be fetched again. */
+/**
+ * The time for which cached metadata is used while it cannot be fetched, in
+ * seconds.
+ */
 const METADATA_TTL_SECONDS = 24 * 3600;
 
-/** The seconds until a failed fetch is repeated, if there is old metadata. */
+/**
+ * The time after which a failed fetch is repeated, while there is cached
+ * metadata.
+ */
 const METADATA_PAUSE_SECONDS = 60;
 
-/** The supported ways of client authentication, the preferred one first. */
+/** The supported methods of client authentication, the preferred one first. */
 const AUTH_METHODS = ["client_secret_post", "client_secret_basic"];
 
-/** The endpoints without which no one can sign in with OpenID Connect. */
+/** The endpoints that signing in with OpenID Connect needs. */
 const REQUIRED = ["authorization_endpoint", "token_endpoint", "jwks_uri"];
 
-/**
- * The endpoints without which there are no tokens, enough where the person need
- * not be identified.
- */
+/** The endpoints that OAuth without OpenID Connect needs. */
 export const PLAIN_ENDPOINTS = REQUIRED.slice(0, 2);
 
 const ENDPOINTS = [...REQUIRED, "userinfo_endpoint", "revocation_endpoint"];
 
-/** A provider's metadata, reduced to methods and algorithms that we support. */
+/**
+ * A provider's metadata, limited to the methods and algorithms supported here.
+ */
 export interface Metadata extends AuthorizationServer {
   readonly authorization_endpoint: string;
   readonly token_endpoint: string;
@@ -42,9 +47,9 @@ export interface Metadata extends AuthorizationServer {
 }
 
 /**
- * Makes the function that reads a provider's metadata. The metadata is fetched
- * when first needed, and again after an hour; while that fails, the old
- * metadata is used for a day.
+ * Makes the function that returns a provider's metadata. It fetches the
+ * metadata when first needed, and again after an hour. While that fails, it
+ * returns the cached metadata for up to a day.
  *
  * @param isIssuer true if the document may name this issuer
  * @param required the endpoints that the document must have
@@ -101,8 +106,7 @@ async function fetchMetadata(
     const response = await discoveryRequest(url, {
       algorithm,
       [customFetch]: fetchUpstream,
-      // The URL comes from the settings, which were checked; endpoints are
-      // checked below.
+      // // The settings' URL was checked before; endpoints are checked below.
       [allowInsecureRequests]: true,
     });
     if (response.status === 404) continue;
@@ -118,9 +122,9 @@ async function fetchMetadata(
 }
 
 /**
- * Parses a metadata document. Not by oauth4webapi, which compares issuers as
- * URLs, so that `https://id.example` and `https://id.example/` would be equal,
- * and which allows no exceptions like `isIssuer`.
+ * Parses a metadata document. oauth4webapi is not used, because it compares
+ * issuers as URLs: `https://id.example` and `https://id.example/` would be
+ * equal. It also allows no exceptions such as `isIssuer`.
  */
 function parseMetadata(
   document: Readonly<Record<string, unknown>>,
@@ -154,7 +158,7 @@ function parseMetadata(
     token_endpoint_auth_methods_supported: AUTH_METHODS.filter((it) =>
       offered.includes(it)
     ),
-    // Without `none` and HMAC, with which oauth4webapi would accept forged
+    // // Without `none` and HMAC: with these, oauth4webapi would accept forged
     // claims.
     id_token_signing_alg_values_supported: SIGNATURE_ALGORITHMS.filter((it) =>
       signed.includes(it)

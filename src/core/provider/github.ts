@@ -1,9 +1,8 @@
 /**
- * GitHub: OAuth 2 with variations.
- *
- * - Errors come with status 200, and the token endpoint responds with a form
- *   unless JSON is requested.
- * - The verified e-mail addresses are at another endpoint than the user.
+ * GitHub: OAuth 2 with deviations.
+ * - Errors have status 200, and the token endpoint sends a form unless asked
+ * for JSON.
+ * - The verified e-mail addresses have an endpoint of their own.
  * - Tokens are revoked through the API, not by RFC 7009.
  *
  * @see
@@ -38,7 +37,7 @@ const PUBLIC_ISSUER = `${PUBLIC_ORIGIN}/login/oauth`;
 /** The scopes for the user and their verified addresses. */
 const SCOPES = ["read:user", "user:email"];
 
-/** Makes the GitHub provider, without a request to it. */
+/** Makes the GitHub provider. Sends it no request yet. */
 export function gitHubProvider(
   {
     name = "GitHub",
@@ -90,7 +89,8 @@ export function gitHubProvider(
     };
   }
 
-  // Enterprise instances send a wrong `iss`, so it is not checked.
+  // // Enterprise instances send a wrong `iss` (RFC 9207), so it is not
+  // checked.
   const checkable = (issuer: string | undefined) =>
     origin === PUBLIC_ORIGIN ? issuer : undefined;
 
@@ -139,7 +139,7 @@ export function gitHubProvider(
   };
 }
 
-/** Makes the revocation of one token, through the API. */
+/** Makes the function that revokes one token through the API. */
 export function gitHubRevocation(
   fetchUpstream: UpstreamFetch,
   { apiUrl, clientId, clientSecret }: {
@@ -168,7 +168,7 @@ export function gitHubRevocation(
   };
 }
 
-/** Returns the URL of the API for the origin of the sign-in. */
+/** Returns the API's URL for the origin of GitHub's sign-in. */
 export function gitHubApiUrl(origin: string): string {
   const { host } = new URL(origin);
   return origin === PUBLIC_ORIGIN || host.endsWith(".ghe.com")
@@ -179,17 +179,16 @@ export function gitHubApiUrl(origin: string): string {
 const NO_MEMBERSHIPS: Pick<ProviderIdentity, "unknown"> = {};
 
 /**
- * The scopes that allow reading organizations and teams, the least access
- * first.
+ * The scopes that allow reading organizations and teams, the narrowest first.
  */
 const ORGANIZATION_SCOPES = ["read:org", "write:org", "admin:org", "user"];
 
 /**
  * Reads organizations as `acme` and `id:9919`, teams as `acme/engineers` and
- * `id:42`: a name may pass to another organization, a number never does. No
- * login has a colon. GitHub leaves out an organization that has not approved
- * our client, without a notice. It also leaves out an organization that first
- * requires its own single sign-on; a header of the response says so.
+ * `id:42`. A name may pass to another organization, a number never does. No
+ * name has a colon. Without a notice, GitHub leaves out organizations that have
+ * not approved our OAuth client, and those that first require their own single
+ * sign-on. A response header reports the latter.
  */
 async function gitHubMemberships(
   ask: Ask,
@@ -237,12 +236,12 @@ function numbered(id: unknown): string[] {
   return Number.isSafeInteger(id) ? [`id:${id}`] : [];
 }
 
-/** Parses a page, and the URL of the next: `<https://…>; rel="next"`. */
+/** Parses one page, and the URL of the next page in `Link` (RFC 8288). */
 async function parsePage(response: Response) {
   const link = response.headers.get("link");
   return {
     items: await response.json().catch(() => undefined) as unknown,
-    // The `Link` header of RFC 8288.
+    // // For example `<https://…>; rel="next"`.
     next: link?.match(/<([^>]+)>;[^,]*\brel="next"/)?.[1],
   };
 }

@@ -1,6 +1,5 @@
 /**
- * A person at GitHub, with their e-mail addresses, which have an endpoint of
- * their own.
+ * A GitHub user with their e-mail addresses, from two endpoints.
  *
  * @see https://docs.github.com/en/rest/users/emails
  * @module
@@ -11,7 +10,7 @@ import { claimText, parseIdentity } from "./identity.ts";
 import { UpstreamError } from "./provider.ts";
 import { type Ask, requestUserinfo } from "./upstream_fetch.ts";
 
-/** Reads the person behind a token, with their e-mail addresses. */
+/** Reads the user of an access token, with their e-mail addresses. */
 export async function gitHubUser(
   ask: Ask,
   apiUrl: string,
@@ -19,7 +18,7 @@ export async function gitHubUser(
   const user = await requestUserinfo(ask, `${apiUrl}/user`);
   const addresses = await readEmails(ask, apiUrl);
   const { verified: [email, ...otherEmails], unverified } = addresses ?? NONE;
-  // The number, because the login of an account may pass to another person.
+  // // The number, because a login may pass to another person.
   const identity = parseIdentity({
     ...user,
     sub: user.id,
@@ -45,7 +44,7 @@ function isRateLimited({ status, headers }: Response): boolean {
       headers.get("x-ratelimit-remaining") === "0");
 }
 
-/** The maximum number of a person's verified, and of unverified, addresses. */
+/** The maximum number of verified, and of unverified, addresses of a user. */
 const MAX_ADDRESSES = 30;
 
 interface Emails {

@@ -1,5 +1,5 @@
 /**
- * The identity of a person and their memberships, from the provider's claims.
+ * Parses a person's identity and memberships from the provider's claims.
  *
  * @module
  */
@@ -7,17 +7,16 @@ import { type Identity, type Membership, MEMBERSHIPS } from "../caller.ts";
 import { misbehaved } from "./provider.ts";
 import { valueAt } from "../json.ts";
 
-/** The maximum length of a claim such as a name; a longer one is left out. */
+/** The maximum length of a text claim; a longer one is ignored. */
 const MAX_LENGTH = 2048;
 
-/**
- * The names of a provider's claims, where they are not those of OpenID Connect.
- */
+/** A provider's claim names, where they differ from OpenID Connect's. */
 export interface ClaimNames {
-  /** The claim that says that the e-mail address was verified. */
+  /** The claim that the e-mail address was verified. */
   emailVerified?: string;
   /**
-   * Returns true if a verified address is from a domain that the claims prove.
+   * Returns true if the claims prove that the organization owns the verified
+   * address's domain.
    */
   isOwnAddress?(
     email: string,
@@ -25,15 +24,14 @@ export interface ClaimNames {
   ): boolean;
   memberships?: MembershipClaims;
   /**
-   * Returns true for a membership whose name is unique among all organizations.
+   * Returns true if no other organization can have a membership of this name.
    */
   isUnique?(membership: string): boolean;
 }
 
 /**
- * Parses an identity from OpenID claims, or from the user object of a plain
- * OAuth provider with the usual names (`id`, `login`, `username`,
- * `avatar_url`).
+ * Parses an identity from OpenID claims, or from the user object of an OAuth
+ * provider with the usual names (`id`, `login`, `username`, `avatar_url`).
  *
  * @throws {UpstreamError} `misbehaved` if there is no subject
  * @see OpenID Connect Core §5.1
@@ -63,7 +61,7 @@ export function parseIdentity(
 }
 
 function parseSubject(value: unknown): string {
-  // Plain providers often identify accounts by numbers.
+  // // Providers without OpenID often identify accounts by numbers.
   const subject = Number.isSafeInteger(value) ? String(value) : value;
   if (typeof subject === "string" && subject !== "" && subject.length <= 255) {
     return subject;
@@ -71,9 +69,7 @@ function parseSubject(value: unknown): string {
   throw misbehaved("The provider must name the person by a sub or an id");
 }
 
-/**
- * Returns a claim that is a string, not empty and not too long; else undefined.
- */
+/** Returns a text claim; undefined if it is no text, empty or too long. */
 export function claimText(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" &&
       value.length <= MAX_LENGTH
@@ -86,7 +82,9 @@ function link(value: unknown): string | undefined {
   return address?.startsWith("https://") ? address : undefined;
 }
 
-/** Returns true for a true claim: some issuers send a string or a number. */
+/**
+ * Returns true for `true`, also as the string or number that some issuers send.
+ */
 export function isTrue(value: unknown): boolean {
   return value === true || value === 1 || value === "true" || value === "1";
 }
@@ -102,17 +100,16 @@ function defined(
   ) as unknown as Identity;
 }
 
-/** Google's own issuer, for people of every organization. */
+/** The issuer of Google, which is the same for all organizations. */
 export const GOOGLE_ISSUER = "https://accounts.google.com";
 
 const CONSUMER_DOMAINS = ["gmail.com", "googlemail.com"];
 
 /**
- * Returns true if Google or the address's own organization manages an account
- * with this verified address. Anyone can open a consumer account with their
- * company's address, and keep it after leaving the company, while Google goes
- * on calling the address verified. Only `hd` proves that the domain's
- * organization manages the account.
+ * Returns true if Google, or the organization of the address, manages the
+ * account with this verified address. Anyone can open a consumer account with
+ * their company's address. After they leave the company, Google still calls the
+ * address verified. Only `hd` proves that the organization manages the account.
  *
  * @see
  * https://developers.google.com/identity/gsi/web/guides/verify-google-id-token
@@ -127,8 +124,8 @@ export function isGoogleAddress(
 }
 
 /**
- * Returns {@linkcode isGoogleAddress} for Google's issuer; undefined for any
- * other.
+ * Returns {@linkcode isGoogleAddress} for Google's issuer, undefined for
+ * others.
  */
 export function addressRuleOf(
   issuer: string,
@@ -139,8 +136,8 @@ export function addressRuleOf(
 }
 
 /**
- * The claims that may hold each kind of membership; the first one present is
- * used.
+ * For each kind of membership, the claims that may hold it. The first one
+ * present is used.
  */
 export type MembershipClaims = Partial<
   Readonly<Record<Membership, readonly string[]>>
@@ -158,14 +155,14 @@ export function usualClaims(
   };
 }
 
-/** The maximum number of names of one kind, and of characters of one name. */
+/** The maximum number of names of one kind, and of characters in a name. */
 const MAX_NAMES = 1000;
 const MAX_CHARACTERS = 255;
 
 /**
  * Returns a claim by its name, which may contain dots and slashes
- * (`https://example.com/groups`); if there is none, by a path with dots
- * (`realm_access.roles`).
+ * (`https://example.com/groups`). If there is none, the name is a path with
+ * dots (`realm_access.roles`).
  */
 export function claimAt(
   claims: Readonly<Record<string, unknown>>,
@@ -200,7 +197,10 @@ export function membershipsIn(
   return found;
 }
 
-/** Lists the needed kinds that have a claim name, but no claim. */
+/**
+ * Lists the needed kinds that have a claim name in `paths`, but are missing in
+ * the claims.
+ */
 export function missingMemberships(
   claims: Readonly<Record<string, unknown>>,
   paths: MembershipClaims = {},
@@ -220,7 +220,9 @@ function firstClaim(
     .find((value) => value !== undefined);
 }
 
-/** Merges claims; `email_verified` stays with the `email` that it came with. */
+/**
+ * Merges userinfo into claims. `email_verified` is taken from where `email` is.
+ */
 export function mergeClaims(
   claims: Record<string, unknown>,
   info: Record<string, unknown>,

@@ -1,6 +1,6 @@
 /**
- * The refresh of stored tokens: by one process at a time, and stored before
- * anyone uses them.
+ * Refreshes stored tokens. A lease lets only one process refresh them at a
+ * time; new tokens are stored before anyone uses them.
  *
  * @see RFC 6749 §6
  * @module
@@ -24,40 +24,39 @@ import {
 } from "./stored_tokens.ts";
 
 export interface RefreshOptions {
-  /** The access token that the API no longer accepts. */
+  /**
+   * An access token that the API has refused, so it is refreshed even before it
+   * expires.
+   */
   rejected?: string;
-  /** Writes for the commit that stores new tokens. */
+  /** Further writes in the commit that stores the new tokens. */
   extraWrites?: Write;
 }
 
-/**
- * Usable tokens, and the extra writes that were committed with them, if any.
- */
+/** Valid tokens, and the extra writes if they were committed with them. */
 export interface Refreshed {
   tokens: UpstreamTokens;
   written?: Write;
 }
 
-/** The pause before another try to store tokens, in milliseconds. */
+/** The pause before storing tokens is tried again, in milliseconds. */
 const STORE_PAUSE_MILLISECONDS = 200;
 
-/**
- * The time from the start of a refresh for which the close of the server waits.
- */
+/** The time from the start of a refresh for which closing the server waits. */
 const CLOSE_MILLISECONDS = 30_000;
 
 /**
- * An error because tokens could not be refreshed now; they may still be valid.
+ * The error for tokens that cannot be refreshed now; they may still be valid.
  */
 class NotRefreshed extends Error {}
 
 export interface LeasedRefreshOptions {
   clock: Clock;
-  /** Does work in the background, for which the close of the server waits. */
+  /** Runs work in the background; closing the server waits for it. */
   background(work: () => Promise<void>): unknown;
   /** The seconds for which a request waits for a refresh. */
   waitSeconds?: number;
-  /** The minimum time between a failure and the next try, in seconds. */
+  /** The minimum time between a failed refresh and the next one, in seconds. */
   pauseSeconds?: number;
 }
 
@@ -74,7 +73,7 @@ export function leasedRefresh<F extends StoredTokens>(
     return expiresAt > now(clock);
   }
 
-  /** True if tokens need not be refreshed. */
+  /** True if tokens need no refresh yet. */
   function isUsable(tokens: UpstreamTokens, rejected?: string): boolean {
     const { expiresAt = Infinity } = tokens;
     const { refreshAt = expiresAt - UPSTREAM_MARGIN_SECONDS } = tokens;
@@ -82,8 +81,8 @@ export function leasedRefresh<F extends StoredTokens>(
   }
 
   /**
-   * Returns valid tokens: those found, or refreshed ones. If they are due but
-   * cannot be refreshed now, the found tokens are used until they expire.
+   * Returns valid tokens: the given ones, or refreshed ones. If the refresh
+   * fails for now, the given tokens are used until they expire.
    */
   async function valid(
     issuer: TokenIssuer,
@@ -103,7 +102,7 @@ export function leasedRefresh<F extends StoredTokens>(
   }
 
   /**
-   * Refreshes tokens once for all calls in this process that need them now.
+   * Refreshes tokens. Simultaneous calls in this process share one refresh.
    *
    * @throws {NotRefreshed}
    */
@@ -150,8 +149,8 @@ export function leasedRefresh<F extends StoredTokens>(
       if (!taken) {
         await store.waitForLease(
           found,
-          // A little longer than a lease, so that a lease of a dead process has
-          // lapsed.
+          // // A little longer than a lease, so that the lease of a dead
+          // process has expired.
           AbortSignal.timeout((REFRESH_LEASE_SECONDS + 1) * 1000),
         ).catch((error) => {
           if (error?.name !== "TimeoutError") throw error;
@@ -163,10 +162,7 @@ export function leasedRefresh<F extends StoredTokens>(
     }
   }
 
-  /**
-   * Refreshes tokens, unless another process has the lease; then returns
-   * undefined.
-   */
+  /** Refreshes tokens; undefined if another process has the lease. */
   async function takeTurn(
     issuer: TokenIssuer,
     found: F,
@@ -199,17 +195,17 @@ export function leasedRefresh<F extends StoredTokens>(
       failures.note(leased.id, leased.tokens, error);
       throw new NotRefreshed(undefined, { cause: error });
     }
-    // A server that does not rotate refresh tokens sends none (RFC 6749 §6).
-    // The `id_token` is stored, too: a request that waits for this refresh in
-    // another process may need it to identify the person.
+    // // A server that does not rotate refresh tokens sends none (RFC 6749 §6).
+    // The `id_token` is stored, too: another process that waits for this
+    // refresh may need it to identify the person.
     const tokens = { ...refreshed };
     tokens.refreshToken ??= refreshToken;
     return await keep(issuer, leased, tokens, extraWrites);
   }
 
   /**
-   * Ends a lease, so that no one has to wait until it lapses; in the background
-   * if the database is unreachable.
+   * Ends a lease, so that no one waits until it expires. If the database is
+   * unreachable, retries in the background.
    */
   async function release(leased: F): Promise<void> {
     const again = () =>
@@ -220,13 +216,13 @@ export function leasedRefresh<F extends StoredTokens>(
   }
 
   /**
-   * Stores the new tokens in place of the leased ones. The server may have
-   * revoked the old ones, so this is tried until it works or the time is up;
-   * until then only this promise has the new tokens. Returns undefined if the
-   * record is gone, or has other tokens.
+   * Stores the new tokens in place of the leased ones. Retries until it works
+   * or the time is up, because the server may have revoked the old ones. Until
+   * then, only this promise has the new tokens. Undefined if the record is gone
+   * or has other tokens.
    *
    * @param extraWrites are written only by the first try: their checks may
-   * fail, and the result tells the caller if they were written
+   * fail, and the result says if they were written
    */
   async function keep(
     issuer: TokenIssuer,
@@ -244,8 +240,8 @@ export function leasedRefresh<F extends StoredTokens>(
         const again = await store.find(leased);
         if (again?.tokens === text) return { tokens };
         if (!again) await issuer.discard?.(tokens);
-        // If another process has leased the same old tokens, try again: ours
-        // are newer.
+        // // Retry if another process has leased the same old tokens: ours are
+        // newer.
         if (again?.tokens !== leased.tokens) return undefined;
         current = again;
       } catch (error) {
@@ -255,7 +251,10 @@ export function leasedRefresh<F extends StoredTokens>(
     }
   }
 
-  /** Waits no longer than a client would; the refresh itself goes on. */
+  /**
+   * Waits for a refresh, but no longer than a client would. The refresh goes
+   * on.
+   */
   function wait<T>(refresh: Promise<T>, { id, tokens }: F): Promise<T> {
     return within(waitSeconds * 1000, refresh, () => {
       failures.note(id, tokens);
@@ -264,8 +263,8 @@ export function leasedRefresh<F extends StoredTokens>(
   }
 
   /**
-   * True if the lease has lapsed and another process has since replaced the
-   * tokens, so that the refresh token that failed was an old one.
+   * True if the lease has expired and another process has replaced the tokens,
+   * so that the refresh failed with an old refresh token.
    */
   async function isReplaced(leased: F): Promise<boolean> {
     const found = await store.find(leased);
@@ -275,7 +274,9 @@ export function leasedRefresh<F extends StoredTokens>(
   return { valid, isAlive, isUsable };
 }
 
-/** True if a server has said that it will not refresh the tokens again. */
+/**
+ * True if the server's error says that the tokens can never be refreshed again.
+ */
 function isFinal(error: unknown): boolean {
   return error instanceof UpstreamError &&
     (error.kind === "dead" || error.kind === "denied");

@@ -1,6 +1,6 @@
 /**
- * The particulars of Microsoft Entra: its issuers, and groups that do not fit
- * into a token ("group overage").
+ * Microsoft Entra: its issuers, and groups that do not fit into a token ("group
+ * overage").
  *
  * @module
  */
@@ -12,10 +12,10 @@ import { type Ask, readObject, readPages } from "./upstream_fetch.ts";
 const TEMPLATE = "{tenantid}";
 
 /**
- * True if the metadata of the issuer `configured` may have the issuer `named`.
- * That is the same issuer; or, if `configured` has an alias in place of a
- * tenant (`common`, `organizations`, `consumers`, a domain), an issuer of the
- * same origin with a tenant, or with the template.
+ * True if the metadata of the issuer `configured` may name the issuer `named`.
+ * Usually both are the same. If `configured` has an alias in place of a tenant
+ * (`common`, `organizations`, `consumers`, a domain), `named` may have the
+ * template or any tenant, at the same origin.
  */
 export function isMicrosoftIssuer(configured: string, named: string): boolean {
   if (configured === named) return true;
@@ -30,10 +30,10 @@ export function isMicrosoftIssuer(configured: string, named: string): boolean {
 }
 
 /**
- * True if `issuer` matches the issuer of the metadata, which at Microsoft may
- * have a template in place of the tenant. The tenant in `issuer` must be
- * `tenant`. If that is undefined, as for an authorization response, any tenant
- * is accepted: that of the `id_token` is checked later.
+ * True if `issuer` matches the issuer in the metadata, which is a template at
+ * Microsoft. The tenant in `issuer` must be `tenant`. If `tenant` is undefined,
+ * any tenant matches: an authorization response has none, and the `id_token` is
+ * checked later.
  */
 export function isTenantIssuer(
   template: string,
@@ -50,9 +50,9 @@ export function isTenantIssuer(
 const GRAPH = "https://graph.microsoft.com/v1.0/";
 
 /**
- * Fetches the groups of a person whose token says that there are too many for
- * it; undefined if the token has the groups. Without `ask` they stay unknown.
- * The URL in the token is not used, because it belongs to an older API.
+ * Fetches a person's groups if their token had no space for them. Undefined if
+ * the token has the groups. Without `ask`, the groups stay unknown. The URL in
+ * the token is ignored, because it belongs to an older API.
  *
  * @see
  * https://learn.microsoft.com/entra/identity-platform/id-token-claims-reference

@@ -1,6 +1,7 @@
 /**
- * Our client at a provider: its requests, and the verification of responses and
- * ID tokens, by oauth4webapi.
+ * Our OAuth client at a provider, with oauth4webapi: sends requests, checks
+ * `iss` of authorization responses (RFC 9207), and verifies ID tokens with
+ * their `nonce`.
  *
  * @see RFC 6749, RFC 7009, RFC 9207, OpenID Connect Core 1.0
  * @module
@@ -28,26 +29,25 @@ import {
 import { readObject, type UpstreamFetch } from "./upstream_fetch.ts";
 
 /**
- * A provider, with its methods of client authentication in the order in which
- * we try them.
+ * A provider's metadata. Its methods of client authentication are tried in
+ * order.
  */
 export type Issuer = AuthorizationServer & { readonly token_endpoint: string };
 
 /**
- * Error codes with which providers ask for another method of client
- * authentication.
+ * Error codes after which the next method of client authentication is tried.
  */
 const AUTH_REFUSALS = ["invalid_client", "invalid_request"];
 
 /**
- * Makes our client at a provider; a client without a secret is public. Its
+ * Makes our OAuth client at a provider; without a secret it is public. Its
  * methods throw {@linkcode UpstreamError}.
  */
 export function oauthClient(
   fetchUpstream: UpstreamFetch,
   { clientId, clientSecret }: { clientId: string; clientSecret?: string },
 ) {
-  /** Loads oauth4webapi, with our client and limits. */
+  /** Loads oauth4webapi, and prepares our client and limits for it. */
   async function load() {
     const oauth = await import("oauth4webapi");
     return {
@@ -58,15 +58,15 @@ export function oauthClient(
       },
       options: {
         [oauth.customFetch]: fetchUpstream,
-        // The URLs in settings and metadata were checked before.
+        // // The settings' and metadata's URLs were checked before.
         [oauth.allowInsecureRequests]: true,
       } satisfies RevocationRequestOptions,
     };
   }
 
   /**
-   * Sends a request with each method of client authentication until one is not
-   * refused.
+   * Sends a request. If the method of client authentication is refused, sends
+   * it with the next one.
    */
   async function post(
     server: Issuer,
@@ -130,7 +130,7 @@ export function oauthClient(
       );
     },
 
-    /** Redeems a code, after checking that `server` issued it. */
+    /** Redeems a code, after checking its response's `iss` against `server`. */
     async redeem(
       server: Issuer,
       { code, codeVerifier, redirectUri, issuer }: UpstreamResponse,
@@ -144,10 +144,7 @@ export function oauthClient(
       });
     },
 
-    /**
-     * Refreshes tokens. If the response has no new refresh token, the old one
-     * is kept.
-     */
+    /** Refreshes tokens. Keeps the refresh token if the response has none. */
     async refresh(server: Issuer, refreshToken: string): Promise<TokenAnswer> {
       const { tokens, idToken } = await grant(server, "refresh_token", {
         refresh_token: refreshToken,
@@ -189,20 +186,18 @@ export function oauthClient(
     },
 
     /**
-     * Verifies an `id_token`, and returns its claims: it must be signed by the
-     * provider, for us and for this sign-in, and not expired.
+     * Verifies an `id_token` and returns its claims. It must be signed by the
+     * provider, be issued to our client, have the `nonce`, and not be expired.
      *
-     * @param isIssuer true if `iss` is the provider's; also gets the tenant, or
-     * ""
+     * @param isIssuer true if `iss` is the provider's; also gets the `tid`
+     * claim, or ""
      * @see OpenID Connect Core §3.1.3.7
      */
     async verify(
       server: Issuer,
       id_token: string | undefined,
       { nonce, isIssuer }: {
-        /**
-         * The nonce of the sign-in; undefined for a refresh, which has none.
-         */
+        /** The nonce of the authorization request; undefined for a refresh. */
         nonce?: string;
         isIssuer(issuer: string, tenant: unknown): boolean;
       },
@@ -215,9 +210,9 @@ export function oauthClient(
         const { iss = "", tid = "" } = decodeJwt(id_token);
         if (!isIssuer(iss, tid)) throw new Error("iss");
         const named = { ...server, issuer: iss };
-        // oauth4webapi reads an `id_token` only from a token response, so one
-        // is made here. The real response was handled earlier: the refresh has
-        // ended the old tokens, even if the `id_token` is wrong.
+        // // oauth4webapi only reads an `id_token` in a token response, so one
+        // is made here. The real response was handled before: it has ended the
+        // old tokens, even if the `id_token` is invalid.
         const answer = Response.json({
           access_token: "elsewhere",
           token_type: "bearer",
@@ -231,7 +226,7 @@ export function oauthClient(
             answer,
             { expectedNonce: nonce },
           );
-        // `server` and not `named`: oauth4webapi caches the JWKS by this
+        // // `server` and not `named`: oauth4webapi caches the JWKS for this
         // object.
         await oauth.validateApplicationLevelSignature(server, answer, options);
         const claims = oauth.getValidatedIdTokenClaims(result)!;
@@ -245,8 +240,8 @@ export function oauthClient(
 }
 
 /**
- * Runs a check of oauth4webapi. Its messages name claims without their values
- * and are kept; its causes contain tokens and claims and are left out.
+ * Runs a check of oauth4webapi. Its message is kept: it names claims without
+ * their values. Its cause is left out: it has tokens and claims.
  */
 async function checked<T>(
   what: string,

@@ -1,5 +1,6 @@
 /**
- * Any OpenID provider.
+ * An OpenID provider. The `nonce` and the rest of an `id_token` are checked by
+ * `oauth_client.ts`.
  *
  * @see OpenID Connect Core 1.0
  * @module
@@ -30,50 +31,54 @@ import {
 } from "./identity.ts";
 import { oauthClient } from "./oauth_client.ts";
 
-/** The options of an OpenID provider, with our client there. */
+/** The options of an OpenID provider, with our OAuth client there. */
 export interface OpenIdOptions {
   name: string;
   issuer: string;
   clientId: string;
-  /** Undefined if our client is public. */
+  /** Undefined for a public client. */
   clientSecret?: string;
   /**
-   * The scopes to request; by default those for the identity, and for a refresh
-   * token if the provider supports that.
+   * The scopes to request. By default those for the identity, and
+   * `offline_access` if the provider supports it.
    */
   scopes?: readonly string[];
   /** Query parameters added to the authorization request. */
   extraAuthParams: Readonly<Record<string, string>>;
-  /** The `prompt` that these scopes need. */
+  /** The `prompt` that `scopes` needs. */
   prompt?: string;
   /**
-   * The `prompt` for which the provider authenticates even a signed-in person;
-   * `login` by default.
+   * The `prompt` that makes even a signed-in person sign in again; `login` by
+   * default.
    */
   freshPrompt?: AuthorizationRequestOptions["freshPrompt"];
   apiUrl?: string;
   /**
-   * True if the metadata of `issuer` may name the issuer `named`; by default
-   * only `issuer` itself.
+   * True if the metadata of `issuer` may name the issuer `named`. By default
+   * both must be the same.
    */
   isMetadataIssuer?(issuer: string, named: string): boolean;
-  /** True if tokens may name `issuer`, where the metadata names `named`. */
+  /**
+   * True if tokens may have this `issuer`, given the metadata's issuer `named`.
+   */
   isTokenIssuer?(named: string, issuer: string, tenant?: unknown): boolean;
   claims?: ClaimNames;
   memberships?: ReadonlySet<Membership>;
   named?: ReadonlySet<Membership>;
-  /** Fetches the groups that did not fit into the claims. */
+  /** Fetches groups that did not fit into the claims; undefined if all did. */
   readGroups?(
     claims: Readonly<Record<string, unknown>>,
     ask?: Ask,
   ): Promise<{ groups: readonly string[]; hasMore: boolean } | undefined>;
-  /** False if `userinfo` has no more claims than the `id_token`. */
+  /**
+   * False to skip userinfo, if it has no claims beyond those of the `id_token`.
+   */
   userinfo?: boolean;
-  /** The way in which the provider exchanges tokens, if it can. */
+  /** The way in which the provider exchanges tokens; undefined if it cannot. */
   exchange?: ExchangeKind;
 }
 
-/** Makes an OpenID provider, without a request to it. */
+/** Makes an OpenID provider. Sends it no request yet. */
 export function openIdProvider(
   options: OpenIdOptions,
   fetchUpstream: UpstreamFetch,
@@ -90,14 +95,14 @@ export function openIdProvider(
   const askAs = asking(fetchUpstream);
   const client = oauthClient(fetchUpstream, options);
 
-  /**
-   * Returns the userinfo endpoint, unless it has no more than the `id_token`.
-   */
+  /** Returns the userinfo endpoint; undefined if it is skipped or missing. */
   function userinfoOf({ userinfo_endpoint }: Metadata): string | undefined {
     return options.userinfo === false ? undefined : userinfo_endpoint;
   }
 
-  /** Adds the claims of userinfo to those of an `id_token`. */
+  /**
+   * Adds the claims of userinfo to an `id_token`'s claims, if some are missing.
+   */
   async function complete(
     metadata: Metadata,
     claims: JWTPayload,
@@ -129,7 +134,7 @@ export function openIdProvider(
     return { ...identity, groups, ...hasMore && { unknown: ["groups"] } };
   }
 
-  /** Verifies an `id_token`, and returns the person and the `auth_time`. */
+  /** Verifies an `id_token`. Returns the identity and the `auth_time`. */
   async function identify(
     metadata: Metadata,
     idToken: string | undefined,
@@ -150,8 +155,8 @@ export function openIdProvider(
   }
 
   /**
-   * Returns the issuer of the metadata if the provider may use this issuer;
-   * else the issuer itself, which a later check refuses.
+   * Returns the metadata's issuer if `issuer` is acceptable for it. Otherwise
+   * returns `issuer`, which a later check refuses.
    */
   function metadataIssuer(
     { issuer: own }: Metadata,
@@ -212,7 +217,7 @@ export function openIdProvider(
       const endpoint = userinfoOf(metadata);
       if (endpoint === undefined) return undefined;
       const claims = await requestUserinfo(ask, endpoint);
-      // The `id_token` of the sign-in may have had more claims than userinfo.
+      // // The sign-in's `id_token` may have had more claims than userinfo.
       const unknown = unknownIn(claims, options);
       const identity = await identityIn(claims, ask);
       return unknown.length > 0 ? { ...identity, unknown } : identity;
@@ -229,7 +234,7 @@ export function openIdProvider(
 
 const NOTHING: ReadonlySet<Membership> = new Set();
 
-/** Compares issuers as the standards demand: character by character. */
+/** Compares issuers as the standards require: character by character. */
 function isSame(a: string, b: string): boolean {
   return a === b;
 }
@@ -243,7 +248,7 @@ function scopesToRequest(
     return { scopes: [...new Set(["openid", ...scopes])], prompt };
   }
   const usual = ["openid", "profile", "email"];
-  // Many providers give groups only if this scope is requested.
+  // // Many providers send groups only if this scope is requested.
   if (
     named?.has("groups") &&
     claims?.memberships?.groups?.includes("groups") &&
@@ -257,7 +262,7 @@ function scopesToRequest(
   return { scopes: [...usual, "offline_access"], prompt: "consent" };
 }
 
-/** Lists the parts of an identity that these claims lack. */
+/** Lists the parts of an identity that are missing in these claims. */
 function unknownIn(
   claims: Readonly<Record<string, unknown>>,
   { memberships = NOTHING, claims: names = {} }: OpenIdOptions,

@@ -1,7 +1,6 @@
 /**
- * The interface to the sign-in provider behind this server. People sign in
- * there, and tools may use its API in their name. This server is the provider's
- * client.
+ * The interface of a sign-in provider. People sign in there, and tools may use
+ * its API on their behalf. This server is its OAuth client.
  *
  * @module
  */
@@ -12,49 +11,49 @@ import type { TokenTarget } from "../token_exchange.ts";
 
 export type { UpstreamTokens };
 
-/** The authorization request with which a person is sent to the provider. */
+/** The parameters of an authorization request to the provider. */
 export interface UpstreamRequest {
   /** The `state` parameter. */
   state: string;
-  /** The `nonce` that the `id_token` must have, if there is one. */
+  /** The `nonce` that an `id_token` must repeat. */
   nonce: string;
   /** The S256 code challenge (RFC 7636 §4.2). */
   codeChallenge: string;
-  /** Our redirect URI, as registered at the provider. */
+  /** Our redirect URI at the provider. */
   redirectUri: string;
-  /** The account that the client proposes, usually an e-mail address. */
+  /** The account that the client suggests, usually an e-mail address. */
   loginHint?: string;
   /**
-   * Values of `prompt`: steps that the provider asks of the person even if they
-   * are signed in.
+   * Values of `prompt` that the provider obeys even if the person is signed in
+   * there.
    */
   prompts?: readonly ("login" | "select_account")[];
-  /** True if the provider must authenticate the person again. */
+  /** True if the person must sign in again even if they are signed in there. */
   isFresh?: boolean;
 }
 
 /**
- * An authorization code from the provider, and the values of the {@linkcode
- * UpstreamRequest} that it responds to.
+ * An authorization response's code, with the values of its {@linkcode
+ * UpstreamRequest}.
  */
 export interface UpstreamResponse {
   /** The authorization code. */
   code: string;
-  /** The verifier of the request's `codeChallenge`. */
+  /** The PKCE verifier of the request's `codeChallenge`. */
   codeVerifier: string;
-  /** The request's `nonce`. */
+  /** The `nonce` of the request. */
   nonce: string;
-  /** The request's `redirectUri`. */
+  /** The redirect URI of the request. */
   redirectUri: string;
-  /** The `iss` parameter, if the response had one (RFC 9207). */
+  /** The `iss` of the response (RFC 9207); undefined if it had none. */
   issuer?: string;
 }
 
-/** The result of redeeming an authorization code. */
+/** The result of redeeming the provider's authorization code. */
 export interface ProviderSignIn {
   /** The provider's tokens. */
   tokens: UpstreamTokens;
-  /** The person, as the provider describes them. */
+  /** The person's identity from the provider's claims. */
   identity: Identity;
   /**
    * The epoch second at which the provider authenticated the person (OpenID
@@ -63,87 +62,86 @@ export interface ProviderSignIn {
   authenticatedAt?: number;
 }
 
-/** One provider. Every method throws {@linkcode UpstreamError}. */
+/** A sign-in provider. Every method throws {@linkcode UpstreamError}. */
 export interface Provider {
-  /** The name for people: "GitHub". */
+  /** The name to show people: "GitHub". */
   readonly name: string;
-  /** The `iss` of its authorization responses, if they have one (RFC 9207). */
+  /** The `iss` of its authorization responses (RFC 9207), if they have one. */
   readonly issuer?: string;
-  /** The base URL of the provider's API; undefined if it is not known. */
+  /** The base URL of the provider's API; undefined if not known. */
   readonly apiUrl?: string;
   /**
-   * True if the provider must report when it authenticated the person, if it
-   * was asked to do so again (OpenID Connect Core §3.1.2.1, `max_age`).
+   * True if the provider, asked to let the person sign in again, must report
+   * the time of the sign-in (`auth_time`; OpenID Connect Core §3.1.2.1,
+   * `max_age`).
    */
   readonly tellsTime?: boolean;
-  /** Makes the URL of the authorization request. */
+  /** Makes the URL of an authorization request. */
   authorizationUrl(request: UpstreamRequest): Promise<URL>;
   /**
-   * Checks the `iss` of an authorization response; {@linkcode redeem} does so,
-   * too. Absent if the provider sends no `iss`.
+   * Checks the `iss` of an authorization response, as {@linkcode redeem} does.
+   * Undefined if the provider sends no `iss`.
    *
    * @see RFC 9207 §2.4
    */
   checkIssuer?(issuer: string | undefined): Promise<void>;
-  /** Redeems an authorization code, and identifies the person. */
+  /** Redeems an authorization code and identifies the person. */
   redeem(response: UpstreamResponse): Promise<ProviderSignIn>;
-  /**
-   * Refreshes tokens. If the response has no new refresh token, the old one is
-   * kept.
-   */
+  /** Refreshes tokens. Keeps the refresh token if the response has none. */
   refresh(refreshToken: string): Promise<UpstreamTokens>;
   /**
    * Exchanges a person's access token for one of a service behind the provider.
-   * Absent if the provider cannot do that. If the app brings its own provider,
-   * this is called only if `OAUTH_PROVIDER` is `oidc`, `custom` or `microsoft`.
+   * Undefined if the provider cannot. For a provider of the author's own,
+   * called only if `OAUTH_PROVIDER` is `oidc`, `custom` or `microsoft`.
    */
   exchange?(accessToken: string, target: TokenTarget): Promise<UpstreamTokens>;
   /**
-   * Identifies the person as they are now. Undefined if the provider cannot
-   * tell with these tokens; then rules use the last known memberships and
-   * address for a day.
+   * Returns the person's current identity. Undefined if these tokens do not
+   * suffice; then the last known memberships and address are used for a day.
    */
   identify?(tokens: UpstreamTokens): Promise<ProviderIdentity | undefined>;
   /**
    * True if the provider still accepts an access token; undefined if it cannot
-   * tell. An API request that was refused proves nothing, because an API may
-   * refuse for other reasons.
+   * tell. A refused API request proves nothing, because it may have other
+   * reasons.
    */
   isAlive?(accessToken: string): Promise<boolean | undefined>;
-  /** Sends a request only to find out if the provider responds. */
+  /**
+   * Sends a request whose only purpose is to find out if the provider responds.
+   */
   checkAnswers?(): Promise<unknown>;
-  /** Revokes the tokens at the provider. Absent if it cannot do that. */
+  /** Revokes tokens at the provider. Undefined if it cannot. */
   revoke?(tokens: UpstreamTokens): Promise<void>;
   /**
-   * True if `revoke` ends only the given tokens, and not others of the same
-   * person. Then tokens that were needed only for a moment are revoked.
+   * True if `revoke` ends only the given tokens, and no others of the person.
+   * Then tokens needed only briefly are revoked after use.
    */
   readonly revokesOne?: boolean;
 }
 
-/** An error in a request to the provider. The message contains no secret. */
+/** An error of a request to the provider. Its message has no secret. */
 export class UpstreamError extends Error {
-  /** The name of the class. */
   override name = "UpstreamError";
-  /** The provider's own error code, if it gave one (RFC 6749 §5.2). */
+  /** The provider's error code (RFC 6749 §5.2); undefined if it sent none. */
   readonly code?: string;
   /**
-   * True if the code was redeemed already, so that only a new sign-in helps.
+   * True if the code was already redeemed, so the person must sign in again.
    */
   readonly isCodeSpent: boolean;
   /**
-   * The time after which the provider wants the next request, if it said so.
+   * The seconds after which the provider allows the next request, if it said
+   * so.
    */
   readonly retryAfterSeconds?: number;
-  /** Makes an error, whose `message` must contain no secret. */
+  /** Makes an error. Its `message` must not have a secret. */
   constructor(
     /**
      * - `denied`: the person or the provider refused.
      * - `dead`: the code or refresh token is no longer valid (`invalid_grant`).
      * - `unavailable`: 5xx, 429, a time-out or no connection; trying again may
-     *   help.
-     * - `misbehaved`: an answer that breaks the protocol, or one that means
-     *   that our application is not set up right there.
+     * help.
+     * - `misbehaved`: a response that breaks the protocol, or that shows that
+     * our OAuth client is misconfigured at the provider.
      */
     readonly kind: "denied" | "dead" | "unavailable" | "misbehaved",
     message: string,
@@ -167,9 +165,9 @@ export function misbehaved(message: string): UpstreamError {
 }
 
 /**
- * Returns the error with which a check refuses an error response; undefined if
- * the check accepts it. If the provider is unreachable, the response is
- * accepted: without a code it can do no harm.
+ * Checks an error response. Returns the error if `check` fails; undefined if it
+ * succeeds, or the provider is unreachable: an error response has no code, so
+ * it can do no harm.
  */
 export async function refusalOf(
   check: () => Promise<void> | undefined,

@@ -1,5 +1,5 @@
 /**
- * The API of a provider: the URLs to which its access tokens may be sent.
+ * The API of a provider, and the URLs to which its access tokens may be sent.
  *
  * @module
  */
@@ -7,13 +7,16 @@ import { sendOnce } from "../net/send_once.ts";
 import { isLoopback } from "../net/url.ts";
 import type { Provider } from "./provider.ts";
 
-/** The first label of an API host; the rest is the provider's domain. */
+/**
+ * Matches the first label of an API host; the rest is the provider's domain.
+ */
 const API_LABEL = /^(api|graph|www)\./;
 
 /**
- * True if a URL is the provider's: of the origin of its API, or of another
- * https host in that API's domain. If the API's URL is not known, the tool's
- * author chooses the host; https is required then, except for loopback.
+ * True if a provider's access token may be sent to a URL. It must be of the
+ * origin of the provider's API, or https in the domain of that API. If that API
+ * is not known, the tool's author chooses the host; it must be https or
+ * loopback.
  */
 export function isProviderAddress(url: URL, apiUrl?: string): boolean {
   if (apiUrl === undefined) return url.protocol === "https:" || isLoopback(url);
@@ -24,7 +27,7 @@ export function isProviderAddress(url: URL, apiUrl?: string): boolean {
     (url.hostname === domain || url.hostname.endsWith(`.${domain}`));
 }
 
-/** Returns the URL of a request, which must be the provider's. */
+/** Returns the URL of a request to the provider's API. */
 export function addressAt(
   { name, apiUrl }: Pick<Provider, "name" | "apiUrl">,
   input: string | URL,
@@ -44,7 +47,7 @@ export function addressAt(
   throw new TypeError(`${url.origin} is not ${name}'s: its token stays here`);
 }
 
-/** Sends a request with an access token of the provider. */
+/** Sends a request with the provider's access token. */
 export async function sendAs(
   url: URL,
   init: RequestInit,

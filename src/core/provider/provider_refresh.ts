@@ -1,6 +1,6 @@
 /**
- * The refresh of a grant's tokens at the provider. The grant ends when the
- * provider no longer accepts them.
+ * Refreshes a grant's tokens at the provider. If the provider no longer accepts
+ * them, the grant ends.
  *
  * @module
  */
@@ -18,10 +18,7 @@ import {
 import type { Provider } from "./provider.ts";
 import { askProvider, providerUnavailable } from "./unavailable.ts";
 
-/**
- * Makes the refresh of stored tokens. It ends the grant if the provider no
- * longer accepts them.
- */
+/** Makes the functions that refresh a grant's stored tokens. */
 export function providerRefresh({ grants, upstreamTokens, ...options }: {
   grants: Pick<GrantStore, "revoke">;
   upstreamTokens: UpstreamTokenStore;
@@ -43,7 +40,7 @@ export function providerRefresh({ grants, upstreamTokens, ...options }: {
     ...tokens,
     endGrant,
 
-    /** Returns usable tokens: those found, or refreshed ones. */
+    /** Returns valid tokens: the given ones, or refreshed ones. */
     valid: (provider: Provider, found: FoundTokens, more?: RefreshOptions) =>
       valid(
         {
@@ -65,7 +62,7 @@ export function providerRefresh({ grants, upstreamTokens, ...options }: {
   };
 }
 
-/** Makes the error for a grant whose tokens the provider no longer accepts. */
+/** Makes the error for a grant whose provider tokens are no longer accepted. */
 export function signInEnded(cause?: unknown): ChallengeError {
   return new ChallengeError(
     "The sign-in at the provider has ended",

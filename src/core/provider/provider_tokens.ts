@@ -1,7 +1,6 @@
 /**
- * A grant's tokens at the provider, for the endpoints; and the provider's API
- * for tools: requests in the name of the caller, each with a valid access
- * token.
+ * A grant's tokens at the provider: for endpoints, and for tools that call the
+ * provider's API on behalf of their caller.
  *
  * @module
  */
@@ -27,15 +26,15 @@ import { parseTokens } from "./stored_tokens.ts";
 import { tokenExchanges } from "./token_exchange.ts";
 import { askProvider, identifyAgain } from "./unavailable.ts";
 
-/** A grant, and the data key of its sealed tokens. */
+/** A grant, and the key that decrypts its provider tokens. */
 export interface GrantKey {
   grant: Pick<Grant, "id"> & KnownPerson;
   dataKey(): Promise<Uint8Array>;
-  /** The sealed tokens, if they were read already. */
+  /** The encrypted tokens, if already read. */
   sealed?: Entry<UpstreamRecord>;
 }
 
-/** A JWT that a provider issued, with which a person calls this server. */
+/** A JWT of a provider by which a person has authenticated here. */
 export interface PresentedToken {
   /** The id of the provider. */
   provider: string;
@@ -45,8 +44,8 @@ export interface PresentedToken {
 export type ProviderTokens = ReturnType<typeof providerTokens>;
 
 /**
- * Makes the functions that use grants' tokens at their providers. If a provider
- * is no longer configured, its tokens count as invalid.
+ * Makes the functions that use grants' tokens at their providers. Tokens of a
+ * provider that is no longer configured are invalid.
  */
 export function providerTokens(
   { providers, ...options }: Parameters<typeof providerRefresh>[0] & {
@@ -68,8 +67,9 @@ export function providerTokens(
   }
 
   /**
-   * Finds the provider of a grant. @throws {ChallengeError} if it is not
-   * configured
+   * Returns the provider of a grant.
+   *
+   * @throws {ChallengeError} if it is no longer configured
    */
   function providerOf(
     { grant }: { grant: Pick<KnownPerson, "provider"> },
@@ -90,8 +90,8 @@ export function providerTokens(
   }
 
   /**
-   * Returns tokens in place of a rejected access token; undefined if the
-   * provider still accepts it, or it cannot be replaced.
+   * Replaces an access token that the provider's API has refused. Undefined if
+   * the provider still accepts it elsewhere, or it cannot be replaced.
    */
   async function renew(
     provider: Provider,
@@ -116,15 +116,15 @@ export function providerTokens(
         ? refresh()
         : renewals.renew(id, rejected, refresh));
     }
-    // The provider cannot tell, so the grant does not end.
+    // // It may still be valid, so the grant does not end.
     if (!isKnown) return undefined;
     throw await endGrant(id);
   }
 
   return {
     /**
-     * Identifies the person as they are now, with tokens that are refreshed
-     * first if possible. Returns undefined if the provider cannot tell.
+     * Returns the person's current identity, refreshing their tokens if
+     * possible. Undefined if the provider cannot tell.
      */
     async identify(key: GrantKey): Promise<Identity | undefined> {
       const provider = providerOf(key);
@@ -132,7 +132,7 @@ export function providerTokens(
       const current = parseTokens(found);
       const rejected = current.accessToken;
       const fresh = current.refreshToken === undefined
-        // The old `id_token` does not tell who the person is today.
+        // // The old `id_token` does not say who the person is today.
         ? { ...current, idToken: undefined }
         : (await valid(provider, found, { rejected })).tokens;
       if (!provider.identify || !isAlive(fresh)) return undefined;
@@ -145,8 +145,7 @@ export function providerTokens(
       );
     },
 
-    // Makes the provider's API. It throws only when used, even if there is no
-    // provider.
+    // // Makes the provider's API, which throws when used without a provider.
     upstream: (key: GrantKey): Upstream => ({
       async token() {
         return (await validOf(key)).accessToken;
@@ -163,7 +162,8 @@ export function providerTokens(
         const url = addressAt(provider, input);
         const { accessToken } = await validOf(key);
         const response = await sendAs(url, init, accessToken);
-        // Only the provider's own API can tell that an access token is invalid.
+        // // Only a 401 of the provider's own API says that the access token is
+        // invalid.
         const isTheirs = provider.apiUrl !== undefined &&
           url.origin === new URL(provider.apiUrl).origin;
         const answer = (response: Response) =>
@@ -179,12 +179,13 @@ export function providerTokens(
             await response.body?.cancel();
             throw error;
           });
-        // The access token is still valid: the API refuses only this request.
+        // // The access token is still valid: the API refuses just this
+        // request.
         if (!fresh) return answer(response);
         await response.body?.cancel();
         if (init.body instanceof ReadableStream) {
-          // The body was read by the first request, so only the caller can send
-          // it again.
+          // // The first request has consumed the body, so only the tool can
+          // repeat it.
           throw new HttpError(503, "The provider's token was renewed", {
             headers: { "retry-after": "1" },
           });
@@ -193,7 +194,10 @@ export function providerTokens(
       },
     }),
 
-    /** Makes the exchange of a person's tokens for tokens of other services. */
+    /**
+     * Makes the exchange of a person's access tokens for those of other
+     * services.
+     */
     exchange(key: GrantKey | PresentedToken): ServiceTokens {
       if ("accessToken" in key) {
         const { accessToken } = key;
@@ -220,10 +224,10 @@ export function providerTokens(
     },
 
     /**
-     * Refreshes tokens that would soon expire, if there is a refresh token: a
-     * grant may outlive tokens without one. Returns true if new tokens were
-     * stored together with `extraWrites`; otherwise `extraWrites` were not
-     * written.
+     * Refreshes tokens that would soon expire. Without a refresh token it does
+     * nothing: the grant may outlive the tokens. Returns true if new tokens
+     * were stored, and `extraWrites` with them; otherwise `extraWrites` were
+     * not written.
      *
      * @throws {ChallengeError} if the provider no longer accepts the tokens;
      * the grant has then ended
@@ -237,9 +241,7 @@ export function providerTokens(
       return written === extraWrites;
     },
 
-    /**
-     * Reads the tokens of a grant, and returns a function that revokes them.
-     */
+    /** Reads the tokens of a grant. Returns the function that revokes them. */
     async revocation(key: GrantKey): Promise<() => Promise<void>> {
       const provider = providers.of(key.grant)?.provider;
       const found = provider?.revoke && await find(key);

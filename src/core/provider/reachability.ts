@@ -1,6 +1,6 @@
 /**
- * Wraps a provider: measures every request for telemetry, and remembers the
- * result as the provider's reachability.
+ * Wraps a provider to record each request in telemetry, to know if the provider
+ * is reachable, and to check `iss` among several providers.
  *
  * @module
  */
@@ -8,36 +8,41 @@ import { outsideTrace, telemetry } from "../telemetry/current.ts";
 import type { Identity } from "../caller.ts";
 import { misbehaved, type Provider, UpstreamError } from "./provider.ts";
 
-/** The minimum time between two checks, because strangers can cause them. */
+/** The minimum time between two checks, because strangers can trigger them. */
 const CHECK_MILLISECONDS = 60_000;
 
 /**
- * The reachability; `unknown` before the first request, `misbehaved` after a
- * check showed that people cannot sign in there.
+ * `unknown` before the first request; `misbehaved` after a check has shown that
+ * people cannot sign in there.
  */
 type Reachability = "ok" | "unavailable" | "misbehaved" | "unknown";
 
-/** A provider with its reachability. */
+/** A provider, and its last known reachability. */
 export interface WatchedProvider {
   provider: Provider;
-  /** Returns the reachability; unless it is ok, checks it in the background. */
+  /**
+   * Returns the last known reachability. Unless that is `ok`, also starts a
+   * check.
+   */
   reachability(): Reachability;
 }
 
 export function watchProvider(
   watched: Provider,
   { key, vouched = (identity) => identity, isOfAnother, mayBeOf, onFault }: {
-    /** The provider's name, if there are several. */
-    key?: string;
-    /** Marks addresses that the provider cannot vouch for as unverified. */
-    vouched?<T extends Identity>(identity: T): T;
-    /** True if an `iss` is that of another provider. */
-    isOfAnother?(issuer: string): boolean;
     /**
-     * True if an account that a client proposes may be one at this provider.
+     * The provider's name in `OAUTH_PROVIDER`; undefined for the only provider.
      */
+    key?: string;
+    /**
+     * Marks addresses as unverified that another provider is responsible for.
+     */
+    vouched?<T extends Identity>(identity: T): T;
+    /** True if an `iss` belongs to another provider. */
+    isOfAnother?(issuer: string): boolean;
+    /** True if the account that a client suggests may be at this provider. */
     mayBeOf?(loginHint: string): boolean;
-    /** Called with the error when checks begin to fail. */
+    /** Called with the error when checks start to fail. */
     onFault?(error: unknown): void;
   } = {},
 ): WatchedProvider {
@@ -67,11 +72,12 @@ export function watchProvider(
   ): Promise<T> {
     try {
       const result = await observed(verb, key, converse);
-      // Many providers make this URL without a request, which proves nothing.
+      // // Many providers make this URL without a request, so it proves
+      // nothing.
       if (verb !== "authorization_url") reachability = "ok";
       return result;
     } catch (error) {
-      // Any other error is a response, too, so the provider is reachable.
+      // // Any other error is a response, so the provider is reachable.
       const kind = kindOf(error);
       reachability = kind === "unavailable" ? kind : "ok";
       throw error;
@@ -92,11 +98,11 @@ export function watchProvider(
       const own = isTheirs ? { ...request, loginHint } : request;
       return noted("authorization_url", () => watched.authorizationUrl(own));
     },
-    // Not counted: most providers check `iss` without a request.
+    // // Not recorded: most providers check `iss` without a request.
     checkIssuer: watched.checkIssuer?.bind(watched),
     async redeem(response) {
-      // Against mix-up (RFC 9700 §4.4): a code from another provider is refused
-      // here by its `iss`, because this provider may have none to compare it
+      // // Against mix-up attacks (RFC 9700 §4.4): another provider's `iss` is
+      // refused here, because this provider may have no `iss` to compare it
       // with.
       const { issuer } = response;
       if (issuer !== undefined && isOfAnother?.(issuer)) {

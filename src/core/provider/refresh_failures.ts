@@ -1,39 +1,38 @@
 /**
- * The failures of refreshes. Soon after a failure, a request for the same
- * tokens fails in the same way, without a request to the server that issued
- * them.
+ * Remembers failed refreshes. For a while, another refresh of the same tokens
+ * fails with the same error, without a request.
  *
  * @module
  */
 import { LatestMap } from "../latest_map.ts";
 import { UpstreamError } from "./provider.ts";
 
-/** The maximum time for which a failure is remembered. */
+/** The maximum time for which a failure is remembered, in seconds. */
 const MAX_SECONDS = 60;
 
 interface Failure {
-  /** The tokens that were not refreshed. */
+  /** The JSON of the tokens that could not be refreshed. */
   tokens: string;
-  /** The cause; undefined if the refresh only took too long. */
+  /** The error; undefined if the refresh timed out. */
   cause: unknown;
 }
 
 export class RefreshFailures {
-  /** The latest failures, by the ids of the token records. */
+  /** The latest failures by the id of the token record. */
   readonly #latest = new LatestMap<Failure>();
 
   /** @param minSeconds the minimum time for which a failure is remembered */
   constructor(private readonly minSeconds: number) {}
 
-  /** Finds a recent failure of these tokens. */
+  /** Finds the recent failure to refresh these tokens. */
   find(id: string, tokens: string): { cause: unknown } | undefined {
     const failure = this.#latest.get(id);
     return failure?.tokens === tokens ? failure : undefined;
   }
 
   /**
-   * Records a failure for as long as the server wants no further request,
-   * within bounds.
+   * Records a failure for as long as the server's `Retry-After` says, within
+   * limits.
    */
   note(id: string, tokens: string, cause?: unknown): void {
     const { retryAfterSeconds = 0 } = cause instanceof UpstreamError
@@ -44,10 +43,7 @@ export class RefreshFailures {
     this.#latest.set(id, { tokens, cause }, milliseconds);
   }
 
-  /**
-   * Removes the failure of a refresh that took too long, when it ends after
-   * all.
-   */
+  /** Forgets that a refresh timed out, once it has ended after all. */
   endWait(id: string): void {
     if (this.#latest.get(id)?.cause === undefined) this.#latest.delete(id);
   }

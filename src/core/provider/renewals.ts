@@ -1,7 +1,7 @@
 /**
- * The renewal of access tokens that an API has refused: at most one a minute
- * for each account or grant. Otherwise, if an API always refuses one resource,
- * every tool call that requests it would cost another token.
+ * Renews access tokens that an API has refused, at most once a minute for each
+ * account or grant. Otherwise, if an API always refuses one resource, each tool
+ * call for it would get a new token.
  *
  * @module
  */
@@ -16,14 +16,14 @@ interface Renewal<T> {
 }
 
 export class Renewals<T> {
-  /** The latest renewal of each account. */
+  /** The latest renewal of each account or grant. */
   readonly #latest = new LatestMap<Renewal<T>>();
 
   /**
-   * Renews a rejected token. Returns undefined if another token of the same
-   * account was renewed within the last minute.
+   * Renews a refused token. Undefined if another token of the same account was
+   * renewed within the last minute.
    *
-   * @param id the id of the account
+   * @param id the id of the account or grant
    */
   async renew(
     id: string,
@@ -37,8 +37,8 @@ export class Renewals<T> {
     try {
       return await token;
     } catch (error) {
-      // Forgotten, so that a failed renewal can be tried again: the service may
-      // have been down.
+      // // Forgotten, so that it can be tried again: the server may have been
+      // down.
       this.#latest.delete(id);
       throw error;
     }

@@ -1,5 +1,5 @@
 /**
- * The providers at which people sign in, and the ways in which they are found.
+ * The configured sign-in providers, and how to find the one for a person.
  *
  * @module
  */
@@ -19,8 +19,8 @@ import { type WatchedProvider, watchProvider } from "./reachability.ts";
 
 export interface SignInProvider extends ListedProvider, WatchedProvider {
   /**
-   * Our redirect URI at the provider. Each of several providers has its own, so
-   * that a response from one is never taken for another's (RFC 9700 §4.4.2.2).
+   * Our redirect URI at the provider. Each of several providers has its own:
+   * this prevents mix-up attacks (RFC 9700 §4.4.2.2).
    */
   redirectUri: string;
 }
@@ -39,15 +39,17 @@ export function signInProviders(
     listed.flatMap(({ id, domains }) => domains.map((it) => [it, id] as const)),
   );
 
-  /** True unless an address is of a domain that another provider owns. */
+  /**
+   * True unless the settings assign the address's domain to another provider.
+   */
   function mayHave(id: string, address: string): boolean {
     return (ownerOf.get(domainOf(address)) ?? id) === id;
   }
 
   /**
-   * Marks an address for which only another provider can vouch as unverified.
+   * Marks addresses of another provider's domains as unverified.
    *
-   * @param id the id of the provider whose claim it is
+   * @param id the id of the provider that claims the addresses
    */
   function vouched<T extends Identity>(id: string, identity: T): T {
     const isAnothers = (address: string) => !mayHave(id, address);
@@ -89,19 +91,22 @@ export function signInProviders(
   }));
   return {
     all,
-    /** The names of all providers for a sentence: `Google or GitHub`. */
+    /** The names of all providers for a sentence, as in `Google or GitHub`. */
     name: new Intl.ListFormat("en-GB", { type: "disjunction" })
       .format(all.map(({ provider }) => provider.name)),
-    /** Finds a provider by its name in `OAUTH_PROVIDER`, or the only one. */
+    /**
+     * Finds a provider by its name in `OAUTH_PROVIDER`; or the only one, for
+     * undefined.
+     */
     find: (key: string | undefined) => all.find((it) => it.key === key),
     /**
-     * Finds the provider where a person signed in, if it is still configured.
+     * Finds the provider where a person signed in; undefined if it was removed.
      */
     of: ({ provider }: Pick<KnownPerson, "provider">) =>
       all.find(({ id }) => id === provider),
     /**
-     * Finds the only provider, or the one that owns an address's domain;
-     * undefined if the person has to choose.
+     * Returns the only provider; of several, the one responsible for the
+     * address's domain. Undefined if the person has to choose.
      */
     forAddress(address = ""): SignInProvider | undefined {
       if (all.length === 1) return all[0];

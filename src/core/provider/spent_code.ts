@@ -1,17 +1,18 @@
 /**
- * Steps after redeeming a code, which cannot be redeemed again.
+ * Handles errors after the provider's code was redeemed: it cannot be redeemed
+ * again.
  *
  * @module
  */
 import { UpstreamError } from "./provider.ts";
 
 /**
- * Runs a step after redeeming a code. If the step fails, its error gets
+ * Runs a step after redeeming a code. If it fails, its error gets
  * `isCodeSpent`.
  *
- * @param revoke revokes the tokens of the code, if the provider can do that.
- * Not called if the provider does not respond: the person may try again, and at
- * some providers all tokens of a person are revoked together
+ * @param revoke revokes the new tokens. Not called if the provider does not
+ * respond: the person may try again, and some providers revoke all tokens of a
+ * person together
  */
 export async function withSpentCode<T>(
   step: () => Promise<T>,

@@ -1,36 +1,38 @@
 /**
- * Stored tokens of another server: what their refresh needs of the store, and
- * of that server.
+ * Interfaces for refreshing stored tokens of another server: of their store,
+ * and of the server that issued them.
  *
  * @module
  */
 import type { Write } from "../kv/transaction.ts";
 import type { UpstreamTokens } from "./provider.ts";
 
-/** Tokens as they were read from a store. */
+/** Tokens read from a store. */
 export interface StoredTokens {
   /** The id of the record. */
   readonly id: string;
-  /** The unsealed tokens as JSON. */
+  /** The decrypted tokens as JSON. */
   tokens: string;
 }
 
-/** The store of the tokens. */
+/**
+ * A store of tokens, with a lease so that one process at a time refreshes them.
+ */
 export interface TokenStore<F extends StoredTokens> {
-  /** Finds the tokens as they are now; undefined if the record is gone. */
+  /** Reads the tokens again; undefined if the record is gone. */
   find(found: F): Promise<F | undefined>;
-  /**
-   * Takes the lease to refresh the tokens; undefined if another process has it.
-   */
+  /** Takes the lease to refresh tokens; undefined if another process has it. */
   lease(found: F): Promise<F | undefined>;
   release(leased: F): Promise<void>;
-  /** Replaces the tokens. Returns false if the record has changed since. */
+  /**
+   * Replaces the tokens. Returns false if the record has changed in between.
+   */
   replace(leased: F, tokens: string, extraWrites?: Write): Promise<boolean>;
-  /** Waits until the lease has ended, or its process may have died. */
+  /** Waits until the lease is released or has expired. */
   waitForLease(found: F, signal: AbortSignal): Promise<void>;
 }
 
-/** The server that issued the tokens, and the errors of their refresh. */
+/** The server that issued the tokens, and the errors for a failed refresh. */
 export interface TokenIssuer {
   /** @throws {UpstreamError} */
   refresh(
@@ -42,16 +44,17 @@ export interface TokenIssuer {
    */
   end(cause?: unknown): Promise<Error>;
   /**
-   * Makes the error for tokens that have expired by our clock, which may be
-   * ahead. Returns undefined if the server still accepts them.
+   * Makes the error for tokens that have expired by this server's clock.
+   * Undefined if the issuer still accepts them, because the clock may be ahead.
    */
   expired(tokens: UpstreamTokens): Promise<Error | undefined>;
-  /** Makes the error if the record of the tokens is gone. */
+  /** Makes the error for tokens whose record is gone. */
   gone(): Error;
-  /** Makes the error if the server does not respond. */
+  /** Makes the error for a server that does not respond. */
   unavailable(cause?: unknown): Error;
   /**
-   * Disposes of new tokens whose record is gone, or is of another account now.
+   * Discards new tokens that cannot be stored: their record is gone, or is now
+   * of another account.
    */
   discard?(tokens: UpstreamTokens): Promise<unknown>;
 }

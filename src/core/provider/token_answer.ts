@@ -1,7 +1,7 @@
 /**
- * The responses of token endpoints. Not parsed by oauth4webapi, because real
- * providers deviate from the standard: GitHub sends errors with status 200, and
- * forms; others send null.
+ * Parses responses of token endpoints. oauth4webapi is not used, because real
+ * providers deviate: GitHub sends errors with status 200, and forms; others
+ * send null.
  *
  * @see RFC 6749 §5
  * @module
@@ -10,7 +10,7 @@ import { secondsOfUse } from "../oauth/lifetimes.ts";
 import { misbehaved, UpstreamError, type UpstreamTokens } from "./provider.ts";
 import { readObject } from "./upstream_fetch.ts";
 
-/** The tokens of a token response, and its `id_token`, if it has one. */
+/** The tokens of a token response; `idToken` if it has one. */
 export interface TokenAnswer {
   tokens: UpstreamTokens;
   idToken?: string;
@@ -18,23 +18,20 @@ export interface TokenAnswer {
 
 const MAX_TOKEN_BYTES = 16 * 1024;
 
-/** True if a token, or the JSON of tokens, is too long to be stored. */
+/** True if a token, or the JSON of several, is too long to be stored. */
 export function isTooLong(tokens: string): boolean {
   return new TextEncoder().encode(tokens).length > MAX_TOKEN_BYTES;
 }
 
-/**
- * The kinds of error codes, including GitHub's own; any other code is
- * `misbehaved`.
- */
+/** The kinds of error codes; any other code is `misbehaved`. */
 const KINDS: Readonly<Record<string, UpstreamError["kind"]>> = {
   invalid_grant: "dead",
   bad_verification_code: "dead",
   bad_refresh_token: "dead",
-  // The code is Slack's.
+  // // Slack's code.
   invalid_code: "dead",
   invalid_refresh_token: "dead",
-  // Further codes for an invalid refresh token.
+  // // Other codes for an invalid refresh token.
   invalid_token: "dead",
   expired_token: "dead",
   token_expired: "dead",
@@ -50,16 +47,16 @@ const KINDS: Readonly<Record<string, UpstreamError["kind"]>> = {
 };
 
 /**
- * An access token that can be sent in a header. Bearer tokens have fewer
- * characters (RFC 6750 §2.1), but providers use others, too.
+ * Matches an access token that a header can carry. RFC 6750 §2.1 allows fewer
+ * characters, but providers use others, too.
  */
 const ACCESS_TOKEN = /^[\x21-\x7e]+$/;
 
-/** The maximum lifetime; a longer one is ignored. */
+/** The maximum of `expires_in`; a longer one is ignored. */
 const MAX_LIFETIME_SECONDS = 2 ** 31;
 
 /**
- * Finds the error in a response of any status: GitHub sends errors with 200.
+ * Returns the error in a response, also with status 200, as GitHub sends it.
  */
 export async function refusalIn(
   response: Response,
@@ -80,8 +77,8 @@ export async function refusalIn(
     return misbehaved(`${host} answered ${response.status}`);
   }
   const kind = Object.hasOwn(KINDS, code) ? KINDS[code] : "misbehaved";
-  // Without `error_description`, which may repeat a secret. Microsoft's error
-  // numbers tell an operator what to do.
+  // // Without `error_description`, which may repeat a secret. Microsoft's
+  // error numbers help an operator.
   const numbers = [answer.error_codes].flat().filter(Number.isInteger);
   const more = numbers.length > 0 ? ` (${numbers.slice(0, 5).join()})` : "";
   return new UpstreamError(kind, `${host} refused with ${code}${more}`, {

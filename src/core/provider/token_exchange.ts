@@ -1,7 +1,7 @@
 /**
- * Access tokens of services behind the providers, in exchange for the access
- * tokens of people's sign-ins: by RFC 8693, or by Microsoft's older
- * on-behalf-of flow. They are only in memory, and the sign-in's tokens get them
+ * Token exchange: access tokens of services behind a provider, in exchange for
+ * the access token of a person's sign-in. By RFC 8693, or by Microsoft's older
+ * on-behalf-of flow. Exchanged tokens are only in memory: they can be got
  * again.
  *
  * @see RFC 8693
@@ -23,29 +23,29 @@ import {
   type UpstreamTokens,
 } from "./provider.ts";
 
-/** The access token of one sign-in. */
+/** The access token to be exchanged, of one sign-in. */
 export interface SubjectToken {
-  /** Returns a valid access token, and the provider that issued it. */
+  /** Returns a valid access token and the provider that issued it. */
   find(): Promise<{ provider: Provider; accessToken: string }>;
   /**
-   * Returns another access token after the provider has refused one; undefined
-   * if there is no other.
+   * Returns another access token after the provider has refused `refused`;
+   * undefined if there is none.
    */
   renew?(refused: string): Promise<string | undefined>;
 }
 
 /**
- * The error codes for an access token that the provider no longer accepts:
- * Microsoft's, that of RFC 8693 §2.2.2, and Keycloak's.
+ * Error codes for an access token that the provider no longer accepts:
+ * Microsoft's, RFC 8693 §2.2.2's, Keycloak's.
  */
 const REFUSED_SUBJECT = ["invalid_grant", "invalid_request", "invalid_token"];
 
-/** Makes the exchange of tokens; calls share the tokens that were exchanged. */
+/** Makes the token exchange. Calls share the exchanged tokens. */
 export function tokenExchanges() {
   const kept = new KeptTokens();
 
   /**
-   * Returns the exchange for one sign-in.
+   * Returns the token exchange for one sign-in.
    *
    * @param id the id of the provider
    */
@@ -61,11 +61,11 @@ export function tokenExchanges() {
         } catch (error) {
           if (!isRefusedSubject(error)) throw error;
           const other = await subject.renew?.(accessToken);
-          // Some providers return the same token again: then this call would
+          // // Some providers return the same token again; this call would then
           // wait for itself.
           if (other === undefined || other === accessToken) throw error;
-          // If the provider refuses this token, too, the refusal is kept: no
-          // third token is tried.
+          // // If the provider refuses this token, too, its error is
+          // remembered: no third token is tried.
           return await kept.get(keyOf(other), () => ask(other));
         }
       }
@@ -79,7 +79,7 @@ export function tokenExchanges() {
   });
 }
 
-/** Returns a key made of everything that a token depends on. */
+/** Computes a key from everything on which an exchanged token depends. */
 function keyFor(
   id: string,
   accessToken: string,
@@ -101,7 +101,7 @@ async function exchange(
   if (isTooLong(tokens.accessToken)) {
     throw misbehaved(`${provider.name} gave a token that is too long`);
   }
-  // No refresh token: the sign-in's token is exchanged again instead.
+  // // Without a refresh token: the sign-in's token is exchanged again instead.
   return { ...tokens, refreshToken: undefined };
 }
 
@@ -112,7 +112,7 @@ function isRefusedSubject(error: unknown): boolean {
 
 const ACCESS_TOKEN = "urn:ietf:params:oauth:token-type:access_token";
 
-/** A token exchange at one provider. */
+/** A token exchange request to one provider. */
 export interface ExchangeRequest {
   kind: ExchangeKind;
   /** The access token of the sign-in. */
@@ -120,10 +120,7 @@ export interface ExchangeRequest {
   target: TokenTarget;
 }
 
-/**
- * Returns the grant type and the parameters, without those that authenticate
- * our client.
- */
+/** Returns the grant type and its parameters, without client authentication. */
 export function exchangeParameters(
   { kind, accessToken, target: { scopes = [], audience, resource } }:
     ExchangeRequest,
@@ -147,40 +144,32 @@ export function exchangeParameters(
     }];
 }
 
-/**
- * The maximum time for which a token is kept in memory, whatever its lifetime.
- */
+/** The maximum time for which an exchanged token is kept in memory. */
 const MAX_KEPT_SECONDS = 3600;
 
 /** The time for which a token without `expires_in` is kept in memory. */
 const ENDLESS_KEPT_SECONDS = 300;
 
 /**
- * The time for which a refusal is kept, and in which a token that the service
- * refuses is replaced at most once: an earlier request would get the same
- * response.
+ * The time for which an error of the provider is remembered. Also the minimum
+ * time between two replacements of a token that its service refuses.
  */
 const PAUSE_MILLISECONDS = 60_000;
 
 interface Kept {
   tokens: Promise<UpstreamTokens>;
-  /**
-   * The time of the request for the tokens, if they replace a refused token.
-   */
+  /** The time when a refused token was replaced by these; else `-Infinity`. */
   replacedMilliseconds: number;
 }
 
 /**
- * Access tokens in the memory of a process. Calls that need the same token at
- * the same time share one request.
+ * Exchanged tokens in memory. Simultaneous calls that need the same token share
+ * one request.
  */
 export class KeptTokens {
   readonly #kept = new LatestMap<Kept>();
 
-  /**
-   * Returns the tokens that are kept under a key, or else those that `ask`
-   * gets.
-   */
+  /** Returns the tokens kept under a key; otherwise requests them by `ask`. */
   get(
     key: string,
     ask: () => Promise<UpstreamTokens>,
@@ -189,9 +178,8 @@ export class KeptTokens {
   }
 
   /**
-   * Returns tokens in place of an access token that the service has refused.
-   * Returns undefined if there are none, or it was already replaced within the
-   * last minute.
+   * Replaces an access token that its service has refused. Undefined if that
+   * gives the same token, or one was already replaced in the last minute.
    */
   async replace(
     key: string,
@@ -204,7 +192,7 @@ export class KeptTokens {
       if (tokens.accessToken !== refused) return tokens;
       const freshSince = performance.now() - PAUSE_MILLISECONDS;
       if (kept.replacedMilliseconds > freshSince) return undefined;
-      // Another call may have replaced the token meanwhile.
+      // // Another call may have replaced the token in the meantime.
       if (this.#kept.get(key) !== kept) return await this.get(key, ask);
     }
     const tokens = await this.#ask(key, ask, performance.now()).tokens;
@@ -229,7 +217,7 @@ export class KeptTokens {
   }
 }
 
-/** The time for which tokens are kept, in milliseconds. */
+/** The time for which to keep tokens, in milliseconds. */
 function lifetimeOf({ expiresAt }: UpstreamTokens): number {
   const seconds = expiresAt === undefined
     ? ENDLESS_KEPT_SECONDS
@@ -237,7 +225,7 @@ function lifetimeOf({ expiresAt }: UpstreamTokens): number {
   return 1000 * secondsOfUse(seconds);
 }
 
-/** True if the same request would get the same error. */
+/** True if the same request would fail again. */
 function isFinal(error: unknown): boolean {
   return error instanceof UpstreamError && error.kind !== "unavailable";
 }

@@ -1,5 +1,5 @@
 /**
- * Requests to the provider, and the errors while it does not respond.
+ * Requests to the provider, and the errors if it does not respond.
  *
  * @module
  */
@@ -15,9 +15,9 @@ import {
 } from "./provider.ts";
 
 /**
- * Awaits a request to the provider. A failure becomes a 503, because the
- * client's code or token was not used up. If the provider no longer accepts its
- * tokens, throws what `died` makes.
+ * Sends a request to the provider. A failure becomes a 503: the client's code
+ * or token is unused, so it can try again. If the provider no longer accepts
+ * its tokens, throws the error that `died` makes.
  */
 export async function askProvider<T>(
   { name }: Pick<Provider, "name">,
@@ -34,7 +34,8 @@ export async function askProvider<T>(
 }
 
 /**
- * Asks the provider who a person is now; undefined if the provider cannot tell.
+ * Asks the provider for a person's current identity; undefined if the provider
+ * cannot tell.
  *
  * @throws as {@linkcode askProvider}, also if the provider names someone else
  */
@@ -52,8 +53,8 @@ export async function identifyAgain(
 }
 
 /**
- * Makes a 503. The client may repeat the request: no code, state or token was
- * used up.
+ * Makes a 503 after which the client may repeat its request: its code, state or
+ * token is unused.
  */
 export function providerUnavailable(name: string, cause?: unknown): HttpError {
   return new HttpError(503, `${name} does not answer`, {
@@ -63,8 +64,8 @@ export function providerUnavailable(name: string, cause?: unknown): HttpError {
 }
 
 /**
- * Makes a 503 for a failure after the provider's code was redeemed: reloading
- * the page would present that code again.
+ * Makes a 503 for a failure after the provider's code was redeemed. Reloading
+ * the page would present the redeemed code again.
  */
 export function signInInterrupted(cause: unknown): HttpError {
   return new HttpError(503, "The sign-in was interrupted and cannot go on", {
@@ -73,15 +74,14 @@ export function signInInterrupted(cause: unknown): HttpError {
   });
 }
 
-/** The time for which storing a sign-in is retried while a person waits. */
+/** The time for which storing a sign-in is retried, while the person waits. */
 const STORE_MILLISECONDS = 15_000;
 
 /**
- * Stores the result of redeeming the provider's code. Redeeming cannot be
- * repeated, so storing is retried while the person waits.
+ * Stores the result of redeeming the provider's code. Retries, because the code
+ * cannot be redeemed again.
  *
- * @throws as {@linkcode signInInterrupted} if the database is unreachable for
- * longer
+ * @throws as {@linkcode signInInterrupted} if the database stays unreachable
  */
 export async function storeSignIn<T>(store: () => Promise<T>): Promise<T> {
   try {

@@ -1,6 +1,6 @@
 /**
- * HTTP requests to the provider, with limits on time, size and redirects. Some
- * are in the name of a person, with the provider's access token.
+ * HTTP requests to the provider, with limits on time, size and redirects; also
+ * requests with a person's access token.
  *
  * @see OpenID Connect Core §5.3
  * @module
@@ -10,7 +10,7 @@ import { isObject } from "../json.ts";
 import { readAtMost } from "../net/body_bytes.ts";
 import { misbehaved, UpstreamError } from "./provider.ts";
 
-/** The seconds within which the whole response must arrive. */
+/** The seconds within which a response must arrive completely. */
 export const TIMEOUT_SECONDS = 10;
 
 /**
@@ -20,8 +20,8 @@ export const TIMEOUT_SECONDS = 10;
 export const MAX_ANSWER_BYTES = 1024 * 1024;
 
 /**
- * `fetch` for the provider. The promise resolves when the whole response is
- * there, with a status below 500, not a redirect, and within the limits.
+ * `fetch` for the provider. Resolves to a complete response with a status below
+ * 500 that is no redirect, within the limits.
  *
  * @throws {UpstreamError} `unavailable` or `misbehaved`
  */
@@ -79,7 +79,7 @@ function checkStatus({ status, body, headers }: Response, host: string): void {
 }
 
 /**
- * Returns the time after which a server wants the next request.
+ * Returns the seconds in `Retry-After`.
  *
  * @see RFC 9110 §10.2.3
  */
@@ -91,13 +91,13 @@ function retryAfterOf(headers: Headers): number | undefined {
   return seconds > 0 ? seconds : undefined;
 }
 
-/** Reads a body and counts its bytes: `Content-Length` may be wrong. */
+/** Reads a body and counts its bytes, because `Content-Length` may be wrong. */
 async function readBody(
   { body, status }: Response,
   host: string,
 ): Promise<Blob | null> {
-  // The constructor of `Response` allows no body with these statuses, not even
-  // an empty one.
+  // // `new Response` allows no body with these statuses, not even an empty
+  // one.
   if (body === null || status === 204 || status === 205) {
     await body?.cancel();
     return null;
@@ -126,7 +126,7 @@ export async function checkAnswers(
 }
 
 /**
- * Reads the object of a response: JSON, or a form, as older GitHub servers
+ * Reads the object in a response: JSON, or a form, as older GitHub servers
  * send.
  */
 export async function readObject(
@@ -142,15 +142,15 @@ export async function readObject(
     const value = JSON.parse(text);
     if (isObject(value)) return value;
   } catch {
-    // Reported below, without the body: it may contain anything.
+    // // Reported below, without the body, which may contain anything.
   }
   throw misbehaved(`${host} answered ${response.status} without a JSON object`);
 }
 
-/** Sends a request with the access token of a person. */
+/** Sends a GET request with a person's access token. */
 export type Ask = (url: string) => Promise<Response>;
 
-/** Makes functions that send requests with an access token. */
+/** Makes the function that makes an {@linkcode Ask} for an access token. */
 export function asking(
   fetchUpstream: UpstreamFetch,
 ): (accessToken: string) => Ask {
@@ -159,7 +159,8 @@ export function asking(
 }
 
 /**
- * Makes the error for a response; 401 means an invalid token (RFC 6750 §3.1).
+ * Makes the error for an unexpected status; 401 means an invalid token (RFC
+ * 6750 §3.1).
  */
 function unanswered(
   { status }: Response,
@@ -173,8 +174,8 @@ function unanswered(
 }
 
 /**
- * Requests the claims of a person from a userinfo endpoint, or a plain OAuth
- * provider's user endpoint.
+ * Requests a person's claims from a userinfo endpoint, or from the user
+ * endpoint of a provider without OpenID.
  */
 export async function requestUserinfo(
   ask: Ask,
@@ -186,8 +187,8 @@ export async function requestUserinfo(
 }
 
 /**
- * True if a userinfo endpoint accepts an access token, false if it refuses the
- * token, undefined for any other failure.
+ * True if a userinfo endpoint accepts an access token, false if it refuses it.
+ * Undefined for any other failure.
  */
 export async function isTokenAlive(
   ask: Ask,
@@ -200,13 +201,13 @@ export async function isTokenAlive(
 const MAX_PAGES = 10;
 
 /**
- * Reads the objects of a list that comes in pages. `hasMore` is true if there
- * are further pages: too many to read, or at a URL that must not get our token.
+ * Reads the objects of a paginated list. `hasMore` is true if some pages were
+ * not read: there are too many, or the access token must not be sent to their
+ * URL.
  *
  * @param what the noun of the list, for the error
- * @param within the beginning of every URL, because our token must not go
- * elsewhere
- * @param parse returns the items of a response, and the URL of the next page
+ * @param within the start of every URL to which the access token may be sent
+ * @param parse returns the objects of a page, and the URL of the next page
  * @throws {UpstreamError} because an error must not look like an empty list
  */
 export async function readPages(

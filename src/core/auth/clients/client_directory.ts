@@ -1,5 +1,5 @@
 /**
- * Finds clients of every origin by their client ID, and authenticates them.
+ * Finds OAuth clients by their client ID, and authenticates them.
  *
  * @module
  */
@@ -30,8 +30,8 @@ import { type Clock, now } from "../../clock.ts";
 export type ClientDirectory = ReturnType<typeof clientDirectory>;
 
 /**
- * Makes the directory of clients: those of the operator, dynamic registrations
- * and client ID metadata documents.
+ * Makes the directory of OAuth clients: configured, dynamically registered, and
+ * with a client ID metadata document.
  */
 export function clientDirectory(
   parts: {
@@ -40,7 +40,7 @@ export function clientDirectory(
     documents: DocumentStore;
     assertions: AssertionStore;
     clock: Clock;
-    /** Clients that the operator set up. */
+    /** The clients of `OAUTH_CLIENTS`. */
     configured: readonly Client[];
     metadataDocuments: { enabled: boolean; allowedDomains: readonly string[] };
   },
@@ -55,7 +55,7 @@ export function clientDirectory(
       return await document;
     } catch (cause) {
       if (cause instanceof HttpError) throw cause;
-      // Without details, which would help a stranger to map this server's
+      // // Without details: a stranger could use them to map this server's
       // network.
       throw cause instanceof DocumentError && cause.isPermanent
         ? new OAuthError(
@@ -73,11 +73,11 @@ export function clientDirectory(
   }
 
   /**
-   * Finds a client. With `stale`, the cached copy of its metadata document is
-   * used if the document cannot be fetched again.
+   * Finds a client. With `stale`, uses a cached metadata document if it cannot
+   * be fetched again.
    *
    * @throws {OAuthError} `invalid_client` if no client has the ID,
-   * `temporarily_unavailable` if its document cannot be read
+   * `temporarily_unavailable` if its metadata document cannot be read
    */
   async function find(
     clientId: string,
@@ -109,7 +109,7 @@ export function clientDirectory(
   }
 
   /**
-   * Fetches a client's JWKS again; undefined if the client registered its keys
+   * Fetches a client's JWKS again. Undefined if the client registered its keys
    * inline (`jwks`), not at a URL.
    */
   async function renewKeys(
@@ -156,7 +156,10 @@ export function clientDirectory(
     find,
     findRegistered,
 
-    /** Keeps the documents of a client with which someone has signed in. */
+    /**
+     * Keeps the metadata document and JWKS of a client, once a person has
+     * signed in with it.
+     */
     async keepDocuments(
       { clientId, domain, metadata: { jwks_uri } }: Client,
     ): Promise<void> {
@@ -166,9 +169,10 @@ export function clientDirectory(
 
     /**
      * Authenticates the client of a request, then calls `act`. If `act` fails
-     * with 503 or 429, the request may be repeated with the same assertion.
+     * with 503 or 429, the same assertion may be used again.
      *
-     * @param act `isProven`: true if the client has proved who it is
+     * @param act `isProven` is true if the client has authenticated, not only
+     * named itself
      * @throws {OAuthError} `invalid_client` or `invalid_request`
      */
     async authenticate<T>(

@@ -1,7 +1,7 @@
 /**
- * Bounds on fetches from URLs that strangers choose: the addresses that may be
- * connected to, and the number of fetches. Anyone may name a client ID metadata
- * document, at any host, as often as they like.
+ * Limits on fetching client ID metadata documents and JWKS. Strangers choose
+ * their URLs, as often as they like; so only public addresses are allowed, and
+ * the number of fetches is limited.
  *
  * @module
  */
@@ -18,7 +18,7 @@ import {
 import { registeredDomain } from "../../net/url.ts";
 
 /**
- * A bound on the fetches of each name: how many at once, and how many a minute.
+ * A limit on fetches for each name: how many at once, and how many a minute.
  */
 class FetchBound {
   readonly #perMinute: Buckets;
@@ -32,7 +32,7 @@ class FetchBound {
     return (this.#open.get(name) ?? 0) >= this.atOnce;
   }
 
-  /** Takes one fetch of this minute; returns false if none is left. */
+  /** Counts a fetch; returns false if the limit of this minute is reached. */
   take(name: string): boolean {
     return this.#perMinute.take(name) === 0;
   }
@@ -51,14 +51,14 @@ class FetchBound {
 const ALL = "all";
 
 /**
- * Bounds the fetches of documents: by the network of the request, so that no
- * network uses up the fetches of others; by the domain of the document, whose
- * owner can have any number of hosts in it; and all together. Documents of
- * clients that someone has signed in with are fetched without bounds, so that
- * no stranger can block them.
+ * Limits the fetches of documents in three ways. For each network of a request,
+ * so that no network uses up the fetches of others. For each domain of a
+ * document, because its owner can make any number of hosts. And for all
+ * together. Documents of clients with which a person has signed in are fetched
+ * without limits, so that strangers cannot block them.
  *
- * @param trustedHosts hosts that the operator trusts: only the bound of the
- * network applies
+ * @param trustedHosts hosts that the operator trusts: only the limit for
+ * networks applies to them
  */
 export function rateLimitedFetch(
   fetchDocument: FetchDocument,
@@ -77,8 +77,8 @@ export function rateLimitedFetch(
       bounds.push([domains, registeredDomain(hostname)], [all, ALL]);
     }
     const isAllowed = !bounds.some(([bound, name]) => bound.isBusy(name)) &&
-      // `every` stops at the network's bound: a network that asks too often
-      // takes nothing from the other bounds.
+      // // `every` stops at the network's limit: a network over its limit uses
+      // nothing of the other limits.
       bounds.every(([bound, name]) => bound.take(name));
     if (!isAllowed) {
       const cause = new Error("Too many are fetched");
@@ -94,15 +94,15 @@ export function rateLimitedFetch(
 }
 
 /**
- * An error because a document could not be fetched. Its message is always the
- * same, so that no one can probe a network through this server; only
- * `isPermanent` differs. The log has the reason, from `cause`.
+ * The error for a document that could not be fetched. Its message never varies,
+ * so that no one can probe a network through this server; only `isPermanent`
+ * differs. The log gets the reason, from `cause`.
  */
 export class DocumentError extends Error {
   override name = "DocumentError";
   /** True if the host responded, but not with a document. */
   readonly isPermanent: boolean;
-  /** True if the document was not fetched because of the bounds. */
+  /** True if the document was not fetched because of a limit. */
   readonly isRefused: boolean;
   constructor(
     { isRefused = false, ...options }: ErrorOptions & { isRefused?: boolean },
@@ -113,13 +113,13 @@ export class DocumentError extends Error {
   }
 }
 
-/** An error for a response that is not a document, and will not become one. */
+/** The error for a response that is not a document, and will not become one. */
 export class NoDocument extends Error {
   override name = "NoDocument";
 }
 
 /**
- * IPv4 networks that are not the public Internet.
+ * IPv4 networks outside the public Internet.
  *
  * @see IANA IPv4 Special-Purpose Address Registry (RFC 6890)
  */
@@ -144,12 +144,12 @@ const SPECIAL_IPV4 = [
   "240.0.0.0/4", // reserved, and broadcast
 ].map((range) => parseNetwork(range)!);
 
-/** The public part of IPv6: everything else is special or unassigned. */
+/** The public part of IPv6; all other addresses are special or unassigned. */
 const GLOBAL_UNICAST = parseNetwork("2000::/3")!;
 
 /**
- * Networks of global unicast that are not public, or that embed an IPv4
- * address, which is not checked here.
+ * Networks within `GLOBAL_UNICAST` that are not public. Also those that embed
+ * an IPv4 address, because that address is not checked.
  *
  * @see IANA IPv6 Special-Purpose Address Registry (RFC 6890)
  */
@@ -163,10 +163,9 @@ const SPECIAL_IPV6 = [
 ].map((range) => parseNetwork(range)!);
 
 /**
- * True if an IP address, as a resolver prints it, is on the public Internet.
- * False for anything that is not an address, for an IPv6 address that embeds an
- * IPv4 address (mapped, compatible, 6to4, NAT64, Teredo), and for one with a
- * zone.
+ * True if an IP address is on the public Internet. False for any other text,
+ * for an address with a zone, and for an IPv6 address that embeds an IPv4
+ * address (mapped, compatible, 6to4, NAT64, Teredo).
  */
 export function isPublicAddress(address: string): boolean {
   const ipv4 = ipv4Bits(address);

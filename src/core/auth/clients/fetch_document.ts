@@ -1,7 +1,8 @@
 /**
- * Fetches a client ID metadata document, or a JWKS, from a stranger's URL. The
- * host name is resolved once, and the connection goes to the address that was
- * checked, so that DNS cannot lead it to another (rebinding).
+ * Fetches a client ID metadata document, or a JWKS, from a URL that a stranger
+ * chose. The host name is resolved once, and the connection goes to the address
+ * that was checked. So DNS cannot redirect it to another address (DNS
+ * rebinding).
  *
  * @see draft-ietf-oauth-client-id-metadata-document §5, §8.6, §8.7, RFC 9111
  * §4.2
@@ -31,23 +32,20 @@ const MAX_DOCUMENT_BYTES = 16 * 1024;
  */
 const MAX_LEVELS = 20;
 
-/** The maximum number of addresses of one host name that are tried in turn. */
+/** The maximum number of addresses of a host that are tried. */
 const MAX_ADDRESSES = 4;
 
-/**
- * The parsed JSON of a document, and the time until which it is fresh by its
- * headers.
- */
+/** A document's JSON, and the time until which its headers say it is fresh. */
 type FetchedDocument = Awaited<ReturnType<FetchDocument>>;
 
-/** The options of a fetch; the defaults are for the public Internet. */
+/** Options of a fetch, for tests; the defaults are for the public Internet. */
 export interface DocumentOptions {
   /** Epoch seconds. */
   now?: number;
   timeoutSeconds?: number;
   /** Resolves a host name to its addresses. */
   resolve?: (hostname: string) => Promise<readonly string[]>;
-  /** Returns the endpoint to connect to for an address that was checked. */
+  /** Returns the host and port to connect to for a checked address. */
   connect?: (address: string) => { host: string; port: number; ca?: string };
 }
 
@@ -116,7 +114,7 @@ async function resolveAddresses(hostname: string): Promise<string[]> {
   return found.map(({ address }) => address);
 }
 
-/** Refuses all addresses of a host name if one of them is not public. */
+/** Checks that all addresses of a host are public. */
 function checkAddresses(addresses: readonly string[]): readonly string[] {
   const wrong = addresses.find((address) => !isPublicAddress(address));
   if (wrong !== undefined) throw new Error(`${wrong} is not a public address`);
@@ -125,8 +123,8 @@ function checkAddresses(addresses: readonly string[]): readonly string[] {
 }
 
 /**
- * Sends a request to an address. The certificate must match the host name of
- * the URL.
+ * Sends a request to one address. The certificate must be for the URL's host
+ * name.
  */
 function get(
   target: URL,
@@ -141,7 +139,7 @@ function get(
       servername: target.hostname,
       path: target.pathname + target.search,
       headers: { host: target.host, accept: "application/json" },
-      // Documents are fetched too seldom to keep connections open.
+      // // Documents are fetched too rarely to keep connections open.
       agent: false,
       signal,
     }, resolve).on("error", reject).end();
@@ -154,7 +152,7 @@ function parseDocument(
 ): unknown {
   if (statusCode !== 200) {
     const says = `The answer was ${statusCode}`;
-    // A redirect is a permanent error, too: a document must be at its own URL
+    // // A redirect is a permanent error: a document must be at its own URL
     // (§5).
     throw isTemporary(statusCode) ? new Error(says) : new NoDocument(says);
   }
@@ -172,7 +170,7 @@ function parseDocument(
   throw new NoDocument(`It is nested more than ${MAX_LEVELS} deep`);
 }
 
-/** True if a value is nested at most this many levels deep. */
+/** True if a value has at most this many levels of nesting. */
 function isWithin(value: unknown, levels: number): boolean {
   if (typeof value !== "object" || value === null) return true;
   return levels > 0 &&
@@ -183,7 +181,7 @@ function isTemporary(status = 500): boolean {
   return status >= 500 || status === 429 || status === 408;
 }
 
-/** The freshness of responses whose headers give none, in seconds. */
+/** The freshness of a response without such headers, in seconds. */
 const DEFAULT_FRESH_SECONDS = 3600;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * The doors of `AUTH_STRATEGY=bearer` and `api_key`, whose credentials the
- * operator chose and hands out; and the gate of several doors.
+ * Authentication for `AUTH_STRATEGY=bearer` and `api_key`, with credentials
+ * chosen by the operator; and the combination of several strategies.
  *
  * @module
  */
@@ -19,9 +19,10 @@ interface Doors {
 }
 
 /**
- * Makes one gate of all doors; a single door is the gate itself. The form of a
- * credential decides which door checks it, and no other door does. So a refusal
- * comes from one door, and a stolen credential works at only one.
+ * Combines the authentication methods ("doors") of `AUTH_STRATEGY` in one gate.
+ * The format of a credential decides which door checks it, and no other door
+ * does. So each refusal comes from one door, and a stolen credential works at
+ * only one.
  */
 export function gateOfDoors(doors: Doors): Gate {
   const { oauth, jwt, bearer, apiKey } = doors;
@@ -33,8 +34,8 @@ export function gateOfDoors(doors: Doors): Gate {
   const byDoor = { oauth, token: oauth, jwt, bearer, api_key: apiKey };
 
   /**
-   * Finds the door for a token by its form. A form whose door is not configured
-   * goes to the door of static tokens.
+   * Finds the door for a token by its format. If that door is not configured,
+   * the token is checked as a static one.
    */
   function doorOf(token: string): Gate | undefined {
     switch (tokenShape(token)) {
@@ -71,8 +72,8 @@ export function gateOfDoors(doors: Doors): Gate {
     isConfigured: (caller) =>
       caller.door !== undefined &&
       (byDoor[caller.door]?.isConfigured(caller) ?? false),
-    // Bearer comes first, because the TypeScript SDK reads only the first
-    // scheme. Its metadata lists every authorization server.
+    // // Bearer comes first, because the TypeScript SDK reads only the first
+    // scheme. Its resource metadata lists every authorization server.
     challenge: (refusal, sid) =>
       [takesTokens, apiKey].filter((gate) => gate !== undefined)
         .map((gate) => gate.challenge(refusal, sid)).join(", "),
@@ -80,7 +81,8 @@ export function gateOfDoors(doors: Doors): Gate {
 }
 
 /**
- * Makes a door that admits any sender of an accepted credential, as `operator`.
+ * Makes a door for static credentials. Any sender of one is the caller
+ * `operator`.
  */
 function staticDoor(
   door: "bearer" | "api_key",
@@ -104,7 +106,7 @@ function staticDoor(
       if (presented === undefined) {
         throw new ChallengeError("Credentials are needed");
       }
-      // Every secret is compared, even after a match: the time taken must not
+      // // Compares every secret, even after a match: the time taken must not
       // reveal which secret was nearly right.
       const matches = accepted.filter((it) => isSameSecret(presented, it));
       if (matches.length > 0) return holder;
@@ -116,7 +118,7 @@ function staticDoor(
   };
 }
 
-/** Makes the doors of the static credentials that the settings have. */
+/** Makes the doors for the static credentials in the settings. */
 export function staticDoors(
   { bearer, apiKey }: AuthConfig,
 ): Pick<Doors, "bearer" | "apiKey"> {

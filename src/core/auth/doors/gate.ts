@@ -1,7 +1,6 @@
 /**
- * The gate in front of `/mcp`: it identifies the caller. A door is one way to
- * identify callers, a value of `AUTH_STRATEGY`; the gate consists of all
- * configured doors.
+ * The gate in front of `/mcp`, which authenticates callers. It combines one or
+ * more doors; a door is one authentication method, a value of `AUTH_STRATEGY`.
  *
  * @see RFC 6750 §2.1 and §3, RFC 9728 §5.1
  * @module
@@ -17,36 +16,35 @@ import {
 import { ChallengeError } from "../../errors.ts";
 import { unionOfScopes } from "../../oauth/scope.ts";
 
-/** A gate; each door is a gate, too. */
+/** Authenticates callers: one door, or several combined. */
 export interface Gate {
   /**
-   * Identifies the caller by the headers of a request.
+   * Authenticates the caller by the headers of a request.
    *
    * @throws {ChallengeError} 401 if the credentials are missing or no longer
    * valid
    */
   authenticate(headers: Headers): Authenticated | Promise<Authenticated>;
   /**
-   * Returns a caller who was admitted before, with their present scopes, for
-   * work without a request. Returns undefined if they would no longer be
-   * admitted.
+   * Authenticates an earlier caller again for background work, with their
+   * present scopes. Undefined if they are no longer allowed.
    */
   restore(caller: Caller): MaybePromise<Authenticated | undefined>;
   /**
    * True if this process has the settings for a caller: their door, and their
-   * provider or issuer. During a roll-out only another process may have them.
+   * provider or issuer. While a deployment rolls out, only some processes may.
    */
   isConfigured(caller: Caller): MaybePromise<boolean>;
   /**
-   * Formats the `WWW-Authenticate` header for a refusal (RFC 6750 §3). A `sid`
-   * is passed on in the URL of the metadata.
+   * Formats `WWW-Authenticate` for a refusal (RFC 6750 §3). The URL of the
+   * metadata in it gets the request's `sid`.
    */
   challenge(refusal: ChallengeError, sid?: string): string;
 }
 
 const AUTHENTICATED: Authenticated = Object.freeze({ caller: ANONYMOUS });
 
-/** The gate of `AUTH_STRATEGY=none`: everyone is the same anonymous caller. */
+/** The gate for `AUTH_STRATEGY=none`: everyone is the same anonymous caller. */
 export const openGate: Gate = {
   authenticate: () => AUTHENTICATED,
   restore: ({ binding }) =>
@@ -55,7 +53,7 @@ export const openGate: Gate = {
   challenge: () => "Bearer",
 };
 
-/** Makes a gate that is loaded by the first request that needs it. */
+/** Makes a gate that is loaded at the first request. */
 export function lateGate(load: () => Promise<Gate>): Gate {
   let gate: Gate | undefined;
   async function loaded(): Promise<Gate> {
@@ -69,23 +67,26 @@ export function lateGate(load: () => Promise<Gate>): Gate {
         : loaded().then((gate) => gate.authenticate(headers)),
     restore: async (caller) => await (await loaded()).restore(caller),
     isConfigured: async (caller) => await (await loaded()).isConfigured(caller),
-    // A challenge follows `authenticate()`, which has loaded the gate.
+    // // A challenge always follows `authenticate()`, which has loaded the
+    // gate.
     challenge: (refusal, sid) => gate!.challenge(refusal, sid),
   };
 }
 
 /**
- * Makes the gate of `AUTH_ANONYMOUS`, for people who try a server: a request
- * without credentials is admitted as a stranger without scopes. Invalid
- * credentials are still refused with 401, because otherwise the client would
- * never get new ones.
+ * Makes the gate for `AUTH_ANONYMOUS`, which lets people try a server. A
+ * request without credentials is accepted without scopes. Invalid credentials
+ * still get a 401; otherwise their client would never request new ones.
  */
 export function anonymousGate(
   gate: Gate,
   { keyHeader, ceiling }: {
-    /** The header of API keys, if the server accepts any. */
+    /** The name of the API key header, if the server accepts API keys. */
     keyHeader?: string;
-    /** The ceiling of strangers; all scopes by default. */
+    /**
+     * The scopes that an anonymous caller could get by signing in; all by
+     * default.
+     */
     ceiling?: readonly string[];
   } = {},
 ): Gate {
@@ -106,7 +107,7 @@ export function anonymousGate(
 const BEARER = /^Bearer +(\S+) *$/i;
 
 /**
- * Returns the bearer token of an `Authorization` header; undefined if it has
+ * Returns the bearer token in an `Authorization` header; undefined if it has
  * none.
  */
 export function parseBearer(authorization: string | null): string | undefined {
@@ -129,8 +130,8 @@ export function presentedBearer(headers: Headers): string {
  *
  * @param parameters further parameters, such as `resource_metadata`; undefined
  * ones are left out
- * @param scopes the scopes of every sign-in, which a 401 names besides those of
- * the refusal
+ * @param scopes the scopes that every sign-in requests; a 401 names them
+ * besides those of the refusal
  */
 export function printChallenge(
   refusal: ChallengeError,
@@ -153,7 +154,7 @@ export function printChallenge(
 }
 
 /**
- * Replaces characters that a parameter of a challenge may not have (RFC 6750
+ * Replaces characters that are not allowed in a challenge's parameter (RFC 6750
  * §3).
  */
 function quotable(text: string): string {

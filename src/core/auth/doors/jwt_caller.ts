@@ -1,5 +1,5 @@
 /**
- * The caller that a verified JWT of another issuer names.
+ * The caller in the claims of another issuer's JWT.
  *
  * @see RFC 9068 §2.2
  * @module
@@ -11,9 +11,9 @@ import type { JwtConfig } from "../../settings/credentials.ts";
 import { addressRuleOf, claimAt, isTrue } from "../../provider/identity.ts";
 
 /**
- * Makes the caller from the claims of a JWT.
+ * Makes the caller from the claims of a verified JWT.
  *
- * @throws {errors.JWTInvalid} if they name no person
+ * @throws {errors.JWTInvalid} if the claims name no person
  */
 export function callerIn(
   payload: JWTPayload,

@@ -1,6 +1,6 @@
 /**
- * The door of `AUTH_STRATEGY=jwt`: access tokens that other authorization
- * servers issued for this server.
+ * Authentication for `AUTH_STRATEGY=jwt`: access tokens that other
+ * authorization servers issued for this server.
  *
  * @see RFC 9068 §4
  * @module
@@ -27,42 +27,45 @@ import {
 } from "../../oauth/subject.ts";
 import { upstreamFetch } from "../../provider/upstream_fetch.ts";
 
-/** Subjects of callers at other doors who are no particular person. */
+/**
+ * Subjects that other authentication methods use for callers who are not one
+ * person.
+ */
 const RESERVED_SUBJECTS = ["anonymous", "operator"];
 
-/** The maximum time for fetching the JWKS of an issuer, in seconds. */
+/** The time-out for fetching an issuer's JWKS, in seconds. */
 const KEYS_TIMEOUT_SECONDS = 5;
 
-/** The result of verifying a token, remembered for up to a second. */
+/** A verified token, cached for up to a second. */
 interface Verified {
   authenticated: Authenticated;
   expiresAt: number;
   isBlocked: boolean;
 }
 
-/** Makes the door for JWTs that a trusted issuer issued for this resource. */
+/**
+ * Makes the door for JWTs of trusted issuers with this server as their
+ * audience.
+ */
 export function jwtDoor(
   options: JwtConfig & {
     baseUrl: string;
-    /** The prefixes of the subjects of people at other doors. */
+    /** The prefixes of subjects that other authentication methods use. */
     otherIds?: readonly string[];
     /** `OAUTH_BLOCKED`. */
     blocked?: readonly ListEntry[];
     /**
-     * Returns true if `OAUTH_BLOCKED` names an e-mail address that a person's
-     * grants have.
+     * Returns true if `OAUTH_BLOCKED` lists an e-mail address in one of the
+     * person's grants.
      */
     isKnownBlocked?(subject: string): Promise<boolean>;
     /** Returns true if an operator has blocked a person. */
     isBlockedPerson(subject: string): Promise<boolean>;
     /**
-     * Starts the database reads that a person's calls need, while the blocks
-     * are read.
+     * Starts database reads for a person's calls, in parallel with this check.
      */
     readAhead?(subject: string): void;
-    /**
-     * Returns the exchange of a JWT for tokens of services behind its issuer.
-     */
+    /** Makes the exchange of a JWT for tokens of services behind its issuer. */
     exchange?(id: string, token: string): ServiceTokens | undefined;
     clock: Clock;
   },
@@ -100,14 +103,14 @@ export function jwtDoor(
     return issuers.some((issuer) => issuerId(issuer) === id);
   }
 
-  /** True if the settings or an operator block a person. */
+  /** True if `OAUTH_BLOCKED` or an operator's block excludes a person. */
   async function isShutOut(person: Person): Promise<boolean> {
     return isBlocked({ ...person, clientId: "" }, blocked) ||
       await isKnownBlocked?.(person.subject) ||
       await isBlockedPerson(person.subject);
   }
 
-  /** True if no operator has blocked a person, as of at most a second ago. */
+  /** True if no operator has blocked a person; cached for up to a second. */
   async function isUnblocked(subject: string): Promise<boolean> {
     return await unblocked.find(subject) === true;
   }
@@ -144,7 +147,7 @@ export function jwtDoor(
           [],
           { cause },
         )
-        // Not 401, which would make clients discard good tokens.
+        // // Not 401: clients would discard valid tokens.
         : new HttpError(503, "The token issuer's keys cannot be read", {
           cause,
         });
@@ -152,9 +155,9 @@ export function jwtDoor(
   }
 
   /**
-   * Makes a person's subject at this server. For the first issuer it is the
-   * `sub` alone, unless another door could have the same subject, or knows the
-   * same people.
+   * Makes a person's subject at this server. A person of the first issuer gets
+   * the `sub` alone, unless it could be confused with another subject, or the
+   * same people can also sign in by OAuth.
    */
   function subjectIn(id: string, sub: string): string {
     const isFree = id === firstId && !otherIds.includes(id) &&
@@ -167,7 +170,7 @@ export function jwtDoor(
     if (!found || found.expiresAt <= now(clock)) {
       throw new ChallengeError("The access token has expired", "invalid_token");
     }
-    // Not 401: another token for the same person would be refused, too.
+    // // Not 401: another token for the same person would be refused, too.
     if (found.isBlocked) throw new HttpError(403, BLOCKED_TEXT);
     return found.authenticated;
   }
@@ -178,16 +181,16 @@ export function jwtDoor(
       return found instanceof Promise ? found.then(admit) : admit(found);
     },
 
-    // A caller is restored as long as their issuer is trusted: no issuer
-    // reports revoked JWTs.
+    // // JWTs of other issuers cannot be revoked here, so a caller is accepted
+    // while their issuer is trusted.
     async restore(caller) {
       if (caller.door !== "jwt") return undefined;
       const [id, sub] = parseJwtBinding(caller.binding);
       const person = personOf(caller);
       if (!isTrusted(id) || await isShutOut(person)) return undefined;
       return {
-        // The subject is computed again: `JWT_ISSUER` may now list another
-        // issuer first.
+        // // The subject may change: `JWT_ISSUER` may now list another issuer
+        // first.
         caller: { ...caller, subject: subjectIn(id, sub) },
         isLive: () => isUnblocked(person.subject),
       };
@@ -204,7 +207,8 @@ export function jwtDoor(
 }
 
 /**
- * Returns the person of a caller, whose subject always begins with the issuer.
+ * Returns the person of a caller. Unlike the caller's, their subject always
+ * begins with the issuer.
  */
 function personOf(
   { binding, identity }: Pick<Caller, "binding" | "identity">,

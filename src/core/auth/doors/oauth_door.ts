@@ -1,5 +1,6 @@
 /**
- * The door of `AUTH_STRATEGY=oauth`: access tokens that this server issued.
+ * Authentication for `AUTH_STRATEGY=oauth`: access tokens that this server
+ * issued.
  *
  * @module
  */
@@ -29,25 +30,24 @@ import {
 } from "../../oauth/resource.ts";
 import { type Gate, presentedBearer, printChallenge } from "./gate.ts";
 
-/** The result of verifying a token, remembered for up to a second. */
+/** A verified token, cached for up to a second. */
 interface Verified {
   authenticated: Authenticated;
   expiresAt: number;
-  /** True if the person paused the connection. */
+  /** True if the person paused the connection with the client. */
   isPaused: boolean;
 }
 
 /**
- * Makes the door for access tokens whose grant is valid here. Work without a
- * request is admitted by its grant alone. Tokens and grants may be a second
- * stale.
+ * Makes the door for this server's access tokens. Background work needs only
+ * the grant, not a token. Tokens and grants are cached for up to a second.
  */
 export function oauthDoor(
   parts: {
     baseUrl: string;
-    /** The listed providers. */
+    /** The configured providers. */
     providers: readonly { id: string }[];
-    /** The scopes of every sign-in, which challenges name. */
+    /** The scopes that every sign-in requests; challenges name them. */
     scopes: Pick<Scopes, "usual">;
     /** Computes the scopes of a grant that are still effective. */
     effectiveScopes: FindEffectiveScopes;
@@ -57,8 +57,8 @@ export function oauthDoor(
     exchange: ProviderTokens["exchange"];
     lifetimes: Lifetimes;
     /**
-     * Starts the database reads that a grant's calls need, while its token is
-     * read.
+     * Starts database reads for a grant's calls, in parallel with reading the
+     * token.
      */
     readAhead?(grantId: string): void;
     clock: Clock;
@@ -125,8 +125,8 @@ export function oauthDoor(
   function admit(found: Verified | undefined): Authenticated {
     if (found && found.expiresAt > now(clock)) {
       if (!found.isPaused) return found.authenticated;
-      // Not 401: the client would discard tokens that work again once the
-      // person resumes.
+      // // Not 401: the client would discard tokens that become valid again
+      // when the person resumes the connection.
       throw new HttpError(
         403,
         `This connection is paused: resume it at ${baseUrl}/account`,
@@ -148,7 +148,8 @@ export function oauthDoor(
       return found.then(admit);
     },
 
-    // Without `upstream`: only the access token unseals the provider's tokens.
+    // // Without `upstream`: only the access token decrypts the provider's
+    // tokens.
     async restore({ grantId = "", scopes }) {
       const found = await find(grantId, scopes === "all" ? [] : scopes);
       if (!found) return undefined;

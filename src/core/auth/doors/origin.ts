@@ -1,8 +1,8 @@
 /**
- * The check of `Origin` and `Host`. A page on any site can make a browser send
- * requests to this server, so `Origin` is checked. A host name can be made to
- * resolve to this machine (DNS rebinding), so a server bound to loopback also
- * checks `Host`.
+ * Checks `Origin` and `Host`. `Origin` is checked because a page of any site
+ * can make a browser send requests to this server. A server on loopback also
+ * checks `Host`, because any host name can be made to resolve to this machine
+ * (DNS rebinding).
  *
  * @module
  * @see MCP 2026-07-28, Streamable HTTP, Security & Endpoint
@@ -14,11 +14,10 @@ import { seenText } from "../../log/log_line.ts";
 import { isLoopback } from "../../net/url.ts";
 
 /**
- * Checks the `Origin` and `Host` of a request. Returns true if it has an
- * `Origin`, as every cross-origin request of a page does.
+ * Checks `Origin` and `Host` of a request. Returns true if it has an `Origin`,
+ * as every cross-origin request of a page does.
  *
- * @throws {HttpError} 403, which names the value that was sent and those that
- * are accepted
+ * @throws {HttpError} 403, which names the received value and the accepted ones
  */
 export type CheckOrigin = (
   request: Pick<Request, "headers" | "url">,
@@ -26,13 +25,10 @@ export type CheckOrigin = (
 
 /** The time after which the same refusal is logged again. */
 const QUIET_MILLISECONDS = 60_000;
-/** The maximum number of different refusals that are logged in that time. */
+/** The maximum number of refusals logged in that time. */
 const MAX_SEEN = 20;
 
-/**
- * Makes the function that refuses an `Origin` or a `Host`, and logs the
- * refusal.
- */
+/** Makes the function that logs and throws the error for a refused header. */
 function refusals(
   baseUrl: string | undefined,
   log?: Logger,
@@ -40,8 +36,8 @@ function refusals(
   const loggedAt = new Map<string, number>();
 
   /**
-   * True if a refusal is to be logged: strangers can make up any number of
-   * values.
+   * True if a refusal should be logged. Strangers can make up any number of
+   * values, so only some are.
    */
   function isNews(what: string): boolean {
     const time = performance.now();
@@ -75,9 +71,8 @@ function refusals(
 }
 
 /**
- * Makes the check of `Host`. A server that is bound to loopback accepts only
- * loopback names and the host of `BASE_URL`; any other server accepts every
- * name.
+ * Makes the check of `Host`. A server bound to loopback accepts loopback names
+ * and the host of `BASE_URL`; any other server accepts every name.
  */
 export function hostCheck(
   { host, baseUrl }: Pick<Config, "host" | "baseUrl">,
@@ -93,13 +88,13 @@ export function hostCheck(
     return url !== null && url.host === name && isLoopback(url);
   }
 
-  /** The last accepted `Host`, because most requests have the same. */
+  /** The last accepted `Host`: most requests have the same. */
   let accepted: string | null | undefined;
   let acceptedUrl = "";
 
   return ({ headers, url }) => {
-    // With HTTP/2 the name is in `:authority`, and so in the URL of the
-    // request. A client may send `Host` as well: then both must be accepted.
+    // // With HTTP/2, the host is in `:authority`, and so in the request's URL.
+    // If there is also a `Host`, both must be accepted.
     const name = headers.get("host");
     if (name === accepted && url.startsWith(acceptedUrl)) return;
     const authority = authorityOf(url);
@@ -112,8 +107,9 @@ export function hostCheck(
 }
 
 /**
- * Makes the check of `Origin` and `Host`. `Origin` may be absent, our own, a
- * loopback origin (such as the MCP Inspector's), or one of `ALLOWED_ORIGINS`.
+ * Makes the check of `Origin` and `Host`. `Origin` may be absent, this
+ * server's, a loopback origin (such as the MCP Inspector's), or in
+ * `ALLOWED_ORIGINS`.
  */
 export function originCheck(
   config: Pick<Config, "host" | "baseUrl" | "allowedOrigins">,

@@ -1,6 +1,6 @@
 /**
- * The end of grants by a person or an operator: of one grant, or of all grants
- * of a person, a machine or a client.
+ * Ends grants for a person or an operator: one grant, or all grants of a
+ * person, a machine or a client.
  *
  * @module
  */
@@ -13,10 +13,10 @@ import type { SessionStore } from "../../store/sessions.ts";
 
 const CLOSED_AT_ONCE = 10;
 
-/** Cancels the tasks of a binding that belong to some of its grants. */
+/** Cancels tasks, found by their caller's `binding` and by grant. */
 export interface EndsTasks {
   /**
-   * @param ids the ids of grants; undefined is for tasks without a grant
+   * @param ids the ids of grants; undefined stands for tasks without a grant
    */
   cancelAllOf(
     binding: string,
@@ -28,8 +28,7 @@ export type EndGrants = ReturnType<typeof grantsEnd>;
 
 /**
  * Makes the function that ends grants and everything that belongs to them. It
- * lists the sessions and tasks of a person once, however many of their grants
- * end.
+ * lists a person's sessions and tasks only once for all their grants.
  */
 export function grantsEnd(
   { grants, sessions, tasks, database }: {
@@ -48,9 +47,9 @@ export function grantsEnd(
       sessions.closeAllOf(binding, ids),
       tasks?.cancelAllOf(binding, ids),
     ]);
-    // The sessions end in the same commit as the first grant. If they ended
-    // later and that failed, a retry would find the grant closed, and leave the
-    // sessions open. Tasks of an ended grant end by themselves.
+    // // The sessions end in the same commit as the first grant. If they ended
+    // later and that failed, a retry would find the grant closed and leave them
+    // open. Tasks of an ended grant end by themselves.
     const { write: extraWrites } = endSessions;
     await grants.close(first.value.id, { read: first, extraWrites });
     endSessions.report();
@@ -73,26 +72,26 @@ export function grantsEnd(
 
 const MAX_ROUNDS = 5;
 
-/** Records of one kind that a feature stores about people. */
+/** One kind of records that a feature stores about people. */
 export interface PersonRecords {
   /**
-   * The name of these records in a copy of a person's data, and in
+   * The name of these records in the copy of a person's data and in
    * `EndedCounts`.
    */
   readonly name: string;
   /** Lists the records of a person, without secrets. */
   listOf(subject: string): Promise<readonly object[]>;
-  /** Ends the records of a person; returns how many, if that is known. */
+  /** Ends the records of a person. Returns how many there were, if known. */
   endAllOf(subject: string): Promise<number | void>;
-  /** Deletes the records of a person that stay until the person is erased. */
+  /** Deletes records that stay after `endAllOf`, when the person is erased. */
   forgetAllOf?(subject: string): Promise<void>;
 }
 
-/** The stores that may have live records of a subject. */
+/** The stores that may have active records of a subject. */
 interface SubjectStores {
   /**
-   * The records of features. Sign-ins come first: a sign-in that has ended can
-   * add no further records.
+   * Records of features, with sign-ins to the account page first: once these
+   * have ended, they can add no more records.
    */
   records: readonly PersonRecords[];
   grants: Pick<GrantStore, "listOpen">;
@@ -105,8 +104,8 @@ interface SubjectStores {
 const NO_GRANT = new Set([undefined]);
 
 /**
- * Ends the sessions and tasks that a person began with JWTs of another issuer,
- * which have no grant.
+ * Ends a person's sessions and tasks without a grant, begun with JWTs of
+ * another issuer.
  */
 async function endOfTokens(
   subject: string,
@@ -123,16 +122,13 @@ async function endOfTokens(
   endTasks?.();
 }
 
-/**
- * The numbers of records that were ended, by `PersonRecords.name`, and of
- * grants.
- */
+/** The number of ended records of each kind, and of ended grants. */
 export type EndedCounts = Record<string, number> & { grants: number };
 
 /**
  * Ends everything of a subject: grants (also those whose code is not redeemed
- * yet), sessions, tasks, and the records of features, such as sign-ins to the
- * account page and accounts at other services.
+ * yet), sessions, tasks, and features' records, such as sign-ins to the account
+ * page and accounts at other services.
  */
 export async function endSubject(
   subject: string,
@@ -141,8 +137,8 @@ export async function endSubject(
   const { records, grants, endGrants } = stores;
   await endOfTokens(subject, stores);
   const counts: EndedCounts = { grants: 0 };
-  // Repeated until no grant is open, because a client may get another grant
-  // meanwhile.
+  // // Repeated until no grant is open: a client may get another one in the
+  // meantime.
   for (let round = 0; round < MAX_ROUNDS; round++) {
     for (const { name, endAllOf } of records) {
       const count = await endAllOf(subject);
@@ -156,7 +152,9 @@ export async function endSubject(
   return counts;
 }
 
-/** Ends the open grants of a client, by its short ID; returns how many. */
+/**
+ * Ends the open grants of a client, found by its short ID. Returns how many.
+ */
 export async function endClient(
   shortId: string,
   { grants, endGrants }: {

@@ -1,6 +1,5 @@
 /**
- * The data stored about a person: a copy of it without secrets, and its
- * erasure.
+ * The data stored about a person: a copy without secrets, and their erasure.
  *
  * @module
  */
@@ -27,14 +26,14 @@ import {
   type PersonRecords,
 } from "./end_grant.ts";
 
-/** A grant of the person in a copy, ended or not, with its calls. */
+/** A grant in the copy of a person's data, active or ended, with its calls. */
 type CopiedGrant =
   & Omit<Grant, "refreshKey" | "refreshTokens" | "listedAs">
   & {
     calls: readonly unknown[];
   };
 
-/** Formats a value of a copy as JSON, with times in ISO 8601. */
+/** Formats a value as JSON, with times in ISO 8601. */
 function printCopied(value: unknown): string {
   return JSON.stringify(
     value,
@@ -46,10 +45,13 @@ function printCopied(value: unknown): string {
   );
 }
 
-/** The maximum number of times that an erasure is repeated. */
+/** The maximum number of rounds of an erasure. */
 const MAX_ROUNDS = 5;
 
-/** The tasks of people, by the bindings of their callers. */
+/**
+ * Finds and ends people's tasks. `binding` stands for issuer, resource and
+ * subject.
+ */
 export interface PersonTasks extends EndsTasks {
   forgetAllOf(binding: string): Promise<void>;
   listOf(binding: string): Promise<readonly { createdMilliseconds: number }[]>;
@@ -63,19 +65,20 @@ export interface PersonStores {
   blocks: Pick<BlockStore, "find">;
   connections: Pick<ClientConnectionStore, "forget" | "listOf">;
   grants: Pick<GrantStore, "forget" | "kept" | "listOpen" | "unlist">;
-  /** The calls of connections, by their ledger IDs, if there is a ledger. */
+  /**
+   * Lists the latest calls by ledger ID; undefined if calls are not recorded.
+   */
   ledger?: { list(ids: readonly string[]): Promise<(readonly object[])[]> };
   sessions: Pick<SessionStore, "closeAllOf" | "countsOf" | "forgetAllOf">;
   tasks?: PersonTasks;
   endGrants: EndGrants;
   /**
-   * Finds the base URL of the server; undefined if the server has never
-   * started.
+   * Returns the server's base URL; undefined if the server has never started.
    */
   findBaseUrl(): Promise<string | undefined>;
 }
 
-/** Lists the tasks of bindings for a copy. */
+/** Lists the tasks under some bindings, for the copy. */
 async function tasksOf(
   tasks: PersonTasks,
   bindings: ReadonlySet<string>,
@@ -92,9 +95,7 @@ export function personData(stores: PersonStores) {
   const { database, grants, ledger, sessions, tasks, connections } = stores;
   const { records, accessTokens, blocks } = stores;
 
-  /**
-   * Lists the bindings of a person that are known without reading the grants.
-   */
+  /** Lists the bindings of a person that follow from their subject alone. */
   async function bindingsOf(subject: string): Promise<Set<string>> {
     const baseUrl = await stores.findBaseUrl();
     const bindings = [
@@ -104,7 +105,7 @@ export function personData(stores: PersonStores) {
     return new Set(bindings.filter((binding) => binding !== undefined));
   }
 
-  /** Yields the grants of a person with their calls, a few at a time. */
+  /** Yields the grants of a person with their calls, a few at once. */
   async function* grantsOf(subject: string): AsyncGenerator<CopiedGrant[]> {
     for await (const kept of grants.kept(subject)) {
       const calls = await ledger?.list(kept.map(ledgerIdOf));
@@ -115,7 +116,7 @@ export function personData(stores: PersonStores) {
     }
   }
 
-  /** Reads all data of a person but the grants. */
+  /** Reads all data of a person except grants. */
   async function restOf(subject: string, bindings: ReadonlySet<string>) {
     const counts = await Promise.all(
       [...bindings].map((binding) => sessions.countsOf(binding)),
@@ -150,9 +151,7 @@ export function personData(stores: PersonStores) {
     };
   }
 
-  /**
-   * True if a person has signed in, or made records, since everything ended.
-   */
+  /** True if the person has signed in again, or has new records. */
   async function hasSignedIn(subject: string): Promise<boolean> {
     const left = await Promise.all([
       ...records.map(({ listOf }) => listOf(subject)),
@@ -166,7 +165,7 @@ export function personData(stores: PersonStores) {
     const bindings = await bindingsOf(subject);
     for await (const kept of grants.kept(subject)) {
       for (const grant of kept) bindings.add(bindingOf(grant));
-      // From here on, running calls store nothing more for these grants.
+      // // From here on, running calls of these grants store nothing.
       await markErased(database, kept.map(({ id }) => id));
     }
     for (const binding of bindings) {
@@ -178,7 +177,7 @@ export function personData(stores: PersonStores) {
     await accessTokens.forget(subject);
     await grants.unlist([{ subject }]);
     await grants.forget(subject);
-    // The person may have signed in meanwhile.
+    // // The person may have signed in again in the meantime.
     await records.at(0)?.endAllOf(subject);
     return counts;
   }
@@ -198,7 +197,7 @@ export function personData(stores: PersonStores) {
         Object.values(lists).some(({ length }) => length > 0);
     },
 
-    /** Yields the same data as `gather` as JSON, while it is read. */
+    /** Yields the data of `gather` as JSON text, as it is read. */
     async *print(subject: string): AsyncGenerator<string> {
       const bindings = await bindingsOf(subject);
       const block = await blocks.find(subject) ?? null;
@@ -217,12 +216,12 @@ export function personData(stores: PersonStores) {
     },
 
     /**
-     * Ends everything of a person, and deletes what is stored about them. A
-     * person who signs in meanwhile may connect an account or an app again, so
-     * the erasure is repeated until no sign-in is left. After a failure it can
-     * be repeated, because the list of grants is deleted last.
+     * Ends everything of a person and deletes what is stored about them.
+     * Repeats this if the person signs in again during the erasure. The list of
+     * grants is deleted last, so that the erasure can be repeated after a
+     * failure.
      *
-     * @throws {HttpError} 503 if the person signs in again and again
+     * @throws {HttpError} 503 if the person keeps signing in
      */
     async erase(subject: string): Promise<EndedCounts> {
       const counts: EndedCounts = { grants: 0 };

@@ -1,7 +1,6 @@
 /**
- * The choice among several providers, by the person or by an e-mail address;
- * and the URL of the authorization request at the provider, with PKCE and
- * nonce.
+ * Chooses a sign-in provider, by the person or by an e-mail address. Makes the
+ * URL of the authorization request to it, with PKCE and `nonce`.
  *
  * @module
  */
@@ -33,7 +32,7 @@ export function providerChoice(
 ) {
   const cookie = { name: "provider", baseUrl };
 
-  /** Lists the providers; the one that this browser used last comes first. */
+  /** Lists the providers, starting with the one last used in this browser. */
   function options(c: Context): ProviderOption[] {
     const last = readCookie(c, cookie);
     return providers.all.map(({ id, key, provider: { name } }) => ({
@@ -47,10 +46,9 @@ export function providerChoice(
     options,
 
     /**
-     * Finds the provider that a form names, or that of the domain in
-     * `login_hint`, or the only one. Returns undefined if the person has to
-     * choose: there are several, and neither form nor domain names one, or
-     * `prompt` is `select_account`.
+     * Finds the provider that a form names, or the one for the domain in
+     * `login_hint`, or the only one. Undefined if the person has to choose:
+     * none of these applies, or `prompt` is `select_account`.
      *
      * @throws {OAuthError} `invalid_request` if a form names a provider that is
      * not configured
@@ -74,7 +72,7 @@ export function providerChoice(
     },
 
     /**
-     * Shows the page on which the person chooses; its form goes to `POST
+     * Shows the page for choosing a provider; its form goes to `POST
      * /authorize`.
      */
     ask: (c: Context, fields: readonly (readonly [string, string])[]) =>
@@ -96,19 +94,18 @@ export function providerChoice(
   };
 }
 
-/**
- * Makes the URL of the authorization request that a browser takes to a
- * provider.
- */
+/** Makes the URL of the authorization request to a provider. */
 export async function providerUrl(
   { provider, redirectUri, key }: SignInProvider,
   { handle, state = handle, browser, providerHints, isFresh }: {
     handle: string;
-    /** The `state` of the authorization request; by default the handle. */
+    /** The `state`; by default the handle of the client's request. */
     state?: string;
     browser: string;
     providerHints?: ProviderHints;
-    /** True if the provider must authenticate the person again. */
+    /**
+     * True if the person must sign in again even if they are signed in there.
+     */
     isFresh?: boolean;
   },
 ): Promise<URL> {
@@ -124,11 +121,10 @@ export async function providerUrl(
 }
 
 /**
- * Derives the PKCE verifier and the nonce of one sign-in at the provider from
- * the browser's cookie and the request's handle. Anyone who reads only the
- * database or the URLs cannot derive them, so only this browser can finish the
- * sign-in. Each of several providers has its own verifier and nonce, so that a
- * provider that the person left cannot redeem another provider's code.
+ * Derives the PKCE verifier and the `nonce` of a sign-in from the browser's
+ * cookie and the request's handle. Only this browser can then finish the
+ * sign-in: the database and the URLs do not reveal them. Each provider gets its
+ * own, so that none can redeem another provider's code.
  */
 export function upstreamSecrets(
   handle: string,

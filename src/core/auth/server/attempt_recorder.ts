@@ -1,5 +1,5 @@
 /**
- * Middleware that records how attempts to connect end.
+ * Middleware that records the outcome of clients' attempts to connect.
  *
  * @module
  */
@@ -10,9 +10,8 @@ import type { Attempt } from "../../store/attempts.ts";
 import type { AuthServices } from "../services.ts";
 
 /**
- * Makes the middleware for the endpoints of an attempt to connect. An endpoint
- * that has found its client sets `client` in the context to the client's name;
- * an endpoint that anyone may call sets `claimedName`.
+ * Makes the middleware. An endpoint that has found its client sets `client` to
+ * the client's name; one that anyone may call sets `claimedName`.
  */
 export function attemptRecorder(
   { baseUrl, attempts }: Pick<AuthServices, "baseUrl" | "attempts">,
@@ -23,9 +22,9 @@ export function attemptRecorder(
     const named = c.req.query("client_id");
     const client = known ?? c.get("claimedName") ??
       (named && shortClientId(named));
-    // A redirect to a redirect URI is sent only for a known client, too.
+    // // Only a known client gets a redirect to its redirect URI.
     const isStranger = known === undefined && end.client === undefined;
-    // A client's name says more than the redirect URI.
+    // // A client's name is more useful than its redirect URI.
     attempts.note({ step, isStranger, ...end, client: client ?? end.client });
   }
 
@@ -40,8 +39,8 @@ export function attemptRecorder(
 }
 
 /**
- * Parses the authorization response in a redirect to a client, which has this
- * server's `iss` (RFC 9207). Returns undefined for any other redirect.
+ * Parses an authorization response from a redirect. Undefined without this
+ * server's `iss` (RFC 9207).
  */
 function endOf(
   location: string | null,

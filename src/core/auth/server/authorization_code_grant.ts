@@ -1,6 +1,6 @@
 /**
- * The exchange of an authorization code for tokens: once, within 60 seconds,
- * and only by the client that requested the code. A reused code ends the grant.
+ * Redeems an authorization code: once, within 60 seconds, and only for the
+ * client that requested it. A reused code ends the grant.
  *
  * @see RFC 6749 §4.1.3, RFC 9700 §2.1.1
  * @module
@@ -17,7 +17,7 @@ import type { AuthServices } from "../services.ts";
 
 /**
  * Makes the function that redeems a code for an authenticated client. `reading`
- * is the read of the code, if it was already started.
+ * is the read of the code, if already started.
  */
 export function authorizationCodeGrant(
   { codes, grants, effectiveScopes, lifetimes, clock }: Pick<
@@ -32,12 +32,12 @@ export function authorizationCodeGrant(
   ): Promise<IssuedTokens> {
     const code = parameters.require("code");
     const codeVerifier = parameters.require("code_verifier");
-    // `redirect_uri` must be an exact match of the one in the authorization
-    // request. It may be absent: PKCE protects the code then.
+    // // `redirect_uri` must exactly match the one in the authorization
+    // request. It may be absent, because PKCE protects the code then.
     const redirectUri = parameters.get("redirect_uri");
     for (;; reading = undefined) {
-      // The code must have been issued to this client. An attempt by another
-      // client changes nothing.
+      // // The code must be this client's. Another client's attempt changes
+      // nothing.
       const read = await (reading ?? codes.read(code));
       const record = read?.code.value;
       if (!read || !record || record.clientId !== clientId) throw unknown();
@@ -57,7 +57,7 @@ export function authorizationCodeGrant(
         throw invalidGrant("The code was used before");
       }
 
-      // The settings must still allow the grant.
+      // // The present settings must still allow the grant.
       const { grant: { value: pending }, upstream: { value: upstream } } = read;
       if (pending?.status !== "pending" || !upstream) throw unknown();
       const grant = useGrant(pending, {

@@ -1,7 +1,7 @@
 /**
- * Builds the sign-in of a server by `AUTH_STRATEGY`: the authorization server,
- * or routes that refuse because there is no sign-in. The gate of `/mcp` is
- * loaded without this module: `doors/oauth_door.ts` verifies access tokens.
+ * Builds the routes for signing in, and routes that refuse if `AUTH_STRATEGY`
+ * has no sign-in. Also sets the rate limit of each endpoint. `/mcp` works
+ * without this module: `doors/oauth_door.ts` verifies access tokens.
  *
  * @module
  */
@@ -45,8 +45,8 @@ export function authorizationServer(
     rateLimit(services, endpoint, perSecond, listShown);
   const shown = shownCredentials(services, () => pages);
   const authorizing = limit("authorize", 10, shown.authorizing);
-  // A generous limit: a failed token request costs little, and other people of
-  // the same network must be able to refresh.
+  // // A generous limit: a failed token request costs little, and other people
+  // in the same network must be able to refresh.
   const issuing = limit("token", 200, shown.token);
   const pages: SignedInPages | undefined = makePages?.(
     services,
@@ -87,8 +87,8 @@ export function authorizationServer(
     waiveRate(c);
     return response;
   };
-  // A single provider redirects to the first path, each of several to a path of
-  // its own.
+  // // A single provider redirects to the first path, each of several to its
+  // own.
   for (const path of [CALLBACK_PATH, `${CALLBACK_PATH}/:provider`]) {
     app.get(path, opened, recorded, returning, providerCallback);
   }
@@ -100,16 +100,13 @@ export function authorizationServer(
   return {
     app,
     providers: services.providers.all,
-    /**
-     * Returns the provider's API, with the tokens of the person behind a grant.
-     */
+    /** Returns the provider's API, with the tokens of a grant's person. */
     upstream: services.providerTokens.upstream,
     /**
-     * Returns the exchange of that person's provider tokens for tokens of
-     * services.
+     * Returns the exchange of a grant's provider tokens for tokens of services.
      */
     exchange: services.providerTokens.exchange,
-    /** Writes what is buffered, after the last request. */
+    /** Writes buffered records, after the last request. */
     close: async () => {
       await services.attempts.close();
     },
@@ -117,22 +114,22 @@ export function authorizationServer(
 }
 
 /**
- * The routes of a server's sign-in; without an authorization server, routes
- * that refuse.
+ * A server's routes for signing in. Without an authorization server, they
+ * refuse.
  */
 export type SignIn =
   & Pick<ReturnType<typeof authorizationServer>, "app">
   & Partial<ReturnType<typeof authorizationServer>>;
 
-/** Builds the routes of a server's sign-in for any `AUTH_STRATEGY`. */
+/** Builds the sign-in routes for any `AUTH_STRATEGY`. */
 export function makeSignIn(
   { auth, grantTypes, pages, ...options }:
     & Omit<AuthorizationServerOptions, "config">
     & {
       auth: AuthConfig;
-      /** The grant types that features add. */
+      /** Grant types that features add to the token endpoint. */
       grantTypes?: readonly MakeGrantType[];
-      /** Pages that a feature adds, with a sign-in of their own. */
+      /** Pages that a feature adds, with their own sign-in at the provider. */
       pages?: MakeSignedInPages;
     },
 ): SignIn {
@@ -157,7 +154,8 @@ export function makeSignIn(
 }
 
 /**
- * The routes of the authorization server, each a step of an attempt to connect.
+ * The routes of the authorization server, which are the steps of an attempt to
+ * connect.
  */
 export const STEPS: readonly string[] = [
   "POST /register",
@@ -169,10 +167,10 @@ export const STEPS: readonly string[] = [
   "POST /revoke",
 ];
 
-/** Makes the routes of a server without an authorization server. */
+/** Makes the routes for a server without an authorization server. */
 function closedServer(auth: AuthConfig, baseUrl: string): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
-  // 404 for metadata means "no sign-in" to clients; they take a 5xx for an
+  // // 404 for metadata means "no sign-in" to clients; a 5xx would mean an
   // outage.
   const missing = refusal(404, auth);
   for (const path of serverMetadataPaths(baseUrl)) app.get(path, missing);
@@ -183,7 +181,9 @@ function closedServer(auth: AuthConfig, baseUrl: string): Hono<AppEnv> {
   return app;
 }
 
-/** Makes an endpoint that refuses every request: this server has no sign-in. */
+/**
+ * Makes an endpoint that refuses every request, because there is no sign-in.
+ */
 function refusal(status: 404 | 501, auth: AuthConfig): () => never {
   const strategies = Object.keys(auth).join(",") || "none";
   // For the log only.

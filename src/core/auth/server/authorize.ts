@@ -1,8 +1,8 @@
 /**
- * `GET /authorize`: checks a client's authorization request and shows it to the
- * person. Consent comes before the provider, so that a client cannot make use
- * of a session that the person has at the provider. Only a client that the
- * operator trusts skips consent.
+ * `GET /authorize`: checks a client's authorization request and shows the
+ * consent page. Consent comes before the provider: otherwise a client could use
+ * a session that the person already has there. Only a client that the operator
+ * trusts skips consent.
  *
  * @see RFC 6749 §4.1.1, RFC 9700 §4.11 and §4.15
  * @module
@@ -62,7 +62,7 @@ export function authorizeEndpoint(
     }
   }
 
-  /** Finds what the person approved for a client in this browser before. */
+  /** Finds what was approved for a client in this browser before. */
   async function findApproved(
     c: Context,
     { clientId, redirectUri }: { clientId: string; redirectUri?: string },
@@ -73,10 +73,7 @@ export function authorizeEndpoint(
     return await approvals.find(browser, { clientId, redirectUri, resource });
   }
 
-  /**
-   * Makes the URL of the error response to an authorization request that could
-   * not be parsed.
-   */
+  /** Makes the URL of the error response to a request that cannot be parsed. */
   function errorUrl(
     error: OAuthError,
     { redirectUri, query }: {
@@ -85,16 +82,16 @@ export function authorizeEndpoint(
     },
   ): string {
     const states = query.filter(([name]) => name === "state");
-    // With two `state` parameters, either may be the client's: none is sent
-    // back.
+    // // With two `state` parameters, it is unclear which is the client's: none
+    // is returned.
     const state = states.length === 1 ? states[0][1] : undefined;
     const redirect = { redirectUri, state: state || undefined };
     return authorizationResponseUrl(redirect, { error }, baseUrl);
   }
 
   return async function authorize(c) {
-    // First the client, read together with what was approved for it in this
-    // browser.
+    // // First the client, and at the same time what was approved for it
+    // before.
     const query = [...new URL(c.req.url).searchParams];
     const target = new Parameters(
       query.filter(([name]) => name === "client_id" || name === "redirect_uri"),
@@ -114,17 +111,17 @@ export function authorizeEndpoint(
 
     // Then its redirect URI.
     const redirectUri = parseRedirectUri(target, client);
-    // The client's registration, or its document, may be older than the
-    // operator's rule.
+    // // The client's registration, or its metadata document, may be older than
+    // the operator's rule.
     if (!client.isConfigured) checkRedirectHosts([redirectUri], policy);
     const browser = keepBrowser(c, baseUrl);
     const approved = target.get("redirect_uri") === undefined
       ? await findApproved(c, { clientId, redirectUri })
       : await approving;
 
-    // Then the request. An error is sent to the client (RFC 6749 §4.1.2.1);
-    // after a page, unless the operator trusts the redirect URI or the person
-    // has approved it in this browser before.
+    // // Then the request. An error is sent to the client (RFC 6749 §4.1.2.1).
+    // Before that the person sees a page, unless the operator trusts the
+    // redirect URI, or it was approved in this browser before.
     let parameters: Parameters;
     let request: AuthorizationRequest;
     try {
@@ -144,10 +141,10 @@ export function authorizeEndpoint(
       throw new OAuthError(code, description, { situation, responseUrl: url });
     }
 
-    // Then the scopes. A step-up, a request for one more scope, keeps the
-    // scopes that were approved before. A scope that the person has revoked is
-    // offered only if the request names it. The person who will sign in at the
-    // provider may not be the one who is signed in to the account page.
+    // // Then the scopes. A step-up, a request for one more scope, keeps the
+    // scopes approved before. A scope that the person has revoked is offered
+    // only if the request names it. The person who signs in may not be the one
+    // who is signed in to the account page.
     const session = await pages?.find(c);
     const connection = session &&
       await connections.read({ subject: session.subject, clientId });
@@ -201,7 +198,7 @@ export function authorizeEndpoint(
       return redirect(c, url.href);
     }
 
-    // All others get the consent page.
+    // // Any other client gets the consent page.
     const handle = await requests.save(browser, pending);
     const reached = services.servicesWithin(scopes)
       .filter(({ kind }) => kind !== "openMcpServer");

@@ -1,6 +1,6 @@
 /**
- * Finds the authorization request that a browser began, and refuses a request
- * that was already answered.
+ * Finds the authorization request that this browser began, unless it was
+ * already answered.
  *
  * @module
  */
@@ -13,7 +13,8 @@ import { invalidRequest } from "../../oauth/parameters.ts";
 import type { AuthServices } from "../services.ts";
 
 /**
- * Finds the request with a handle, and the browser's cookie that unseals it.
+ * Finds an authorization request by its handle, and the browser's cookie that
+ * decrypts it.
  *
  * @throws {OAuthError} `invalid_request` if there is none, or if it began in
  * another browser: the error is the same
@@ -38,7 +39,8 @@ export async function findBrowserRequest(
 }
 
 /**
- * Makes the error for a request that was answered, or is just being answered.
+ * Makes the error for an authorization request that was answered, or is being
+ * answered.
  */
 export function finishedAlready(found?: FoundRequest): OAuthError {
   return invalidRequest(

@@ -1,5 +1,5 @@
 /**
- * Issues access tokens to machines, which act for themselves.
+ * Issues access tokens to machines: clients that act for themselves.
  *
  * @see RFC 6749 §4.4
  * @module
@@ -18,7 +18,7 @@ import type { AuthServices } from "../services.ts";
 
 /**
  * Makes the function that issues a token to a machine. It gets no refresh
- * token, because it can request the next access token without a person.
+ * token: it can request another access token at any time.
  */
 export function clientCredentialsGrant(
   { baseUrl, accessTokens, lifetimes, effectiveScopes, clock }: AuthServices,
@@ -44,8 +44,8 @@ export function clientCredentialsGrant(
       now: now(clock),
     }, lifetimes);
     if (!effectiveScopes(grant)) throw refusedByBlock("unauthorized_client");
-    // Only a block makes this commit fail. If an operator lifts the block at
-    // this moment, the next try succeeds.
+    // // This commit fails only if an operator blocks the machine. If the block
+    // is lifted at the same moment, the next try succeeds.
     for (;;) {
       const tokens = await accessTokens.issue(grant);
       if (tokens) return tokens;

@@ -22,8 +22,8 @@ import { checkSameSite, redirect } from "../../http/browser.ts";
 import type { AuthServices } from "../services.ts";
 
 /**
- * Makes the endpoint that sends the browser to the provider, or a refusal to
- * the client.
+ * Makes the endpoint. It redirects the browser to the provider, or back to the
+ * client if the person refuses.
  */
 export function consentEndpoint(
   services: AuthServices,
@@ -47,7 +47,8 @@ export function consentEndpoint(
   }
 
   /**
-   * Stores the consent. If the person answers twice, the last answer is kept.
+   * Stores what the person approved. If they answer twice, the last answer
+   * counts.
    */
   async function keepConsent(
     c: Context,
@@ -56,16 +57,16 @@ export function consentEndpoint(
   ): Promise<void> {
     for (;;) {
       if (await requests.approve(found, consent)) return;
-      // The button was pressed twice, or the provider has redirected back
-      // meanwhile.
+      // // The person clicked twice, or the provider has already redirected
+      // back.
       ({ found } = await findBrowserRequest(c, found.handle, services));
       if (found.value.phase === "done") throw answeredAlready();
     }
   }
 
   return async function consent(c) {
-    // Only our own page may send this form. The handle and the cookie would
-    // protect the request without this check, too.
+    // // Only this server's page may send this form. The handle and the cookie
+    // would protect the request anyway.
     checkSameSite(c.req.raw, baseUrl);
     const form = await readParameters(c, ["resource", "scope"]);
     const handle = form.require("request");
@@ -74,8 +75,8 @@ export function consentEndpoint(
       found.value;
     if (phase === "done") throw answeredAlready();
 
-    // First the decision. The page on which the person chooses a provider,
-    // whose form comes here too, is shown after it.
+    // // First the decision. The page for choosing a provider comes after it,
+    // and sends its form here, too.
     const key = form.get("provider");
     const decision = form.get("decision") ?? (key && "approve");
     if (decision !== "approve" && decision !== "deny") {
@@ -88,7 +89,7 @@ export function consentEndpoint(
     // Then the provider that the person chose, or the only one.
     const chosen = choice.find({ key, providerHints });
     if (!chosen) {
-      // The consent is not stored yet: the next form has the approved scopes in
+      // // Nothing is stored yet: the next form has the approved scopes in
       // hidden fields.
       return choice.ask(c, [
         ["request", handle],
@@ -96,8 +97,8 @@ export function consentEndpoint(
         ...scopes.map((scope) => ["scope", scope] as const),
       ]);
     }
-    // Then the provider's URL, before anything is written: if the provider
-    // cannot be reached, the person can press the button again.
+    // // Then the provider's URL, before anything is written: if the provider
+    // cannot be reached, the person can click again.
     const url = await askProvider(
       chosen.provider,
       () => providerUrl(chosen, { handle, browser, providerHints }),
@@ -109,9 +110,9 @@ export function consentEndpoint(
 }
 
 /**
- * Returns the scopes that a person left ticked. A form without checkboxes, sent
- * by a program that copies only the hidden fields, approves all requested
- * scopes except those that the person revoked before.
+ * Returns the scopes that a person left checked. Some programs send only the
+ * hidden fields, without checkboxes. That approves all requested scopes except
+ * those that the person revoked before.
  */
 function chosenScopes(
   asked: readonly string[],

@@ -9,25 +9,22 @@ import type { Parameters } from "../../oauth/parameters.ts";
 import type { IssuedTokens } from "../../oauth/token_response.ts";
 import type { AuthServices } from "../services.ts";
 
-/** A grant type for which no one sees a page. */
+/** A grant type without a page for a person. */
 export interface GrantType {
-  /** The value of `grant_type`. */
+  /** Its value of `grant_type`. */
   name: string;
-  /**
-   * Members that this grant type adds to the authorization server's metadata,
-   * besides its name.
-   */
+  /** Its members in the authorization server's metadata, besides its name. */
   metadata: Readonly<Record<string, unknown>>;
-  /** The message of the log line when tokens were issued. */
+  /** The log message after issuing tokens. */
   signedIn: string;
-  /** Issues tokens for a token request of a client. */
+  /** Issues tokens for a client's token request. */
   redeem(
     parameters: Parameters,
     client: Client,
-    /** True if the client has authenticated. */
+    /** True if the client has authenticated, not only named itself. */
     isProven: boolean,
   ): Promise<{ tokens: IssuedTokens; grant: Grant }>;
 }
 
-/** Makes a grant type; undefined if the settings allow it to no client. */
+/** Makes a grant type; undefined if the settings allow it for no client. */
 export type MakeGrantType = (services: AuthServices) => GrantType | undefined;

@@ -1,7 +1,7 @@
 /**
- * `GET /oauth/provider-callback`: the person returns from the provider. Seals
- * the provider's tokens, and sends the client an authorization code of this
- * server.
+ * `GET /oauth/provider-callback`: receives the provider's authorization
+ * response, checks its `iss` (RFC 9207), redeems its code, and sends the client
+ * an authorization code of this server.
  *
  * @module
  */
@@ -33,7 +33,7 @@ import { upstreamSecrets } from "../grants/provider_choice.ts";
 import type { AuthServices } from "../services.ts";
 import { signInCompletion } from "./sign_in_completion.ts";
 
-/** The reason why a sign-in ends without a code, with facts for the log. */
+/** The error that ends a sign-in, with properties for the log. */
 interface Refusal extends Pick<OAuthError, "code" | "description"> {
   situation?: OAuthError["situation"];
   facts?: Record<string, unknown>;
@@ -54,8 +54,8 @@ export function providerCallbackEndpoint(
   }
 
   /**
-   * Ends the request, and sends the error to the client. A person who is
-   * blocked sees a page instead.
+   * Ends the request and sends the error to the client. A blocked person gets
+   * an error page instead.
    */
   async function refuse(
     c: Context,
@@ -78,8 +78,8 @@ export function providerCallbackEndpoint(
   }
 
   /**
-   * Refuses a response that the provider did not send, and leaves the request
-   * open: the provider's own response may still come (RFC 9207 §2.4).
+   * Refuses a response that is not the provider's. The request stays open,
+   * because the provider's own response may still come (RFC 9207 §2.4).
    */
   function refuseForeign(
     c: Context,
@@ -97,7 +97,7 @@ export function providerCallbackEndpoint(
     return new HttpError(400, message, { situation: "foreign answer" });
   }
 
-  /** Parses an error response; undefined if the response has no `error`. */
+  /** Parses an error response; undefined without `error`. */
   function refusalIn(
     parameters: Parameters,
     { provider }: SignInProvider,
@@ -109,7 +109,7 @@ export function providerCallbackEndpoint(
     return {
       code: error === "temporarily_unavailable" ? error : code,
       description,
-      // Logged only if it looks like an error code, because strangers may send
+      // // Logged only if it looks like an error code: a stranger may send
       // anything.
       facts: { providerError: /^\w{1,40}$/.test(error) ? error : "unreadable" },
     };
@@ -127,8 +127,8 @@ export function providerCallbackEndpoint(
       if (!(error instanceof UpstreamError)) throw error;
       const { kind, isCodeSpent } = error;
       if (kind === "denied") return deniedAt(provider);
-      // The code may belong to another sign-in. The request stays open only the
-      // first time, because each try is a request to the provider.
+      // // The code may be of another sign-in. The request stays open only the
+      // first time, because each try costs a request to the provider.
       if (kind === "dead" && !isCodeSpent && !leased.value.hasDeadCode) {
         await requests.release(leased, true);
         throw refuseForeign(c, leased, provider, error);
@@ -138,21 +138,22 @@ export function providerCallbackEndpoint(
         return { code, description, facts: { error } };
       }
       if (isCodeSpent) throw signInInterrupted(error);
-      // The request stays open: the provider's code is not used yet, so
-      // reloading the page may work.
+      // // The request stays open: the provider's code is unused, so reloading
+      // the page may help.
       await requests.release(leased);
       throw providerUnavailable(provider.name, error);
     }
   }
 
   return async function providerCallback(c) {
-    // First the request, which must have begun in this browser.
+    // // First the authorization request, which must have begun in this
+    // browser.
     const parameters = new Parameters(new URL(c.req.url).searchParams);
     const handle = parameters.require("state");
     const { found, browser } = await findBrowserRequest(c, handle, services);
     const { phase, provider: sentTo } = found.value;
     if (phase === "done") {
-      // A moment ago this page may have been answered with 503.
+      // // An earlier try may have succeeded, but got a 503 as its response.
       const code = await requests.replayCode(found);
       if (code === undefined) throw finishedAlready(found);
       waiveRate(c);
@@ -161,8 +162,9 @@ export function providerCallbackEndpoint(
     if (phase === "consent") {
       throw invalidRequest("This sign-in was not approved", "not approved");
     }
-    // Only the provider to which the browser was sent may respond. Each has its
-    // own redirect URI, against mix-up attacks (RFC 9700 §4.4.2.2).
+    // // The response must come from the provider to which the browser was
+    // sent. Each provider has its own redirect URI, against mix-up attacks (RFC
+    // 9700 §4.4.2.2).
     const from = providers.find(c.req.param("provider"));
     if (!from || from.id !== sentTo) {
       throw invalidRequest(
@@ -180,11 +182,11 @@ export function providerCallbackEndpoint(
     if (refusal) return await refuse(c, found, refusal);
     const providerCode = parameters.require("code");
 
-    // Then the lease: one request at a time may redeem the provider's code.
+    // // Then a lease, so that only one request redeems the provider's code.
     const leased = await requests.lease(found);
     if (!leased) throw finishedAlready(found);
 
-    // Then the person, and the provider's tokens.
+    // // Then the person and the provider's tokens.
     const signedIn = await redeem(c, leased, from, {
       code: providerCode,
       ...upstreamSecrets(handle, browser, from),
@@ -193,7 +195,7 @@ export function providerCallbackEndpoint(
     if (!("identity" in signedIn)) return await refuse(c, leased, signedIn);
     const { identity } = signedIn;
 
-    // Then the grant and its code, if the settings now allow them.
+    // // Then the grant and its code, if the present settings allow them.
     let completed: Awaited<ReturnType<typeof complete>>;
     try {
       completed = await complete(leased, {

@@ -1,9 +1,9 @@
 /**
- * A refresh, with rotation and reuse detection: a refresh token is exchanged
- * once, for a new pair of tokens. Because responses get lost and databases
- * stall, the exchanged token gets the same pair again, until 30 seconds after
- * the first call with the access token of the pair, or until its refresh token
- * is used. After that the exchanged token is reused, and the grant ends.
+ * Refresh token grant, with rotation and reuse detection. A refresh token is
+ * exchanged once, for a new pair of tokens. Responses get lost, so the same
+ * request gets the same pair again. This ends 30 seconds after the first call
+ * with the new access token, or when the new refresh token is used. Then using
+ * the old refresh token is reuse, and ends the grant.
  *
  * @see RFC 6749 §6, RFC 9700 §4.14.2
  * @module
@@ -34,12 +34,12 @@ import { refuseFor } from "../../http/rate_limit.ts";
 import type { ProviderTokens } from "../../provider/provider_tokens.ts";
 import type { AuthServices } from "../services.ts";
 
-/** The limit on the refreshes of one grant, in each process. */
+/** The rate limit for refreshes of one grant, in each process. */
 const PER_GRANT: Rate = { burst: 600, perSecond: 1 };
 
 /**
  * Makes the function that refreshes for an authenticated client. `reading` is
- * the read of the refresh token, if it was already started.
+ * the read of the refresh token, if already started.
  *
  * @throws {OAuthError} `invalid_grant` or `invalid_scope`
  * @throws {import("../../errors.ts").HttpError} 503 if the provider does not
@@ -65,8 +65,8 @@ export function refreshTokenGrant(
   const refreshes = new Buckets(PER_GRANT);
 
   /**
-   * True if a response may be replayed: its access token is still valid, and
-   * has the scopes of this request.
+   * True if a response may be repeated: its access token is still valid, with
+   * the scopes that this request would get.
    */
   function mayReplay(
     response: IssuedTokens,
@@ -75,7 +75,7 @@ export function refreshTokenGrant(
   ): boolean {
     if (grant.refreshTokens?.exchange?.isRevoked) return false;
     const effective = effectiveScopes(grant, requested);
-    // No scope is left, so the refresh below refuses.
+    // // No scope is left, so the refresh below is refused.
     if (!effective) return false;
     if (!isSameScopes(effective.scopes, response.scopes)) return false;
     const time = now(clock);
@@ -89,12 +89,13 @@ export function refreshTokenGrant(
     reading?: Promise<ReadRefreshToken | undefined>,
   ): Promise<IssuedTokens> {
     const refreshToken = parameters.require("refresh_token");
-    // The time of arrival counts: if this process stalled while the client got
-    // its tokens from another one, this request is no reuse of the token.
+    // // The time of arrival: the client may get its tokens from another
+    // process while this one is stalled, and that must not look like reuse.
     const came = now(clock);
     const scopes = parseScope(parameters.get("scope"));
     for (;; reading = undefined) {
-      // First the refresh token: it must be of an active grant of this client.
+      // // First the refresh token. It must be of an active grant of this
+      // client.
       const read = await (reading ?? refreshTokens.read(refreshToken));
       const stored = read?.grant.value;
       if (!read || !isOf(client, stored)) throw unknown();
@@ -107,9 +108,9 @@ export function refreshTokenGrant(
         throw invalidGrant("The refresh token was used before");
       }
 
-      // A token that was exchanged before gets the same response again, as long
-      // as that response may be replayed. After that the client gets a new
-      // access token, and the refresh token of that response.
+      // // A token that was already exchanged gets the same response again, as
+      // long as that may be repeated. After that, the client gets a new access
+      // token, with the refresh token of the earlier response.
       const { scopes: own, grantedScopes = own } = stored;
       // Scopes that the person has revoked since may be requested; the token is
       // issued without them, as RFC 6749 §6 allows.
@@ -120,9 +121,8 @@ export function refreshTokenGrant(
       if (replayed && mayReplay(replayed, stored, requested)) return replayed;
       const { refreshToken: successor } = replayed ?? {};
 
-      // Then the person as they are now, if a rule depends on facts that may
-      // have changed. `identify` stores the provider's new tokens before it
-      // returns.
+      // // Then the person's current identity, if a rule depends on it.
+      // `identify` stores the provider's new tokens before it returns.
       let grant = withinLifetimes(stored, lifetimes);
       if (!isGrantOf(grant, here) || grant.expiresAt <= time) throw ended();
       const dataKey = await dataKeyOf(stored, successor ?? refreshToken);
@@ -137,17 +137,17 @@ export function refreshTokenGrant(
         const confirm = (known: Grant) =>
           identityRecheck.confirm(known, identity, time);
         grant = confirm(grant);
-        // The grant's access token must be refused from now on, not from when
-        // it expires.
+        // // From now on the grant's access token is refused, even before it
+        // expires.
         if (!effectiveScopes(grant)) await grants.change(read.grant, confirm);
       }
 
-      // Then the scopes that the settings now allow.
+      // // Then the scopes that the present settings allow.
       const effective = effectiveScopes(grant, requested);
       if (!effective) throw ended();
       refuseFor(refreshes.take(grant.id));
 
-      // Last the tokens. The provider's tokens are refreshed before ours, or in
+      // // Last the tokens. The provider's tokens are refreshed before, or in
       // the same commit: if the provider does not respond, the client's refresh
       // token still works.
       const issuance = await refreshTokens.exchange(refreshToken, read, {
@@ -187,8 +187,8 @@ function ended(cause?: unknown): OAuthError {
 }
 
 /**
- * Ends a refresh because the provider no longer accepts its tokens for the
- * grant.
+ * Makes the refresh fail because the provider no longer accepts the grant's
+ * tokens.
  */
 function refuseDead(error: unknown): never {
   throw error instanceof ChallengeError ? ended(error) : error;

@@ -1,5 +1,6 @@
 /**
- * `POST /register`: dynamic client registration.
+ * `POST /register`: dynamic client registration. Its rate limit is in
+ * `authorization_server.ts`. The client ID itself holds the registration.
  *
  * @see RFC 7591 §3
  * @module
@@ -18,8 +19,8 @@ import { readJson } from "../../http/body.ts";
 import type { AuthServices } from "../services.ts";
 
 /**
- * Makes the endpoint that registers any client: a person decides later what the
- * client may do.
+ * Makes the endpoint. It registers any client, because a person later decides
+ * what the client may do.
  */
 export function registerEndpoint(
   { policy, secrets, clock, log }: AuthServices,

@@ -23,8 +23,8 @@ import { waiveRate } from "../../http/rate_limit.ts";
 import type { AuthServices } from "../services.ts";
 
 /**
- * Makes the endpoint that revokes tokens. It responds with 200 for unknown
- * tokens, too (RFC 7009 §2.2).
+ * Makes the endpoint. It also responds with 200 for unknown tokens (RFC 7009
+ * §2.2).
  */
 export function revokeEndpoint(
   services: AuthServices,
@@ -32,8 +32,7 @@ export function revokeEndpoint(
   const { clients, accessTokens, refreshTokens, providerTokens } = services;
   const { endGrants, clock, log } = services;
   /**
-   * Finds a token, and the function that revokes it; undefined if the token is
-   * unknown.
+   * Finds a token and the function that revokes it; undefined if it is unknown.
    */
   async function find(token: string): Promise<
     { clientId: string; revoke(c: Context): Promise<void> } | undefined
@@ -57,9 +56,7 @@ export function revokeEndpoint(
     }
   }
 
-  /**
-   * Ends the grant of a refresh token here, and revokes the provider's tokens.
-   */
+  /** Ends the grant of a refresh token, and revokes the provider's tokens. */
   async function revokeRefreshToken(
     c: Context,
     refreshToken: string,
@@ -70,13 +67,12 @@ export function revokeEndpoint(
     const { value: grant } = found;
     const state = stateOfToken(refreshToken, grant, now(clock));
     if (state === undefined) return;
-    // An exchanged refresh token unseals only the response to its exchange; the
-    // refresh token in that response unseals the data key of the grant.
+    // // An exchanged refresh token decrypts only its response. The refresh
+    // token in that response decrypts the grant's data key.
     const current = state === "exchanged"
       ? (await replayResponse(refreshToken, grant)).refreshToken!
       : refreshToken;
-    // The provider's tokens are deleted together with the grant, so they are
-    // read before.
+    // // Read first, because the provider's tokens are deleted with the grant.
     const revokeAtProvider = state === "reused"
       ? undefined
       : await providerTokens.revocation({
@@ -95,13 +91,13 @@ export function revokeEndpoint(
     try {
       await revokeAtProvider?.();
     } catch (error) {
-      // The tokens stay valid at the provider, and can no longer be unsealed
-      // here.
+      // // The tokens stay valid at the provider, but can no longer be
+      // decrypted here.
       log.warning("The provider did not revoke", { reference, grantId, error });
     }
   }
 
-  /** Revokes a personal token; any holder of the token may do that. */
+  /** Revokes a personal access token; anyone who has it may do so. */
   async function revokePersonal(c: Context, token: string): Promise<void> {
     const access = await accessTokens.find(token);
     if (!access) return;
@@ -113,7 +109,7 @@ export function revokeEndpoint(
     });
   }
 
-  /** True if a client may go without authentication. */
+  /** True if a client needs no authentication. */
   async function isPublic(clientId: string): Promise<boolean> {
     const { metadata } = await clients.find(clientId, { stale: true });
     return acceptedAuthMethods(metadata).includes("none");
@@ -130,8 +126,7 @@ export function revokeEndpoint(
     const isNamed = headers.has("authorization") ||
       parameters.get("client_id") !== undefined ||
       parameters.get("client_assertion") !== undefined;
-    // Starts to read the token while the client is read, which may take a round
-    // trip as well.
+    // // Read in parallel with the client, because both may take a round trip.
     const finding = find(token);
     finding.catch(() => {});
     const revokeFor = async (client?: Client) => {

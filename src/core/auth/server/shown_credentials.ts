@@ -1,7 +1,7 @@
 /**
- * The credentials in requests from a network that is over its rate limit: a
- * session, an approval, an authorization request, a code, a token. A valid one
- * lets the request pass.
+ * Finds credentials in requests from a network over its rate limit: a session,
+ * an approval, an authorization request, a code, a token. A valid one lets the
+ * request pass.
  *
  * @module
  */
@@ -17,16 +17,13 @@ import type { ListShown, Shown } from "../../http/rate_limit.ts";
 import type { AuthServices } from "../services.ts";
 import type { SignedInPages } from "./signed_in_pages.ts";
 
-/**
- * The maximum number of forms that are read at once from networks over their
- * limit.
- */
+/** The maximum number of forms being read for networks over their limit. */
 const MAX_FORMS = 100;
 let formCount = 0;
 
 /**
- * Reads a form, which the endpoint can read again. Returns undefined for a
- * malformed form, and if too many others are being read: a stranger's form may
+ * Reads a copy of a form, so that the endpoint can read it, too. Undefined if
+ * it is malformed, or if too many forms are being read: a stranger's form may
  * never end.
  */
 async function readForm(c: Context): Promise<Parameters | undefined> {
@@ -42,7 +39,7 @@ async function readForm(c: Context): Promise<Parameters | undefined> {
   }
 }
 
-/** Makes a list of one credential; an empty list if it is absent. */
+/** Returns a list of one credential; empty if `value` is undefined. */
 function only(
   value: string | undefined,
   isValid: (value: string) => Promise<boolean>,
@@ -63,8 +60,8 @@ export function shownCredentials(
     );
 
   /**
-   * Lists the handle of an authorization request, valid if it began in this
-   * browser.
+   * Lists the handle of an authorization request. It is valid if the request
+   * began in this browser.
    */
   const request = (c: Context, handle: string | undefined) =>
     only(handle, async (handle) => {
@@ -73,8 +70,8 @@ export function shownCredentials(
     });
 
   /**
-   * Lists the browser's cookie, valid if the person has approved the client in
-   * this browser before.
+   * Lists the browser's cookie. It is valid if the client was approved in this
+   * browser before.
    */
   const approval = (c: Context) =>
     only(browserOf(c, baseUrl), async (browser) => {

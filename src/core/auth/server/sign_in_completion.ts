@@ -1,7 +1,6 @@
 /**
- * The end of a sign-in, when the person has come back from the provider. One
- * commit stores the grant, its code, the approval and the new state of the
- * connection.
+ * Completes a sign-in after the provider's response. One commit stores the
+ * grant, its code, the approval and the new state of the connection.
  *
  * @module
  */
@@ -21,53 +20,52 @@ import { finishedAlready } from "./browser_request.ts";
 import type { AuthServices } from "../services.ts";
 
 /**
- * The maximum number of tries; a change of the connection meanwhile makes a try
- * fail.
+ * The maximum number of tries; a concurrent change of the connection makes a
+ * try fail.
  */
 const MAX_TRIES = 50;
 
-/** A person who has come back from the provider. */
+/** A person whom the provider has identified, with their tokens. */
 interface ReturnedPerson {
-  /** The id of the provider: the prefix of its people's subjects. */
+  /** The provider's id, the prefix of its people's subjects. */
   providerId: string;
   identity: Identity;
   tokens: UpstreamTokens;
-  /** The value of the cookie of their browser. */
+  /** The value of the browser's cookie. */
   browser: string;
-  /** The reference of this request in the log. */
+  /** The log reference of this request. */
   reference: string;
 }
 
 /**
- * Makes the function that completes a leased request with a grant and its code.
+ * Makes the function that completes a leased authorization request with a grant
+ * and its code.
  *
  * @throws {OAuthError} `access_denied` if the settings do not allow the
- * sign-in; another code if the request was completed by another process
- * @throws {import("../../errors.ts").HttpError} 503 if the database is
- * unreachable for too long
+ * sign-in; another code if another process completed the request
+ * @throws {import("../../errors.ts").HttpError} 503 if the database stays
+ * unreachable
  */
 export function signInCompletion(services: AuthServices) {
   const { baseUrl, approvals, connections, requests, database } = services;
   const { scopes: known, lifetimes, endGrants, clock, log } = services;
 
   /**
-   * Makes the write that records an approval. It is not stored before the
-   * person has signed in: anyone could press the button, and approvals are kept
-   * for months.
+   * Makes the write that stores the approval for months. This happens only
+   * after the sign-in: before it, anyone could have clicked the button.
    */
   async function approvalOf(
     { value: { request, consented } }: FoundRequest,
     browser: string,
   ): Promise<Write | undefined> {
-    // A client that needs no consent got no approval.
+    // // The client was trusted, so nobody approved it.
     if (!consented) return undefined;
     const approved = { ...request, scopes: consented };
     return await approvals.add(browser, approved, request.scopes);
   }
 
   /**
-   * Makes the grant of a person, and the new state of the connection that it
-   * joins.
+   * Makes the grant, and the new state of its connection of person and client.
    */
   function join(
     { identity, providerId }: ReturnedPerson,
@@ -128,9 +126,9 @@ export function signInCompletion(services: AuthServices) {
   }
 
   /**
-   * Finds out why a commit failed. Returns undefined if another sign-in, or a
-   * change of the connection, came first. Returns the code of an earlier try of
-   * ours if that was applied after all.
+   * Finds out why a commit failed. Undefined if another sign-in, or another
+   * change of the connection, was faster: try again. Returns the code if an
+   * earlier try was applied after all.
    *
    * @throws {OAuthError} if another process completed the request
    */
@@ -168,8 +166,8 @@ export function signInCompletion(services: AuthServices) {
       const outcome = { grant, upstreamTokens, extraWrites };
       const code = await storeSignIn(() => requests.complete(leased, outcome));
       if (code !== undefined) {
-        // Makes room only after the commit, so that a sign-in that fails ends
-        // no other one. If this process dies here, the next sign-in makes room.
+        // // Only after the commit, so that a failed sign-in ends no other. If
+        // this process dies here, the next sign-in does it.
         database.background(() => makeRoom(connection, reference));
         return { grant, code };
       }

@@ -1,6 +1,6 @@
 /**
- * Pages of a server that need a sign-in at the provider of their own. It uses
- * the same redirect URIs at the provider as the authorization server.
+ * The interface of pages with their own sign-in at the provider, such as the
+ * account page. They share the authorization server's redirect URIs there.
  *
  * @module
  */
@@ -12,24 +12,21 @@ import type { AuthServices } from "../services.ts";
 
 export interface SignedInPages {
   app: Hono<AppEnv>;
-  /**
-   * True if a provider's callback belongs to a sign-in that began on these
-   * pages.
-   */
+  /** True if a callback of the provider belongs to a sign-in on these pages. */
   isReturning(c: Context): boolean;
-  /** Completes such a sign-in. */
+  /** Completes a sign-in on these pages. */
   finish(c: Context): Promise<Response>;
-  /** Lists the credentials that the request of such a callback presents. */
+  /** Lists the credentials in such a callback, for the rate limit. */
   shown: ListShown;
-  /** Finds the person who is signed in to these pages in a browser. */
+  /** Finds the person who is signed in to these pages in this browser. */
   find(c: Context): Promise<KnownPerson | undefined>;
-  /** Lists the accounts that a person has at services. */
+  /** Lists a person's accounts at other services. */
   accountsOf(
     subject: string,
   ): Promise<readonly { service: string; createdAt: number }[]>;
 }
 
-/** @param limit middleware with the rate limit of networks */
+/** @param limit the middleware that limits each network's requests */
 export type MakeSignedInPages = (
   services: AuthServices,
   limit: MiddlewareHandler,

@@ -1,5 +1,5 @@
 /**
- * `POST /token`: authenticates the client, and calls the grant type.
+ * `POST /token`: authenticates the client and runs its grant type.
  *
  * @see RFC 6749 §3.2
  * @module
@@ -32,7 +32,8 @@ import type { GrantType } from "./grant_type.ts";
 import type { AuthServices } from "../services.ts";
 
 /**
- * The limit on the tokens that one client gets without a page, in each process.
+ * The rate limit for tokens that one client gets without a page, in each
+ * process.
  */
 const PER_CLIENT: Rate = { burst: 300, perSecond: 5 };
 
@@ -47,10 +48,7 @@ export function tokenEndpoint(
   const issueToMachine = clientCredentialsGrant(services);
   const withoutPage = new Buckets(PER_CLIENT);
 
-  /**
-   * Starts to read the code or refresh token of a request while the client is
-   * read.
-   */
+  /** Starts reading the code or refresh token, in parallel with the client. */
   function readAhead(parameters: Parameters) {
     const code = parameters.get("code");
     const refreshToken = parameters.get("refresh_token");
@@ -60,8 +58,8 @@ export function tokenEndpoint(
         ? undefined
         : refreshTokens.read(refreshToken),
     };
-    // Marks errors as handled here: a grant type that awaits the read gets its
-    // error.
+    // // Prevents an unhandled rejection: the grant type that awaits the read
+    // gets its error.
     Promise.all(Object.values(ahead)).catch(() => {});
     return ahead;
   }
@@ -70,7 +68,7 @@ export function tokenEndpoint(
     c: Context,
     { client, isProven, parameters, ahead }: {
       client: Client;
-      /** True if the client has authenticated. */
+      /** True if the client has authenticated, not only named itself. */
       isProven: boolean;
       parameters: Parameters;
       ahead: ReturnType<typeof readAhead>;
@@ -90,15 +88,14 @@ export function tokenEndpoint(
     }
     const type = added.find(({ name }) => name === grantType);
     if (!type) {
-      // Telemetry gets known values only, so this one is removed.
+      // // Telemetry must get known values only, so an unknown one is removed.
       c.set("grantType", undefined);
       throw new OAuthError(
         "unsupported_grant_type",
         "grant_type must be one of grant_types_supported in the metadata",
       );
     }
-    // The limit counts only clients that have authenticated, because anyone may
-    // name a client.
+    // // Only authenticated clients count, because anyone can name a client.
     if (isProven) refuseFor(withoutPage.take(client.clientId));
     const { tokens, grant } = await type.redeem(parameters, client, isProven);
     log.audit(type.signedIn, {
@@ -120,8 +117,7 @@ export function tokenEndpoint(
       async (client, isProven) => {
         c.set("client", clientName(client));
         c.set("clientId", shortClientId(client.clientId));
-        // From here on nothing may fail, because the code or refresh token
-        // cannot be used again.
+        // // Nothing may fail after this: the code or refresh token is used up.
         const known = { client, isProven, parameters, ahead };
         const tokens = await issue(c, known);
         c.set("grantId", parseCredential(tokens.accessToken)?.grantId);

@@ -1,7 +1,7 @@
 /**
- * The authorization server metadata and the protected resource metadata.
- * Clients look for both at the root and below the path of the resource, so both
- * places have them. JSON leaves out undefined members.
+ * The metadata of the authorization server and of the protected resource. Both
+ * are served at the root and below the resource's path, because clients try
+ * both. JSON omits undefined members.
  *
  * @see RFC 8414 §2, RFC 9728 §2
  * @module
@@ -22,7 +22,7 @@ import {
 import { OFFLINE_ACCESS } from "../../oauth/scope.ts";
 import type { GrantType } from "./grant_type.ts";
 
-/** Makes the authorization server metadata; its issuer is the base URL. */
+/** Makes the authorization server metadata. Its issuer is the base URL. */
 export function authorizationServerMetadata(
   { baseUrl, scopes, config, about = {} }: Pick<
     AuthorizationServerOptions,
@@ -52,8 +52,7 @@ export function authorizationServerMetadata(
     revocation_endpoint_auth_methods_supported: AUTH_METHODS,
     revocation_endpoint_auth_signing_alg_values_supported: SIGNATURE_ALGORITHMS,
     authorization_response_iss_parameter_supported: true,
-    // Given explicitly: OpenID Connect Discovery §3 takes an absent value for
-    // true.
+    // // Explicit, because OpenID Connect Discovery §3 defaults to true.
     request_uri_parameter_supported: false,
     client_id_metadata_document_supported: config.metadataDocuments.enabled,
     service_documentation: about.websiteUrl,
@@ -64,12 +63,12 @@ export function authorizationServerMetadata(
 
 /**
  * Makes the protected resource metadata. `scopes_supported` never has
- * `offline_access`: refresh tokens do not concern the resource.
+ * `offline_access`: refresh tokens are no matter of the resource.
  */
 export function protectedResourceMetadata(
   { baseUrl, issuers, scopesSupported, title, about = {} }: {
     baseUrl: string;
-    /** The authorization servers; many clients use only the first. */
+    /** The authorization servers. Many clients use only the first. */
     issuers: readonly string[];
     scopesSupported: readonly string[];
     title: string;
@@ -89,8 +88,8 @@ export function protectedResourceMetadata(
 }
 
 /**
- * Lists the paths of the authorization server metadata: that of the issuer, and
- * that of the resource, where some clients look.
+ * Lists the paths of the authorization server metadata: the issuer's, and the
+ * resource's, where some clients look.
  */
 export function serverMetadataPaths(baseUrl: string): string[] {
   const path = "/.well-known/oauth-authorization-server";
@@ -99,8 +98,7 @@ export function serverMetadataPaths(baseUrl: string): string[] {
 
 /**
  * Makes the endpoint `GET /.well-known/oauth-protected-resource` (RFC 9728 §3).
- * A `sid` only correlates the request with others: the document is always the
- * same.
+ * A `sid` does not change the document; it only correlates requests.
  */
 export function protectedResourceMetadataEndpoint(
   options: Parameters<typeof protectedResourceMetadata>[0],

@@ -1,9 +1,8 @@
 /**
- * The development provider: a sign-in page at this server's own origin that
- * accepts any name, so that the whole sign-in runs on one machine.
- *
- * People reach it with their browser; the server sends it no request. Codes and
- * tokens are sealed and not stored, so every process can check them.
+ * The development provider: a sign-in page of this server that accepts any
+ * name, so that the whole sign-in runs on one machine. Browsers reach it, but
+ * the server sends it no requests. Codes and tokens are encrypted and not
+ * stored, so any process can check them.
  *
  * @module
  */
@@ -27,13 +26,15 @@ import {
   type UpstreamTokens,
 } from "../provider.ts";
 
-/** The path of the provider; the issuer is our origin with this path. */
+/**
+ * The path of the provider; the issuer is this server's origin with this path.
+ */
 const DEV_PATH = "/dev-provider";
 
 const DEV_CLIENT_ID = "tool-server";
 
 const CODE_TTL_SECONDS = 60;
-/** Short, so that a developer sees a refresh on the same day. */
+/** Short, so that a developer sees a token refresh on the same day. */
 const ACCESS_TTL_SECONDS = 300;
 const REFRESH_TTL_SECONDS = 30 * 86_400;
 
@@ -61,8 +62,8 @@ export function devProvider(
     if (!isOurs((name) => request[name], redirectUri)) return refuse(c);
     const action = `${basePathOf(baseUrl)}${DEV_PATH}/authorize`;
     const shown = DevSignInPage({ serverTitle, action, fields: request });
-    // `forms: "any"`: the redirects that follow may end at any client's
-    // redirect URI.
+    // // `forms: "any"`: the redirects after the form may end at any redirect
+    // URI.
     return page(c, shown, { forms: "any" });
   });
 
@@ -132,7 +133,8 @@ export function devProvider(
         const isOurs = code !== undefined &&
           response.redirectUri === redirectUri &&
           fingerprint(response.codeVerifier) === code.code_challenge;
-        // A code is redeemed once, however many requests try.
+        // // A code is redeemed once, even if several requests try at the same
+        // time.
         if (!isOurs || !await codes.spend(code.jti, { expiresAt: code.exp })) {
           throw refusal("dead", "invalid_grant");
         }
@@ -158,7 +160,7 @@ export function devProvider(
       answered(async () => await open("access", accessToken) !== undefined),
     checkAnswers: () => Promise.resolve(),
   };
-  /** `routes` are to be mounted at the root of the server. */
+  /** `routes` belong at the root of the server. */
   return { routes: app, provider };
 }
 
@@ -167,8 +169,8 @@ function refusal(kind: UpstreamError["kind"], what: string): UpstreamError {
 }
 
 /**
- * Awaits an answer; an error of another kind, such as the database's, is thrown
- * as `unavailable`.
+ * Calls `answer`; an error other than an `UpstreamError`, such as the
+ * database's, becomes `unavailable`.
  */
 async function answered<T>(answer: () => Promise<T>): Promise<T> {
   try {
@@ -196,8 +198,8 @@ function refuse(c: Context): Response {
 }
 
 /**
- * Checks that the `dev` provider, which signs in anyone under any name, is
- * reachable only from this machine.
+ * Checks that only this machine can reach the `dev` provider, which signs in
+ * anyone under any name.
  *
  * @throws {Error} if others could reach it
  */
@@ -211,15 +213,16 @@ export function checkDevProvider(
   );
 }
 
-/**
- * The kinds of sealed values; a value of one kind is not accepted as another.
- */
+/** The kinds of encrypted values; one kind is never accepted as another. */
 type Sealed = "code" | "access" | "refresh";
 
-/** Claims to seal, with the end of their validity and an id. */
+/** Claims to encrypt, with their expiry and an id. */
 type Claims = Record<string, unknown> & { exp: number; jti: string };
 
-/** Makes the functions that seal codes and tokens, with a shared key. */
+/**
+ * Makes the functions that encrypt and decrypt codes and tokens. All processes
+ * share the key.
+ */
 function sealing(secrets: SecretStore) {
   const findKey = () => secrets.find("dev-provider-seal");
   return {
@@ -233,7 +236,8 @@ function sealing(secrets: SecretStore) {
     },
 
     /**
-     * Unseals claims that were sealed as `kind`; undefined for any other text.
+     * Decrypts claims that were encrypted as `kind`; undefined for any other
+     * text.
      */
     async open(kind: Sealed, sealed: string): Promise<Claims | undefined> {
       const key = await findKey();

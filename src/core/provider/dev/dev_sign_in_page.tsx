@@ -1,7 +1,7 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The sign-in page of the development provider, which accepts any name, and the
- * people that it makes from names.
+ * The sign-in page of the development provider, and the identity made from the
+ * name that a person types there.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { parseIdentity } from "../identity.ts";
 interface DevSignInProps {
   serverTitle: string;
   action: string;
-  /** The authorization request, sent along with the name. */
+  /** The parameters of the authorization request, as hidden fields. */
   fields: Readonly<Record<string, string>>;
 }
 
@@ -66,7 +66,7 @@ export function DevSignInPage({ serverTitle, action, fields }: DevSignInProps) {
   );
 }
 
-/** OpenID claims of a person who typed a name. */
+/** OpenID claims made from a typed name. */
 interface PersonClaims extends Partial<Record<Membership, string[]>> {
   sub: string;
   name: string;
@@ -75,16 +75,14 @@ interface PersonClaims extends Partial<Record<Membership, string[]>> {
   email_verified?: boolean;
 }
 
-/** Parses the identity from the person in an unsealed code or token. */
+/** Parses the identity from the claims in a decrypted code or token. */
 export function identityOf(person: unknown): Identity {
   return parseIdentity({ ...person as PersonClaims }, {
     memberships: Object.fromEntries(MEMBERSHIPS.map((kind) => [kind, [kind]])),
   });
 }
 
-/**
- * Makes a person from a name; the case of letters does not change the subject.
- */
+/** Makes claims from a name. Upper and lower case give the same subject. */
 export function makePerson(typed: string, groups?: string): PersonClaims {
   const name = typed.normalize("NFC").replaceAll(/\s+/g, " ").trim();
   const sub = name.toLowerCase();
