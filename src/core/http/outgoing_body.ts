@@ -47,7 +47,7 @@ export class StalledError extends Error {
 }
 
 /** The connection of a response, and the limit on its caller's unread bytes. */
-export interface Sending {
+export interface ResponseSending {
   readonly clock: BodyClock;
   /**
    * Settles when the response was sent, or cannot be sent. Undefined if the
@@ -81,7 +81,7 @@ export class OutgoingBody {
   };
 
   constructor(
-    private readonly sending: Sending | undefined,
+    private readonly sending: ResponseSending | undefined,
     private readonly on: {
       /** Called when the client reads and the queue is empty. */
       wanted?(): void;
@@ -198,7 +198,7 @@ export class OutgoingBody {
  * True for a response that is long enough to count against the limit on unread
  * bytes.
  */
-export function isCounted(
+export function isCountedResponse(
   whole: { readonly length: number } | undefined,
 ): boolean {
   return whole !== undefined && whole.length > UNCOUNTED_BYTES;
@@ -210,10 +210,12 @@ export function isCounted(
  */
 export function wholeResponse(
   whole: string | Uint8Array<ArrayBuffer> | undefined,
-  sending: Sending | undefined,
+  sending: ResponseSending | undefined,
   init?: ResponseInit,
 ): Response {
-  if (!whole || !sending || !isCounted(whole)) return new Response(whole, init);
+  if (!whole || !sending || !isCountedResponse(whole)) {
+    return new Response(whole, init);
+  }
   const isShort = whole.length <= SHORT_ANSWER_BYTES;
   if (isShort && Math.random() >= 1 / SAMPLED) return new Response(whole, init);
   const bytes = typeof whole === "string" ? encoder.encode(whole) : whole;
@@ -229,9 +231,9 @@ export function wholeResponse(
 /**
  * Sends a route's response as a stream, unless its body is short and complete.
  */
-export async function outgoing(
+export async function streamedResponse(
   response: Response,
-  sending: () => Sending,
+  sending: () => ResponseSending,
 ): Promise<Response> {
   if (response.body === null) return response;
   const { status, statusText, headers } = response;
@@ -246,7 +248,7 @@ export async function outgoing(
     if (found === undefined) break;
     if (found.done) {
       const [bytes] = pieces;
-      const counted = isCounted(bytes) ? sending() : undefined;
+      const counted = isCountedResponse(bytes) ? sending() : undefined;
       return wholeResponse(bytes, counted, init);
     }
     pieces.push(found.value);
@@ -281,7 +283,7 @@ function passedOn(
     reading: Promise<ReadableStreamReadResult<Uint8Array<ArrayBuffer>>>;
     reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>;
   },
-  sending: Sending,
+  sending: ResponseSending,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   let next: typeof reading | undefined = reading;
   let isReading = false;

@@ -35,7 +35,7 @@ const PROVEN: Rate = { burst: 60, perSecond: 1 };
 const LOOKUPS: Rate = { burst: 1000, perSecond: 200 };
 
 /** A credential in a request, such as a cookie or a refresh token. */
-export interface Shown {
+export interface PresentedCredential {
   /** The credential, or a text that identifies it. */
   value: string;
   /** Looks up the credential, because anyone can make one up. */
@@ -43,7 +43,9 @@ export interface Shown {
 }
 
 /** Lists the credentials in a request. */
-export type ListShown = (c: Context) => MaybePromise<Shown[]>;
+export type ListCredentials = (
+  c: Context,
+) => MaybePromise<PresentedCredential[]>;
 
 /**
  * Makes the middleware that limits endpoints to a number of requests per second
@@ -55,7 +57,7 @@ export function rateLimit(
   { database, log }: { database: Database; log: Logger },
   endpoint: string,
   perSecond: number,
-  listShown: ListShown = () => [],
+  listShown: ListCredentials = () => [],
 ): MiddlewareHandler {
   const networks = new SharedBuckets({ database, log }, endpoint, {
     burst: BURST,
@@ -104,7 +106,7 @@ export function rateLimit(
    * Looks up a credential, unless its network has sent too many invalid ones.
    */
   async function prove(
-    { isValid }: Shown,
+    { isValid }: PresentedCredential,
     name: string,
     network = EVERYONE,
   ): Promise<boolean> {
@@ -136,7 +138,7 @@ export function rateLimit(
     if (typeof undo === "number") {
       const wait = undo;
       undo = await takeProven(c);
-      if (!undo) refuseFor(wait);
+      if (!undo) refuseIfLimited(wait);
     }
     c.set("undoCharge", undo);
     await next();
@@ -154,7 +156,7 @@ export function waiveRate(c: Context): void {
  *
  * @throws {HttpError} 429
  */
-export function refuseFor(waitMilliseconds: number): void {
+export function refuseIfLimited(waitMilliseconds: number): void {
   if (waitMilliseconds <= 0) return;
   throw new HttpError(429, "Too many requests, try again shortly", {
     headers: { "retry-after": String(Math.ceil(waitMilliseconds / 1000)) },

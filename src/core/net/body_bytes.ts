@@ -8,12 +8,12 @@ import { HttpError } from "../errors.ts";
 import { outsideTrace } from "../telemetry/current.ts";
 
 /** Makes the error for a body that did not arrive completely. */
-export function notArrived(cause: unknown): HttpError {
+export function bodyNotArrived(cause: unknown): HttpError {
   return new HttpError(400, "The body did not arrive", { cause });
 }
 
 /** The sender and size of a body that counts against a shared limit. */
-export type Counted = { sender(): string; size: number };
+export type CountedBody = { sender(): string; size: number };
 
 /**
  * Finds the bodies to drop when a shared limit is exceeded: the oldest ones of
@@ -22,7 +22,10 @@ export type Counted = { sender(): string; size: number };
  *
  * @param bodies the oldest first
  */
-export function findBeyond<T>(bodies: Map<T, Counted>, most: number): T[] {
+export function findBodiesToDrop<T>(
+  bodies: Map<T, CountedBody>,
+  most: number,
+): T[] {
   const sums: Record<string, number> = Object.create(null);
   let total = 0;
   return [...bodies].reverse()
@@ -57,17 +60,17 @@ export async function readAtMost(
 }
 
 /** Makes the error for a body with too many bytes. */
-export function tooLarge(most: number): HttpError {
+export function bodyTooLarge(most: number): HttpError {
   return new HttpError(413, `The body must have at most ${most} bytes`);
 }
 
 /** Makes the error for a body that is dropped to make room for others. */
-export function givenUp(): HttpError {
+export function bodyDropped(): HttpError {
   return new HttpError(503, "Too many bodies are arriving at once");
 }
 
 /** Makes the error for a body that takes too long. */
-export function tooLate(seconds: number): HttpError {
+export function bodyTooLate(seconds: number): HttpError {
   return new HttpError(408, `The body must arrive within ${seconds} s`);
 }
 
@@ -80,20 +83,20 @@ const CHECK_MILLISECONDS = 1000;
  * as many. Each costs up to 120 KB beyond its bytes until its connection
  * closes.
  */
-export const MAX_ARRIVING = 1000;
+export const MAX_ARRIVING_BODIES = 1000;
 /** The time that a body has to arrive before it may be dropped. */
 const WHOLE_MILLISECONDS = 50;
 /** The maximum time for which a sender in a burst is refused. */
 const REST_MILLISECONDS = 5000;
 
 /** The bodies arriving in this process, the oldest first. */
-const arriving = new Map<TimedBody, Counted>();
+const arriving = new Map<TimedBody, CountedBody>();
 let thinning: ReturnType<typeof setTimeout> | undefined;
 /** The senders in a burst, who are refused for some seconds. */
 const resting = new Set<string>();
 let restUntilMilliseconds = 0;
 
-/** Drops the bodies beyond {@linkcode MAX_ARRIVING}. */
+/** Drops the bodies beyond {@linkcode MAX_ARRIVING_BODIES}. */
 function thinOut(isBurst = false): void {
   clearTimeout(thinning);
   thinning = undefined;
@@ -102,9 +105,9 @@ function thinOut(isBurst = false): void {
     resting.clear();
     restUntilMilliseconds = now + REST_MILLISECONDS;
   }
-  for (const body of findBeyond(arriving, MAX_ARRIVING)) {
+  for (const body of findBodiesToDrop(arriving, MAX_ARRIVING_BODIES)) {
     if (isBurst) resting.add(arriving.get(body)!.sender());
-    body.giveUp(givenUp());
+    body.giveUp(bodyDropped());
   }
 }
 
@@ -113,8 +116,8 @@ function thinOut(isBurst = false): void {
  * limit is still reached. Refusing early saves memory, because even a refused
  * body is only freed by the garbage collector.
  */
-export function mustRest(sender: () => string): boolean {
-  return arriving.size >= MAX_ARRIVING &&
+export function mustPause(sender: () => string): boolean {
+  return arriving.size >= MAX_ARRIVING_BODIES &&
     performance.now() < restUntilMilliseconds && resting.has(sender());
 }
 
@@ -144,20 +147,20 @@ export class BodyClock {
   }
 
   /**
-   * Starts the time-out of a request's body. Beyond {@linkcode MAX_ARRIVING},
+   * Starts the time-out of a request's body. Beyond {@linkcode MAX_ARRIVING_BODIES},
    * drops the oldest bodies of the senders who have the most: a body held open
    * on purpose is older than one that is arriving.
    *
    * @param sender returns the sender's name; called only beyond the limit
-   * @throws {HttpError} 503 if the sender {@linkcode mustRest}
+   * @throws {HttpError} 503 if the sender {@linkcode mustPause}
    */
   arrive(body: TimedBody, sender: () => string): void {
-    if (mustRest(sender)) throw givenUp();
+    if (mustPause(sender)) throw bodyDropped();
     this.begin(body);
     arriving.set(body, { sender, size: 1 });
-    if (arriving.size <= MAX_ARRIVING) return;
+    if (arriving.size <= MAX_ARRIVING_BODIES) return;
     // // No timer fires during a burst.
-    if (arriving.size >= 2 * MAX_ARRIVING) return thinOut(true);
+    if (arriving.size >= 2 * MAX_ARRIVING_BODIES) return thinOut(true);
     thinning ??= outsideTrace(() => setTimeout(thinOut, WHOLE_MILLISECONDS));
   }
 
@@ -180,7 +183,7 @@ export class BodyClock {
     return new Promise((resolve, reject) => {
       const body: TimedBody = {
         seconds: BODY_SECONDS,
-        giveUp: (error = tooLate(BODY_SECONDS)) => {
+        giveUp: (error = bodyTooLate(BODY_SECONDS)) => {
           this.end(body);
           reject(error);
         },

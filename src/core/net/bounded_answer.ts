@@ -11,19 +11,19 @@ export const MAX_TOOL_ANSWER_BYTES = 10 * 1024 * 1024;
 const STALL_SECONDS = 60;
 
 /** The memory of one response, counted until `release`. */
-export interface Hold {
+export interface ResponseMemory {
   /** @throws if this process, or the caller, holds too many bytes already */
   add(bytes: number): void;
   release(): void;
 }
 
 /** Options of a tool's request that the server sets. */
-export interface Held {
+export interface ToolFetchOptions {
   /**
    * Makes the memory count of a response; called twice if the request is sent
    * twice.
    */
-  hold?: () => Hold;
+  hold?: () => ResponseMemory;
   /**
    * True if the request changes nothing at its server. By default this depends
    * on its method.
@@ -34,7 +34,9 @@ export interface Held {
 /**
  * Releases the memory of responses that a tool dropped without reading them.
  */
-const dropped = new FinalizationRegistry((hold: Hold) => hold.release());
+const dropped = new FinalizationRegistry((hold: ResponseMemory) =>
+  hold.release()
+);
 
 /**
  * Limits the bytes of a response's decoded body, and the time between them.
@@ -43,11 +45,11 @@ const dropped = new FinalizationRegistry((hold: Hold) => hold.release());
  * @param refuse makes the error for the reader
  * @param hold counts the bytes until the reader has read all or stops
  */
-export function bounded(
+export function boundedResponse(
   response: Response,
   most: number,
   refuse: (description: string) => Error,
-  hold?: Hold,
+  hold?: ResponseMemory,
 ): Response {
   const { body, status, statusText, headers, url, redirected } = response;
   if (body === null) return response;
@@ -99,7 +101,7 @@ export function bounded(
  *
  * @throws {TypeError}
  */
-export function checkBound(maxBytes: unknown, of: string): void {
+export function checkMaxBytes(maxBytes: unknown, of: string): void {
   if (typeof maxBytes === "number" && maxBytes > 0) return;
   throw new TypeError(`${of}: maxBytes must be a number above 0`);
 }

@@ -8,13 +8,13 @@ import { HttpError } from "../errors.ts";
 import {
   BODY_SECONDS,
   type BodyClock,
-  type Counted,
-  findBeyond,
-  givenUp,
-  notArrived,
+  bodyDropped,
+  bodyNotArrived,
+  bodyTooLarge,
+  bodyTooLate,
+  type CountedBody,
+  findBodiesToDrop,
   type TimedBody,
-  tooLarge,
-  tooLate,
 } from "./body_bytes.ts";
 
 /**
@@ -27,7 +27,7 @@ const mostChunks = (size: number) => 100 + size / 256;
  * The bodies still arriving in this process, the oldest first. Each key is the
  * function that drops the body.
  */
-const unfinished = new Map<() => void, Counted>();
+const unfinished = new Map<() => void, CountedBody>();
 let unfinishedBytes = 0;
 /** The maximum of {@linkcode unfinishedBytes}; a single body may exceed it. */
 let maxUnfinishedBytes = 32 * 1024 * 1024;
@@ -37,7 +37,7 @@ function hold(giveUp: () => void, sender: () => string, size: number): void {
   unfinishedBytes += size - (unfinished.get(giveUp)?.size ?? 0);
   unfinished.set(giveUp, { sender, size });
   if (unfinishedBytes <= maxUnfinishedBytes) return;
-  for (const end of findBeyond(unfinished, maxUnfinishedBytes)) end();
+  for (const end of findBodiesToDrop(unfinished, maxUnfinishedBytes)) end();
 }
 
 /**
@@ -74,7 +74,7 @@ export class BoundedBody {
   #chunks = 0;
   #reader?: ReturnType<typeof chunkReader>;
   #controller!: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>;
-  readonly #giveUp = () => this.#fail(givenUp());
+  readonly #giveUp = () => this.#fail(bodyDropped());
   #timed?: TimedBody;
 
   constructor(
@@ -120,7 +120,7 @@ export class BoundedBody {
         return this.#controller.close();
       }
       this.#size += chunk.length;
-      if (this.#size > most) throw tooLarge(most);
+      if (this.#size > most) throw bodyTooLarge(most);
       if (++this.#chunks > moreChunks + mostChunks(this.#size)) {
         throw new HttpError(400, "Send the body in larger chunks");
       }
@@ -128,17 +128,17 @@ export class BoundedBody {
       // // Copied: a chunk of one byte would keep its whole buffer.
       if (!this.#hasEnded) this.#controller.enqueue(chunk.slice());
     } catch (cause) {
-      this.#fail(cause instanceof HttpError ? cause : notArrived(cause));
+      this.#fail(cause instanceof HttpError ? cause : bodyNotArrived(cause));
     }
   }
 
   /** Starts to read. @throws {HttpError} 413 if `Content-Length` is too large */
   #begin() {
     const { most, seconds, request: { headers, body }, parts } = this;
-    if (Number(headers.get("content-length")) > most) throw tooLarge(most);
+    if (Number(headers.get("content-length")) > most) throw bodyTooLarge(most);
     this.#timed = {
       seconds,
-      giveUp: (error = tooLate(seconds)) => this.#fail(error),
+      giveUp: (error = bodyTooLate(seconds)) => this.#fail(error),
     };
     parts.clock?.arrive(this.#timed, parts.sender);
     return this.#reader = chunkReader(body ?? new Blob().stream());

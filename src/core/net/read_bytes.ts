@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { notArrived } from "./body_bytes.ts";
+import { bodyNotArrived } from "./body_bytes.ts";
 
 /**
  * The maximum size of a body that is read in one step. Deno allocates
@@ -36,6 +36,6 @@ export async function readBytes(
     // no `bytes()`.
     return new Uint8Array(await request.arrayBuffer());
   } catch (cause) {
-    throw notArrived(cause);
+    throw bodyNotArrived(cause);
   }
 }

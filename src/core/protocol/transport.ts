@@ -7,7 +7,7 @@
  * @see MCP 2025-11-25, Transports; RFC 9110 §8.3 and §12.5.1; RFC 8259 §9: an
  * implementation may set limits
  */
-import { notArrived } from "../net/body_bytes.ts";
+import { bodyNotArrived } from "../net/body_bytes.ts";
 import { readBytes } from "../net/read_bytes.ts";
 import { HttpError, RpcCode, RpcError } from "../errors.ts";
 import { invalidRequest } from "./messages.ts";
@@ -95,7 +95,9 @@ export async function readBody(
     try {
       return { value: await request.json(), longBytes: 0 };
     } catch (cause) {
-      throw cause instanceof SyntaxError ? notJson(cause) : notArrived(cause);
+      throw cause instanceof SyntaxError
+        ? notJson(cause)
+        : bodyNotArrived(cause);
     }
   }
   const bytes = await readBytes(request, BODY_BYTES, sender);

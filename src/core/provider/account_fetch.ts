@@ -14,10 +14,10 @@ import type { BoundedRequest } from "../caller.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import { base64 } from "../crypto/crypto.ts";
 import {
-  bounded,
-  checkBound,
-  type Held,
+  boundedResponse,
+  checkMaxBytes,
   MAX_TOOL_ANSWER_BYTES,
+  type ToolFetchOptions,
 } from "../net/bounded_answer.ts";
 import { isSafeMethod, sendOnce } from "../net/send_once.ts";
 import { telemetry } from "../telemetry/current.ts";
@@ -57,7 +57,7 @@ export function accountFetch(
 
   async function sendInTime(
     url: URL,
-    { isSafe, ...init }: RequestInit & Held,
+    { isSafe, ...init }: RequestInit & ToolFetchOptions,
   ): Promise<Response> {
     const abort = new AbortController();
     const signal = AbortSignal.any([abort.signal, init.signal ?? abort.signal]);
@@ -85,10 +85,11 @@ export function accountFetch(
 
   async function call(
     input: string | URL,
-    { maxBytes = MAX_TOOL_ANSWER_BYTES, hold, ...init }: BoundedRequest & Held =
-      {},
+    { maxBytes = MAX_TOOL_ANSWER_BYTES, hold, ...init }:
+      & BoundedRequest
+      & ToolFetchOptions = {},
   ): Promise<Response> {
-    checkBound(maxBytes, `needs.${name}.fetch`);
+    checkMaxBytes(maxBytes, `needs.${name}.fetch`);
     const headers = new Headers(init.headers);
     for (const own of [header, "authorization"]) {
       if (!headers.has(own)) continue;
@@ -110,7 +111,7 @@ export function accountFetch(
         [301, 302, 303, 307, 308].includes(response.status);
       if (!isRedirect || init.redirect === "manual") {
         onStatus?.(response.status);
-        return bounded(
+        return boundedResponse(
           response,
           maxBytes,
           (what) => new ToolError(`${title} answered with ${what}.`),

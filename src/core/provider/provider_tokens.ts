@@ -9,10 +9,10 @@ import { ToolError } from "../../authoring/tool.ts";
 import type { ServiceTokens } from "../token_exchange.ts";
 import { HttpError } from "../errors.ts";
 import {
-  bounded,
-  checkBound,
-  type Held,
+  boundedResponse,
+  checkMaxBytes,
   MAX_TOOL_ANSWER_BYTES,
+  type ToolFetchOptions,
 } from "../net/bounded_answer.ts";
 import type { Grant, KnownPerson } from "../oauth/grant.ts";
 import type { Entry, Write } from "../kv/database.ts";
@@ -155,9 +155,9 @@ export function providerTokens(
         input,
         { maxBytes = MAX_TOOL_ANSWER_BYTES, hold, ...init }:
           & BoundedRequest
-          & Held = {},
+          & ToolFetchOptions = {},
       ) {
-        checkBound(maxBytes, "upstream.fetch");
+        checkMaxBytes(maxBytes, "upstream.fetch");
         const provider = providerOf(key);
         const url = addressAt(provider, input);
         const { accessToken } = await validOf(key);
@@ -167,7 +167,7 @@ export function providerTokens(
         const isTheirs = provider.apiUrl !== undefined &&
           url.origin === new URL(provider.apiUrl).origin;
         const answer = (response: Response) =>
-          bounded(
+          boundedResponse(
             response,
             maxBytes,
             (what) => new ToolError(`${url.host} answered with ${what}.`),

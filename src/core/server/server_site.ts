@@ -15,7 +15,7 @@ import { HttpError } from "../errors.ts";
 import { firstOf } from "../first_of.ts";
 import { clientAddress, type ConnectionInfo } from "../http/client_address.ts";
 import { CORS_HEADERS } from "../http/cors.ts";
-import { outgoing } from "../http/outgoing_body.ts";
+import { streamedResponse } from "../http/outgoing_body.ts";
 import { networkKey } from "../mcp/exchange/caller_bound.ts";
 import {
   longResponseBudget,
@@ -23,7 +23,7 @@ import {
 } from "../mcp/exchange/long_messages.ts";
 import { type McpEndpoint, mcpEndpoint } from "../mcp/endpoint.ts";
 import type { QuestionPages } from "../mcp/exchange/work.ts";
-import { mustRest } from "../net/body_bytes.ts";
+import { mustPause } from "../net/body_bytes.ts";
 import { basePathOf } from "../net/url.ts";
 import { type AuthConfig, isOpen } from "../settings/auth.ts";
 import { telemetry } from "../telemetry/current.ts";
@@ -94,7 +94,7 @@ export class ServerSite {
     const peer = info.remoteAddr?.hostname;
     const address = clientAddress(peer, headers, trustedProxies);
     const limitKey = networkKey(address);
-    if (method !== "GET" && mustRest(() => limitKey.name)) {
+    if (method !== "GET" && mustPause(() => limitKey.name)) {
       const headers = { ...CORS_HEADERS, "retry-after": "5" };
       return new Response(null, { status: 503, headers });
     }
@@ -103,7 +103,7 @@ export class ServerSite {
     const url = new URL(request.url);
     const isSame = url.pathname === path;
     url.pathname = path;
-    return await outgoing(
+    return await streamedResponse(
       await routes.fetch(isSame ? request : new Request(url, request), info),
       () => sendingToCaller(limitKey, bodies, info),
     );

@@ -30,7 +30,7 @@ import type { WaitInWords } from "./waiting_section.tsx";
 import { now } from "../../core/clock.ts";
 import { mintCsrf, redirect } from "../../core/http/browser.ts";
 import { Buckets, type Rate } from "../../core/http/buckets.ts";
-import { refuseFor } from "../../core/http/rate_limit.ts";
+import { refuseIfLimited } from "../../core/http/rate_limit.ts";
 import { fingerprint } from "../../core/crypto/crypto.ts";
 
 /**
@@ -227,7 +227,7 @@ export function accountPages(
     part: AccountPagePart,
     { id, session }: SignedIn,
   ): Promise<Response> {
-    refuseFor(pages.take(fingerprint(session.subject)));
+    refuseIfLimited(pages.take(fingerprint(session.subject)));
     const isOperator = signedIn.isOperator(session);
     if (part.isForOperators && !isOperator) {
       throw new HttpError(404, "There is nothing at this address");

@@ -39,7 +39,7 @@ import {
 import { checkAskedNow } from "./signed_in.ts";
 import type { FormServices } from "./account_pages.ts";
 import { readParameters } from "../../core/http/body.ts";
-import type { Shown } from "../../core/http/rate_limit.ts";
+import type { PresentedCredential } from "../../core/http/rate_limit.ts";
 import {
   providerUrl,
   upstreamSecrets,
@@ -172,7 +172,7 @@ export function accountSignIn(services: FormServices) {
      * Lists the `state` of a provider's response, which alone shows that the
      * response is valid.
      */
-    shown: (c: Context): Shown[] => {
+    shown: (c: Context): PresentedCredential[] => {
       const [, value = ""] = STATE.exec(c.req.query("state") ?? "") ?? [];
       return [{ value, isValid: async () => await find(c) !== undefined }];
     },

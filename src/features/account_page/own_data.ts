@@ -10,7 +10,7 @@ import { fingerprint } from "../../core/crypto/crypto.ts";
 import { HttpError } from "../../core/errors.ts";
 import { Buckets, type Rate } from "../../core/http/buckets.ts";
 import { dropCookie, redirect } from "../../core/http/browser.ts";
-import { refuseFor } from "../../core/http/rate_limit.ts";
+import { refuseIfLimited } from "../../core/http/rate_limit.ts";
 import { keptAbout, keptData } from "./kept_data.ts";
 import { DataSection } from "./data_section.tsx";
 import type { AccountPagePart, AccountPageServices } from "./account_pages.ts";
@@ -57,7 +57,7 @@ export function ownDataEndpoints(
     /** Streams all data stored about the person. */
     async download(c: Context): Promise<Response> {
       const { session: { subject } } = await signedIn.findForm(c);
-      refuseFor(downloads.take(fingerprint(subject)));
+      refuseIfLimited(downloads.take(fingerprint(subject)));
       log.audit("Person exported on the account page", {
         reference: c.get("reference"),
         subject,

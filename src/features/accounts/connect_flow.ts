@@ -12,7 +12,7 @@ import { fingerprint } from "../../core/crypto/crypto.ts";
 import { HttpError } from "../../core/errors.ts";
 import { redirect } from "../../core/http/browser.ts";
 import { Buckets, type Rate } from "../../core/http/buckets.ts";
-import { refuseFor } from "../../core/http/rate_limit.ts";
+import { refuseIfLimited } from "../../core/http/rate_limit.ts";
 import { type Wait, waitsOf } from "../questions/waits.ts";
 import { type SignedIn, signedOut } from "../account_page/signed_in.ts";
 import type { CheckedKey } from "./checked_key.ts";
@@ -129,7 +129,7 @@ export function connectFlow(services: ConnectServices) {
 
     /** Counts a try. @throws {HttpError} 429 after too many tries */
     countTry({ person: { session: { subject } } }: ConnectVisit): void {
-      refuseFor(tries.take(fingerprint(subject)));
+      refuseIfLimited(tries.take(fingerprint(subject)));
     },
 
     /** Stores an account if the person is still signed in and not blocked. */

@@ -18,8 +18,8 @@ import type {
 } from "../../authoring/context.ts";
 import { type CallToolResult, ToolError } from "../../authoring/tool.ts";
 import {
-  type Hold,
   MAX_TOOL_ANSWER_BYTES,
+  type ResponseMemory,
 } from "../../core/net/bounded_answer.ts";
 import { RpcCode } from "../../core/errors.ts";
 import { STATELESS_REVISION } from "../../core/protocol/revisions.ts";
@@ -116,7 +116,7 @@ class Call {
     private readonly asked: Asked,
     private readonly signal: AbortSignal,
     /** Reserves memory for the bytes of all responses until the call ends. */
-    private readonly hold: Hold,
+    private readonly hold: ResponseMemory,
     private readonly given: GivenKeys,
   ) {
     this.#title = titleOf(there.service);

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import {
-  outgoing,
   OutgoingBody,
-  type Sending,
+  type ResponseSending,
+  streamedResponse,
   wholeResponse,
 } from "../../../src/core/http/outgoing_body.ts";
 import { BodyClock } from "../../../src/core/net/body_bytes.ts";
@@ -13,7 +13,7 @@ import { settled } from "../../kit/wait.ts";
 const MIB = 2 ** 20;
 
 /** The sending of an answer by a clock that a test moves. */
-class Sent implements Sending, Disposable {
+class Sent implements ResponseSending, Disposable {
   readonly clock = new BodyClock();
   /** The bytes that count. */
   bytes = 0;
@@ -146,12 +146,12 @@ Deno.test("a route's answer of 2 KiB is sent as it is and not counted", async ()
   const never = () => assert.fail("it is counted");
   const headers = { "x-own": "1" };
   const short = new Response("a".repeat(2048), { status: 201, headers });
-  const answer = await outgoing(short, never);
+  const answer = await streamedResponse(short, never);
   assert.equal(answer.status, 201);
   assert.equal(answer.headers.get("x-own"), "1");
   assert.equal((await answer.text()).length, 2048);
   const empty = Response.redirect("http://127.0.0.1/");
-  assert.equal(await outgoing(empty, never), empty);
+  assert.equal(await streamedResponse(empty, never), empty);
 });
 
 Deno.test("one of eight answers of up to 16 KiB is a stream, and counts for all eight and for what Deno keeps of them", async () => {
@@ -159,11 +159,11 @@ Deno.test("one of eight answers of up to 16 KiB is a stream, and counts for all 
   using chance = new Chance();
   const text = "a".repeat(16_384);
   chance.is = 1 / 8;
-  const asItIs = await outgoing(new Response(text), () => sent);
+  const asItIs = await streamedResponse(new Response(text), () => sent);
   assert.equal(sent.bytes, 0);
   assert.equal(await asItIs.text(), text);
   chance.is = 1 / 8 - 1e-9;
-  const counted = await outgoing(new Response(text), () => sent);
+  const counted = await streamedResponse(new Response(text), () => sent);
   assert.equal(sent.bytes, 8 * 2 * 16_384);
   assert.equal(counted.headers.get("content-length"), "16384");
   assert.equal(await counted.text(), text);
@@ -176,7 +176,7 @@ Deno.test("where the runtime does not say what was sent, an answer counts until 
   using time = new Sent();
   using _chance = new Chance();
   let bytes = 0;
-  const sending: Sending = {
+  const sending: ResponseSending = {
     clock: time.clock,
     count: (more) => bytes += more,
     hasRoom: () => true,
@@ -201,7 +201,7 @@ Deno.test("a route's long answer keeps its length, status and headers", async ()
   using sent = new Sent();
   const headers = { "content-type": "text/plain" };
   const long = new Response("a".repeat(16_385), { status: 201, headers });
-  const answer = await outgoing(long, () => sent);
+  const answer = await streamedResponse(long, () => sent);
   assert.equal(sent.bytes, 16_385);
   assert.equal(answer.status, 201);
   assert.equal(answer.headers.get("content-length"), "16385");
@@ -226,7 +226,7 @@ Deno.test("a route's stream begins before its first piece, is read as its client
       isCancelled = true;
     },
   }, { highWaterMark: 0 });
-  const answer = await outgoing(new Response(stream), () => sent);
+  const answer = await streamedResponse(new Response(stream), () => sent);
   begin.resolve();
   const reader = answer.body!.getReader();
   await reader.read();
@@ -246,6 +246,6 @@ Deno.test("a route's stream that fails is told so to its client", async () => {
       controller.error(new Error("of the author's"));
     },
   }, { highWaterMark: 0 });
-  const answer = await outgoing(new Response(stream), () => sent);
+  const answer = await streamedResponse(new Response(stream), () => sent);
   await assert.rejects(answer.text(), /of the author's/);
 });

@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import type { Context } from "@hono/hono";
 import { readParameters } from "../../../src/core/http/body.ts";
 import { parseAddress } from "../../../src/core/net/address.ts";
-import { BodyClock, MAX_ARRIVING } from "../../../src/core/net/body_bytes.ts";
+import {
+  BodyClock,
+  MAX_ARRIVING_BODIES,
+} from "../../../src/core/net/body_bytes.ts";
 import { readBytes } from "../../../src/core/net/read_bytes.ts";
 import { HttpError } from "../../../src/core/errors.ts";
 import { createServer } from "../../../src/server.ts";
@@ -294,7 +297,7 @@ Deno.test("of too many bodies, the oldest of the sender who has the most is give
   using bodies = new HeldBodies();
   const { refused } = bodies;
   bodies.hold(2, "ada");
-  bodies.hold(MAX_ARRIVING - 3, "bob");
+  bodies.hold(MAX_ARRIVING_BODIES - 3, "bob");
   bodies.hold(3, "cy");
   await until(() => refused.length === 2);
   bodies.hold(1, "dee");
@@ -304,7 +307,7 @@ Deno.test("of too many bodies, the oldest of the sender who has the most is give
 
 Deno.test("bodies that come whole at once are not among too many", async () => {
   using bodies = new HeldBodies();
-  bodies.hold(MAX_ARRIVING, "bob");
+  bodies.hold(MAX_ARRIVING_BODIES, "bob");
   const all = Array.from({ length: 100 }, () => bodies.take());
   assert.deepEqual(new Set(await Promise.all(all)), new Set(["body"]));
   bodies.hold(1, "cy");
@@ -323,7 +326,7 @@ Deno.test("a body among too many has 50 ms to come whole", async () => {
       timers.push({ act, milliseconds }),
   });
   using bodies = new HeldBodies();
-  bodies.hold(MAX_ARRIVING, "ada");
+  bodies.hold(MAX_ARRIVING_BODIES, "ada");
   const { promise, resolve } = Promise.withResolvers<string>();
   const taken = [bodies.take(promise), bodies.take(promise)];
   const [{ act, milliseconds }, ...others] = timers;
@@ -339,13 +342,13 @@ Deno.test("twice too many bodies are given up at once, in a burst that lets no t
   using bodies = new HeldBodies();
   const { refused } = bodies;
   bodies.hold(1, "ada");
-  bodies.hold(2 * MAX_ARRIVING - 2, "eve");
+  bodies.hold(2 * MAX_ARRIVING_BODIES - 2, "eve");
   await Promise.resolve();
   assert.deepEqual(refused, []);
   bodies.hold(1, "cy");
   await Promise.resolve();
-  assert.equal(refused.length, MAX_ARRIVING);
-  assert.equal(refused[0], `eve ${MAX_ARRIVING}: 503`);
+  assert.equal(refused.length, MAX_ARRIVING_BODIES);
+  assert.equal(refused[0], `eve ${MAX_ARRIVING_BODIES}: 503`);
 });
 
 Deno.test("a sender whose bodies were given up in a burst gets no other read for five seconds, unless there is room", async () => {
@@ -355,8 +358,8 @@ Deno.test("a sender whose bodies were given up in a burst gets no other read for
   using bodies = new HeldBodies();
   const { promise, resolve } = Promise.withResolvers<string>();
   const taken = bodies.take(promise);
-  bodies.hold(2 * MAX_ARRIVING - 1, "bob");
-  await until(() => bodies.refused.length === MAX_ARRIVING);
+  bodies.hold(2 * MAX_ARRIVING_BODIES - 1, "bob");
+  await until(() => bodies.refused.length === MAX_ARRIVING_BODIES);
   const isRead = async (sender: string) => {
     const { reads, refused: { length } } = bodies;
     bodies.hold(1, sender);
@@ -374,7 +377,7 @@ Deno.test("a sender whose bodies were given up in a burst gets no other read for
   assert.equal(await isRead("bob"), false);
   time.tick(0.001);
   assert.equal(await isRead("bob"), true);
-  await until(() => bodies.refused.length === MAX_ARRIVING + 5);
+  await until(() => bodies.refused.length === MAX_ARRIVING_BODIES + 5);
 });
 
 Deno.test("no timer runs once no body is arriving", async () => {
@@ -483,7 +486,9 @@ async function checkFair(
   assert.deepEqual(parts.answered, [`${other}: 503`]);
 }
 
-for (const [count, bytes] of [[10, 3 * 2 ** 20], [MAX_ARRIVING, 1]] as const) {
+for (
+  const [count, bytes] of [[10, 3 * 2 ** 20], [MAX_ARRIVING_BODIES, 1]] as const
+) {
   Deno.test(`${count} messages of ${bytes} bytes push out none of another network`, async () => {
     await using server = await startServer();
     using parts = new Parts();
@@ -505,7 +510,7 @@ Deno.test("forms of one network push out none of another", async () => {
       const c = { req: { raw }, get: () => address } as unknown as Context;
       return readParameters(c).catch((error) => error);
     });
-  await checkFair(parts, MAX_ARRIVING, send);
+  await checkFair(parts, MAX_ARRIVING_BODIES, send);
 });
 
 Deno.test("no route is entered for a sender whose bodies were given up in a burst", async () => {
@@ -528,17 +533,17 @@ Deno.test("no route is entered for a sender whose bodies were given up in a burs
   const send = (hostname: string) =>
     parts.send(hostname, 1, (request) => enter(hostname, request));
   const [one, other] = NETWORKS;
-  for (let n = 0; n < 2 * MAX_ARRIVING; n++) void send(other);
-  await until(() => parts.answered.length >= MAX_ARRIVING);
-  assert.equal(entered, 2 * MAX_ARRIVING);
+  for (let n = 0; n < 2 * MAX_ARRIVING_BODIES; n++) void send(other);
+  await until(() => parts.answered.length >= MAX_ARRIVING_BODIES);
+  assert.equal(entered, 2 * MAX_ARRIVING_BODIES);
   const refusal = await enter(other, { method: "POST", body: "body" });
   assert.equal(refusal.status, 503);
   assert.equal(refusal.headers.get("retry-after"), "5");
   assert.equal(refusal.headers.get("access-control-allow-origin"), "*");
-  assert.equal(entered, 2 * MAX_ARRIVING);
+  assert.equal(entered, 2 * MAX_ARRIVING_BODIES);
   assert.equal((await enter(other, {})).status, 200);
   void send(one);
-  await until(() => parts.answered.length > MAX_ARRIVING);
-  assert.equal(entered, 2 * MAX_ARRIVING + 2);
+  await until(() => parts.answered.length > MAX_ARRIVING_BODIES);
+  assert.equal(entered, 2 * MAX_ARRIVING_BODIES + 2);
   assert.deepEqual(new Set(parts.answered), new Set([`${other}: 503`]));
 });

@@ -4,7 +4,7 @@ import { bodyLimit } from "@hono/hono/body-limit";
 import type { RoutesContext } from "../../../src/core/server/server_options.ts";
 import { longMessageBudget } from "../../../src/core/mcp/exchange/long_messages.ts";
 import { networkKey } from "../../../src/core/mcp/exchange/caller_bound.ts";
-import { MAX_ARRIVING } from "../../../src/core/net/body_bytes.ts";
+import { MAX_ARRIVING_BODIES } from "../../../src/core/net/body_bytes.ts";
 import { statusOf } from "../../kit/answer.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 import { startServer } from "../../kit/server.ts";
@@ -167,7 +167,7 @@ Deno.test("the oldest of too many bodies that are held open is given up, and a r
     });
   const first = hold();
   await until(() => senders.length === 1);
-  const others = Array.from({ length: MAX_ARRIVING }, hold);
+  const others = Array.from({ length: MAX_ARRIVING_BODIES }, hold);
   const { status, headers } = await first;
   assert.equal(status, 503);
   assert(headers.has("retry-after"));

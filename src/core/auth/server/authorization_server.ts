@@ -18,7 +18,11 @@ import { consentEndpoint } from "./consent.ts";
 import { providerCallbackEndpoint } from "./provider_callback.ts";
 import type { AppEnv } from "../../http/client_address.ts";
 import { checkDocument } from "../../http/browser.ts";
-import { type ListShown, rateLimit, waiveRate } from "../../http/rate_limit.ts";
+import {
+  type ListCredentials,
+  rateLimit,
+  waiveRate,
+} from "../../http/rate_limit.ts";
 import type { MakeGrantType } from "./grant_type.ts";
 import { registerEndpoint } from "./register.ts";
 import { revokeEndpoint } from "./revoke.ts";
@@ -41,8 +45,11 @@ export function authorizationServer(
   const services = authorizationServices(options);
   const { baseUrl } = services;
   const grantTypes = makeGrantTypes.flatMap((make) => make(services) ?? []);
-  const limit = (endpoint: string, perSecond: number, listShown?: ListShown) =>
-    rateLimit(services, endpoint, perSecond, listShown);
+  const limit = (
+    endpoint: string,
+    perSecond: number,
+    listShown?: ListCredentials,
+  ) => rateLimit(services, endpoint, perSecond, listShown);
   const shown = shownCredentials(services, () => pages);
   const authorizing = limit("authorize", 10, shown.authorizing);
   // // A generous limit: a failed token request costs little, and other people

@@ -30,7 +30,7 @@ import { invalidGrant, type Parameters } from "../../oauth/parameters.ts";
 import type { IssuedTokens } from "../../oauth/token_response.ts";
 import type { ReadRefreshToken } from "../../store/refresh_tokens.ts";
 import { Buckets, type Rate } from "../../http/buckets.ts";
-import { refuseFor } from "../../http/rate_limit.ts";
+import { refuseIfLimited } from "../../http/rate_limit.ts";
 import type { ProviderTokens } from "../../provider/provider_tokens.ts";
 import type { AuthServices } from "../services.ts";
 
@@ -145,7 +145,7 @@ export function refreshTokenGrant(
       // // Then the scopes that the present settings allow.
       const effective = effectiveScopes(grant, requested);
       if (!effective) throw ended();
-      refuseFor(refreshes.take(grant.id));
+      refuseIfLimited(refreshes.take(grant.id));
 
       // // Last the tokens. The provider's tokens are refreshed before, or in
       // the same commit: if the provider does not respond, the client's refresh

@@ -13,7 +13,10 @@ import { stateOfToken } from "../../oauth/refresh_token.ts";
 import { resourceOf } from "../../oauth/resource.ts";
 import { readParameters } from "../../http/body.ts";
 import { browserOf, readCookie } from "../../http/browser.ts";
-import type { ListShown, Shown } from "../../http/rate_limit.ts";
+import type {
+  ListCredentials,
+  PresentedCredential,
+} from "../../http/rate_limit.ts";
 import type { AuthServices } from "../services.ts";
 import type { SignedInPages } from "./signed_in_pages.ts";
 
@@ -43,14 +46,14 @@ async function readForm(c: Context): Promise<Parameters | undefined> {
 function only(
   value: string | undefined,
   isValid: (value: string) => Promise<boolean>,
-): Shown[] {
+): PresentedCredential[] {
   return value === undefined ? [] : [{ value, isValid: () => isValid(value) }];
 }
 
 export function shownCredentials(
   { baseUrl, approvals, requests, clock, ...stores }: AuthServices,
   pages: () => SignedInPages | undefined,
-): Record<"session" | "authorizing" | "returning" | "token", ListShown> {
+): Record<"session" | "authorizing" | "returning" | "token", ListCredentials> {
   const { codes, accessTokens, refreshTokens } = stores;
 
   const session = (c: Context) =>

@@ -7,7 +7,7 @@
 import type { Context, Hono, MiddlewareHandler } from "@hono/hono";
 import type { AppEnv } from "../../http/client_address.ts";
 import type { KnownPerson } from "../../oauth/grant.ts";
-import type { ListShown } from "../../http/rate_limit.ts";
+import type { ListCredentials } from "../../http/rate_limit.ts";
 import type { AuthServices } from "../services.ts";
 
 export interface SignedInPages {
@@ -17,7 +17,7 @@ export interface SignedInPages {
   /** Completes a sign-in on these pages. */
   finish(c: Context): Promise<Response>;
   /** Lists the credentials in such a callback, for the rate limit. */
-  shown: ListShown;
+  shown: ListCredentials;
   /** Finds the person who is signed in to these pages in this browser. */
   find(c: Context): Promise<KnownPerson | undefined>;
   /** Lists a person's accounts at other services. */

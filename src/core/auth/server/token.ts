@@ -24,7 +24,7 @@ import { tidy } from "../../kv/persist.ts";
 import { readParameters } from "../../http/body.ts";
 import { networkOf } from "../../http/client_address.ts";
 import { Buckets, type Rate } from "../../http/buckets.ts";
-import { refuseFor, waiveRate } from "../../http/rate_limit.ts";
+import { refuseIfLimited, waiveRate } from "../../http/rate_limit.ts";
 import { authorizationCodeGrant } from "./authorization_code_grant.ts";
 import { clientCredentialsGrant } from "./client_credentials_grant.ts";
 import { refreshTokenGrant } from "./refresh_token_grant.ts";
@@ -83,7 +83,7 @@ export function tokenEndpoint(
       case "refresh_token":
         return await refresh(parameters, client, ahead.refreshToken);
       case MACHINE_GRANT_TYPE:
-        refuseFor(withoutPage.take(client.clientId));
+        refuseIfLimited(withoutPage.take(client.clientId));
         return await issueToMachine(parameters, client);
     }
     const type = added.find(({ name }) => name === grantType);
@@ -96,7 +96,7 @@ export function tokenEndpoint(
       );
     }
     // // Only authenticated clients count, because anyone can name a client.
-    if (isProven) refuseFor(withoutPage.take(client.clientId));
+    if (isProven) refuseIfLimited(withoutPage.take(client.clientId));
     const { tokens, grant } = await type.redeem(parameters, client, isProven);
     log.audit(type.signedIn, {
       reference: c.get("reference"),

@@ -7,8 +7,8 @@
 import type { JsonObject } from "../../json.ts";
 import type { Outcome } from "../../log/request.ts";
 import {
-  isCounted,
-  type Sending,
+  isCountedResponse,
+  type ResponseSending,
   wholeResponse,
 } from "../../http/outgoing_body.ts";
 import { CORS_HEADERS } from "../../http/cors.ts";
@@ -60,9 +60,9 @@ export interface JsonAnswer {
  */
 export function encode(
   { body, status = 200, headers: extra }: JsonAnswer,
-  call?: { readonly sending: Sending | undefined; hasOrigin?: boolean },
+  call?: { readonly sending: ResponseSending | undefined; hasOrigin?: boolean },
 ): Response {
-  const sending = isCounted(body) ? call?.sending : undefined;
+  const sending = isCountedResponse(body) ? call?.sending : undefined;
   const init = status === 200 ? undefined : { status };
   const response = wholeResponse(body, sending, init);
   const { headers } = response;

@@ -10,7 +10,7 @@ import type { MaybePromise } from "../../../authoring/service.ts";
 import type { Upstream } from "../../caller.ts";
 import { ChallengeError } from "../../errors.ts";
 import { shared } from "../../shared.ts";
-import type { Held } from "../../net/bounded_answer.ts";
+import type { ToolFetchOptions } from "../../net/bounded_answer.ts";
 import { Suspended } from "../../protocol/input_rounds.ts";
 import type { Logger } from "../../log/log.ts";
 import type { LimitKey } from "./caller_bound.ts";
@@ -209,7 +209,7 @@ export class Acting {
    * call or task is over.
    */
   fetch<I>(
-    send: (input: I, init: RequestInit & Held) => Promise<Response>,
+    send: (input: I, init: RequestInit & ToolFetchOptions) => Promise<Response>,
   ): (input: I, init?: RequestInit) => Promise<Response> {
     return (input, init = {}) =>
       this.do(async ({ overSignal, limitKey }) => {

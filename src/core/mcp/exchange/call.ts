@@ -22,7 +22,7 @@ import { CallExecution } from "./call_execution.ts";
 import type { AskingCall, Link, PersonPages, Work } from "./work.ts";
 import { type LimitKey, limitKeyOf } from "./caller_bound.ts";
 import type { AdmittedRequest, Engine } from "./engine.ts";
-import type { Sending } from "../../http/outgoing_body.ts";
+import type { ResponseSending } from "../../http/outgoing_body.ts";
 import { sendingToCaller } from "./long_messages.ts";
 import { PendingResponse } from "./pending_response.ts";
 import { advise, reportTask, warn } from "./report.ts";
@@ -151,8 +151,8 @@ export abstract class Call implements AskingCall, RunningCall {
     return new PendingResponse(false, this);
   }
 
-  /** The {@linkcode Sending} of the response to the client. */
-  get sending(): Sending {
+  /** The {@linkcode ResponseSending} of the response to the client. */
+  get sending(): ResponseSending {
     const { limitKey, engine: { bodies }, admitted: { info } } = this;
     return sendingToCaller(limitKey, bodies, info);
   }

@@ -6,7 +6,7 @@
  * @module
  */
 import { ToolError } from "../../../authoring/tool.ts";
-import type { Hold } from "../../net/bounded_answer.ts";
+import type { ResponseMemory } from "../../net/bounded_answer.ts";
 import type { LimitKey } from "./caller_bound.ts";
 import { MemoryBudget } from "./long_messages.ts";
 
@@ -19,7 +19,7 @@ const BUSY = "Too many answers of other services are on their way here: try " +
  * Starts to count the bytes of a response, for its caller if known, and in
  * total.
  */
-export function countHeldBytes(limitKey?: LimitKey): Hold {
+export function countHeldBytes(limitKey?: LimitKey): ResponseMemory {
   let held: number | undefined = 0;
   return {
     add(bytes) {

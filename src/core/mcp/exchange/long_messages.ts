@@ -6,7 +6,7 @@
  */
 import { HttpError } from "../../errors.ts";
 import type { ConnectionInfo } from "../../http/client_address.ts";
-import type { Sending } from "../../http/outgoing_body.ts";
+import type { ResponseSending } from "../../http/outgoing_body.ts";
 import { CallerBound, type LimitKey } from "./caller_bound.ts";
 
 /** The maximum memory of one caller's long messages, in bytes. */
@@ -111,14 +111,14 @@ export const longMessageBudget = new MemoryBudget();
 export const longResponseBudget = new MemoryBudget("unread long answers");
 
 /**
- * Makes the {@linkcode Sending} of a response, whose unread bytes count for its
+ * Makes the {@linkcode ResponseSending} of a response, whose unread bytes count for its
  * caller.
  */
 export function sendingToCaller(
   limitKey: LimitKey,
-  clock: Sending["clock"],
+  clock: ResponseSending["clock"],
   info: ConnectionInfo | undefined,
-): Sending {
+): ResponseSending {
   return {
     clock,
     completed: info?.completed,

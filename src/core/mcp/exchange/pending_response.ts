@@ -7,7 +7,10 @@
  * @see MCP 2025-11-25, Transports, Sending Messages to the Server
  */
 import { CORS_HEADERS } from "../../http/cors.ts";
-import { OutgoingBody, type Sending } from "../../http/outgoing_body.ts";
+import {
+  OutgoingBody,
+  type ResponseSending,
+} from "../../http/outgoing_body.ts";
 import { encode, type JsonAnswer } from "./answer.ts";
 
 const STREAM_HEADERS: [string, string][] = [
@@ -52,7 +55,10 @@ export class PendingResponse {
    */
   constructor(
     private readonly isShared = false,
-    private readonly call?: { readonly sending: Sending; hasOrigin?: boolean },
+    private readonly call?: {
+      readonly sending: ResponseSending;
+      hasOrigin?: boolean;
+    },
   ) {
     this.response = new Promise((resolve) => this.#resolve = resolve);
   }

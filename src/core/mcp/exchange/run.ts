@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { isCounted } from "../../http/outgoing_body.ts";
+import { isCountedResponse } from "../../http/outgoing_body.ts";
 import { type Answer, encode, type Ending } from "./answer.ts";
 import type { Call } from "./call.ts";
 import { check } from "./check.ts";
@@ -110,7 +110,7 @@ export function settle(call: Call, answer: Answer): void {
 
 /** @throws {HttpError} if the caller leaves too many long responses unread */
 function checkLong(call: Call, { body }: Ending): void {
-  if (body === undefined || !isCounted(body)) return;
+  if (body === undefined || !isCountedResponse(body)) return;
   longResponseBudget.check(call, body.length);
 }
 

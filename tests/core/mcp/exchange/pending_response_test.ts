@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Sending } from "../../../../src/core/http/outgoing_body.ts";
+import type { ResponseSending } from "../../../../src/core/http/outgoing_body.ts";
 import type {
   BodyClock,
   TimedBody,
@@ -7,7 +7,7 @@ import type {
 import { PendingResponse } from "../../../../src/core/mcp/exchange/pending_response.ts";
 
 /** Opens an answer as a stream, with its client's reads. */
-async function openStream(call?: { sending: Sending }) {
+async function openStream(call?: { sending: ResponseSending }) {
   const answer = new PendingResponse(false, call);
   answer.open();
   const response = await answer.response;
