@@ -82,9 +82,8 @@ export interface Caller {
   /** The person, if a provider identified them. */
   identity?: Identity;
   /**
-   * The provider that the person signed in at, by the beginning of its
-   * subjects: `github`. Names in `identity` are unique within one provider
-   * only.
+   * The id of the provider that the person signed in at, such as `github`.
+   * Names in `identity` are unique within one provider only.
    */
   provider?: string;
   /**
@@ -94,8 +93,8 @@ export interface Caller {
    */
   binding: string;
   /**
-   * True if an access token that a person made may act with the accounts that
-   * they connected; people who sign in always may.
+   * True if a personal access token may use the accounts that its person has
+   * connected. After a sign-in this is not needed.
    */
   mayUseAccounts?: true;
   /**
@@ -129,8 +128,8 @@ export function isStranger({ binding }: Pick<Caller, "binding">): boolean {
 }
 
 /**
- * False for a personal access token that may not act with its person's
- * accounts.
+ * True unless the caller's personal access token may not use the person's
+ * accounts at other services.
  */
 export function mayUseAccounts({ door, mayUseAccounts }: Caller): boolean {
   return door !== "token" || mayUseAccounts === true;
@@ -184,13 +183,13 @@ export interface Authenticated {
   /** The provider's API; absent if the caller did not sign in at a provider. */
   upstream?: Upstream;
   /**
-   * The exchange of the provider's token for other services' tokens; absent
-   * where `upstream` is.
+   * Exchanges the provider's token for tokens of other services. Absent if
+   * `upstream` is.
    */
   exchange?: ServiceTokens;
   /**
-   * Resolves to true if the caller's permission still holds, at most a second
-   * stale. Absent if the permission cannot be revoked.
+   * Resolves to true if the caller's permission still holds, as of at most a
+   * second ago. Absent if the permission cannot be revoked.
    *
    * @param grantId another grant of the caller, which may permit the same
    * @throws {import("./errors.ts").StorageError} when the database cannot be
@@ -198,8 +197,8 @@ export interface Authenticated {
    */
   isLive?(grantId?: string): Promise<boolean>;
   /**
-   * Resolves to true if the credential of the request is still accepted, at
-   * most a second stale. Absent if the credential never expires. A call that
+   * Resolves to true if the credential of the request is still accepted, as of
+   * at most a second ago. Absent if the credential never expires. A call that
    * has begun goes on without it, a subscription does not.
    *
    * @throws {import("./errors.ts").StorageError} when the database cannot be

@@ -5,8 +5,8 @@
  */
 
 /**
- * Finds the first of `count` places for which `isBefore` is false. It must be
- * false for all later places, too.
+ * Finds the first index below `count` for which `isBefore` is false; `count` if
+ * it is true for all. After an index for which it is false, it must stay false.
  */
 export function findPlace(
   count: number,

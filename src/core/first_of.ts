@@ -1,5 +1,5 @@
 /**
- * The first of several that can do something.
+ * The first result among several items.
  *
  * @module
  */

@@ -6,8 +6,8 @@
 
 /**
  * Makes a function that calls `make` at its first call. All calls share the
- * result; after a failure the next call tries again. Also for modules, because
- * an `import()` takes as long as a tool call.
+ * result; after a failure the next call tries again. Also used for modules,
+ * because each `import()` takes as long as a tool call.
  */
 export function shared<T>(make: () => Promise<T>): () => Promise<T> {
   let making: Promise<T> | undefined;

@@ -7,8 +7,8 @@
  */
 
 /**
- * The maximum length of one text; of a longer one, the number of further
- * characters is given.
+ * The maximum length of one text. A longer one is cut, and the number of
+ * further characters is added.
  */
 const MAX_TEXT = 16 * 1024;
 /**

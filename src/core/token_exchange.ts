@@ -17,13 +17,13 @@ export interface TokenTarget {
 }
 
 /**
- * Access tokens of services behind the provider, in exchange for that of the
- * caller's sign-in. Tools get them through `needs`.
+ * Exchanges the access token of the caller's sign-in for access tokens of
+ * services behind the provider. Tools get these through `needs`.
  */
 export interface ServiceTokens {
   /**
-   * Returns an access token that is valid now. Undefined if the provider has no
-   * other for the one that the service has refused.
+   * Returns an access token that is valid now. Undefined if the service has
+   * refused a token and the provider has no other.
    *
    * @param refused the token that the service has refused
    * @throws {Error} `UpstreamError` when the provider gives none

@@ -1,6 +1,6 @@
 /**
- * The kinds of records that processes wait for. A database for which announcing
- * a change is not free announces only changes of these.
+ * The kinds of records that processes wait for. Postgres announces only changes
+ * of these records, because announcements cost time.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import {
   waitKey,
 } from "./keys.ts";
 
-/** The first parts of the keys of these records. */
+/** The first key part of each kind of record that processes wait for. */
 export const AWAITED_KINDS: readonly string[] = [
   accountKey(""),
   changeHeadKey(),

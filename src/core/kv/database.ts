@@ -1,7 +1,7 @@
 /**
- * A process's handle on the database, with its clock. Reads check `expiresAt`,
- * commits notice that an earlier try of theirs was applied, and a database that
- * does not respond leads to one kind of error. Each process has one handle.
+ * The handle on the database; each process has one. Reads skip expired records.
+ * A commit that is sent again notices if its first attempt was applied. If the
+ * database does not respond, operations throw `StorageError`.
  *
  * @module
  */
@@ -23,14 +23,14 @@ export { absent, MAX_CHECKS } from "./transaction.ts";
 export type { Transaction, Write } from "./transaction.ts";
 
 /**
- * The pause between polls where a watch sees all writes: only for a watch that
- * breaks.
+ * The pause between polls if watches see all writes: the polls only help when a
+ * watch breaks.
  */
 const REMOTE_POLL_MILLISECONDS = 5000;
 
 /**
- * The time after an outage in which every process writes down the commits that
- * it gave up.
+ * The time after an outage in which each process records the commits that timed
+ * out.
  */
 const UNSETTLED_MILLISECONDS = 5000;
 
@@ -78,7 +78,8 @@ export class Database extends Reader {
   }
 
   /**
-   * @throws {Error} if other processes find another database at the same place
+   * @throws {Error} if the database was replaced, so that other processes use
+   * another one
    */
   async checkPlace(): Promise<void> {
     await this.kv.checkPlace?.();
@@ -86,10 +87,10 @@ export class Database extends Reader {
 
   /**
    * Commits a transaction and returns its version; undefined if a check failed.
-   * A try that was given up cannot be applied any more once the next commit
-   * begins.
+   * Before the next commit begins, an attempt that timed out is prevented from
+   * being applied late.
    *
-   * @throws {StorageError} if it was not applied, or if that is not known: then
+   * @throws {StorageError} if it was not applied, or may have been: then
    * {@linkcode Database.isGivenUp} is true for its records
    */
   commit(build: Write): Promise<string | undefined> {
@@ -100,12 +101,12 @@ export class Database extends Reader {
 
   /**
    * Changes the record under a key. Reads the record again, and tries again, if
-   * another commit changed it first. The commit checks the entry that `update`
-   * got, even if there was no record.
+   * another commit changed it first. The commit fails if the record, or its
+   * absence, is not what `update` was given.
    *
    * @param update adds the change to a transaction; if it adds nothing, nothing
-   * is committed. `before` is the entry of the previous try, if any; an equal
-   * entry means that another check failed
+   * is committed. `before` is the entry of the previous attempt; if it has the
+   * same version, another check of the commit failed
    * @param read the entry, if it was just read
    * @returns the result of the last `update`
    */
@@ -156,8 +157,7 @@ export class Database extends Reader {
    * True if a used code, state or assertion may be used again, because the
    * request that used it was answered with 503.
    *
-   * @throws {StorageError} if this is not known yet, because another process
-   * may still have to write it down
+   * @throws {StorageError} if another process may still have to record the 503
    */
   async mayRepeat({ mark }: { mark?: string }): Promise<boolean> {
     if (await this.isGivenUp({ mark })) return true;
@@ -170,8 +170,8 @@ export class Database extends Reader {
   }
 
   /**
-   * Records that the request that wrote a record is answered with 503. Other
-   * processes can read that as soon as the database responds.
+   * Marks the request that wrote a record as answered with 503. Other processes
+   * see the mark once the database responds.
    */
   giveUp({ mark }: { mark?: string }): void {
     if (mark === undefined) return;
@@ -236,10 +236,10 @@ export class Database extends Reader {
   }
 
   /**
-   * Does work in the background, whose errors are ignored. Closing waits for
-   * the work.
+   * Runs `work` in the background and ignores its errors. Closing the database
+   * waits for it.
    *
-   * @returns a promise of its end, which never rejects
+   * @returns a promise that resolves when `work` has ended, and never rejects
    */
   background(work: () => Promise<void>): unknown {
     const done: Promise<void> = outsideTrace(work).catch(() => {}).finally(() =>

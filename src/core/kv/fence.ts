@@ -1,9 +1,9 @@
 /**
- * The fence of a process. A commit that was given up may still be applied a
- * minute later. So every commit checks that a record of its process, the fence,
- * is absent. Once the fence is written, no earlier commit can be applied any
- * more, and the records that it would have written show for certain if it was.
- * The process then continues with another fence.
+ * The fence of a process. A commit that timed out may still be applied a minute
+ * later. So every commit checks that one record of its process, the fence, is
+ * absent. Once the fence is written, pending commits fail, and their records
+ * show for certain if they were applied before. The process continues with a
+ * new fence.
  *
  * @module
  */
@@ -28,8 +28,8 @@ const CLOCK_SECONDS = 10;
 const REPORT_CLOCK_SECONDS = 10 * 60;
 
 /**
- * A try at a commit: the fence whose absence it checks, and the mark in its
- * records.
+ * One attempt at a commit: the fence that it requires to be absent, and the
+ * mark in the records that it writes.
  */
 export interface CommitTry {
   fence: string;
@@ -37,12 +37,12 @@ export interface CommitTry {
 }
 
 export class Fence {
-  /** The beginning of all marks of this process; the time of each follows. */
+  /** The prefix of all marks of this process; the time follows it. */
   readonly #process = `${randomId(12)}.`;
   #fences = 0;
   #attempts = 0;
   #current = this.#process;
-  /** Fences of tries that were given up, until the fences are written. */
+  /** The fences of commits that timed out, until these fences are written. */
   readonly #open = new Set<string>();
   /**
    * Marks of commits that may have been applied, though the request was
@@ -67,7 +67,7 @@ export class Fence {
     private readonly onClockAhead: (seconds: number) => void = () => {},
   ) {}
 
-  /** True if a commit was given up since the last {@linkcode settle}. */
+  /** True if a commit timed out since the last {@linkcode settle}. */
   get isDue(): boolean {
     return this.#open.size > 0 || this.#owed.length > 0;
   }
@@ -79,7 +79,7 @@ export class Fence {
     return { fence: this.#current, mark };
   }
 
-  /** Records that a try was given up, and may be applied now or later. */
+  /** Records that an attempt timed out and may still be applied. */
   giveUp({ fence }: CommitTry): void {
     if (fence !== this.#current) return;
     this.#open.add(fence);
@@ -87,15 +87,15 @@ export class Fence {
   }
 
   /**
-   * Records that the request of a try is answered with 503, though the try may
-   * have been applied.
+   * Records that a request is answered with 503 although its commit may have
+   * been applied.
    */
   owe({ mark }: Pick<CommitTry, "mark">): void {
     this.#owed.push(mark);
     if (!this.#settled) this.onOwed();
   }
 
-  /** True if a try can no longer be applied. */
+  /** True if an attempt can no longer be applied. */
   isClosedTo({ fence }: CommitTry): boolean {
     return fence !== this.#current;
   }
@@ -105,8 +105,8 @@ export class Fence {
   }
 
   /**
-   * Reports if the clock of another process is ahead of this one, by the time
-   * in its mark.
+   * Reports a clock that is ahead of this one, by the time in another process's
+   * mark.
    */
   compareClocks(mark: string): void {
     const [, second] = mark.split(".");
@@ -119,8 +119,8 @@ export class Fence {
   }
 
   /**
-   * Writes the fences of commits that were given up, and the marks of those
-   * whose request was answered with 503. Concurrent calls share one try.
+   * Writes the fences of commits that timed out, and the marks of commits whose
+   * request was answered with 503. Concurrent calls share one attempt.
    *
    * @throws {import("../errors.ts").StorageError} if the database does not
    * respond

@@ -1,7 +1,8 @@
 /**
- * Every key in the database, the record under it, and its lifetime: the only
- * file that spells keys. A part from outside is replaced by its fingerprint, but
- * for the names of people and networks: keys are short, and open nothing.
+ * Every key in the database, with the record under it and, after ` · `, the
+ * lifetime of the record. No other file spells keys. Text from outside is
+ * replaced by its fingerprint (SHA-256), except the names of people and
+ * networks. So keys are short and contain no credential.
  *
  * @module
  */
@@ -28,14 +29,14 @@ function ofRequest(requestId: RequestId): string {
 
 /** Makes the key of a record that is the only one of its kind. */
 const alone = (word: string) => (): Deno.KvKey => [word];
-/** Makes keys from text from outside. */
+/** Makes keys from the fingerprint of a text from outside. */
 const hashed = (word: string) => (text: string) => [word, fingerprint(text)];
 /** Makes keys from several texts from outside, or a prefix of such keys. */
 const allHashed = (word: string) => (...texts: string[]): Deno.KvKey => [
   word,
   ...texts.map((text) => fingerprint(text)),
 ];
-/** Makes keys from ids of ours, which anyone may present. */
+/** Makes keys from ids that this server makes, but anyone may send. */
 const ours = (word: string) => (id: string) => [word, bounded(id)];
 /** Makes keys from names and numbers that never come from outside. */
 const plain = (word: string) => (name: string | number) => [word, name];
@@ -58,7 +59,7 @@ export function rangeOf(list: Deno.KvKey, after = "") {
 
 /** MCP session · 30 days after its last use. */
 export const sessionKey = hashed("session");
-/** Sessions of a person (or of another binding) · as long as the session. */
+/** MCP sessions of a person, or of a network · as long as the session. */
 export const sessionsOfKey = ownedBy("session-of");
 export const listedSessionKey = listedIn("session");
 /** A question to a 2025 client, then its answer · 1 h. */
@@ -71,22 +72,22 @@ export const repliesOfKey = ([, session]: Deno.KvKey) => ["reply", session];
 export function cancellationKey(sessionId: string, id: RequestId): Deno.KvKey {
   return ["cancel", fingerprint(sessionId), ofRequest(id)];
 }
-/** A head that changes with every cancellation · for ever. */
+/** Changes with every cancellation · for ever. */
 export const cancellationHeadKey = alone("cancel-head");
 /** A part of a text too long for one value · as its record. */
 export const textKey = (id: string, part: number) => ["text", id, part];
 /** A task · 24 h after its end. */
 export const taskKey = ours("task");
 /**
- * A person's tasks, each with the grant that used it last; or one of the lists
- * of a caller that may be many people · as the task.
+ * The list of a person's tasks, each with the grant that used it last. A caller
+ * that may be many people has several lists · as the task.
  */
 export function tasksOfKey(list: string, ...taskId: string[]): Deno.KvKey {
   return ["task-of", fingerprint(list), ...taskId.map(bounded)];
 }
-/** Mark that a process works on a task · 30 s, renewed every 5. */
+/** The lease of the process that works on a task · 30 s, renewed every 5. */
 export const taskLeaseKey = ours("task-lease");
-/** The run of durable work, and the claim on it · until the task ends. */
+/** Durable work, and which process runs it · until the task ends. */
 export const taskRunKey = ours("task-run");
 /** A step of durable work · as long as the task. */
 export function taskStepKey(taskId: string, ...id: string[]): Deno.KvKey {
@@ -96,30 +97,26 @@ export function taskStepKey(taskId: string, ...id: string[]): Deno.KvKey {
 export function taskAnswerKey(taskId: string, ...key: string[]): Deno.KvKey {
   return ["task-answer", bounded(taskId), ...key.map(fingerprint)];
 }
-/** A call that goes on after its answer, by what its repeats share · as the task. */
+/** Leads from a repeated call to the first, which still runs · as the task. */
 export const repeatKey = ownedBy("repeat");
-/**
- * Mark of a tool that runs long; without a name, the prefix of all marks · 25
- * h.
- */
+/** Mark of a tool that runs long; without a name, the prefix of all · 25 h. */
 export const longToolKey = (...tool: string[]) => ["long-tool", ...tool];
-/** The time at which durable work of an address is due · as the task. */
+/** The time to resume durable work of the server at `address` · as the task. */
 export function wakeKey(address: string, dueSeconds: number, taskId: string) {
   return ["wake", fingerprint(address), dueSeconds, bounded(taskId)];
 }
-/** Returns the range of an address's wakes that are due, the oldest first. */
+/** Returns the {@linkcode wakeKey}s whose time has come, oldest first. */
 export function dueWakesRange(address: string, nowSeconds: number) {
   const [word, list] = wakeKey(address, 0, "");
   return { start: [word, list], end: [word, list, nowSeconds + 1] };
 }
 /**
- * Returns the range of all wakes, or of those of the addresses after that of a
- * key.
+ * Returns all {@linkcode wakeKey}s, or those of the addresses after a key's.
  */
 export function wakesAfter([word, list]: Deno.KvKey = ["wake", ""]) {
   return { start: [word, list, Infinity], end: [word, Infinity] };
 }
-/** Returns the range of the wakes of the same address, the oldest first. */
+/** Returns the {@linkcode wakeKey}s of the same address, oldest first. */
 export function wakesBeside([word, list]: Deno.KvKey) {
   return { start: [word, list], end: [word, list, Infinity] };
 }
@@ -127,11 +124,11 @@ export function wakesBeside([word, list]: Deno.KvKey) {
 export function partsOfWake([, , dueSeconds, taskId]: Deno.KvKey) {
   return { dueSeconds: Number(dueSeconds), taskId: String(taskId) };
 }
-/** The steps that fail, all in one value · 7 days after the last. */
+/** The failing steps of durable work, in one value · 7 days after the last. */
 export const stepFailuresKey = alone("step-failures");
-/** A wait for a person, or for a webhook · 1 h, or as long as asked; an approval a day more. */
+/** A wait for a person's or webhook's answer · 1 h, or as the tool says. */
 export const waitKey = hashed("wait");
-/** Waits of a person · as long as the wait. */
+/** A person's pending waits · as {@linkcode waitKey}. */
 export const waitsOfKey = ownedBy("wait-of");
 export const listedWaitKey = listedIn("wait");
 /** Makes the key of {@linkcode waitsOfKey} that lists a wait. */
@@ -139,21 +136,21 @@ export const listingWaitKey = (subject: string, [, wait]: Deno.KvKey) =>
   waitsOfKey(subject, String(wait));
 /** Receipt of what was approved or refused · `OAUTH_LEDGER_DAYS`. */
 export const receiptKey = plain("receipt");
-/** Receipts of who called, of who pressed, and of everyone · as long as the receipt. */
+/** Receipts of a caller, of an approver, and of all · as the receipt. */
 export const receiptsOfKey = ownedBy("receipt-of");
 export const listedReceiptKey = listedIn("receipt");
 /** The passkeys of a person, in one record · 366 days after their last use. */
 export const passkeysKey = hashed("passkeys");
-/** Mark that a person's passkeys were erased: the next one waits · 1 day. */
+/** Mark that passkeys were erased: a new one may not approve yet · 1 day. */
 export const passkeysGoneKey = hashed("passkeys-gone");
-/** Calls of a person that run without a press, by what they are · a day at most. */
+/** Remembered approvals of a person: such calls run at once · a day at most. */
 export const rememberedKey = ownedBy("remembered");
-/** The wait of one asker: a question of one call, or of one task · as long as the wait. */
+/** The wait for one question of a call or a task · as {@linkcode waitKey}. */
 export const waitOfAskerKey = hashed("wait-of-asker");
 
 /** A secret that all processes share, made once · for ever. */
 export const secretKey = plain("secret");
-/** A request state that may not be used again · 1 h longer than it is valid. */
+/** A used `requestState`, now refused · 1 h longer than it is valid. */
 export const spentStateKey = ours("spent");
 /** The number of the newest change notification · for ever. */
 export const changeHeadKey = alone("change-head");
@@ -162,15 +159,15 @@ export const changeKey = plain("change");
 
 /** The last time a client that the operator set up got a token · 90 days. */
 export const clientUseKey = hashed("client-use");
-/** A document or key set of a client that someone signed in with · 30 days. */
+/** A client ID metadata document or JWKS of a client in use · 30 days. */
 export const documentKey = hashed("document");
 /** Used assertion (`jti`) · 1 h longer than the assertion is valid. */
 export const assertionKey = allHashed("assertion");
-/** The approval of a client in this browser, after a sign-in · 90 days. */
+/** The scopes that a browser has approved for a client · 90 days. */
 export function approvalKey(browserFingerprint: string, what: string) {
   return ["approval", browserFingerprint, fingerprint(what)];
 }
-/** The state of a person's connection with a client, or of all · 366 days. */
+/** A person's connection with a client; without one, the prefix · 366 days. */
 export const connectionKey = allHashed("connection");
 /** Authorization request, from the consent page to the code · 10 min. */
 export const authorizationRequestKey = hashed("authorization-request");
@@ -184,7 +181,7 @@ export const codeKey = hashed("code");
 export const grantKey = (...id: string[]) => ["grant", ...id.map(bounded)];
 /** Grants of a person · as long as the grant. */
 export const grantsOfSubjectKey = ownedBy("grant-of-subject");
-/** A grant whose person was erased: nothing more is kept for it · 1 day. */
+/** Mark of an erased person's grant: nothing more is stored for it · 1 day. */
 export const erasedKey = ours("erased");
 /** The latest calls of a grant, or of a machine · `OAUTH_LEDGER_DAYS`. */
 export const ledgerKey = hashed("ledger");
@@ -201,8 +198,8 @@ export type PeopleCursor = { text: string; person: string };
 
 const personOf = (subject: string) => fingerprint(subject).slice(0, 16);
 /**
- * A person in a list of people · a day longer than their grant may live. For
- * grants of different lifetimes a person has several entries.
+ * A person in a list of people · a day longer than their grant may live. A
+ * person whose grants have different lifetimes has several entries.
  */
 export function personKey(
   by: PersonOrder,
@@ -212,15 +209,12 @@ export function personKey(
   return [`person-${by}`, text, personOf(subject), days];
 }
 
-/** Returns the position of a key of {@linkcode personKey}. */
+/** Returns the cursor of a key of {@linkcode personKey}. */
 export function peopleCursorOf([, text, person]: Deno.KvKey): PeopleCursor {
   return { text: String(text), person: String(person) };
 }
 
-/**
- * Returns the range of a list's people whose text begins with `begins`, after a
- * position.
- */
+/** Returns the keys after a cursor whose text begins with `begins`. */
 export function peopleRange(
   by: PersonOrder,
   { begins, after }: { begins: string; after?: PeopleCursor },
@@ -232,31 +226,31 @@ export function peopleRange(
   };
 }
 
-/** The texts of a person's entries in the lists · as the entries. */
+/** The sort names and search words of a person · as {@linkcode personKey}. */
 export function listedPersonKey(subject: string, ...mark: string[]) {
   return ["person-listed", personOf(subject), ...mark];
 }
-/** The session of a person at the account page · 1 h. */
+/** A browser's session at the account page · 1 h. */
 export const accountSessionKey = hashed("account-session");
 /** Account sessions of a person · as long as the session. */
 export const accountSessionsOfKey = allHashed("account-session-of");
 export const listedAccountSessionKey = listedIn("account-session");
 /** Changes whenever a person makes an access token · 366 days. */
 export const tokensOfKey = hashed("tokens-of");
-/** An access token that a person made, sealed, for its page · 5 min. */
+/** A new personal access token, sealed, until its page shows it · 5 min. */
 export function madeTokenKey(sessionId: string, grantId: string): Deno.KvKey {
   return ["made-token", fingerprint(sessionId), bounded(grantId)];
 }
-/** A person's account elsewhere, its key sealed · `ACCOUNT_IDLE_DAYS`. */
+/** A person's account at a service, with sealed key · `ACCOUNT_IDLE_DAYS`. */
 export const accountKey = ownedBy("account");
 /** Our registration at another authorization server, sealed · 365 days. */
 export const mcpClientKey = hashed("mcp-client");
-/** Tokens to revoke, by the time at which that is due, and an id · 3 days. */
+/** Tokens that wait to be revoked, sorted by time · 3 days. */
 export const revocationKey = (...at: Deno.KvKey) => ["revocation", ...at];
 
-/** The block of a person or a client, or of all · until it is lifted. */
+/** The block of a person or client; or the prefix of all · until lifted. */
 export const blockKey = allHashed("block");
-/** A head that changes with every block and its end · for ever. */
+/** Changes whenever a block is made or lifted · for ever. */
 export const blockHeadKey = alone("block-head");
 
 /** A shared bucket of the rate limit · until it is full again. */
@@ -267,9 +261,9 @@ export function bucketKey(purpose: string, name: string): Deno.KvKey {
 export const fenceKey = plain("fence");
 /** A mark of a commit whose request was answered with 503 · 1 day. */
 export const givenUpKey = plain("given-up");
-/** The key whose reading or writing shows that the database answers · 60 s. */
+/** A record that is read and written to test the database · 60 s. */
 export const probeKey = alone("probe");
-/** The key without a record whose reading shows that the database is back. */
+/** A key without a record, read to see if the database is back. */
 export const reachabilityKey = alone("reachability");
 /** The last attempts to connect, all in one value · 30 days after the last. */
 export const attemptsKey = alone("attempts");

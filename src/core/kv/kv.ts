@@ -117,14 +117,15 @@ export interface Kv {
    */
   readonly isRemote?: boolean;
   /**
-   * Rejects if other processes find another database at the same place, for
-   * example because its file was removed. Then `/ready` responds with 503.
+   * Rejects if the database was replaced, for example because its file was
+   * removed, so that other processes use another one. Then `/ready` responds
+   * with 503.
    */
   checkPlace?(): Promise<void>;
   /**
    * Reads a key. Sees every commit that was acknowledged to any process. May
-   * return an expired record until that is deleted; its version then also
-   * counts in checks, so that reads and checks agree.
+   * return an expired record until it is deleted. Checks see that record too,
+   * so that reads and checks agree.
    */
   get(key: KvKey): Promise<KvEntryMaybe>;
   /**

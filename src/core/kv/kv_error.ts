@@ -40,12 +40,12 @@ const REFUSED = /^KV Connect failed .*\(status=400 /;
 /** The names of the errors of a closed handle. */
 const CLOSED = ["BadResource", "Interrupted"];
 
-/** Found by name, because another copy of this module has its own classes. */
+/** The classes, compared by name: another copy of this module has its own. */
 const CLASSES = [KvUsageError, KvLockedError, KvClosedError];
 
 /**
- * Returns the error of a class above for an error of Deno KV; any other error
- * as it is.
+ * Converts an error of Deno KV to a class above; returns other errors as they
+ * are.
  */
 export function kvErrorOf(error: unknown): unknown {
   if (!(error instanceof Error)) return error;

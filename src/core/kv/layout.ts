@@ -30,8 +30,8 @@ export const LAYOUT = 4;
  * Checks the layout. A database that no server has used yet gets this layout's
  * number.
  *
- * @throws {StartError} if the layout is another, or records are just being
- * moved to the database
+ * @throws {StartError} if the database has another layout, or records are being
+ * moved to it
  */
 export async function checkLayout(kv: Kv): Promise<void> {
   for (let hasRecords = false;;) {

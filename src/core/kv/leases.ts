@@ -21,8 +21,8 @@ export const LEASE_SECONDS = 30;
 export const HEARTBEAT_SECONDS = 5;
 /**
  * The time for which an expired lease is watched before another process may
- * take it. For so long after a renewal the holder still has it, whatever the
- * clocks say.
+ * take it. So after a renewal the holder has the lease at least this long,
+ * whatever the clocks say.
  */
 export const CONFIRM_SECONDS = 2 * HEARTBEAT_SECONDS;
 
@@ -57,7 +57,7 @@ interface Suspicion {
   sinceMilliseconds: number;
   /** The time for which other processes have watched the lease before. */
   beforeMilliseconds: number;
-  /** The part of this process's time that is stored in the record. */
+  /** The part of this process's watching time that the record has already. */
   notedMilliseconds: number;
 }
 

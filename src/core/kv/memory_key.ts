@@ -26,7 +26,7 @@ export function packKey(key: KvKey): string {
   );
 }
 
-/** A part of the packed keys, in their order. */
+/** A range of packed keys. */
 interface Selection {
   /** The lower bound: no selected key is before it. */
   start: string;

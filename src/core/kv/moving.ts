@@ -21,7 +21,7 @@ const MAX_RECORDS = 500;
  * included.
  */
 const MAX_BYTES = 500_000;
-/** The bytes that are counted for a record's key. */
+/** The bytes that are assumed for a record's key. */
 const KEY_BYTES = 500;
 /**
  * Records that expire within this time are not compared: they may be deleted

@@ -19,8 +19,8 @@ import { whileLocked } from "./persist.ts";
 /** The maximum time of an operation, including the queue, in milliseconds. */
 export const DEADLINE_MILLISECONDS = 5000;
 /**
- * The maximum number of concurrent operations: Deno's client for remote
- * databases keeps those that hang for ever.
+ * The maximum number of concurrent operations. Deno's client for remote
+ * databases never drops an operation that hangs.
  */
 const MAX_AT_ONCE = 128;
 /**
@@ -65,8 +65,8 @@ interface State {
   /** The time at which the operation was sent; -1 while it is queued. */
   sent: number;
   /**
-   * True if the operation no longer takes one of the {@linkcode MAX_AT_ONCE}
-   * places, because it may hang for ever.
+   * True if the operation is no longer one of {@linkcode MAX_AT_ONCE}, because
+   * it may hang for ever.
    */
   isForgotten: boolean;
 }
@@ -83,7 +83,7 @@ export class Operations {
   #failure?: DeadlineError;
   #probedMilliseconds = -Infinity;
   #isProbing = false;
-  /** Operations that were sent and given up. */
+  /** Operations that were sent and timed out, but have not ended. */
   readonly #hanging = new Set<State>();
   #troubledMilliseconds = -Infinity;
   /** The time at which the last operation that got a response was sent. */
@@ -159,7 +159,7 @@ export class Operations {
     });
   }
 
-  /** Does work with pauses between operations, all of which `idle()` awaits. */
+  /** Runs several operations with pauses; `idle()` waits for all of it. */
   async whole<T>(work: () => Promise<T>): Promise<T> {
     this.#awaited++;
     try {
@@ -175,7 +175,7 @@ export class Operations {
     this.#idle = undefined;
   }
 
-  /** Resolves when no caller waits for an operation or its next try. */
+  /** Resolves when no caller waits for an operation or its next attempt. */
   async idle(): Promise<void> {
     if (this.#awaited === 0) return;
     await (this.#idle ??= Promise.withResolvers<void>()).promise;
@@ -203,7 +203,7 @@ export class Operations {
     }
   }
 
-  /** Gives the place to the next operation in the queue, or frees it. */
+  /** Starts the next queued operation, or frees the slot. */
   #free(): void {
     const next = this.#queue.shift();
     if (next) next();
@@ -211,7 +211,7 @@ export class Operations {
   }
 
   /**
-   * Frees the places of operations that hang although the database responds
+   * Frees the slots of operations that hang although the database responds
    * again.
    */
   #forget(hanging: readonly State[]): void {
@@ -245,8 +245,8 @@ export class Operations {
 }
 
 /**
- * True if another try may work: not after the database was closed, nor after
- * waiting in vain for a place in the queue or for a lock.
+ * True if another attempt may work. False if the database was closed, or if the
+ * operation waited too long in the queue or for a lock.
  */
 export function isTransient(error: unknown): error is StorageError {
   if (!(error instanceof StorageError)) return false;

@@ -1,7 +1,6 @@
 /**
- * Records that belong to an owner. Each has an entry in the owner's list,
- * written in the same commit, by which all records of the owner are found and
- * ended.
+ * Records that belong to an owner. The commit that writes a record also adds it
+ * to the owner's list, so that all can be found and ended.
  *
  * @module
  */
@@ -15,8 +14,8 @@ import {
 import type { KvKey } from "./kv.ts";
 
 /**
- * The maximum number of records that one commit ends, with 2 of its 1,000
- * mutations each.
+ * The maximum number of records that one commit ends: each takes 2 of the 1,000
+ * mutations of a commit.
  */
 export const ENDED_PER_COMMIT = 200;
 
@@ -72,14 +71,14 @@ export class OwnerList<T, L = Expiring> {
     }
   }
 
-  /** Adds the end of records, given their entries, to a commit. */
+  /** Ends the records of list entries, as part of a commit. */
   write(transaction: Transaction, entries: readonly { key: KvKey }[]): void {
     for (const { key } of entries) {
       transaction.delete(key).expire(this.recordKey(key));
     }
   }
 
-  /** Ends records, given their entries, in as many commits as needed. */
+  /** Ends the records of list entries, in as many commits as needed. */
   async end(
     entries: readonly { key: KvKey }[],
     commit = async (some: readonly { key: KvKey }[]): Promise<unknown> =>

@@ -1,6 +1,6 @@
 /**
- * One poller for all waits of a process: due keys are read together, each key
- * once, and less often the longer a wait lasts.
+ * One poller for all code of a process that waits for keys. Keys are read
+ * together, each once, and less often the longer the wait lasts.
  *
  * @module
  */

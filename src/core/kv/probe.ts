@@ -13,8 +13,8 @@ const KEEP_SECONDS = 60;
 /**
  * Makes a check that reads, and now and then writes, because a database on a
  * full disk still responds to reads. After a failed write every check writes,
- * until one succeeds. It also fails if other processes find another database at
- * the same place.
+ * until one succeeds. It also fails if the database was replaced, so that other
+ * processes use another one.
  */
 export function probe(database: Database): () => Promise<void> {
   let writtenMilliseconds = -Infinity;

@@ -59,7 +59,7 @@ function readRecord<T>(record: unknown, now: number): T | undefined {
   return own as T;
 }
 
-/** False for records that never expire: shared secrets and heads. */
+/** True for a record that expires; secrets and change counters do not. */
 export function isExpiring(value: unknown): value is Expiring & Marked {
   return typeof value === "object" && value !== null && "expiresAt" in value;
 }

@@ -1,7 +1,7 @@
 /**
- * Leases that are stored in the records that they are for, and not renewed.
+ * Leases that are stored in the record that they protect, and never renewed.
  * Such a lease lapses once another process has seen it unchanged for its whole
- * time.
+ * duration.
  *
  * @module
  */
@@ -9,8 +9,8 @@ import type { Database, Entry, Expiring, Found } from "./database.ts";
 import { WatchedLeases } from "./leases.ts";
 
 /**
- * The seconds after its end when a lease counts as lapsed by the clock alone,
- * so that no one waits for a process that died long ago.
+ * A lease that ended this many seconds ago has lapsed, even if no one watched
+ * it: its process died long ago.
  */
 const FORGOTTEN_SECONDS = 10 * 60;
 
@@ -35,8 +35,8 @@ export function recordLeases(database: Database, seconds: number) {
      * Takes the lease of a record. Returns undefined if another process may
      * hold it.
      *
-     * @param isVoid true if the commit of the present lease was given up, so
-     * that its process never began
+     * @param isVoid true if taking the present lease ended in a 503, so that
+     * its process never began
      */
     async lease<F extends Found<Leasable>>(
       found: F,

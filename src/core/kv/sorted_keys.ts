@@ -6,7 +6,7 @@
  */
 import { findPlace } from "../find_place.ts";
 
-/** The maximum number of keys in a block, which have to be moved to add one. */
+/** The maximum number of keys in a block: adding one moves those after it. */
 const MAX_BLOCK = 1024;
 
 /** Strings without duplicates, in the order of their UTF-16 code units. */

@@ -1,9 +1,8 @@
 /**
- * Transactions: checks and writes that are applied together or not at all; and
- * their commits, which notice that an earlier try of theirs was applied. A lost
- * response is no failure: a remote client repeats the transaction by itself,
- * and then its checks fail because of its own writes. So the records are read
- * again to see if they are this transaction's.
+ * Transactions: checks and writes that are applied together or not at all. If a
+ * response is lost, a remote client sends the transaction again by itself; its
+ * checks then fail because of its own writes. So after a failed check the
+ * records are read, to see if this transaction wrote them.
  *
  * @module
  */
@@ -64,9 +63,9 @@ export function expireIn({ expiresAt }: Expiring, clock: Clock): number {
 
 /** A transaction that a store composes. */
 export class Transaction {
-  /** The mark of the last try to commit it. */
+  /** The mark of the last attempt to commit it. */
   mark?: string;
-  /** Keys under which the mark of an applied try is found. */
+  /** The keys of records that have the mark once an attempt was applied. */
   readonly markedKeys: KvKey[] = [];
   #checks: KvCheck[] = [];
   #writes: Send[] = [];
@@ -118,7 +117,7 @@ export class Transaction {
     return this.set(key, { expiresAt: 0 });
   }
 
-  /** Deletes records for which no other transaction competes. */
+  /** Deletes records that no other transaction changes at the same time. */
   delete(...keys: KvKey[]): this {
     this.#writes.push((operation) => {
       for (const key of keys) operation.delete(key);
@@ -191,10 +190,10 @@ export class Commits {
   }
 
   /**
-   * Makes sure that a failed try can no longer be applied. Returns the version
-   * at which it was applied; undefined if it was not.
+   * Makes sure that a failed attempt can no longer be applied. Returns its
+   * version if it was applied before; otherwise undefined.
    *
-   * @throws the `error` of the try, if the database does not tell
+   * @throws the `error` of the attempt, if the database does not respond
    */
   async #settled(
     transaction: Transaction,
@@ -212,8 +211,8 @@ export class Commits {
   }
 
   /**
-   * Returns the version at which a try of a transaction was applied; undefined
-   * if it was not.
+   * Returns the version of an attempt that was applied; undefined if it was
+   * not.
    */
   async #versionOf(
     { markedKeys }: Transaction,

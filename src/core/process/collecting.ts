@@ -16,8 +16,8 @@ import { StartError } from "../settings/complaint.ts";
  *
  * Deno 2.9.6 never responds to a request whose `baggage` header is malformed,
  * and keeps its connection: a thousand of them end a server. And `Deno.exit()`
- * does not end while metrics are due again before the timeout of a collector
- * that does not respond.
+ * hangs if the collector does not respond and metrics are sent more often than
+ * requests to it time out.
  *
  * @throws {StartError} for a setting with which a process may hang
  */

@@ -12,8 +12,8 @@ import { LineQueue } from "../log/line_queue.ts";
 import { printDropped } from "../log/standard_output.ts";
 
 /**
- * The time after which a process counts as started. The pauses before the next
- * start grow as long as processes end sooner.
+ * A process that lasts this long has started. If processes end sooner, the
+ * pause before the next start grows.
  */
 const STEADY_MILLISECONDS = 5000;
 const FIRST_PAUSE_MILLISECONDS = 100;
@@ -89,9 +89,9 @@ export class Cores {
   }
 
   /**
-   * Passes a signal on to the processes, and starts none again. Processes that
-   * do not end in time are killed; after a second signal, soon. SIGHUP never
-   * counts as a second signal, as in a single process.
+   * Passes a signal on to the processes, and restarts none. Kills those that do
+   * not end in time; after a second signal, soon. SIGHUP is never taken for a
+   * second signal.
    */
   stop(signal: Deno.Signal): void {
     let killMilliseconds = this.options.killMilliseconds ?? KILL_MILLISECONDS;

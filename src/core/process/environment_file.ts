@@ -8,9 +8,9 @@
 import type { SettingComplaint } from "../settings/complaint.ts";
 
 /**
- * Complains of the broken lines of `.env`, and lists the names in it, if the
- * process may read the file, as in the tasks that load it. Tools can never read
- * it.
+ * Reports broken lines of `.env`, and lists the variables that it sets. Does so
+ * only if the process may read `.env`, but not every file. Then revokes the
+ * permission, so that tools cannot read the file.
  */
 export function readEnvironmentFile(): {
   complaints: SettingComplaint[];
@@ -44,9 +44,9 @@ export function readEnvironmentFile(): {
 const SETTING = /^\s*(?:export\s+)?([A-Za-z_][\w.-]*)\s*=\s*(.*)$/;
 
 /**
- * Lists the names that have a value, and the numbers of broken lines: lines
- * that are not comments and set no variable, or one that an earlier line has
- * set.
+ * Lists the variables that have a value, and the numbers of broken lines. A
+ * line is broken if it is no comment and sets no variable, or one that an
+ * earlier line has set.
  */
 export function readLines(text: string): { broken: number[]; names: string[] } {
   const lines = text.replace(/^\ufeff/, "").split(/\r?\n/);

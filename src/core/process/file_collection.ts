@@ -1,7 +1,7 @@
 /**
  * Deletes expired records in the database file. Deno's own deletion ends the
- * process if it fails, as on a full disk. So each record is stored with an
- * `expireIn` ten thousand years later, at which Deno never finds it.
+ * process if it fails, as on a full disk. So ten thousand years are added to
+ * each `expireIn`, and Deno never deletes the record.
  *
  * @module
  */

@@ -153,10 +153,10 @@ export interface ProcessFacts {
 
 /**
  * True if systemd started the process, directly or through `deno task`, or if
- * it is a container's main process. These prove nothing: `INVOCATION_ID`, which
- * terminals of a desktop inherit; the marks of a container, in which people
- * develop too; and, outside of Deno's images, a parent with the number 1, which
- * adopts all background processes.
+ * it is a container's main process. Three facts are no evidence:
+ * `INVOCATION_ID`, which terminals of a desktop inherit; the marks of a
+ * container, in which people develop too; and, outside of Deno's images, a
+ * parent with the number 1, which adopts all background processes.
  */
 export function isService(
   { pid, ppid, systemdPid, image, terminal }: ProcessFacts,

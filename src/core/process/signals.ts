@@ -45,10 +45,9 @@ interface EndingProcess {
 
 /**
  * Ends the process in good order after a signal; a second signal ends it at
- * once. A signal soon after the first counts as the same: terminals send theirs
- * to all processes, and `deno task` passes its own on. SIGHUP, from a terminal
- * that closes, and the end of the parent count like SIGTERM, but never as a
- * second signal.
+ * once. A signal soon after the first is ignored: terminals send theirs to all
+ * processes, and `deno task` passes its own on. SIGHUP (a closed terminal) and
+ * the end of the parent work like SIGTERM, but never as a second signal.
  */
 export function stopOnSignal(ending: EndingProcess): void {
   const signals: Deno.Signal[] = Deno.build.os === "windows"

@@ -47,8 +47,8 @@ const ACCESS_KINDS: readonly CredentialKind[] = [
 ];
 
 /**
- * The lifetime of the record that changes with every personal token, in
- * seconds: longer than that of any token.
+ * The lifetime in seconds of the record that changes with every personal access
+ * token: longer than any token lives.
  */
 export const TOKENS_SECONDS = 366 * 24 * 60 * 60;
 
@@ -68,7 +68,7 @@ interface LiveAccessToken {
   issuedAt?: number;
   /** The epoch second at which the token expires. */
   expiresAt: number;
-  /** Unseals the data key of the grant's provider tokens, if it has any. */
+  /** Decrypts the key of the grant's provider tokens; absent without tokens. */
   dataKey?(): Promise<Uint8Array>;
 }
 

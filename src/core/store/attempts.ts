@@ -15,7 +15,7 @@ export const ATTEMPTS_SECONDS = 30 * 24 * 60 * 60;
  * The end of one step of an attempt to connect. It has no code, token or state.
  */
 export interface Attempt {
-  /** The time of the latest of the equal attempts, in epoch seconds. */
+  /** The time of the latest attempt, in epoch seconds. */
   at: number;
   /** The route of the step: `GET /authorize`. */
   step: string;
@@ -25,7 +25,7 @@ export interface Attempt {
   failure?: string;
   /** True if nothing proves that the client exists. */
   isStranger: boolean;
-  /** The number of equal attempts. */
+  /** The number of equal attempts that this entry stands for. */
   count: number;
 }
 

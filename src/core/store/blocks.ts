@@ -2,8 +2,8 @@
  * Blocks: people and clients that an operator shut out while servers run. Every
  * commit that makes a grant active, or signs someone in to the account page,
  * checks that neither person nor client is blocked. Grants and sessions are
- * read together with the head, which changes with every block, so that a block
- * holds even before they are closed.
+ * read together with one record, the head, which changes with every block. So a
+ * block works at once, even before they are ended.
  *
  * @module
  */
@@ -163,8 +163,8 @@ export function blockStore(database: Database) {
 
     /**
      * Makes a block, or finds the existing one, and returns it. Always changes
-     * the head, as {@linkcode lift} does, so that an earlier commit that was
-     * given up cannot be applied later.
+     * the head, as {@linkcode lift} does, so that an earlier commit that timed
+     * out cannot be applied later.
      *
      * @throws {RangeError} if there are too many blocks
      */

@@ -20,7 +20,7 @@ const REMOTE_PAUSE_MILLISECONDS = 1000;
 const TOLERANCE_MILLISECONDS = 10_000;
 
 interface Cancellation extends Expiring {
-  /** In milliseconds, because requests may take less than a second. */
+  /** The time in milliseconds, because requests may take less than a second. */
   atMilliseconds: number;
 }
 
@@ -52,10 +52,10 @@ export function cancellationStore(database: Database) {
     },
 
     /**
-     * Finds the requests that were cancelled since they began, or shortly
-     * before: a cancellation may overtake its request, and clocks of two
-     * machines differ. Most calls cost only one small read, and do not call
-     * `requests`.
+     * Finds the running requests that were cancelled. A cancellation may be a
+     * little older than its request: it may overtake the request, and clocks
+     * differ. Usually this is one small read; `requests` is called only if
+     * there are new cancellations.
      */
     async find<T extends Cancellable>(
       requests: () => readonly T[],

@@ -1,9 +1,8 @@
 /**
- * Connections: the sign-ins of one client by one person, and the state that
- * holds for all of them. Every sign-in and every change of a connection writes
- * its record, so of two at once one notices the other: a change writes the
- * record before it changes grants, and the commit of a sign-in fails if the
- * record has changed.
+ * Connections: the sign-ins of one person with one client, and the state that
+ * they share. Every sign-in and every change writes the connection's record, so
+ * that concurrent ones notice each other: a change writes the record before it
+ * changes grants, and the commit of a sign-in fails if the record has changed.
  *
  * @module
  */
@@ -33,7 +32,7 @@ export const CONNECTION_SECONDS = 366 * 24 * 60 * 60;
  */
 const DELETIONS_PER_COMMIT = 500;
 
-/** The state that holds for all sign-ins of a connection. */
+/** The state that all sign-ins of a connection share. */
 export interface ConnectionState {
   /** The time of a pause; without effect once the connection has no sign-in. */
   pausedAt?: number;

@@ -56,8 +56,8 @@ const FAILURE_SECONDS = 10;
 const MAX_FAILURES = 1000;
 
 /**
- * The result of a lookup: a document; or the error of the fetch, with the older
- * document if there is one.
+ * The result of a lookup: a document, or the error of the fetch with the stale
+ * document, if one is stored.
  */
 type Lookup =
   | { document: unknown }
@@ -180,8 +180,8 @@ export function documentStore(
     },
 
     /**
-     * Stores the document at a URL, because someone has signed in with its
-     * client.
+     * Stores the client ID metadata document at a URL, because someone has
+     * signed in with the client that it describes.
      */
     async keep(url: string): Promise<void> {
       const record = unused.get(url);

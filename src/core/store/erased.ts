@@ -1,7 +1,7 @@
 /**
- * Grants of people who were erased. A call that was admitted earlier may still
- * begin a session or a task, so the commit of each checks that its grant is not
- * marked here.
+ * Marks of grants whose person was erased. A call that was admitted before may
+ * still begin a session or a task, so the commits of both check that there is
+ * no mark.
  *
  * @module
  */

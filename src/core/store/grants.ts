@@ -194,8 +194,8 @@ export function grantStore(
     },
 
     /**
-     * True if `OAUTH_BLOCKED` has an e-mail address that a grant of the person
-     * has. For tokens that do not name the person's address.
+     * True if `OAUTH_BLOCKED` names an e-mail address in one of the person's
+     * grants. For tokens that have no address themselves.
      */
     async isKnownBlocked(subject: string): Promise<boolean> {
       if (!blocksAddresses) return false;

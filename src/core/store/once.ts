@@ -1,7 +1,7 @@
 /**
- * Client assertions and request states, each of which may be used once. A
- * request that is answered with 503 counts as no use, even if the database
- * applied its commit, so that the client may send it again.
+ * Client assertions (`jti`) and request states, each of which may be used once.
+ * If a request is answered with 503, its use is ignored, even if the database
+ * applied it, so that the client can send the request again.
  *
  * @module
  */
@@ -18,10 +18,7 @@ const KEPT_LONGER_SECONDS = 60 * 60;
 
 /** One use of an assertion or state. */
 export interface Use {
-  /**
-   * Records that the request got a 503 after all, so that the use does not
-   * count.
-   */
+  /** Undoes the use, because the request is answered with 503 after all. */
   giveBack(): void;
 }
 
@@ -39,14 +36,14 @@ function onceStore<T extends Expiring>(
     expiresAt: expiresAt + KEPT_LONGER_SECONDS,
   });
 
-  /** Makes the write of a use; its commit fails if there was a use before. */
+  /** Makes the write of a use; its commit fails if there was one before. */
   function using(thing: T): Write {
     return (transaction) => transaction.create(keyOf(thing), useOf(thing));
   }
 
   /**
-   * Makes the write of a use; undefined if there was a use before. A use that
-   * was answered with 503 does not count.
+   * Makes the write that records a use; undefined if there was one before.
+   * Ignores a use whose request was answered with 503.
    */
   async function usingAgain(thing: T): Promise<Write | undefined> {
     // An expired record still counts as a use, until it is deleted.
@@ -57,7 +54,7 @@ function onceStore<T extends Expiring>(
       transaction.check(entry).set(entry.key, useOf(thing));
   }
 
-  /** Commits a use; returns undefined if there was a use before. */
+  /** Records a use; returns undefined if there was one before. */
   function use(thing: T): Promise<Use | undefined> {
     const key = keyOf(thing);
     // Most are unused, so the record is read only if the commit fails.
@@ -73,7 +70,7 @@ function onceStore<T extends Expiring>(
   return { using, usingAgain, use };
 }
 
-/** An assertion, by its issuer and its `jti` (RFC 7523 §3). */
+/** An assertion, identified by its issuer and its `jti` (RFC 7523 §3). */
 interface Assertion extends Expiring {
   issuer: string;
   jti: string;

@@ -1,6 +1,6 @@
 /**
- * A server as its features see it, and stores that each feature makes once for
- * it.
+ * The parts of a server that features use, and stores that a feature makes once
+ * for each server.
  *
  * @module
  */
@@ -10,25 +10,22 @@ import type { Database } from "../kv/database.ts";
 import type { Log } from "../log/log.ts";
 import type { Config } from "../settings/config.ts";
 
-/** A server as its features see it. */
+/** The parts of a server that features use. */
 export interface OpenedServer {
   config: Config;
   log: Log;
   database: Database;
-  /** The author's own sealing, in place of `SECRETS_KEYS`. */
+  /** The author's own encryption, in place of `SECRETS_KEYS`. */
   sealing?: Sealing;
-  /**
-   * True if there are keys, or the author's sealing, for people's keys and
-   * tokens.
-   */
+  /** True if people's keys and tokens can be encrypted. */
   seals: boolean;
   /** The services at which tools need accounts, without duplicates. */
   services: readonly AccountService[];
 }
 
 /**
- * Makes a function that returns one value for each server: a store has one
- * cache in a process.
+ * Makes a function that calls `make` once for each server, so that a store has
+ * one cache in a process.
  */
 export function ofServer<T>(
   make: (server: OpenedServer) => T,

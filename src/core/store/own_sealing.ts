@@ -1,6 +1,6 @@
 /**
- * The author's own sealing, in place of `SECRETS_KEYS`, with bounds on its time
- * and on the size of its results.
+ * The author's own encryption, in place of `SECRETS_KEYS`, with bounds on its
+ * time and on the size of its results.
  *
  * @module
  */
@@ -10,9 +10,7 @@ import { type Logger, logRepeated } from "../log/log.ts";
 import { keyRing } from "../crypto/key_ring.ts";
 import type { Sealed, Sealing } from "../crypto/sealing.ts";
 
-/**
- * An error because the author's sealing fails now. What was sealed is not lost.
- */
+/** An error because the author's own encryption fails now. No data is lost. */
 export class SealingError extends StorageError {
   constructor(options?: ErrorOptions) {
     super(
@@ -31,8 +29,8 @@ const MAX_SEALED_CHARACTERS = 48_000;
 const MAX_ID_CHARACTERS = 256;
 
 /**
- * Returns the sealing of a server: the author's own, or one with
- * `SECRETS_KEYS`; undefined if it has neither.
+ * Returns the encryption of a server: the author's own, or one with
+ * `SECRETS_KEYS`. Undefined if it has neither.
  */
 export function sealingOf(
   secretsKeys: readonly string[],
@@ -43,7 +41,9 @@ export function sealingOf(
   return secretsKeys.length > 0 ? keyRing(secretsKeys) : undefined;
 }
 
-/** Wraps a sealing: bounds its time and its results, and logs its failures. */
+/**
+ * Bounds the time and results of the author's encryption; logs its failures.
+ */
 function bounded(own: Sealing, log: Logger): Sealing {
   /** @throws {SealingError} */
   async function ask<T>(

@@ -16,7 +16,7 @@ import type { GrantStore } from "./grants.ts";
 import { type PeopleCursor, peopleCursorOf, peopleRange } from "../kv/keys.ts";
 import type { ListedPerson } from "./listed_people.ts";
 
-/** The number of list entries that one page reads: in one read, and in all. */
+/** The number of list entries that a page reads: in one read, and in all. */
 const PLACES_PER_READ = 200;
 const MAX_PLACES = 2000;
 

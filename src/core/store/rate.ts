@@ -1,8 +1,8 @@
 /**
- * The rate at which token buckets fill, and buckets that all processes share,
- * from which each takes several tokens at a time. A bucket is stored as one
- * number: the time at which it is full again. Its record is changed with a
- * check, so that no two processes take the same tokens.
+ * Token buckets that all processes share; each process takes several tokens at
+ * a time. A bucket is stored as one number: the time at which it is full again.
+ * Its record is changed with a check, so that no two processes take the same
+ * tokens.
  *
  * @see https://en.wikipedia.org/wiki/Generic_cell_rate_algorithm
  * @module

@@ -1,6 +1,6 @@
 /**
- * A cache of recent reads. A value is at most a second old, so that what
- * another process has ended ends here within a second. The cache is bounded, so
+ * A cache of recent reads. A value is at most a second old: a record that
+ * another process ended is gone here within a second. The cache is bounded, so
  * that a flood of names costs no memory.
  *
  * @module

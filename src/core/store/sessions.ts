@@ -42,16 +42,14 @@ export const UNUSED_SESSION_SECONDS = 60 * 60;
 
 /** The record of a session. Times are epoch seconds. */
 export interface Session extends Expiring {
-  /** The `binding` of the session's caller. */
+  /** The caller's `binding`: issuer, resource and subject. */
   binding: string;
   /** The grant that used the session last; the session ends with it. */
   grantId?: string;
-  /**
-   * The list that limits the sessions of callers who are counted by network.
-   */
+  /** The list of the caller's network, if sessions are limited by network. */
   list?: string;
   revision: SessionRevision;
-  /** Epoch milliseconds. */
+  /** The start of the session, in epoch milliseconds. */
   startedMilliseconds: number;
   clientInfo: Implementation;
   capabilities: JsonObject;
@@ -96,8 +94,8 @@ const MAX_SESSIONS_COUNTED = 2000;
 /** The open sessions of a person. */
 export interface SessionCounts {
   /**
-   * The number of sessions by the id of the grant that used them last; under
-   * undefined, those without a grant.
+   * The number of sessions that each grant used last; under undefined, the
+   * sessions without a grant.
    */
   of: ReadonlyMap<string | undefined, number>;
   /** True if there are more sessions than were counted. */
@@ -126,10 +124,7 @@ const SLIDE_SECONDS = 24 * 60 * 60;
  */
 const MAX_SESSIONS = 1000;
 const MAX_SESSIONS_OF_NETWORK = 10_000;
-/**
- * The fraction of a list's bound: after this many new sessions, a process
- * counts the list.
- */
+/** A process counts a list after it has added this fraction of its bound. */
 const COUNTED_AFTER = 0.1;
 
 export type SessionStore = ReturnType<typeof sessionStore>;
@@ -176,7 +171,7 @@ export function sessionStore(
     );
   }
 
-  /** Counts a new session of a list; now and then counts the whole list. */
+  /** Notes a new session of a list; now and then counts the whole list. */
   function countOpening(list: string, bound: number): void {
     const openings = (opened.get(list) ?? 0) + 1;
     const isDue = openings > bound * countedAfter;
@@ -250,8 +245,8 @@ export function sessionStore(
     },
 
     /**
-     * Finds a live session, at most a second stale. Its use extends it once a
-     * day.
+     * Finds a live session, with data at most a second old. Each day its first
+     * use extends it.
      */
     find: sessions.find,
 
@@ -327,8 +322,8 @@ export function sessionStore(
 
     /**
      * Prepares the end of every session that one of these grants used last.
-     * Returns writes for a commit of the caller's; sessions for which it has no
-     * room are ended at once.
+     * Returns writes for the caller's commit; sessions that do not fit into it
+     * are ended at once.
      */
     async closeAllOf(
       binding: string,

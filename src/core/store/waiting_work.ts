@@ -1,5 +1,5 @@
 /**
- * Wakes of durable work that waits, and the grant of its task. The records
+ * Resumes durable work that waits, and finds the grant of its task. The records
  * belong to the feature `work`.
  *
  * @module
@@ -8,7 +8,7 @@ import type { Caller } from "../caller.ts";
 import type { Database, Expiring, Transaction } from "../kv/database.ts";
 import { taskRunKey, tasksOfKey, wakeKey } from "../kv/keys.ts";
 
-/** The seconds until the second wake. */
+/** The seconds until durable work is resumed for the second time. */
 const SECOND_WAKE_SECONDS = 10;
 
 export function setWake(
@@ -25,9 +25,9 @@ export function setWake(
 }
 
 /**
- * Wakes durable work that waits, twice. At the first wake a process may still
- * hold the run, and be about to park it. By the second, the run is parked, or
- * its process has seen the answer.
+ * Resumes durable work that waits, twice. The first time, a process may still
+ * be about to suspend it. By the second time the work is suspended, or its
+ * process has seen the answer.
  */
 export function wakeTwice(
   transaction: Transaction,
@@ -42,7 +42,7 @@ export function wakeTwice(
   }
 }
 
-/** Finds the grant that last used the task of a run. */
+/** Finds the grant that last used the task of durable work. */
 export async function userOfRun(
   database: Database,
   taskId: string,
