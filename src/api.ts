@@ -40,7 +40,10 @@ import { isObject } from "./core/json.ts";
 import { GivenKeys } from "./core/mcp/exchange/given_keys.ts";
 import { countHeldBytes } from "./core/mcp/exchange/held_answers.ts";
 import { isSafeMethod } from "./core/net/send_once.ts";
-import { accountFetch, UNSURE } from "./core/provider/account_fetch.ts";
+import {
+  accountFetch,
+  MAY_HAVE_SUCCEEDED,
+} from "./core/provider/account_fetch.ts";
 
 export {
   type ParameterStyle,
@@ -129,7 +132,7 @@ export async function callApi(
   });
   // Keys are hidden before a text is cut: half a key is found by no one.
   const hide = (text: string) => own.given?.hide(text) ?? text;
-  const unsure = isSafeMethod(method) ? "" : ` ${UNSURE}`;
+  const unsure = isSafeMethod(method) ? "" : ` ${MAY_HAVE_SUCCEEDED}`;
   if (!response.ok) throw await refusalOf(title, response, hide, unsure);
   const next = nextOf(response, address, own.ownQuery);
   const whole = await response.text().catch((cause) => {

@@ -30,7 +30,7 @@ const MAX_REDIRECTS = 5;
 const TIMEOUT_MILLISECONDS = 60_000;
 
 /** Text for a model after a request that may have succeeded. */
-export const UNSURE =
+export const MAY_HAVE_SUCCEEDED =
   "It may have been done all the same: check before you repeat it.";
 
 /**
@@ -75,7 +75,7 @@ export function accountFetch(
       // Without a connection, nothing was sent.
       const isUndone = (isSafe ?? isSafeMethod(init.method)) ||
         /client error \(Connect\)/.test(words);
-      const next = isUndone ? ": try again later." : `. ${UNSURE}`;
+      const next = isUndone ? ": try again later." : `. ${MAY_HAVE_SUCCEEDED}`;
       const options = { cause: new Error(words) };
       throw new ToolError(`${title} did not answer${next}`, options);
     } finally {

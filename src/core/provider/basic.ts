@@ -8,7 +8,10 @@
  * §2.3.1), but unlike in oauth4webapi `-`, `_` and `.` stay: some providers do
  * not decode the client ID.
  */
-export function basic(clientId: string, clientSecret: string): string {
+export function basicCredentials(
+  clientId: string,
+  clientSecret: string,
+): string {
   const pair = `${encodeURIComponent(clientId)}:` +
     encodeURIComponent(clientSecret);
   return `Basic ${btoa(pair)}`;

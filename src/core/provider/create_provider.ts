@@ -19,7 +19,7 @@ import {
   type ClaimNames,
   GOOGLE_ISSUER,
   isGoogleAddress,
-  usualClaims,
+  usualMembershipClaims,
 } from "./identity.ts";
 import { gitHubProvider } from "./github.ts";
 import {
@@ -138,7 +138,7 @@ export function createProvider(
         named: needed?.named,
         claims: {
           isOwnAddress: addressRuleOf(issuer),
-          memberships: usualClaims(settings),
+          memberships: usualMembershipClaims(settings),
         },
       }, fetchUpstream);
     }

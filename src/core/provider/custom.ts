@@ -9,21 +9,21 @@ import { buildAuthorizationUrl } from "./authorization_url.ts";
 import { withSpentCode } from "./spent_code.ts";
 import type { Provider, UpstreamTokens } from "./provider.ts";
 import {
-  asking,
+  authorizedFetches,
   checkAnswers,
   isTokenAlive,
   requestUserinfo,
   type UpstreamFetch,
 } from "./upstream_fetch.ts";
-import { parseIdentity, usualClaims } from "./identity.ts";
-import { type Issuer, oauthClient } from "./oauth_client.ts";
+import { parseIdentity, usualMembershipClaims } from "./identity.ts";
+import { type IssuerMetadata, oauthClient } from "./oauth_client.ts";
 
 export function customProvider(
   options: Omit<ProviderConfig & { provider: "custom" }, "provider">,
   fetchUpstream: UpstreamFetch,
 ): Provider {
   const { clientId, scopes = [], revocationUrl, userinfoUrl } = options;
-  const server: Issuer = {
+  const server: IssuerMetadata = {
     issuer: new URL(options.authorizationUrl).origin,
     token_endpoint: options.tokenUrl,
     revocation_endpoint: revocationUrl,
@@ -35,12 +35,12 @@ export function customProvider(
     ],
   };
   const client = oauthClient(fetchUpstream, options);
-  const ask = asking(fetchUpstream);
+  const ask = authorizedFetches(fetchUpstream);
   const identify = async (
     { accessToken }: Pick<UpstreamTokens, "accessToken">,
   ) =>
     parseIdentity(await requestUserinfo(ask(accessToken), userinfoUrl), {
-      memberships: usualClaims(options),
+      memberships: usualMembershipClaims(options),
     });
   const authorization = {
     endpoint: options.authorizationUrl,

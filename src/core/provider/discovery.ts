@@ -32,14 +32,14 @@ const AUTH_METHODS = ["client_secret_post", "client_secret_basic"];
 const REQUIRED = ["authorization_endpoint", "token_endpoint", "jwks_uri"];
 
 /** The endpoints that OAuth without OpenID Connect needs. */
-export const PLAIN_ENDPOINTS = REQUIRED.slice(0, 2);
+export const OAUTH_ENDPOINTS = REQUIRED.slice(0, 2);
 
 const ENDPOINTS = [...REQUIRED, "userinfo_endpoint", "revocation_endpoint"];
 
 /**
  * A provider's metadata, limited to the methods and algorithms supported here.
  */
-export interface Metadata extends AuthorizationServer {
+export interface ProviderMetadata extends AuthorizationServer {
   readonly authorization_endpoint: string;
   readonly token_endpoint: string;
   readonly jwks_uri: string;
@@ -54,17 +54,17 @@ export interface Metadata extends AuthorizationServer {
  * @param isIssuer true if the document may name this issuer
  * @param required the endpoints that the document must have
  */
-export function discovery(
+export function metadataReader(
   fetchUpstream: UpstreamFetch,
   issuer: string,
   isIssuer: (named: string) => boolean = (named) => named === issuer,
   required: readonly string[] = REQUIRED,
-): () => Promise<Metadata> {
-  let kept: { metadata: Metadata; endsAt: number } | undefined;
-  let fetching: Promise<Metadata> | undefined;
+): () => Promise<ProviderMetadata> {
+  let kept: { metadata: ProviderMetadata; endsAt: number } | undefined;
+  let fetching: Promise<ProviderMetadata> | undefined;
   let nextAt = -Infinity;
 
-  async function fetchAgain(): Promise<Metadata> {
+  async function fetchAgain(): Promise<ProviderMetadata> {
     const began = performance.now();
     try {
       const metadata = await fetchMetadata(
@@ -97,7 +97,7 @@ async function fetchMetadata(
   issuer: string,
   isIssuer: (named: string) => boolean,
   required: readonly string[],
-): Promise<Metadata> {
+): Promise<ProviderMetadata> {
   const { allowInsecureRequests, customFetch, discoveryRequest } = await import(
     "oauth4webapi"
   );
@@ -131,7 +131,7 @@ function parseMetadata(
   issuer: string,
   isIssuer: (named: string) => boolean,
   required: readonly string[],
-): Metadata {
+): ProviderMetadata {
   const { host, hostname } = new URL(issuer);
   const named = document.issuer;
   if (typeof named !== "string" || !isIssuer(named)) {
@@ -164,7 +164,7 @@ function parseMetadata(
       signed.includes(it)
     ),
     scopes_supported: list(document.scopes_supported) ?? [],
-  } as unknown as Metadata;
+  } as unknown as ProviderMetadata;
 }
 
 function list(value: unknown): unknown[] | undefined {

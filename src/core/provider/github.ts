@@ -16,8 +16,8 @@ import { buildAuthorizationUrl } from "./authorization_url.ts";
 import { withSpentCode } from "./spent_code.ts";
 import { misbehaved, type Provider, type UpstreamTokens } from "./provider.ts";
 import {
-  type Ask,
-  asking,
+  type AuthorizedFetch,
+  authorizedFetches,
   checkAnswers,
   isTokenAlive,
   readPages,
@@ -26,8 +26,8 @@ import {
 import { isObject } from "../json.ts";
 import type { NeededMemberships } from "../oauth/permissions.ts";
 import { gitHubUser } from "./github_user.ts";
-import { basic } from "./basic.ts";
-import { type Issuer, oauthClient } from "./oauth_client.ts";
+import { basicCredentials } from "./basic.ts";
+import { type IssuerMetadata, oauthClient } from "./oauth_client.ts";
 
 const PUBLIC_ORIGIN = "https://github.com";
 
@@ -57,7 +57,7 @@ export function gitHubProvider(
 ): Provider {
   const { origin } = new URL(issuer);
   const apiUrl = gitHubApiUrl(origin);
-  const server: Issuer = {
+  const server: IssuerMetadata = {
     issuer: PUBLIC_ISSUER,
     token_endpoint: `${origin}/login/oauth/access_token`,
     token_endpoint_auth_methods_supported: ["client_secret_post"],
@@ -71,7 +71,7 @@ export function gitHubProvider(
     ? [...asked, ORGANIZATION_SCOPES[0]]
     : asked;
 
-  const askAs = asking(fetchUpstream);
+  const askAs = authorizedFetches(fetchUpstream);
 
   async function identify(accessToken: string): Promise<ProviderIdentity> {
     const ask = askAs(accessToken);
@@ -155,7 +155,7 @@ export function gitHubRevocation(
       {
         method: "DELETE",
         headers: {
-          authorization: basic(clientId, clientSecret),
+          authorization: basicCredentials(clientId, clientSecret),
           "content-type": "application/json",
         },
         body: JSON.stringify({ access_token: accessToken }),
@@ -191,7 +191,7 @@ const ORGANIZATION_SCOPES = ["read:org", "write:org", "admin:org", "user"];
  * sign-on. A response header reports the latter.
  */
 async function gitHubMemberships(
-  ask: Ask,
+  ask: AuthorizedFetch,
   apiUrl: string,
   needed: ReadonlySet<Membership>,
 ): Promise<Pick<ProviderIdentity, "organizations" | "teams" | "unknown">> {

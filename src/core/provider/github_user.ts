@@ -8,11 +8,11 @@ import { isObject } from "../json.ts";
 import type { ProviderIdentity } from "../oauth/person.ts";
 import { claimText, parseIdentity } from "./identity.ts";
 import { UpstreamError } from "./provider.ts";
-import { type Ask, requestUserinfo } from "./upstream_fetch.ts";
+import { type AuthorizedFetch, requestUserinfo } from "./upstream_fetch.ts";
 
 /** Reads the user of an access token, with their e-mail addresses. */
 export async function gitHubUser(
-  ask: Ask,
+  ask: AuthorizedFetch,
   apiUrl: string,
 ): Promise<ProviderIdentity> {
   const user = await requestUserinfo(ask, `${apiUrl}/user`);
@@ -59,7 +59,7 @@ const NONE: Emails = { verified: [], unverified: [] };
  * them is missing.
  */
 async function readEmails(
-  ask: Ask,
+  ask: AuthorizedFetch,
   apiUrl: string,
 ): Promise<Emails | undefined> {
   const response = await ask(`${apiUrl}/user/emails`);

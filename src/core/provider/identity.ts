@@ -51,12 +51,12 @@ export function parseIdentity(
     subject,
     name: claimText(claims.name),
     email,
-    emailVerified: email && isTrue(claims[emailVerified]) &&
+    emailVerified: email && isTrueClaim(claims[emailVerified]) &&
       isOwnAddress(email, claims),
     login: claimText(claims.preferred_username) ?? claimText(claims.nickname) ??
       claimText(claims.login) ?? claimText(claims.username),
     picture: link(claims.picture) ?? link(claims.avatar_url),
-    ...membershipsIn(claims, memberships, isUnique),
+    ...membershipsInClaims(claims, memberships, isUnique),
   });
 }
 
@@ -85,7 +85,7 @@ function link(value: unknown): string | undefined {
 /**
  * Returns true for `true`, also as the string or number that some issuers send.
  */
-export function isTrue(value: unknown): boolean {
+export function isTrueClaim(value: unknown): boolean {
   return value === true || value === 1 || value === "true" || value === "1";
 }
 
@@ -144,7 +144,7 @@ export type MembershipClaims = Partial<
 >;
 
 /** Lists the claims that hold memberships at providers without a preset. */
-export function usualClaims(
+export function usualMembershipClaims(
   { groupsClaim = "groups" }: { groupsClaim?: string } = {},
 ): MembershipClaims {
   return {
@@ -173,7 +173,7 @@ export function claimAt(
 }
 
 /** Returns the names in a claim: an array of strings, or one string. */
-export function namesIn(value: unknown): string[] {
+export function namesInClaim(value: unknown): string[] {
   const names = Array.isArray(value) ? value : [value];
   return [
     ...new Set(
@@ -184,14 +184,16 @@ export function namesIn(value: unknown): string[] {
   ].slice(0, MAX_NAMES);
 }
 
-export function membershipsIn(
+export function membershipsInClaims(
   claims: Readonly<Record<string, unknown>>,
   paths: MembershipClaims,
   isUnique: ClaimNames["isUnique"] = () => true,
 ): Partial<Record<Membership, string[]>> {
   const found: Partial<Record<Membership, string[]>> = {};
   for (const kind of MEMBERSHIPS) {
-    const names = namesIn(firstClaim(claims, paths[kind])).filter(isUnique);
+    const names = namesInClaim(firstClaim(claims, paths[kind])).filter(
+      isUnique,
+    );
     if (names.length > 0) found[kind] = names;
   }
   return found;

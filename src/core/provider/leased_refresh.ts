@@ -17,10 +17,10 @@ import type { Write } from "../kv/transaction.ts";
 import { UpstreamError, type UpstreamTokens } from "./provider.ts";
 import { RefreshFailures } from "./refresh_failures.ts";
 import {
+  type LeasedTokenStore,
   parseTokens,
   type StoredTokens,
   type TokenIssuer,
-  type TokenStore,
 } from "./stored_tokens.ts";
 
 export interface RefreshOptions {
@@ -34,7 +34,7 @@ export interface RefreshOptions {
 }
 
 /** Valid tokens, and the extra writes if they were committed with them. */
-export interface Refreshed {
+export interface RefreshResult {
   tokens: UpstreamTokens;
   written?: Write;
 }
@@ -62,11 +62,11 @@ export interface LeasedRefreshOptions {
 
 /** Makes the functions that refresh the tokens in a store. */
 export function leasedRefresh<F extends StoredTokens>(
-  store: TokenStore<F>,
+  store: LeasedTokenStore<F>,
   { clock, background, waitSeconds = REFRESH_WAIT_SECONDS, pauseSeconds = 0 }:
     LeasedRefreshOptions,
 ) {
-  const refreshing = new Map<string, Promise<Refreshed>>();
+  const refreshing = new Map<string, Promise<RefreshResult>>();
   const failures = new RefreshFailures(pauseSeconds);
 
   function isAlive({ expiresAt = Infinity }: UpstreamTokens): boolean {
@@ -88,7 +88,7 @@ export function leasedRefresh<F extends StoredTokens>(
     issuer: TokenIssuer,
     found: F,
     options: RefreshOptions = {},
-  ): Promise<Refreshed> {
+  ): Promise<RefreshResult> {
     const tokens = parseTokens(found);
     if (isUsable(tokens, options.rejected)) return { tokens };
     try {
@@ -110,7 +110,7 @@ export function leasedRefresh<F extends StoredTokens>(
     issuer: TokenIssuer,
     found: F,
     options: RefreshOptions,
-  ): Promise<Refreshed> {
+  ): Promise<RefreshResult> {
     const { id } = found;
     const failure = failures.find(id, found.tokens);
     if (failure) throw new NotRefreshed(undefined, failure);
@@ -129,7 +129,7 @@ export function leasedRefresh<F extends StoredTokens>(
     issuer: TokenIssuer,
     found: F,
     { rejected, extraWrites }: RefreshOptions,
-  ): Promise<Refreshed> {
+  ): Promise<RefreshResult> {
     for (;;) {
       const tokens = parseTokens(found);
       if (isUsable(tokens, rejected)) return { tokens };
@@ -168,7 +168,7 @@ export function leasedRefresh<F extends StoredTokens>(
     found: F,
     refreshToken: string,
     extraWrites?: Write,
-  ): Promise<{ refreshed?: Refreshed } | undefined> {
+  ): Promise<{ refreshed?: RefreshResult } | undefined> {
     const leased = await store.lease(found);
     if (!leased) return undefined;
     return {
@@ -181,7 +181,7 @@ export function leasedRefresh<F extends StoredTokens>(
     leased: F,
     refreshToken: string,
     extraWrites?: Write,
-  ): Promise<Refreshed | undefined> {
+  ): Promise<RefreshResult | undefined> {
     let refreshed: UpstreamTokens;
     try {
       refreshed = await issuer.refresh(refreshToken, parseTokens(leased));
@@ -229,7 +229,7 @@ export function leasedRefresh<F extends StoredTokens>(
     leased: F,
     tokens: UpstreamTokens,
     extraWrites?: Write,
-  ): Promise<Refreshed | undefined> {
+  ): Promise<RefreshResult | undefined> {
     const text = JSON.stringify(tokens);
     const endMilliseconds = performance.now() + REFRESH_STORE_SECONDS * 1000;
     for (let current = leased;; extraWrites = undefined) {

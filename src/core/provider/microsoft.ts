@@ -6,8 +6,12 @@
  */
 import { isObject } from "../json.ts";
 import { ENTRA_ID } from "../settings/application.ts";
-import { namesIn } from "./identity.ts";
-import { type Ask, readObject, readPages } from "./upstream_fetch.ts";
+import { namesInClaim } from "./identity.ts";
+import {
+  type AuthorizedFetch,
+  readObject,
+  readPages,
+} from "./upstream_fetch.ts";
 
 const TEMPLATE = "{tenantid}";
 
@@ -59,7 +63,7 @@ const GRAPH = "https://graph.microsoft.com/v1.0/";
  */
 export async function fetchOverageGroups(
   claims: Readonly<Record<string, unknown>>,
-  ask?: Ask,
+  ask?: AuthorizedFetch,
 ): Promise<{ groups: string[]; hasMore: boolean } | undefined> {
   const { _claim_names: elsewhere, hasgroups } = claims;
   const isTooMany = hasgroups === true || hasgroups === "true" ||
@@ -75,5 +79,5 @@ export async function fetchOverageGroups(
       return { items: answer.value, next: answer["@odata.nextLink"] };
     },
   });
-  return { groups: namesIn(items.map(({ id }) => id)), hasMore };
+  return { groups: namesInClaim(items.map(({ id }) => id)), hasMore };
 }

@@ -13,7 +13,7 @@ import type {
   RevocationRequestOptions,
 } from "oauth4webapi";
 import { CLOCK_TOLERANCE_SECONDS } from "../oauth/lifetimes.ts";
-import { basic } from "./basic.ts";
+import { basicCredentials } from "./basic.ts";
 import { exchangeParameters, type ExchangeRequest } from "./token_exchange.ts";
 import {
   misbehaved,
@@ -22,8 +22,8 @@ import {
   type UpstreamTokens,
 } from "./provider.ts";
 import {
+  errorInTokenAnswer,
   parseTokenAnswer,
-  refusalIn,
   type TokenAnswer,
 } from "./token_answer.ts";
 import { readObject, type UpstreamFetch } from "./upstream_fetch.ts";
@@ -32,7 +32,9 @@ import { readObject, type UpstreamFetch } from "./upstream_fetch.ts";
  * A provider's metadata. Its methods of client authentication are tried in
  * order.
  */
-export type Issuer = AuthorizationServer & { readonly token_endpoint: string };
+export type IssuerMetadata = AuthorizationServer & {
+  readonly token_endpoint: string;
+};
 
 /**
  * Error codes after which the next method of client authentication is tried.
@@ -69,7 +71,7 @@ export function oauthClient(
    * it with the next one.
    */
   async function post(
-    server: Issuer,
+    server: IssuerMetadata,
     endpoint: string,
     send: (authentication: ClientAuth) => Promise<Response>,
   ): Promise<Response> {
@@ -80,13 +82,16 @@ export function oauthClient(
     for (const method of methods) {
       const response = await send((_, { client_id }, body, headers) => {
         if (method === "client_secret_basic") {
-          headers.set("authorization", basic(client_id, clientSecret!));
+          headers.set(
+            "authorization",
+            basicCredentials(client_id, clientSecret!),
+          );
         } else {
           body.set("client_id", client_id);
           if (clientSecret) body.set("client_secret", clientSecret);
         }
       });
-      const error = await refusalIn(response, host);
+      const error = await errorInTokenAnswer(response, host);
       if (error === undefined) return response;
       const another = AUTH_REFUSALS.includes(error.code ?? "");
       if (!another || method === methods.at(-1)) throw error;
@@ -97,7 +102,7 @@ export function oauthClient(
   }
 
   async function grant(
-    server: Issuer,
+    server: IssuerMetadata,
     grantType: string,
     parameters: Record<string, string>,
   ): Promise<TokenAnswer> {
@@ -121,7 +126,7 @@ export function oauthClient(
   }
 
   return {
-    async checkIssuer(server: Issuer, issuer?: string): Promise<void> {
+    async checkIssuer(server: IssuerMetadata, issuer?: string): Promise<void> {
       const { oauth, client } = await load();
       const response = new URLSearchParams(issuer ? { iss: issuer } : {});
       await checked(
@@ -132,7 +137,7 @@ export function oauthClient(
 
     /** Redeems a code, after checking its response's `iss` against `server`. */
     async redeem(
-      server: Issuer,
+      server: IssuerMetadata,
       { code, codeVerifier, redirectUri, issuer }: UpstreamResponse,
     ): Promise<TokenAnswer> {
       await this.checkIssuer(server, issuer);
@@ -145,7 +150,10 @@ export function oauthClient(
     },
 
     /** Refreshes tokens. Keeps the refresh token if the response has none. */
-    async refresh(server: Issuer, refreshToken: string): Promise<TokenAnswer> {
+    async refresh(
+      server: IssuerMetadata,
+      refreshToken: string,
+    ): Promise<TokenAnswer> {
       const { tokens, idToken } = await grant(server, "refresh_token", {
         refresh_token: refreshToken,
       });
@@ -155,7 +163,7 @@ export function oauthClient(
 
     /** Exchanges an access token for one of another service (RFC 8693). */
     async exchange(
-      server: Issuer,
+      server: IssuerMetadata,
       request: ExchangeRequest,
     ): Promise<UpstreamTokens> {
       return (await grant(server, ...exchangeParameters(request))).tokens;
@@ -163,7 +171,7 @@ export function oauthClient(
 
     /** Revokes tokens (RFC 7009), if the provider has an endpoint for that. */
     async revoke(
-      server: Issuer,
+      server: IssuerMetadata,
       { accessToken, refreshToken }: UpstreamTokens,
     ): Promise<void> {
       const { revocation_endpoint: endpoint } = server;
@@ -194,7 +202,7 @@ export function oauthClient(
      * @see OpenID Connect Core §3.1.3.7
      */
     async verify(
-      server: Issuer,
+      server: IssuerMetadata,
       id_token: string | undefined,
       { nonce, isIssuer }: {
         /** The nonce of the authorization request; undefined for a refresh. */

@@ -13,12 +13,12 @@ import {
   type AuthorizationRequestOptions,
   buildAuthorizationUrl,
 } from "./authorization_url.ts";
-import { discovery, type Metadata } from "./discovery.ts";
+import { metadataReader, type ProviderMetadata } from "./discovery.ts";
 import { withSpentCode } from "./spent_code.ts";
 import { misbehaved, type Provider } from "./provider.ts";
 import {
-  type Ask,
-  asking,
+  type AuthorizedFetch,
+  authorizedFetches,
   isTokenAlive,
   requestUserinfo,
   type UpstreamFetch,
@@ -68,7 +68,7 @@ export interface OpenIdOptions {
   /** Fetches groups that did not fit into the claims; undefined if all did. */
   readGroups?(
     claims: Readonly<Record<string, unknown>>,
-    ask?: Ask,
+    ask?: AuthorizedFetch,
   ): Promise<{ groups: readonly string[]; hasMore: boolean } | undefined>;
   /**
    * False to skip userinfo, if it has no claims beyond those of the `id_token`.
@@ -87,16 +87,18 @@ export function openIdProvider(
   const { freshPrompt = "login" } = options;
   const { isMetadataIssuer = isSame, isTokenIssuer = isSame, exchange: kind } =
     options;
-  const discover = discovery(
+  const discover = metadataReader(
     fetchUpstream,
     issuer,
     (named) => isMetadataIssuer(issuer, named),
   );
-  const askAs = asking(fetchUpstream);
+  const askAs = authorizedFetches(fetchUpstream);
   const client = oauthClient(fetchUpstream, options);
 
   /** Returns the userinfo endpoint; undefined if it is skipped or missing. */
-  function userinfoOf({ userinfo_endpoint }: Metadata): string | undefined {
+  function userinfoOf(
+    { userinfo_endpoint }: ProviderMetadata,
+  ): string | undefined {
     return options.userinfo === false ? undefined : userinfo_endpoint;
   }
 
@@ -104,9 +106,9 @@ export function openIdProvider(
    * Adds the claims of userinfo to an `id_token`'s claims, if some are missing.
    */
   async function complete(
-    metadata: Metadata,
+    metadata: ProviderMetadata,
     claims: JWTPayload,
-    ask: Ask,
+    ask: AuthorizedFetch,
   ): Promise<Record<string, unknown>> {
     const { memberships: paths = {} } = options.claims ?? {};
     const isComplete = claims.email !== undefined &&
@@ -124,7 +126,7 @@ export function openIdProvider(
 
   async function identityIn(
     claims: Record<string, unknown>,
-    ask: Ask,
+    ask: AuthorizedFetch,
   ): Promise<ProviderIdentity> {
     const identity = parseIdentity(claims, options.claims);
     if (!memberships.has("groups")) return identity;
@@ -136,9 +138,9 @@ export function openIdProvider(
 
   /** Verifies an `id_token`. Returns the identity and the `auth_time`. */
   async function identify(
-    metadata: Metadata,
+    metadata: ProviderMetadata,
     idToken: string | undefined,
-    ask: Ask,
+    ask: AuthorizedFetch,
     nonce?: string,
   ): Promise<{ answer: ProviderIdentity; authenticatedAt?: number }> {
     const claims = await client.verify(metadata, idToken, {
@@ -159,7 +161,7 @@ export function openIdProvider(
    * returns `issuer`, which a later check refuses.
    */
   function metadataIssuer(
-    { issuer: own }: Metadata,
+    { issuer: own }: ProviderMetadata,
     issuer: string | undefined,
   ): string | undefined {
     return isTokenIssuer(own, issuer ?? "") ? own : issuer;
@@ -240,7 +242,7 @@ function isSame(a: string, b: string): boolean {
 }
 
 function scopesToRequest(
-  metadata: Metadata,
+  metadata: ProviderMetadata,
   { scopes, prompt, claims, named }: OpenIdOptions,
 ): Pick<AuthorizationRequestOptions, "scopes" | "prompt"> {
   if (scopes !== undefined) {

@@ -169,7 +169,7 @@ export function misbehaved(message: string): UpstreamError {
  * succeeds, or the provider is unreachable: an error response has no code, so
  * it can do no harm.
  */
-export async function refusalOf(
+export async function errorOfCheck(
   check: () => Promise<void> | undefined,
 ): Promise<UpstreamError | undefined> {
   try {

@@ -28,7 +28,7 @@ export function isProviderAddress(url: URL, apiUrl?: string): boolean {
 }
 
 /** Returns the URL of a request to the provider's API. */
-export function addressAt(
+export function providerRequestUrl(
   { name, apiUrl }: Pick<Provider, "name" | "apiUrl">,
   input: string | URL,
 ): URL {
@@ -48,7 +48,7 @@ export function addressAt(
 }
 
 /** Sends a request with the provider's access token. */
-export async function sendAs(
+export async function sendWithToken(
   url: URL,
   init: RequestInit,
   accessToken: string,

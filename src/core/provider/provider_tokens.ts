@@ -18,7 +18,7 @@ import type { Grant, KnownPerson } from "../oauth/grant.ts";
 import type { Entry, Write } from "../kv/database.ts";
 import type { FoundTokens, UpstreamRecord } from "../store/upstream_tokens.ts";
 import type { Provider, UpstreamTokens } from "./provider.ts";
-import { addressAt, sendAs } from "./provider_api.ts";
+import { providerRequestUrl, sendWithToken } from "./provider_api.ts";
 import { providerRefresh, signInEnded } from "./provider_refresh.ts";
 import { Renewals } from "./renewals.ts";
 import type { SignInProviders } from "./sign_in_providers.ts";
@@ -27,7 +27,7 @@ import { tokenExchanges } from "./token_exchange.ts";
 import { askProvider, identifyAgain } from "./unavailable.ts";
 
 /** A grant, and the key that decrypts its provider tokens. */
-export interface GrantKey {
+export interface GrantWithKey {
   grant: Pick<Grant, "id"> & KnownPerson;
   dataKey(): Promise<Uint8Array>;
   /** The encrypted tokens, if already read. */
@@ -35,7 +35,7 @@ export interface GrantKey {
 }
 
 /** A JWT of a provider by which a person has authenticated here. */
-export interface PresentedToken {
+export interface PresentedJwt {
   /** The id of the provider. */
   provider: string;
   accessToken: string;
@@ -58,7 +58,7 @@ export function providerTokens(
   const renewals = new Renewals<UpstreamTokens>();
 
   async function find(
-    { grant, dataKey, sealed }: GrantKey,
+    { grant, dataKey, sealed }: GrantWithKey,
   ): Promise<FoundTokens | undefined> {
     return await upstreamTokens.find(
       { id: grant.id, dataKey: await dataKey() },
@@ -79,13 +79,13 @@ export function providerTokens(
     throw signInEnded();
   }
 
-  async function findLive(key: GrantKey): Promise<FoundTokens> {
+  async function findLive(key: GrantWithKey): Promise<FoundTokens> {
     const found = await find(key);
     if (found) return found;
     throw signInEnded();
   }
 
-  async function validOf(key: GrantKey): Promise<UpstreamTokens> {
+  async function validOf(key: GrantWithKey): Promise<UpstreamTokens> {
     return (await valid(providerOf(key), await findLive(key))).tokens;
   }
 
@@ -95,7 +95,7 @@ export function providerTokens(
    */
   async function renew(
     provider: Provider,
-    key: GrantKey,
+    key: GrantWithKey,
     rejected: string,
   ): Promise<UpstreamTokens | undefined> {
     const found = await findLive(key);
@@ -126,7 +126,7 @@ export function providerTokens(
      * Returns the person's current identity, refreshing their tokens if
      * possible. Undefined if the provider cannot tell.
      */
-    async identify(key: GrantKey): Promise<Identity | undefined> {
+    async identify(key: GrantWithKey): Promise<Identity | undefined> {
       const provider = providerOf(key);
       const found = await findLive(key);
       const current = parseTokens(found);
@@ -146,7 +146,7 @@ export function providerTokens(
     },
 
     // // Makes the provider's API, which throws when used without a provider.
-    upstream: (key: GrantKey): Upstream => ({
+    upstream: (key: GrantWithKey): Upstream => ({
       async token() {
         return (await validOf(key)).accessToken;
       },
@@ -159,9 +159,9 @@ export function providerTokens(
       ) {
         checkMaxBytes(maxBytes, "upstream.fetch");
         const provider = providerOf(key);
-        const url = addressAt(provider, input);
+        const url = providerRequestUrl(provider, input);
         const { accessToken } = await validOf(key);
-        const response = await sendAs(url, init, accessToken);
+        const response = await sendWithToken(url, init, accessToken);
         // // Only a 401 of the provider's own API says that the access token is
         // invalid.
         const isTheirs = provider.apiUrl !== undefined &&
@@ -190,7 +190,7 @@ export function providerTokens(
             headers: { "retry-after": "1" },
           });
         }
-        return answer(await sendAs(url, init, fresh.accessToken));
+        return answer(await sendWithToken(url, init, fresh.accessToken));
       },
     }),
 
@@ -198,7 +198,7 @@ export function providerTokens(
      * Makes the exchange of a person's access tokens for those of other
      * services.
      */
-    exchange(key: GrantKey | PresentedToken): ServiceTokens {
+    exchange(key: GrantWithKey | PresentedJwt): ServiceTokens {
       if ("accessToken" in key) {
         const { accessToken } = key;
         const find = () =>
@@ -233,7 +233,10 @@ export function providerTokens(
      * the grant has then ended
      * @throws {HttpError} 503 if the provider does not respond
      */
-    async refreshIfDue(key: GrantKey, extraWrites: Write): Promise<boolean> {
+    async refreshIfDue(
+      key: GrantWithKey,
+      extraWrites: Write,
+    ): Promise<boolean> {
       const provider = providers.of(key.grant)?.provider;
       const found = provider && await find(key);
       if (!found || parseTokens(found).refreshToken === undefined) return false;
@@ -242,7 +245,7 @@ export function providerTokens(
     },
 
     /** Reads the tokens of a grant. Returns the function that revokes them. */
-    async revocation(key: GrantKey): Promise<() => Promise<void>> {
+    async revocation(key: GrantWithKey): Promise<() => Promise<void>> {
       const provider = providers.of(key.grant)?.provider;
       const found = provider?.revoke && await find(key);
       return async () => {

@@ -18,7 +18,7 @@ export interface StoredTokens {
 /**
  * A store of tokens, with a lease so that one process at a time refreshes them.
  */
-export interface TokenStore<F extends StoredTokens> {
+export interface LeasedTokenStore<F extends StoredTokens> {
   /** Reads the tokens again; undefined if the record is gone. */
   find(found: F): Promise<F | undefined>;
   /** Takes the lease to refresh tokens; undefined if another process has it. */

@@ -58,7 +58,7 @@ const MAX_LIFETIME_SECONDS = 2 ** 31;
 /**
  * Returns the error in a response, also with status 200, as GitHub sends it.
  */
-export async function refusalIn(
+export async function errorInTokenAnswer(
   response: Response,
   host: string,
 ): Promise<UpstreamError | undefined> {

@@ -148,12 +148,12 @@ export async function readObject(
 }
 
 /** Sends a GET request with a person's access token. */
-export type Ask = (url: string) => Promise<Response>;
+export type AuthorizedFetch = (url: string) => Promise<Response>;
 
-/** Makes the function that makes an {@linkcode Ask} for an access token. */
-export function asking(
+/** Makes the function that makes an {@linkcode AuthorizedFetch} for an access token. */
+export function authorizedFetches(
   fetchUpstream: UpstreamFetch,
-): (accessToken: string) => Ask {
+): (accessToken: string) => AuthorizedFetch {
   return (accessToken) => (url) =>
     fetchUpstream(url, { headers: { authorization: `Bearer ${accessToken}` } });
 }
@@ -178,7 +178,7 @@ function unanswered(
  * endpoint of a provider without OpenID.
  */
 export async function requestUserinfo(
-  ask: Ask,
+  ask: AuthorizedFetch,
   endpoint: string,
 ): Promise<Record<string, unknown>> {
   const response = await ask(endpoint);
@@ -191,7 +191,7 @@ export async function requestUserinfo(
  * Undefined for any other failure.
  */
 export async function isTokenAlive(
-  ask: Ask,
+  ask: AuthorizedFetch,
   endpoint: string,
 ): Promise<boolean | undefined> {
   const { ok, status } = await ask(endpoint);
@@ -211,7 +211,7 @@ const MAX_PAGES = 10;
  * @throws {UpstreamError} because an error must not look like an empty list
  */
 export async function readPages(
-  ask: Ask,
+  ask: AuthorizedFetch,
   first: string,
   { what, within, parse }: {
     what: string;

@@ -12,7 +12,10 @@ import { subjectIds } from "../settings/oauth.ts";
 import { anonymousGate, type Gate } from "../auth/doors/gate.ts";
 import { gateOfDoors, staticDoors } from "../auth/doors/doors.ts";
 import { oauthDoor } from "../auth/doors/oauth_door.ts";
-import type { GrantKey, PresentedToken } from "../provider/provider_tokens.ts";
+import type {
+  GrantWithKey,
+  PresentedJwt,
+} from "../provider/provider_tokens.ts";
 import { effectiveScopesBy } from "../oauth/effective_scopes.ts";
 import { accessTokenStore } from "../store/access_tokens.ts";
 import { blockedPeople } from "../store/blocks.ts";
@@ -40,7 +43,7 @@ export async function callGate(
   const { clock } = database;
   const grants = grantStore(database, oauth?.blocked);
   const { jwtDoor } = jwt ? await import("../auth/doors/jwt_door.ts") : {};
-  const exchange = (key: GrantKey | PresentedToken) =>
+  const exchange = (key: GrantWithKey | PresentedJwt) =>
     lateExchange(async () => (await load()).exchange!(key));
   const gate = gateOfDoors({
     oauth: oauth && oauthDoor({

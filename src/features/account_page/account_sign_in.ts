@@ -20,7 +20,7 @@ import { now } from "../../core/clock.ts";
 import { AUTHORIZATION_REQUEST_TTL_SECONDS } from "../../core/oauth/lifetimes.ts";
 import { isSubjectOfOther, subjectOf } from "../../core/oauth/subject.ts";
 import { ACCOUNT_SESSION_SECONDS } from "./account_sessions.ts";
-import { refusalOf, UpstreamError } from "../../core/provider/provider.ts";
+import { errorOfCheck, UpstreamError } from "../../core/provider/provider.ts";
 import type { SignInProvider } from "../../core/provider/sign_in_providers.ts";
 import {
   providerUnavailable,
@@ -191,7 +191,7 @@ export function accountSignIn(services: FormServices) {
       const { handle, browser, from, isFresh, sealed } = found;
       const { id: providerId, provider } = from;
       if (error !== undefined || code === undefined) {
-        const other = await refusalOf(() => provider.checkIssuer?.(issuer));
+        const other = await errorOfCheck(() => provider.checkIssuer?.(issuer));
         // Another issuer's response (RFC 9207 §2.4); the provider's may still
         // come.
         if (!other) dropCookie(c, cookie);

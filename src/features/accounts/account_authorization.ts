@@ -20,8 +20,11 @@ import { codeChallenge } from "../../core/oauth/pkce.ts";
 import { stateStore } from "../../core/store/once.ts";
 import type { AccountClient } from "./account_client.ts";
 import { settingRefused } from "./application_refusal.ts";
-import { refusalOf, UpstreamError } from "../../core/provider/provider.ts";
-import { isTooLong, refusalIn } from "../../core/provider/token_answer.ts";
+import { errorOfCheck, UpstreamError } from "../../core/provider/provider.ts";
+import {
+  errorInTokenAnswer,
+  isTooLong,
+} from "../../core/provider/token_answer.ts";
 import { carried } from "../account_page/carried.ts";
 import { type SignedIn, signedOut } from "../account_page/signed_in.ts";
 import {
@@ -190,9 +193,9 @@ export function accountAuthorization(
       const { person, service } = visit;
       const { handle, at } = departure;
       if (error !== undefined || !code) {
-        const other = await refusalOf(() => client.checkIssuer(issuer, at));
+        const other = await errorOfCheck(() => client.checkIssuer(issuer, at));
         await ask(visit, async () => {
-          throw other ?? await refusalIn(
+          throw other ?? await errorInTokenAnswer(
             Response.json({ error }, { status: 400 }),
             titleOf(service),
           );

@@ -11,11 +11,14 @@ import { fingerprint } from "../../core/crypto/crypto.ts";
 import { buildAuthorizationUrl } from "../../core/provider/authorization_url.ts";
 import { type AccountApplication, quirksOf } from "./account_quirks.ts";
 import {
-  discovery,
-  type Metadata,
-  PLAIN_ENDPOINTS,
+  metadataReader,
+  OAUTH_ENDPOINTS,
+  type ProviderMetadata,
 } from "../../core/provider/discovery.ts";
-import { type Issuer, oauthClient } from "../../core/provider/oauth_client.ts";
+import {
+  type IssuerMetadata,
+  oauthClient,
+} from "../../core/provider/oauth_client.ts";
 import {
   misbehaved,
   UpstreamError,
@@ -25,7 +28,7 @@ import {
 } from "../../core/provider/provider.ts";
 import { isTooLong } from "../../core/provider/token_answer.ts";
 import {
-  asking,
+  authorizedFetches,
   requestUserinfo,
   type UpstreamFetch,
   upstreamFetch,
@@ -118,15 +121,17 @@ export function accountClient(
   const quirks = quirksOf(service);
   const fetchUpstream: UpstreamFetch = quirks.fetch(upstreamFetch(send));
   const client = oauthClient(fetchUpstream, application);
-  const discover = issuer === undefined ? undefined : discovery(
+  const discover = issuer === undefined ? undefined : metadataReader(
     fetchUpstream,
     issuer,
     quirks.isMetadataIssuer,
-    PLAIN_ENDPOINTS,
+    OAUTH_ENDPOINTS,
   );
   const isTokenIssuer = quirks.isTokenIssuer ?? ((named, it) => named === it);
 
-  const findServer = async (): Promise<Issuer & Partial<Metadata>> =>
+  const findServer = async (): Promise<
+    IssuerMetadata & Partial<ProviderMetadata>
+  > =>
     await discover?.() ?? {
       issuer: quirks.issuer ?? new URL(service.authorize!).origin,
       authorization_endpoint: service.authorize,
@@ -142,7 +147,7 @@ export function accountClient(
    * Returns the `iss` to check; undefined if the service's issuer is unknown.
    */
   function checkable(
-    server: Issuer,
+    server: IssuerMetadata,
     answered: string | undefined,
   ): string | undefined {
     if (!discover && !quirks.issuer) return undefined;
@@ -153,18 +158,20 @@ export function accountClient(
 
   /** Reads the claims of the userinfo endpoint; empty if it does not answer. */
   async function userinfo(
-    { userinfo_endpoint: endpoint }: Partial<Metadata>,
+    { userinfo_endpoint: endpoint }: Partial<ProviderMetadata>,
     { accessToken }: UpstreamTokens,
   ): Promise<Record<string, unknown>> {
     if (endpoint === undefined) return {};
-    const ask = asking(fetchUpstream)(accessToken);
+    const ask = authorizedFetches(fetchUpstream)(accessToken);
     return await requestUserinfo(ask, endpoint).catch((error) => {
       if (error instanceof UpstreamError) return {};
       throw error;
     });
   }
 
-  function scopesAt({ scopes_supported = [] }: Partial<Metadata>): string[] {
+  function scopesAt(
+    { scopes_supported = [] }: Partial<ProviderMetadata>,
+  ): string[] {
     const usual = USUAL_SCOPES.filter((it) => scopes_supported.includes(it));
     return [...new Set([...scopes, ...usual])];
   }

@@ -35,7 +35,7 @@ import {
 import type { IssuedTokens } from "../../core/oauth/token_response.ts";
 import type { Write } from "../../core/kv/transaction.ts";
 import { assertionVerifier } from "./assertion_issuers.ts";
-import { usualClaims } from "../../core/provider/identity.ts";
+import { usualMembershipClaims } from "../../core/provider/identity.ts";
 import type { ProviderApplication } from "../../core/settings/application.ts";
 import type { OAuthConfig } from "../../core/settings/oauth.ts";
 import type { AuthServices } from "../../core/auth/services.ts";
@@ -65,7 +65,7 @@ export function assertionGrant(services: AuthServices) {
   const { config, identityRecheck, effectiveScopes, clock } = services;
   const { assertions, accessTokens, grants } = services;
   const verifyAssertion = assertionVerifier(config.assertionIssuers, {
-    memberships: (by) => usualClaims(applicationOf(config, by)),
+    memberships: (by) => usualMembershipClaims(applicationOf(config, by)),
     clock,
   });
   return async function redeem(

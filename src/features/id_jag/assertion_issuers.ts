@@ -18,7 +18,7 @@ import { ID_JAG_TYPE } from "./identity_assertion.ts";
 import type { TrustedIssuer } from "../../core/oauth/subject.ts";
 import { invalidGrant } from "../../core/oauth/parameters.ts";
 import { isFaultOfJwt, verifySignedJwt } from "../../core/oauth/signed_jwt.ts";
-import { discovery } from "../../core/provider/discovery.ts";
+import { metadataReader } from "../../core/provider/discovery.ts";
 import {
   addressRuleOf,
   type MembershipClaims,
@@ -55,7 +55,7 @@ export function assertionVerifier(
   const fetchUpstream = upstreamFetch(fetch);
   const byIssuer = new Map(trusted.map((by) => [by.issuer, {
     by,
-    discover: discovery(fetchUpstream, by.issuer),
+    discover: metadataReader(fetchUpstream, by.issuer),
     keysOf: keySets(fetchUpstream),
   }]));
 

@@ -27,7 +27,7 @@ import { MAX_BODY_VALUES } from "../../core/protocol/transport.ts";
 import { CallContext } from "../../core/mcp/exchange/call_context.ts";
 import { type GivenKeys, givenTo } from "../../core/mcp/exchange/given_keys.ts";
 import { countHeldBytes } from "../../core/mcp/exchange/held_answers.ts";
-import { UNSURE } from "../../core/provider/account_fetch.ts";
+import { MAY_HAVE_SUCCEEDED } from "../../core/provider/account_fetch.ts";
 import type { AccountInCall } from "../accounts/kind_port.ts";
 import { type Connections, statusOf } from "./connections.ts";
 import { inPlainText, parseResult } from "./mcp_result.ts";
@@ -240,7 +240,10 @@ class Call {
    */
   failure(what: string, options?: ErrorOptions): ToolError {
     const words = `${this.#title} ${what}.`;
-    return new ToolError(this.#isSent ? `${words} ${UNSURE}` : words, options);
+    return new ToolError(
+      this.#isSent ? `${words} ${MAY_HAVE_SUCCEEDED}` : words,
+      options,
+    );
   }
 
   /**

@@ -13,9 +13,9 @@ import { LatestMap } from "../../core/latest_map.ts";
 import { documentUrl } from "../../core/oauth/client_id.ts";
 import { buildAuthorizationUrl } from "../../core/provider/authorization_url.ts";
 import {
-  discovery,
-  type Metadata,
-  PLAIN_ENDPOINTS,
+  metadataReader,
+  OAUTH_ENDPOINTS,
+  type ProviderMetadata,
 } from "../../core/provider/discovery.ts";
 import { oauthClient } from "../../core/provider/oauth_client.ts";
 import {
@@ -61,7 +61,9 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
   readonly #fetch;
   readonly #registrations;
   readonly #found = new LatestMap<Promise<McpResource>>(1);
-  readonly #servers = new LatestMap<() => Promise<Metadata>>(MAX_ISSUERS);
+  readonly #servers = new LatestMap<() => Promise<ProviderMetadata>>(
+    MAX_ISSUERS,
+  );
 
   constructor(
     private readonly service: OAuthAccount,
@@ -171,11 +173,11 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
    * Reads an authorization server's metadata. @throws {UpstreamError} without
    * PKCE
    */
-  async #at(issuer: string): Promise<Metadata> {
+  async #at(issuer: string): Promise<ProviderMetadata> {
     let read = this.#servers.get(issuer);
     if (!read) {
       const isSame = (named: string) => isSameIssuer(named, issuer);
-      read = discovery(this.#fetch, issuer, isSame, PLAIN_ENDPOINTS);
+      read = metadataReader(this.#fetch, issuer, isSame, OAUTH_ENDPOINTS);
       this.#servers.set(issuer, read);
     }
     const server = await read();
@@ -217,7 +219,7 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
 
   /** Finds our client at an authorization server, or registers one. */
   async #application(
-    server: Metadata,
+    server: ProviderMetadata,
     redirectUri: string,
   ): Promise<AccountApplication> {
     const own = this.#ownAt(server);

@@ -6,7 +6,7 @@
  */
 import { type CallToolResult, ToolError } from "../../authoring/tool.ts";
 import { isObject } from "../../core/json.ts";
-import { UNSURE } from "../../core/provider/account_fetch.ts";
+import { MAY_HAVE_SUCCEEDED } from "../../core/provider/account_fetch.ts";
 import type { GivenKeys } from "../../core/mcp/exchange/given_keys.ts";
 
 type Block = CallToolResult["content"][number];
@@ -54,7 +54,9 @@ export function parseResult(
   if (
     !isKnown || structuredContent !== undefined && !isObject(structuredContent)
   ) {
-    throw new ToolError(`${title} gave a result that is of no use. ${UNSURE}`);
+    throw new ToolError(
+      `${title} gave a result that is of no use. ${MAY_HAVE_SUCCEEDED}`,
+    );
   }
   const blocks = content.flatMap((it) => parseBlock(it) ?? []);
   if (isError === true) {

@@ -8,7 +8,7 @@
 import type { Expiring } from "../../core/kv/database.ts";
 import { isFound } from "../../core/kv/database.ts";
 import { mcpClientKey } from "../../core/kv/keys.ts";
-import type { Metadata } from "../../core/provider/discovery.ts";
+import type { ProviderMetadata } from "../../core/provider/discovery.ts";
 import { misbehaved } from "../../core/provider/provider.ts";
 import {
   readObject,
@@ -37,7 +37,7 @@ interface RegistrationRecord extends Expiring, Sealed {}
 
 /** The metadata of a server to register at, and the `fetch` for it. */
 interface Registry {
-  server: Metadata;
+  server: ProviderMetadata;
   fetch: UpstreamFetch;
 }
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { discovery } from "../../../src/core/provider/discovery.ts";
+import { metadataReader } from "../../../src/core/provider/discovery.ts";
 import { upstreamFetch } from "../../../src/core/provider/upstream_fetch.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 import { serveProvider } from "../../kit/served_provider.ts";
@@ -22,7 +22,7 @@ async function discovered(
     [`GET ${issuer}/.well-known/openid-configuration`]: () =>
       Response.json({ ...DOCUMENT, ...changes }),
   }));
-  return await discovery(upstreamFetch(fake.fetch), issuer)();
+  return await metadataReader(upstreamFetch(fake.fetch), issuer)();
 }
 
 Deno.test("discover() fills in what the standards say of silence", async () => {
@@ -101,7 +101,7 @@ for (const path of ["", "/", "/realm", "/realm/"]) {
     await using fake = serveProvider(() => ({
       [`GET ${places[1]}`]: () => Response.json({ ...DOCUMENT, issuer }),
     }));
-    const discover = discovery(upstreamFetch(fake.fetch), issuer);
+    const discover = metadataReader(upstreamFetch(fake.fetch), issuer);
     const [first, second] = await Promise.all([discover(), discover()]);
     assert.equal(first, second);
     assert.equal(await discover(), first);
@@ -115,7 +115,7 @@ Deno.test("discover() asks again after an hour", async () => {
     [`GET ${origin}/.well-known/openid-configuration`]: () =>
       Response.json({ ...DOCUMENT, issuer: origin }),
   }));
-  const discover = discovery(upstreamFetch(fetch), fake.origin);
+  const discover = metadataReader(upstreamFetch(fetch), fake.origin);
   await discover();
   time.tick(3599);
   await discover();
@@ -132,7 +132,7 @@ Deno.test("discover() keeps what it has for a day while it cannot fetch it again
     [`GET ${origin}/.well-known/openid-configuration`]: () =>
       Response.json({ ...DOCUMENT, issuer: origin }, { status }),
   }));
-  const discover = discovery(upstreamFetch(fetch), fake.origin);
+  const discover = metadataReader(upstreamFetch(fetch), fake.origin);
   const first = await discover();
   status = 503;
   time.tick(3600);
@@ -158,7 +158,7 @@ Deno.test("discover() asks again after a failure", async () => {
     [`GET ${origin}/.well-known/openid-configuration`]: () =>
       Response.json({ ...DOCUMENT, issuer: origin }, { status }),
   }));
-  const discover = discovery(upstreamFetch(fetch), fake.origin);
+  const discover = metadataReader(upstreamFetch(fetch), fake.origin);
   await assertRefused(discover(), "unavailable", /503/);
   status = 200;
   assert.equal((await discover()).issuer, fake.origin);
@@ -167,7 +167,7 @@ Deno.test("discover() asks again after a failure", async () => {
 Deno.test("discover() says when there is nothing to be found", async () => {
   await using fake = serveProvider(() => ({}));
   await assertRefused(
-    discovery(upstreamFetch(fetch), fake.origin)(),
+    metadataReader(upstreamFetch(fetch), fake.origin)(),
     "misbehaved",
     /404/,
   );

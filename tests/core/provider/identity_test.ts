@@ -6,9 +6,9 @@ import {
 } from "../../../src/core/provider/create_provider.ts";
 import {
   claimAt,
-  membershipsIn,
+  membershipsInClaims,
   missingMemberships,
-  namesIn,
+  namesInClaim,
 } from "../../../src/core/provider/identity.ts";
 import type { Provider } from "../../../src/core/provider/provider.ts";
 import { serveOpenId, sign, SIGN_IN, type Words } from "./fake_openid.ts";
@@ -64,22 +64,25 @@ Deno.test("claimAt() takes a literal name before a path", () => {
 });
 
 Deno.test("namesIn() takes a string, or those of an array, each once and within bounds", () => {
-  assert.deepEqual(namesIn("a"), ["a"]);
-  assert.deepEqual(namesIn(["a", "", 1, null, "a", "b", "x".repeat(256)]), [
-    "a",
-    "b",
-  ]);
+  assert.deepEqual(namesInClaim("a"), ["a"]);
+  assert.deepEqual(
+    namesInClaim(["a", "", 1, null, "a", "b", "x".repeat(256)]),
+    [
+      "a",
+      "b",
+    ],
+  );
   for (const value of [undefined, null, 1, {}, ""]) {
-    assert.deepEqual(namesIn(value), []);
+    assert.deepEqual(namesInClaim(value), []);
   }
   const many = Array.from({ length: 2000 }, (_, n) => `${n}`);
-  assert.equal(namesIn(many).length, 1000);
+  assert.equal(namesInClaim(many).length, 1000);
 });
 
 Deno.test("membershipsIn() reads the first path that is there", () => {
   const paths = { roles: ["roles", "realm_access.roles"], groups: ["groups"] };
   const claims = { realm_access: { roles: ["r"] }, teams: ["t"] };
-  assert.deepEqual(membershipsIn(claims, paths), { roles: ["r"] });
+  assert.deepEqual(membershipsInClaims(claims, paths), { roles: ["r"] });
   const wants = (kind: Membership) =>
     missingMemberships(claims, paths, new Set([kind]));
   assert.deepEqual(wants("roles"), []);

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { leasedRefresh } from "../../../src/core/provider/leased_refresh.ts";
 import { UpstreamError } from "../../../src/core/provider/provider.ts";
 import type {
+  LeasedTokenStore,
   TokenIssuer,
-  TokenStore,
 } from "../../../src/core/provider/stored_tokens.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { StorageError } from "../../../src/core/errors.ts";
@@ -20,8 +20,8 @@ const FOUND = {
 };
 
 /** A store with one record, which a test changes. */
-function storeOf(parts: Partial<TokenStore<typeof FOUND>>) {
-  const store: TokenStore<typeof FOUND> = {
+function storeOf(parts: Partial<LeasedTokenStore<typeof FOUND>>) {
+  const store: LeasedTokenStore<typeof FOUND> = {
     lease: (found) => Promise.resolve(found),
     release: () => Promise.resolve(),
     replace: () => Promise.resolve(true),

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { upstreamFetch } from "../../../src/core/provider/upstream_fetch.ts";
-import { basic } from "../../../src/core/provider/basic.ts";
+import { basicCredentials } from "../../../src/core/provider/basic.ts";
 import { oauthClient } from "../../../src/core/provider/oauth_client.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 import { type Asked, serveProvider } from "../../kit/served_provider.ts";
@@ -127,7 +127,10 @@ Deno.test("refresh() reads a form, and takes a silent type for Bearer", async ()
 });
 
 Deno.test("basic() keeps a colon in a secret from splitting it", () => {
-  assert.equal(basic("a:b", "c:d é"), `Basic ${btoa("a%3Ab:c%3Ad%20%C3%A9")}`);
+  assert.equal(
+    basicCredentials("a:b", "c:d é"),
+    `Basic ${btoa("a%3Ab:c%3Ad%20%C3%A9")}`,
+  );
 });
 
 Deno.test("refresh() sends the secret in the body or in the header, never in both", async () => {
@@ -147,7 +150,7 @@ Deno.test("refresh() sends the secret in the body or in the header, never in bot
   assert.deepEqual(header.form, GRANT);
   assert.equal(
     header.headers.get("authorization"),
-    basic("our-app", "hush-hush"),
+    basicCredentials("our-app", "hush-hush"),
   );
 });
 

@@ -8,7 +8,11 @@ import { errors, type JWTPayload } from "jose";
 import type { Caller } from "../../caller.ts";
 import { issuerId, jwtBinding } from "../../oauth/subject.ts";
 import type { JwtConfig } from "../../settings/credentials.ts";
-import { addressRuleOf, claimAt, isTrue } from "../../provider/identity.ts";
+import {
+  addressRuleOf,
+  claimAt,
+  isTrueClaim,
+} from "../../provider/identity.ts";
 
 /**
  * Makes the caller from the claims of a verified JWT.
@@ -44,7 +48,7 @@ export function callerIn(
       subject: sub,
       name: text(payload.name),
       email,
-      emailVerified: isTrue(payload.email_verified) &&
+      emailVerified: isTrueClaim(payload.email_verified) &&
         isOwnAddress(email ?? "", payload),
     },
     binding: jwtBinding(id, sub),

@@ -16,8 +16,8 @@ import { invalidRequest, Parameters } from "../../oauth/parameters.ts";
 import { subjectOf } from "../../oauth/subject.ts";
 import type { FoundRequest } from "../../store/authorization_requests.ts";
 import {
+  errorOfCheck,
   type Provider,
-  refusalOf,
   UpstreamError,
   type UpstreamResponse,
 } from "../../provider/provider.ts";
@@ -176,7 +176,7 @@ export function providerCallbackEndpoint(
     // Then the provider's response.
     const { provider } = from;
     const issuer = parameters.get("iss");
-    const other = await refusalOf(() => provider.checkIssuer?.(issuer));
+    const other = await errorOfCheck(() => provider.checkIssuer?.(issuer));
     if (other) throw refuseForeign(c, found, provider, other);
     const refusal = refusalIn(parameters, from);
     if (refusal) return await refuse(c, found, refusal);

@@ -11,7 +11,11 @@ import { basePathOf, isLoopback } from "../../net/url.ts";
 import { now } from "../../clock.ts";
 import { fingerprint, randomId } from "../../crypto/crypto.ts";
 import { seal, unseal } from "../../crypto/seal.ts";
-import { DevSignInPage, identityOf, makePerson } from "./dev_sign_in_page.tsx";
+import {
+  DevSignInPage,
+  identityOf,
+  makePersonClaims,
+} from "./dev_sign_in_page.tsx";
 import { readParameters } from "../../http/body.ts";
 import type { AppEnv } from "../../http/client_address.ts";
 import { checkSameSite } from "../../http/browser.ts";
@@ -81,7 +85,7 @@ export function devProvider(
       const claims = {
         nonce: form.get("nonce"),
         code_challenge: form.get("code_challenge"),
-        person: makePerson(name, form.get("groups")),
+        person: makePersonClaims(name, form.get("groups")),
       };
       const code = await issue("code", claims, CODE_TTL_SECONDS);
       answer.searchParams.set("code", code);

@@ -83,7 +83,7 @@ export function identityOf(person: unknown): Identity {
 }
 
 /** Makes claims from a name. Upper and lower case give the same subject. */
-export function makePerson(typed: string, groups?: string): PersonClaims {
+export function makePersonClaims(typed: string, groups?: string): PersonClaims {
   const name = typed.normalize("NFC").replaceAll(/\s+/g, " ").trim();
   const sub = name.toLowerCase();
   const mail = /^\S+@\S+$/.test(sub)
