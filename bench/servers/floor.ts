@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { encode } from "../../src/core/mcp/exchange/answer.ts";
+import { jsonResponse } from "../../src/core/mcp/exchange/answer.ts";
 import { echoResult, healthResult, port } from "../peers/health.mjs";
 
 const READ = [
@@ -27,7 +27,7 @@ export async function answer(request: Request): Promise<Response> {
   const result = params.name === "health"
     ? healthResult()
     : echoResult(params.arguments);
-  return encode({ body: JSON.stringify({ jsonrpc, id, result }) });
+  return jsonResponse({ body: JSON.stringify({ jsonrpc, id, result }) });
 }
 
 if (import.meta.main) Deno.serve({ port, hostname: "127.0.0.1" }, answer);

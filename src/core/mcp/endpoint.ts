@@ -9,9 +9,9 @@
 import type { ConnectionInfo } from "../http/client_address.ts";
 import { telemetry } from "../telemetry/current.ts";
 import { admit, readMessage } from "./exchange/admit.ts";
-import { emptyResponse, encode } from "./exchange/answer.ts";
+import { emptyResponse, jsonResponse } from "./exchange/answer.ts";
 import type { AdmittedRequest } from "./exchange/engine.ts";
-import { type Incoming, refuse, respond } from "./exchange/run.ts";
+import { type Incoming, refuseRequest, respond } from "./exchange/run.ts";
 import { serveBatch } from "./generations/batch.ts";
 import {
   findInSession,
@@ -91,7 +91,7 @@ async function post(
       (admitted) => serve(engine, message, admitted),
     );
   } catch (error) {
-    return encode(refuse(engine, error, incoming));
+    return jsonResponse(refuseRequest(engine, error, incoming));
   }
 }
 
@@ -103,7 +103,7 @@ async function end(
   try {
     return await endSession(engine, await admit(engine, incoming));
   } catch (error) {
-    return encode(refuse(engine, error, incoming));
+    return jsonResponse(refuseRequest(engine, error, incoming));
   }
 }
 

@@ -38,7 +38,7 @@ import type { Task } from "./tasks.ts";
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { LimitError, StorageError } from "../../core/errors.ts";
 import type { Call, CallWatch } from "../../core/mcp/exchange/call.ts";
-import { settle } from "../../core/mcp/exchange/run.ts";
+import { settleCall } from "../../core/mcp/exchange/run.ts";
 import { MARKED_BEFORE_MILLISECONDS } from "./call_repeats.ts";
 import {
   type DurableWork,
@@ -329,7 +329,7 @@ async function handOver(
       if (!isFree(call, tool)) return false;
       CallContext.speakFor(context, work);
       running.delete(call);
-      settle(call, goesOn(call, task));
+      settleCall(call, goesOn(call, task));
       if (!tool.isDeclaredLong) call.advise(UNDECLARED);
       return true;
     },

@@ -11,7 +11,7 @@ import {
 import type { JsonObject } from "../../../src/core/json.ts";
 import { compileCatalogue } from "../../../src/core/catalogue/catalogue.ts";
 import { skill } from "../../../src/skill.ts";
-import { check } from "../../../src/core/mcp/exchange/check.ts";
+import { checkCall } from "../../../src/core/mcp/exchange/check.ts";
 import { ChallengeError } from "../../../src/core/errors.ts";
 import { refuses } from "../../kit/refuses.ts";
 
@@ -63,7 +63,7 @@ function checkMethod(method: string, uri: string, scopes: string[]): void {
     catalogue,
     message: { method, params: { uri } },
   };
-  assert.equal(check(call as unknown as Call), undefined);
+  assert.equal(checkCall(call as unknown as Call), undefined);
 }
 
 for (

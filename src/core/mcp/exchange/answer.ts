@@ -58,7 +58,7 @@ export interface JsonAnswer {
  * headers: Deno is slow with both. Requests without an `Origin` get no CORS
  * headers, which cost time and bytes, too.
  */
-export function encode(
+export function jsonResponse(
   { body, status = 200, headers: extra }: JsonAnswer,
   call?: { readonly sending: ResponseSending | undefined; hasOrigin?: boolean },
 ): Response {

@@ -1,7 +1,7 @@
 /**
  * A request as its method and its author see it: its data, and ways to reach
- * the client. `check()`, `run()` and `settle()` handle it; it ends when its
- * `execution` ends.
+ * the client. Handled by `checkCall()`, `runCall()` and `settleCall()`; ends
+ * when its `execution` ends.
  *
  * @module
  */

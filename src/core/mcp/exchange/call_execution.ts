@@ -7,7 +7,7 @@ import { RpcCode } from "../../errors.ts";
 import { printError } from "../../protocol/messages.ts";
 import type { Ending } from "./answer.ts";
 import { fire } from "./author_code.ts";
-import { report, type ReportedCall } from "./report.ts";
+import { reportCall, type ReportedCall } from "./report.ts";
 
 export class CallExecution {
   ending?: Ending;
@@ -45,7 +45,7 @@ export class CallExecution {
   end(ending: Ending): void {
     this.ending = ending;
     try {
-      report(this.call, ending, this.taskId);
+      reportCall(this.call, ending, this.taskId);
     } catch {
       // The report failed, which must not prevent the end.
     }

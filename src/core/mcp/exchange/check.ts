@@ -28,7 +28,7 @@ const MAX_SUBSCRIPTION_BYTES = 256 * 1024;
  * @throws {LimitError} 429 if its caller has reached a limit
  * @throws {HttpError} 413 for a subscription whose message is too long
  */
-export function check(call: Call): Promise<void> | undefined {
+export function checkCall(call: Call): Promise<void> | undefined {
   const { engine, caller, catalogue, message: { method, params } } = call;
   // The message stays in memory as long as the subscription, and each of its
   // URIs costs a lookup.

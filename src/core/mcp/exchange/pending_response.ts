@@ -11,7 +11,7 @@ import {
   OutgoingBody,
   type ResponseSending,
 } from "../../http/outgoing_body.ts";
-import { encode, type JsonAnswer } from "./answer.ts";
+import { type JsonAnswer, jsonResponse } from "./answer.ts";
 
 const STREAM_HEADERS: [string, string][] = [
   ["content-type", "text/event-stream"],
@@ -122,7 +122,7 @@ export class PendingResponse {
     const { body } = answer;
     if (body === undefined) this.open();
     this.hasEnded = true;
-    if (!this.#stream) return this.#resolve(encode(answer, this.call));
+    if (!this.#stream) return this.#resolve(jsonResponse(answer, this.call));
     if (body !== undefined) this.#write(event(body));
     this.#stream.end();
   }

@@ -39,7 +39,7 @@ export interface ReportedCall {
  *
  * @param taskId the task that goes on after the call, and reports its own end
  */
-export function report(
+export function reportCall(
   call: ReportedCall,
   ending: Ending,
   taskId?: string,

@@ -7,9 +7,9 @@
  * @module
  */
 import { isCountedResponse } from "../../http/outgoing_body.ts";
-import { type Answer, encode, type Ending } from "./answer.ts";
+import { type Answer, type Ending, jsonResponse } from "./answer.ts";
 import type { Call } from "./call.ts";
-import { check } from "./check.ts";
+import { checkCall } from "./check.ts";
 import { printAddress } from "../../net/address.ts";
 import { clientAddress } from "../../http/client_address.ts";
 import { newReference } from "../../log/request.ts";
@@ -36,10 +36,10 @@ export function respond<C extends Call>(
   call: C,
   method: Method<C>,
 ): Response | Promise<Response> {
-  const ending = run(call, method);
+  const ending = runCall(call, method);
   if (!(ending instanceof Promise)) {
     if (ending.body !== undefined && !call.startedResponse) {
-      return encode(ending, call);
+      return jsonResponse(ending, call);
     }
     call.response.end(ending);
   } else if (call.execution.hasEnded) {
@@ -53,18 +53,18 @@ export function respond<C extends Call>(
 }
 
 /** Runs a method until its request has ended. Never rejects. */
-export function run<C extends Call>(
+export function runCall<C extends Call>(
   call: C,
   method: Method<C>,
 ): Ending | Promise<Ending> {
   call.admitted.operation?.take();
   try {
-    const checking = check(call);
+    const checking = checkCall(call);
     const answer = checking ? checking.then(() => method(call)) : method(call);
     if (answer instanceof Promise) return wait(call, answer);
-    settle(call, answer);
+    settleCall(call, answer);
   } catch (error) {
-    settle(call, { error });
+    settleCall(call, { error });
   }
   return call.execution.ending!;
 }
@@ -81,8 +81,8 @@ function wait(call: Call, answer: Promise<Answer>): Promise<Ending> {
   });
   running.add(call);
   answer.then(
-    (answer) => settle(call, answer),
-    (error) => settle(call, { error }),
+    (answer) => settleCall(call, answer),
+    (error) => settleCall(call, { error }),
   ).then(() => {
     running.delete(call);
     call.stopIfInterrupted();
@@ -93,7 +93,7 @@ function wait(call: Call, answer: Promise<Answer>): Promise<Ending> {
 /**
  * Ends a call with its first answer; later answers are dropped. Never throws.
  */
-export function settle(call: Call, answer: Answer): void {
+export function settleCall(call: Call, answer: Answer): void {
   const { execution } = call;
   if (execution.hasEnded) return;
   let ending: Ending;
@@ -171,7 +171,7 @@ export interface Incoming
 }
 
 /** Ends a request that was refused before it was a call. Never throws. */
-export function refuse(
+export function refuseRequest(
   engine: Pick<Engine, "log" | "gate" | "trustedProxies">,
   thrown: unknown,
   incoming: Incoming,
@@ -186,7 +186,7 @@ export function refuse(
 }
 
 function refusalEnding(
-  { log, gate, trustedProxies }: Parameters<typeof refuse>[0],
+  { log, gate, trustedProxies }: Parameters<typeof refuseRequest>[0],
   thrown: unknown,
   { request, id, info, inBand = false }: Incoming,
 ): Ending {

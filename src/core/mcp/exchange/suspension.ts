@@ -7,7 +7,7 @@ import type { MaybePromise } from "../../../authoring/service.ts";
 import { Suspended } from "../../protocol/input_rounds.ts";
 import type { Answer } from "./answer.ts";
 import type { Call } from "./call.ts";
-import { settle } from "./run.ts";
+import { settleCall } from "./run.ts";
 
 /**
  * Interrupts the tool's run. The request gets `answer`; the client then starts
@@ -32,7 +32,7 @@ export async function suspend(
     await call.putBack?.();
     return await answer();
   };
-  settle(call, await next().catch((error) => ({ error })));
+  settleCall(call, await next().catch((error) => ({ error })));
   const suspended = new Suspended();
   // Ends the tool's parallel work, too.
   execution.interrupt(suspended.message);

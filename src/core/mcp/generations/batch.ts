@@ -8,12 +8,16 @@
  */
 import { isObject } from "../../json.ts";
 import { telemetry } from "../../telemetry/current.ts";
-import { emptyResponse, encode, type Ending } from "../exchange/answer.ts";
+import {
+  emptyResponse,
+  type Ending,
+  jsonResponse,
+} from "../exchange/answer.ts";
 import type { AdmittedRequest } from "../exchange/engine.ts";
 import { limitKeyOf } from "../exchange/caller_bound.ts";
 import { sendingToCaller } from "../exchange/long_messages.ts";
 import { PendingResponse } from "../exchange/pending_response.ts";
-import { type Incoming, refuse, run } from "../exchange/run.ts";
+import { type Incoming, refuseRequest, runCall } from "../exchange/run.ts";
 import {
   invalidRequest,
   parseMessage,
@@ -88,7 +92,7 @@ async function take(
     values.map((value) => answer(engine, value, found)),
   );
   const refused = endings.find((ending) => ending !== undefined);
-  return refused ? encode(refused) : emptyResponse(202);
+  return refused ? jsonResponse(refused) : emptyResponse(202);
 }
 
 /**
@@ -156,7 +160,7 @@ async function answer(
       )
       : serveIn(found));
   } catch (error) {
-    const ending = refuse(engine, error, incoming);
+    const ending = refuseRequest(engine, error, incoming);
     // In a batch with requests, only requests get responses.
     return inBand && !wantsResponse(value) ? undefined : ending;
   }
@@ -175,7 +179,7 @@ async function serve(
     throw invalidRequest("initialize must not be part of a batch");
   }
   const { call, method } = findInSession(engine, message, found, response);
-  return await run(call, method);
+  return await runCall(call, method);
 }
 
 /** True if a message is a request. A malformed message gets a response, too. */

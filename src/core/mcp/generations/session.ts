@@ -9,7 +9,7 @@ import { isStranger } from "../../caller.ts";
 import { RpcCode, RpcError } from "../../errors.ts";
 import type { Session } from "../../store/sessions.ts";
 import { limitKeyOf } from "../exchange/caller_bound.ts";
-import { emptyResponse, encode } from "../exchange/answer.ts";
+import { emptyResponse, jsonResponse } from "../exchange/answer.ts";
 import type { AdmittedRequest, Engine } from "../exchange/engine.ts";
 import {
   invalidParams,
@@ -95,7 +95,7 @@ export async function initialize(
     serverInfo: catalogue.serverInfo,
     instructions: catalogue.instructions,
   });
-  return encode({
+  return jsonResponse({
     body: printResult(id, result),
     headers: { "mcp-session-id": sessionId },
   });

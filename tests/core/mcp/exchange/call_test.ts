@@ -21,8 +21,8 @@ import { outcome } from "../../../kit/answer.ts";
 import {
   type Method,
   respond,
-  run,
-  settle,
+  runCall,
+  settleCall,
 } from "../../../../src/core/mcp/exchange/run.ts";
 
 const catalogue = compileCatalogue(
@@ -168,7 +168,7 @@ Deno.test("respond() ends without a message once the client wants none", async (
   ]]);
 });
 
-Deno.test("run() refuses what there is too much of, and runs nothing", async () => {
+Deno.test("runCall() refuses what there is too much of, and runs nothing", async () => {
   const limit = () => {
     throw new LimitError("calls", 5);
   };
@@ -187,7 +187,7 @@ Deno.test("run() refuses what there is too much of, and runs nothing", async () 
   }
 });
 
-Deno.test("run() tells telemetry how a call ended, so that the code that began it need not", () => {
+Deno.test("runCall() tells telemetry how a call ended, so that the code that began it need not", () => {
   for (
     const [method, outcome, isToolError] of [
       [ok, "ok", undefined],
@@ -196,7 +196,7 @@ Deno.test("run() tells telemetry how a call ended, so that the code that began i
     ] as [Method, string, boolean | undefined][]
   ) {
     const { call, told } = callOf({ isObserved: true });
-    run(call, method);
+    runCall(call, method);
     assert.deepEqual(told, [
       ["take"],
       ["note", outcome],
@@ -206,9 +206,9 @@ Deno.test("run() tells telemetry how a call ended, so that the code that began i
   }
 });
 
-Deno.test("run() tells of a call that was told to stop, and ended, as stopped", async () => {
+Deno.test("runCall() tells of a call that was told to stop, and ended, as stopped", async () => {
   const { call, told } = callOf();
-  const ending = await run(call, (call) => {
+  const ending = await runCall(call, (call) => {
     call.execution.stop("enough");
     return Promise.resolve(RESULT);
   });
@@ -216,7 +216,7 @@ Deno.test("run() tells of a call that was told to stop, and ended, as stopped", 
   assert.deepEqual(told, [["note", "stopped"], ["info", "stopped", "echo"]]);
 });
 
-Deno.test("run() reports what no one meant to throw, unless the call was cancelled or told to stop", async () => {
+Deno.test("runCall() reports what no one meant to throw, unless the call was cancelled or told to stop", async () => {
   const secret = failWith(new Error("secret"));
   const { call, told } = callOf();
   const words = `Internal error (reference ${call.requestId})`;
@@ -232,7 +232,7 @@ Deno.test("run() reports what no one meant to throw, unless the call was cancell
   assert.match(error.message, /^Internal error \(reference/);
   const stopped = callOf();
   stopped.call.execution.stop("enough");
-  const { body } = await run(stopped.call, secret);
+  const { body } = await runCall(stopped.call, secret);
   assert.equal(JSON.parse(body!).result.content[0].text, "enough");
   assert.deepEqual(stopped.told, [["note", "stopped"], [
     "info",
@@ -241,7 +241,7 @@ Deno.test("run() reports what no one meant to throw, unless the call was cancell
   ]]);
 });
 
-Deno.test("run() tells the log why something that we depend on failed, and of no other refusal", () => {
+Deno.test("runCall() tells the log why something that we depend on failed, and of no other refusal", () => {
   for (
     const [status, levels] of [
       [499, ["note", "info"]],
@@ -250,18 +250,18 @@ Deno.test("run() tells the log why something that we depend on failed, and of no
     ] as const
   ) {
     const { call, told } = callOf();
-    run(call, failWith(new HttpError(status, `test ${status}`)));
+    runCall(call, failWith(new HttpError(status, `test ${status}`)));
     assert.deepEqual(told.map(([level]) => level), levels);
   }
 });
 
-Deno.test("run() puts a refusal in words where HTTP has its status already", async () => {
+Deno.test("runCall() puts a refusal in words where HTTP has its status already", async () => {
   const away = new HttpError(429, "It is away");
   const { call, told } = callOf({
     response: new PendingResponse(true),
     isObserved: true,
   });
-  const { body } = await run(call, failWith(away));
+  const { body } = await runCall(call, failWith(away));
   assert.deepEqual(JSON.parse(body!).result.isError, true);
   assert.deepEqual(told.at(-1), ["end", "refused", undefined, true]);
   const other = callOf({
@@ -269,7 +269,7 @@ Deno.test("run() puts a refusal in words where HTTP has its status already", asy
     response: new PendingResponse(true),
     isObserved: true,
   });
-  const ending = await run(other.call, failWith(away));
+  const ending = await runCall(other.call, failWith(away));
   assert.equal(JSON.parse(ending.body!).error.message, "It is away");
   assert.deepEqual(other.told.at(-1), ["end", "refused", -32603, undefined]);
 });
@@ -278,7 +278,7 @@ Deno.test("a question ends a call, whatever its run gives or throws later", asyn
   for (const method of [ok, failWith(new Error("late"))]) {
     const { call, told } = callOf();
     const asking = respond(call, (call) => {
-      settle(call, { ask: { inputRequests: {}, requestState: "s" } });
+      settleCall(call, { ask: { inputRequests: {}, requestState: "s" } });
       return method(call);
     });
     const { result } = await outcome(asking);
@@ -343,8 +343,8 @@ Deno.test("a call that has ended neither ends again nor says more", async () => 
   const { call, told } = callOf();
   const response = await respond(call, ok);
   const before = told.length;
-  run(call, failWith(new Error("late")));
-  run(call, ok);
+  runCall(call, failWith(new Error("late")));
+  runCall(call, ok);
   call.execution.cancel("late");
   await call.notify("notifications/progress", {});
   assert.equal(told.length, before);
@@ -368,7 +368,7 @@ Deno.test("a call that a task goes on with is noted when that ends", async () =>
 
 Deno.test("a call is told to no ledger and no log that is not kept", () => {
   const { call, told } = callOf({ hasLedger: false, logs: false });
-  run(call, ok);
+  runCall(call, ok);
   assert.deepEqual(told, []);
 });
 

@@ -12,7 +12,7 @@ import { compileCatalogue } from "../../../../src/core/catalogue/catalogue.ts";
 import type { JsonObject } from "../../../../src/core/json.ts";
 import type { Call } from "../../../../src/core/mcp/exchange/call.ts";
 import {
-  check as checkCall,
+  checkCall,
   checkGranted,
   isWithinReach,
 } from "../../../../src/core/mcp/exchange/check.ts";
@@ -72,7 +72,7 @@ const GUARDED: [method: string, params: JsonObject][] = [
 
 for (const [method, params] of GUARDED) {
   const what = `${method} ${JSON.stringify(params)}`;
-  Deno.test(`check() guards ${what} and lists all that it needs`, () => {
+  Deno.test(`checkCall() guards ${what} and lists all that it needs`, () => {
     check(method, params, scopes);
     check(method, params, "all");
     for (const granted of [[], ["mail:read"], ["mail"]]) {
@@ -89,7 +89,7 @@ for (const [method, params] of GUARDED) {
   });
 }
 
-Deno.test("check() asks nothing for what needs nothing or is not there", () => {
+Deno.test("checkCall() asks nothing for what needs nothing or is not there", () => {
   check("tools/call", { name: "open" }, []);
   check("tools/call", { name: "none" }, []);
   check("prompts/get", { name: 1 }, []);
@@ -106,7 +106,7 @@ Deno.test("check() asks nothing for what needs nothing or is not there", () => {
 const LONG = { resourceSubscriptions: Array(1001).fill("a://1") };
 const FULL = { resourceSubscriptions: Array(1000).fill("a://1") };
 
-Deno.test("check() looks at as many resources as a subscription may name", () => {
+Deno.test("checkCall() looks at as many resources as a subscription may name", () => {
   check("subscriptions/listen", { notifications: LONG }, []);
   assert.throws(
     () => check("subscriptions/listen", { notifications: FULL }, []),

@@ -4,7 +4,7 @@ import type { Gate } from "../../../../src/core/auth/doors/gate.ts";
 import { HttpError, StorageError } from "../../../../src/core/errors.ts";
 import {
   type Incoming,
-  refuse,
+  refuseRequest,
 } from "../../../../src/core/mcp/exchange/run.ts";
 import { recordLog } from "../../../kit/log.ts";
 
@@ -17,7 +17,7 @@ function refused(thrown: unknown, incoming: Partial<Incoming> = {}) {
     end: (ending: unknown) => ends.push(ending),
   } as unknown as Incoming["operation"];
   const request = new Request("http://localhost/mcp", { method: "POST" });
-  const ending = refuse(
+  const ending = refuseRequest(
     { log, gate: {} as Gate, trustedProxies: [] },
     thrown,
     { request, operation, ...incoming },
@@ -25,7 +25,7 @@ function refused(thrown: unknown, incoming: Partial<Incoming> = {}) {
   return { ending, events, ends };
 }
 
-Deno.test("refuse() answers a request, or fails where there is none to answer", () => {
+Deno.test("refuseRequest() answers a request, or fails where there is none to answer", () => {
   for (
     const [id, status] of [
       [0, undefined],
@@ -42,7 +42,7 @@ Deno.test("refuse() answers a request, or fails where there is none to answer", 
   }
 });
 
-Deno.test("refuse() tells the client what it sent, and the log only what is wrong with it", () => {
+Deno.test("refuseRequest() tells the client what it sent, and the log only what is wrong with it", () => {
   const seen = `text/${"x".repeat(5000)}`;
   const error = new HttpError(415, "It must be JSON", { seen });
   const { ending, events, ends } = refused(error, { id: 1 });
@@ -57,7 +57,7 @@ Deno.test("refuse() tells the client what it sent, and the log only what is wron
   assert.deepEqual(ends, [{ outcome: "refused", code: -32000 }]);
 });
 
-Deno.test("refuse() tells the log why something that we depend on failed", () => {
+Deno.test("refuseRequest() tells the log why something that we depend on failed", () => {
   const { ending, events } = refused(new StorageError());
   assert.equal(ending.status, 503);
   assert.deepEqual(events.map(({ level }) => level), ["warning", "debug"]);

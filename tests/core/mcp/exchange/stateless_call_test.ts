@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { AskedQuestion } from "../../../../src/core/protocol/question.ts";
 import type { AdmittedRequest } from "../../../../src/core/mcp/exchange/engine.ts";
 import type { MethodEngine } from "../../../../src/core/mcp/methods/method_engine.ts";
-import { run } from "../../../../src/core/mcp/exchange/run.ts";
+import { runCall } from "../../../../src/core/mcp/exchange/run.ts";
 import { StatelessCall } from "../../../../src/core/mcp/generations/stateless_call.ts";
 import { StorageError } from "../../../../src/core/errors.ts";
 import { silentLogger } from "../../../kit/log.ts";
@@ -46,7 +46,7 @@ function oneCall() {
 Deno.test("a question that cannot be sealed ends the call with the reason, and no author catches that", async () => {
   const { call } = oneCall();
   let thrown: unknown;
-  const ending = await run(call, async () => {
+  const ending = await runCall(call, async () => {
     try {
       return {
         result: JSON.stringify(
@@ -65,7 +65,7 @@ Deno.test("a question that cannot be sealed ends the call with the reason, and n
 
 Deno.test("a call that has ended has no one to ask", async () => {
   const { call } = oneCall();
-  run(call, () => ({ result: "{}" }));
+  runCall(call, () => ({ result: "{}" }));
   await assert.rejects(
     call.request(new AskedQuestion("roots/list", {})),
     /The client left before roots\/list/,
