@@ -16,7 +16,7 @@ import { serveBatch } from "./generations/batch.ts";
 import {
   findInSession,
   findStateless,
-  type GenerationEngine,
+  type McpEngine,
 } from "./generations/find.ts";
 import { observeMessage } from "./generations/observed.ts";
 import {
@@ -52,7 +52,7 @@ export interface McpEndpoint {
 /**
  * Makes the handlers of `/mcp`. They never reject: an error becomes a response.
  */
-export function mcpEndpoint(engine: GenerationEngine): McpEndpoint {
+export function mcpEndpoint(engine: McpEngine): McpEndpoint {
   return {
     post: (request, info) => post(engine, { request, info }),
     delete: (request, info) => end(engine, { request, info }),
@@ -61,7 +61,7 @@ export function mcpEndpoint(engine: GenerationEngine): McpEndpoint {
 
 /** Admits a POST, parses its message and serves it. */
 async function post(
-  engine: GenerationEngine,
+  engine: McpEngine,
   incoming: Incoming,
 ): Promise<Response> {
   try {
@@ -97,7 +97,7 @@ async function post(
 
 /** Ends the session that a DELETE names. */
 async function end(
-  engine: GenerationEngine,
+  engine: McpEngine,
   incoming: Incoming,
 ): Promise<Response> {
   try {
@@ -112,7 +112,7 @@ async function end(
  * and passes both to `respond`.
  */
 function serve(
-  engine: GenerationEngine,
+  engine: McpEngine,
   message: RpcRequest | RpcNotification,
   admitted: AdmittedRequest,
 ): Response | Promise<Response> {
@@ -126,7 +126,7 @@ function serve(
 }
 
 async function serveInSession(
-  engine: GenerationEngine,
+  engine: McpEngine,
   message: RpcRequest | RpcNotification,
   admitted: AdmittedRequest,
 ): Promise<Response> {

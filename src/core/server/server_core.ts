@@ -17,10 +17,7 @@ import { Limits } from "../mcp/exchange/limits.ts";
 import { RunningCalls, Subscriptions } from "../mcp/exchange/running.ts";
 import type { Engine } from "../mcp/exchange/engine.ts";
 import type { ApproveParts } from "./feature.ts";
-import {
-  type GenerationEngine,
-  methodTables,
-} from "../mcp/generations/find.ts";
+import { type McpEngine, methodTables } from "../mcp/generations/find.ts";
 import { cancellationStore } from "../store/cancellations.ts";
 import { changeStore } from "../store/changes.ts";
 import { Database } from "../kv/database.ts";
@@ -70,7 +67,7 @@ export interface ServerCore {
   /** The server as features see it, and the features' parts in it. */
   opened: OpenedServer;
   features: readonly OpenFeature[];
-  engine: Omit<GenerationEngine, "gate">;
+  engine: Omit<McpEngine, "gate">;
   /** Starts the database reads that calls of a grant are likely to need. */
   readAhead(grantId: string): void;
   /** Fires when the server is about to stop. */

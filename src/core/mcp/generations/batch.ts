@@ -27,7 +27,7 @@ import {
 } from "../../protocol/messages.ts";
 import { Meta, metaOf } from "../../protocol/request_meta.ts";
 import { STATELESS_REVISION } from "../../protocol/revisions.ts";
-import { findInSession, type GenerationEngine } from "./find.ts";
+import { findInSession, type McpEngine } from "./find.ts";
 import { observeMessage } from "./observed.ts";
 import {
   findSession,
@@ -49,7 +49,7 @@ const MAX_BATCH_MESSAGES = 100;
  * too many messages
  */
 export async function serveBatch(
-  engine: GenerationEngine,
+  engine: McpEngine,
   values: readonly unknown[],
   admitted: AdmittedRequest,
 ): Promise<Response> {
@@ -84,7 +84,7 @@ export async function serveBatch(
  * with 202.
  */
 async function take(
-  engine: GenerationEngine,
+  engine: McpEngine,
   values: readonly unknown[],
   found: SessionRequest,
 ): Promise<Response> {
@@ -99,7 +99,7 @@ async function take(
  * Finds the session of a batch, and checks that its revision allows batches.
  */
 async function findSessionOf(
-  engine: GenerationEngine,
+  engine: McpEngine,
   values: readonly unknown[],
   admitted: AdmittedRequest,
 ): Promise<SessionRequest> {
@@ -133,7 +133,7 @@ async function findSessionOf(
  * @param response the response that the requests of the batch share
  */
 async function answer(
-  engine: GenerationEngine,
+  engine: McpEngine,
   value: unknown,
   found: SessionRequest,
   response?: PendingResponse,
@@ -167,7 +167,7 @@ async function answer(
 }
 
 async function serve(
-  engine: GenerationEngine,
+  engine: McpEngine,
   message: RpcRequest | RpcNotification,
   found: SessionRequest,
   response?: PendingResponse,

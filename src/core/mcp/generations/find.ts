@@ -43,7 +43,7 @@ import { StatelessCall } from "./stateless_call.ts";
  * body, and an unknown method
  */
 export function findStateless(
-  engine: GenerationEngine,
+  engine: McpEngine,
   message: RpcRequest,
   admitted: AdmittedRequest,
 ): { call: StatelessCall; method: Method<EngineCall> } {
@@ -75,7 +75,7 @@ export function findStateless(
  * @throws {RpcError} for an unknown method
  */
 export function findInSession(
-  engine: GenerationEngine,
+  engine: McpEngine,
   message: RpcRequest,
   found: SessionRequest,
   response?: PendingResponse,
@@ -130,7 +130,7 @@ export interface MethodTables {
 }
 
 /** The engine of calls, with the methods of each generation. */
-export interface GenerationEngine extends MethodEngine {
+export interface McpEngine extends MethodEngine {
   methods: MethodTables;
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mcpEndpoint } from "../../../../src/core/mcp/endpoint.ts";
 import {
-  type GenerationEngine,
+  type McpEngine,
   methodTables,
 } from "../../../../src/core/mcp/generations/find.ts";
 import { HttpError } from "../../../../src/core/errors.ts";
@@ -45,7 +45,7 @@ class Ahead {
           return body;
         },
       },
-    } as unknown as GenerationEngine;
+    } as unknown as McpEngine;
     const answer = mcpEndpoint(engine).post(
       new Request("http://localhost/mcp", {
         method: "POST",
@@ -129,7 +129,7 @@ Deno.test("a challenge to one message of a batch is told in words, in its place"
     tasks: { longTools() {} },
     limits: { charge() {} },
     sessions: { find: () => ({ binding: "ada", revision: "2025-03-26" }) },
-  } as unknown as GenerationEngine;
+  } as unknown as McpEngine;
   const response = await mcpEndpoint(engine).post(
     new Request("http://localhost/mcp", {
       method: "POST",

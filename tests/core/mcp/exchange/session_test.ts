@@ -7,7 +7,7 @@ import {
 import type { AdmittedRequest } from "../../../../src/core/mcp/exchange/engine.ts";
 import {
   findInSession,
-  type GenerationEngine,
+  type McpEngine,
   methodTables,
 } from "../../../../src/core/mcp/generations/find.ts";
 import {
@@ -57,7 +57,7 @@ for (
       catalogue: { session: {} },
       limits: { charge: (method: string) => void charged.push(method) },
       trustedProxies: [],
-    } as unknown as GenerationEngine;
+    } as unknown as McpEngine;
     const request = new Request("http://localhost/mcp");
     const admitted = { request, authenticated: { caller } };
     const response = await initialize(
@@ -88,7 +88,7 @@ Deno.test("initialize keeps a client's names, cut, and no more capabilities than
         sessions: { save },
         limits: { charge() {} },
         trustedProxies: [],
-      } as unknown as GenerationEngine,
+      } as unknown as McpEngine,
       message,
       {
         request: new Request("http://localhost/mcp"),
@@ -119,7 +119,7 @@ class OneSession {
   adopted?: Session;
   /** True if a request that is to be cancelled runs here. */
   runsHere = false;
-  readonly engine: GenerationEngine;
+  readonly engine: McpEngine;
 
   constructor(readonly session: Partial<Session>) {
     const tell = (...words: unknown[]) => {
@@ -145,7 +145,7 @@ class OneSession {
       },
       limits: { chargeCall: () => tell("charge") },
       trustedProxies: [],
-    } as unknown as GenerationEngine;
+    } as unknown as McpEngine;
   }
 
   admitted(caller: Caller): AdmittedRequest {
