@@ -17,10 +17,7 @@ import { clientAddress, type ConnectionInfo } from "../http/client_address.ts";
 import { CORS_HEADERS } from "../http/cors.ts";
 import { streamedResponse } from "../http/outgoing_body.ts";
 import { networkKey } from "../mcp/exchange/caller_bound.ts";
-import {
-  longResponseBudget,
-  sendingToCaller,
-} from "../mcp/exchange/long_messages.ts";
+import { sendingTo, unreadBudget } from "../mcp/exchange/long_messages.ts";
 import { type McpEndpoint, mcpEndpoint } from "../mcp/endpoint.ts";
 import type { QuestionPages } from "../mcp/exchange/work.ts";
 import { mustPause } from "../net/body_bytes.ts";
@@ -99,13 +96,13 @@ export class ServerSite {
       return new Response(null, { status: 503, headers });
     }
     const { routes } = await this.app();
-    longResponseBudget.checkCaller({ limitKey });
+    unreadBudget.checkCaller({ limitKey });
     const url = new URL(request.url);
     const isSame = url.pathname === path;
     url.pathname = path;
     return await streamedResponse(
       await routes.fetch(isSame ? request : new Request(url, request), info),
-      () => sendingToCaller(limitKey, bodies, info),
+      () => sendingTo(limitKey, bodies, info),
     );
   }
 

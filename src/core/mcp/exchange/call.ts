@@ -23,7 +23,7 @@ import type { AskingCall, Link, PersonPages, Work } from "./work.ts";
 import { type LimitKey, limitKeyOf } from "./caller_bound.ts";
 import type { AdmittedRequest, Engine } from "./engine.ts";
 import type { ResponseSending } from "../../http/outgoing_body.ts";
-import { sendingToCaller } from "./long_messages.ts";
+import { sendingTo } from "./long_messages.ts";
 import { PendingResponse } from "./pending_response.ts";
 import { advise, reportTask, warn } from "./report.ts";
 import type { RunningCall } from "./running.ts";
@@ -154,7 +154,7 @@ export abstract class Call implements AskingCall, RunningCall {
   /** The {@linkcode ResponseSending} of the response to the client. */
   get sending(): ResponseSending {
     const { limitKey, engine: { bodies }, admitted: { info } } = this;
-    return sendingToCaller(limitKey, bodies, info);
+    return sendingTo(limitKey, bodies, info);
   }
 
   async notify(method: string, params: JsonObject): Promise<void> {

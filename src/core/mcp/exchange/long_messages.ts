@@ -108,13 +108,13 @@ export class MemoryBudget {
 export const longMessageBudget = new MemoryBudget();
 
 /** The long responses of this process that clients have not read yet. */
-export const longResponseBudget = new MemoryBudget("unread long answers");
+export const unreadBudget = new MemoryBudget("unread long answers");
 
 /**
  * Makes the {@linkcode ResponseSending} of a response, whose unread bytes count for its
  * caller.
  */
-export function sendingToCaller(
+export function sendingTo(
   limitKey: LimitKey,
   clock: ResponseSending["clock"],
   info: ConnectionInfo | undefined,
@@ -122,7 +122,7 @@ export function sendingToCaller(
   return {
     clock,
     completed: info?.completed,
-    count: (bytes) => longResponseBudget.count(limitKey, bytes),
-    hasRoom: () => longResponseBudget.hasRoom(limitKey),
+    count: (bytes) => unreadBudget.count(limitKey, bytes),
+    hasRoom: () => unreadBudget.hasRoom(limitKey),
   };
 }

@@ -21,7 +21,7 @@ import {
 import { STATELESS_REVISION } from "../../protocol/revisions.ts";
 import type { AdmittedRequest, Engine } from "./engine.ts";
 import { answerFailure, type Failure } from "./failure.ts";
-import { longResponseBudget } from "./long_messages.ts";
+import { unreadBudget } from "./long_messages.ts";
 import { aboutOf } from "./report.ts";
 
 /**
@@ -111,7 +111,7 @@ export function settleCall(call: Call, answer: Answer): void {
 /** @throws {HttpError} if the caller leaves too many long responses unread */
 function checkLong(call: Call, { body }: Ending): void {
   if (body === undefined || !isCountedResponse(body)) return;
-  longResponseBudget.check(call, body.length);
+  unreadBudget.check(call, body.length);
 }
 
 function endingOf(call: Call, answer: Answer): Ending {

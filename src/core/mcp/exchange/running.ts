@@ -16,8 +16,8 @@ import { CallerBound } from "./caller_bound.ts";
 import { HttpError } from "../../errors.ts";
 import {
   longMessageBudget,
-  longResponseBudget,
   type MessageHolder,
+  unreadBudget,
 } from "./long_messages.ts";
 
 const BEAT_MILLISECONDS = 200;
@@ -103,7 +103,7 @@ export class RunningCalls {
    */
   check(call: MessageHolder): void {
     longMessageBudget.check(call);
-    longResponseBudget.checkCaller(call);
+    unreadBudget.checkCaller(call);
     if (this.#running.size < MAX_CALLS_PER_CALLER) return;
     this.#bound.check(call.limitKey);
   }

@@ -15,7 +15,7 @@ import {
 } from "../exchange/answer.ts";
 import type { AdmittedRequest } from "../exchange/engine.ts";
 import { limitKeyOf } from "../exchange/caller_bound.ts";
-import { sendingToCaller } from "../exchange/long_messages.ts";
+import { sendingTo } from "../exchange/long_messages.ts";
 import { PendingResponse } from "../exchange/pending_response.ts";
 import { type Incoming, refuseRequest, runCall } from "../exchange/run.ts";
 import {
@@ -57,7 +57,7 @@ export async function serveBatch(
   if (!values.some(wantsResponse)) return await take(engine, values, found);
   const limitKey = limitKeyOf(admitted, engine.trustedProxies);
   const response = new PendingResponse(true, {
-    sending: sendingToCaller(limitKey, engine.bodies, admitted.info),
+    sending: sendingTo(limitKey, engine.bodies, admitted.info),
   });
   const done: string[] = [];
 

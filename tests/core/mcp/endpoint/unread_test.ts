@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { tool } from "../../../../src/authoring/tool.ts";
-import { longResponseBudget } from "../../../../src/core/mcp/exchange/long_messages.ts";
+import { unreadBudget } from "../../../../src/core/mcp/exchange/long_messages.ts";
 import { NO_NETWORK } from "../../../../src/core/mcp/exchange/caller_bound.ts";
 import { until } from "../../../kit/wait.ts";
 import { startServer } from "../../../kit/server.ts";
@@ -42,7 +42,7 @@ Deno.test("a caller who leaves 32 MiB of answers unread is refused, and its tool
   const { server, call, runs } = await start();
   await using _server = server;
   const unread: Response[] = [];
-  while (longResponseBudget.hasRoom(NO_NETWORK)) {
+  while (unreadBudget.hasRoom(NO_NETWORK)) {
     unread.push(await call("long"));
     assert.equal(unread.at(-1)!.status, 200);
   }
@@ -68,7 +68,7 @@ Deno.test("a caller who leaves thousands of answers of 15 kB unread is refused t
   await using _server = server;
   const unread: Response[] = [];
   // 32 MiB are about 1,100 of them, give or take the chance.
-  while (longResponseBudget.hasRoom(NO_NETWORK) && unread.length < 2000) {
+  while (unreadBudget.hasRoom(NO_NETWORK) && unread.length < 2000) {
     unread.push(await call("page"));
   }
   assert(unread.length > 600 && unread.length < 2000, `${unread.length}`);
@@ -115,7 +115,7 @@ Deno.test("HEAD, 304, a range and a compressed answer of a route arrive as they 
   assert.equal(part.headers.get("content-range"), "bytes 0-49999/100000");
   assert.equal((await part.text()).length, 50_000);
   assert.equal(await (await fetch(`${at}/packed`)).text(), text);
-  await until(() => longResponseBudget.bytes === 0);
+  await until(() => unreadBudget.bytes === 0);
 });
 
 Deno.test("answers that come at once are no more than the bound, but for the last", async () => {
@@ -129,19 +129,19 @@ Deno.test("answers that come at once are no more than the bound, but for the las
   );
   assert.equal(lengths.filter((length) => length > MIB).length, 8);
   for (const { body } of answers) await body?.cancel();
-  assert(longResponseBudget.hasRoom(NO_NETWORK));
+  assert(unreadBudget.hasRoom(NO_NETWORK));
 });
 
 Deno.test("a route's answer counts until it is read", async () => {
   const { server } = await start();
   await using _server = server;
   const unread: Response[] = [];
-  while (longResponseBudget.hasRoom(NO_NETWORK)) {
+  while (unreadBudget.hasRoom(NO_NETWORK)) {
     unread.push(await server.fetch("/long"));
   }
   assert.equal(unread.length, 8);
   for (const response of unread) {
     assert.equal((await response.text()).length, 4 * MIB);
   }
-  assert(longResponseBudget.hasRoom(NO_NETWORK));
+  assert(unreadBudget.hasRoom(NO_NETWORK));
 });
