@@ -5,7 +5,7 @@
  * @module
  */
 import { isObject, type JsonObject } from "../../src/core/json.ts";
-import { Connections } from "../../src/features/mcp_servers/connections.ts";
+import { McpConnections } from "../../src/features/mcp_servers/connections.ts";
 import { messageOf } from "../../src/core/thrown.ts";
 import { Client, type ClientOptions, SignIn } from "../client/mod.ts";
 import { PACKAGE } from "../create/source.ts";
@@ -137,7 +137,7 @@ async function signInOf(url: string, ask: Send): Promise<SignInKind> {
 async function list(options: ClientOptions, ask: Send) {
   const { url } = options;
   try {
-    const way = await new Connections().find("", "", options);
+    const way = await new McpConnections().find("", "", options);
     await new Client({ ...options, ...way }).close();
     const client = new Client({ ...options, revision: way.revision });
     const { serverInfo, _meta } = await client.discover();

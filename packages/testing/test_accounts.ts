@@ -19,8 +19,8 @@ import { givenTo } from "../../src/core/mcp/exchange/given_keys.ts";
 import type { FindNeeds } from "../../src/core/mcp/exchange/needs.ts";
 import type { JsonObject } from "../../src/core/json.ts";
 import { takeAccount } from "../../src/features/accounts/account_needs.ts";
-import { Connections } from "../../src/features/mcp_servers/connections.ts";
-import { callThere } from "../../src/features/mcp_servers/mcp_call.ts";
+import { McpConnections } from "../../src/features/mcp_servers/connections.ts";
+import { callMcpTool } from "../../src/features/mcp_servers/mcp_call.ts";
 import { type ServiceApis, TestApi } from "./provider_api.ts";
 
 /** The key that tools get in a test. */
@@ -50,16 +50,16 @@ export class TestAccounts {
     });
     const account = { label, fetch, reveal };
     if (service.kind === "upstreamAccount" || !service.isMcp) return account;
-    const connections = new Connections();
+    const connections = new McpConnections();
     const connection = () => Promise.resolve(name);
     return {
       ...account,
       call(tool, input = {}, options = {}) {
         const context = contextOf();
         const acting = CallContext.actingOf(context);
-        const there = { service, context, acting, send: fetch, connection };
+        const target = { service, context, acting, send: fetch, connection };
         const call = { tool, input, options };
-        return callThere({ ...there, connections }, call);
+        return callMcpTool({ ...target, connections }, call);
       },
     } satisfies McpAccount as Account;
   }

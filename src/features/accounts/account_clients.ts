@@ -15,7 +15,7 @@ import {
 } from "../../core/provider/leased_refresh.ts";
 import { UpstreamError } from "../../core/provider/provider.ts";
 import type { OpenedServer } from "../../core/store/opened_server.ts";
-import { clientOfKind } from "./service_kind.ts";
+import { mcpClientOf } from "./mcp_accounts.ts";
 
 /**
  * The minimum seconds between a failed refresh and the next. Within one call,
@@ -32,7 +32,7 @@ export function accountClients(
     if (service.kind !== "account") continue;
     const application = applicationAt(service, server);
     const client = service.isMcp
-      ? clientOfKind(service, server)
+      ? mcpClientOf(service, server)
       : application && accountClient(service, application);
     if (client) clients.set(service.name, client);
   }

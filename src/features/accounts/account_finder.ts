@@ -54,7 +54,7 @@ import {
 } from "./connect_question.ts";
 import { KeyRefusalWatch } from "./key_refusals.ts";
 import type { ServerAccounts } from "./server_accounts.ts";
-import { accountOfKind, openAccount } from "./service_kind.ts";
+import { mcpAccountOf, openMcpAccount } from "./mcp_accounts.ts";
 import { UpstreamAccounts } from "./upstream_accounts.ts";
 
 /**
@@ -135,7 +135,7 @@ export function findAccounts(
             ? accounts!.at(service, acting, context)
             : isUpstream(service)
             ? upstream!.at(service, acting)
-            : openAccount(service, { acting, context }, server.server);
+            : openMcpAccount(service, { acting, context }, server.server);
         }
         Object.assign(context, { needs });
         accounts?.bind(context);
@@ -396,7 +396,7 @@ class CallAccounts {
       const { key, value: { createdAt } } = (await open()).found;
       return JSON.stringify([key, createdAt]);
     };
-    return accountOfKind(
+    return mcpAccountOf(
       account,
       { service, context, acting, send: send(), connection },
       this.server.server,

@@ -39,11 +39,14 @@ const OLD: Revision = "2025-11-25";
 const REVISIONS: readonly string[] = [OLD, "2025-06-18", "2025-03-26"];
 
 /** The client options for one account: revision, session and request IDs. */
-export type Way = Pick<ClientOptions, "revision" | "sessionId" | "nextId">;
+export type ConnectionOptions = Pick<
+  ClientOptions,
+  "revision" | "sessionId" | "nextId"
+>;
 
-export class Connections {
+export class McpConnections {
   readonly #speaks = new LatestMap<Promise<Revision>>(1000);
-  readonly #sessions = new LatestMap<Promise<Way>>(MAX_SESSIONS);
+  readonly #sessions = new LatestMap<Promise<ConnectionOptions>>(MAX_SESSIONS);
   readonly #listed = new LatestMap<ListedTool[]>(MAX_KEPT);
 
   /**
@@ -56,7 +59,7 @@ export class Connections {
     service: string,
     connection: string,
     options: ClientOptions,
-  ): Promise<Way> {
+  ): Promise<ConnectionOptions> {
     const revision = await this.#once(
       this.#speaks,
       service,
@@ -143,7 +146,7 @@ async function generationOf(options: ClientOptions): Promise<Revision> {
       ? NEW
       : OLD;
   } catch (error) {
-    const status = statusOf(error);
+    const status = httpStatusOf(error);
     // A server of 2025 refuses the method, or the missing session.
     if (status === undefined || status >= 500 || [403, 429].includes(status)) {
       throw error;
@@ -153,7 +156,7 @@ async function generationOf(options: ClientOptions): Promise<Revision> {
 }
 
 /** Opens a session of 2025. */
-async function openSession(options: ClientOptions): Promise<Way> {
+async function openSession(options: ClientOptions): Promise<ConnectionOptions> {
   let last = 0;
   const nextId = () => ++last;
   const client = new Client({ ...options, revision: OLD, nextId });
@@ -167,7 +170,7 @@ async function openSession(options: ClientOptions): Promise<Way> {
 }
 
 /** Returns the HTTP status of a failed response, if the error has one. */
-export function statusOf(error: unknown): number | undefined {
+export function httpStatusOf(error: unknown): number | undefined {
   const { response, status = response?.status } = error as
     & Partial<ServerError>
     & { status?: number };

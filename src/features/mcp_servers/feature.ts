@@ -5,15 +5,15 @@
  * @module
  */
 import type { OnAccountPage } from "../account_page/feature.ts";
-import { mcpKindOf } from "../accounts/kind_port.ts";
+import { type McpPort, mcpPortOf } from "../accounts/mcp_port.ts";
 
 export const mcpServersFeature: OnAccountPage = {
   name: "mcp_servers",
   accountPage: () => import("./on_account_page.ts"),
   open(server) {
-    let kind: ReturnType<NonNullable<ReturnType<typeof mcpKindOf>["load"]>>;
-    mcpKindOf(server).load = () =>
-      kind ??= import("./mcp_kind.ts").then((it) => it.mcpKind(server));
+    let port: Promise<McpPort> | undefined;
+    mcpPortOf(server).load = () =>
+      port ??= import("./mcp_services.ts").then((it) => it.mcpServices(server));
     return {};
   },
 };

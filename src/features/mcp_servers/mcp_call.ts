@@ -28,8 +28,8 @@ import { CallContext } from "../../core/mcp/exchange/call_context.ts";
 import { type GivenKeys, givenTo } from "../../core/mcp/exchange/given_keys.ts";
 import { countHeldBytes } from "../../core/mcp/exchange/held_answers.ts";
 import { MAY_HAVE_SUCCEEDED } from "../../core/provider/account_fetch.ts";
-import type { AccountInCall } from "../accounts/kind_port.ts";
-import { type Connections, statusOf } from "./connections.ts";
+import type { McpCallAccount } from "../accounts/mcp_port.ts";
+import { httpStatusOf, type McpConnections } from "./connections.ts";
 import { inPlainText, parseResult } from "./mcp_result.ts";
 
 /**
@@ -61,8 +61,8 @@ const SECONDS = 600;
 const CANCEL_MILLISECONDS = 3000;
 
 /** A server, with the caller's account and our connections. */
-interface There extends AccountInCall {
-  connections: Connections;
+interface CallTarget extends McpCallAccount {
+  connections: McpConnections;
 }
 
 /** The arguments of `call` in a tool. */
@@ -73,11 +73,11 @@ interface Asked {
 }
 
 /** Calls a tool. @throws {ToolError} in words for the model */
-export async function callThere(
-  there: There,
+export async function callMcpTool(
+  target: CallTarget,
   asked: Asked,
 ): Promise<CallToolResult> {
-  const { service, acting } = there;
+  const { service, acting } = target;
   const { options, tool } = asked;
   if (typeof tool !== "string" || !/^[^\p{C}]{1,256}$/u.test(tool)) {
     throw new TypeError(`needs.${service.name}.call: this is no tool's name`);
@@ -88,8 +88,8 @@ export async function callThere(
     const ends = [overSignal, late, ...own ? [own] : []];
     const signal = AbortSignal.any(ends);
     const hold = countHeldBytes(limitKey);
-    const given = givenTo(CallContext.codeOf(there.context)!);
-    const call = new Call(there, asked, signal, hold, given);
+    const given = givenTo(CallContext.codeOf(target.context)!);
+    const call = new Call(target, asked, signal, hold, given);
     try {
       return await call.result();
     } catch (error) {
@@ -112,21 +112,21 @@ class Call {
   #isSent = false;
 
   constructor(
-    private readonly there: There,
+    private readonly target: CallTarget,
     private readonly asked: Asked,
     private readonly signal: AbortSignal,
     /** Reserves memory for the bytes of all responses until the call ends. */
     private readonly hold: ResponseMemory,
     private readonly given: GivenKeys,
   ) {
-    this.#title = titleOf(there.service);
+    this.#title = titleOf(target.service);
   }
 
   async result(): Promise<CallToolResult> {
-    const { service, connections } = this.there;
+    const { service, connections } = this.target;
     const { tool, input } = this.asked;
     const options = this.#options();
-    const account = await this.there.connection();
+    const account = await this.target.connection();
     const connection = JSON.stringify([account, options.capabilities]);
     const params = { name: tool, arguments: input };
     const { signal } = this;
@@ -146,7 +146,7 @@ class Call {
         const { code } = error as Partial<ServerError>;
         const isNew = way.revision === STATELESS_REVISION;
         const isMismatch = isNew && code === RpcCode.headerMismatch;
-        const isOver = statusOf(error) === 404 && way.sessionId;
+        const isOver = httpStatusOf(error) === 404 && way.sessionId;
         if (!isMismatch && !isOver) throw error;
         this.#left = allowance();
         this.#isSent = false;
@@ -158,7 +158,7 @@ class Call {
   }
 
   #options(): ClientOptions {
-    const { service, context } = this.there;
+    const { service, context } = this.target;
     const { sample, roots } = this.asked.options;
     return {
       url: service.api,
@@ -181,7 +181,7 @@ class Call {
 
   /** Sends a request with the person's token. */
   async #fetch(request: Request): Promise<Response> {
-    const { send } = this.there;
+    const { send } = this.target;
     const { method, headers } = request;
     // A string can be sent again with a new token; a stream could not.
     const body = method === "POST" ? await request.text() : undefined;
@@ -255,7 +255,7 @@ class Call {
     const { code, message } = error as Partial<ServerError>;
     const plain = (most: number) =>
       inPlainText(message ?? error, most, this.given);
-    const status = statusOf(error) ?? 0;
+    const status = httpStatusOf(error) ?? 0;
     const options = { cause: new Error(plain(300)) };
     if (typeof code === "number" && error instanceof Error) {
       return new ToolError(
@@ -305,7 +305,7 @@ class Call {
     const question: OwnQuestion = mode === "url"
       ? { message: words, url: pageOf(url, this.#title) }
       : { message: words, requestedSchema: requestedSchema as Json };
-    return { ...await this.there.context.ask(question) };
+    return { ...await this.target.context.ask(question) };
   }
 }
 

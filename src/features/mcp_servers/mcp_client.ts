@@ -36,8 +36,12 @@ import {
 import { applicationAt } from "../accounts/account_clients.ts";
 import type { AccountApplication } from "../accounts/account_quirks.ts";
 import { guardedFetch } from "./guarded_fetch.ts";
-import { findSignIn, isSameIssuer, type McpResource } from "./mcp_resource.ts";
-import { type Place, registrations } from "./registrations.ts";
+import {
+  findMcpResource,
+  isSameIssuer,
+  type McpResource,
+} from "./mcp_resource.ts";
+import { type RegistrationId, registrationStore } from "./registrations.ts";
 
 /** The time for which protected resource metadata is cached. */
 const FRESH_MILLISECONDS = 600_000;
@@ -46,7 +50,7 @@ const FRESH_MILLISECONDS = 600_000;
 const MAX_ISSUERS = 20;
 
 /** The client and issuer of tokens, and the only resource they are sent to. */
-interface Issuance extends Place {
+interface Issuance extends RegistrationId {
   clientId: string;
   resource: string;
 }
@@ -55,7 +59,7 @@ interface IssuedTokens extends UpstreamTokens {
   by: Issuance;
 }
 
-const registrationsOf = ofServer(registrations);
+const registrationsOf = ofServer(registrationStore);
 
 export class McpAccountClient implements Omit<AccountClient, "id"> {
   readonly #fetch;
@@ -163,7 +167,7 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
     const { api } = this.service;
     const known = this.#found.get(api);
     if (known) return known;
-    const found = findSignIn(this.#fetch, this.service);
+    const found = findMcpResource(this.#fetch, this.service);
     this.#found.set(api, found, FRESH_MILLISECONDS);
     found.catch(() => this.#found.delete(api));
     return found;
@@ -224,12 +228,12 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
   ): Promise<AccountApplication> {
     const own = this.#ownAt(server);
     if (own) return own;
-    const document = documentOf(redirectUri);
+    const document = clientDocumentUrl(redirectUri);
     if (server.client_id_metadata_document_supported === true && document) {
       return { clientId: document };
     }
-    const place = { issuer: server.issuer, redirectUri };
-    return await this.#registrations.find(place, () => {
+    const id = { issuer: server.issuer, redirectUri };
+    return await this.#registrations.find(id, () => {
       if (server.registration_endpoint) return { server, fetch: this.#fetch };
       const setting = accountSetting(this.service, "CLIENT_ID");
       throw misbehaved(
@@ -243,7 +247,9 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
    * Returns the client in the settings, which is only for the service's
    * `issuer`: the MCP server may name any other issuer (RFC 9728 §7.6).
    */
-  #ownAt({ issuer }: Pick<Place, "issuer">): AccountApplication | undefined {
+  #ownAt(
+    { issuer }: Pick<RegistrationId, "issuer">,
+  ): AccountApplication | undefined {
     return isSameIssuer(issuer, this.service.issuer ?? "")
       ? applicationAt(this.service, this.server)
       : undefined;
@@ -254,7 +260,7 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
     const { clientId } = by;
     const own = this.#ownAt(by);
     if (own?.clientId === clientId) return own;
-    if (clientId === documentOf(by.redirectUri)) return { clientId };
+    if (clientId === clientDocumentUrl(by.redirectUri)) return { clientId };
     const kept = await this.#registrations.kept(by);
     return kept?.clientId === clientId ? kept : undefined;
   }
@@ -280,6 +286,6 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
  * Returns the URL of our client ID metadata document; undefined if it is not
  * public.
  */
-export function documentOf(redirectUri: string): string | undefined {
+export function clientDocumentUrl(redirectUri: string): string | undefined {
   return documentUrl(new URL("client.json", redirectUri).href)?.href;
 }

@@ -40,18 +40,18 @@ export function isSameIssuer(one: string, other: string): boolean {
  * @throws {UpstreamError} also if the server does not name the `issuer` that
  * the author set
  */
-export async function findSignIn(
+export async function findMcpResource(
   fetchUpstream: UpstreamFetch,
   { api: url, issuer }: Pick<OAuthAccount, "api" | "issuer">,
 ): Promise<McpResource> {
   const challenge = await challengeOf(fetchUpstream, url);
   const { origin, pathname } = new URL(url);
   const name = `${origin}/.well-known/oauth-protected-resource`;
-  const places = challenge.metadata
+  const urls = challenge.metadata
     ? [challenge.metadata]
     : [`${name}${pathname.replace(/\/$/, "")}`, name];
-  for (const place of new Set(places)) {
-    const document = await read(fetchUpstream, place);
+  for (const metadataUrl of new Set(urls)) {
+    const document = await read(fetchUpstream, metadataUrl);
     if (document) return parse(document, { url, issuer }, challenge.scopes);
   }
   // Servers of revision 2025-03-26 have no such metadata.
@@ -60,10 +60,10 @@ export async function findSignIn(
 }
 
 /** Reads a JSON document; undefined if the response is an error. */
-async function read(fetchUpstream: UpstreamFetch, place: string) {
-  const response = await fetchUpstream(place);
+async function read(fetchUpstream: UpstreamFetch, url: string) {
+  const response = await fetchUpstream(url);
   return response.ok
-    ? await readObject(response, new URL(place).host)
+    ? await readObject(response, new URL(url).host)
     : undefined;
 }
 

@@ -7,14 +7,14 @@
  */
 import type { AccountPageAddition } from "../account_page/account_pages.ts";
 import { clientMetadata } from "./registrations.ts";
-import { documentOf } from "./mcp_client.ts";
+import { clientDocumentUrl } from "./mcp_client.ts";
 
 const addition: AccountPageAddition = {
   routes(app, { server, baseUrl }) {
     for (const { name, ...service } of server.services) {
       if (service.kind !== "account" || !service.isMcp) continue;
       const redirectUri = `${baseUrl}/connect/${name}/callback`;
-      const client_id = documentOf(redirectUri);
+      const client_id = clientDocumentUrl(redirectUri);
       if (client_id === undefined) continue;
       const { title } = server.config;
       const document = { client_id, ...clientMetadata(redirectUri, title) };

@@ -28,7 +28,7 @@ const MARGIN_SECONDS = 86_400;
 const MAX_CHARACTERS = 4000;
 
 /** An authorization server, and our redirect URI there. */
-export interface Place {
+export interface RegistrationId {
   issuer: string;
   redirectUri: string;
 }
@@ -41,15 +41,17 @@ interface Registry {
   fetch: UpstreamFetch;
 }
 
-export function registrations(server: OpenedServer) {
+export function registrationStore(server: OpenedServer) {
   const { database, config } = server;
   const making = new Map<string, Promise<AccountApplication>>();
-  const nameOf = ({ issuer, redirectUri }: Place) =>
+  const nameOf = ({ issuer, redirectUri }: RegistrationId) =>
     JSON.stringify(["mcp client", issuer, redirectUri]);
 
-  async function kept(place: Place): Promise<AccountApplication | undefined> {
+  async function kept(
+    id: RegistrationId,
+  ): Promise<AccountApplication | undefined> {
     const { sealing } = accountsOf(server);
-    const name = nameOf(place);
+    const name = nameOf(id);
     const entry = await database.get<RegistrationRecord>(mcpClientKey(name));
     if (!isFound(entry)) return undefined;
     const { sealed, keyId } = entry.value;
@@ -61,10 +63,10 @@ export function registrations(server: OpenedServer) {
   }
 
   async function make(
-    place: Place,
+    id: RegistrationId,
     { server: metadata, fetch }: Registry,
   ): Promise<AccountApplication> {
-    const name = nameOf(place);
+    const name = nameOf(id);
     const key = mcpClientKey(name);
     const before = await database.get<RegistrationRecord>(key);
     const { registration_endpoint: endpoint = "" } = metadata;
@@ -75,7 +77,7 @@ export function registrations(server: OpenedServer) {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify(
-        clientMetadata(place.redirectUri, config.title, method),
+        clientMetadata(id.redirectUri, config.title, method),
       ),
     });
     if (!response.ok) {
@@ -89,7 +91,7 @@ export function registrations(server: OpenedServer) {
       transaction.check(before).set(key, { ...sealed, expiresAt })
     );
     // If another process was faster, all use its registration.
-    return (isFirst ? undefined : await kept(place)) ?? application;
+    return (isFirst ? undefined : await kept(id)) ?? application;
   }
 
   return {
@@ -98,26 +100,26 @@ export function registrations(server: OpenedServer) {
 
     /** Finds a registration, or makes one. @throws {UpstreamError} */
     async find(
-      place: Place,
+      id: RegistrationId,
       registryOf: () => Registry,
     ): Promise<AccountApplication> {
-      const found = await kept(place);
+      const found = await kept(id);
       if (found) return found;
-      const name = nameOf(place);
+      const name = nameOf(id);
       let made = making.get(name);
       if (!made) {
-        made = make(place, registryOf()).finally(() => making.delete(name));
+        made = make(id, registryOf()).finally(() => making.delete(name));
         making.set(name, made);
       }
       return await made;
     },
 
     /** Deletes a registration that the authorization server no longer knows. */
-    async forget(place: Place & { clientId: string }): Promise<void> {
-      const key = mcpClientKey(nameOf(place));
+    async forget(id: RegistrationId & { clientId: string }): Promise<void> {
+      const key = mcpClientKey(nameOf(id));
       const entry = await database.get<RegistrationRecord>(key);
-      const found = await kept(place);
-      if (found?.clientId !== place.clientId) return;
+      const found = await kept(id);
+      if (found?.clientId !== id.clientId) return;
       await database.commit((transaction) =>
         transaction.check(entry).expire(key)
       );

@@ -10,7 +10,7 @@ import { mcpClientKey } from "../../../src/core/kv/keys.ts";
 import type { OpenedServer } from "../../../src/core/store/opened_server.ts";
 import { McpAccountClient } from "../../../src/features/mcp_servers/mcp_client.ts";
 import { guardedFetch } from "../../../src/features/mcp_servers/guarded_fetch.ts";
-import { registrations } from "../../../src/features/mcp_servers/registrations.ts";
+import { registrationStore } from "../../../src/features/mcp_servers/registrations.ts";
 import { resultOf, textOf } from "../../kit/answer.ts";
 import { AccountVisitor } from "../../kit/account_visitor.ts";
 import { clientOf, linkOf } from "../../kit/connected.ts";
@@ -428,7 +428,10 @@ Deno.test("an account that is disconnected is revoked at its authorization serve
 Deno.test("two processes register once, and the loser uses the winner's", async () => {
   await using service = new McpService();
   await using kv = await openTestKv();
-  const made = [registrations(processOn(kv)), registrations(processOn(kv))];
+  const made = [
+    registrationStore(processOn(kv)),
+    registrationStore(processOn(kv)),
+  ];
   let count = 0;
   const place = { issuer: service.origin, redirectUri: `${BASE_URL}/c` };
   const both = Promise.withResolvers<void>();

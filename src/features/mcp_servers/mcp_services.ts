@@ -4,18 +4,18 @@
  * @module
  */
 import type { OpenedServer } from "../../core/store/opened_server.ts";
-import type { ServiceKind } from "../accounts/kind_port.ts";
-import { Connections } from "./connections.ts";
-import { callThere } from "./mcp_call.ts";
+import type { McpPort } from "../accounts/mcp_port.ts";
+import { McpConnections } from "./connections.ts";
+import { callMcpTool } from "./mcp_call.ts";
 
-export function mcpKind(server: OpenedServer): ServiceKind {
-  const connections = new Connections();
+export function mcpServices(server: OpenedServer): McpPort {
+  const connections = new McpConnections();
   return {
     async client(service) {
       const { McpAccountClient } = await import("./mcp_client.ts");
       return new McpAccountClient(service, server);
     },
     call: (account, tool, input = {}, options = {}) =>
-      callThere({ ...account, connections }, { tool, input, options }),
+      callMcpTool({ ...account, connections }, { tool, input, options }),
   };
 }

@@ -13,26 +13,22 @@ import { fingerprint } from "../../core/crypto/crypto.ts";
 import type { OpenedServer } from "../../core/store/opened_server.ts";
 import { accountFetch } from "../../core/provider/account_fetch.ts";
 import type { AccountClient } from "./account_client.ts";
-import {
-  type AccountInCall,
-  mcpKindOf,
-  type ServiceKind,
-} from "./kind_port.ts";
+import { type McpCallAccount, type McpPort, mcpPortOf } from "./mcp_port.ts";
 
-async function load(server: OpenedServer): Promise<ServiceKind> {
-  const { load } = mcpKindOf(server);
+async function load(server: OpenedServer): Promise<McpPort> {
+  const { load } = mcpPortOf(server);
   if (load) return await load();
   throw new Error("This server is built without the feature mcp_servers");
 }
 
 /** Makes our OAuth client of an MCP server. */
-export function clientOfKind(
+export function mcpClientOf(
   service: OAuthAccount,
   server: OpenedServer,
 ): AccountClient {
-  let making: ReturnType<ServiceKind["client"]> | undefined;
+  let making: ReturnType<McpPort["client"]> | undefined;
   const client = () =>
-    making ??= load(server).then((kind) => kind.client(service));
+    making ??= load(server).then((port) => port.client(service));
   return {
     id: fingerprint(JSON.stringify(["mcp", service.name, service.api])),
     canRevoke: async () => await (await client()).canRevoke(),
@@ -46,9 +42,9 @@ export function clientOfKind(
 }
 
 /** Adds `call` to an account at an MCP server. */
-export function accountOfKind(
+export function mcpAccountOf(
   account: Account,
-  parts: AccountInCall,
+  parts: McpCallAccount,
   server: OpenedServer,
 ): McpAccount {
   return {
@@ -62,15 +58,15 @@ export function accountOfKind(
 }
 
 /** Makes the account object for an MCP server without sign-in. */
-export function openAccount(
+export function openMcpAccount(
   service: OpenMcpServer,
-  call: Pick<AccountInCall, "acting" | "context">,
+  call: Pick<McpCallAccount, "acting" | "context">,
   server: OpenedServer,
 ): McpAccount {
   const send = accountFetch(service, () => Promise.resolve(undefined));
   const reveal = () => Promise.resolve("");
   const connection = () => Promise.resolve(call.context.caller.binding);
-  return accountOfKind(
+  return mcpAccountOf(
     { fetch: call.acting.fetch(send), reveal },
     { ...call, service, send, connection },
     server,

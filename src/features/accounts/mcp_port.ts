@@ -16,7 +16,7 @@ import type { Acting } from "../../core/mcp/exchange/author_code.ts";
 import type { AccountClient } from "./account_client.ts";
 
 /** The account through which one call uses an MCP server. */
-export interface AccountInCall {
+export interface McpCallAccount {
   service: AccountService;
   context: Context;
   /** Ends all requests with the call. */
@@ -28,16 +28,16 @@ export interface AccountInCall {
 }
 
 /** The functions of MCP servers as services. */
-export interface ServiceKind {
+export interface McpPort {
   /** Makes our OAuth client of a server. Nothing is fetched yet. */
   client(service: OAuthAccount): Promise<Omit<Required<AccountClient>, "id">>;
   call(
-    account: AccountInCall,
+    account: McpCallAccount,
     ...call: Parameters<McpAccount["call"]>
   ): ReturnType<McpAccount["call"]>;
 }
 
 /** The loader that the feature `mcp_servers` sets. */
-export const mcpKindOf = ofServer((
+export const mcpPortOf = ofServer((
   _server: OpenedServer,
-): { load?: () => Promise<ServiceKind> } => ({}));
+): { load?: () => Promise<McpPort> } => ({}));
