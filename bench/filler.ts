@@ -7,7 +7,7 @@ import { randomId } from "../src/core/crypto/crypto.ts";
 import { bindingOf } from "../src/core/oauth/grant.ts";
 import { APPROVAL_TTL_SECONDS } from "../src/core/oauth/lifetimes.ts";
 import { seal } from "../src/core/crypto/seal.ts";
-import { CALLS, type NotedCall } from "../src/features/ledger/call_list.ts";
+import { CALLS, type LedgerEntry } from "../src/features/ledger/call_list.ts";
 import { Database } from "../src/core/kv/database.ts";
 import { checkedKv } from "../src/core/kv/layout.ts";
 import { approvalKey, ledgerKey, upstreamKey } from "../src/core/kv/keys.ts";
@@ -151,7 +151,7 @@ async function saveConnection(kvPath: string, calls: number): Promise<void> {
 /**
  * Makes calls of tools in turn, so far apart that each is an entry of its own.
  */
-function latestCalls(count: number, now: number): NotedCall[] {
+function latestCalls(count: number, now: number): LedgerEntry[] {
   return Array.from({ length: count }, (_, index) => {
     const at = now - 2 * index * 60 * 60;
     const tool = `tool_${index % 7}`;

@@ -13,7 +13,7 @@ import {
   Layout,
   type PageProps,
 } from "../../core/pages/layout.tsx";
-import { type Notice, NoticeOf } from "./notice.tsx";
+import { type Notice, NoticeBox } from "./notice.tsx";
 import {
   type ProviderOption,
   SignInForm,
@@ -77,7 +77,7 @@ export function AccountPage(props: AccountProps) {
       </nav>
       <main>
         <h1>{title}</h1>
-        {props.notice && <NoticeOf {...props.notice} />}
+        {props.notice && <NoticeBox {...props.notice} />}
         {props.children}
       </main>
     </Layout>

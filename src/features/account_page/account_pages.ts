@@ -26,7 +26,7 @@ import type { Notice } from "./notice.tsx";
 import { printNotice, readNotice } from "./notices.ts";
 import type { Parameters } from "../../core/oauth/parameters.ts";
 import type { AppEnv } from "../../core/http/client_address.ts";
-import type { WaitInWords } from "./waiting_section.tsx";
+import type { OpenQuestion } from "./waiting_section.tsx";
 import { now } from "../../core/clock.ts";
 import { mintCsrf, redirect } from "../../core/http/browser.ts";
 import { Buckets, type Rate } from "../../core/http/buckets.ts";
@@ -151,7 +151,7 @@ export interface AccountPageAddition {
   waiting?(
     session: AccountPageVisit["session"],
     services: AccountPageServices,
-  ): Promise<WaitInWords[]>;
+  ): Promise<OpenQuestion[]>;
   /** True if tools use accounts of people at other services. */
   hasAccounts?(services: AuthServices): boolean;
   /** Lists a person's accounts at other services. */

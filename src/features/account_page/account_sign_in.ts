@@ -36,7 +36,7 @@ import {
   readCookie,
   redirect,
 } from "../../core/http/browser.ts";
-import { checkAskedNow } from "./signed_in.ts";
+import { checkReauthenticated } from "./signed_in.ts";
 import type { FormServices } from "./account_pages.ts";
 import { readParameters } from "../../core/http/body.ts";
 import type { PresentedCredential } from "../../core/http/rate_limit.ts";
@@ -219,7 +219,7 @@ export function accountSignIn(services: FormServices) {
         throw refusedByBlock();
       }
       if (isFresh) {
-        checkAskedNow(provider, authenticatedAt, now(services.clock));
+        checkReauthenticated(provider, authenticatedAt, now(services.clock));
       }
       const session = {
         subject,

@@ -45,7 +45,7 @@ export interface Notice {
   accounts?: number;
 }
 
-export function NoticeOf({ change, names = [], of, count, accounts }: Notice) {
+export function NoticeBox({ change, names = [], of, count, accounts }: Notice) {
   const [word, then] = CHANGES[change];
   const more = count === undefined ? 0 : count - names.length;
   return (

@@ -5,14 +5,14 @@
  * @module
  */
 import { displayName } from "../../core/pages/names.tsx";
-import { carried } from "./carried.ts";
+import { sessionSeals } from "./session_seals.ts";
 import type { Notice } from "./notice.tsx";
 
 /** The maximum number of names in a notice, to keep the URL short. */
 const MAX_NAMES = 5;
 
 const noticesOf = (sessionId: string) =>
-  carried<Notice>(sessionId, "account notice");
+  sessionSeals<Notice>(sessionId, "account notice");
 
 /** Encrypts a notice into a query parameter. */
 export async function printNotice(

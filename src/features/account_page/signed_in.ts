@@ -117,7 +117,7 @@ export function signedInPeople(
  *
  * @throws {HttpError} 403
  */
-export function checkAskedNow(
+export function checkReauthenticated(
   { name, tellsTime }: Pick<Provider, "name" | "tellsTime">,
   authenticatedAt: number | undefined,
   now: number,

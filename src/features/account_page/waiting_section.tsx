@@ -17,7 +17,7 @@ import { PausedBadge } from "./connections_section.tsx";
 import { Moment } from "../../core/pages/times.tsx";
 
 /** An open question in the list. Times are epoch seconds. */
-export interface WaitInWords extends Partial<ToolInWords> {
+export interface OpenQuestion extends Partial<ToolInWords> {
   /** The path of the page that answers the question. */
   path: string;
   /** The asking client; absent if its connection has ended. */
@@ -41,7 +41,7 @@ export const MAX_WAITS = 200;
 export function WaitingSection(
   { base = "", waits, now }: Pick<PageProps, "base"> & {
     /** The open questions: those that expire first, then the newest. */
-    waits: readonly WaitInWords[];
+    waits: readonly OpenQuestion[];
     now: number;
   },
 ) {

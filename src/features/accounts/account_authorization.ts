@@ -25,7 +25,7 @@ import {
   errorInTokenAnswer,
   isTooLong,
 } from "../../core/provider/token_answer.ts";
-import { carried } from "../account_page/carried.ts";
+import { sessionSeals } from "../account_page/session_seals.ts";
 import { type SignedIn, signedOut } from "../account_page/signed_in.ts";
 import {
   connectContext,
@@ -74,7 +74,7 @@ export function accountAuthorization(
 
   /** Seals and opens `state` for one session, person and service. */
   const departures = (found: ConnectedService, person: SignedIn) =>
-    carried<Departure>(
+    sessionSeals<Departure>(
       person.id,
       "connect state",
       connectContext(found, person),

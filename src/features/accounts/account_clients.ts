@@ -23,7 +23,7 @@ import { mcpClientOf } from "./mcp_accounts.ts";
  */
 const PAUSE_SECONDS = 5;
 
-/** Makes our OAuth clients at all services for which one is configured. */
+/** Makes our OAuth clients at all services with client settings. */
 export function accountClients(
   server: OpenedServer,
 ): ReadonlyMap<string, AccountClient> {

@@ -6,7 +6,7 @@
  * @module
  */
 import type { DescribedAccount } from "./pasted_key.ts";
-import { carried } from "../account_page/carried.ts";
+import { sessionSeals } from "../account_page/session_seals.ts";
 
 /** The seconds within which the person may confirm the account. */
 export const CHECKED_SECONDS = 600;
@@ -31,7 +31,7 @@ export interface CheckedKey extends DescribedAccount {
  * person and service.
  */
 export function checkedKeys(sessionId: string, context: string) {
-  const keys = carried<CheckedKey>(sessionId, "checked key", context);
+  const keys = sessionSeals<CheckedKey>(sessionId, "checked key", context);
   return {
     /** Seals a key. A page that is shown again keeps its time limit. */
     seal: (checked: CheckedKey, now: number): Promise<string> =>

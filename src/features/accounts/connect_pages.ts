@@ -41,7 +41,7 @@ export type ConnectServices = AccountPageServices & {
   /** The account store; undefined if no encryption key is configured. */
   vault?: AccountVault;
   accountServices: ReadonlyMap<string, ConnectableService>;
-  /** Our OAuth clients at the services for which one is configured. */
+  /** Our OAuth clients at all services with client settings. */
   accountClients: ReadonlyMap<string, AccountClient>;
 };
 

@@ -56,7 +56,10 @@ export function revocationQueue(database: Database) {
     take: (found: Queued) =>
       move(found, database.now() + LEASE_SECONDS, found.value.tries + 1),
 
-    /** Postpones a revocation. Returns false if it would expire before. */
+    /**
+     * Postpones a revocation. Returns false if its record expires before the
+     * next try.
+     */
     async putOff(taken: Queued): Promise<boolean> {
       const { tries, expiresAt } = taken.value;
       const pause = FIRST_PAUSE_SECONDS * 2 ** (tries - 1);

@@ -22,7 +22,10 @@ import { UpstreamError } from "../../core/provider/provider.ts";
  */
 const POLL_MILLISECONDS = 20_000;
 
-/** Revokes queued tokens. Loaded by the first request or queued tokens. */
+/**
+ * Revokes queued tokens. Loaded when the first tokens are queued or the first
+ * request arrives.
+ */
 export class Revocations {
   #isTimed = false;
   #polledMilliseconds = -Infinity;

@@ -74,7 +74,7 @@ export class ServerAccounts {
     return this.server.config.auth.oauth?.providers ?? [];
   }
 
-  /** Loads our OAuth clients at the services for which one is configured. */
+  /** Loads our OAuth clients at all services with client settings. */
   async clients(): Promise<ReadonlyMap<string, AccountClient>> {
     const { accountClients } = await import("./account_clients.ts");
     return this.#clients ??= accountClients(this.server);

@@ -15,7 +15,7 @@ import { page } from "../../core/pages/respond.ts";
 import type { AccountPageVisit } from "../account_page/account_pages.ts";
 import {
   MAX_WAITS,
-  type WaitInWords,
+  type OpenQuestion,
 } from "../account_page/waiting_section.tsx";
 import { askingClient, noWait, signInFor } from "../questions/wait_pages.ts";
 import {
@@ -100,7 +100,7 @@ export function approvalEndpoints(services: AccountPageServices) {
     /** Lists the approvals that wait for a person. */
     async waiting(
       session: AccountPageVisit["session"],
-    ): Promise<WaitInWords[]> {
+    ): Promise<OpenQuestion[]> {
       const approver = approverOf(session);
       const open = await approvals.listOpen(approver, MAX_WAITS + 1);
       return await Promise.all(open.map(async (approval) => ({

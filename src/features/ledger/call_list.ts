@@ -10,7 +10,7 @@ import { isFailure, type Outcome } from "../../core/log/request.ts";
  * The calls of one tool within an hour with the same outcome, without
  * arguments.
  */
-export interface NotedCall {
+export interface LedgerEntry {
   /** The start of the latest of these calls, in epoch seconds. */
   at: number;
   /** The start of the first of these calls, in epoch seconds. */
@@ -20,7 +20,7 @@ export interface NotedCall {
   count: number;
 }
 
-export type EndedCall = Pick<NotedCall, "at" | "tool" | "outcome">;
+export type EndedCall = Pick<LedgerEntry, "at" | "tool" | "outcome">;
 
 const LATEST = 40;
 const OLDER_FAILURES = 10;
@@ -39,10 +39,10 @@ const TOGETHER_SECONDS = 60 * 60;
  * or two comparisons.
  */
 export function addCall(
-  waiting: NotedCall[],
+  waiting: LedgerEntry[],
   { at, tool, outcome }: EndedCall,
 ): void {
-  const call: NotedCall = { at, firstAt: at, tool, outcome, count: 1 };
+  const call: LedgerEntry = { at, firstAt: at, tool, outcome, count: 1 };
   if (mergeIntoEntry(waiting, call)) return;
   waiting.push(call);
   if (waiting.length < 2 * CALLS) return;
@@ -56,10 +56,10 @@ export function addCall(
  * @param oldest drops calls that began before this, in epoch seconds
  */
 export function listCalls(
-  calls: readonly NotedCall[],
+  calls: readonly LedgerEntry[],
   oldest: number,
-): NotedCall[] {
-  const list: NotedCall[] = [];
+): LedgerEntry[] {
+  const list: LedgerEntry[] = [];
   for (const call of calls.toSorted((one, other) => other.at - one.at)) {
     if (call.at < oldest) break;
     if (!mergeIntoEntry(list, call)) list.push(call);
@@ -71,7 +71,7 @@ export function listCalls(
 }
 
 /** Sorts failures first, each group newest first. */
-export function failuresFirst<C extends Pick<NotedCall, "at" | "outcome">>(
+export function failuresFirst<C extends Pick<LedgerEntry, "at" | "outcome">>(
   calls: readonly C[],
 ): C[] {
   const rank = ({ outcome }: C) => isFailure(outcome) ? 0 : 1;
@@ -84,7 +84,7 @@ export function failuresFirst<C extends Pick<NotedCall, "at" | "outcome">>(
  * Counts a call in an entry of the same tool, outcome and hour. Returns false
  * if there is none.
  */
-function mergeIntoEntry(list: NotedCall[], call: NotedCall): boolean {
+function mergeIntoEntry(list: LedgerEntry[], call: LedgerEntry): boolean {
   const index = list.findLastIndex((other) => isSameEntry(other, call));
   if (index === -1) return false;
   const { at, firstAt, count } = list[index];
@@ -97,7 +97,7 @@ function mergeIntoEntry(list: NotedCall[], call: NotedCall): boolean {
   return true;
 }
 
-function isSameEntry(one: NotedCall, other: NotedCall): boolean {
+function isSameEntry(one: LedgerEntry, other: LedgerEntry): boolean {
   return one.tool === other.tool && one.outcome === other.outcome &&
     Math.max(one.at, other.at) - Math.min(one.firstAt, other.firstAt) <
       TOGETHER_SECONDS;

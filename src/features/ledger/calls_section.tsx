@@ -7,7 +7,7 @@
  */
 import type { Child } from "@hono/hono/jsx";
 import type { Outcome } from "../../core/log/request.ts";
-import type { NotedCall } from "./call_list.ts";
+import type { LedgerEntry } from "./call_list.ts";
 import {
   ClientName,
   displayName,
@@ -20,7 +20,7 @@ import type { CallFilter } from "../account_page/account_pages.ts";
 import { Moment } from "../../core/pages/times.tsx";
 
 /** The calls of one tool within an hour with the same outcome. */
-export interface CallInWords extends Omit<NotedCall, "firstAt">, ToolInWords {
+export interface CallInWords extends Omit<LedgerEntry, "firstAt">, ToolInWords {
   /** The person's name at the provider. */
   person: string;
   client: string;

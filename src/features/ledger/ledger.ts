@@ -15,8 +15,8 @@ import { outsideTrace } from "../../core/telemetry/current.ts";
 import {
   addCall,
   type EndedCall,
+  type LedgerEntry,
   listCalls,
-  type NotedCall,
 } from "./call_list.ts";
 import {
   type Database,
@@ -47,11 +47,11 @@ const TRIES = 5;
 
 interface LedgerRecord extends Expiring {
   /** Newest first. */
-  calls: readonly NotedCall[];
+  calls: readonly LedgerEntry[];
 }
 
 /** Maps a grant's ID to its calls that are not written yet. */
-type WaitingCalls = Map<string, NotedCall[]>;
+type WaitingCalls = Map<string, LedgerEntry[]>;
 
 export type LedgerStore = ReturnType<typeof ledgerStore>;
 
@@ -173,7 +173,7 @@ export function ledgerStore(
     },
 
     /** Lists the calls of each ledger, newest first. */
-    async list(ledgerIds: readonly string[]): Promise<NotedCall[][]> {
+    async list(ledgerIds: readonly string[]): Promise<LedgerEntry[][]> {
       await flush();
       const entries: readonly Entry<LedgerRecord>[] = await database.getMany<
         LedgerRecord[]

@@ -174,8 +174,8 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
   }
 
   /**
-   * Reads an authorization server's metadata. @throws {UpstreamError} without
-   * PKCE
+   * Reads an authorization server's metadata. @throws {UpstreamError} if it
+   * lacks PKCE
    */
   async #at(issuer: string): Promise<ProviderMetadata> {
     let read = this.#servers.get(issuer);

@@ -15,7 +15,7 @@ import { mintCsrf, redirect } from "../../core/http/browser.ts";
 import { page } from "../../core/pages/respond.ts";
 import type { ClientInWords } from "../../core/pages/names.tsx";
 import { NoWaitPage, WaitAnsweredPage, WaitPage } from "./wait_page.tsx";
-import type { WaitInWords } from "../account_page/waiting_section.tsx";
+import type { OpenQuestion } from "../account_page/waiting_section.tsx";
 import { isPaused } from "./wait_records.ts";
 import { type Wait, waitsOf } from "./waits.ts";
 import { personName } from "../../core/oauth/person.ts";
@@ -90,7 +90,7 @@ export function askingClient(
 export async function waitsInWords(
   subject: string,
   services: AccountPageServices,
-): Promise<WaitInWords[]> {
+): Promise<OpenQuestion[]> {
   const open = await waitsOf(services.server).listOf(subject);
   return await Promise.all(open.map(async (wait) => ({
     path: pathOf(wait, services.baseUrl),

@@ -34,7 +34,7 @@ import type { Context } from "@hono/hono";
 import type { JsonObject } from "../../core/json.ts";
 import type { Parameters } from "../../core/oauth/parameters.ts";
 import type { QuestionInWords } from "../questions/question_form.tsx";
-import type { WaitInWords } from "../account_page/waiting_section.tsx";
+import type { OpenQuestion } from "../account_page/waiting_section.tsx";
 import {
   contentOfForm,
   FormEntryError,
@@ -326,7 +326,7 @@ export function questionsInWords(
 export async function askedInWords(
   session: AccountSession,
   services: AccountPageServices,
-): Promise<WaitInWords[]> {
+): Promise<OpenQuestion[]> {
   const own = ownTasks(services);
   const { tasks } = await own.list(session);
   const asking = tasks.filter(({ inputRequests }) => inputRequests);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { AccountVisitor, formOf } from "../../kit/account_visitor.ts";
 import { createProvider } from "../../../src/core/provider/create_provider.ts";
-import { checkAskedNow } from "../../../src/features/account_page/signed_in.ts";
+import { checkReauthenticated } from "../../../src/features/account_page/signed_in.ts";
 import { Browser } from "../../kit/browser.ts";
 import { signInAt, startOpenIdProvider } from "../../kit/open_id_provider.ts";
 import { BASE_URL, startServer } from "../../kit/server.ts";
@@ -52,7 +52,7 @@ Deno.test("a fresh sign-in does not count if someone took the request for it out
   assert.equal(await mayErase(), true);
 });
 
-Deno.test("checkAskedNow() takes no silence from a provider that must say when it asked", () => {
+Deno.test("checkReauthenticated() takes no silence from a provider that must say when it asked", () => {
   const application = {
     clientId: "c",
     clientSecret: "s",
@@ -66,7 +66,7 @@ Deno.test("checkAskedNow() takes no silence from a provider that must say when i
   };
   for (const [provider, expected] of Object.entries(takesSilence)) {
     const made = createProvider({ ...application, provider } as never);
-    const check = (at?: number) => () => checkAskedNow(made, at, 10_000);
+    const check = (at?: number) => () => checkReauthenticated(made, at, 10_000);
     if (expected) assert.doesNotThrow(check(), provider);
     else assert.throws(check(), /did not say when it asked you/, provider);
     assert.throws(check(9_000), /did not ask you again/, provider);

@@ -7,8 +7,8 @@ import {
   CALLS,
   type EndedCall,
   failuresFirst,
+  type LedgerEntry,
   listCalls,
-  type NotedCall,
 } from "../../../src/features/ledger/call_list.ts";
 import { Database } from "../../../src/core/kv/database.ts";
 import { grantStore } from "../../../src/core/store/grants.ts";
@@ -28,14 +28,14 @@ import { switchable } from "../../kit/switchable_kv.ts";
 
 const NOW = 1_800_000_000;
 
-const WENT: NotedCall = {
+const WENT: LedgerEntry = {
   at: NOW,
   firstAt: NOW,
   tool: "search",
   outcome: "ok",
   count: 1,
 };
-const FAILED: NotedCall = { ...WENT, tool: "send", outcome: "tool_error" };
+const FAILED: LedgerEntry = { ...WENT, tool: "send", outcome: "tool_error" };
 
 Deno.test("listCalls() puts alike calls together, newest first", () => {
   assert.deepEqual(
@@ -71,7 +71,7 @@ Deno.test("listCalls() lets no number of calls push out what failed last", () =>
   const list = listCalls([FAILED, ...many], 0);
   assert.deepEqual(list.at(-1), FAILED);
   assert.equal(list[0].tool, "tool-999");
-  const failures = many.map((call): NotedCall => ({
+  const failures = many.map((call): LedgerEntry => ({
     ...call,
     outcome: "refused",
   }));
@@ -91,7 +91,7 @@ Deno.test("listCalls() leaves out what is older than is wanted", () => {
 });
 
 Deno.test("addCall() keeps few, however many there are", () => {
-  const waiting: NotedCall[] = [];
+  const waiting: LedgerEntry[] = [];
   addCall(waiting, FAILED);
   for (const n of range(10_000)) {
     addCall(waiting, { ...WENT, tool: `tool-${n}`, at: NOW + n });

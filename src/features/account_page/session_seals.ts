@@ -8,7 +8,7 @@ import { seal, unseal } from "../../core/crypto/seal.ts";
 import { deriveKey } from "../../core/oauth/data_key.ts";
 
 /** Makes the functions that seal and open a session's values of one purpose. */
-export function carried<T extends object>(
+export function sessionSeals<T extends object>(
   sessionId: string,
   purpose: string,
   context?: string,
