@@ -56,7 +56,7 @@ export function errorPage(
   { baseUrl, ...props }: PageProps & {
     /** The public base URL, without a trailing slash. */
     baseUrl: string;
-    /** The reference of the request in the log. */
+    /** The name of the request in the log. */
     reference: string;
   },
 ): Response {

@@ -56,7 +56,10 @@ export function SignInForm(
 
 interface ChooserProps extends PageProps {
   options: readonly ProviderOption[];
-  /** Hidden fields of the form: the handle, and the approved scopes. */
+  /**
+   * Hidden fields of the form: the id of the authorization request, and the
+   * approved scopes.
+   */
   fields: readonly (readonly [string, string])[];
   /** The URL that the form is posted to. */
   action: string;

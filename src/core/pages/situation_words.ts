@@ -20,7 +20,7 @@ export interface ErrorWords {
   move: string;
   /** A link to the next step. */
   button?: { label: string; href: string };
-  /** The reference of the request in the log. */
+  /** The name of the request in the log. */
   reference?: string;
 }
 
@@ -67,7 +67,7 @@ export function situationWords(
         "Loading the page again changes nothing.",
       move: "Close this window and go back to the app.",
       button: account("See your connections"),
-      // Without the reference: nothing is wrong, so there is nothing to report.
+      // Nothing is wrong, so there is nothing to report.
       reference: undefined,
     },
     finished: {
@@ -221,7 +221,7 @@ export function tryAgain(
     };
 }
 
-/** The parts of the account that have forms, by the paths of the forms. */
+/** The parts of the account page, keyed by the paths of their forms. */
 const FORM_PARTS: Readonly<Record<string, string>> = {
   "/account/tokens": "/account/tokens",
   "/account/export": "/account/data",

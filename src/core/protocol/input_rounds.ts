@@ -155,11 +155,11 @@ export async function sealRequestState(
 }
 
 /**
- * Unseals a state. A valid state of another caller is refused in the same words
- * as a forged one, so that its holder does not learn that it is valid.
+ * Decrypts a state. The error is the same for a forged state and for another
+ * caller's valid one, so that a thief does not learn that it is valid.
  *
- * @throws {RpcError} -32602 if it was not sealed with this key, for this caller
- * and request, or has expired
+ * @throws {RpcError} -32602 if it was not encrypted with this key, for this
+ * caller and request, or has expired
  */
 export async function openRequestState(
   key: Uint8Array,

@@ -69,7 +69,10 @@ export interface MessageBody {
 /** The maximum memory of a message that does not count as long, in bytes. */
 const SHORT_BYTES = 4096;
 
-/** The memory of a value besides its text, in bytes: 64 for an empty object. */
+/**
+ * The memory of a value in addition to its text, in bytes: 64 for an empty
+ * object.
+ */
 const BYTES_PER_VALUE = 64;
 
 /**

@@ -121,9 +121,9 @@ async function recordsOf({ features }: ServerCore): Promise<PersonRecords[]> {
 }
 
 /**
- * Adds the middleware of all requests: CORS, reference, log, `Host`, bounds of
- * bodies. The author's routes handle requests from other origins themselves; on
- * loopback, such requests are refused as on `/mcp`.
+ * Adds the middleware of all requests: CORS, a name for the log, the log,
+ * `Host`, bounds of bodies. The author's routes handle requests from other
+ * origins themselves; on loopback, such requests are refused as on `/mcp`.
  */
 function addMiddleware(
   app: Hono<AppEnv>,

@@ -161,8 +161,8 @@ export interface OpenFeature {
 }
 
 /**
- * All that one feature adds. Pages, and whatever no call needs, are loaded by
- * the functions that add them.
+ * All that one feature adds. Pages, and other code that calls do not need, are
+ * loaded by the functions that add them.
  */
 export interface Feature {
   /** The name of the feature's folder. */

@@ -68,7 +68,7 @@ export class Lifecycle {
     });
   }
 
-  /** Returns the settings and the services of a definition, by their names. */
+  /** Returns the settings and services of a definition, keyed by name. */
   provide({ settings = {}, services = {} }: HasNeeds) {
     const own = Object.keys(settings).map((it) => [it, this.settings[it]]);
     const started = Object.entries(services)

@@ -36,8 +36,8 @@ import type { CreateServerOptions } from "./server_options.ts";
 const MAX_QUESTIONS_PER_CALLER = 100;
 
 /**
- * The dependencies of a server besides its plan: the database, a clock, and
- * replacements of parts.
+ * The dependencies of a server: the database, a clock, and replacements of
+ * parts.
  */
 export interface ServerDependencies
   extends

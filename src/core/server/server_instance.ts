@@ -68,10 +68,7 @@ export class ServerInstance implements Server {
     if (options.routes && this.#sites.hasHome) await this.#sites.site().app();
   }
 
-  /**
-   * Starts the services, then does the revocations and durable work that are
-   * due.
-   */
+  /** Starts the services, then does overdue revocations and durable work. */
   async wake(): Promise<void> {
     const { plan: { config: { auth }, lifecycle }, stopping } = this.#core;
     const needsAddress = auth.oauth !== undefined || auth.jwt !== undefined;

@@ -35,7 +35,7 @@ export class StartFaults {
   }
 
   /**
-   * Runs a check and returns its result; adds the faults that it throws, and
+   * Runs a check and returns its result. If it throws, adds its faults and
    * returns undefined.
    */
   attempt<T>(check: () => T): T | undefined {

@@ -87,7 +87,7 @@ export interface ConfigOptions extends Omit<SettingsOptions, "known"> {
   instructions?: string;
   /** The values of `LOG_LEVEL` and `AUDIT_LOG` if those are unset. */
   log?: Partial<Config["log"]>;
-  /** Settings that authors declared, by the names of their variables. */
+  /** Settings that authors declared, keyed by variable. */
   settings?: ReadonlyMap<string, z.ZodType>;
   /** All scopes of the server. */
   scopes?: readonly string[];

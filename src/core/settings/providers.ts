@@ -50,7 +50,7 @@ export function renameFor(key?: string): Rename {
   });
 }
 
-/** Makes the setting for the kind of one of several providers. */
+/** Makes the setting that selects one provider's kind. */
 function kindSetting(key: string) {
   return {
     ...renameFor(key)(CHOICE),

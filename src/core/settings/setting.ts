@@ -24,8 +24,8 @@ export interface Setting {
   /** The fix for a wrong value; by default the default or the example. */
   fix?: string;
   /**
-   * True if the server would admit more, or seal nothing, if the variable is
-   * unset. Then a misspelt name of the variable ends the start.
+   * True if without the variable the server would admit more callers, or
+   * encrypt nothing. Then a misspelt name of the variable ends the start.
    */
   guards?: boolean;
   /** True if the value is secret. */
@@ -46,7 +46,7 @@ export function settingsOf<const R extends Readonly<Record<string, Setting>>>(
   return rows as Named<R>;
 }
 
-/** A setting for issuers whose assertions let people in. */
+/** A setting for identity providers whose assertions replace a sign-in. */
 export type IssuerSetting = NamedSetting & {
   shape: TextShape<readonly TrustedIssuer[]>;
   default: readonly TrustedIssuer[];
@@ -112,8 +112,7 @@ export function defaultText(setting: Setting): string | undefined {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The options of {@linkcode Settings}: known names, and functions of the
- * process.
+ * Known names of variables, and functions with which the process reads them.
  */
 export interface SettingsOptions {
   known?: readonly NamedSetting[];

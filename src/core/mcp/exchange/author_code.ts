@@ -178,7 +178,8 @@ export class Acting {
   constructor(private readonly work: () => ActingWork) {}
 
   /**
-   * Runs a function, unless the call or task is over before or meanwhile.
+   * Runs a function. Rejects if the call or task is over before, or ends while
+   * it runs.
    *
    * Interrupted code gets neither result nor exception. The same holds if the
    * sign-in at the provider has ended: the person has to sign in again, and a

@@ -167,7 +167,7 @@ export abstract class Call implements AskingCall, RunningCall {
   /**
    * Asks the client, see {@linkcode Work.request}.
    *
-   * @param signal aborts the wait when no one needs the answer any more
+   * @param signal aborts the wait when the answer is not needed any more
    */
   abstract request(
     question: AskedQuestion,

@@ -50,10 +50,11 @@ export const NO_NETWORK: LimitKey = Object.freeze({
 const people = new WeakMap<Caller, LimitKey>();
 
 /**
- * Returns the limit key of a request's caller: for a person or a machine, a key
- * of its own; for a shared credential or no credentials, that of the network;
- * {@linkcode NO_NETWORK} if the network is unknown. Call this only where a
- * limit applies, because finding the network takes time.
+ * Returns the limit key of a request's caller. A person or a machine has a key
+ * of its own. Callers without credentials share the key of their network, or
+ * {@linkcode NO_NETWORK} if it is unknown; those with a shared credential share
+ * another key of their network. Call this only where a limit applies, because
+ * finding the network takes time.
  *
  * @param trusted proxies whose headers are trusted
  */

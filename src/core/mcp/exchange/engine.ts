@@ -96,8 +96,8 @@ export interface Engine {
   bodies: BodyClock;
   subscriptions: Subscriptions;
   /**
-   * Bounds the open questions to 2025 clients, and those of tasks that are not
-   * durable.
+   * Bounds the open questions to a caller: those to 2025 clients, and those of
+   * tasks that are not durable.
    */
   questions: CallerBound;
   limits: Limits;
@@ -124,7 +124,7 @@ export interface Engine {
   ledger?: CallLedger;
 }
 
-/** An HTTP request that has passed the gate. */
+/** An HTTP request from an authenticated or anonymous caller. */
 export interface AdmittedRequest {
   request: Request;
   /** The network connection; undefined if it is not known. */

@@ -129,7 +129,7 @@ function failureOf(error: unknown, failed: FailedRequest): Failure {
   };
 }
 
-/** The folders of the engine's own code. */
+/** The folders of this project's code, as opposed to the author's. */
 const ENGINE = ["core", "features", "authoring"]
   .map((folder) => new URL(`../../../${folder}/`, import.meta.url).href);
 

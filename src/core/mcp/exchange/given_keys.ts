@@ -307,7 +307,7 @@ function isWithout(keys: FormsOfKeys, error: Error): boolean {
 
 /** Returns the thrown value, or a copy without keys if it contains one. */
 function clean(thrown: unknown, keys: FormsOfKeys): unknown {
-  // A refusal has only the engine's own words, not an author's.
+  // A refusal has no words of the author's.
   if (keys.size === 0 || isRefusal(thrown)) return thrown;
   let isClean = true;
   const hideIn = (text: string) => {

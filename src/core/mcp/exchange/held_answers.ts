@@ -1,7 +1,6 @@
 /**
- * The memory of other services' responses in this process. It is bounded like
- * that of long messages, because a service may respond slowly, to any number of
- * calls.
+ * Counts and bounds the memory of other services' responses in this process,
+ * because a service may respond slowly, to any number of calls.
  *
  * @module
  */

@@ -43,8 +43,8 @@ export class MemoryBudget {
   }
 
   /**
-   * Checks that there is room for another message. The last message of a
-   * caller, or of the process, may exceed the bound.
+   * Checks that another message fits. The last message of a caller, or of the
+   * process, may exceed the bound.
    *
    * @throws {HttpError} 503 if the process is over its bound, 429 if the caller
    * is
@@ -76,9 +76,7 @@ export class MemoryBudget {
     return this.#bound.hasRoom(limitKey);
   }
 
-  /**
-   * Adds a holder. Its message counts once: a call and its task are one holder.
-   */
+  /** Adds a call or task. A call and the task that it becomes count once. */
   add(holder: MessageHolder): void {
     const { limitKey, messageBytes } = holder;
     if (!messageBytes) return;

@@ -116,7 +116,7 @@ export class PendingResponse {
     if (this.#stream.queuedBytes < ROOM_BYTES) this.#write(COMMENT);
   }
 
-  /** Ends the response, for a client that cancelled without a body. */
+  /** Ends the response; without a body if the client cancelled. */
   end(answer: JsonAnswer = {}): void {
     if (this.hasEnded) return;
     const { body } = answer;

@@ -1,7 +1,7 @@
 /**
  * The running calls of this process. A timer, one for all of them, looks for
- * cancellations that other processes received. Subscriptions have a list and
- * bounds of their own.
+ * cancellations (`notifications/cancelled`) that other processes received.
+ * Subscriptions have a list and bounds of their own.
  *
  * @module
  */

@@ -52,7 +52,8 @@ export interface WorkParking {
    */
   activity<T>(work: () => Promise<T>): Promise<T>;
   /**
-   * Awaits a function that only waits: meanwhile durable work may be parked.
+   * Awaits a function that only waits: meanwhile durable work may be stored and
+   * leave this process.
    *
    * @param waiting `until`: the epoch second at which the work goes on without
    * an answer; `wait`: the key of the record for the answer

@@ -188,7 +188,7 @@ export function sessionNotFound(): RpcError {
   });
 }
 
-/** Takes a notification; only a cancellation has an effect. */
+/** Takes a notification. Only `notifications/cancelled` has an effect. */
 export async function takeNotification(
   engine: Engine,
   { method, params: { requestId } }: RpcNotification,
