@@ -89,7 +89,7 @@ export function accountSessionStore(database: Database) {
     },
 
     /**
-     * Makes a check that fails its commit if the session has ended by then;
+     * Makes a check for a commit, which fails if the session has ended;
      * undefined if it has ended already.
      */
     async stays(id: string): Promise<Write | undefined> {

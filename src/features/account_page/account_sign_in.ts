@@ -72,7 +72,10 @@ export function accountSignIn(services: FormServices) {
       fingerprint(`${key} ${browser} ${handle} ${id}${purpose}`).slice(0, 16);
   }
 
-  /** Finds the sign-in of this browser that a provider's response is for. */
+  /**
+   * Finds the sign-in that a provider's response belongs to, if this browser
+   * began it.
+   */
   async function find(c: Context) {
     const [, own = "", sealed = ""] = STATE.exec(c.req.query("state") ?? "") ??
       [];

@@ -99,7 +99,9 @@ export function ConnectionRow(
       scopes: readonly ScopeInWords[];
       /** The tools that the client may call as the person. */
       tools?: readonly ToolInWords[];
-      /** True if the client gets its next grant without the person. */
+      /**
+       * True if the client can get its next grant without asking the person.
+       */
       hasSingleToken?: boolean;
       isPaused: boolean;
       /** The explanation of what the End button ends. */

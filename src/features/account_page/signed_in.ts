@@ -92,7 +92,7 @@ export function signedInPeople(
   }
 
   /**
-   * Makes a check that fails its commit if the session has ended by then, or an
+   * Makes a check for a commit. The commit fails if the session has ended or an
    * operator has blocked the person.
    *
    * @throws {HttpError} 403 if the person may not use this server, or the

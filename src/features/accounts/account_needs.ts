@@ -156,7 +156,7 @@ function checkResourceNeeds({ needs, uri, cacheScope }: Resource): void {
   );
 }
 
-/** Adds the name of the account that was used to a result. */
+/** Adds to a result the name of the account that was used. */
 export function withAccountName(
   result: CallToolResult,
   as: string,

@@ -10,8 +10,8 @@ import type { KnownAccount } from "./revocation_record.ts";
 import type { AccountEntry, AccountRecord } from "./accounts.ts";
 
 /**
- * Makes the additional text that is encrypted with a key, and compared when it
- * is decrypted: record, account and API.
+ * Makes the text that binds a key to its record, account and API. It is
+ * encrypted with the key, and compared after decryption.
  */
 function contextOf(record: AccountRecord, key: Deno.KvKey): string {
   const { subject, service, label, formerLabels, accountId } = record;
@@ -22,7 +22,7 @@ function contextOf(record: AccountRecord, key: Deno.KvKey): string {
     fingerprint(JSON.stringify(parts));
 }
 
-/** Makes the part of that text that names our OAuth client. */
+/** Makes the part of the binding text that names our OAuth client. */
 function applicationContext(application = ""): string {
   return fingerprint(application);
 }

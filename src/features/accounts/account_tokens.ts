@@ -55,9 +55,7 @@ export function accountTokenStore(database: Database, vault: AccountVault) {
     return isSame && before !== undefined ? known(entry, before) : undefined;
   }
 
-  /**
-   * Makes a {@linkcode AccountTokens} from a record and its decrypted tokens.
-   */
+  /** Makes {@linkcode AccountTokens} from a record and its decrypted tokens. */
   function known(found: Found<AccountRecord>, tokens: string): AccountTokens {
     const id = JSON.stringify([found.key, found.value.createdAt]);
     return { ...found, id, tokens };

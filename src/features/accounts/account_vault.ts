@@ -195,8 +195,8 @@ export function accountVault(
      * Queues the revocation of tokens that no account has.
      *
      * @param account the account that the tokens were for
-     * @param afterSeconds the delay; the revocation is dropped if the tokens
-     * are stored in an account before its end
+     * @param afterSeconds the delay, in which storing the tokens in an account
+     * cancels the revocation
      * @returns the key of the queue entry
      */
     async revoke(

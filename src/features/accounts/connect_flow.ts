@@ -113,9 +113,10 @@ export function connectFlow(services: ConnectServices) {
     },
 
     /**
-     * Queues the revocation of tokens unless their account is connected.
+     * Queues the revocation of tokens that are not confirmed yet.
      *
-     * @param afterSeconds the delay in which they may still be confirmed
+     * @param afterSeconds the delay, in which confirming them cancels the
+     * revocation
      * @returns the key of the queue entry
      */
     async revoke(
