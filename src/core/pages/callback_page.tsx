@@ -111,7 +111,7 @@ export function CallbackPage({ message, origins, ...page }: CallbackProps) {
  * one of `ALLOWED_ORIGINS`. Loopback origins are not accepted, because a port
  * does not tell whose page it is.
  */
-export function callback(
+export function callbackHandler(
   { config: { title: serverTitle, allowedOrigins }, about, baseUrl }: {
     config: Config;
     about?: OperatorInfo;

@@ -19,7 +19,7 @@ import {
   NamedTools,
   type ToolInWords,
 } from "./names.tsx";
-import { CardPage, Fact, HiddenFields, type PageProps } from "./layout.tsx";
+import { CardPage, FactRow, HiddenFields, type PageProps } from "./layout.tsx";
 import { countBoxes, ScopeChoice } from "./scope_boxes.tsx";
 import type { ScopeInWords } from "./scopes.ts";
 import { TICK_SCRIPT } from "./scripts.ts";
@@ -93,23 +93,23 @@ export function ConsentPage(props: ConsentProps) {
       <form method="post" action={props.action}>
         <HiddenFields of={Object.entries(props.fields)} />
         <dl class="facts">
-          <Fact term="Who asks">
+          <FactRow term="Who asks">
             <Asker {...props} claimed={claimed} />
-          </Fact>
-          <Fact term="Where the answer goes">
+          </FactRow>
+          <FactRow term="Where the answer goes">
             <Destination {...props} />
-          </Fact>
-          <Fact term="What it may do">
+          </FactRow>
+          <FactRow term="What it may do">
             <Permitted {...props} />
-          </Fact>
+          </FactRow>
           <Reach {...props} />
-          <Fact term="For how long">
+          <FactRow term="For how long">
             For {printDuration(lifetimes.grantSeconds)}{" "}
             at most, or until it has not been used for{" "}
             {printDuration(lifetimes.idleSeconds)}. You can end it at any time
             on your <a href={`${base}/account`}>account page</a>.
-          </Fact>
-          <Fact term="What comes next">
+          </FactRow>
+          <FactRow term="What comes next">
             If you approve, you sign in with{" "}
             <strong>{providerName}</strong>. The app sees neither your password
             nor a token from {providerName}.
@@ -121,7 +121,7 @@ export function ConsentPage(props: ConsentProps) {
                 {providerName} names, which may be another one of yours.
               </p>
             )}
-          </Fact>
+          </FactRow>
         </dl>
         <div class="actions">
           <button class="primary" type="submit" name="decision" value="approve">
@@ -174,7 +174,7 @@ function Reach(
 ) {
   if (accounts.length === 0) return null;
   return (
-    <Fact term="Where else it can act as you">
+    <FactRow term="Where else it can act as you">
       With tools that need it:
       <ul>
         {accounts.map(({ title, isUpstream, since }) => (
@@ -188,7 +188,7 @@ function Reach(
           </li>
         ))}
       </ul>
-    </Fact>
+    </FactRow>
   );
 }
 

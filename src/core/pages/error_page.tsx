@@ -13,13 +13,13 @@ import {
   StorageError,
 } from "../errors.ts";
 import { basePathOf } from "../net/url.ts";
-import { CardPage, Fact, type PageProps } from "./layout.tsx";
+import { CardPage, FactRow, type PageProps } from "./layout.tsx";
 import { page } from "./respond.ts";
 import {
   ADD_AGAIN,
+  endSentence,
   type ErrorWords,
   type RefusedRequest,
-  sentence,
   situationWords,
   tryAgain,
 } from "./situation_words.ts";
@@ -31,18 +31,18 @@ export function ErrorPage(props: PageProps & ErrorWords) {
     <CardPage {...props}>
       <p class="lead">{happened}</p>
       <dl class="facts">
-        <Fact term="What to do">
+        <FactRow term="What to do">
           <p>{move}</p>
           {button && (
             <p>
               <a class="button primary" href={button.href}>{button.label}</a>
             </p>
           )}
-        </Fact>
+        </FactRow>
         {reference && (
-          <Fact term="If you report this, quote">
+          <FactRow term="If you report this, quote">
             <code>{reference}</code>
-          </Fact>
+          </FactRow>
         )}
       </dl>
     </CardPage>
@@ -143,7 +143,7 @@ function causeWords(error: Error, refused: RefusedRequest): ErrorWords {
       title: status === 403
         ? "Not allowed from here"
         : "This request was not understood",
-      happened: sentence(error.message),
+      happened: endSentence(error.message),
       move: "Begin at the start page of this server.",
       button: start,
     };
@@ -177,7 +177,7 @@ const APP_MOVES: Partial<Record<OAuthErrorCode, string>> = {
 function appWords({ code, description }: OAuthError): ErrorWords {
   return {
     title: APP_TITLES[code] ?? "The app's request is incomplete or wrong",
-    happened: sentence(description),
+    happened: endSentence(description),
     move: APP_MOVES[code] ??
       "Update the app and connect again. If it fails again, only the app's " +
         "makers can fix it.",

@@ -97,7 +97,7 @@ export function CardPage(
 }
 
 /** A term and its description, in a list of facts. */
-export function Fact(
+export function FactRow(
   { term, class: look, children }: {
     term: string;
     class?: string;

@@ -102,12 +102,12 @@ export function situationWords(
     },
     "accounts off": {
       title: "No account can be connected now",
-      happened: sentence(message),
+      happened: endSentence(message),
       move: "Tell the people who run this server. Nothing was lost.",
     },
     "wrong entry": {
       title: "Something in the form does not fit",
-      happened: `${sentence(message)} The question is still open.`,
+      happened: `${endSentence(message)} The question is still open.`,
       move: "Go back with your browser's Back button, correct it, and answer " +
         "again.",
     },
@@ -119,12 +119,12 @@ export function situationWords(
     },
     "not fresh": {
       title: "Sign in again first",
-      happened: `${sentence(message)} Nothing was changed.`,
+      happened: `${endSentence(message)} Nothing was changed.`,
       move: "Open that page of your account, and press Sign in again there.",
       button: account("Open your account"),
     },
     "passkey refused": {
-      title: sentence(message, ""),
+      title: endSentence(message, ""),
       happened: "It was made for another page or by another passkey, it does " +
         "not count yet, or it was used before. Nothing was changed.",
       move:
@@ -132,7 +132,7 @@ export function situationWords(
       button: { label: "Your passkeys", href: `${base}/account/passkeys` },
     },
     "not asked again": {
-      title: sentence(message, ""),
+      title: endSentence(message, ""),
       happened: "It must ask who you are, and say when. Nothing was changed.",
       move:
         "Sign out there, then press Sign in again where you came from. If " +
@@ -146,13 +146,13 @@ export function situationWords(
       button: account("Sign in again"),
     },
     "provider refused": {
-      title: sentence(message, ""),
+      title: endSentence(message, ""),
       happened: "You cancelled there, or it does not let this account in.",
       move: "Sign in again, perhaps with another account.",
       button: account("Sign in again"),
     },
     "provider failed": {
-      title: sentence(message, ""),
+      title: endSentence(message, ""),
       happened: "Its answer could not be used. That is between it and this " +
         "server, not something you did.",
       move: "Sign in again. If it fails again, tell the people who run this " +
@@ -160,14 +160,14 @@ export function situationWords(
       button: account("Sign in again"),
     },
     "foreign answer": {
-      title: sentence(message, ""),
+      title: endSentence(message, ""),
       happened: "Something else arrived in its place, or too late. Your " +
         "sign-in is still open.",
       move: "Go on in the window of your provider, or connect again from the " +
         "app.",
     },
     "provider unavailable": {
-      title: sentence(message, ""),
+      title: endSentence(message, ""),
       happened: "It is needed to sign you in. Nothing was lost or used up.",
       ...tryAgain(request),
     },
@@ -191,7 +191,7 @@ export function situationWords(
     },
     "other redirect": {
       title: "The app asks for its answer at another address",
-      happened: sentence(message),
+      happened: endSentence(message),
       move: ADD_AGAIN,
     },
   };
@@ -231,6 +231,6 @@ const FORM_PARTS: Readonly<Record<string, string>> = {
 };
 
 /** Returns a text with `end` in place of its full stop. */
-export function sentence(text: string, end = "."): string {
+export function endSentence(text: string, end = "."): string {
   return text.replace(/\.?$/, end);
 }

@@ -19,7 +19,7 @@ import { readiness } from "../http/readiness.ts";
 import { isLoopback } from "../net/url.ts";
 import { newReference } from "../log/request.ts";
 import type { McpEndpoint } from "../mcp/endpoint.ts";
-import { callback } from "../pages/callback_page.tsx";
+import { callbackHandler } from "../pages/callback_page.tsx";
 import { prefersPage } from "../pages/respond.ts";
 import { probe } from "../kv/probe.ts";
 import { isError } from "../thrown.ts";
@@ -78,7 +78,7 @@ export async function createApp(
   addMiddleware(app, core, baseUrl, (c) => owner.isAuthors(c));
   addCallRoutes(app, mcp, engine, home);
   app.route("/", signIn);
-  app.get("/oauth/callback", callback({ config, about, baseUrl }));
+  app.get("/oauth/callback", callbackHandler({ config, about, baseUrl }));
   app.get(
     "/health",
     (c) => c.json({ status: "ok", timestamp: database.clock() }),

@@ -17,7 +17,7 @@ import {
 } from "../../core/pages/names.tsx";
 import { ConnectionRow } from "./connection_forms.tsx";
 import type { FormPage } from "../../core/pages/layout.tsx";
-import { Moment, printDuration } from "../../core/pages/times.tsx";
+import { PastTime, printDuration } from "../../core/pages/times.tsx";
 import { MayUse } from "../../core/pages/scope_boxes.tsx";
 import type { ScopeInWords } from "../../core/pages/scopes.ts";
 
@@ -177,7 +177,7 @@ export function PausedNote({ at, now }: { at?: number; now: number }) {
   if (at === undefined) return null;
   return (
     <>
-      <PausedBadge /> <Moment at={at} now={now} />
+      <PausedBadge /> <PastTime at={at} now={now} />
       <br />
     </>
   );
@@ -212,8 +212,8 @@ function ConnectionFacts(
             <br />
           </>
         )}
-        Last used <Moment at={usedAt} now={now} />, connected{" "}
-        <Moment at={createdAt} now={now} />
+        Last used <PastTime at={usedAt} now={now} />, connected{" "}
+        <PastTime at={createdAt} now={now} />
         {sessions > 0 &&
           `, ${least}${sessions} open session${sessions > 1 ? "s" : ""}`}
       </p>

@@ -6,7 +6,7 @@
  */
 import {
   AccountForm,
-  Fact,
+  FactRow,
   type FormPage,
   HiddenFields,
 } from "../../core/pages/layout.tsx";
@@ -59,7 +59,8 @@ export function DataSection(
       <section>
         <div class="card">
           <dl class="facts kept">
-            {kept.map(([what, until]) => <Fact term={what}>{until}</Fact>)}
+            {kept.map(([what, until]) => <FactRow term={what}>{until}
+            </FactRow>)}
           </dl>
           <AccountForm {...form} action="/account/export">
             <div class="actions">

@@ -23,7 +23,7 @@ import {
   CopyLine,
   type FormPage,
 } from "../../core/pages/layout.tsx";
-import { dayOf, Moment, printDuration } from "../../core/pages/times.tsx";
+import { dayOf, PastTime, printDuration } from "../../core/pages/times.tsx";
 import { MayUse, ScopeFields } from "../../core/pages/scope_boxes.tsx";
 import type { ScopeInWords } from "../../core/pages/scopes.ts";
 
@@ -210,10 +210,10 @@ function TokenRow(
     >
       <p class="small soft">
         <PausedNote at={token.pausedAt} now={now} />
-        Made <Moment at={createdAt} now={now} />,{" "}
+        Made <PastTime at={createdAt} now={now} />,{" "}
         {usedAt <= createdAt ? "never used" : (
           <>
-            last used <Moment at={usedAt} now={now} />
+            last used <PastTime at={usedAt} now={now} />
           </>
         )}, ends on <time>{dayOf(endsAt)}</time>
       </p>

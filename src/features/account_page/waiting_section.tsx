@@ -14,7 +14,7 @@ import {
 } from "../../core/pages/names.tsx";
 import type { PageProps } from "../../core/pages/layout.tsx";
 import { PausedBadge } from "./connections_section.tsx";
-import { Moment } from "../../core/pages/times.tsx";
+import { PastTime } from "../../core/pages/times.tsx";
 
 /** An open question in the list. Times are epoch seconds. */
 export interface OpenQuestion extends Partial<ToolInWords> {
@@ -77,7 +77,7 @@ export function WaitingSection(
               </p>
               <p class="small soft">
                 Asked by <ToolOfWork {...tool} />{" "}
-                <Moment at={createdAt} now={now} />
+                <PastTime at={createdAt} now={now} />
                 {isPaused && ". Resume its connection, then answer here."}
               </p>
             </li>

@@ -10,7 +10,7 @@ import { ScopeNames } from "./connect_form.tsx";
 import { AccountName, Refused } from "./connected_account.tsx";
 import { AccountForm, type FormPage } from "../../core/pages/layout.tsx";
 import { ClientName, displayName, ToolTitle } from "../../core/pages/names.tsx";
-import { Moment } from "../../core/pages/times.tsx";
+import { PastTime } from "../../core/pages/times.tsx";
 
 interface AccountInWords extends ListedAccount {
   /** The service's display name. */
@@ -115,7 +115,7 @@ function AccountRow(
       </div>
       <p class="small soft">
         As <AccountName label={label} />, connected{" "}
-        <Moment at={account.createdAt} now={now} />,{" "}
+        <PastTime at={account.createdAt} now={now} />,{" "}
         <LastUse account={account} now={now} />
         {given.length > 0 && (
           <>
@@ -181,7 +181,8 @@ function LastUse(
   if (usedAt === undefined || usedBy === undefined) return <>never used</>;
   return (
     <>
-      last used <Moment at={usedAt} now={now} /> by {usedBy.client === undefined
+      last used <PastTime at={usedAt} now={now} /> by{" "}
+      {usedBy.client === undefined
         ? "an app"
         : <ClientName name={usedBy.client} />} with{" "}
       <ToolTitle tool={usedBy.tool} toolTitle={toolTitle} />

@@ -19,7 +19,7 @@ import {
   WaitsForAccount,
 } from "./connected_account.tsx";
 import { CardPage } from "../../core/pages/layout.tsx";
-import { Moment } from "../../core/pages/times.tsx";
+import { PastTime } from "../../core/pages/times.tsx";
 
 /**
  * The page that shows the account of a key or token before it is stored. Send
@@ -85,7 +85,7 @@ export function ConfirmPage(
         <p>
           It takes the place of{" "}
           <AccountName label={replaced.label} />, connected{" "}
-          <Moment at={replaced.createdAt} now={now} />.
+          <PastTime at={replaced.createdAt} now={now} />.
         </p>
       )}
       {props.isOther && (

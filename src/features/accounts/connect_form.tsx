@@ -9,7 +9,7 @@ import type { ListedAccount } from "./accounts.ts";
 import { ServiceForm, type WaitingCall } from "./connected_account.tsx";
 import { NameField } from "../account_page/token_section.tsx";
 import { displayName } from "../../core/pages/names.tsx";
-import { Fact, type PageProps } from "../../core/pages/layout.tsx";
+import { FactRow, type PageProps } from "../../core/pages/layout.tsx";
 
 /** The service that the page is about. */
 interface ServiceInWords {
@@ -76,12 +76,12 @@ export function SignedInAs(
   { base = "", person }: Pick<ConnectProps, "base" | "person">,
 ) {
   return (
-    <Fact term="As whom">
+    <FactRow term="As whom">
       You are signed in as{" "}
       <strong>
         <bdi>{displayName(person)}</bdi>
       </strong>. Not you? <a href={`${base}/account`}>Sign out</a> first.
-    </Fact>
+    </FactRow>
   );
 }
 

@@ -16,7 +16,7 @@ import {
 } from "./connect_form.tsx";
 import { ConnectedAccount, WaitsForAccount } from "./connected_account.tsx";
 import { ClientNameAndBadge, ToolTitle } from "../../core/pages/names.tsx";
-import { CardPage, Fact } from "../../core/pages/layout.tsx";
+import { CardPage, FactRow } from "../../core/pages/layout.tsx";
 
 /**
  * The page with the form and, after a refusal, its reason. Send it with `forms:
@@ -37,24 +37,24 @@ export function ConnectPage(props: ConnectProps & { refusal?: string }) {
       <dl class="facts">
         <WhoAsks {...props} />
         {help !== undefined && (
-          <Fact term="Where you find the key">
+          <FactRow term="Where you find the key">
             <bdi>{help}</bdi>
-          </Fact>
+          </FactRow>
         )}
         {scopes !== undefined && <ScopesAsked {...props} scopes={scopes} />}
-        <Fact term={`What happens to the ${token}`}>
+        <FactRow term={`What happens to the ${token}`}>
           It is kept sealed here, for this server's tools to use at{" "}
           {host}. Neither the app nor its assistant is given it.
-        </Fact>
+        </FactRow>
         {connected.length > 0 && (
-          <Fact term="Connected now">
+          <FactRow term="Connected now">
             {connected.map((account) => (
               <ConnectedAccount {...props} account={account} />
             ))}
             {!props.several && (
               <p class="small soft">The new {token} takes its place.</p>
             )}
-          </Fact>
+          </FactRow>
         )}
         <SignedInAs {...props} />
       </dl>
@@ -93,19 +93,21 @@ function ScopesAsked(
   return (
     <>
       {added.length > 0 && (
-        <Fact term="Not allowed yet">
+        <FactRow term="Not allowed yet">
           <ScopeNames scopes={added} />
-        </Fact>
+        </FactRow>
       )}
       {others.length > 0 && (
-        <Fact term={added.length > 0 ? "Allowed before" : "The scopes there"}>
+        <FactRow
+          term={added.length > 0 ? "Allowed before" : "The scopes there"}
+        >
           <ScopeNames scopes={others} />
-        </Fact>
+        </FactRow>
       )}
       {usual.length > 0 && (
-        <Fact term="Besides, if it has them">
+        <FactRow term="Besides, if it has them">
           <ScopeNames scopes={usual} />
-        </Fact>
+        </FactRow>
       )}
     </>
   );
@@ -115,13 +117,13 @@ function WhoAsks({ asked }: Pick<ConnectProps, "asked">) {
   if (asked === undefined) return null;
   const { client, begun: _, ...tool } = asked;
   return (
-    <Fact term="Who asks">
+    <FactRow term="Who asks">
       <ClientNameAndBadge client={client} /> for <ToolTitle {...tool} />
       {asked.begun && (
         <p>
           <WaitsForAccount asked={asked} />
         </p>
       )}
-    </Fact>
+    </FactRow>
   );
 }

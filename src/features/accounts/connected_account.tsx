@@ -9,7 +9,7 @@ import {
   type ToolInWords,
   ToolTitle,
 } from "../../core/pages/names.tsx";
-import { Moment } from "../../core/pages/times.tsx";
+import { PastTime } from "../../core/pages/times.tsx";
 
 /** The name of an account, or a phrase if it has none. */
 export function AccountName({ label }: Pick<ListedAccount, "label">) {
@@ -105,7 +105,7 @@ export function ConnectedAccount(
     <>
       <p>
         <AccountName label={label} />, connected{" "}
-        <Moment at={createdAt} now={now} />
+        <PastTime at={createdAt} now={now} />
       </p>
       {refusedAt !== undefined && (
         <p class="note warn">
@@ -135,7 +135,7 @@ export function Refused(
   return (
     <>
       {title} did not take its {scopes === undefined ? "key" : "token"}{" "}
-      <Moment at={refusedAt} now={now} />.
+      <PastTime at={refusedAt} now={now} />.
     </>
   );
 }

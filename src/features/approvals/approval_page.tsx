@@ -17,10 +17,14 @@ import {
 import {
   AccountForm,
   CardPage,
-  Fact,
+  FactRow,
   type PageProps,
 } from "../../core/pages/layout.tsx";
-import { Moment, printDuration, Upcoming } from "../../core/pages/times.tsx";
+import {
+  FutureTime,
+  PastTime,
+  printDuration,
+} from "../../core/pages/times.tsx";
 import { SignedInLine } from "../questions/wait_page.tsx";
 import type { CallApproval } from "./approval_store.ts";
 import { PASSKEY_SCRIPT } from "./passkey_script.ts";
@@ -106,43 +110,43 @@ export function ApprovalPage(props: ApprovalProps) {
       {before?.begunAt !== undefined && (
         <p class="note">
           The same was approved before, and begun{" "}
-          <Moment at={before.begunAt} now={now} />.{" "}
+          <PastTime at={before.begunAt} now={now} />.{" "}
           {before.outcome && ENDS[before.outcome]}
         </p>
       )}
       <dl class="facts">
         {Object.entries(facts).map(([name, fact]) => (
-          <Fact term={harmlessLine(name)}>
+          <FactRow term={harmlessLine(name)}>
             <strong>
               <bdi dir="ltr">{harmlessLine(fact)}</bdi>
             </strong>
-          </Fact>
+          </FactRow>
         ))}
         {accounts.map(([service, name]) => (
-          <Fact term={`Account at ${service}`}>
+          <FactRow term={`Account at ${service}`}>
             <bdi>{harmlessLine(name)}</bdi>
-          </Fact>
+          </FactRow>
         ))}
         {approval.approval.scope !== undefined && (
-          <Fact term="For whom">
+          <FactRow term="For whom">
             <bdi>{harmlessLine(caller.name)}</bdi>
-          </Fact>
+          </FactRow>
         )}
-        <Fact term="Who asks">
+        <FactRow term="Who asks">
           <ClientNameAndBadge client={client} /> for{" "}
           <ToolTitle {...props} hasName />,{" "}
-          <Moment at={approval.createdAt} now={now} />. It can be approved until
-          {" "}
-          <Upcoming
+          <PastTime at={approval.createdAt} now={now} />. It can be approved
+          until{" "}
+          <FutureTime
             at={isRefused ? approval.expiresAt : approval.approval.closesAt!}
             now={now}
           />.
-        </Fact>
-        <Fact term="What comes next">
+        </FactRow>
+        <FactRow term="What comes next">
           It is done once, with the arguments below, whatever the app sends
           later.
           <SignedInLine person={props.person} />
-        </Fact>
+        </FactRow>
       </dl>
       {isCut && (
         <p class="note">
@@ -233,7 +237,7 @@ function PasskeyNote(
         ? (
           <>
             You need a passkey for this, and can use yours from{" "}
-            <Upcoming at={passkey.from} now={now} /> on.
+            <FutureTime at={passkey.from} now={now} /> on.
           </>
         )
         : passkey
@@ -302,7 +306,7 @@ export function ApprovalAnsweredPage(props: ApprovalProps) {
       {props.mayPress && begunAt !== undefined && endedAt === undefined && (
         <AccountForm base={base} csrf={csrf} action={`/approve/${approval.id}`}>
           <p>
-            It began <Moment at={begunAt} now={now} />{" "}
+            It began <PastTime at={begunAt} now={now} />{" "}
             and may still be under way, or its process may have ended in the
             middle. It is never begun again by itself. Look whether it has
             happened; then the app may ask for it again.

@@ -29,7 +29,7 @@ import type { Parameters } from "../../core/oauth/parameters.ts";
 import { personName } from "../../core/oauth/person.ts";
 import { AccountForm } from "../../core/pages/layout.tsx";
 import { displayName } from "../../core/pages/names.tsx";
-import { Moment, Upcoming } from "../../core/pages/times.tsx";
+import { FutureTime, PastTime } from "../../core/pages/times.tsx";
 import { PASSKEY_SCRIPT } from "./passkey_script.ts";
 import type { Passkey } from "./passkey_store.ts";
 import { passkeysOf } from "./passkeys.ts";
@@ -134,17 +134,17 @@ function PasskeyRow({ passkey, form, now, isFresh, confirmation }: {
         )}
       </div>
       <p class="small soft">
-        Made <Moment at={createdAt} now={now} />. {countsFrom > now
+        Made <PastTime at={createdAt} now={now} />. {countsFrom > now
           ? (
             <>
-              You can use it from <Upcoming at={countsFrom} now={now} /> on.
+              You can use it from <FutureTime at={countsFrom} now={now} /> on.
             </>
           )
           : usedAt === undefined
           ? "Never used."
           : (
             <>
-              Used last <Moment at={usedAt} now={now} />.
+              Used last <PastTime at={usedAt} now={now} />.
             </>
           )}
       </p>

@@ -14,7 +14,7 @@ import {
   ToolTitle,
 } from "../../core/pages/names.tsx";
 import { Table } from "../../core/pages/table.tsx";
-import { Moment } from "../../core/pages/times.tsx";
+import { PastTime } from "../../core/pages/times.tsx";
 import type {
   AccountPageServices,
   AccountPageVisit,
@@ -59,7 +59,7 @@ export async function receiptsSection(
         receipt.outcome === "cancelled"
           ? <span class="badge">Cancelled</span>
           : OUTCOMES[outcomeOfReceipt(receipt)],
-        <Moment at={receipt.at} now={now} />,
+        <PastTime at={receipt.at} now={now} />,
         <What
           {...receipt}
           toolTitle={titleOf(receipt.tool)}

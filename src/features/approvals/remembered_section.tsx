@@ -9,7 +9,7 @@ import type { Context } from "@hono/hono";
 import type { Child } from "@hono/hono/jsx";
 import { AccountForm } from "../../core/pages/layout.tsx";
 import { ClientName, ToolTitle } from "../../core/pages/names.tsx";
-import { Upcoming } from "../../core/pages/times.tsx";
+import { FutureTime } from "../../core/pages/times.tsx";
 import {
   type AccountPageServices,
   type AccountPageVisit,
@@ -60,9 +60,8 @@ export async function rememberedSection(
               <p class="small soft">
                 <ClientName name={clientName ?? ""} /> may use{" "}
                 <ToolTitle tool={tool} toolTitle={titleOf(tool)} hasName />{" "}
-                for it until <Upcoming at={expiresAt} now={now} />. Runs so far:
-                {" "}
-                {runs}.
+                for it until{" "}
+                <FutureTime at={expiresAt} now={now} />. Runs so far: {runs}.
               </p>
             </li>
           ))}

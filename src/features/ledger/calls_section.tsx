@@ -17,7 +17,7 @@ import {
 import type { FormPage } from "../../core/pages/layout.tsx";
 import { Table } from "../../core/pages/table.tsx";
 import type { CallFilter } from "../account_page/account_pages.ts";
-import { Moment } from "../../core/pages/times.tsx";
+import { PastTime } from "../../core/pages/times.tsx";
 
 /** The calls of one tool within an hour with the same outcome. */
 export interface CallInWords extends Omit<LedgerEntry, "firstAt">, ToolInWords {
@@ -91,7 +91,7 @@ export function CallsSection(
               </>
             )}
           </>,
-          <Moment at={call.at} now={now} />,
+          <PastTime at={call.at} now={now} />,
           <ToolTitle {...call} hasName={isForOperators} />,
           ...isForOperators ? [<bdi>{displayName(call.person)}</bdi>] : [],
           <ClientName name={call.client} />,

@@ -19,7 +19,7 @@ import {
 } from "../account_page/connections_section.tsx";
 import type { FormPage } from "../../core/pages/layout.tsx";
 import { CodeLines, Table } from "../../core/pages/table.tsx";
-import { Moment } from "../../core/pages/times.tsx";
+import { PastTime } from "../../core/pages/times.tsx";
 
 /** A connection of a person. */
 interface OperatorGrant extends GrantInWords {
@@ -94,7 +94,7 @@ export function OperatorPeople(
               )}
             </>,
             <>
-              <Moment at={grant.usedAt} now={now} />
+              <PastTime at={grant.usedAt} now={now} />
               {grant.pausedAt !== undefined && (
                 <>
                   {" "}
@@ -161,8 +161,8 @@ export function OperatorPeople(
         columns={["Client", "Registered", "Last used", "Redirect URIs"]}
         rows={registrations.map(({ client, usedAt }) => [
           <ClientCell client={client} />,
-          <Moment at={client.issuedAt} now={now} />,
-          <Moment at={usedAt} now={now} />,
+          <PastTime at={client.issuedAt} now={now} />,
+          <PastTime at={usedAt} now={now} />,
           <CodeLines of={client.metadata.redirect_uris} />,
         ])}
       />

@@ -24,7 +24,11 @@ import {
 import { EndForm } from "../account_page/connection_forms.tsx";
 import type { FormPage } from "../../core/pages/layout.tsx";
 import { CodeLines, Table } from "../../core/pages/table.tsx";
-import { Moment, printDuration, Upcoming } from "../../core/pages/times.tsx";
+import {
+  FutureTime,
+  PastTime,
+  printDuration,
+} from "../../core/pages/times.tsx";
 
 /** A `client_credentials` client and its live access tokens. */
 interface OperatorMachine extends UsedClient {
@@ -59,7 +63,7 @@ export function OperatorClients(
             isMore ? `${tokens} or more` : tokens,
             usedAt === undefined
               ? "None is alive"
-              : <Moment at={usedAt} now={now} />,
+              : <PastTime at={usedAt} now={now} />,
             tokens > 0 && (
               <EndForm
                 {...form}
@@ -83,7 +87,7 @@ export function OperatorClients(
           <CodeLines of={client.metadata.grant_types} />,
           usedAt === undefined
             ? `Not in ${printDuration(CLIENT_USE_SECONDS)}`
-            : <Moment at={usedAt} now={now} />,
+            : <PastTime at={usedAt} now={now} />,
           <CodeLines of={client.metadata.redirect_uris} />,
         ])}
       />
@@ -103,7 +107,7 @@ export function OperatorAttempts(
       }. Connect a client: the start page says how.`}
       columns={["When", "Step", "Client", "Outcome"]}
       rows={attempts.map(({ at, step, client, failure, count }) => [
-        <Moment at={at} now={now} />,
+        <PastTime at={at} now={now} />,
         <code>{step}</code>,
         <bdi>{client ? displayName(client) : "unknown"}</bdi>,
         failure
@@ -171,7 +175,7 @@ export function OperatorWork(props: OperatorWorkProps) {
           one.isParked
             ? (
               <>
-                Goes on <Upcoming at={one.dueSeconds} now={now} />
+                Goes on <FutureTime at={one.dueSeconds} now={now} />
               </>
             )
             : <span class="badge">At work</span>,
@@ -188,8 +192,8 @@ export function OperatorWork(props: OperatorWorkProps) {
           String(one.count),
           <ToolTitle {...one} hasName />,
           <bdi>{shownMessage(one.step)}</bdi>,
-          <Moment at={one.since} now={now} />,
-          <Moment at={one.at} now={now} />,
+          <PastTime at={one.since} now={now} />,
+          <PastTime at={one.at} now={now} />,
         ])}
       />
     </>
@@ -198,7 +202,7 @@ export function OperatorWork(props: OperatorWorkProps) {
 
 function cellsOf(work: WorkAhead & ToolInWords, now: number) {
   return [
-    <Moment at={work.createdAt} now={now} />,
+    <PastTime at={work.createdAt} now={now} />,
     <ToolTitle {...work} hasName />,
     <code>{work.taskId}</code>,
   ];

@@ -17,7 +17,7 @@ import {
 import {
   AccountForm,
   CardPage,
-  Fact,
+  FactRow,
   type PageProps,
 } from "../../core/pages/layout.tsx";
 
@@ -51,21 +51,21 @@ export function WaitPage(props: WaitProps) {
         <strong>{host}</strong>. Go on only if you started this yourself.
       </p>
       <dl class="facts">
-        <Fact term="Who asks">
+        <FactRow term="Who asks">
           <ClientNameAndBadge client={client} /> for <ToolTitle {...props} />
-        </Fact>
-        <Fact term="What the tool says" class="said">
+        </FactRow>
+        <FactRow term="What the tool says" class="said">
           <bdi>{shownMessage(message)}</bdi>
-        </Fact>
-        <Fact term="Where it leads">
+        </FactRow>
+        <FactRow term="Where it leads">
           <strong>{host}</strong>. It is another page, which this server does
           not answer for.
-        </Fact>
-        <Fact term="What comes next">
+        </FactRow>
+        <FactRow term="What comes next">
           Open it, do what it asks, come back and press Done. The app learns
           that you said so, and nothing else.
           <SignedInLine person={props.person} />
-        </Fact>
+        </FactRow>
       </dl>
       <AccountForm base={base} csrf={csrf} action={`/wait/${id}`}>
         <div class="actions">

@@ -6,7 +6,11 @@
  */
 import { AskedOnce } from "../account_page/connection_forms.tsx";
 import { AccountForm, type FormPage } from "../../core/pages/layout.tsx";
-import { Moment, printDuration, Upcoming } from "../../core/pages/times.tsx";
+import {
+  FutureTime,
+  PastTime,
+  printDuration,
+} from "../../core/pages/times.tsx";
 import {
   type QuestionInWords,
   QuestionItem,
@@ -56,13 +60,13 @@ export function WorkPage(props: WorkPageProps) {
         </div>
         <p class="small soft">
           Asked by <AskedBy client={client} />{" "}
-          <Moment at={props.createdAt} now={now} />, last change{" "}
-          <Moment at={props.updatedAt} now={now} />.{" "}
+          <PastTime at={props.createdAt} now={now} />, last change{" "}
+          <PastTime at={props.updatedAt} now={now} />.{" "}
           {props.isOpen && props.keep !== undefined
             ? `Kept for ${printDuration(props.keep)} after its end`
             : (
               <>
-                Kept until <Upcoming at={props.expiresAt} now={now} />
+                Kept until <FutureTime at={props.expiresAt} now={now} />
               </>
             )}.
         </p>

@@ -12,7 +12,11 @@ import {
 } from "../../core/pages/names.tsx";
 import type { FormPage } from "../../core/pages/layout.tsx";
 import { Table } from "../../core/pages/table.tsx";
-import { Moment, printDuration, Upcoming } from "../../core/pages/times.tsx";
+import {
+  FutureTime,
+  PastTime,
+  printDuration,
+} from "../../core/pages/times.tsx";
 
 export interface WorkStateInWords {
   state: keyof typeof WORDS;
@@ -41,7 +45,7 @@ export function WorkStateBadge(
       {until !== undefined && (
         <>
           {" until "}
-          <Upcoming at={until} now={now} />
+          <FutureTime at={until} now={now} />
         </>
       )}
     </>
@@ -84,7 +88,7 @@ export function WorkSection(
         { taskId, tool, toolTitle, client, createdAt, ...state },
       ) => [
         <WorkStateBadge {...state} now={now} />,
-        <Moment at={createdAt} now={now} />,
+        <PastTime at={createdAt} now={now} />,
         <a href={`${base}/account/work?task=${encodeURIComponent(taskId)}`}>
           <ToolOfWork tool={tool} toolTitle={toolTitle} />
         </a>,

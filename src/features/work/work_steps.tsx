@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { Moment, Upcoming } from "../../core/pages/times.tsx";
+import { FutureTime, PastTime } from "../../core/pages/times.tsx";
 import { shownMessage } from "../../core/pages/names.tsx";
 
 /**
@@ -15,7 +15,7 @@ type StateWords = readonly [
   words: string,
   tone: string,
   lead?: string,
-  Time?: typeof Moment,
+  Time?: typeof PastTime,
 ];
 
 /**
@@ -26,12 +26,12 @@ type StateWords = readonly [
 const STATES = {
   kept: ["Kept", "good"],
   running: ["Running", "", "Since "],
-  tried: ["To be tried again", "warn", "next try ", Upcoming],
+  tried: ["To be tried again", "warn", "next try ", FutureTime],
   failed: ["Failed", "bad"],
   uncertain: ["May have happened", "warn"],
-  sleeping: ["Sleeping", "", "Until ", Upcoming],
+  sleeping: ["Sleeping", "", "Until ", FutureTime],
   slept: ["Slept", "good"],
-  awaiting: ["Waiting for word", "", "Until ", Upcoming],
+  awaiting: ["Waiting for word", "", "Until ", FutureTime],
   waited: ["Over", "good"],
   left: ["Cut off", ""],
   asking: ["Waiting for you", "warn", "Since "],
@@ -101,7 +101,7 @@ export function WorkSteps(
 function StepTime(
   { state, at, tries = 0, most, now }: StepInWords & { now: number },
 ) {
-  const [, , lead = "", Time = Moment]: StateWords = STATES[state];
+  const [, , lead = "", Time = PastTime]: StateWords = STATES[state];
   const isCounted = state === "tried" ||
     lead === "" && (most !== undefined || tries > 1);
   return (

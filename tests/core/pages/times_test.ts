@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import {
+  FutureTime,
   printDuration,
   timeAgo,
-  Upcoming,
 } from "../../../src/core/pages/times.tsx";
 
 Deno.test("timeAgo() tells whole units, the largest that fits", () => {
@@ -20,10 +20,10 @@ Deno.test("timeAgo() tells whole units, the largest that fits", () => {
   assert.equal(told(-3), "just now");
 });
 
-Deno.test("Upcoming() tells the time of the clock, and the date of what is not today", () => {
+Deno.test("FutureTime() tells the time of the clock, and the date of what is not today", () => {
   const now = Date.UTC(2026, 10, 23, 14, 0) / 1000;
   const told = (seconds: number) =>
-    `${Upcoming({ at: now + seconds, now })}`.replaceAll(/<[^>]*>/g, "");
+    `${FutureTime({ at: now + seconds, now })}`.replaceAll(/<[^>]*>/g, "");
   assert.equal(told(20 * 60), "14:20 UTC");
   assert.equal(told(11 * 3600), "2026-11-24, 01:00 UTC");
   assert.equal(told(3 * 86_400), "2026-11-26, 14:00 UTC");
