@@ -327,7 +327,7 @@ async function handOver(
     },
     take(task, work) {
       if (!isFree(call, tool)) return false;
-      CallContext.speakFor(context, work);
+      CallContext.moveToTask(context, work);
       running.delete(call);
       settleCall(call, goesOn(call, task));
       if (!tool.isDeclaredLong) call.advise(UNDECLARED);

@@ -12,7 +12,7 @@ import {
   type Waiting,
   type WaitStore,
 } from "../questions/waits.ts";
-import { inTurn } from "../../core/mcp/exchange/in_turn.ts";
+import { askInTurn } from "../../core/mcp/exchange/in_turn.ts";
 import { persist, tidy } from "../../core/kv/persist.ts";
 import { listOfWaits } from "./run_record.ts";
 import { type LimitKey, MANY } from "../../core/mcp/exchange/caller_bound.ts";
@@ -63,7 +63,7 @@ export async function waitForWebhook(
   const opening = `wait ${id}: open`;
   // The wait is opened before the step, because during a step no run leaves its
   // process. A later run finds the same wait, with the same token.
-  const opened = run.hasKept(opening) ? undefined : await inTurn(
+  const opened = run.hasKept(opening) ? undefined : await askInTurn(
     parking,
     () =>
       persist(

@@ -1,6 +1,6 @@
 /** The questions of durable work on pages. */
 import assert from "node:assert/strict";
-import { inTurn } from "../../../src/core/mcp/exchange/in_turn.ts";
+import { askInTurn } from "../../../src/core/mcp/exchange/in_turn.ts";
 import {
   PageQuestions,
   waitPagesOf,
@@ -95,7 +95,7 @@ test.inMemory("durable work waits for its turn where its client has too many ope
       await waits.take(someone);
     },
   };
-  const page = await inTurn(parking, () => asked.open(QUESTION, "late"));
+  const page = await askInTurn(parking, () => asked.open(QUESTION, "late"));
   assert("wait" in page);
   const words = "The tool waits until other questions to you are answered";
   assert.deepEqual(seen, [words, words, words]);

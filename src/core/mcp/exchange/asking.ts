@@ -33,7 +33,7 @@ import {
 } from "../../protocol/elicitation.ts";
 import { invalidParams } from "../../protocol/messages.ts";
 import { AskedQuestion } from "../../protocol/question.ts";
-import { inTurn } from "./in_turn.ts";
+import { askInTurn } from "./in_turn.ts";
 import type { PagesOf, Work } from "./work.ts";
 
 const ELICITATION = "elicitation/create";
@@ -172,7 +172,7 @@ export class Asking {
   ): Promise<A | { action: "decline" | "cancel" }> {
     const { work, work: { signal, parking } } = this;
     const open = () => pages.open(question, key);
-    const page = await (parking ? inTurn(parking, open) : open());
+    const page = await (parking ? askInTurn(parking, open) : open());
     if ("answer" in page) return page.answer;
     const { message = String(question.params.message) } = page;
     if (viaClient) {

@@ -96,7 +96,7 @@ export class CallContext implements Context {
   }
 
   /** Connects a context to the task that its call has become. */
-  static speakFor(context: Context, work: Work): void {
+  static moveToTask(context: Context, work: Work): void {
     if (!(#work in context)) return;
     context.#work = work;
     if (context.#asking) context.#asking.work = work;

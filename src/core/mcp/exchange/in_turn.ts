@@ -13,7 +13,7 @@ const NO_ROOM = "The tool waits until other questions to you are answered";
  * Opens a question. If too many are open, the durable work waits and tries
  * again.
  */
-export async function inTurn<T>(
+export async function askInTurn<T>(
   parking: WorkParking,
   open: () => Promise<T>,
 ): Promise<T> {
