@@ -4,7 +4,7 @@
  * @module
  */
 import type { AuthorizationRequest } from "../src/core/oauth/authorization_request.ts";
-import { useGrant } from "../src/core/oauth/grant.ts";
+import { extendGrant } from "../src/core/oauth/grant.ts";
 import { DEFAULT_LIFETIMES } from "../src/core/oauth/lifetimes.ts";
 import { openGrant } from "../src/core/oauth/new_grant.ts";
 import type { IssuedTokens } from "../src/core/oauth/token_response.ts";
@@ -90,7 +90,7 @@ export async function openSignIn(
     { clientId, redirectUri, scopes, resource, codeChallenge: "" },
     { ...signIn, lifetimes, now },
   );
-  const grant = useGrant(opened, { refreshable: true, now, lifetimes });
+  const grant = extendGrant(opened, { refreshable: true, now, lifetimes });
   const dataKey = crypto.getRandomValues(new Uint8Array(32));
   const issued = await issueTokens(grant, { dataKey, scopes, now, lifetimes });
   return { grant, dataKey, ...issued };

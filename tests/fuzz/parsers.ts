@@ -28,8 +28,8 @@ import {
 import { parseCredential } from "../../src/core/oauth/credential.ts";
 import { documentUrl } from "../../src/core/oauth/client_id.ts";
 import {
-  openClient,
   parseMetadataDocument,
+  unsealClient,
 } from "../../src/core/oauth/sealed_client.ts";
 import { Parameters } from "../../src/core/oauth/parameters.ts";
 import { checkCodeVerifier, codeChallenge } from "../../src/core/oauth/pkce.ts";
@@ -187,10 +187,10 @@ export const PARSERS: readonly Property[] = [
     const found = await parsed(() => openRequestState(KEY, text, binding, NOW));
     assert.equal(found, undefined);
   }),
-  property("openClient() opens nothing foreign", texts, async (text) => {
-    assert.equal(await openClient(KEY, text), undefined);
+  property("unsealClient() opens nothing foreign", texts, async (text) => {
+    assert.equal(await unsealClient(KEY, text), undefined);
     const long = `${"a".repeat(22)}.${text}`;
-    assert.equal(await openClient(KEY, long), undefined);
+    assert.equal(await unsealClient(KEY, long), undefined);
   }),
   property(
     "parseAuthorizationRequest() gives registered addresses and S256",

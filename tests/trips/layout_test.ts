@@ -18,10 +18,13 @@ import { LAYOUT } from "../../src/core/kv/layout.ts";
 import { memoryKv } from "../../src/core/kv/memory_kv.ts";
 import { unwrapDataKey, wrapDataKey } from "../../src/core/oauth/data_key.ts";
 import {
-  exchangeOf,
+  makeExchange,
   replayResponse,
 } from "../../src/core/oauth/refresh_token.ts";
-import { openClient, sealClient } from "../../src/core/oauth/sealed_client.ts";
+import {
+  sealClient,
+  unsealClient,
+} from "../../src/core/oauth/sealed_client.ts";
 import {
   openRequestState,
   sealRequestState,
@@ -180,7 +183,7 @@ const SEALS: Record<string, {
   },
   "a registration": {
     seal: async () => (await sealClient(KEY, newClient())).clientId,
-    open: async (id) => (await openClient(KEY, id))?.metadata.redirect_uris,
+    open: async (id) => (await unsealClient(KEY, id))?.metadata.redirect_uris,
     gives: newClient().metadata.redirect_uris,
   },
   "the data key of a grant": {
@@ -189,7 +192,7 @@ const SEALS: Record<string, {
     gives: KEY,
   },
   "the answer to a refresh": {
-    seal: async () => (await exchangeOf("refresh", TOKENS, "grant")).response,
+    seal: async () => (await makeExchange("refresh", TOKENS, "grant")).response,
     open: (response) =>
       replayResponse("refresh", {
         id: "grant",

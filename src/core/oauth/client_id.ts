@@ -23,7 +23,7 @@ export function shortClientId(clientId: string): string {
 }
 
 /** True if a client ID looks like the URL of a client ID metadata document. */
-export function namesDocument(clientId: string): boolean {
+export function isDocumentId(clientId: string): boolean {
   return clientId.startsWith("https://");
 }
 
@@ -59,7 +59,7 @@ export function isKnownClient(
 ): boolean {
   if (isSealedClientId(clientId)) return true;
   if (clients.some((client) => client.clientId === clientId)) return true;
-  return enabled && namesDocument(clientId) &&
+  return enabled && isDocumentId(clientId) &&
     (allowedDomains.length === 0 ||
       allowedDomains.includes(URL.parse(clientId)?.hostname ?? ""));
 }

@@ -31,7 +31,9 @@ export function isSignInOf(
  * Finds the grants to end so that there is space for another one: the least
  * recently used first, those with an unredeemed code last.
  */
-export function leastUsed<T extends { value: Grant }>(open: readonly T[]): T[] {
+export function leastUsedGrants<T extends { value: Grant }>(
+  open: readonly T[],
+): T[] {
   const isWaiting = ({ value }: T) => Number(value.status === "pending");
   return open.toSorted((a, b) =>
     isWaiting(a) - isWaiting(b) || a.value.usedAt - b.value.usedAt

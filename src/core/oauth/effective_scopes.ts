@@ -15,7 +15,7 @@ import { resourceOf } from "./resource.ts";
 import type { ListEntry } from "./list_entry.ts";
 import { printIssuer } from "./subject.ts";
 import type { TrustedIssuer } from "./subject.ts";
-import { opensNothing, parseScope, scopesWithin } from "./scope.ts";
+import { opensNoTool, parseScope, scopesWithin } from "./scope.ts";
 
 export interface EffectiveScopes {
   scopes: readonly string[];
@@ -84,8 +84,8 @@ export function effectiveScopesBy(
     scopes: readonly string[],
     ceiling: readonly string[],
   ): EffectiveScopes | undefined {
-    const isEmptied = !opensNothing(grant.scopes) &&
-      opensNothing(scopesWithin(grant.scopes, ceiling));
+    const isEmptied = !opensNoTool(grant.scopes) &&
+      opensNoTool(scopesWithin(grant.scopes, ceiling));
     return isEmptied
       ? undefined
       : { scopes: scopesWithin(scopes, ceiling), ceiling };

@@ -16,7 +16,9 @@ const MAX_CHARACTERS = 200;
  * Parses the `scope` of a token response, separated by spaces or commas.
  * Undefined without `scope`: then all requested scopes were granted.
  */
-export function parseGiven(text: string | undefined): string[] | undefined {
+export function parseGrantedScopes(
+  text: string | undefined,
+): string[] | undefined {
   if (text === undefined) return undefined;
   const scopes = text.split(/[\s,]+/).filter((scope) =>
     scope.length <= MAX_CHARACTERS && SCOPE_TOKEN.test(scope)
@@ -31,7 +33,7 @@ export function parseGiven(text: string | undefined): string[] | undefined {
 const GENERIC = ["openid", "profile", "email", "offline_access"];
 
 /** Lists the requested scopes that no granted scope seems to cover. */
-export function unnamedScopes(
+export function scopesNotGiven(
   asked: readonly string[],
   given: readonly string[] | undefined,
 ): string[] {

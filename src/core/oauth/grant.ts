@@ -87,7 +87,7 @@ export interface Grant {
  * Extends a grant after a token response, but not beyond `endsAt`. A grant
  * without refresh tokens lives as long as its access token.
  */
-export function useGrant(
+export function extendGrant(
   grant: Grant,
   { refreshable, now, lifetimes }: {
     refreshable: boolean;
@@ -134,7 +134,7 @@ export function withinLifetimes(grant: Grant, lifetimes: Lifetimes): Grant {
  *
  * @param token `issuedAt` is by default the time of the last token response
  */
-export function endOfToken(
+export function tokenExpiry(
   grant: Grant,
   { expiresAt, issuedAt = grant.usedAt }: {
     expiresAt: number;

@@ -6,7 +6,7 @@
  * @module
  */
 import type { Membership } from "../caller.ts";
-import { isSealedClientId, namesDocument, shortClientId } from "./client_id.ts";
+import { isDocumentId, isSealedClientId, shortClientId } from "./client_id.ts";
 import { membershipName, parseMembership, prefixOf } from "./person.ts";
 import { idOfSubject, MACHINE_ID, subjectOf } from "./subject.ts";
 
@@ -133,7 +133,7 @@ function parseClient(
     );
   }
   const isClient = /^[\w-]{22}$/.test(clientId) ||
-    isSealedClientId(clientId) || namesDocument(clientId) ||
+    isSealedClientId(clientId) || isDocumentId(clientId) ||
     clientIds.includes(clientId);
   if (isClient) return { kind: "client", clientId: shortClientId(clientId) };
   throw new EntryError(

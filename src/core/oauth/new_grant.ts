@@ -15,7 +15,7 @@ import { isAllowed, isBlocked, refusedByBlock } from "./allowed_users.ts";
 import type { ListEntry } from "./list_entry.ts";
 import type { IdentityRecheck } from "./identity_recheck.ts";
 import type { Permissions } from "./permissions.ts";
-import { opensNothing, scopesWithin } from "./scope.ts";
+import { opensNoTool, scopesWithin } from "./scope.ts";
 
 /**
  * Makes the grant for an approved authorization request. Its code is not
@@ -82,7 +82,7 @@ export function openGrantFor(
  * Makes the grant of a machine. No person can have its subject (RFC 9700
  * §4.15).
  */
-export function openClientGrant(
+export function makeMachineGrant(
   client:
     & Pick<Grant, "clientId" | "clientName" | "scopes" | "issuer" | "resource">
     & { now: number },
@@ -164,7 +164,7 @@ export function grantOfSignIn(
   const kept = rules.identityRecheck.reduce(identity);
   const ceiling = rules.permissions?.ceiling({ subject, identity: kept });
   const scopes = scopesWithin(consented, ceiling);
-  if (opensNothing(scopes) && !opensNothing(consented)) {
+  if (opensNoTool(scopes) && !opensNoTool(consented)) {
     throw new OAuthError(
       "access_denied",
       "This account may not have what the app asked for here: " +

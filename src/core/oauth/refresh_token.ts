@@ -60,7 +60,7 @@ const responseKey = (refreshToken: string) =>
  *
  * @param tokens the tokens for which `refreshToken` was exchanged
  */
-export async function exchangeOf(
+export async function makeExchange(
   refreshToken: string,
   tokens: IssuedTokens,
   grantId: string,

@@ -88,7 +88,7 @@ export function scopesWithin(
   );
 }
 
-export function opensNothing(scopes: readonly string[]): boolean {
+export function opensNoTool(scopes: readonly string[]): boolean {
   return scopes.every((scope) => scope === OFFLINE_ACCESS);
 }
 

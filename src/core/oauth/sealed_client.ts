@@ -70,7 +70,7 @@ export async function sealClient(
  * Decrypts the registration in a client ID. Undefined if this server did not
  * issue the ID.
  */
-export async function openClient(
+export async function unsealClient(
   key: Uint8Array,
   clientId: string,
 ): Promise<Client | undefined> {

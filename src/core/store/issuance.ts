@@ -9,7 +9,7 @@ import { mintCredential, mintRefreshToken } from "../oauth/credential.ts";
 import { wrapDataKey } from "../oauth/data_key.ts";
 import type { Grant } from "../oauth/grant.ts";
 import type { Lifetimes } from "../oauth/lifetimes.ts";
-import { exchangeOf } from "../oauth/refresh_token.ts";
+import { makeExchange } from "../oauth/refresh_token.ts";
 import type { IssuedTokens } from "../oauth/token_response.ts";
 import { unlessBlocked } from "./blocks.ts";
 import type { Expiring, Transaction } from "../kv/database.ts";
@@ -71,7 +71,8 @@ export async function issueTokens(
   const [wrappedKey, wrappedForRefresh, exchange] = await Promise.all([
     wrapDataKey(dataKey, id, accessToken),
     refreshToken && wrapDataKey(dataKey, id, refreshToken),
-    refreshToken && exchanged && exchangeOf(exchanged.refreshToken, tokens, id),
+    refreshToken && exchanged &&
+    makeExchange(exchanged.refreshToken, tokens, id),
   ]);
   const access: AccessRecord = {
     wrappedKey,

@@ -5,7 +5,7 @@
  * @module
  */
 import { parseCredential } from "../oauth/credential.ts";
-import { type Grant, useGrant } from "../oauth/grant.ts";
+import { extendGrant, type Grant } from "../oauth/grant.ts";
 import type { Lifetimes } from "../oauth/lifetimes.ts";
 import { type BlockHead, checkBlocks, knownBlocks } from "./blocks.ts";
 import type { Database, Entry } from "../kv/database.ts";
@@ -60,7 +60,7 @@ export function refreshTokenStore(database: Database, lifetimes: Lifetimes) {
       },
     ): Promise<Issuance> {
       const now = database.now();
-      const used = useGrant(grant, { refreshable: true, now, lifetimes });
+      const used = extendGrant(grant, { refreshable: true, now, lifetimes });
       const { tokens, write } = await issueTokens(used, {
         dataKey,
         scopes,

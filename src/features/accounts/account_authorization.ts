@@ -15,7 +15,7 @@ import { HttpError } from "../../core/errors.ts";
 import { titleOf } from "../../authoring/account.ts";
 import { redirect } from "../../core/http/browser.ts";
 import { deriveKey } from "../../core/oauth/data_key.ts";
-import { parseGiven } from "../../core/oauth/given_scopes.ts";
+import { parseGrantedScopes } from "../../core/oauth/given_scopes.ts";
 import { codeChallenge } from "../../core/oauth/pkce.ts";
 import { stateStore } from "../../core/store/once.ts";
 import type { AccountClient } from "./account_client.ts";
@@ -233,7 +233,7 @@ export function accountAuthorization(
         const found = await ask(visit, findAccount);
         const told: CheckedKey = {
           ...checked,
-          given: parseGiven(scope),
+          given: parseGrantedScopes(scope),
           ...describeAccount(found, accessToken),
           ...await checkKey(service, accessToken, log),
         };

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { parseGiven } from "../../core/oauth/given_scopes.ts";
+import { parseGrantedScopes } from "../../core/oauth/given_scopes.ts";
 import type { AccountVault } from "./account_vault.ts";
 import type { AccountRecord } from "./accounts.ts";
 import { isSameAccount } from "./begun_account.ts";
@@ -72,7 +72,7 @@ export function accountTokenStore(database: Database, vault: AccountVault) {
       return await leases.lease(found);
     },
     replace(leased: AccountTokens, tokens: string): Promise<boolean> {
-      const given = parseGiven(JSON.parse(tokens).scope);
+      const given = parseGrantedScopes(JSON.parse(tokens).scope);
       return vault.replace(leased, tokens, given && { given });
     },
 

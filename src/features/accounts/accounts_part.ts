@@ -7,7 +7,7 @@
 import type { ConnectServices } from "./connect_pages.ts";
 import type { Context } from "@hono/hono";
 import { titleOf } from "../../authoring/account.ts";
-import { unnamedScopes } from "../../core/oauth/given_scopes.ts";
+import { scopesNotGiven } from "../../core/oauth/given_scopes.ts";
 import { AccountsSection } from "./accounts_section.tsx";
 import type { ListedAccount } from "./accounts.ts";
 import {
@@ -40,7 +40,7 @@ export function accountsPart(services: ConnectServices): AccountPagePart {
             ...account,
             title: service ? titleOf(service) : account.service,
             isConnectable: on.some(({ name }) => name === account.service),
-            unnamed: unnamedScopes(account.scopes ?? [], account.given),
+            unnamed: scopesNotGiven(account.scopes ?? [], account.given),
             isRevoked: await isRevocable(account, services),
             toolTitle: tool && services.titleOf(tool),
           };

@@ -12,7 +12,7 @@ import {
 } from "../../authoring/account.ts";
 import { now } from "../../core/clock.ts";
 import { mintCsrf } from "../../core/http/browser.ts";
-import { unnamedScopes } from "../../core/oauth/given_scopes.ts";
+import { scopesNotGiven } from "../../core/oauth/given_scopes.ts";
 import { personName } from "../../core/oauth/person.ts";
 import { ConfirmPage } from "./confirm_page.tsx";
 import type { ConnectProps } from "./connect_form.tsx";
@@ -83,7 +83,7 @@ export function connectPages(services: ConnectServices) {
       person: personName(session),
       connected: own.filter((it) => it.service === service.name)
         .map(({ scopes, given, ...account }) => {
-          const unnamed = unnamedScopes(scopes ?? [], given);
+          const unnamed = scopesNotGiven(scopes ?? [], given);
           const named = scopes?.filter((it) => !unnamed.includes(it));
           return { ...account, scopes: named, given };
         }),
@@ -131,7 +131,7 @@ export function connectPages(services: ConnectServices) {
     const own = await vault.find(account.subject, true);
     const { replaced, label: keptAs } = findReplaced(own, account);
     const { refusal, status } = refused;
-    const unnamed = unnamedScopes(account.scopes ?? [], account.given);
+    const unnamed = scopesNotGiven(account.scopes ?? [], account.given);
     const content = ConfirmPage({
       ...await propsOf(visit),
       label: checked.label,

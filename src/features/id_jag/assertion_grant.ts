@@ -21,7 +21,7 @@ import { resourceOf } from "../../core/oauth/resource.ts";
 import {
   grantableScopes,
   OFFLINE_ACCESS,
-  opensNothing,
+  opensNoTool,
   parseScope,
   scopesWithin,
 } from "../../core/oauth/scope.ts";
@@ -126,7 +126,7 @@ export function assertionGrant(services: AuthServices) {
       await grants.isKnownBlocked(subject);
     if (isOut) throw invalidGrant("This account may not sign in here");
     const effective = effectiveScopes(requested, scopesWithin(wanted, allowed));
-    if (!effective || opensNothing(effective.scopes) && !opensNothing(wanted)) {
+    if (!effective || opensNoTool(effective.scopes) && !opensNoTool(wanted)) {
       throw new OAuthError(
         "invalid_scope",
         "None of the requested scopes may be granted to this account",

@@ -1,8 +1,8 @@
 /** The scopes that services say they gave, each in its own way. */
 import assert from "node:assert/strict";
 import {
-  parseGiven,
-  unnamedScopes,
+  parseGrantedScopes,
+  scopesNotGiven,
 } from "../../../src/core/oauth/given_scopes.ts";
 
 const DRIVE = "https://www.googleapis.com/auth/drive";
@@ -43,15 +43,18 @@ const ANSWERS: [asked: string, answer: string | undefined, left: string][] = [
 ];
 
 for (const [asked, answer, left] of ANSWERS) {
-  Deno.test(`unnamedScopes() of ${asked} finds in ${JSON.stringify(answer)} that ${left || "none"} is not named`, () => {
-    const unnamed = unnamedScopes(asked.split(" "), parseGiven(answer));
+  Deno.test(`scopesNotGiven() of ${asked} finds in ${JSON.stringify(answer)} that ${left || "none"} is not named`, () => {
+    const unnamed = scopesNotGiven(
+      asked.split(" "),
+      parseGrantedScopes(answer),
+    );
     assert.equal(unnamed.join(" "), left);
   });
 }
 
-Deno.test("parseGiven() keeps what may be a scope, each once, and not too many", () => {
-  assert.deepEqual(parseGiven('a "b" ü a'), ["a"]);
+Deno.test("parseGrantedScopes() keeps what may be a scope, each once, and not too many", () => {
+  assert.deepEqual(parseGrantedScopes('a "b" ü a'), ["a"]);
   const many = Array.from({ length: 99 }, (_, nth) => `s${nth}`);
-  assert.equal(parseGiven(many.join(" "))?.length, 50);
-  assert.deepEqual(parseGiven("x".repeat(201)), []);
+  assert.equal(parseGrantedScopes(many.join(" "))?.length, 50);
+  assert.deepEqual(parseGrantedScopes("x".repeat(201)), []);
 });

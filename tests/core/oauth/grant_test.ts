@@ -5,6 +5,7 @@ import {
   bindingOf,
   callerOf,
   closeGrant,
+  extendGrant,
   type Grant,
   hasSingleToken,
   isGrantOf,
@@ -12,10 +13,9 @@ import {
   narrowGrant,
   pauseGrant,
   resumeGrant,
-  useGrant,
 } from "../../../src/core/oauth/grant.ts";
 import {
-  openClientGrant,
+  makeMachineGrant,
   openGrant,
 } from "../../../src/core/oauth/new_grant.ts";
 import {
@@ -43,7 +43,7 @@ const pending = openGrant({
   clientName: "App",
   now: NOW,
 });
-const active = useGrant(pending, {
+const active = extendGrant(pending, {
   lifetimes: DEFAULT_LIFETIMES,
   refreshable: true,
   now: NOW,
@@ -58,9 +58,9 @@ Deno.test("isGrantOf() wants a grant that is active, and made here for it", () =
   assert(!isGrantOf(active, { ...HERE, resource: `${elsewhere}/mcp` }));
 });
 
-Deno.test("useGrant() keeps a grant for a month, but never past its end", () => {
+Deno.test("extendGrant() keeps a grant for a month, but never past its end", () => {
   assert.equal(active.expiresAt, NOW + DEFAULT_LIFETIMES.idleSeconds);
-  const late = useGrant(active, {
+  const late = extendGrant(active, {
     lifetimes: DEFAULT_LIFETIMES,
     refreshable: true,
     now: NOW + GRANT_TTL_SECONDS - 60,
@@ -68,8 +68,8 @@ Deno.test("useGrant() keeps a grant for a month, but never past its end", () => 
   assert.equal(late.expiresAt, NOW + GRANT_TTL_SECONDS);
 });
 
-Deno.test("useGrant() keeps a grant without refresh tokens as long as its access token", () => {
-  const once = useGrant(pending, {
+Deno.test("extendGrant() keeps a grant without refresh tokens as long as its access token", () => {
+  const once = extendGrant(pending, {
     lifetimes: DEFAULT_LIFETIMES,
     refreshable: false,
     now: NOW,
@@ -97,7 +97,7 @@ Deno.test("pauseGrant() tells since when, and resumeGrant() leaves nothing of it
   assert.equal(pauseGrant(paused, NOW + 9).pausedAt, NOW + 5);
   assert.deepEqual(resumeGrant(paused), active);
   // A refresh does not end a pause.
-  const used = useGrant(paused, {
+  const used = extendGrant(paused, {
     lifetimes: DEFAULT_LIFETIMES,
     refreshable: true,
     now: NOW + 20,
@@ -121,8 +121,8 @@ Deno.test("ledgerIdOf() is a grant's own, and one for all of a machine's", () =>
   const [one, other] = ["ci", "other"].map((clientId) => {
     const machine = { ...HERE, clientId, clientName: "", scopes: [], now: NOW };
     return [
-      openClientGrant(machine, DEFAULT_LIFETIMES),
-      openClientGrant(machine, DEFAULT_LIFETIMES),
+      makeMachineGrant(machine, DEFAULT_LIFETIMES),
+      makeMachineGrant(machine, DEFAULT_LIFETIMES),
     ].map(ledgerIdOf);
   });
   assert.equal(one[0], one[1]);

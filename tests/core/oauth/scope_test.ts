@@ -3,7 +3,7 @@ import { scopesOf } from "../../../src/authoring/scope.ts";
 import {
   grantableScopes,
   narrowScopes,
-  opensNothing,
+  opensNoTool,
   parseScope,
   scopesWithin,
   unionOfScopes,
@@ -105,8 +105,8 @@ Deno.test("cutScopes() leaves what is below a ceiling, and offline_access", () =
     "mail:send",
     "offline_access",
   ]);
-  assert(opensNothing(scopesWithin(granted, [])));
-  assert(!opensNothing(scopesWithin(granted, SUPPORTED)));
+  assert(opensNoTool(scopesWithin(granted, [])));
+  assert(!opensNoTool(scopesWithin(granted, SUPPORTED)));
 });
 
 Deno.test("narrowScopes() repeats a hundred characters of what it refuses", () => {

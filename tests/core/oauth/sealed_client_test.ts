@@ -6,8 +6,8 @@ import {
   shortClientId,
 } from "../../../src/core/oauth/client_id.ts";
 import {
-  openClient,
   sealClient,
+  unsealClient,
 } from "../../../src/core/oauth/sealed_client.ts";
 
 const KEY = new Uint8Array(32).fill(1);
@@ -27,28 +27,28 @@ function seal(changes: Record<string, unknown> = {}, key = KEY) {
   );
 }
 
-Deno.test("openClient() gives all that a registration needs back", async () => {
+Deno.test("unsealClient() gives all that a registration needs back", async () => {
   const client = await seal();
   const { contacts: _, ...metadata } = client.metadata;
-  assert.deepEqual(await openClient(KEY, client.clientId), {
+  assert.deepEqual(await unsealClient(KEY, client.clientId), {
     ...client,
     metadata,
   });
 });
 
-Deno.test("openClient() gives keys and choices of authentication back", async () => {
+Deno.test("unsealClient() gives keys and choices of authentication back", async () => {
   const { clientId } = await seal({
     token_endpoint_auth_method: "private_key_jwt",
     token_endpoint_auth_methods_supported: ["none"],
     jwks: { keys: [{ kty: "EC", crv: "P-256", x: "x", y: "y" }] },
   });
-  const { metadata } = (await openClient(KEY, clientId))!;
+  const { metadata } = (await unsealClient(KEY, clientId))!;
   assert.equal(metadata.token_endpoint_auth_method, "private_key_jwt");
   assert.deepEqual(metadata.token_endpoint_auth_methods_supported, ["none"]);
   assert.equal(metadata.jwks?.keys[0].x, "x");
 });
 
-Deno.test("openClient() takes nothing that was not sealed here", async () => {
+Deno.test("unsealClient() takes nothing that was not sealed here", async () => {
   const { clientId } = await seal();
   const [name, ...sealed] = clientId.split(".");
   const other = await seal();
@@ -66,7 +66,7 @@ Deno.test("openClient() takes nothing that was not sealed here", async () => {
       (await seal({}, new Uint8Array(32).fill(2))).clientId,
     ]
   ) {
-    assert.equal(await openClient(KEY, forged), undefined, forged);
+    assert.equal(await unsealClient(KEY, forged), undefined, forged);
   }
 });
 

@@ -63,7 +63,7 @@ Deno.test("claimAt() takes a literal name before a path", () => {
   }
 });
 
-Deno.test("namesIn() takes a string, or those of an array, each once and within bounds", () => {
+Deno.test("namesInClaim() takes a string, or those of an array, each once and within bounds", () => {
   assert.deepEqual(namesInClaim("a"), ["a"]);
   assert.deepEqual(
     namesInClaim(["a", "", 1, null, "a", "b", "x".repeat(256)]),
@@ -79,7 +79,7 @@ Deno.test("namesIn() takes a string, or those of an array, each once and within 
   assert.equal(namesInClaim(many).length, 1000);
 });
 
-Deno.test("membershipsIn() reads the first path that is there", () => {
+Deno.test("membershipsInClaims() reads the first path that is there", () => {
   const paths = { roles: ["roles", "realm_access.roles"], groups: ["groups"] };
   const claims = { realm_access: { roles: ["r"] }, teams: ["t"] };
   assert.deepEqual(membershipsInClaims(claims, paths), { roles: ["r"] });

@@ -126,7 +126,7 @@ Deno.test("refresh() reads a form, and takes a silent type for Bearer", async ()
   assert.equal(tokens.tokenType, "Bearer");
 });
 
-Deno.test("basic() keeps a colon in a secret from splitting it", () => {
+Deno.test("basicCredentials() keeps a colon in a secret from splitting it", () => {
   assert.equal(
     basicCredentials("a:b", "c:d é"),
     `Basic ${btoa("a%3Ab:c%3Ad%20%C3%A9")}`,

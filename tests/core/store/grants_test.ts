@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { DEFAULT_LIFETIMES } from "../../../src/core/oauth/lifetimes.ts";
 import {
-  openClientGrant,
+  makeMachineGrant,
   openPersonalGrant,
 } from "../../../src/core/oauth/new_grant.ts";
 import { accessTokenStore } from "../../../src/core/store/access_tokens.ts";
@@ -14,7 +14,7 @@ import { ISSUER, signIn } from "../../kit/records.ts";
 const NOW = 1_800_000_000;
 const WHOSE = { issuer: ISSUER, resource: `${ISSUER}/mcp`, scopes: [] };
 
-const MACHINE = openClientGrant({
+const MACHINE = makeMachineGrant({
   ...WHOSE,
   clientId: "ci",
   clientName: "Nightly build",

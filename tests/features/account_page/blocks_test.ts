@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { DEFAULT_LIFETIMES } from "../../../src/core/oauth/lifetimes.ts";
 import { OAuthError, StorageError } from "../../../src/core/errors.ts";
 import {
-  openClientGrant,
+  makeMachineGrant,
   openPersonalGrant,
 } from "../../../src/core/oauth/new_grant.ts";
 import { now } from "../../../src/core/clock.ts";
@@ -48,7 +48,7 @@ function personal() {
 }
 
 function machine() {
-  return openClientGrant({
+  return makeMachineGrant({
     ...WHOSE,
     clientId: "ci",
     clientName: "Build",

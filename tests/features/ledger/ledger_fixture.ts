@@ -6,7 +6,7 @@
 import { silentLogger } from "../../kit/log.ts";
 import { DEFAULT_LIFETIMES } from "../../../src/core/oauth/lifetimes.ts";
 import {
-  openClientGrant,
+  makeMachineGrant,
   openPersonalGrant,
 } from "../../../src/core/oauth/new_grant.ts";
 import type { EndedCall } from "../../../src/features/ledger/call_list.ts";
@@ -51,7 +51,7 @@ export async function newGrant(kv: Deno.Kv, seconds = 365 * DAY) {
 
 export async function newMachineGrant(kv: Deno.Kv) {
   const database = new Database(kv);
-  const grant = openClientGrant({
+  const grant = makeMachineGrant({
     ...WHOSE,
     clientId: "ci",
     clientName: "Nightly build",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { DEFAULT_LIFETIMES } from "../../../src/core/oauth/lifetimes.ts";
 import { silentLogger } from "../../kit/log.ts";
-import { useGrant } from "../../../src/core/oauth/grant.ts";
+import { extendGrant } from "../../../src/core/oauth/grant.ts";
 import {
   addCall,
   CALLS,
@@ -257,7 +257,7 @@ test.onDatabases("change() of a grant loses to nothing that changes it meanwhile
     two.change(
       found,
       (grant) =>
-        useGrant(grant, {
+        extendGrant(grant, {
           lifetimes: DEFAULT_LIFETIMES,
           refreshable: true,
           now: NOW + 5,

@@ -16,10 +16,10 @@ import {
 } from "../../oauth/client_authentication.ts";
 import {
   checkDocumentUrl,
-  openClient,
   parseMetadataDocument,
+  unsealClient,
 } from "../../oauth/sealed_client.ts";
-import { isSealedClientId, namesDocument } from "../../oauth/client_id.ts";
+import { isDocumentId, isSealedClientId } from "../../oauth/client_id.ts";
 import type { Parameters } from "../../oauth/parameters.ts";
 import type { AssertionStore, Use } from "../../store/once.ts";
 import { recent } from "../../store/recent.ts";
@@ -85,7 +85,7 @@ export function clientDirectory(
   ): Promise<Client> {
     const own = byId.get(clientId);
     if (own) return own;
-    if (metadataDocuments.enabled && namesDocument(clientId)) {
+    if (metadataDocuments.enabled && isDocumentId(clientId)) {
       checkDocumentUrl(clientId, metadataDocuments.allowedDomains);
       const document = await read(documents.find(clientId, options));
       return parseMetadataDocument(clientId, document, now(clock));
@@ -99,7 +99,7 @@ export function clientDirectory(
   }
 
   const registered = recent(async (clientId) =>
-    await openClient(await secrets.find("client-ids"), clientId)
+    await unsealClient(await secrets.find("client-ids"), clientId)
   );
 
   async function findRegistered(clientId: string): Promise<Client | undefined> {

@@ -19,7 +19,7 @@ import {
  *
  * @throws {errors.JWTInvalid} if the claims name no person
  */
-export function callerIn(
+export function callerFromClaims(
   payload: JWTPayload,
   { scopeClaims, subjectIn }: Pick<JwtConfig, "scopeClaims"> & {
     subjectIn(id: string, sub: string): string;

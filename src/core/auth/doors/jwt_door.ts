@@ -10,7 +10,7 @@ import type { JwtConfig } from "../../settings/credentials.ts";
 import type { Authenticated, Caller } from "../../caller.ts";
 import type { ServiceTokens } from "../../token_exchange.ts";
 import { ChallengeError, HttpError } from "../../errors.ts";
-import { callerIn } from "./jwt_caller.ts";
+import { callerFromClaims } from "./jwt_caller.ts";
 import { type Gate, presentedBearer, printChallenge } from "./gate.ts";
 import { type Clock, now } from "../../clock.ts";
 import { recent } from "../../store/recent.ts";
@@ -136,7 +136,7 @@ export function jwtDoor(
         throw new errors.JWTInvalid("typ must be one of JWT_TYPE");
       }
       return {
-        caller: callerIn(payload, { scopeClaims, subjectIn }),
+        caller: callerFromClaims(payload, { scopeClaims, subjectIn }),
         expiresAt: payload.exp! + leewaySeconds,
       };
     } catch (cause) {

@@ -15,8 +15,8 @@ import type { ProviderTokens } from "../../provider/provider_tokens.ts";
 import { parseCredential } from "../../oauth/credential.ts";
 import {
   callerOf,
-  endOfToken,
   type Grant,
+  tokenExpiry,
   withinLifetimes,
 } from "../../oauth/grant.ts";
 import type {
@@ -104,7 +104,7 @@ export function oauthDoor(
     const effective = effectiveScopes(grant, access.scopes);
     if (!effective) return undefined;
     const isPaused = grant.pausedAt !== undefined;
-    const expiresAt = endOfToken(grant, access, lifetimes);
+    const expiresAt = tokenExpiry(grant, access, lifetimes);
     if (grant.kind === "token" && !isPaused) grants.touch(grant.id);
     return {
       authenticated: {

@@ -14,7 +14,7 @@ import type { SessionStore } from "../../store/sessions.ts";
 const CLOSED_AT_ONCE = 10;
 
 /** Cancels tasks, found by their caller's `binding` and by grant. */
-export interface EndsTasks {
+export interface TaskCanceller {
   /**
    * @param ids the ids of grants; undefined stands for tasks without a grant
    */
@@ -35,7 +35,7 @@ export function grantsEnd(
     grants: Pick<GrantStore, "close" | "unlist">;
     database: Pick<Database, "background">;
     sessions: Pick<SessionStore, "closeAllOf">;
-    tasks?: EndsTasks;
+    tasks?: TaskCanceller;
   },
 ) {
   async function endOf(
@@ -97,7 +97,7 @@ interface SubjectStores {
   grants: Pick<GrantStore, "listOpen">;
   database: Pick<Database, "commit">;
   sessions: Pick<SessionStore, "closeAllOf">;
-  tasks?: EndsTasks;
+  tasks?: TaskCanceller;
   endGrants: EndGrants;
 }
 

@@ -21,9 +21,9 @@ import { jwtBindingOf } from "../../oauth/subject.ts";
 import {
   type EndedCounts,
   type EndGrants,
-  type EndsTasks,
   endSubject,
   type PersonRecords,
+  type TaskCanceller,
 } from "./end_grant.ts";
 
 /** A grant in the copy of a person's data, active or ended, with its calls. */
@@ -52,7 +52,7 @@ const MAX_ROUNDS = 5;
  * Finds and ends people's tasks. `binding` stands for issuer, resource and
  * subject.
  */
-export interface PersonTasks extends EndsTasks {
+export interface PersonTasks extends TaskCanceller {
   forgetAllOf(binding: string): Promise<void>;
   listOf(binding: string): Promise<readonly { createdMilliseconds: number }[]>;
 }

@@ -8,7 +8,7 @@
 import { now } from "../../clock.ts";
 import type { OAuthError } from "../../errors.ts";
 import type { Client } from "../../oauth/client.ts";
-import { useGrant } from "../../oauth/grant.ts";
+import { extendGrant } from "../../oauth/grant.ts";
 import { checkCodeVerifier } from "../../oauth/pkce.ts";
 import { invalidGrant, type Parameters } from "../../oauth/parameters.ts";
 import type { IssuedTokens } from "../../oauth/token_response.ts";
@@ -60,7 +60,7 @@ export function authorizationCodeGrant(
       // // The present settings must still allow the grant.
       const { grant: { value: pending }, upstream: { value: upstream } } = read;
       if (pending?.status !== "pending" || !upstream) throw unknown();
-      const grant = useGrant(pending, {
+      const grant = extendGrant(pending, {
         refreshable: metadata.grant_types.includes("refresh_token"),
         now: now(clock),
         lifetimes,

@@ -42,7 +42,7 @@ export async function findBrowserRequest(
  * Makes the error for an authorization request that was answered, or is being
  * answered.
  */
-export function finishedAlready(found?: FoundRequest): OAuthError {
+export function requestAnswered(found?: FoundRequest): OAuthError {
   return invalidRequest(
     "This sign-in has finished, or another window is finishing it",
     found?.value.isSignedIn ? "signed in" : "finished",

@@ -8,7 +8,7 @@ import { now } from "../../clock.ts";
 import { OAuthError } from "../../errors.ts";
 import { type Client, clientName } from "../../oauth/client.ts";
 import { isMachine } from "../../oauth/configured_client.ts";
-import { openClientGrant } from "../../oauth/new_grant.ts";
+import { makeMachineGrant } from "../../oauth/new_grant.ts";
 import { refusedByBlock } from "../../oauth/allowed_users.ts";
 import { resourceOf } from "../../oauth/resource.ts";
 import { narrowScopes, parseScope } from "../../oauth/scope.ts";
@@ -35,7 +35,7 @@ export function clientCredentialsGrant(
     }
     const { clientId, metadata } = client;
     const asked = parseScope(parameters.get("scope"));
-    const grant = openClientGrant({
+    const grant = makeMachineGrant({
       clientId,
       clientName: clientName(client),
       scopes: narrowScopes(asked, parseScope(metadata.scope)),

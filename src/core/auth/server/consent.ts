@@ -11,7 +11,7 @@ import type { Context } from "@hono/hono";
 import type { OAuthError } from "../../errors.ts";
 import { shortClientId } from "../../oauth/client_id.ts";
 import { authorizationResponseUrl } from "../../oauth/authorization_request.ts";
-import { OFFLINE_ACCESS, opensNothing } from "../../oauth/scope.ts";
+import { OFFLINE_ACCESS, opensNoTool } from "../../oauth/scope.ts";
 import { BOXES } from "../../pages/scope_boxes.tsx";
 import type { FoundRequest } from "../../store/authorization_requests.ts";
 import { readParameters } from "../../http/body.ts";
@@ -83,7 +83,7 @@ export function consentEndpoint(
       throw invalidRequest("decision must be approve or deny");
     }
     const scopes = chosenScopes(asked, form, revokedScopes);
-    const isEmptied = opensNothing(scopes) && !opensNothing(asked);
+    const isEmptied = opensNoTool(scopes) && !opensNoTool(asked);
     if (decision === "deny" || isEmptied) return await deny(c, found);
 
     // Then the provider that the person chose, or the only one.

@@ -26,7 +26,7 @@ import {
   providerUnavailable,
   signInInterrupted,
 } from "../../provider/unavailable.ts";
-import { findBrowserRequest, finishedAlready } from "./browser_request.ts";
+import { findBrowserRequest, requestAnswered } from "./browser_request.ts";
 import { redirect } from "../../http/browser.ts";
 import { waiveRate } from "../../http/rate_limit.ts";
 import { upstreamSecrets } from "../grants/provider_choice.ts";
@@ -70,7 +70,7 @@ export function providerCallbackEndpoint(
       refusal: description,
       ...facts,
     });
-    if (!await requests.finish(found)) throw finishedAlready();
+    if (!await requests.finish(found)) throw requestAnswered();
     if (situation === "blocked") {
       throw new OAuthError(code, description, { situation });
     }
@@ -155,7 +155,7 @@ export function providerCallbackEndpoint(
     if (phase === "done") {
       // // An earlier try may have succeeded, but got a 503 as its response.
       const code = await requests.replayCode(found);
-      if (code === undefined) throw finishedAlready(found);
+      if (code === undefined) throw requestAnswered(found);
       waiveRate(c);
       return answer(c, found, { code });
     }
@@ -184,7 +184,7 @@ export function providerCallbackEndpoint(
 
     // // Then a lease, so that only one request redeems the provider's code.
     const leased = await requests.lease(found);
-    if (!leased) throw finishedAlready(found);
+    if (!leased) throw requestAnswered(found);
 
     // // Then the person and the provider's tokens.
     const signedIn = await redeem(c, leased, from, {

@@ -12,9 +12,9 @@ import { now } from "../../clock.ts";
 import { ChallengeError, type OAuthError } from "../../errors.ts";
 import type { Client } from "../../oauth/client.ts";
 import {
-  endOfToken,
   type Grant,
   isGrantOf,
+  tokenExpiry,
   withinLifetimes,
 } from "../../oauth/grant.ts";
 import { refusedByBlock } from "../../oauth/allowed_users.ts";
@@ -80,7 +80,7 @@ export function refreshTokenGrant(
     if (!isSameScopes(effective.scopes, response.scopes)) return false;
     const time = now(clock);
     return time + REPLAY_MARGIN_SECONDS < response.expiresAt &&
-      time < endOfToken(grant, response, lifetimes);
+      time < tokenExpiry(grant, response, lifetimes);
   }
 
   return async function refresh(

@@ -11,12 +11,16 @@ import type { Connection, ConnectionState } from "../../store/connections.ts";
 import type { Write } from "../../kv/transaction.ts";
 import type { UpstreamTokens } from "../../provider/provider.ts";
 import { signInInterrupted, storeSignIn } from "../../provider/unavailable.ts";
-import { leastUsed, scopesAt, scopesOfSignIn } from "../../oauth/connection.ts";
+import {
+  leastUsedGrants,
+  scopesAt,
+  scopesOfSignIn,
+} from "../../oauth/connection.ts";
 import type { Grant } from "../../oauth/grant.ts";
 import { AUTHORIZATION_REQUEST_TTL_SECONDS } from "../../oauth/lifetimes.ts";
 import { grantOfSignIn } from "../../oauth/new_grant.ts";
 import { subjectOf } from "../../oauth/subject.ts";
-import { finishedAlready } from "./browser_request.ts";
+import { requestAnswered } from "./browser_request.ts";
 import type { AuthServices } from "../services.ts";
 
 /**
@@ -112,7 +116,7 @@ export function signInCompletion(services: AuthServices) {
     { open }: Connection,
     reference: string,
   ): Promise<void> {
-    const ended = leastUsed(open);
+    const ended = leastUsedGrants(open);
     if (ended.length === 0) return;
     await endGrants(ended);
     for (const { value: { id, subject, clientName } } of ended) {
@@ -139,7 +143,7 @@ export function signInCompletion(services: AuthServices) {
     const found = await requests.find(leased.handle, browser);
     if (found?.versionstamp === leased.versionstamp) return undefined;
     const code = found && await requests.replayCode(found);
-    if (code === undefined) throw finishedAlready();
+    if (code === undefined) throw requestAnswered();
     return code;
   }
 
