@@ -125,7 +125,7 @@ interface Share {
  */
 export class SharedBuckets {
   readonly #own: Buckets;
-  /** The shares by bucket name; none for a full bucket. */
+  /** This process's shares. A full bucket has none. */
   readonly #shares = new Map<string, Share>();
   readonly #store: RateStore;
   readonly #free: number;

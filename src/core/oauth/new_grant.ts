@@ -134,8 +134,8 @@ interface SignInRules {
 }
 
 /**
- * Makes the grant after a sign-in: the approved scopes that the rules allow the
- * person.
+ * Makes the grant after a sign-in. It has the approved scopes that the rules
+ * allow.
  */
 export function grantOfSignIn(
   identity: Identity,

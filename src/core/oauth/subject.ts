@@ -58,8 +58,9 @@ export function subjectOf(
 }
 
 /**
- * Returns the `binding` of a person who calls with JWTs of an issuer. It does
- * not contain the token or the client, which may change.
+ * Returns the `binding` of a person who calls with JWTs: the issuer's id and
+ * the person's name there. Token and client may change, so they are no part of
+ * it.
  */
 export function jwtBinding(id: string, name: string): string {
   return JSON.stringify([id, name]);
@@ -73,8 +74,8 @@ export function parseJwtBinding(
 }
 
 /**
- * Returns the {@linkcode jwtBinding} for a person's subject. Undefined unless
- * the subject starts with an issuer's URL: others cannot call with a JWT.
+ * Returns the {@linkcode jwtBinding} of a subject that starts with an issuer's
+ * URL. Undefined for other subjects, which cannot come from a JWT.
  */
 export function jwtBindingOf(subject: string): string | undefined {
   const [, id, name] = /^(https?:\/\/[^#]*)#(.+)$/s.exec(subject) ?? [];

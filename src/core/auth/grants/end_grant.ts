@@ -13,7 +13,7 @@ import type { SessionStore } from "../../store/sessions.ts";
 
 const CLOSED_AT_ONCE = 10;
 
-/** Cancels tasks, found by their caller's `binding` and by grant. */
+/** Cancels tasks of a person (`binding`: issuer, resource and subject). */
 export interface TaskCanceller {
   /**
    * @param ids the ids of grants; undefined stands for tasks without a grant
