@@ -44,9 +44,8 @@ export function listTool(tool: Tool): ListedTool {
 }
 
 /**
- * Tells ChatGPT who may call a tool: signed-in people, or anyone. Even then
- * ChatGPT sends its token, if it has one. The author's own `_meta` takes
- * precedence.
+ * Tells ChatGPT who may call a tool: signed-in people, or anyone. If ChatGPT
+ * has a token, it always sends it. The author's own `_meta` takes precedence.
  *
  * @see https://developers.openai.com/apps-sdk/build/auth
  */

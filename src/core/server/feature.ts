@@ -125,7 +125,7 @@ export interface OpenFeature {
   notice?(hasHome: boolean): void;
   /** Does overdue work when a scheduler wakes the server. */
   wake?(): unknown;
-  /** Lists the unset settings that these services need, or all services. */
+  /** Lists the unset settings of these services; by default of all. */
   missing?(services?: readonly AccountService[]): Promise<readonly string[]>;
   /** The calls that the feature stores for people. */
   ledger?: CallLedger;

@@ -124,8 +124,8 @@ export class ServerInstance implements Server {
 }
 
 /**
- * Checks that the settings list at most one provider if the app brings its own,
- * which replaces the listed one.
+ * Checks that the settings list at most one provider if the app brings its own.
+ * The app's provider replaces the listed one.
  *
  * @throws {ConfigError}
  */

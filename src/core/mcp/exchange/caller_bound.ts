@@ -52,9 +52,9 @@ const people = new WeakMap<Caller, LimitKey>();
 /**
  * Returns the limit key of a request's caller. A person or a machine has a key
  * of its own. Callers without credentials share the key of their network, or
- * {@linkcode NO_NETWORK} if it is unknown; those with a shared credential share
- * another key of their network. Call this only where a limit applies, because
- * finding the network takes time.
+ * {@linkcode NO_NETWORK} if it is unknown. Users of a shared credential share
+ * another key of their network. Call this only where a limit applies: finding
+ * the network takes time.
  *
  * @param trusted proxies whose headers are trusted
  */
