@@ -65,9 +65,9 @@ export interface ApiRequest {
   cookies?: ParameterValues;
   /** A body sent as JSON. */
   json?: unknown;
-  /** The members of a body sent as a form is (`x-www-form-urlencoded`). */
+  /** The members of a form body (`x-www-form-urlencoded`). */
   form?: unknown;
-  /** The members of a body sent in parts (`multipart/form-data`). */
+  /** The members of a body in parts (`multipart/form-data`). */
   multipart?: unknown;
   /** A body that is text. */
   text?: string;
@@ -85,7 +85,7 @@ export interface Api {
   title?: string;
 }
 
-/** An API, with the keys of its requests, which no answer may repeat. */
+/** An API with the keys of its requests, which are hidden in answers. */
 interface OwnApi extends Api {
   /** The keys and tokens of a person's account, or of the server. */
   given?: GivenKeys;
@@ -142,7 +142,7 @@ export async function callApi(
   return bounded(hide(whole), response.status, next && hide(next));
 }
 
-/** A part of a path that is `.`, or `..` also once a server has decoded it. */
+/** Matches a path segment that is `.`, or `..` before or after decoding. */
 const DOTS = /^(?:\.|(?:\.|%(?:25)*2e){2}(?:[;%].*)?)$/is;
 
 /** Makes the path and the query of a request. @throws {ToolError} */
@@ -242,7 +242,7 @@ function asForm(form: unknown): ParameterValues {
   return Object.fromEntries(members);
 }
 
-/** Bounds the text of an answer, and adds the way to the next page. */
+/** Bounds the text of an answer, and adds the parameters of the next page. */
 function bounded(
   whole: string,
   status: number,
@@ -257,8 +257,8 @@ function bounded(
 }
 
 /**
- * Finds the parameters of the next page (RFC 8288 §3) that this request did not
- * have, or else its path, within the same origin.
+ * Finds the next page in the `Link` header (RFC 8288 §3): its new query
+ * parameters, or its path if it has none. Undefined if it is on another origin.
  *
  * @param own the query parameters of each request, which are left out: they may
  * be keys
@@ -360,19 +360,19 @@ export interface HttpApiOptions {
   query?: Readonly<Record<string, string>>;
   /** Cookies of each request: a key that has no other place. */
   cookies?: Readonly<Record<string, string>>;
-  /** The application whose tokens are used, in place of a `key`. */
+  /** The OAuth client whose tokens are used, in place of a `key`. */
   client?: ApiClient;
 }
 
-/** An application that gets tokens of its own (RFC 6749 §4.4). */
+/** An OAuth client that gets tokens for itself (RFC 6749 §4.4). */
 export interface ApiClient {
   /** The address of the token endpoint. */
   token: string;
-  /** The application's id. */
+  /** The client's id. */
   id: string;
-  /** The application's secret. */
+  /** The client's secret. */
   secret: string;
-  /** The scopes that the application asks for. */
+  /** The scopes that the client requests. */
   scopes?: readonly string[];
 }
 
@@ -439,10 +439,10 @@ export function httpApi(options: HttpApiOptions): Api {
   return made;
 }
 
-/** The seconds before a token's end from which it is not used any more. */
+/** The last seconds of a token, in which it is no longer used. */
 const SPARE_SECONDS = 30;
 
-/** Makes the function that returns an application's token, until its end. */
+/** Makes a function that returns a token of the client that has not expired. */
 function clientTokens(
   title: string,
   { token, id, secret, scopes = [] }: ApiClient,

@@ -39,7 +39,7 @@ export interface Operation {
   item: JsonObject;
 }
 
-/** The places that a parameter can have. */
+/** The locations that a parameter can have. */
 export type Place = "path" | "query" | "header" | "cookie";
 
 /** One parameter of an operation. */
@@ -52,7 +52,7 @@ export interface Parameter {
   required: boolean;
   /** True if the value is sent as JSON. */
   isJson: boolean;
-  /** The style, if it is not the usual one of the parameter's place. */
+  /** The style, if it is not the usual one of the parameter's location. */
   style?: ParameterStyle;
   options: StyleOptions;
 }

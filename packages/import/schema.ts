@@ -412,7 +412,7 @@ export function sentence(text: unknown, most = MAX_DESCRIPTION): string {
   return end > most / 3 ? cut.slice(0, end + 1) : `${cut.slice(0, -1).trim()}…`;
 }
 
-/** The number of characters of a schema's own that count as another part. */
+/** A schema counts once more for each such number of characters of its own. */
 const MAX_LENGTH = 400;
 
 /** Counts the characters of a schema that no other limit bounds. */

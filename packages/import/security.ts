@@ -9,7 +9,7 @@ import { SCOPE_TOKEN } from "../../src/authoring/scope.ts";
 import { type ApiDocument, resolve, shown } from "./document.ts";
 import type { Operation } from "./operations.ts";
 
-/** One way in which a request shows its caller. */
+/** One way in which a request authenticates. */
 export type Scheme =
   | { kind: "code"; name: string; options: JsonObject }
   | { kind: "key"; name: string; options: JsonObject; header?: string }
@@ -21,7 +21,7 @@ export interface Security {
   /** Empty if the API is open to all. */
   schemes: readonly Scheme[];
   scopes: readonly string[];
-  /** The operations that are open to all, and take none of these schemes. */
+  /** The operations that anyone may call, without any of these schemes. */
   open: ReadonlySet<Operation>;
   /** The operations that need other schemes than these, with what to do. */
   others: ReadonlyMap<Operation, string>;

@@ -74,9 +74,7 @@ export interface WrittenService<I extends ImportItem = ImportItem> {
    * Notes for the author, for example about a key that is sent in an address.
    */
   notes: readonly string[];
-  /**
-   * True if people connect their own accounts, which `SECRETS_KEYS` seals.
-   */
+  /** True if people connect their own accounts, which needs `SECRETS_KEYS`. */
   isPersonal: boolean;
   /**
    * Generates the files of one item.

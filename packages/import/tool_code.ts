@@ -120,7 +120,7 @@ export function argumentsOf(
   return found;
 }
 
-/** The members of a request, by the places of its parameters. */
+/** The members of a request, by the locations of its parameters. */
 const PLACES = {
   path: "path",
   query: "query",

@@ -82,7 +82,7 @@ export function openRegister(database: Database, log: Logger) {
 
     ...data,
 
-    /** Seals all accounts anew with the first of these keys. */
+    /** Encrypts all accounts again, with the first of these keys. */
     reseal: (keys: readonly string[]) => resealAll(database, keyRing(keys)),
 
     /** Lists the clients that people have allowed, the last used first. */

@@ -110,7 +110,7 @@ class PeopleCommand extends Command {
     return this.print({ people, next }, table(people) + more);
   }
 
-  /** Seals anew all keys of people that an old key of ours has sealed. */
+  /** Encrypts again what an old key of `SECRETS_KEYS` has encrypted. */
   async #reseal(): Promise<string> {
     const secretsKeys = this.operator.readSecretsKeys?.() ?? [];
     if (secretsKeys.length === 0) {
@@ -131,7 +131,7 @@ class PeopleCommand extends Command {
 
   /**
    * Lists the passkeys of a person, or deletes them. After a deletion, a new
-   * passkey counts at once.
+   * passkey may approve at once.
    */
   async #passkeys(subject: string): Promise<string> {
     const { passkeys } = this.operator.register;

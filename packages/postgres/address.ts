@@ -6,7 +6,7 @@
  */
 import { PostgresError } from "./failure.ts";
 
-/** The place of a database, and how to reach it. */
+/** The address of a database, and how to connect to it. */
 export interface Address {
   host: string;
   port: number;
@@ -123,7 +123,7 @@ function decoded(part: string): string {
   }
 }
 
-/** Formats the place of a database, without user, password and options. */
+/** Formats the address of a database, without user, password and options. */
 export function printPlace({ host, port, database }: Address): string {
   const name = host.includes(":") ? `[${host}]` : host;
   return `postgres://${name}:${port}/${database}`;

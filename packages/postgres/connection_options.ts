@@ -9,8 +9,7 @@ import type { Address, Tls } from "./address.ts";
 import { PostgresError } from "./failure.ts";
 
 /**
- * The time that a statement may take. After it, a commit that was given up has
- * ended too.
+ * The time that a statement may take: a commit that timed out has ended then.
  */
 const STATEMENT_MILLISECONDS = 4500;
 /**

@@ -39,8 +39,8 @@ export interface PostgresOptions {
   /** The password, if the address has none; by default `PGPASSWORD`. */
   password?: string;
   /**
-   * The maximum number of connections at a time, besides the one that listens;
-   * 10.
+   * The maximum number of connections, besides the one that listens; 10 by
+   * default.
    */
   connections?: number;
   /**

@@ -10,7 +10,7 @@ import { isObject, type JsonObject } from "../../src/core/json.ts";
 /** A question that a tool asked its client. */
 export interface AskedQuestion {
   /**
-   * The question's `key`; by default its kind and place, such as
+   * The question's `key`; by default its kind and number, such as
    * `elicitation-1`.
    */
   key: string;

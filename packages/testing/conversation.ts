@@ -220,7 +220,7 @@ export class Conversation {
     return new RefusedError(words, response.status, code, data);
   }
 
-  /** Presses on the page of an approval, as the caller. */
+  /** Decides an approval on its page, as the caller. */
   async #press(id: string): Promise<JsonObject> {
     const { what, caller, options, target: { approvals, catalogue } } = this;
     if (options.approval === undefined) {

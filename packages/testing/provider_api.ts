@@ -47,7 +47,7 @@ export class TestApi {
   #missing: string[] = [];
 
   /**
-   * @param of the owner of the API, for errors
+   * @param of the service or provider, for errors
    * @param address the beginning of the URLs of its routes
    */
   constructor(

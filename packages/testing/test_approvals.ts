@@ -1,6 +1,5 @@
 /**
- * The presses of a test on the pages of approvals. The kit has no browser for
- * these pages.
+ * Approves and refuses calls in a test, in place of a browser.
  *
  * @module
  */
@@ -24,21 +23,21 @@ export interface TestApproval {
   title: string;
   /** The facts that `show` named. */
   facts: Readonly<Record<string, string>>;
-  /** The arguments with which the run begins. */
+  /** The arguments of the call. */
   input: Readonly<Record<string, unknown>>;
 }
 
 /**
- * The press on the page of an approval: `approve`; `remember`, which also ticks
- * the box of the author's offer; `passkey`, which approves with a passkey of
- * the kit; or the refusal.
+ * The decision about a call: `approve`; `remember`, which also accepts the
+ * author's offer; `passkey`, which approves with a passkey of the kit; or a
+ * refusal.
  */
 export type TestPress = "approve" | "remember" | "passkey" | {
   /** The reason, which the model reads. */
   refuse: string;
 };
 
-/** The kind of {@linkcode TestPress}. */
+/** Checks a {@linkcode TestPress}. */
 export const TEST_PRESS = kinds.like<TestPress>(
   '"approve", "remember", "passkey" or { refuse: "why" }',
   (it) =>
@@ -94,7 +93,7 @@ export class TestApprovals {
     };
   }
 
-  /** Presses on the page of an approval, as a person. */
+  /** Approves or refuses a call on its page, as a person. */
   async press(
     id: string,
     person: Approver,
@@ -124,7 +123,7 @@ export class TestApprovals {
   }
 
   /**
-   * Presses on the page of the newest approval that waits for a person.
+   * Approves or refuses the newest call that waits for a person.
    *
    * @throws {Error} if none waits within 2 seconds
    */
@@ -151,7 +150,7 @@ export class TestApprovals {
     }
   }
 
-  /** Signs for a press with the person's passkey, as the page asks for it. */
+  /** Signs an approval with the person's passkey, if the page asks for it. */
   async #use(
     approval: CallApproval | undefined,
     { subject }: Approver,

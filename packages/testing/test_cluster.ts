@@ -152,7 +152,7 @@ export class TestCluster implements AsyncDisposable {
   }
 
   /**
-   * Moves the clock: everything that falls due meanwhile happens in its order.
+   * Moves the clock. All that is planned until then happens in its order.
    */
   async advance(seconds: number): Promise<void> {
     const untilMilliseconds = this.#aheadMilliseconds + seconds * 1000;

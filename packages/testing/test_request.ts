@@ -28,7 +28,7 @@ export type {
 /** The generations of the protocol that a test can speak. */
 export type TestRevision = "2025-11-25" | "2026-07-28";
 
-/** The kind of {@linkcode TestRevision}. */
+/** Checks a {@linkcode TestRevision}. */
 export const REVISION = kinds.choice("2025-11-25", "2026-07-28");
 
 /** A progress message of a tool. */
@@ -56,8 +56,8 @@ export interface RequestOptions {
   /** Answers to questions; one without an answer fails the test. */
   answers?: TestAnswers;
   /**
-   * The caller's press on the page. Without this option, a call that waits for
-   * a press fails the test. For a task, see `approve()`.
+   * The caller's decision on the page. Without this option, a call that waits
+   * for an approval fails the test. For a task, see `approve()`.
    */
   approval?: TestPress;
   /** The provider's API behind the caller. */
@@ -121,7 +121,7 @@ export interface ReadResult {
 export interface TestView {
   /** The view's URI, which changes with its content. */
   uri: string;
-  /** The document, with the script that speaks with the client. */
+  /** The document, with the script by which it talks to the client. */
   html: string;
   /** The metadata for the client: `ui`, and the same under ChatGPT's names. */
   meta: Readonly<Record<string, unknown>>;

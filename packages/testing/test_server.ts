@@ -155,10 +155,10 @@ export class TestServer extends TestClient implements AsyncDisposable {
 
   /**
    * Moves the server's clock forward without waiting: sleeps, pauses between
-   * two tries, leases and the ends of waits fall due in their order, as far as
-   * the work gets. A `result()` under way answers questions first.
+   * attempts, leases and time limits of waits end in their order, as far as the
+   * work gets. A `result()` under way answers questions first.
    *
-   * @throws {Error} when a step is still at work after 5 seconds
+   * @throws {Error} when a step is still running after 5 seconds
    */
   async advance(seconds: number): Promise<void> {
     if (!(seconds > 0 && seconds < Infinity)) {

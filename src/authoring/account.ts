@@ -88,7 +88,7 @@ export interface McpAccount extends Account {
   ): Promise<CallToolResult>;
 }
 
-/** An account, as the check of its service knows it. */
+/** An account, as `check` identifies it. */
 export interface AccountIdentity {
   /**
    * The service's own id of the account, which it never gives to another
@@ -191,13 +191,13 @@ export interface McpServerOptions
    * the server names. `ACCOUNT_…_CLIENT_ID` and its secret go only to this one.
    */
   issuer?: string;
-  /** True for a server that asks no one who they are. */
+  /** True for a server that needs neither a sign-in nor a key. */
   open?: boolean;
   /** The form of a key that people paste, where the server has no sign-in. */
   key?: Pick<PersonalKeyOptions, "help" | "shape" | "header" | "scheme">;
 }
 
-/** An MCP server that asks no one who they are, from `mcpServer()`. */
+/** An MCP server without sign-in and keys, from `mcpServer()`. */
 export interface OpenMcpServer
   extends Pick<PersonalKeyOptions, "api" | "title"> {
   /** Distinguishes it from other definitions. */
@@ -236,7 +236,7 @@ export interface UpstreamAccountOptions
   provider?: string;
   /** Never set: a sign-in has one account at the service. */
   several?: never;
-  /** Never set: no key is stored that could be tried first. */
+  /** Never set: no key is stored, so there is none to check. */
   check?: never;
 }
 

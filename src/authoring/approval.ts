@@ -1,6 +1,6 @@
 /**
- * Approvals: calls of a tool that begin only once a person has pressed a button
- * on a page of the server, signed in, for exactly these arguments.
+ * Approvals: a call of a tool begins only once a signed-in person has pressed a
+ * button on a page of the server, for exactly these arguments.
  *
  * @module
  */
@@ -14,22 +14,22 @@ export const MAX_APPROVAL_SECONDS = 7 * 24 * 60 * 60;
 /** The seconds for which a call waits for its approval, without `expiresIn`. */
 export const APPROVAL_SECONDS = 15 * 60;
 
-/** The approval with which a run has begun. */
+/** The approval of the call that is running. */
 export interface Approved {
   /**
-   * An ID that is the same in every run that goes on with this approval, and in
-   * no other: give it to a payment API as its idempotency key.
+   * An ID of this approval, the same if the call runs again: give it to a
+   * payment API as its idempotency key.
    */
   readonly id: string;
   /** The subject of the person who approved. */
   readonly by: string;
-  /** The time of the press, in epoch seconds. */
+  /** The time of the approval, in epoch seconds. */
   readonly at: number;
-  /** True if the run needed no press of its own, thanks to `remember`. */
+  /** True if nobody was asked about this call, thanks to `remember`. */
   readonly remembered?: true;
 }
 
-/** An offer to run similar calls without a press for a while. */
+/** An offer to run similar calls without asking for a while. */
 export interface ApprovalOffer {
   /** The same for all calls that the offer covers. */
   key: string;
@@ -49,7 +49,7 @@ export interface ApprovalShown {
 
 /** The people who may approve calls of others: all who hold a scope. */
 export interface ApprovalScope {
-  /** The scope that they hold. */
+  /** The scope that the approver must hold. */
   scope: string;
 }
 
@@ -61,23 +61,24 @@ export interface ToolApproval<I = any> {
   /** Makes the words for the page, without side effects. */
   show?(input: I): MaybePromise<ApprovalShown>;
   /**
-   * The person who approves: by default the caller; with a scope someone else
-   * who may have that scope.
+   * The person who approves: by default the caller; with a scope, another
+   * person who may have that scope.
    */
   by?: "caller" | ApprovalScope;
   /**
-   * Asks for a passkey (WebAuthn Level 3, user verification). `wanted`: people
-   * who have none press a button.
+   * Asks for a passkey (WebAuthn Level 3, user verification). With `wanted`,
+   * people without a passkey press a button.
    */
   passkey?: "wanted" | "required";
   /**
-   * Offers to let calls of the same client and `key` run without a press for a
-   * while; undefined for calls that always wait. Only if the caller approves.
+   * Offers to run calls of the same client and `key` without asking for a
+   * while; undefined for calls that always wait. Only if the approver is the
+   * caller.
    */
   remember?(input: I): MaybePromise<ApprovalOffer | undefined>;
   /**
-   * The seconds that a call waits for the press, and that the approval then
-   * waits for the run; 15 minutes by default.
+   * The seconds that a call waits for the approval, and that an approval is
+   * valid until the call runs; 15 minutes by default.
    */
   expiresIn?: number;
 }

@@ -23,8 +23,8 @@ export interface ToolCall {
  * for audit, quotas, caching. `next` runs the tool and returns its result. The
  * hook returns that or another result, or throws a
  * {@linkcode import("./tool.ts").ToolError} to refuse. For a long task it runs
- * around the work itself, for durable work around each of its runs, as many as
- * it takes. Refused requests and unknown tools never reach it.
+ * around the task's work; for durable work, around each of its runs. Refused
+ * requests and unknown tools never reach it.
  *
  * If the tool asks a person whose answer comes with another request
  * (2026-07-28), `context.signal` fires and `next` rejects: release in `finally`

@@ -92,12 +92,12 @@ export interface FeatureMembers {}
  * clients the answer arrives with a second request, and the function then runs
  * again from its beginning with the answers at hand.
  *
- * A run that ends while it waits for an answer ends there: the promise never
- * settles, so that neither `catch` nor `finally` acts in place of the person.
- * `signal` fires: release in its listener what the function has taken. A run
- * ends in the same way when no one can answer any more: the client has left, an
- * hour has passed, the answer is malformed, or the database is away. The same
- * happens when the sign-in behind `upstream` has ended.
+ * If a run ends while it waits for an answer, the promise never settles, so
+ * that neither `catch` nor `finally` acts in place of the person. `signal`
+ * fires: release in its listener what the function has taken. A run ends in the
+ * same way when no one can answer any more: the client has left, an hour has
+ * passed, the answer is malformed, or the database is away. The same happens
+ * when the sign-in behind `upstream` has ended.
  */
 export interface Context<
   S extends SettingSchemas = Record<never, never>,

@@ -27,13 +27,12 @@ export interface DurableTask {
   version?: number;
 }
 
-/** The surroundings of one step. */
+/** The context of one step. */
 export interface StepContext {
   /**
    * A text that is the same whenever the step is repeated: give it to the other
-   * service as its idempotency key. A step that reads it is repeated when its
-   * process has died after the read was stored; one with `retries` is repeated
-   * whenever its process has died.
+   * service as its idempotency key. If the process dies, a step that has read
+   * it is repeated, as is any step with `retries`.
    */
   readonly once: string;
   /** The number of this try, from 1 on. */

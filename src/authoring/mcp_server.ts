@@ -18,8 +18,8 @@ import { SCOPES } from "./scope.ts";
  * Declares another MCP server, at which tools act as their caller. The metadata
  * of that server says where people sign in, and this server registers itself
  * there. If registration is not possible there, `ACCOUNT_NAME_CLIENT_ID` and
- * `ACCOUNT_NAME_CLIENT_SECRET` name an application at the `issuer`. Its
- * redirect URI there is exactly `BASE_URL/connect/NAME/callback`.
+ * `ACCOUNT_NAME_CLIENT_SECRET` name an OAuth client at the `issuer`. Its
+ * redirect URI is exactly `BASE_URL/connect/NAME/callback`.
  *
  * @example
  * ```ts
@@ -40,9 +40,7 @@ export function mcpServer(
   name: string,
   options: McpServerOptions & { key: object },
 ): PersonalKey & { readonly isMcp: true };
-/**
- * Declares another MCP server that asks no one who they are.
- */
+/** Declares another MCP server that needs neither a sign-in nor a key. */
 export function mcpServer(
   name: string,
   options: McpServerOptions & { open: true },

@@ -19,9 +19,9 @@ import { secret, type SettingSchemas } from "./setting.ts";
 
 /**
  * Declares a service at which people allow this server to act for them, by OAuth
- * 2. A tool that names it in `needs` acts there as its caller. The server's
- * application at the service is set by `ACCOUNT_NAME_CLIENT_ID` and
- * `ACCOUNT_NAME_CLIENT_SECRET`; its redirect URI there is exactly
+ * 2. A tool that names it in `needs` acts there as its caller.
+ * `ACCOUNT_NAME_CLIENT_ID` and `ACCOUNT_NAME_CLIENT_SECRET` are the server's
+ * OAuth client at the service; its redirect URI is exactly
  * `BASE_URL/connect/NAME/callback`.
  *
  * @example
@@ -129,7 +129,7 @@ function wrongIn(name: string, ...addresses: (string | undefined)[]) {
   );
 }
 
-/** Returns the name of a setting of the application at a service. */
+/** Returns the name of a setting of the OAuth client at a service. */
 export function accountSetting(
   { name }: Pick<OAuthAccount, "name">,
   what: "CLIENT_ID" | "CLIENT_SECRET",
@@ -137,7 +137,7 @@ export function accountSetting(
   return `ACCOUNT_${name.toUpperCase().replaceAll("-", "_")}_${what}`;
 }
 
-/** Makes the settings of the application at a service. */
+/** Makes the settings of the OAuth client at a service. */
 export function accountSettings(service: OAuthAccount): SettingSchemas {
   const { name, title = name, isMcp, issuer } = service;
   // The value may have spaces within (RFC 6749, appendices A.1 and A.2), not

@@ -1,22 +1,22 @@
 /**
- * Tables of the members that an option object may have. What authors write is
- * checked by them, because neither Deno nor Node checks types when it runs; the
- * types are held to them by `satisfies`; and docs/options.md is generated from
- * them.
+ * Checkers of the objects that authors write, because neither Deno nor Node
+ * checks types when it runs. A table has a checker for each member that an
+ * options object may have. The tables are held to the types by `satisfies`, and
+ * docs/options.md is generated from them.
  *
  * @module
  */
 import type * as z from "zod";
 import { isObject, type JsonObject } from "../core/json.ts";
 
-/** A kind of value, whose type is `T`. */
+/** Checks that a value has type `T`. */
 // deno-lint-ignore no-explicit-any -- Functions and schemas have any type.
 export interface Kind<in out T = any> {
   /** The words that follow "must be" in a fault. */
   readonly wants: string;
-  /** True for a value of the kind, whatever its parts are. */
+  /** True if the value itself fits; its parts are not checked. */
   is(value: unknown): boolean;
-  /** Looks for faults in the parts of a value of the kind. */
+  /** Looks for faults in the parts of a value that fits. */
   inspect?(value: never, at: string, found: Found): void;
   /** True for a member that must be there. */
   readonly isRequired?: boolean;
@@ -24,10 +24,10 @@ export interface Kind<in out T = any> {
   readonly _type?: (value: T) => T;
 }
 
-/** The kind of a member that must be there. */
+/** The checker of a required member. */
 export type Required<T> = Kind<T> & { readonly isRequired: true };
 
-/** The kind of each member that an option object may have. */
+/** A checker for each member that an options object may have. */
 export type Members<T> = {
   readonly [K in keyof T]-?: undefined extends T[K]
     ? Kind<Frozen<NonNullable<T[K]>>>
@@ -37,7 +37,9 @@ export type Members<T> = {
 /** A type, or for a list the same list made readonly. */
 type Frozen<T> = T extends readonly (infer I)[] ? readonly I[] : T;
 
-/** The members of all variants of an option object; optional unless shared. */
+/**
+ * The members of every variant of an options object; optional unless shared.
+ */
 export type Merged<U> = {
   [K in U extends unknown ? keyof U : never]: U extends unknown
     ? K extends keyof U ? U[K] : undefined
@@ -47,13 +49,13 @@ export type Merged<U> = {
 // deno-lint-ignore no-explicit-any -- A table of any members.
 export type OptionTable = Readonly<Record<string, Kind<any>>>;
 
-/** The faults that were found, and the definitions that were looked at. */
+/** The faults that were found, and the definitions that were checked. */
 interface Found {
   faults: string[];
   seen: Set<unknown>;
 }
 
-/** Finds the faults of an option object, a sentence each. */
+/** Finds the faults of an options object, a sentence each. */
 export function faultsIn(
   table: OptionTable,
   options: unknown,
@@ -88,7 +90,7 @@ export function checkOptions(
 /** The faults of definitions that were found when they were made. */
 const FAULTS_OF = new WeakMap<object, readonly string[]>();
 
-/** Keeps the faults of a definition for the start, which reports all at once. */
+/** Remembers the faults of a definition until the start reports all. */
 export function withFaults<T extends object>(
   definition: T,
   faults: readonly string[],
@@ -194,9 +196,7 @@ export function required<T>(kind: Kind<T>): Required<T> {
   return { ...kind, isRequired: true };
 }
 
-/**
- * Makes a kind of values that `is` alone checks; their parts are not inspected.
- */
+/** Makes a checker that only calls `is`; parts of the value are not checked. */
 // deno-lint-ignore no-explicit-any
 export function like<T = any>(
   wants: string,
@@ -214,18 +214,18 @@ export const FLAG = like<boolean>(
 
 export const FUNCTION = like("a function", (it) => typeof it === "function");
 
-/** An object whose members are not inspected here. */
+/** Accepts any object; its members are not checked. */
 export const OBJECT = like("an object", isObject);
 
 export const SCHEMA = like("a Zod 4 schema, such as z.string()", isSchema);
 
-/** A schema of an object: no client sends arguments of another type. */
+/** Accepts a Zod schema of an object, the type of all arguments. */
 export const OBJECT_SCHEMA = like(
   "a Zod 4 schema of an object, such as z.object({ name: z.string() })",
   (it) => isSchema(it) && (it as z.ZodType)._zod.def.type === "object",
 );
 
-/** Makes the kind of a text that matches a pattern. */
+/** Makes a checker of text that matches a pattern. */
 export function textLike(wants: string, pattern: RegExp): Kind<string> {
   return like(wants, (it) => typeof it === "string" && pattern.test(it));
 }
@@ -238,7 +238,7 @@ export function numberFrom(
   return like(wants, (it) => typeof it === "number" && it >= min && it <= max);
 }
 
-/** Makes the kind of a whole number from `min` on. */
+/** Makes a checker of whole numbers from `min` on. */
 export function countFrom(min: number): Kind<number> {
   return like(
     `a whole number ${min === 1 ? "above 0" : `from ${min} on`}`,
@@ -256,8 +256,8 @@ export function choice<const T extends string | boolean>(
 }
 
 /**
- * Makes the kind of values of either of two kinds. The first kind that accepts
- * a value also inspects its parts.
+ * Makes a checker that accepts what either of two checkers accepts. The first
+ * that accepts a value also checks its parts.
  */
 export function either<A, B>(a: Kind<A>, b: Kind<B>): Kind<A | B> {
   return {
@@ -279,7 +279,7 @@ export function list<T>(kind: Kind<T>, what: string) {
   } as Kind<readonly T[]>;
 }
 
-/** Makes the kind of an object of values by names that the author chooses. */
+/** Makes a checker of objects whose member names the author chooses. */
 export function recordOf<T>(
   kind: Kind<T>,
   wants: string,
@@ -298,7 +298,7 @@ export function recordOf<T>(
   };
 }
 
-/** Makes the kind of an option object whose members are in a table. */
+/** Makes a checker of options objects with the members of a table. */
 // deno-lint-ignore no-explicit-any -- The table is held to its own type.
 export function object<T = any>(
   table: OptionTable,
@@ -314,8 +314,8 @@ export function object<T = any>(
 }
 
 /**
- * Makes the kind of a definition, made by the function of its kind; it is
- * inspected once.
+ * Makes a checker of definitions, such as `tool()` returns. Each is checked
+ * once.
  */
 // deno-lint-ignore no-explicit-any
 export function definition<T = any>(
@@ -354,7 +354,7 @@ export function nameOf(definition: unknown): string | undefined {
   return typeof own === "string" ? own : undefined;
 }
 
-/** An error made with a definition: its stack has the place in the code. */
+/** The key of an error whose stack says where a definition was made. */
 const MADE = Symbol();
 
 /** Returns the file and the line of the call that made a definition. */
@@ -365,7 +365,7 @@ function placeOf(definition: JsonObject): string {
   return place ? ` (${place})` : "";
 }
 
-/** An object that is sent to clients as it is. */
+/** Accepts an object that is sent to clients as it is. */
 export const JSON_OBJECT = like(
   "an object of JSON values",
   (it) => {

@@ -77,10 +77,10 @@ export const SCOPE = kinds.textLike(
   SCOPE_TOKEN,
 );
 
-/** The kind of a list of scopes. */
+/** Checks a list of scopes. */
 export const SCOPES = kinds.list(SCOPE, "scopes");
 
-/** The kind of {@linkcode ScopeDefinitions}. */
+/** Checks {@linkcode ScopeDefinitions}. */
 export const SCOPE_DEFINITIONS: kinds.Kind<ScopeDefinitions> = kinds.recordOf(
   kinds.either(
     kinds.TEXT,

@@ -17,7 +17,7 @@ import { accountSettings } from "./oauth_account.ts";
 /** A value, or the promise of one. */
 export type MaybePromise<T> = T | Promise<T>;
 
-/** Services by the name under which their user finds them. */
+/** Services, under names that the definition which uses them chooses. */
 export type Services = Readonly<Record<string, Service<unknown>>>;
 
 /** The started value of each of {@linkcode Services}. */
@@ -101,7 +101,7 @@ export function service<
   } as unknown as Service<T>;
 }
 
-/** The kind of {@linkcode Services}. */
+/** Checks {@linkcode Services}. */
 export const SERVICES: kinds.Kind<Services> = kinds.recordOf(
   kinds.definition({ service: () => SERVICE }, "from service()"),
   "an object of services from service()",

@@ -37,10 +37,10 @@ const MEMBERS = {
   is: (it: unknown) => isObject(it) && !("_zod" in it || "_def" in it),
 };
 
-/** The kind of a schema of any value. */
+/** Accepts a schema of any value. */
 export const OUTPUT = { ...kinds.either(kinds.SCHEMA, MEMBERS), wants: WANTS };
 
-/** The kind of a schema of an object. */
+/** Accepts a schema of an object. */
 export const INPUT = {
   ...kinds.either(kinds.OBJECT_SCHEMA, MEMBERS),
   wants: WANTS,

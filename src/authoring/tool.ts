@@ -44,7 +44,7 @@ export type ToolContent =
   | ContentBlock[]
   | CallToolResult;
 
-/** The type that `run` returns: by the `output` schema `O`, if there is one. */
+/** The type that `run` returns; an `output` schema `O` decides it. */
 export type RunReturn<O> = [O] extends [z.ZodType | Shape]
   ? OutputReturn<z.input<SchemaOf<O>>>
   : MaybePromise<ToolContent>;
@@ -102,8 +102,8 @@ export interface ToolDefinition<
   /** The calls that one caller may make, within the caller's overall limit. */
   limit?: ToolLimit;
   /**
-   * The callers: models, views (`app`), by default both. No permission: clients
-   * without MCP Apps ignore it.
+   * The callers: models, views (`app`), by default both. This protects nothing:
+   * clients without MCP Apps ignore it.
    */
   visibility?: readonly ("model" | "app")[];
   /**
@@ -119,8 +119,8 @@ export interface ToolDefinition<
     >
   >;
   /**
-   * Runs in the request, before a task begins, and may ask. Returns JSON, which
-   * is passed to `run`.
+   * Runs in the request, before a task begins, so it may still ask the client.
+   * Returns JSON, which is passed to `run`.
    */
   prepare?(
     input: z.output<SchemaOf<I>>,
@@ -217,7 +217,7 @@ export interface ToolLimit {
   /** The maximum number of calls per minute, which may all come at once. */
   callsPerMinute?: number;
   /**
-   * The maximum number of calls, and of tasks at work, at the same time in one
+   * The maximum number of calls and running tasks at the same time in one
    * process.
    */
   callsAtOnce?: number;
@@ -241,7 +241,7 @@ export const TOOL_ANNOTATIONS = {
   openWorldHint: kinds.FLAG,
 } satisfies kinds.Members<ToolAnnotations>;
 
-/** The seconds after which a call is handed over. */
+/** The seconds after which a call becomes a task. */
 export const HAND_OVER: kinds.Kind<number> = kinds.numberFrom(
   "a number of seconds, or 0 for never",
   0,

@@ -23,8 +23,8 @@ export interface ToolView {
   /**
    * A whole HTML document, with its styles, scripts and pictures within it:
    * `import html from "./chart.html" with { type: "text" }`. `<script
-   * src="tool-server/view"></script>` becomes the script that speaks with the
-   * client.
+   * src="tool-server/view"></script>` becomes the script by which it talks to
+   * the client.
    */
   html: string;
   /** True for a border, false for none; by default the client decides. */
