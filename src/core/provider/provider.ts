@@ -121,6 +121,7 @@ export interface Provider {
 
 /** An error of a request to the provider. Its message has no secret. */
 export class UpstreamError extends Error {
+  /** `UpstreamError` */
   override name = "UpstreamError";
   /** The provider's error code (RFC 6749 §5.2); undefined if it sent none. */
   readonly code?: string;
