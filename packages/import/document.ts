@@ -147,7 +147,7 @@ async function follow(
  * @param source the name of the document in errors
  * @throws {ImportError} unless the text is a readable OpenAPI document
  */
-export async function parseDocument(
+export async function parseOpenApi(
   text: string,
   source: string,
   address?: URL,

@@ -6,7 +6,7 @@
  */
 import { usageFailure } from "../call/failure.ts";
 import { harmless } from "../call/terminal.ts";
-import { ImportError, parseDocument, readSource } from "./document.ts";
+import { ImportError, parseOpenApi, readSource } from "./document.ts";
 import { mcpSource } from "./mcp.ts";
 import { openApiSource } from "./openapi.ts";
 import type { ImportSource } from "./source.ts";
@@ -44,7 +44,7 @@ export async function openSource(
   }
   if (token !== undefined) throw usageFailure("--token is for an MCP server");
   const { text, address } = await readSource(source);
-  return openApiSource(await parseDocument(text, source, address));
+  return openApiSource(await parseOpenApi(text, source, address));
 }
 
 /** The time for an MCP server to answer, and for a person to sign in there. */

@@ -170,7 +170,7 @@ function isLate(error: unknown): boolean {
 }
 
 /** A connection that receives notifications. */
-export class Ear {
+export class NotificationConnection {
   #client?: Client;
 
   /**

@@ -6,7 +6,7 @@
  */
 import { clearTimeout, setTimeout } from "node:timers";
 import type { ConnectionOptions } from "./connection_options.ts";
-import { Ear } from "./driver.ts";
+import { NotificationConnection } from "./driver.ts";
 
 /** The time that a test announcement may take behind a pooler. */
 const ECHO_MILLISECONDS = 1000;
@@ -36,7 +36,7 @@ export class Listener {
   onChange: (hash: string) => void = () => {};
   /** Called after changes may have been missed. */
   onBack: () => void = () => {};
-  readonly #ear: Ear;
+  readonly #connection: NotificationConnection;
   #echo?: { payload: string; heard: PromiseWithResolvers<boolean> };
   #announce: (payload: string) => Promise<unknown> = () => Promise.resolve();
   #timer?: ReturnType<typeof setTimeout>;
@@ -53,7 +53,7 @@ export class Listener {
     private readonly presence: string,
     private readonly checkMilliseconds: number = CHECK_MILLISECONDS,
   ) {
-    this.#ear = new Ear(
+    this.#connection = new NotificationConnection(
       options,
       channel,
       (payload) => this.#hear(payload),
@@ -70,13 +70,13 @@ export class Listener {
    */
   async start(announce: (payload: string) => Promise<unknown>): Promise<void> {
     this.#announce = announce;
-    await this.#ear.listen();
-    const isDirect = await this.#ear.isDirect();
+    await this.#connection.listen();
+    const isDirect = await this.#connection.isDirect();
     this.hears = await this.#hearsItself(
       isDirect ? MAX_ECHO_MILLISECONDS : ECHO_MILLISECONDS,
     );
     if (!this.hears) return await this.close();
-    await this.#ear.settle(this.presence);
+    await this.#connection.settle(this.presence);
     this.#checkLater();
   }
 
@@ -85,7 +85,7 @@ export class Listener {
     this.#isOver = true;
     this.#echo?.heard.resolve(false);
     clearTimeout(this.#timer);
-    await this.#ear.close();
+    await this.#connection.close();
   }
 
   #hear(payload: string): void {
@@ -128,7 +128,7 @@ export class Listener {
   #again(): void {
     this.#after(this.#pauseMilliseconds, async () => {
       try {
-        await this.#ear.listen(this.presence);
+        await this.#connection.listen(this.presence);
       } catch {
         this.#pauseMilliseconds = Math.min(
           MAX_PAUSE_MILLISECONDS,

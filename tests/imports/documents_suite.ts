@@ -7,7 +7,7 @@
  */
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
-import { parseDocument, readSource } from "../../packages/import/document.ts";
+import { parseOpenApi, readSource } from "../../packages/import/document.ts";
 import { importTools, parseFlags } from "../../packages/import/mod.ts";
 import { openSource } from "../../packages/import/open_source.ts";
 import { testServer } from "../../packages/testing/mod.ts";
@@ -156,7 +156,7 @@ Deno.test("22 documents of others become tools without an edit, and a mock of ea
   for (const [service, path] of Object.entries(DOCUMENTS)) {
     const file = `${modules.path}/node_modules/${path}`;
     const { text, address } = await readSource(file);
-    const document = await parseDocument(text, file, address);
+    const document = await parseOpenApi(text, file, address);
     const api = { service, api: API, document };
     const own = tools.filter((it) => it.service === service);
     await using server = await testServer({

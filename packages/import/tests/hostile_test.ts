@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { parseDocument, readSource } from "../document.ts";
+import { parseOpenApi, readSource } from "../document.ts";
 import { diffOf } from "../imported_file.ts";
 import { documentOf, toolOf, Trial } from "./kit.ts";
 
@@ -93,8 +93,8 @@ const refusals: [string, string, RegExp][] = [
 ];
 
 for (const [words, text, message] of refusals) {
-  Deno.test(`parseDocument() refuses ${words} in words`, async () => {
-    await assert.rejects(parseDocument(text, "a.yaml"), {
+  Deno.test(`parseOpenApi() refuses ${words} in words`, async () => {
+    await assert.rejects(parseOpenApi(text, "a.yaml"), {
       name: "ImportError",
       message,
     });

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { parseDocument } from "../document.ts";
+import { parseOpenApi } from "../document.ts";
 import { importTools, parseFlags } from "../mod.ts";
 import { openApiSource } from "../openapi.ts";
 import type { ToolFiles } from "../source.ts";
@@ -113,7 +113,7 @@ export async function toolOf(
       post: { operationId: "a", requestBody: { required: true, content } },
     },
   }, { components: { schemas } });
-  const parsed = await parseDocument(JSON.stringify(document), "a.json");
+  const parsed = await parseOpenApi(JSON.stringify(document), "a.json");
   const source = openApiSource(parsed);
   const written = source.write({ name: "b", variable: "b" }, source.items);
   return written.tool(source.items[0], "a");

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { tool, z } from "../../../src/mod.ts";
 import { tokensOfTool } from "../../doctor/list_cost.ts";
 import { testServer } from "../../testing/mod.ts";
-import { parseDocument } from "../document.ts";
+import { parseOpenApi } from "../document.ts";
 import { openApiSource } from "../openapi.ts";
 import { documentOf, toolOf, Trial } from "./kit.ts";
 
@@ -375,7 +375,7 @@ Deno.test("the members of a form of Swagger 2.0 keep their choices, bounds and i
       },
     },
   };
-  const parsed = await parseDocument(JSON.stringify(document), "a.json");
+  const parsed = await parseOpenApi(JSON.stringify(document), "a.json");
   const source = openApiSource(parsed);
   const written = source.write({ name: "b", variable: "b" }, source.items);
   const { tool } = written.tool(source.items[0], "a");
@@ -399,7 +399,7 @@ async function describedAs(
   const document = documentOf({
     "/a": { [method]: { operationId: "a", summary, description } },
   });
-  const parsed = await parseDocument(JSON.stringify(document), "a.json");
+  const parsed = await parseOpenApi(JSON.stringify(document), "a.json");
   const [{ operation }] = openApiSource(parsed).items;
   return operation.description;
 }

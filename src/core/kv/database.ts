@@ -174,8 +174,7 @@ export class Database extends Reader {
    * see the mark once the database responds.
    */
   giveUp({ mark }: { mark?: string }): void {
-    if (mark === undefined) return;
-    this.fence.owe({ mark });
+    if (mark !== undefined) this.fence.owe({ mark });
   }
 
   /** The time since the last failure or slow response of the database. */

@@ -17,7 +17,7 @@ import { secretStore } from "./secrets.ts";
 const KEPT_LONGER_SECONDS = 60 * 60;
 
 /** One use of an assertion or state. */
-export interface Use {
+export interface SingleUse {
   /** Undoes the use, because the request is answered with 503 after all. */
   giveBack(): void;
 }
@@ -55,7 +55,7 @@ function onceStore<T extends Expiring>(
   }
 
   /** Records a use; returns undefined if there was one before. */
-  function use(thing: T): Promise<Use | undefined> {
+  function use(thing: T): Promise<SingleUse | undefined> {
     const key = keyOf(thing);
     // Most are unused, so the record is read only if the commit fails.
     const unused = { key, value: undefined, versionstamp: null };

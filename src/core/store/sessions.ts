@@ -19,7 +19,6 @@ import {
   type Entry,
   type Expiring,
   type Found,
-  isFound,
 } from "../kv/database.ts";
 import { listedSessionKey, sessionKey, sessionsOfKey } from "../kv/keys.ts";
 import { ENDED_PER_COMMIT, inParts, OwnerList } from "../kv/owner_list.ts";
@@ -41,7 +40,7 @@ export const SESSION_SECONDS = 30 * 24 * 60 * 60;
 export const UNUSED_SESSION_SECONDS = 60 * 60;
 
 /** The record of a session. Times are epoch seconds. */
-export interface Session extends Expiring {
+export interface McpSession extends Expiring {
   /** The caller's `binding`: issuer, resource and subject. */
   binding: string;
   /** The grant that used the session last; the session ends with it. */
@@ -63,7 +62,7 @@ interface SessionEntry extends Expiring {
 
 function listKeyOf(
   id: string,
-  { list, binding }: Pick<Session, "list" | "binding">,
+  { list, binding }: Pick<McpSession, "list" | "binding">,
 ): Deno.KvKey {
   return sessionsOfKey(list ?? binding, fingerprint(id));
 }
@@ -72,7 +71,7 @@ function listKeyOf(
 function setSession(
   transaction: Transaction,
   id: string,
-  session: Session,
+  session: McpSession,
 ): Transaction {
   const { expiresAt, grantId } = session;
   return transaction
@@ -107,7 +106,7 @@ export interface SessionCounts {
  * grant.
  */
 function reportEnd(
-  { revision, startedMilliseconds }: Session,
+  { revision, startedMilliseconds }: McpSession,
   outcome: "ok" | "stopped",
   time: number,
 ): void {
@@ -138,7 +137,7 @@ export function sessionStore(
   } = {},
 ) {
   const sessions = recent(read);
-  const lists = new OwnerList<Session, SessionEntry>(
+  const lists = new OwnerList<McpSession, SessionEntry>(
     database,
     sessionsOfKey,
     listedSessionKey,
@@ -149,8 +148,8 @@ export function sessionStore(
    */
   const opened = new LatestMap<number>();
 
-  async function read(id: string): Promise<Session | undefined> {
-    const found = await database.find<Session>(sessionKey(id));
+  async function read(id: string): Promise<McpSession | undefined> {
+    const found = await database.find<McpSession>(sessionKey(id));
     if (!found) return undefined;
     const left = found.value.expiresAt - database.now();
     if (left < SESSION_SECONDS - SLIDE_SECONDS) {
@@ -207,8 +206,8 @@ export function sessionStore(
   /** Prepares the end of the sessions of some list entries. */
   async function closing(entries: readonly Pick<Entry<unknown>, "key">[]) {
     const ended = telemetry
-      ? await database.getMany<Session[]>(
-        entries.map(({ key }) => listedSessionKey(key)),
+      ? await database.getMany<McpSession[]>(
+        entries.map((it) => listedSessionKey(it.key)),
       )
       : [];
     return {
@@ -216,8 +215,8 @@ export function sessionStore(
       write: (it: Transaction): void => lists.write(it, entries),
       /** Reports the sessions to telemetry, after that commit. */
       report(): void {
-        for (const { value } of ended.filter(isFound)) {
-          reportEnd(value, "stopped", database.clock());
+        for (const { value } of ended) {
+          if (value) reportEnd(value, "stopped", database.clock());
         }
       },
     };
@@ -229,7 +228,7 @@ export function sessionStore(
      * its first use the session lives for an hour.
      */
     async save(
-      session: Omit<Session, "startedMilliseconds" | "expiresAt">,
+      session: Omit<McpSession, "startedMilliseconds" | "expiresAt">,
     ): Promise<string> {
       const id = randomId();
       await database.commit((transaction) =>
@@ -257,7 +256,7 @@ export function sessionStore(
     async setLogLevel(id: string, logLevel: LoggingLevel): Promise<void> {
       await database.change(
         sessionKey(id),
-        (transaction, { value }: Entry<Session>) => {
+        (transaction, { value }: Entry<McpSession>) => {
           if (!value || value.logLevel === logLevel) return;
           setSession(transaction, id, { ...value, logLevel });
         },
@@ -270,7 +269,7 @@ export function sessionStore(
      * change comes first, the next use records it.
      */
     async use(id: string, grantId: string | undefined): Promise<void> {
-      const found = await database.find<Session>(sessionKey(id));
+      const found = await database.find<McpSession>(sessionKey(id));
       if (!found || found.value.grantId === grantId) return;
       await database.commit((transaction) =>
         setSession(transaction.check(found), id, { ...found.value, grantId })
@@ -286,10 +285,10 @@ export function sessionStore(
     adopt(
       id: string,
       { binding, grantId }: Pick<Caller, "binding" | "grantId">,
-    ): Promise<Session | undefined> {
+    ): Promise<McpSession | undefined> {
       return database.change(
         sessionKey(id),
-        async (transaction, { value }: Entry<Session>, before) => {
+        async (transaction, { value }: Entry<McpSession>, before) => {
           sessions.forget(id);
           if (!value || value.binding === binding) return value;
           if (!isStranger(value)) return undefined;
@@ -309,7 +308,7 @@ export function sessionStore(
     async close(id: string, binding: string): Promise<boolean> {
       const ended = await database.change(
         sessionKey(id),
-        (transaction, { key, value }: Entry<Session>) => {
+        (transaction, { key, value }: Entry<McpSession>) => {
           sessions.forget(id);
           if (value?.binding !== binding) return undefined;
           transaction.expire(key).delete(listKeyOf(id, value));

@@ -5,7 +5,7 @@ import { fingerprint, randomId } from "../../../src/core/crypto/crypto.ts";
 import { Database } from "../../../src/core/kv/database.ts";
 import { sessionKey, sessionsOfKey } from "../../../src/core/kv/keys.ts";
 import {
-  type Session,
+  type McpSession,
   sessionStore,
 } from "../../../src/core/store/sessions.ts";
 
@@ -15,7 +15,7 @@ Deno.test("copyRecords() writes what Deno KV and a store read, under names of it
     `${directory.path}/${name}.db`
   );
   const grantId = randomId(16);
-  const session: Omit<Session, "startedMilliseconds" | "expiresAt"> = {
+  const session: Omit<McpSession, "startedMilliseconds" | "expiresAt"> = {
     binding: grantId,
     grantId,
     revision: "2025-11-25",
@@ -31,7 +31,7 @@ Deno.test("copyRecords() writes what Deno KV and a store read, under names of it
   copyRecords(path, 3, { modelOf: () => model, laterMilliseconds: 1000 });
   using kv = await Deno.openKv(path);
   const database = new Database(kv);
-  const sessions = await database.list<Session>(["session"]);
+  const sessions = await database.list<McpSession>(["session"]);
   assert.equal(new Set(sessions.map(({ key }) => key[1])).size, 3);
   for (const { key, value } of sessions) {
     assert.notDeepEqual(key, sessionKey(id));

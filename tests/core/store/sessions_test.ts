@@ -5,7 +5,7 @@ import { markErased } from "../../../src/core/store/erased.ts";
 import { sessionKey, sessionsOfKey } from "../../../src/core/kv/keys.ts";
 import { now } from "../../../src/core/clock.ts";
 import {
-  type Session,
+  type McpSession,
   SESSION_SECONDS,
   sessionStore,
   UNUSED_SESSION_SECONDS,
@@ -23,8 +23,11 @@ const SESSION = {
 
 const HOUR = 60 * 60;
 
-async function stored(kv: Deno.Kv, id: string): Promise<Session | undefined> {
-  return (await new Database(kv).find<Session>(sessionKey(id)))?.value;
+async function stored(
+  kv: Deno.Kv,
+  id: string,
+): Promise<McpSession | undefined> {
+  return (await new Database(kv).find<McpSession>(sessionKey(id)))?.value;
 }
 
 test.onDatabases("save() makes a session that every process finds", async ({ kv, other }) => {

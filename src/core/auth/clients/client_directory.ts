@@ -21,7 +21,7 @@ import {
 } from "../../oauth/sealed_client.ts";
 import { isDocumentId, isSealedClientId } from "../../oauth/client_id.ts";
 import type { Parameters } from "../../oauth/parameters.ts";
-import type { AssertionStore, Use } from "../../store/once.ts";
+import type { AssertionStore, SingleUse } from "../../store/once.ts";
 import { recent } from "../../store/recent.ts";
 import type { SecretStore } from "../../store/secrets.ts";
 import type { DocumentStore } from "../../store/documents.ts";
@@ -128,7 +128,7 @@ export function clientDirectory(
     client: Client,
     assertion: string,
     network?: string,
-  ): Promise<Use> {
+  ): Promise<SingleUse> {
     checkSignsAssertions(client);
     const verify = (keys: unknown) =>
       verifyClientAssertion(client, assertion, {

@@ -7,7 +7,7 @@
  */
 import { isStranger } from "../../caller.ts";
 import { RpcCode, RpcError } from "../../errors.ts";
-import type { Session } from "../../store/sessions.ts";
+import type { McpSession } from "../../store/sessions.ts";
 import { limitKeyOf } from "../exchange/caller_bound.ts";
 import { emptyResponse, jsonResponse } from "../exchange/answer.ts";
 import type { AdmittedRequest, Engine } from "../exchange/engine.ts";
@@ -116,7 +116,7 @@ function truncate(text: unknown): string {
 
 export interface SessionRequest extends AdmittedRequest {
   sessionId: string;
-  session: Session;
+  session: McpSession;
 }
 
 /** The parts of an engine that are needed to find a session. */

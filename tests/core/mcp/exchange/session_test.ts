@@ -18,7 +18,7 @@ import {
 } from "../../../../src/core/mcp/generations/session.ts";
 import type { JsonObject } from "../../../../src/core/json.ts";
 import type { RpcRequest } from "../../../../src/core/protocol/messages.ts";
-import type { Session } from "../../../../src/core/store/sessions.ts";
+import type { McpSession } from "../../../../src/core/store/sessions.ts";
 import { refuses, rejects } from "../../../kit/refuses.ts";
 
 const PERSON: Caller = {
@@ -49,7 +49,7 @@ for (
     const charged: string[] = [];
     const engine = {
       sessions: {
-        save({ binding, list }: Session) {
+        save({ binding, list }: McpSession) {
           saved.push([binding, list]);
           return Promise.resolve("id");
         },
@@ -72,8 +72,8 @@ for (
 }
 
 Deno.test("initialize keeps a client's names, cut, and no more capabilities than a session has room for", async () => {
-  const saved: Partial<Session>[] = [];
-  const save = (session: Partial<Session>) => {
+  const saved: Partial<McpSession>[] = [];
+  const save = (session: Partial<McpSession>) => {
     saved.push(session);
     return Promise.resolve("id");
   };
@@ -116,12 +116,12 @@ const INFO = { name: "", version: "1" };
 /** A server of one session, with a record of the calls of its stores. */
 class OneSession {
   readonly told: string[] = [];
-  adopted?: Session;
+  adopted?: McpSession;
   /** True if a request that is to be cancelled runs here. */
   runsHere = false;
   readonly engine: McpEngine;
 
-  constructor(readonly session: Partial<Session>) {
+  constructor(readonly session: Partial<McpSession>) {
     const tell = (...words: unknown[]) => {
       this.told.push(words.join(" "));
       return Promise.resolve();
@@ -189,7 +189,7 @@ Deno.test("a stranger's session is adopted by who signs in, and no other is", as
   const gone = new OneSession({ binding: STRANGER.binding });
   await rejects(gone.notify(PERSON), -32001, 404);
   const own = new OneSession({ binding: STRANGER.binding });
-  own.adopted = { binding: "ada" } as Session;
+  own.adopted = { binding: "ada" } as McpSession;
   assert.deepEqual(await own.notify(PERSON), ["adopt s", "forget s"]);
 });
 
