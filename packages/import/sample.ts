@@ -108,7 +108,7 @@ function objectSample(
 /** Matches a web address. */
 const WEB = /^https?:\/\/[\w.-]+(:\d+)?(\/[\w./-]*)?$/;
 
-/** The sample text of each format, and the form that validators want. */
+/** The sample text of each format, and the pattern that validators check. */
 const FORMATS = new Map<string, [sample: string, form?: RegExp]>([
   ["date-time", [
     "2026-01-31T12:00:00Z",

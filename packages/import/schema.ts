@@ -284,8 +284,8 @@ function isOnlyRequired(variant: JsonObject): boolean {
 }
 
 /**
- * Finds the members that every variant requires. A variant that does more than
- * name required members counts as one that requires none.
+ * Finds the members that every variant requires. Returns none if a variant does
+ * more than name required members.
  */
 function neededByEach(variants: unknown): ReadonlySet<string> {
   const needed = [variants ?? []].flat().map((it) => {

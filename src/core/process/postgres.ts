@@ -16,7 +16,7 @@ import { printDatabase } from "../settings/server.ts";
 import type { Kv } from "../kv/kv.ts";
 import { AWAITED_KINDS } from "../kv/awaited.ts";
 
-/** Not a literal in `import()`, which Deno would load ahead of time. */
+/** The package's name, no literal in `import()`: Deno would load that ahead. */
 const PACKAGE = "@tool-server/tool-server/postgres";
 
 /** The file of the package that `deno task ts bundle` puts next to a bundle. */
