@@ -63,7 +63,12 @@ export class Conversation {
   readonly #keys = new Map<string, string>();
   #begun = Promise.withResolvers<void>();
   #isHandedOver = false;
-  #isTask = false;
+  /** True if the test itself presses, with `approve()`, while the work waits. */
+  isPressedLater = false;
+  /** Fires if the press for work that waits has failed. */
+  readonly #failing = new AbortController();
+  /** The presses for work, by the ids of the approvals. */
+  readonly #presses = new Map<string, Promise<unknown>>();
 
   /**
    * @param what the name of the called tool, or the like, for errors: `choose`
@@ -108,6 +113,7 @@ export class Conversation {
         );
       },
       onNotification: (method, params) => this.#notice(method, params),
+      onTask: ({ statusMessage }) => this.#pressFor(statusMessage),
       // The tool starts over, and sends these messages again.
       onRound: () => {
         if (!this.#isHandedOver) this.progress.length = this.logs.length = 0;
@@ -138,20 +144,20 @@ export class Conversation {
     if (!mayAsk && !parseNotYet(answer)?.isRepeatable) return answer;
     const { what: name, client, options: { signal } } = this;
     let taskId: string | undefined;
-    const onTask = (task: { taskId: string }) => {
+    const onTask = (task: { taskId: string; statusMessage?: string }) => {
       this.#isHandedOver = true;
       taskId = task.taskId;
+      this.#pressFor(task.statusMessage);
     };
     try {
-      return await this.attempt(() =>
+      return await this.#whilePressing(signal, (signal) =>
         resultAfter(
           answer,
           { name, arguments: input as JsonObject },
           client,
           { onTask },
           signal,
-        )
-      );
+        ));
     } catch (error) {
       // The task may wait for a question that no one will answer.
       const params = { name: TASK_CANCEL, arguments: { taskId } };
@@ -166,13 +172,41 @@ export class Conversation {
     { signal }: Pick<RequestOptions, "signal">,
   ): Promise<JsonObject> {
     const followed = { taskId };
-    this.#isTask = true;
     this.target.followed.add(followed);
     try {
-      return await this.attempt(() => this.client.follow(followed, { signal }));
+      return await this.#whilePressing(
+        signal,
+        (signal) => this.client.follow(followed, { signal }),
+      );
     } finally {
       this.target.followed.delete(followed);
     }
+  }
+
+  /** Waits for work. @throws {Error} when the press for it fails */
+  async #whilePressing<T>(
+    given: AbortSignal | undefined,
+    wait: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const { signal: failing } = this.#failing;
+    const signal = given ? AbortSignal.any([given, failing]) : failing;
+    try {
+      return await this.attempt(() => wait(signal));
+    } catch (error) {
+      failing.throwIfAborted();
+      throw error;
+    } finally {
+      await Promise.allSettled(this.#presses.values());
+    }
+  }
+
+  /** Presses once on the page whose link is in the state of work. */
+  #pressFor(state: string | undefined): void {
+    const id = TestApprovals.idOf(state?.trimEnd());
+    if (id === undefined || this.#presses.has(id)) return;
+    const press = this.#press(id);
+    this.#presses.set(id, press);
+    press.catch((error) => this.#failing.abort(error));
   }
 
   /** Makes durable work wait until {@linkcode begin} is called. */
@@ -226,7 +260,7 @@ export class Conversation {
     if (options.approval === undefined) {
       const { approval } = catalogue.tools.get(what) ?? {};
       // The page stays open: the test presses with approve().
-      const waits = this.#isTask || typeof approval?.by === "object";
+      const waits = this.isPressedLater || typeof approval?.by === "object";
       if (waits) return { action: "accept" };
       throw new Error(
         `${what} waits for an approval, which the test does not give. Give it with the option approval: "approve" or { refuse: "why" }`,

@@ -79,6 +79,7 @@ export class TestClient {
     }
     const [request, { resultType, taskId }] = await this.#call(tool, more);
     if (resultType === "task") {
+      request.isPressedLater = true;
       request.beginSoon();
       return new TestTask(`${taskId}`, request);
     }

@@ -56,8 +56,9 @@ export interface RequestOptions {
   /** Answers to questions; one without an answer fails the test. */
   answers?: TestAnswers;
   /**
-   * The caller's decision on the page. Without this option, a call that waits
-   * for an approval fails the test. For a task, see `approve()`.
+   * The caller's decision on the page, also for the task that the call becomes.
+   * Without this option, a call that waits for the caller's approval fails the
+   * test; a task of `startTask()` waits for `approve()`.
    */
   approval?: TestPress;
   /** The provider's API behind the caller. */

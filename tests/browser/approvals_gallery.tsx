@@ -60,7 +60,10 @@ export async function approvalsGallery(
   const config = { auth: { oauth: { ledgerDays: 30 } } };
   const server = { database, config } as unknown as OpenedServer;
   const offering = { name: "refund", approval: { remember: () => undefined } };
-  approvalTools.set(server, new Map([["refund", offering as never]]));
+  approvalTools.set(server, {
+    tools: new Map([["refund", offering as never]]),
+    serverInfo: { name: "test", version: "1" },
+  });
   const services = {
     server,
     database,
@@ -94,6 +97,7 @@ export async function approvalsGallery(
       title: "Refund €49.00",
       facts: { Charge: "ch_4711", Buyer: "Jo Meier" },
       input: { charge: "ch_4711", cents: 4900 },
+      accounts: [],
       caller: { name: person, addresses: [] },
     },
   } as unknown as CallApproval;
@@ -127,7 +131,7 @@ export async function approvalsGallery(
       [HOSTILE.markup]: HOSTILE.endless,
       [otherName]: HOSTILE.reordered,
     },
-    account: HOSTILE.endless,
+    accounts: [["Linear", HOSTILE.endless]],
     input: {
       [HOSTILE.endless]: HOSTILE.markup,
       lines: Array.from({ length: 40 }, (_, index) => `${index}\u200b`),

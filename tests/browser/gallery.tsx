@@ -417,7 +417,7 @@ const ONE_WORK: WorkPageProps = {
     {
       message: `Pay 5 € for the pictures. ${LONG_NAME}`,
       way: "page",
-      waitId: "w1",
+      path: "/wait/w1",
     },
   ],
   steps: [

@@ -140,7 +140,7 @@ Deno.test("a person without a passkey is led to making one, and approves with it
   await visit.plugIn();
   await page.getByRole("link", { name: "Your passkeys" }).click();
   await visit.makePasskey("My phone");
-  await page.getByText("Never used").waitFor();
+  await page.getByText("You can use it now").waitFor();
   await page.getByRole("link", { name: "Back to the call" }).click();
   await page.waitForURL(link);
   await visit.approveButton.click();
@@ -158,7 +158,7 @@ Deno.test("a program in the browser presses nothing without its person, and no p
   const { page, site, devices } = visit;
   const phone = await visit.plugIn();
   await visit.makePasskey("My phone");
-  await page.getByText("Never used").waitFor();
+  await page.getByText("You can use it now").waitFor();
   await visit.ask("wanted_refund");
   const link = page.url();
   // The person does not show who they are.
@@ -181,7 +181,7 @@ Deno.test("a program in the browser presses nothing without its person, and no p
   // It removes the person's, and makes its own.
   await page.goto(`${site.origin}/account/passkeys`);
   await page.getByRole("button", { name: "Remove" }).click();
-  await page.getByText("Never used").waitFor({ state: "detached" });
+  await page.getByText("You can use it now").waitFor({ state: "detached" });
   await visit.unplug(phone);
   await visit.plugIn();
   await visit.makePasskey("Its own");

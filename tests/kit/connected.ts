@@ -7,7 +7,7 @@
 import assert from "node:assert/strict";
 import { tool, z } from "../../src/mod.ts";
 import type { AccountService } from "../../src/authoring/account.ts";
-import { LINKS } from "../../src/features/questions/links.ts";
+import { LINKS } from "../../src/core/protocol/not_yet.ts";
 import { AccountVisitor } from "./account_visitor.ts";
 import { SECRETS_KEY, spelled } from "./key_service.ts";
 import { type HeadersOf, type Json, rpc } from "./message.ts";

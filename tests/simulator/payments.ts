@@ -163,6 +163,16 @@ export class Payments {
     const { world } = this;
     const { name, approved, runs } = payment;
     if (text === `paid ${name}`) return;
+    if (text.includes("its end is not known")) {
+      const run = [...runs.values()].at(-1);
+      // It may be under way, for a try of the same call.
+      const { endedAt = Infinity, at, process } = run ?? {};
+      if (
+        process && since > endedAt + OBEYED_SECONDS &&
+        world.isSound(process, world.seconds - at! + OBEYED_SECONDS)
+      ) world.breaks(`the end of ${name} was not kept: ${text}`);
+      return payment.link;
+    }
     const link = /^http\S*\/approve\/\S*$/m.exec(text)?.[0];
     if (link !== undefined) {
       const isNew = link !== payment.link;
@@ -173,16 +183,6 @@ export class Payments {
       if (isNew) payment.linkedAt = payment.askedAt ?? since;
       payment.askedAt = undefined;
       return payment.link = link;
-    }
-    if (text.includes("its end is not known")) {
-      const run = [...runs.values()].at(-1);
-      // It may be under way, for a try of the same call.
-      const { endedAt = Infinity, at, process } = run ?? {};
-      if (
-        process && since > endedAt + OBEYED_SECONDS &&
-        world.isSound(process, world.seconds - at! + OBEYED_SECONDS)
-      ) world.breaks(`the end of ${name} was not kept: ${text}`);
-      return payment.link;
     }
     if (text.includes("The person refused this")) {
       if (payment.isUnwanted || runs.size > 0) return;

@@ -168,3 +168,43 @@ Deno.test("a press ticks the box to remember, and calls like it need none", asyn
   const next = await ann.call(pay, { cents: 2 }, { capabilities: PLAIN });
   assert.equal(next.text, "remembered: true");
 });
+
+const bill = tool({
+  name: "bill",
+  task: "required",
+  approval: {},
+  run: (_input, { approval }) => `billed by ${approval!.by}`,
+});
+
+Deno.test("call() presses for work that goes on as a task, and fails without a press", () =>
+  eachRevision(async (revision) => {
+    const tools = [archive, bill];
+    for (
+      const [tool, done] of [[archive, /^archived$/], [bill, /by ann/]] as const
+    ) {
+      if (tool === bill && revision === "2025-11-25") continue;
+      await using server = await testServer({ tools, revision });
+      const ann = server.as({ subject: "ann" });
+      const unpressed = `${tool.name} waits for an approval, which the test`;
+      await assert.rejects(ann.call(tool, {}), new RegExp(unpressed));
+      await assert.rejects(
+        ann.call(tool, {}, { approval: "remember" }),
+        /offers nothing to remember/,
+      );
+      const refuse = { approval: { refuse: "No" } };
+      const refused = await ann.call(tool, {}, refuse);
+      assert.match(refused.text, /refused this, and said: "No"/);
+      const approved = await ann.call(tool, {}, { approval: "approve" });
+      assert.match(approved.text, done);
+    }
+  }));
+
+Deno.test("result() presses with the option of startTask()", async () => {
+  await using server = await testServer(TOOLS);
+  const ann = server.as({ subject: "ann" });
+  const press = { approval: "approve" } as const;
+  const long = await ann.startTask(archive, {}, press);
+  assert.equal((await long.result()).text, "archived");
+  const task = await ann.startTask(refund, { cents: 900 }, press);
+  assert.equal((await task.result()).text, "approved by ann");
+});

@@ -37,9 +37,19 @@ export interface NotYet {
   isRepeatable?: true;
 }
 
-/** Makes the `_meta` of a result for a call that goes on. */
-export function notYetMeta(notYet: NotYet) {
-  return { _meta: { [TASK]: notYet } };
+/** The member of a result's `_meta` that has links for the person. */
+export const LINKS = "tool-server/links";
+
+/**
+ * Makes the `_meta` of a result for a call that goes on.
+ *
+ * @param link the page on which a person has to answer first
+ */
+export function notYetMeta(
+  notYet: NotYet,
+  link?: { url: string; message: string },
+) {
+  return { _meta: { [TASK]: notYet, ...link && { [LINKS]: [link] } } };
 }
 
 /**

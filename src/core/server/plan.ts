@@ -151,11 +151,17 @@ export class Plan {
       )
     );
     if (orphan) {
+      const variable = this.approvals.some(({ by }) =>
+          typeof by === "object" && by.scope === orphan
+        )
+        ? "APPROVALS"
+        : "OAUTH_PERMISSIONS";
       faults.settings.push({
-        variable: "OAUTH_PERMISSIONS",
-        got: env.OAUTH_PERMISSIONS?.trim() || "nothing",
+        variable,
+        got: env[variable]?.trim() || "nothing",
         wants: `people who may approve, by the scope ${orphan}`,
-        fix: `Name them: jo@example.com=${orphan}`,
+        fix:
+          `Name them in OAUTH_PERMISSIONS: jo@example.com=${orphan}. The caller is meant by caller`,
       });
     }
     faults.throwAll(features);

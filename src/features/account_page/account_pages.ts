@@ -135,6 +135,8 @@ export interface CallFilter {
   /** Part of a client's name. */
   client?: string;
   outcome?: Outcome;
+  /** The name of the entry of a further list before which that list goes on. */
+  before?: string;
 }
 
 /** The additions of another feature to the account page. */

@@ -22,6 +22,8 @@ export interface OpenQuestion extends Partial<ToolInWords> {
   path: string;
   /** The asking client; absent if its connection has ended. */
   client?: ClientInWords;
+  /** The name of the person whose call it is, if that is someone else. */
+  person?: string;
   /** The question's text by the tool's author. */
   message: string;
   createdAt: number;
@@ -52,7 +54,7 @@ export function WaitingSection(
       <div class="card">
         <ul class="rows">
           {waits.slice(0, MAX_WAITS).map((
-            { path, client, message, createdAt, isPaused, ...tool },
+            { path, client, person, message, createdAt, isPaused, ...tool },
           ) => (
             <li>
               <div class="row-head">
@@ -76,8 +78,12 @@ export function WaitingSection(
                 <bdi>{shownMessage(message, MAX_LISTED_CHARACTERS)}</bdi>
               </p>
               <p class="small soft">
-                Asked by <ToolOfWork {...tool} />{" "}
-                <PastTime at={createdAt} now={now} />
+                Asked by <ToolOfWork {...tool} />
+                {person !== undefined && (
+                  <>
+                    {" "}for <bdi>{displayName(person)}</bdi>
+                  </>
+                )} <PastTime at={createdAt} now={now} />
                 {isPaused && ". Resume its connection, then answer here."}
               </p>
             </li>

@@ -4,16 +4,21 @@
  *
  * @module
  */
+import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { ApprovalOffer, ApprovalShown } from "../../authoring/approval.ts";
 import * as kinds from "../../authoring/options.ts";
 import type { MaybePromise } from "../../authoring/service.ts";
 import { ToolError } from "../../authoring/tool.ts";
-import { withoutHidden } from "../../core/pages/names.tsx";
 import { within } from "../../core/clock.ts";
 import type { CompiledTool } from "../../core/catalogue/compiled_tool.ts";
-import { isObject, type JsonObject } from "../../core/json.ts";
+import { listTool } from "../../core/catalogue/descriptions.ts";
+import { canonicalJson, isObject, type JsonObject } from "../../core/json.ts";
+import { LINKS } from "../../core/protocol/not_yet.ts";
+import { errorResult } from "../../core/protocol/tool_result.ts";
 import type { ApprovalPayload, CallApproval } from "./approval_store.ts";
+import type { Config } from "../../core/settings/config.ts";
 import type { ApprovalState } from "../questions/wait_record.ts";
+import { factsOf, lineOf, MAX_TITLE_CHARACTERS } from "./approval_words.ts";
 
 /** The options of {@linkcode ApprovalShown}. */
 const APPROVAL_SHOWN = {
@@ -37,31 +42,12 @@ const APPROVAL_OFFER = {
 /** The longest time that `when` and `show` may take. */
 const AUTHOR_MILLISECONDS = 5_000;
 
-/**
- * The maximum length in characters of a title, of a fact's name, and of all
- * facts.
- */
-const MAX_TITLE_CHARACTERS = 200;
-const MAX_NAME_CHARACTERS = 40;
-const MAX_FACTS_CHARACTERS = 2400;
-
-/**
- * The maximum number of facts that a page shows: facts may repeat a client's
- * words.
- */
-const MAX_FACTS = 30;
-
-/**
- * Turns a text into one line without hidden characters; if it is cut, it ends
- * with "…".
- */
-function lineOf(text: string, most: number): string {
-  const line = withoutHidden(text);
-  const cut = line.length > most ? `${line.slice(0, most - 1)}…` : line;
-  return cut.toWellFormed();
+/** Prints the parts of a server and its tool that an approval is for. */
+export function definitionOf(version: string, tool: CompiledTool): string {
+  const { scopes = [], needs = {} } = tool;
+  const services = Object.values(needs).map(({ name }) => name);
+  return canonicalJson([version, listTool(tool), scopes, services]);
 }
-
-const isNumber = (name: string) => /^\d+$/.test(name);
 
 /** Waits for an author's function, but not for ever. */
 export async function inTime<T>(
@@ -93,35 +79,17 @@ export async function shownOf(
   const path = `tool ${name}: approval.show`;
   const [fault] = kinds.faultsIn(APPROVAL_SHOWN, shown, path);
   if (fault) throw new TypeError(fault);
-  const all = Object.entries(shown.facts ?? {})
-    .filter(([, fact]) => fact !== undefined)
-    // An object begins with its numbers, which are hardly the author's names.
-    .sort(([one], [other]) => Number(isNumber(one)) - Number(isNumber(other)));
-  const lines = all.slice(0, MAX_FACTS).map(([name, fact]) => [
-    lineOf(isNumber(name) ? `#${name}` : name, MAX_NAME_CHARACTERS),
-    lineOf(`${fact}`, MAX_FACTS_CHARACTERS),
-  ]);
-  const more = all.length - lines.length;
-  if (more > 0) lines.push(["…", `and ${more} more facts`]);
-  // Only the longest facts are cut, so that a long one displaces no other.
-  let most = MAX_FACTS_CHARACTERS;
-  const length = () =>
-    lines.reduce((sum, [, fact]) => sum + Math.min(fact!.length, most), 0);
-  const ofNames = lines.reduce((sum, [name]) => sum + name!.length, 0);
-  while (ofNames + length() > MAX_FACTS_CHARACTERS) most--;
-  const facts: Record<string, string> = Object.create(null);
-  for (let [name, fact] of lines as [string, string][]) {
-    while (name in facts) name += "…";
-    facts[name] = lineOf(fact, most);
-  }
-  const words = { title: lineOf(shown.title, MAX_TITLE_CHARACTERS), facts };
+  const words = {
+    title: lineOf(shown.title, MAX_TITLE_CHARACTERS),
+    facts: factsOf(shown.facts ?? {}),
+  };
   if (words.title !== "") return words;
   throw new TypeError(`${path} gave an empty title`);
 }
 
 /**
- * Gets the author's offer to remember a call. @throws {TypeError} for an
- * invalid one
+ * Gets the author's offer to remember a call; undefined if its label is too
+ * long to be shown whole. @throws {TypeError} for an invalid offer
  */
 export async function offerOf(
   { name, approval }: CompiledTool,
@@ -134,8 +102,10 @@ export async function offerOf(
   const path = `tool ${name}: approval.remember`;
   const [fault] = kinds.faultsIn(APPROVAL_OFFER, offer, path);
   if (fault) throw new TypeError(fault);
-  const label = lineOf(offer.label, MAX_TITLE_CHARACTERS);
+  const label = lineOf(offer.label, Infinity);
   if (label === "") throw new TypeError(`${path} gave an empty label`);
+  // The end of a label may name the bound.
+  if (label.length > MAX_TITLE_CHARACTERS) return undefined;
   return { ...offer, label };
 }
 
@@ -182,6 +152,13 @@ export function checkJson(
 export const NO_PAGE =
   "This waits for the approval of a person on a page of this server, to which this caller cannot sign in. It was not run.";
 
+/** The reason why no call with approval can run; undefined if some can. */
+export function lacksSignIn({ auth }: Config): string | undefined {
+  return auth.oauth || auth.jwt
+    ? undefined
+    : "No one can approve calls, because no one can sign in here: use AUTH_STRATEGY=oauth, or deno task dev:oauth to try it";
+}
+
 /** Returns the text that the model gets with the link. */
 export function askingWords(
   { payload: { title }, approval: { scope } }: CallApproval,
@@ -191,32 +168,51 @@ export function askingWords(
     : `Someone else, who has the permission ${scope}, has to approve: ${title}`;
 }
 
-/**
- * The log message that tells the operator why no call with approval can run.
- */
-export const NO_SIGN_IN =
-  "No one can approve calls, because no one can sign in here: use AUTH_STRATEGY=oauth";
+/** A run of an equal call; `outcome` if it has ended since. */
+export type Unknown =
+  & { action: "unknown"; begunAt: number; address: string }
+  & Pick<ApprovalState, "outcome">;
 
 /** Tells the model of a run of an equal call, whose end may not be known. */
-export function unknownWords(
+export function unknownResult(
   tool: string,
-  { begunAt, outcome }: { begunAt: number } & Pick<ApprovalState, "outcome">,
-): string {
+  { begunAt, outcome, address: url }: Unknown,
+): CallToolResult {
   const time = new Date(begunAt * 1000).toISOString();
   const begun =
     `A run of ${tool} with these arguments was approved and began at ${time}`;
-  return outcome
-    ? `${begun}. It has ended (${outcome}), and another call like this one got its result. It was not run again.`
-    : `${begun}, and its end is not known. It was not run again: look first whether it has happened. The person can say on the page of the approval that it has not.`;
+  if (outcome) {
+    return errorResult(
+      `${begun}. It has ended (${outcome}), and another call like this one got its result. It was not run again.`,
+    );
+  }
+  const message =
+    "Say that you have looked whether it happened: only then can it be asked for again";
+  return {
+    ...errorResult(
+      `${begun}. It may still be under way, or its end is not known. It was not run again: look whether it has happened. Show the person this link as it is:\n\n${message}\n${url}`,
+    ),
+    _meta: { [LINKS]: [{ url, message }] },
+  };
 }
 
 /**
  * Returns the message that tells the model of a refusal. A refusal ends a task.
  */
-export function refusedWords(isTask: boolean, reason = ""): string {
+export function refusedWords(
+  { isTask, scope, reason = "" }: {
+    isTask: boolean;
+    /** The scope of those who approve, if the caller does not. */
+    scope?: string;
+    reason?: string;
+  },
+): string {
+  const who = scope === undefined
+    ? "The person"
+    : `Someone who has the permission ${scope}`;
   const why = reason && `, and said: ${JSON.stringify(reason)}`;
   const after = isTask
     ? "This task has ended: begin another only if they want it after all."
     : "If they want it after all, they can still approve it on the same page: call it again only then.";
-  return `The person refused this${why}. It was not run. ${after}`;
+  return `${who} refused this${why}. It was not run. ${after}`;
 }

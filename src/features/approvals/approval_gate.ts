@@ -11,12 +11,11 @@ import {
 } from "../../authoring/approval.ts";
 import type { Context } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
-import type { CompiledTool } from "../../core/catalogue/compiled_tool.ts";
-import { listTool } from "../../core/catalogue/descriptions.ts";
 import { errorNameOf } from "../../core/thrown.ts";
 import { fingerprintOfLong, randomId } from "../../core/crypto/crypto.ts";
 import { canonicalJson } from "../../core/json.ts";
 import { CallContext } from "../../core/mcp/exchange/call_context.ts";
+import { PersonRefusal } from "../../core/mcp/exchange/failure.ts";
 import type { ApproveRun, ToolRun } from "../../core/mcp/exchange/engine.ts";
 import type { Work } from "../../core/mcp/exchange/work.ts";
 import { AskedQuestion } from "../../core/protocol/question.ts";
@@ -28,13 +27,14 @@ import { addressOfWork } from "../work/task_call.ts";
 import type { Waiting } from "../questions/waits.ts";
 import {
   checkJson,
+  definitionOf,
   inTime,
+  lacksSignIn,
   NO_PAGE,
-  NO_SIGN_IN,
   offerOf,
   refusedWords,
   shownOf,
-  unknownWords,
+  unknownResult,
 } from "./approval_content.ts";
 import { callApprovals } from "./approval_store.ts";
 import { addressesOf, nameOfPerson } from "./approver.ts";
@@ -61,14 +61,6 @@ export function approvalGate(
     receiptStore(database, receiptSeconds(config)),
   );
   const report = stepReport(log);
-  let isTold = false;
-
-  /** Prints the parts of a tool's definition that an approval is for. */
-  function definitionOf(tool: CompiledTool): string {
-    const { scopes = [], needs = {} } = tool;
-    const services = Object.values(needs).map(({ name }) => name);
-    return canonicalJson([version, listTool(tool), scopes, services]);
-  }
 
   /** @throws {ToolError} in words for the model, unless the call is approved */
   async function decide(
@@ -87,11 +79,8 @@ export function approvalGate(
       ? waitPages && hasPage(caller, waitPages)
       : (caller.clientId ?? caller.grantId) !== undefined;
     if (!waitPages || !(waitPages.isTest || durable?.hasApproval || mayAsk)) {
-      if (!(config.auth.oauth || config.auth.jwt || isTold)) {
-        isTold = true;
-        log.warning(NO_SIGN_IN, { tool: tool.name });
-      }
-      throw new ToolError(NO_PAGE);
+      const why = lacksSignIn(config);
+      throw new ToolError(why ? `${NO_PAGE} ${why}.` : NO_PAGE);
     }
     checkJson(tool.name, input);
     const arguments_ = canonicalJson([input, account ?? null]);
@@ -103,7 +92,7 @@ export function approvalGate(
     // Work under way, for which an operator wants an approval now, is not to
     // end because no one looks for a while.
     const seconds = durable?.isUnderWay ? MAX_APPROVAL_SECONDS : expiresIn;
-    const definition = definitionOf(tool);
+    const definition = definitionOf(version, tool);
     const accounts = found?.approving?.() ?? [];
     const ids = accounts.map(({ id }) => id);
     const offer = scope === undefined && !durable?.isKept
@@ -132,6 +121,8 @@ export function approvalGate(
         id: randomId(),
         input,
         accounts: accounts.map(({ service, name }) => [service, name]),
+        account,
+        definition: await fingerprintOfLong(definition),
         caller: { name: nameOfPerson(caller), addresses: addressesOf(caller) },
         ...await shownOf(tool, input),
       }),
@@ -144,12 +135,18 @@ export function approvalGate(
       case "accept":
       case "collected":
         return { ...verdict, visit };
-      case "unknown":
-        throw new ToolError(unknownWords(tool.name, verdict));
+      case "unknown": {
+        const result = unknownResult(tool.name, verdict);
+        return { action: "collected" as const, result };
+      }
       case "decline":
-        throw new ToolError(
+        throw new PersonRefusal(
           "reason" in verdict
-            ? refusedWords(startedMilliseconds === undefined, verdict.reason)
+            ? refusedWords({
+              isTask: startedMilliseconds === undefined,
+              scope,
+              reason: verdict.reason,
+            })
             : "The person did not open the page on which they could approve this. It was not run.",
         );
       case "cancel":

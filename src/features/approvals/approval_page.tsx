@@ -26,6 +26,7 @@ import {
   printDuration,
 } from "../../core/pages/times.tsx";
 import { SignedInLine } from "../questions/wait_page.tsx";
+import { doneIn } from "./approval_words.ts";
 import type { CallApproval } from "./approval_store.ts";
 import { PASSKEY_SCRIPT } from "./passkey_script.ts";
 import type { AskedPasskey } from "./passkeys.ts";
@@ -44,6 +45,11 @@ interface ApprovalProps extends PageProps, ToolInWords {
   now: number;
   /** False for the caller, if someone else has to approve. */
   mayPress: boolean;
+  /**
+   * True if the run has not begun, and the server or the tool has changed since
+   * the call asked.
+   */
+  isOutdated?: boolean;
   /** The passkey that the press needs; undefined if a button is enough. */
   passkey?: AskedPasskey;
   /**
@@ -85,6 +91,8 @@ export function printArguments(input: unknown): string {
 /** The page of an approval that waits. Send it with `forms: "self"`. */
 export function ApprovalPage(props: ApprovalProps) {
   const { base, approval, client, csrf, now, passkey } = props;
+  const { mayPress, isOutdated } = props;
+  const { isPaused, approval: { scope } } = approval;
   const { payload: { title, facts, input, accounts, before, caller, offer } } =
     approval;
   const isRefused = approval.answer !== undefined;
@@ -97,16 +105,36 @@ export function ApprovalPage(props: ApprovalProps) {
       scripts={passkey && [PASSKEY_SCRIPT]}
       heading={
         <>
-          <ClientName name={client.name} /> wants to:{" "}
+          <ClientName name={client.name} /> wants to
+          {title === props.tool && " run"}:
+          <br />
           <bdi dir="ltr">{harmlessLine(title)}</bdi>
         </>
       }
     >
-      {isRefused && <AnswerOf approval={approval} />}
+      {isRefused && <AnswerOf {...props} />}
       <p class="lead">
-        Nothing has been done yet. Approve it only if you want exactly this
-        {isRefused && " after all: the app then has to ask for it again"}.
+        Nothing has been done yet. {isPaused
+          ? (
+            <>
+              Its connection is paused: resume it on{" "}
+              <a href={`${base ?? ""}/account`}>your account</a>, then come
+              back.
+            </>
+          )
+          : !mayPress
+          ? (
+            <>
+              It waits for someone else, who has the permission{" "}
+              <code>{scope}</code>. They find it on their account page here, or
+              by the link of this page.
+            </>
+          )
+          : isRefused
+          ? "Approve it only if you want exactly this after all: the app then has to ask for it again."
+          : "Approve it only if you want exactly this."}
       </p>
+      {isOutdated && <p class="note warn">{OUTDATED}</p>}
       {before?.begunAt !== undefined && (
         <p class="note">
           The same was approved before, and begun{" "}
@@ -127,7 +155,7 @@ export function ApprovalPage(props: ApprovalProps) {
             <bdi>{harmlessLine(name)}</bdi>
           </FactRow>
         ))}
-        {approval.approval.scope !== undefined && (
+        {scope !== undefined && (
           <FactRow term="For whom">
             <bdi>{harmlessLine(caller.name)}</bdi>
           </FactRow>
@@ -157,21 +185,8 @@ export function ApprovalPage(props: ApprovalProps) {
         <summary>The arguments, which the app has sent</summary>
         <pre dir="ltr">{printArguments(input)}</pre>
       </details>
-      {approval.isPaused
-        ? (
-          <p class="note">
-            Its connection is paused. Resume it on{" "}
-            <a href={`${base ?? ""}/account`}>your account</a>, then come back.
-          </p>
-        )
-        : !props.mayPress && (
-          <p class="note">
-            It waits for someone else, who has the permission{" "}
-            <code>{approval.approval.scope}</code>.
-          </p>
-        )}
-      {props.mayPress && <PasskeyNote {...props} />}
-      {props.mayPress && (
+      {mayPress && <PasskeyNote {...props} />}
+      {mayPress && (
         <AccountForm
           base={base}
           csrf={csrf}
@@ -195,7 +210,8 @@ export function ApprovalPage(props: ApprovalProps) {
             <label class="tick">
               <input type="checkbox" name="remember" value="on" />
               <span>
-                Without asking me for {printDuration(offer.seconds)}:{" "}
+                Also approve without asking me, for{" "}
+                {printDuration(offer.seconds)}:{" "}
                 <bdi>{harmlessLine(offer.label)}</bdi>
               </span>
             </label>
@@ -254,32 +270,47 @@ const ENDS: Readonly<Record<string, string>> = {
   tool_error: "It was begun, and ended with an error that the app was told.",
   failed: "It was begun, and failed.",
   cancelled: "It was begun, and cancelled.",
-  unknown: "Its end is not known, and you said that you have looked.",
+  unknown: "Its end is not known, and someone said that they have looked.",
 };
 
+const OUTDATED =
+  "The server has changed since the app asked: it may have to ask again, and you to approve it again.";
+
 /** Describes in a sentence what came of an approval. */
-export function approvalStateInWords(
-  { state, answer, approval: { endedAt, outcome } }: CallApproval,
+function stateInWords(
+  { approval, subject, isOutdated }: ApprovalProps,
 ): string {
-  if (state === "open") return "It waits for your answer.";
+  const { state, answer, pageTask, approval: { endedAt, outcome } } = approval;
   if (answer?.action === "decline") return "Refused. The app is told so.";
   if (state === "answered") {
-    return "Approved. It begins when the app goes on: if it does not go on by itself, ask it to try again.";
+    if (isOutdated) return `Approved, but nothing has begun. ${OUTDATED}`;
+    if (pageTask !== undefined) return "Approved. The work goes on by itself.";
+    return approval.subject === subject
+      ? "Approved. It begins when the app goes on: if it does not go on by itself, ask it to try again."
+      : "Approved. It begins when the app goes on.";
   }
   if (endedAt !== undefined) {
     return (outcome && ENDS[outcome]) ?? "It has ended.";
   }
-  return "It has begun, and its end is not known here.";
+  return isDurable(approval)
+    ? "It has begun, and goes on by itself."
+    : "It has begun, and its end is not known yet.";
 }
 
+/** True for an approval of durable work, which goes on by its steps. */
+const isDurable = ({ taskAddress }: CallApproval) => taskAddress !== undefined;
+
 /** The answer that was given, with the reason of a refusal. */
-function AnswerOf({ approval }: Pick<ApprovalProps, "approval">) {
-  const { answer } = approval;
+function AnswerOf(props: ApprovalProps) {
+  const { approval: { state, answer, approval }, isOutdated } = props;
   const reason = answer?.action === "decline" ? answer.reason : undefined;
+  const isGood = state === "used"
+    ? approval.outcome === "ok"
+    : reason === undefined && !isOutdated;
   return (
     <>
-      <p class={reason === undefined ? "note good" : "note"} role="status">
-        {approvalStateInWords(approval)}
+      <p class={isGood ? "note good" : "note"} role="status">
+        {stateInWords(props)}
       </p>
       {reason && (
         <p class="said">
@@ -296,29 +327,43 @@ export function ApprovalAnsweredPage(props: ApprovalProps) {
   const { payload: { title }, answer } = approval;
   const { begunAt, endedAt } = approval.approval;
   const isRefused = answer?.action === "decline";
+  const isOwn = approval.subject === props.subject;
+  const isUnderWay = begunAt !== undefined && endedAt === undefined;
   return (
     <CardPage
       {...props}
       title={isRefused ? "Refused" : "Approved"}
       heading={<bdi>{harmlessLine(title)}</bdi>}
     >
-      <AnswerOf approval={approval} />
-      {props.mayPress && begunAt !== undefined && endedAt === undefined && (
+      <AnswerOf {...props} />
+      {isUnderWay && !isDurable(approval) && (props.mayPress || isOwn) && (
         <AccountForm base={base} csrf={csrf} action={`/approve/${approval.id}`}>
           <p>
-            It began <PastTime at={begunAt} now={now} />{" "}
-            and may still be under way, or its process may have ended in the
-            middle. It is never begun again by itself. Look whether it has
-            happened; then the app may ask for it again.
+            It began{" "}
+            <PastTime at={begunAt} now={now} />. If it is still under way, its
+            end will be told here: wait for it. If its process has ended in the
+            middle, it is never begun again by itself: look whether it has
+            happened. Then the app may ask for it again.
           </p>
-          <button type="submit" name="answer" value="looked">
-            I have looked
-          </button>
+          <div class="actions">
+            <button type="submit" name="answer" value="looked">
+              I have looked
+            </button>
+          </div>
         </AccountForm>
       )}
-      {approval.subject === props.subject && (
+      {isOwn && (
         <p>
           You can go back to <ClientName name={client.name} />.
+          {approval.pageTask && (
+            <>
+              {" "}
+              <a href={`${base}/account/work?task=${approval.pageTask}`}>
+                The work
+              </a>{" "}
+              has its own page.
+            </>
+          )}
         </p>
       )}
       <p>
@@ -333,14 +378,14 @@ export function ApprovalAnsweredPage(props: ApprovalProps) {
  * title differ by their facts or arguments.
  */
 export function approvalInWords(
-  { answer, payload: { title, facts, input } }: CallApproval,
+  { state, answer, payload }: CallApproval,
 ): string {
-  const told = Object.entries(Object.keys(facts).length > 0 ? facts : input)
-    .map(([name, it]) =>
-      `${name}: ${typeof it === "string" ? it : JSON.stringify(it)}`
-    ).join(", ");
+  const { title, facts } = doneIn(payload);
+  const told = Object.entries(facts).map(([name, it]) => `${name}: ${it}`)
+    .join(", ");
   const name = [title, told].map((text) => displayName(text, ""))
     .filter(Boolean).join("; ");
+  if (state === "used") return `Begun, and its end is not known: ${name}`;
   return answer
     ? `You refused, and can still approve: ${name}`
     : `Wants your approval: ${name}`;

@@ -8,6 +8,7 @@
 import type { Context } from "@hono/hono";
 import type { AccountPageServices } from "../account_page/account_pages.ts";
 import { now } from "../../core/clock.ts";
+import { fingerprintOfLong } from "../../core/crypto/crypto.ts";
 import { HttpError } from "../../core/errors.ts";
 import { mintCsrf, redirect } from "../../core/http/browser.ts";
 import { personName } from "../../core/oauth/person.ts";
@@ -18,6 +19,7 @@ import {
   type OpenQuestion,
 } from "../account_page/waiting_section.tsx";
 import { askingClient, noWait, signInFor } from "../questions/wait_pages.ts";
+import { definitionOf } from "./approval_content.ts";
 import {
   ApprovalAnsweredPage,
   approvalInWords,
@@ -55,8 +57,22 @@ export function approvalEndpoints(services: AccountPageServices) {
    * True if the tool of an approval still offers to remember approvals. A page
    * may show an offer that the tool does not make any more.
    */
-  const offers = (it?: CallApproval) =>
-    it && approvalTools.get(services.server)?.get(it.tool)?.approval?.remember;
+  const offers = (it?: CallApproval) => it && toolOf(it)?.approval?.remember;
+
+  function toolOf({ tool }: Pick<CallApproval, "tool">) {
+    return approvalTools.get(services.server)?.tools.get(tool);
+  }
+
+  /** True if the server or the tool has changed since the call asked. */
+  async function isOutdated(it: CallApproval): Promise<boolean> {
+    const { approval: { scope, passkey }, payload: { definition } } = it;
+    const tool = toolOf(it);
+    const { version } = approvalTools.get(services.server)!.serverInfo;
+    const { by, passkey: asked } = tool?.approval ?? {};
+    return !tool || scope !== (typeof by === "object" ? by.scope : undefined) ||
+      passkey !== asked ||
+      definition !== await fingerprintOfLong(definitionOf(version, tool));
+  }
 
   /**
    * Returns the passkeys for a press, and if one is needed; undefined for a
@@ -109,8 +125,13 @@ export function approvalEndpoints(services: AccountPageServices) {
         tool: approval.tool,
         toolTitle: services.titleOf(approval.tool),
         message: approvalInWords(approval),
+        person: approval.subject === session.subject
+          ? undefined
+          : approval.payload.caller.name,
         createdAt: approval.createdAt,
-        endsAt: approval.answer ? undefined : approval.approval.closesAt,
+        endsAt: approval.state === "open"
+          ? approval.approval.closesAt
+          : undefined,
         isPaused: await isPaused(database, approval),
       })));
     },
@@ -138,6 +159,8 @@ export function approvalEndpoints(services: AccountPageServices) {
         toolTitle: services.titleOf(tool),
         now: now(clock),
         mayPress: !approval.isPaused && mayPress(approval, approver),
+        isOutdated: approval.approval.begunAt === undefined &&
+          await isOutdated(approval),
         passkey: passkey?.isNeeded ? passkey : undefined,
         mayRemember: !!offers(approval) &&
           await approvals.mayOffer(approval.subject),

@@ -26,9 +26,10 @@ import {
 } from "../questions/waits.ts";
 import { progressReceipt, receiptIdOf } from "../questions/wait_receipt.ts";
 import { isPaused } from "../questions/wait_records.ts";
+import { doneIn, receiptWords } from "./approval_words.ts";
 import { queued } from "./approval_queue.ts";
 import { addressesOf, type Approver, nameOfPerson } from "./approver.ts";
-import { hasTaskEnded, taskCheck } from "./approval_task.ts";
+import { hasTaskEnded, isToBeLookedAt, taskCheck } from "./approval_task.ts";
 import type {
   ApprovalPayload,
   CallApproval,
@@ -36,7 +37,7 @@ import type {
 } from "./call_approval.ts";
 import { type Offer, rememberedStore } from "./remembered.ts";
 import { answerRemembered } from "./remembered_work.ts";
-import { type Receipts, receiptStore, type ReceiptWords } from "./receipts.ts";
+import { type Receipts, receiptStore } from "./receipts.ts";
 
 /**
  * The time for which durable work still finds an approval that no one answered,
@@ -86,30 +87,6 @@ function receiptOf(
   return receiptIdOf(createdAt, isRefused ? `${unique}-refused` : unique);
 }
 
-/** Returns the words of a call in a receipt. */
-function wordsOfCall(
-  { title, facts, accounts, caller }: ApprovalPayload,
-): ReceiptWords {
-  const all = { ...facts };
-  for (const [service, name] of accounts) all[`Account at ${service}`] = name;
-  return { title, facts: all, caller: caller.name };
-}
-
-/** Returns the words of a receipt. */
-function wordsOf(
-  { payload }: CallApproval,
-  pressed: Pressed,
-  person: Approver,
-): ReceiptWords {
-  const { passkey } = pressed;
-  return {
-    ...wordsOfCall(payload),
-    approver: nameOfPerson(person),
-    passkey,
-    ...pressed.action === "decline" && { reason: pressed.reason },
-  };
-}
-
 export type { ApprovalPayload, CallApproval, Pressed };
 
 export type CallApprovals = ReturnType<typeof callApprovals>;
@@ -156,6 +133,20 @@ export function callApprovals(
     const mayBe = approval && !approval.isPaused &&
       mayPress(approval, approver);
     return mayBe ? approval : undefined;
+  }
+
+  /**
+   * Finds the approval of a page, for the caller or for someone who may press;
+   * undefined for anyone else.
+   */
+  async function findPage(
+    id: string,
+    person: Approver,
+  ): Promise<CallApproval | undefined> {
+    const approval = await findAny(id);
+    const isTheirs = approval?.subject === person.subject ||
+      approval && !approval.isPaused && mayPress(approval, person);
+    return isTheirs ? approval : undefined;
   }
 
   /** Changes a run that has begun. */
@@ -228,12 +219,12 @@ export function callApprovals(
         subject,
         { name, grantId },
         async ({ label, clientName = clientId }) => {
-          const words = wordsOfCall(await payload());
+          const act = doneIn(await payload());
           const own = { subject, by: subject, tool, clientName };
           return await receipts.writing(
             receipt,
             { ...own, at: begunAt, begunAt, reference },
-            { ...words, approver: words.caller, remembered: label },
+            { ...act, approver: act.caller, remembered: label },
           );
         },
       );
@@ -255,7 +246,7 @@ export function callApprovals(
         async receipt(approval, { label }) {
           const { tool, clientName = approval.clientId, payload } = approval;
           const own = { subject, by: subject, tool, clientName };
-          const words = wordsOfCall(payload);
+          const words = doneIn(payload);
           return await receipts.writing(
             receiptOf(approval),
             { ...own, at: database.now() },
@@ -282,37 +273,32 @@ export function callApprovals(
     close: waits.close,
     withdraw: waits.withdraw,
 
-    /**
-     * Finds the approval of a page, for the caller or for someone who may
-     * press; undefined for anyone else.
-     */
-    async findPage(
-      id: string,
-      person: Approver,
-    ): Promise<CallApproval | undefined> {
-      const approval = await findAny(id);
-      const isTheirs = approval?.subject === person.subject ||
-        approval && !approval.isPaused && mayPress(approval, person);
-      return isTheirs ? approval : undefined;
-    },
+    findPage,
 
     /**
      * Lists the approvals for which a person may press, and the person's own
-     * calls that they have refused, newest first.
+     * calls that they have refused, or whose end is long not known, newest
+     * first.
      *
      * @param most of each scope, at least this number of those that end first
      */
     async listOpen(person: Approver, most = Infinity): Promise<CallApproval[]> {
       const { subject } = person;
       const isTheirs = async (it: CallApproval) =>
-        isToBePressed(it) && mayPress(it, person) && !await isOver(it) &&
+        (isToBePressed(it) && mayPress(it, person) ||
+          isToBeLookedAt(it, database.now())) &&
+        !await isOver(it) &&
         (it.subject === subject || !await isPaused(database, it));
       const theirs = async (some: Wait[]) => {
         const all = some.flatMap((it) => approvalOf(it) ?? []);
         const are = await Promise.all(all.map(isTheirs));
         return all.filter((_, index) => are[index]);
       };
-      const own = waits.listOf(subject, "approval", ["open", "answered"]);
+      const own = waits.listOf(subject, "approval", [
+        "open",
+        "answered",
+        "used",
+      ]);
       const lists = person.scopes.map(async (scope) => {
         const found: CallApproval[] = [];
         for await (const some of queued(database, waits, scope)) {
@@ -359,7 +345,7 @@ export function callApprovals(
       const writeReceipt = await receipts.writing(
         receiptOf(approval, isRefused),
         { ...of, subject, by, at, ...isRefused && { isRefused } },
-        wordsOf(approval, pressed, person),
+        receiptWords(approval.payload, pressed, nameOfPerson(person)),
       );
       const accepted = await waits.accept(
         id,
@@ -386,8 +372,8 @@ export function callApprovals(
       id: string,
       person: Approver,
     ): Promise<CallApproval | undefined> {
-      const approval = await findToPress(id, person);
-      if (!approval) return undefined;
+      const approval = await findPage(id, person);
+      if (!approval || approval.isPaused) return undefined;
       await endRun(approval, "unknown");
       return approvalOf(await waits.read(approval));
     },
@@ -462,12 +448,20 @@ export function callApprovals(
     result?: CallToolResult,
   ): Promise<void> {
     await changeBegun({ key }, async (record, transaction) => {
-      if (record.approval!.endedAt !== undefined) return undefined;
+      const { outcome: told, endedAt } = record.approval!;
+      // A run may end after a person has looked.
+      const isLate = told === "unknown" && outcome !== told;
+      if (endedAt !== undefined && !isLate) return undefined;
       const end = { endedAt: database.now(), outcome };
       const ended = { ...record.approval!, ...end };
       const { createdAt } = record;
       const receipt = receiptOf({ key, createdAt });
       (await receipts.progressing(receipt, end))(transaction);
+      if (isLate) {
+        // The asker may have another wait by now.
+        transaction.set(key, { ...record, approval: ended });
+        return undefined;
+      }
       const answer = await openPart({ key, value: record }, "answer");
       const whole = { ...answer, result };
       if (!result || bytesOf(JSON.stringify(whole)) > MAX_WAIT_BYTES) {

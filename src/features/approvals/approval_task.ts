@@ -1,6 +1,7 @@
 /**
- * The plain task that waits for an approval. It may have ended in another
- * process. Durable work, whose approvals have a `taskAddress`, ends them itself.
+ * The plain task that waits for an approval, and runs whose end is not known. A
+ * task may have ended in another process. Durable work, whose approvals have a
+ * `taskAddress`, ends them itself.
  *
  * @module
  */
@@ -42,4 +43,20 @@ export async function taskCheck(
   const task = await findTask(database, wait);
   if (task !== false) return (transaction) => task && transaction.check(task);
   throw new ToolError("The task has ended, and nothing was run.");
+}
+
+/** The time after which a run without a known end is listed, in seconds. */
+const LOOK_SECONDS = 5 * 60;
+
+/**
+ * True for the run of a call or of a plain task that should have ended by now,
+ * and has no known end.
+ */
+export function isToBeLookedAt(
+  { state, taskAddress, approval: { begunAt = 0, endedAt } = { seconds: 0 } }:
+    Pick<WaitRecord, "state" | "taskAddress" | "approval">,
+  now: number,
+): boolean {
+  return state === "used" && endedAt === undefined &&
+    taskAddress === undefined && begunAt + LOOK_SECONDS <= now;
 }

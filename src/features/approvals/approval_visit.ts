@@ -15,7 +15,7 @@ import { APPROVAL_KEY } from "../work/journal.ts";
 import type { WaitPages } from "../questions/page_questions.ts";
 import type { ApprovalState, WaitRecord } from "../questions/wait_record.ts";
 import type { TakenWait, Waiting } from "../questions/waits.ts";
-import { askingWords } from "./approval_content.ts";
+import { askingWords, type Unknown } from "./approval_content.ts";
 import type {
   ApprovalPayload,
   CallApproval,
@@ -36,8 +36,8 @@ export type Verdict =
   | { action: "cancel" }
   /** The run has ended already, after its client had left. */
   | { action: "collected"; result: CallToolResult }
-  /** An equal call has begun the run; `outcome` if it has ended since. */
-  | ({ action: "unknown"; begunAt: number } & Pick<ApprovalState, "outcome">);
+  /** An equal call has begun the run. */
+  | Unknown;
 
 /** True once the run of an approval has ended. */
 const hasEnded = (run?: WaitRecord) =>
@@ -73,7 +73,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     _question: AskedQuestion,
     key: string = APPROVAL_KEY,
   ): Promise<OpenPage | { answer: Verdict }> {
-    const { approvals, of: { pages, waiting, isWanted } } = this;
+    const { approvals, of: { waiting, isWanted } } = this;
     for (;;) {
       const known = await this.#do(() =>
         isWanted ? approvals.find(waiting) : approvals.findAsked(waiting)
@@ -88,7 +88,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
         }
       }
       const approval = known ?? await this.#openNew();
-      const { state, id, approval: { closesAt } } = approval;
+      const { state, approval: { closesAt } } = approval;
       if (state === "open" && closesAt! <= approvals.now()) {
         const isPressed = await this.#close(approval);
         // A call that comes later asks anew, a task has had its time.
@@ -99,9 +99,10 @@ export class ApprovalVisit implements PagesOf<Verdict> {
         return {
           key,
           wait: approval as unknown as OpenPage["wait"],
-          address: `${pages.baseUrl}/approve/${id}`,
+          address: this.#addressOf(approval),
           connects: false,
           message: askingWords(approval),
+          isForOthers: approval.approval.scope !== undefined,
           until: closesAt,
         };
       }
@@ -249,7 +250,10 @@ export class ApprovalVisit implements PagesOf<Verdict> {
       if (result) return { action: "collected", result };
       // `begin` succeeds here if the commit that began the run was given up.
       const again = await this.#begin(approval);
-      if (!again) return { action: "unknown", begunAt: begunAt!, outcome };
+      if (!again) {
+        const address = this.#addressOf(approval);
+        return { action: "unknown", begunAt: begunAt!, outcome, address };
+      }
       this.#begun = again;
     }
     if (!answer) return undefined;
@@ -282,6 +286,10 @@ export class ApprovalVisit implements PagesOf<Verdict> {
   async #checkAccounts(): Promise<void> {
     if (this.#isDurable) return;
     await this.#do(this.of.checkAccounts);
+  }
+
+  #addressOf({ id }: CallApproval): string {
+    return `${this.of.pages.baseUrl}/approve/${id}`;
   }
 
   /** Does an operation; for a task, repeats it while the database is away. */

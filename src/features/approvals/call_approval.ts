@@ -17,6 +17,8 @@ export interface ApprovalPayload {
   input: JsonObject;
   /** The services and names of the accounts that the run acts with. */
   accounts: readonly (readonly [service: string, name: string])[];
+  /** The fingerprint of the server's version and the tool's definition. */
+  definition?: string;
   title: string;
   facts: Readonly<Record<string, string>>;
   /** The author's offer to remember the approval. */

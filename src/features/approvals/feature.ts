@@ -35,11 +35,17 @@ export const approvalsFeature: OnAccountPage = {
   name: "approvals",
   accountPage: () => import("./on_account_page.ts"),
   open(server, { catalogue }) {
-    approvalTools.set(server, catalogue.tools);
+    approvalTools.set(server, catalogue);
     return {
       async records() {
         const { approvalRecords } = await import("./approval_records.ts");
         return approvalRecords(server.database);
+      },
+      async warn(log) {
+        const tools = [...catalogue.tools.values()];
+        if (!tools.some(({ approval }) => approval)) return;
+        const { warnOfApprovals } = await import("./approval_settings.ts");
+        warnOfApprovals(server.config, tools, log);
       },
     };
   },

@@ -22,8 +22,16 @@ import {
 
 /** True if a tool of a server has this option in its approval. */
 export function hasOption(server: OpenedServer, it: "passkey" | "remember") {
-  return [...approvalTools.get(server)?.values() ?? []]
+  return [...approvalTools.get(server)?.tools.values() ?? []]
     .some(({ approval }) => approval?.[it]);
+}
+
+/**
+ * True for an address that is a number, where browsers make no passkeys: it can
+ * be no RP ID (WebAuthn Level 3 §5.1.2).
+ */
+export function isNumeric(baseUrl: string): boolean {
+  return /^\[|^[\d.]+$/.test(new URL(baseUrl).hostname);
 }
 
 /** The time that a person has to make or use a passkey. */
@@ -70,8 +78,7 @@ export function passkeysOf(
 ) {
   const store = passkeyStoreOf(server);
   const { origin, hostname: rpId } = new URL(baseUrl);
-  // An IP address can be no RP ID (WebAuthn Level 3 §5.1.2).
-  const isPossible = !/^\[|^[\d.]+$/.test(rpId);
+  const isPossible = !isNumeric(baseUrl);
   const site = {
     expectedOrigin: origin,
     expectedRPID: rpId,

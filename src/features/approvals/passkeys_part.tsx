@@ -141,7 +141,7 @@ function PasskeyRow({ passkey, form, now, isFresh, confirmation }: {
             </>
           )
           : usedAt === undefined
-          ? "Never used."
+          ? "You can use it now, and have not yet."
           : (
             <>
               Used last <PastTime at={usedAt} now={now} />.
@@ -177,14 +177,14 @@ function PasskeyForm({ form, creation, hasAny }: {
       action="/account/passkeys"
       data-create={JSON.stringify(creation)}
     >
+      {hasAny && <h2>Another passkey</h2>}
       <NameField placeholder="Where it is: my phone" />
       <p class="small soft">
         {hasAny
-          ? "You can use it in a day, or as soon as you confirm it with another passkey of yours."
+          ? "A further passkey can be used in a day, or as soon as you confirm it with one that you have."
           : "You can use it at once."}{" "}
-        A passkey that you make within a day after you removed others waits for
-        a day, so that no one who has your browser for a moment can take your
-        place.
+        One that you make within a day after you removed others waits for a day,
+        so that no one who has your browser for a moment can take your place.
       </p>
       <p class="note" role="status" hidden></p>
       <div class="actions">

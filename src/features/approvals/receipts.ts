@@ -15,6 +15,7 @@ import {
 } from "../../core/kv/database.ts";
 import {
   listedReceiptKey,
+  rangeOf,
   receiptKey,
   receiptsOfKey,
 } from "../../core/kv/keys.ts";
@@ -190,26 +191,34 @@ export function receiptStore(database: Database, keepSeconds: number) {
      * Lists the newest receipts of a person, by default of everyone, that are
      * wanted.
      *
-     * @returns also if there may be more that are wanted
+     * @param before the ID of a receipt: those before it are listed
+     * @returns `next`: the ID to go on before, if there may be more
      */
     async list(
       subject: string = EVERYONE,
       isWanted: (receipt: Receipt) => boolean = () => true,
-    ): Promise<{ receipts: Receipt[]; mayBeMore: boolean; hasAny: boolean }> {
+      before = "",
+    ): Promise<{ receipts: Receipt[]; next?: string; hasAny: boolean }> {
       const receipts: Receipt[] = [];
       let read = 0;
+      let next = isId(before) ? before : "";
       const list = receiptsOfKey(subject);
-      for await (const part of database.listInParts(list, MAX_RECEIPTS)) {
+      const parts = database.rangeInParts<Expiring>(
+        rangeOf(list, next),
+        MAX_RECEIPTS,
+      );
+      for await (const part of parts) {
         if (receipts.length >= MAX_RECEIPTS || read >= MAX_READ) {
-          return { receipts, mayBeMore: true, hasAny: true };
+          return { receipts, next, hasAny: true };
         }
         read += part.length;
+        next = String(part.at(-1)?.key.at(-1) ?? next);
         const keys = part.map(({ key }) => listedReceiptKey(key));
         const found = await database.getMany<ReceiptRecord[]>(keys);
         const all = await Promise.all(found.filter(isFound).map(open));
         receipts.push(...all.filter(isWanted));
       }
-      return { receipts, mayBeMore: false, hasAny: read > 0 };
+      return { receipts, hasAny: read > 0 };
     },
 
     /** The receipts of people, which stay when their connections end. */
@@ -267,6 +276,9 @@ export function receiptStore(database: Database, keepSeconds: number) {
     await database.change(found.key, change, found);
   }
 }
+
+/** True for a text that may be the ID of a receipt. */
+const isId = (text: string) => /^[\w-]{1,100}$/.test(text);
 
 /** Returns the seconds for which a server keeps receipts. */
 export function receiptSeconds({ auth: { oauth } }: Config): number {

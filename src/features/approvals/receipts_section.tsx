@@ -38,23 +38,25 @@ const OUTCOMES: Readonly<Partial<Record<Outcome, Child>>> = {
  * for an operator, everyone's.
  */
 export async function receiptsSection(
-  { session: { subject }, isOperator, now }: AccountPageVisit,
-  { person, client, outcome }: CallFilter,
+  { session: { subject }, isOperator, form, now }: AccountPageVisit,
+  { before, ...filter }: CallFilter,
   { server, titleOf }: AccountPageServices,
 ): Promise<Child> {
-  const { receipts, mayBeMore, hasAny } = await receiptsOf(server).list(
+  const { person, client, outcome } = filter;
+  const { receipts, next, hasAny } = await receiptsOf(server).list(
     isOperator ? undefined : subject,
     (it) =>
       holds(`${it.caller}\n${it.approver ?? ""}`, person) &&
       holds(it.clientName ?? "", client) &&
       (outcome === undefined || outcomeOfReceipt(it) === outcome),
+    before,
   );
-  if (!hasAny) return null;
+  if (!hasAny && !before) return null;
   return (
     <Table
       title="Approvals"
       empty="No approval is like this. Shorten the names, or choose any outcome."
-      columns={["Outcome", "When", "What", "Client", "Decided by"]}
+      columns={["Outcome", "When", "What", "Decided by"]}
       rows={receipts.map((receipt) => [
         receipt.outcome === "cancelled"
           ? <span class="badge">Cancelled</span>
@@ -64,25 +66,27 @@ export async function receiptsSection(
           {...receipt}
           toolTitle={titleOf(receipt.tool)}
           isForOperators={isOperator}
+          isOfOther={isOperator || receipt.subject !== subject}
         />,
-        <>
-          <ClientName name={receipt.clientName ?? ""} />
-          {(isOperator || receipt.subject !== subject) && (
-            <>
-              {" "}for <bdi>{displayName(receipt.caller)}</bdi>
-            </>
-          )}
-        </>,
         <DecidedBy {...receipt} isOwn={receipt.by === subject} />,
       ])}
     >
-      {mayBeMore && (
+      {next !== undefined && (
         <p class="small soft">
-          There may be more, and older ones.
+          There may be more:{" "}
+          <a href={`${form.base}/account/calls?${queryOf(filter, next)}`}>
+            older ones
+          </a>.
         </p>
       )}
     </Table>
   );
+}
+
+/** Prints the query of the page that goes on before a receipt. */
+function queryOf(filter: CallFilter, before: string): URLSearchParams {
+  const given = Object.entries({ ...filter, before }).filter(([, it]) => it);
+  return new URLSearchParams(given as [string, string][]);
 }
 
 function holds(name: string, part = ""): boolean {
@@ -90,9 +94,9 @@ function holds(name: string, part = ""): boolean {
 }
 
 function What(
-  { title, facts, tool, toolTitle, reference, reason, isForOperators }:
+  { title, facts, tool, toolTitle, reference, isForOperators, ...of }:
     & Receipt
-    & { toolTitle?: string; isForOperators: boolean },
+    & { toolTitle?: string; isForOperators: boolean; isOfOther: boolean },
 ) {
   return (
     <>
@@ -112,11 +116,19 @@ function What(
           </>
         )}
       </div>
-      {reason && (
+      {of.reason && (
         <div class="small">
-          <bdi>{shownMessage(reason)}</bdi>
+          <bdi>{shownMessage(of.reason)}</bdi>
         </div>
       )}
+      <div class="small">
+        <ClientName name={of.clientName ?? ""} />
+        {of.isOfOther && (
+          <>
+            {" "}for <bdi>{displayName(of.caller)}</bdi>
+          </>
+        )}
+      </div>
     </>
   );
 }
@@ -138,7 +150,7 @@ function DecidedBy(
       )}
       {remembered && (
         <>
-          , before, for: <bdi>{harmlessLine(remembered)}</bdi>
+          , by an earlier approval: <bdi>{harmlessLine(remembered)}</bdi>
         </>
       )}
     </>

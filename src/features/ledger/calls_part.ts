@@ -32,15 +32,16 @@ export function callsPart(
     name: "calls",
     label: "Calls",
     title: "Latest calls",
-    query: ["person", "client", "outcome"],
+    query: ["person", "client", "outcome", "before"],
 
     async show(visit) {
       const { session: { subject }, isOperator, query, form: { base }, now } =
         visit;
-      const { person, client, outcome } = query;
+      const { person, client, outcome, before } = query;
       const filter: CallFilter = {
         person,
         client,
+        before,
         outcome: outcomeOf(outcome),
       };
       const below = Promise.all(

@@ -8,10 +8,8 @@ import { RpcError } from "../../core/errors.ts";
 import type { Answer } from "../../core/mcp/exchange/answer.ts";
 import type { AskingCall, Link } from "../../core/mcp/exchange/work.ts";
 import { codeOfStatus } from "../../core/protocol/messages.ts";
+import { LINKS } from "../../core/protocol/not_yet.ts";
 import { errorResult } from "../../core/protocol/tool_result.ts";
-
-/** The member of a result's `_meta` that has the links. */
-export const LINKS = "tool-server/links";
 
 /** Formats links for the person who has picked a prompt, or a resource. */
 function personText(links: readonly Link[]): string {
@@ -26,12 +24,18 @@ function personText(links: readonly Link[]): string {
  * by letter.
  */
 function linkText(links: readonly Link[], tool: unknown): string {
+  const isForOthers = links.every(({ isForOthers }) => isForOthers);
+  const link = links.length === 1 ? "this link" : "these links";
   return [
-    links.length === 1
-      ? "The person has to open this link and answer there first:"
-      : "The person has to open these links and answer there first:",
+    isForOthers
+      ? `This waits for someone else, who answers at ${link}:`
+      : `The person has to open ${link} and answer there first:`,
     ...links.map(({ message, address }) => `${message}\n${address}`),
-    `Show them the link as it is. When they have answered, call ${tool} again with the same arguments.`,
+    `${
+      isForOthers
+        ? "Show the person the link as it is, to pass on. When it is answered"
+        : "Show them the link as it is. When they have answered"
+    }, call ${tool} again with the same arguments.`,
   ].join("\n\n");
 }
 

@@ -94,8 +94,8 @@ export function sendsToPage(
   text: string | undefined,
   pages: Pick<WaitPages, "baseUrl"> | undefined,
 ): boolean {
-  return pages !== undefined && [addressOf, connectAddress]
-    .some((addressIn) => text?.includes(addressIn(pages, "")));
+  return pages !== undefined && ["wait", "connect", "approve"]
+    .some((page) => text?.includes(`${pages.baseUrl}/${page}/`));
 }
 
 /** The questions of one call, or of one task, that have pages. */

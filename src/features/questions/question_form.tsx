@@ -16,7 +16,7 @@ export type QuestionInWords = { message: string } & QuestionWay;
 
 type QuestionWay =
   /** The question has a page of its own. */
-  | { way: "page"; waitId: string }
+  | { way: "page"; path: string; isForOthers?: boolean }
   /** The fields of the question's form, if this page can show them. */
   | { way: "form"; key: string; fields?: readonly FormField[] }
   /** The person is to open an address. */
@@ -60,10 +60,10 @@ function Answering({ question, taskId, id, ...form }: QuestionProps) {
       <p>
         <a
           class="button quiet"
-          href={`${form.base ?? ""}/wait/${question.waitId}`}
+          href={`${form.base ?? ""}${question.path}`}
           aria-describedby={id}
         >
-          Answer
+          {question.isForOthers ? "Look at it" : "Answer"}
         </a>
       </p>
     );

@@ -150,9 +150,9 @@ export function NoWaitPage(
   return (
     <CardPage {...page} title="Nothing waits for you here">
       <p>
-        This link is not yours, or it is over: a link ends when it was answered,
-        or its time is up. Did someone send it to you? It is of no use to you,
-        and they get nothing from you.
+        Either it is over: it was answered or done, or its time is up. Then your
+        account says what came of it. Or this link is for someone else: then it
+        is of no use to you, and whoever sent it to you gets nothing from you.
       </p>
       <SignedInLine person={person} />
       <AccountForm base={base} csrf={csrf} action="/account/sign-out">

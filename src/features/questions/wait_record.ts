@@ -30,6 +30,15 @@ import { secretStore } from "../../core/store/secrets.ts";
  */
 export const MAX_WAIT_BYTES = 20_000;
 
+/** The maximum number of waits of each kind that one person has at a time. */
+export const MAX_WAITS_PER_PERSON = 100;
+
+/**
+ * The maximum number of pages of one client for a person, to leave room for
+ * others.
+ */
+export const MAX_WAITS_PER_CLIENT = 25;
+
 /** Counts the bytes of a text in UTF-8. */
 export function bytesOf(text: string): number {
   return new TextEncoder().encode(text).length;
@@ -127,7 +136,10 @@ export interface Wait extends
 export interface ListedWait
   extends
     Expiring,
-    Pick<WaitRecord, "kind" | "clientId" | "grantId" | "taskId" | "state"> {}
+    Pick<WaitRecord, "kind" | "clientId" | "grantId" | "taskId" | "state"> {
+  /** True once the run of an approval has ended. */
+  hasEnded?: boolean;
+}
 
 export interface Pointer extends Expiring {
   wait: Deno.KvKey;
@@ -194,7 +206,8 @@ export function putWait(
 ): Transaction {
   const { askerKey, kind, clientId, grantId, taskId, state, expiresAt } =
     record;
-  const { scope } = record.approval ?? {};
+  const { scope, endedAt } = record.approval ?? {};
+  const hasEnded = endedAt !== undefined;
   if (scope !== undefined) {
     const queued = placeInQueue(key, record.approval!);
     if (state === "open") transaction.set(queued, { expiresAt });
@@ -204,7 +217,7 @@ export function putWait(
     .set<Pointer>(askerKey, { wait: key, expiresAt })
     .set<ListedWait>(
       listingWaitKey(listOfWait(record), key),
-      { kind, clientId, grantId, taskId, state, expiresAt },
+      { kind, clientId, grantId, taskId, state, hasEnded, expiresAt },
     );
 }
 

@@ -28,10 +28,11 @@ import {
   bytesOf,
   dropWait,
   isLive,
-  isSameClient,
   type ListedWait,
   listOfWait,
   MAX_WAIT_BYTES,
+  MAX_WAITS_PER_CLIENT,
+  MAX_WAITS_PER_PERSON,
   type Pointer,
   putWait,
   touchList,
@@ -41,10 +42,9 @@ import {
   type WaitRecord,
   waitSeals,
 } from "./wait_record.ts";
-import { LimitError } from "../../core/errors.ts";
-import { LatestMap } from "../../core/latest_map.ts";
+import type { waitRoom } from "./wait_room.ts";
 
-export { WAIT_SECONDS };
+export { MAX_WAITS_PER_CLIENT, MAX_WAITS_PER_PERSON, WAIT_SECONDS };
 export type { TakenWait, Wait, Waiting };
 
 /** The longest pause between polls: a person who answered is back soon. */
@@ -56,7 +56,8 @@ export function waitStore(database: Database) {
   const seals = waitSeals(database);
   const { sealPart, readWait } = seals;
 
-  const room = waitRoom(database);
+  /** The room for waits, once one was opened. */
+  let room: Promise<ReturnType<typeof waitRoom>> | undefined;
   const lists = new OwnerList<WaitRecord, ListedWait>(
     database,
     waitsOfKey,
@@ -125,7 +126,7 @@ export function waitStore(database: Database) {
     async open(
       waiting: Waiting,
       payload: JsonObject,
-      { seconds = WAIT_SECONDS, most = MAX_WAITS_PER_PERSON }: {
+      { seconds = WAIT_SECONDS, most }: {
         seconds?: number;
         most?: number;
       } = {},
@@ -144,16 +145,20 @@ export function waitStore(database: Database) {
       const list = listOfWait(own);
       const head = waitsOfKey(list);
       const opener = { ...own, list, most };
+      const { inTurn, read, check } = await (room ??= import("./wait_room.ts")
+        .then(({ waitRoom }) =>
+          waitRoom((list) => database.list<ListedWait>(waitsOfKey(list)))
+        ));
       const opening = async (transaction: Transaction) => {
         const [pointer, held] = await Promise.all([
           database.get<Pointer>(askerKey),
-          room.read(opener),
+          read(opener),
         ]);
         const known = pointer.value &&
           await database.find<WaitRecord>(pointer.value.wait);
         const wait = await readSame(own, known);
         if (wait) return wait;
-        room.check(held, opener);
+        check(held, opener);
         const { grant, run } = await basisOf(database, waiting);
         const createdAt = database.now();
         touchList(transaction.check(pointer), own, createdAt);
@@ -178,7 +183,7 @@ export function waitStore(database: Database) {
         if (run) transaction.check(run);
         return (await readWait({ key, value: record }))!;
       };
-      return await room.inTurn(list, () => database.change(head, opening));
+      return await inTurn(list, () => database.change(head, opening));
     },
 
     /** Finds the wait that {@linkcode open} would find; undefined if none. */
@@ -201,7 +206,8 @@ export function waitStore(database: Database) {
     },
 
     /**
-     * Lists the pages, or approvals, that wait for a person, newest first.
+     * Lists the pages, or approvals, that wait for a person, newest first; of
+     * approvals whose run has begun, those whose run has not ended.
      *
      * @param states by default those that are open
      */
@@ -212,7 +218,9 @@ export function waitStore(database: Database) {
     ): Promise<Wait[]> {
       const found = await listed(
         subject,
-        ({ value }) => value.kind === kind && states.includes(value.state),
+        ({ value }) =>
+          value.kind === kind && states.includes(value.state) &&
+          !value.hasEnded,
       );
       return await readOpen(found, states);
     },
@@ -280,88 +288,3 @@ export function waitStore(database: Database) {
 
 /** The waits of a server. */
 export const waitsOf = ofServer(({ database }) => waitStore(database));
-
-/** The maximum number of waits of each kind that one person has at a time. */
-export const MAX_WAITS_PER_PERSON = 100;
-
-/**
- * The maximum number of pages of one client for a person, to leave room for
- * others.
- */
-export const MAX_WAITS_PER_CLIENT = 25;
-
-/** The `Retry-After` of one wait too many: pages end within an hour. */
-const RETRY_SECONDS = 600;
-
-/** The time for which a list that was full is not read again. */
-const FULL_MILLISECONDS = 1000;
-
-/** A wait that is about to be opened. */
-type Opener = Pick<Waiting, "kind" | "clientId" | "grantId"> & {
-  /** The list by which the wait is limited. */
-  list: string;
-  /** The maximum number of waits of its kind in that list. */
-  most: number;
-};
-
-export function waitRoom(database: Database) {
-  /** The latest opening in this process, by list. */
-  const openings = new Map<string, Promise<unknown>>();
-  /**
-   * The openers that found their lists full a moment ago: reading a long list
-   * costs more than being refused.
-   */
-  const full = new LatestMap<true>();
-
-  function nameOf({ list, kind, most, clientId, grantId }: Opener): string {
-    return JSON.stringify([list, kind, most, clientId ?? null, grantId]);
-  }
-
-  function refuse({ kind }: Opener): never {
-    const what = kind === "approval" ? "calls" : "questions";
-    throw new LimitError(`${what} wait for this person`, RETRY_SECONDS);
-  }
-
-  return {
-    /**
-     * Opens the waits of a list one after another: at once they would compete.
-     */
-    inTurn<T>(list: string, open: () => Promise<T>): Promise<T> {
-      const turn = (openings.get(list) ?? Promise.resolve()).then(open, open);
-      openings.set(list, turn);
-      return turn.finally(() => {
-        if (openings.get(list) === turn) openings.delete(list);
-      });
-    },
-
-    /** Reads a list; undefined if it was full for the opener a moment ago. */
-    async read(opener: Opener): Promise<Found<ListedWait>[] | undefined> {
-      return full.get(nameOf(opener))
-        ? undefined
-        : await database.list<ListedWait>(waitsOfKey(opener.list));
-    },
-
-    /**
-     * Checks that there is room in a list as it was read.
-     *
-     * @throws {LimitError}
-     */
-    check(
-      listed: readonly Found<ListedWait>[] | undefined,
-      opener: Opener,
-    ): void {
-      if (listed === undefined) refuse(opener);
-      // Each kind is counted by itself: webhooks wait for days, but leave room
-      // for pages. A refused approval, which can still be approved, counts.
-      const same = listed.filter(({ value: { kind, state } }) =>
-        kind === opener.kind && state !== "used"
-      );
-      const ofClient = opener.kind !== "webhook"
-        ? same.filter(({ value }) => isSameClient(value, opener)).length
-        : 0;
-      if (same.length < opener.most && ofClient < MAX_WAITS_PER_CLIENT) return;
-      full.set(nameOf(opener), true, FULL_MILLISECONDS);
-      refuse(opener);
-    },
-  };
-}

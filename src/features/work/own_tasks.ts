@@ -27,6 +27,7 @@ import type { Task } from "./tasks.ts";
 import { workOf } from "./work_stores.ts";
 import { clientInWords, clientNameOf } from "../account_page/client_words.ts";
 import { isTerminal } from "./task_record.ts";
+import { isApproval } from "./journal.ts";
 import { nameOfStep, type Step } from "./steps.ts";
 import type { StepInWords } from "./work_steps.tsx";
 import type { WorkStateInWords } from "./work_section.tsx";
@@ -155,14 +156,14 @@ const MAX_RESULT_CHARACTERS = 20_000;
 /**
  * Describes the state of a task.
  *
- * @param isAsking true if a question of it waits on a page of ours
+ * @param asked who has to answer on a page of ours, if anyone has
  */
 export function stateInWords(
   { status, isError, sleepsUntil = 0, inputRequests }: Pick<
     Task,
     "status" | "isError" | "sleepsUntil" | "inputRequests"
   >,
-  isAsking: boolean,
+  asked: "person" | "others" | undefined,
   now: number,
 ): WorkStateInWords {
   switch (status) {
@@ -172,7 +173,7 @@ export function stateInWords(
     case "cancelled":
       return { state: status };
   }
-  if (isAsking) return { state: "waiting" };
+  if (asked) return { state: asked === "person" ? "waiting" : "approving" };
   const questions = questionsInWords({ inputRequests });
   if (questions.length > 0) {
     const isForPerson = questions.some(({ way }) => way !== "client");
@@ -235,7 +236,8 @@ function stepInWords(
 ): StepInWords {
   const { id, state, startedAt, until = now, attempts = 0, most } = step;
   const colon = id.indexOf(":");
-  const words = { name: nameOfStep(id), most, at: startedAt };
+  const name = isApproval(step) ? "Approval" : nameOfStep(id);
+  const words = { name, most, at: startedAt };
   switch (id.slice(0, colon)) {
     case "ask":
       if (state === "kept") return { ...words, state: "answered" };

@@ -32,19 +32,37 @@ export function workPart(services: AccountPageServices): AccountPagePart {
   const { steps } = workOf(services.server);
   const waits = waitsOf(services.server);
 
+  /** Lists what waits on a page of its own for the tasks of a person. */
+  async function pagesOf(
+    { subject }: AccountPageVisit["session"],
+    now: number,
+  ) {
+    const [asking, approvals] = await Promise.all([
+      waits.listOf(subject),
+      waits.listOf(subject, "approval"),
+    ]);
+    return [
+      ...asking,
+      ...approvals.filter(({ approval }) => approval!.closesAt! > now),
+    ];
+  }
+
   async function showAll({ session, form: { base }, now }: AccountPageVisit) {
     const [{ tasks, count }, asking] = await Promise.all([
       own.list(session),
-      waits.listOf(session.subject),
+      pagesOf(session, now),
     ]);
     const clients = await own.clients(session, tasks);
-    const waitingTasks = new Set(asking.map(({ pageTask }) => pageTask));
     const work = tasks.map((task): WorkInWords => ({
       taskId: task.taskId,
       ...own.toolOf(task),
       client: clients.get(task.grantId)?.name,
       createdAt: Math.floor(task.createdMilliseconds / 1000),
-      ...stateInWords(task, waitingTasks.has(task.taskId), now),
+      ...stateInWords(
+        task,
+        askedBy(asking.filter(({ pageTask }) => pageTask === task.taskId)),
+        now,
+      ),
     }));
     return WorkSection({ base, work, count, now });
   }
@@ -58,7 +76,7 @@ export function workPart(services: AccountPageServices): AccountPagePart {
     const [clients, outline, asking] = await Promise.all([
       own.clients(session, [task]),
       steps.outline(taskId),
-      isOpen ? waits.listOf(session.subject) : [],
+      isOpen ? pagesOf(session, now) : [],
     ]);
     const pages = asking.filter(({ pageTask }) => pageTask === taskId);
     return WorkPage({
@@ -71,8 +89,11 @@ export function workPart(services: AccountPageServices): AccountPagePart {
       expiresAt: task.expiresAt,
       keep: task.keep,
       isOpen,
-      ...stateInWords(task, pages.length > 0, now),
-      statusMessage: task.waitsFor ?? task.statusMessage,
+      ...stateInWords(task, askedBy(pages), now),
+      // A link that the task waits for is among the questions.
+      statusMessage: pages.length > 0
+        ? task.statusMessage
+        : task.waitsFor ?? task.statusMessage,
       steps: stepsInWords(outline, task, pages.length > 0, now),
       questions: [...questionsInWords(task), ...pages.map(questionOfPage)],
       result: resultInWords(task),
@@ -90,8 +111,29 @@ export function workPart(services: AccountPageServices): AccountPagePart {
   };
 }
 
-function questionOfPage({ id, payload }: Wait): QuestionInWords {
-  return { message: String(payload!.message), way: "page", waitId: id! };
+/** Tells who has to answer on pages of a task; undefined if there are none. */
+function askedBy(pages: readonly Wait[]): "person" | "others" | undefined {
+  if (pages.length === 0) return undefined;
+  return pages.every(({ approval }) => approval?.scope !== undefined)
+    ? "others"
+    : "person";
+}
+
+function questionOfPage({ id, payload, approval }: Wait): QuestionInWords {
+  if (!approval) {
+    const message = String(payload!.message);
+    return { message, way: "page", path: `/wait/${id}` };
+  }
+  const { scope } = approval;
+  const message = scope === undefined
+    ? "Wants your approval"
+    : `Someone else, who has the permission ${scope}, has to approve`;
+  return {
+    message: `${message}: ${payload!.title}`,
+    way: "page",
+    path: `/approve/${id}`,
+    isForOthers: scope !== undefined,
+  };
 }
 
 /** Makes the endpoint of the form by which a person cancels a task. */

@@ -41,14 +41,20 @@ export function handOverResult(
 ): CallToolResult {
   const { catalogue, params } = call;
   const state = stateOf(task, addressOfTask(task, call));
+  const link = linkIn(task);
   const { taskId } = task;
   const name = params.name as string;
   const isRepeatable = catalogue.taskTools.size === 0;
   const next = isRepeatable
-    ? `It goes on: call ${name} again with the same arguments for its result.`
-    : `It goes on as a task: call ${TASK_STATUS} for the result, or ` +
-      `${TASK_CANCEL} to end it, with ${JSON.stringify({ taskId })}.`;
-  const text = `This is not the result yet. ${state} ${next}`;
+    ? `${name} again with the same arguments for its result.`
+    : `${TASK_STATUS} for the result, or ${TASK_CANCEL} to end it, with ` +
+      `${JSON.stringify({ taskId })}.`;
+  const goesOn = isRepeatable
+    ? "It goes on: call"
+    : "It goes on as a task: call";
+  const text = `This is not the result yet. ${
+    before(state, `${link ? SHOW_LINK : goesOn} ${next}`)
+  }`;
   const tool = catalogue.tools.get(name);
   // Clients of the SDKs throw away a result without the structured content that
   // its tool promises, unless it is an error.
@@ -57,7 +63,7 @@ export function handOverResult(
     : resultOf(text);
   return {
     ...result,
-    ...notYetMeta({ taskId, state, ...isRepeatable && { isRepeatable } }),
+    ...notYetMeta({ taskId, state, ...isRepeatable && { isRepeatable } }, link),
   };
 }
 
@@ -67,9 +73,26 @@ export function stillWorkingResult(
 ): CallToolResult {
   const state = stateOf(task, addressOfTask(task, call));
   const { taskId } = task;
-  const text = `${state} Call ${TASK_STATUS} again with ` +
+  const link = linkIn(task);
+  const next = `${link ? SHOW_LINK : "Call"} ${TASK_STATUS} again with ` +
     `${JSON.stringify({ taskId })} for its result.`;
-  return { ...resultOf(text), ...notYetMeta({ taskId, state }) };
+  const text = before(state, next);
+  return { ...resultOf(text), ...notYetMeta({ taskId, state }, link) };
+}
+
+/** The beginning of the advice to a model, if the state has a link. */
+const SHOW_LINK =
+  "Show the person the link as it is. Once it is answered there, the work goes on. Then call";
+
+/** Joins a state, which may end with a link in a line of its own, and words. */
+function before(state: string, words: string): string {
+  return state.endsWith("\n") ? state + words : `${state} ${words}`;
+}
+
+/** Finds the link, and its message, in what a task waits for. */
+function linkIn({ status, waitsFor = "" }: Task) {
+  const [, message, url] = /^(.*)\n(https?:\S+)$/s.exec(waitsFor) ?? [];
+  return url && !isTerminal(status) ? { url, message } : undefined;
 }
 
 /**

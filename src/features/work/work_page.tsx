@@ -111,9 +111,9 @@ export function WorkPage(props: WorkPageProps) {
 
 /** The open questions, with the way to answer each. */
 function Questions(
-  { base, csrf, back, taskId, questions }: Pick<
+  { base, csrf, back, taskId, questions, state }: Pick<
     WorkPageProps,
-    "base" | "csrf" | "back" | "taskId" | "questions"
+    "base" | "csrf" | "back" | "taskId" | "questions" | "state"
   >,
 ) {
   if (questions.length === 0) return null;
@@ -122,6 +122,8 @@ function Questions(
       <h2>
         {questions.every(({ way }) => way === "client")
           ? "Waiting for the app"
+          : state === "approving"
+          ? "Waiting for someone else"
           : "Waiting for your answer"}
       </h2>
       <div class="card">

@@ -27,6 +27,7 @@ export interface WorkStateInWords {
 const WORDS = {
   running: ["Running", ""],
   waiting: ["Waiting for you", "warn"],
+  approving: ["Waiting for someone else", ""],
   asking: ["Waiting for its app", ""],
   sleeping: ["Sleeping", ""],
   done: ["Done", "good"],

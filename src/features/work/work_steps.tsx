@@ -34,7 +34,7 @@ const STATES = {
   awaiting: ["Waiting for word", "", "Until ", FutureTime],
   waited: ["Over", "good"],
   left: ["Cut off", ""],
-  asking: ["Waiting for you", "warn", "Since "],
+  asking: ["Waiting for an answer", "warn", "Since "],
   answered: ["Answered", "good"],
 } as const satisfies Record<string, StateWords>;
 

@@ -108,7 +108,7 @@ Deno.test("a scope that no one is given is a fault at the start", async () => {
   const tools = [small];
   await assert.rejects(
     testServer({ tools, env }),
-    /OAUTH_PERMISSIONS.*people who may approve, by the scope pay:approve/s,
+    /APPROVALS: got .* people who may approve, by the scope pay:approve.*OAUTH_PERMISSIONS: jo@/s,
   );
   const rules = "jo@example.com=pay:approve";
   await using _ = await testServer({

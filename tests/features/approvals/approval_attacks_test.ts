@@ -111,7 +111,7 @@ Deno.test("an argument of any length leaves every fact on the page, and what is 
     const [memo, more, seen] of [
       ["rent", {}, /Memo rent To mallory Cents 999999/],
       ["m".repeat(3000), {}, /Memo m{2000,}… To mallory Cents 999999/],
-      ["\u200b".repeat(2001), {}, /Memo To mallory Cents 999999/],
+      ["\u200b".repeat(2001), {}, /Memo – To mallory Cents 999999/],
       ["m".repeat(2000), alike, /n{39}… v1 n{39}…… v2 n{39}……… v To mallory/],
       ["m", { ["k".repeat(3000)]: "v" }, /k{39}… v To mallory Cents 999999/],
       ["m", many, /line 28 x{40,}… … and 13 more facts/],
@@ -177,6 +177,7 @@ Deno.test("callers who can sign in to no page are refused in words, and nothing 
   ) {
     const { log, events } = recordLog("warning");
     await using server = await startServer({ ...TOOLS, env, log });
+    await server.app.start();
     for (let time = 0; time < 2; time++) {
       const { result } = await outcome(
         server.call("tools/call", { name: "wipe", arguments: { name: "a" } }, {

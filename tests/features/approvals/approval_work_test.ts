@@ -160,7 +160,7 @@ Deno.test("durable work of a server with sign-in goes on once its person has pre
   });
   const [link] = statusMessage.match(/http\S*/);
   const visitor = await open(server, link);
-  assert.match(visitor.words, /wants to: archive/);
+  assert.match(visitor.words, /wants to run: archive/);
   await press(visitor, "approve");
   await until(() => ran.length === 1);
   visitor.page = await visitor.browser.open(link);

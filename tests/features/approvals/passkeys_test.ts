@@ -66,7 +66,7 @@ Deno.test("a call that requires a passkey begins with its signature, and with no
   assert.doesNotMatch(bare.page.text, /value="approve"/);
   assert.equal((await press(bare, "approve")).status, 403);
   const { visitor, passkey } = await withPasskey(server);
-  assert.match(visitor.words, /Phone Made just now \. Never used\./);
+  assert.match(visitor.words, /Phone Made just now \. You can use it now/);
   const signed = await sign(visitor, link, passkey);
   assert.match(visitor.words, /Approve with a passkey/);
   assert.match(
@@ -383,7 +383,7 @@ Deno.test("who erases a person with passkeys cannot make one that counts in thei
   assert.equal(await register.passkeys.reset("github:42"), 1);
   await openPasskeys(thief);
   await make(thief, await SoftwarePasskey.make());
-  assert.match(thief.words, /Never used/);
+  assert.match(thief.words, /You can use it now/);
   await register.close();
 });
 

@@ -320,7 +320,16 @@ Deno.test("a filter reads on behind the newest 200 receipts, and says when there
   assert.doesNotMatch(root.words, /There may be more/);
   assert.equal((await rowsOf(root)).length, 200);
   assert.match(root.words, /There may be more/);
+  const older = () =>
+    /href="\/account\/calls(\?[^"]*before=[^"]*)"/.exec(root.page.text)![1]
+      .replaceAll("&amp;", "&");
+  assert.equal((await rowsOf(root, older())).length, 11);
   await add(210, 2000);
   assert.deepEqual(await rowsOf(root, "?outcome=refused"), []);
   assert.match(root.words, /There may be more/);
+  assert.equal((await rowsOf(root, older())).length, 1);
+  assert.doesNotMatch(root.words, /There may be more/);
+  // Anything may stand in an address.
+  const long = `?before=${"x".repeat(5000)}`;
+  assert.equal((await rowsOf(root, long)).length, 200);
 });

@@ -99,7 +99,7 @@ test.onDatabases("calls like one that its person has let run need no press for a
   const jo = await AccountVisitor.signIn(server);
   const link = linkOf(await resultOf(call("refund", { buyer: "ann" })));
   jo.page = await jo.browser.open(link);
-  assert.match(jo.words, /Without asking me for 1 hour: up to €50 for ann/);
+  assert.match(jo.words, /without asking me, for 1 hour: up to €50 for ann/);
   await remember(jo, call);
   assert.equal(ran[0].approval.remembered, undefined);
   for (const [process, cents] of [[server, 100], [second, 4999]] as const) {
@@ -119,7 +119,7 @@ test.onDatabases("calls like one that its person has let run need no press for a
   await waits(await clientOf(second, "2026", { as: "666" }));
   await jo.look("/calls");
   assert.equal(
-    jo.words.match(/You, before, for: up to €50 for ann/g)?.length,
+    jo.words.match(/You, by an earlier approval: up to €50 for ann/g)?.length,
     2,
   );
   // It is shown, and ended, by its person alone.
@@ -206,7 +206,7 @@ Deno.test("what was not ticked or not offered is not remembered", async () => {
   // A refusal remembers nothing.
   const link = linkOf(await resultOf(call("refund", { buyer: "cy" })));
   jo.page = await jo.browser.open(link);
-  assert.match(jo.words, /Without asking me/);
+  assert.match(jo.words, /without asking me/);
   await jo.press(new URL(link).pathname, { answer: "refuse", remember: "on" });
   await waits(call, "refund", { buyer: "cy", cents: 1 });
 });
@@ -334,7 +334,7 @@ Deno.test("a release, another definition, and an operator who tightens ask again
     as: server.provider.subject,
   });
   bob.page = await bob.browser.open(link);
-  assert.doesNotMatch(bob.words, /Without asking me/);
+  assert.doesNotMatch(bob.words, /without asking me/);
   await bob.press(new URL(link).pathname, {
     answer: "approve",
     remember: "on",
@@ -400,7 +400,7 @@ Deno.test("one entry is for a hundred runs, and a person has fifty entries", asy
   for (let n = 1; n < 50; n++) await remember(jo, call, { buyer: `b${n}` });
   const link = linkOf(await resultOf(call("refund", { buyer: "last" })));
   jo.page = await jo.browser.open(link);
-  assert.doesNotMatch(jo.words, /Without asking me/);
+  assert.doesNotMatch(jo.words, /without asking me/);
   // A page that offers nothing can be sent with the answer all the same.
   await remember(jo, call, { buyer: "last" });
   await waits(call, "refund", { buyer: "last", cents: 2 });

@@ -23,15 +23,16 @@ function stepOf(id: string, more: Partial<Step> = {}): Step {
 Deno.test("stateInWords() tells a question before a sleep, and a failed tool from one that went well", () => {
   const status = "working" as const;
   const sleepsUntil = NOW + 60;
-  assert.deepEqual(stateInWords({ status, sleepsUntil }, false, NOW), {
+  assert.deepEqual(stateInWords({ status, sleepsUntil }, undefined, NOW), {
     state: "sleeping",
     until: sleepsUntil,
   });
   const told = (
     known: Parameters<typeof stateInWords>[0],
-    isAsking = false,
-  ) => stateInWords(known, isAsking, NOW).state;
-  assert.equal(told({ status, sleepsUntil }, true), "waiting");
+    asked?: "person" | "others",
+  ) => stateInWords(known, asked, NOW).state;
+  assert.equal(told({ status, sleepsUntil }, "person"), "waiting");
+  assert.equal(told({ status, sleepsUntil }, "others"), "approving");
   const asking = (...methods: string[]) => ({
     status: "input_required" as const,
     sleepsUntil,

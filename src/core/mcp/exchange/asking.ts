@@ -180,8 +180,8 @@ export class Asking {
       const answer = await askViaClient(work, pages, page, message);
       if (answer) return answer;
     }
-    const { address, connects, wait: { key: wait } } = page;
-    const takeBack = await work.showLink!({ address, message });
+    const { address, connects, isForOthers, wait: { key: wait } } = page;
+    const takeBack = await work.showLink!({ address, message, isForOthers });
     const again = connects ? parking?.againSeconds : undefined;
     const until = page.until ?? (again && parking!.now() + again);
     const answered = () => pages.waitFor(page, signal, again && again * 1000);

@@ -31,6 +31,9 @@ import {
 import { errorResult } from "../../protocol/tool_result.ts";
 import type { Ending } from "./answer.ts";
 
+/** The end of a call that a person has refused. */
+export class PersonRefusal extends ToolError {}
+
 /** A tool error that a model reads, or a JSON-RPC error. */
 export interface Failure
   extends Pick<Ending, "outcome" | "refusal" | "status" | "headers"> {
@@ -110,7 +113,8 @@ function failureOf(error: unknown, failed: FailedRequest): Failure {
     };
   }
   if (error instanceof ToolError) {
-    const outcome = stopped === undefined ? "tool_error" : "stopped";
+    const own = error instanceof PersonRefusal ? "refused" : "tool_error";
+    const outcome = stopped === undefined ? own : "stopped";
     return { ...failureWith(wholeMessageOf(error), isTool), outcome };
   }
   // Code that was stopped may throw: that is no internal error.

@@ -77,6 +77,8 @@ export interface WorkParking {
 export interface Link {
   address: string;
   message: string;
+  /** True if people other than the caller answer on the page. */
+  isForOthers?: boolean;
 }
 
 /** A call that asks on pages. */
@@ -137,6 +139,8 @@ export interface OpenPage {
   connects: boolean;
   /** The text of the page; undefined if it is not stored. */
   message?: string;
+  /** True if people other than the caller answer on the page. */
+  isForOthers?: boolean;
   /** The end of the page in epoch seconds, if it ends before the work. */
   until?: number;
 }

@@ -1,0 +1,107 @@
+/**
+ * The words of an act, for its page and its receipt: each is bounded, and on one
+ * line.
+ *
+ * @module
+ */
+import { withoutHidden } from "../../core/pages/names.tsx";
+import type { JsonObject } from "../../core/json.ts";
+import type { ReceiptWords } from "./receipts.ts";
+
+/** The act that is approved. */
+interface Act {
+  title: string;
+  facts: Readonly<Record<string, string>>;
+  /** The arguments. */
+  input: JsonObject;
+  /** The services and names of the accounts. */
+  accounts: readonly (readonly [service: string, name: string])[];
+  caller: { name: string };
+}
+
+/** The answer of a person. */
+type Decision =
+  & { passkey?: string }
+  & ({ action: "accept" } | { action: "decline"; reason: string });
+
+/**
+ * The maximum length in characters of a title, of a fact's name, and of all
+ * facts.
+ */
+export const MAX_TITLE_CHARACTERS = 200;
+const MAX_NAME_CHARACTERS = 40;
+const MAX_FACTS_CHARACTERS = 2400;
+
+/**
+ * The maximum number of facts that a page shows: facts may repeat a client's
+ * words.
+ */
+const MAX_FACTS = 30;
+
+/**
+ * Turns a text into one line without hidden characters; if it is cut, it ends
+ * with "…".
+ */
+export function lineOf(text: string, most: number): string {
+  const line = withoutHidden(text);
+  const cut = line.length > most ? `${line.slice(0, most - 1)}…` : line;
+  return cut.toWellFormed();
+}
+
+const isNumber = (name: string) => /^\d+$/.test(name);
+
+/**
+ * Returns the act in the words of its page; without facts of the author's, with
+ * its arguments.
+ */
+export function doneIn(
+  { title, facts, input, accounts, caller }: Act,
+): Pick<ReceiptWords, "title" | "facts" | "caller"> {
+  const told = Object.keys(facts).length > 0 ? { ...facts } : factsOf(input);
+  for (const [service, name] of accounts) told[`Account at ${service}`] = name;
+  return { title, facts: told, caller: caller.name };
+}
+
+/** Makes the words of a press's receipt. */
+export function receiptWords(
+  payload: Act,
+  pressed: Decision,
+  approver: string,
+): ReceiptWords {
+  const { passkey } = pressed;
+  return {
+    ...doneIn(payload),
+    approver,
+    passkey,
+    ...pressed.action === "decline" && { reason: pressed.reason },
+  };
+}
+
+/** Makes facts for people of an author's facts, or of arguments. */
+export function factsOf(given: JsonObject): Record<string, string> {
+  const all = Object.entries(given)
+    .filter(([, fact]) => fact !== undefined)
+    // An object begins with its numbers, which are hardly the author's names.
+    .sort(([one], [other]) => Number(isNumber(one)) - Number(isNumber(other)));
+  const lines = all.slice(0, MAX_FACTS).map(([name, fact]) => [
+    lineOf(isNumber(name) ? `#${name}` : name, MAX_NAME_CHARACTERS),
+    lineOf(
+      typeof fact === "object" ? JSON.stringify(fact) : `${fact}`,
+      MAX_FACTS_CHARACTERS,
+    ) || "–",
+  ]);
+  const more = all.length - lines.length;
+  if (more > 0) lines.push(["…", `and ${more} more facts`]);
+  // Only the longest facts are cut, so that a long one displaces no other.
+  let most = MAX_FACTS_CHARACTERS;
+  const length = () =>
+    lines.reduce((sum, [, fact]) => sum + Math.min(fact!.length, most), 0);
+  const ofNames = lines.reduce((sum, [name]) => sum + name!.length, 0);
+  while (ofNames + length() > MAX_FACTS_CHARACTERS) most--;
+  const facts: Record<string, string> = Object.create(null);
+  for (let [name, fact] of lines as [string, string][]) {
+    while (name in facts) name += "…";
+    facts[name] = lineOf(fact, most);
+  }
+  return facts;
+}

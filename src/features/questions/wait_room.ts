@@ -1,0 +1,94 @@
+/**
+ * The room for waits: the maximum number of each kind that a person, and a
+ * client for a person, has at a time. Loaded when the first wait is opened.
+ *
+ * @module
+ */
+import { LimitError } from "../../core/errors.ts";
+import type { Found } from "../../core/kv/database.ts";
+import { LatestMap } from "../../core/latest_map.ts";
+import {
+  isSameClient,
+  type ListedWait,
+  MAX_WAITS_PER_CLIENT,
+  MAX_WAITS_PER_PERSON,
+  type Waiting,
+} from "./wait_record.ts";
+
+/** The `Retry-After` of one wait too many: pages end within an hour. */
+const RETRY_SECONDS = 600;
+
+/** The time for which a list that was full is not read again. */
+const FULL_MILLISECONDS = 1000;
+
+/** A wait that is about to be opened. */
+type Opener = Pick<Waiting, "kind" | "clientId" | "grantId"> & {
+  /** The list by which the wait is limited. */
+  list: string;
+  /** The maximum number of waits of its kind in that list. */
+  most?: number;
+};
+
+/** @param readList reads the entries of a list */
+export function waitRoom(
+  readList: (list: string) => Promise<Found<ListedWait>[]>,
+) {
+  /** The latest opening in this process, by list. */
+  const openings = new Map<string, Promise<unknown>>();
+  /**
+   * The openers that found their lists full a moment ago: reading a long list
+   * costs more than being refused.
+   */
+  const full = new LatestMap<true>();
+
+  function nameOf({ list, kind, most, clientId, grantId }: Opener): string {
+    return JSON.stringify([list, kind, most, clientId ?? null, grantId]);
+  }
+
+  function refuse({ kind }: Opener): never {
+    const what = kind === "approval" ? "calls" : "questions";
+    throw new LimitError(`${what} wait for this person`, RETRY_SECONDS);
+  }
+
+  return {
+    /**
+     * Opens the waits of a list one after another: at once they would compete.
+     */
+    inTurn<T>(list: string, open: () => Promise<T>): Promise<T> {
+      const turn = (openings.get(list) ?? Promise.resolve()).then(open, open);
+      openings.set(list, turn);
+      return turn.finally(() => {
+        if (openings.get(list) === turn) openings.delete(list);
+      });
+    },
+
+    /** Reads a list; undefined if it was full for the opener a moment ago. */
+    async read(opener: Opener): Promise<Found<ListedWait>[] | undefined> {
+      return full.get(nameOf(opener)) ? undefined : await readList(opener.list);
+    },
+
+    /**
+     * Checks that there is room in a list as it was read.
+     *
+     * @throws {LimitError}
+     */
+    check(
+      listed: readonly Found<ListedWait>[] | undefined,
+      opener: Opener,
+    ): void {
+      if (listed === undefined) refuse(opener);
+      // Each kind is counted by itself: webhooks wait for days, but leave room
+      // for pages. A refused approval, which can still be approved, counts.
+      const { most = MAX_WAITS_PER_PERSON } = opener;
+      const same = listed.filter(({ value: { kind, state } }) =>
+        kind === opener.kind && state !== "used"
+      );
+      const ofClient = opener.kind !== "webhook"
+        ? same.filter(({ value }) => isSameClient(value, opener)).length
+        : 0;
+      if (same.length < most && ofClient < MAX_WAITS_PER_CLIENT) return;
+      full.set(nameOf(opener), true, FULL_MILLISECONDS);
+      refuse(opener);
+    },
+  };
+}

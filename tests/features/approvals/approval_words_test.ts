@@ -1,0 +1,315 @@
+/** Words about approvals: to models, to callers, and to those who approve. */
+import assert from "node:assert/strict";
+import { type Tool, tool, z } from "../../../src/mod.ts";
+import { LINKS } from "../../../src/core/protocol/not_yet.ts";
+import { AccountVisitor } from "../../kit/account_visitor.ts";
+import { resultOf, textOf } from "../../kit/answer.ts";
+import { openTestKv } from "../../kit/databases.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
+import type { Json } from "../../kit/message.ts";
+import { recordLog } from "../../kit/log.ts";
+import { BASE_URL, startServer } from "../../kit/server.ts";
+import {
+  type OAuthServer,
+  type OAuthServerOptions,
+  startOAuthServer,
+} from "../../kit/sign_in.ts";
+import { until } from "../../kit/wait.ts";
+import { clientOf, followTask, linkOf, open, press } from "./approving.ts";
+
+const begun: string[] = [];
+let held = Promise.withResolvers<void>();
+
+const wipe = tool({
+  name: "wipe",
+  input: z.object({ project: z.string(), force: z.boolean().default(true) }),
+  approval: {},
+  async run({ project }) {
+    begun.push(project);
+    if (project === "held") await held.promise;
+    return "wiped";
+  },
+});
+
+const archive = tool({
+  name: "archive",
+  title: "Archive a project",
+  task: { durable: true },
+  approval: {},
+  async run(_input, { step, sleep }) {
+    await step("first", () => void begun.push("archive"));
+    await sleep("rest", 3600);
+    return "archived";
+  },
+});
+
+const pay = tool({
+  name: "pay",
+  task: "optional",
+  approval: {
+    by: { scope: "pay:approve" },
+    show: () => ({ title: "Pay 5" }),
+  },
+  async run() {
+    begun.push("pay");
+    await held.promise;
+    return "paid";
+  },
+});
+
+const bill = tool({
+  name: "bill",
+  input: z.object({ buyer: z.string() }),
+  approval: {
+    remember: ({ buyer }) => ({ key: "k", label: buyer, seconds: 60 }),
+  },
+  run: () => "billed",
+});
+
+function start(options: OAuthServerOptions = {}): Promise<OAuthServer> {
+  begun.length = 0;
+  held = Promise.withResolvers();
+  return startOAuthServer({
+    tools: [wipe, archive, pay, bill],
+    ...options,
+    environment: {
+      OAUTH_PERMISSIONS: "boss@example.com=pay:approve",
+      ...options.environment,
+    },
+  });
+}
+
+const RELEASE = { version: "2.0.0" } as OAuthServerOptions;
+
+const visitBoss = (server: OAuthServer) =>
+  AccountVisitor.signIn(server, { as: "1", email: "boss@example.com" });
+
+async function ask(server: OAuthServer, generation: "2025" | "2026" = "2026") {
+  server.provider.email = "jo@example.com";
+  return await clientOf(server, generation);
+}
+
+Deno.test("a client of 2025 is told the link of durable work at once, and to show it", async () => {
+  // Time stands still: what comes only after a while never comes.
+  using _time = new FakeTime();
+  await using server = await start();
+  const call = await ask(server, "2025");
+  const { content: [{ text }], _meta } = await resultOf(call("archive"));
+  const [, url, taskId] =
+    /Approve: Archive a project\n(http\S*\/approve\/[\w-]{43})\nShow the person the link as it is\. Once it is answered there, the work goes on\. Then call task_status for the result, .*"taskId":"([\w-]+)"/
+      .exec(text) ?? [];
+  assert.ok(url, text);
+  const link = { url, message: "Approve: Archive a project" };
+  assert.deepEqual(_meta[LINKS], [link]);
+  const visitor = await open(server, url);
+  await press(visitor, "refuse");
+  const over = await resultOf(call("task_status", { taskId }));
+  assert.equal(over._meta?.[LINKS], undefined);
+});
+
+Deno.test("the pages of durable work say that it waits for an approval, and then that it goes on by itself", async () => {
+  await using server = await start();
+  const { headers } = await server.person();
+  const task = await followTask(server, { headers, name: "archive" });
+  const path = /\/approve\/[\w-]{43}/.exec(task.statusMessage)![0];
+  const visitor = await AccountVisitor.signIn(server, { at: "/work" });
+  assert.match(visitor.words, /Waiting for you just now Archive a project/);
+  await visitor.look(`/work?task=${task.taskId}`);
+  assert.match(
+    visitor.words,
+    /Waiting for your answer Wants your approval: Archive a project Answer/,
+  );
+  assert.match(visitor.words, /Approval Waiting for an answer Since/);
+  assert.doesNotMatch(visitor.words, /Answered|Sleeping|http/);
+  assert.ok(visitor.page.text.includes(`href="${path}"`));
+  visitor.page = await visitor.browser.open(`${BASE_URL}${path}`);
+  await press(visitor, "approve");
+  assert.match(
+    visitor.words,
+    /goes on by itself\. .* The work has its own page/,
+  );
+  assert.doesNotMatch(visitor.words, /try again|I have looked/);
+  assert.ok(visitor.page.text.includes(`/account/work?task=${task.taskId}`));
+  await until(() => begun.length === 1);
+  visitor.page = await visitor.browser.open(`${BASE_URL}${path}`);
+  assert.match(visitor.words, /It has begun, and goes on by itself/);
+  await visitor.look(`/work?task=${task.taskId}`);
+  assert.match(visitor.words, /Approval Answered/);
+  await visitor.press("/account/work/cancel");
+});
+
+Deno.test("where someone else approves, the words to the model, the caller and them say so", async () => {
+  await using server = await start();
+  const call = await ask(server);
+  const result = await resultOf(call("pay"));
+  const link = linkOf(result);
+  const [{ text }] = result.content;
+  assert.match(text, /^This waits for someone else, who answers at this link:/);
+  assert.match(text, /Show the person the link as it is, to pass on\./);
+  assert.doesNotMatch(text, /The person has to open/);
+  const jo = await open(server, link);
+  assert.match(jo.words, /It waits for someone else, who has the permission/);
+  assert.doesNotMatch(jo.words, /Approve it only/);
+  const boss = await visitBoss(server);
+  assert.match(boss.words, /Asked by pay for Jo just now/);
+  boss.page = await boss.browser.open(link);
+  assert.match(boss.words, /Approve it only if you want exactly this/);
+  await press(boss, "refuse", "No");
+  const refused = await textOf(call("pay"));
+  assert.match(
+    refused,
+    /^Someone who has the permission pay:approve refused this, and said: "No"/,
+  );
+  await press(boss, "approve");
+  assert.match(boss.words, /Approved\. It begins when the app goes on\. /);
+  // A task of the caller says the same.
+  server.provider.subject = "42";
+  server.provider.email = "jo@example.com";
+  const { headers } = await server.person();
+  const task = await followTask(server, { headers, name: "pay" });
+  await jo.look(`/work?task=${task.taskId}`);
+  assert.match(
+    jo.words,
+    /Waiting for someone else .*Someone else, who has the permission pay:approve, has to approve: Pay 5 Look at it/,
+  );
+  assert.doesNotMatch(jo.words, /Waiting for you/);
+  await jo.press("/account/work/cancel");
+});
+
+Deno.test("a run whose end is not known is listed after a while, and its caller may say that they have looked", async () => {
+  using time = new FakeTime();
+  await using server = await start();
+  const call = await ask(server);
+  const jo = await AccountVisitor.signIn(server);
+  const boss = await visitBoss(server);
+  for (
+    const [name, input, by] of [
+      ["wipe", { project: "held" }, jo],
+      ["pay", {}, boss],
+    ] as const
+  ) {
+    const link = linkOf(await resultOf(call(name, input)));
+    by.page = await by.browser.open(link);
+    await press(by, "approve");
+    begun.length = 0;
+    const running = textOf(call(name, input));
+    await until(() => begun.length === 1);
+    assert.doesNotMatch(await jo.look(), /its end is not known/);
+    time.tick(5 * 60);
+    assert.match(await jo.look(), /Begun, and its end is not known: /);
+    const path = new URL(link).pathname;
+    assert.ok(jo.page.text.includes(`href="${path}"`));
+    jo.page = await jo.browser.open(link);
+    assert.match(jo.words, /its end is not known yet/);
+    await press(jo, "looked");
+    assert.match(jo.words, /someone said that they have looked/);
+    assert.doesNotMatch(await jo.look(), /its end is not known/);
+    held.resolve();
+    await running;
+    jo.page = await jo.browser.open(link);
+    assert.match(jo.words, /It was done/);
+    await jo.look("/calls");
+    assert.doesNotMatch(jo.words, /End not known/);
+    held = Promise.withResolvers();
+  }
+});
+
+Deno.test("a receipt without facts of an author's has the arguments, cut like facts", async () => {
+  await using server = await start();
+  const call = await ask(server);
+  const input = { project: `a\u202eb ${"x".repeat(3000)}` };
+  const visitor = await open(
+    server,
+    linkOf(await resultOf(call("wipe", input))),
+  );
+  assert.match(visitor.words, /wants to run: wipe/);
+  await press(visitor, "approve");
+  assert.equal(await textOf(call("wipe", input)), "wiped");
+  const words = await visitor.look("/calls");
+  const [, fact] = /wipe · project: (a b x+…) · force: true/.exec(words) ?? [];
+  assert.ok(fact?.length < 2400, words);
+});
+
+Deno.test("a refusal is no failure in the latest calls", async () => {
+  await using server = await start();
+  const call = await ask(server);
+  const input = { project: "p" };
+  const visitor = await open(
+    server,
+    linkOf(await resultOf(call("wipe", input))),
+  );
+  await press(visitor, "refuse", "Too much");
+  await textOf(call("wipe", input));
+  await until(async () =>
+    /Refused just now wipe/.test(await visitor.look("/calls?outcome=refused"))
+  );
+  assert.doesNotMatch(await visitor.look("/calls"), /Failed just now/);
+});
+
+Deno.test("the page of a call that asked before a release says that it may have to ask again", async () => {
+  await using kv = await openTestKv();
+  await using server = await start({ kv });
+  const call = await ask(server);
+  const input = { project: "p" };
+  const link = linkOf(await resultOf(call("wipe", input)));
+  const stale = /The server has changed since the app asked/;
+  const before = await open(server, link);
+  assert.doesNotMatch(before.words, stale);
+  for (
+    const changes of [
+      RELEASE,
+      { tools: [{ ...wipe, description: "Other" }, pay] },
+      { tools: [pay] },
+      { environment: { APPROVALS: "wipe=pay:approve" } },
+    ]
+  ) {
+    await using changed = await start({ kv, ...changes });
+    const visitor = await open(changed, link);
+    assert.match(visitor.words, stale, JSON.stringify(changes));
+  }
+  await using next = await start({ kv, ...RELEASE });
+  const visitor = await open(next, link);
+  await press(visitor, "approve");
+  assert.match(visitor.words, /Approved, but nothing has begun\. The server/);
+});
+
+Deno.test("an offer to remember whose label does not fit is not made", async () => {
+  await using server = await start();
+  const call = await ask(server);
+  for (const [length, isOffered] of [[200, true], [201, false]] as const) {
+    const input: Json = { buyer: "b".repeat(length) };
+    const visitor = await open(
+      server,
+      linkOf(await resultOf(call("bill", input))),
+    );
+    assert.equal(/without asking me/.test(visitor.words), isOffered);
+  }
+});
+
+Deno.test("a server without sign-in, and one at a number where a passkey is needed, say at the start that no one can approve", async () => {
+  const warned = async (options: OAuthServerOptions, isOpen: boolean) => {
+    const { log, events } = recordLog();
+    const tools = [{ ...wipe, approval: { passkey: "required" } } as Tool];
+    await using server = isOpen
+      ? await startServer({ tools, log })
+      : await startOAuthServer({ tools, log, ...options });
+    await server.app.start();
+    if (isOpen) {
+      const called = server.call("tools/call", {
+        name: "wipe",
+        arguments: { project: "p" },
+      });
+      assert.match(await textOf(called), /no one can sign in here: use AUTH_/);
+    }
+    return events.map(({ message }) => message)
+      .filter((message) => message.startsWith("No one can approve"));
+  };
+  const at = (BASE_URL: string) => ({ environment: { BASE_URL } });
+  assert.match(
+    String(await warned({}, true)),
+    /^[^.]* use AUTH_STRATEGY=oauth/,
+  );
+  const numeric = await warned(at("http://127.0.0.1:3000"), false);
+  assert.match(String(numeric), /Set BASE_URL/);
+  assert.deepEqual(await warned(at("http://localhost:3000"), false), []);
+});
