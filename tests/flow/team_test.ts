@@ -6,12 +6,9 @@
  * @module
  */
 import assert from "node:assert/strict";
-import {
-  importTools,
-  openSource,
-  parseFlags,
-} from "../../packages/import/mod.ts";
+import { importTools, parseFlags } from "../../packages/import/mod.ts";
 import { mcpSource } from "../../packages/import/mcp.ts";
+import { openSource } from "../../packages/import/open_source.ts";
 import { CALLBACK_PATH } from "../../src/core/settings/providers.ts";
 import { tool, z } from "../../src/mod.ts";
 import { parsePage } from "../docs/pages.ts";
