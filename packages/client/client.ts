@@ -370,11 +370,9 @@ export class Client extends Connection {
       cancelling ??= this.notify({
         method: "notifications/cancelled",
         params: { requestId },
-      }).finally(() => abort.abort());
-    // `await cancelling` below reports a failure too, but not while a question
-    // goes unanswered: then no one awaits it.
-    const onAbort = () => void cancel().catch(() => {});
-    signal?.addEventListener("abort", onAbort, { once: true });
+        // An error of this notification would hide the reason.
+      }).catch(() => {}).finally(() => abort.abort());
+    signal?.addEventListener("abort", cancel, { once: true });
     try {
       return await this.read(
         await this.send(request, abort.signal),
@@ -393,7 +391,7 @@ export class Client extends Connection {
       if (!(error instanceof Error && "response" in error)) await cancel();
       throw error;
     } finally {
-      signal?.removeEventListener("abort", onAbort);
+      signal?.removeEventListener("abort", cancel);
       await cancelling;
     }
   }

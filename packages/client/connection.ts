@@ -130,10 +130,12 @@ export class Connection {
     const asked = this.#answered.get(response);
     for await (const message of this.messages(response)) {
       const { id, method, params = {}, result, error } = message;
-      // An error may be about a message whose ID was not understood.
-      const isAnswer = result || error && id != null;
+      // An error may be about a message whose ID was not understood: servers of
+      // 2025 refuse a missing session with the ID "server-error".
+      const isAnswer = result || error && id != null && response.ok;
       if (isAnswer && asked !== undefined && id !== asked) {
-        throw new Error(`The answer is for another request: ${id}`);
+        const what = `is for another request, ${id}`;
+        throw Connection.#unanswered(response, what);
       }
       if (error) throw this.failure(error, response);
       if (result) return result;

@@ -409,9 +409,31 @@ Deno.test("Client refuses the answer to another request", async () => {
     }, { revision });
     await assert.rejects(
       client.request("tools/list"),
-      /another request: other/,
+      /another request, other/,
     );
   }
+});
+
+Deno.test("Client rejects with the error of an HTTP error, whatever its ID", async () => {
+  const error = { code: -32600, message: "Missing session ID" };
+  const client = clientOf({
+    "tools/list": () =>
+      Response.json({ id: "server-error", error }, { status: 400 }),
+  });
+  await assert.rejects(client.request("tools/list"), error);
+});
+
+Deno.test("Client rejects in 2025 with the reason, though its request cannot be cancelled", async () => {
+  const refused = (words: string) => () => {
+    throw new TypeError(words);
+  };
+  const client = clientOf({
+    initialize: (id) => answerTo(id, {}),
+    "notifications/initialized": () => new Response(),
+    "notifications/cancelled": refused("Nothing was sent"),
+    "tools/list": refused("Broken off"),
+  }, { revision: "2025-11-25" });
+  await assert.rejects(client.request("tools/list"), /Broken off/);
 });
 
 Deno.test("Client tells a refusal of OAuth, whose error is no object", async () => {

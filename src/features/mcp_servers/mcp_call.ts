@@ -146,7 +146,7 @@ class Call {
         const { code } = error as Partial<ServerError>;
         const isNew = way.revision === STATELESS_REVISION;
         const isMismatch = isNew && code === RpcCode.headerMismatch;
-        const isOver = httpStatusOf(error) === 404 && way.sessionId;
+        const isOver = way.sessionId && isSessionRefusal(error);
         if (!isMismatch && !isOver) throw error;
         this.#left = allowance();
         this.#isSent = false;
@@ -307,6 +307,19 @@ class Call {
       : { message: words, requestedSchema: requestedSchema as Json };
     return { ...await this.target.context.ask(question) };
   }
+}
+
+/**
+ * True if the server refused the session of a request: by the 404 of the
+ * standard, or by the 400 of common servers.
+ */
+function isSessionRefusal(error: unknown): boolean {
+  const { code, message } = error as Partial<ServerError>;
+  const status = httpStatusOf(error);
+  return status === 404 ||
+    status === 400 &&
+      (code === RpcCode.badRequest || code === RpcCode.invalidRequest) &&
+      /session id|not initialized/i.test(`${message}`);
 }
 
 /**

@@ -231,6 +231,39 @@ Deno.test("a session of 2025 that has ended there is opened again, once", async 
   assert.ok(service.sessions.size <= before + 1);
 });
 
+for (
+  const [status, code, id, message] of [
+    [404, -32600, "server-error", "Session not found"],
+    [400, -32600, "server-error", "Bad Request: No valid session ID provided"],
+    [400, -32000, null, "Bad Request: No valid session ID provided"],
+    [400, -32000, null, "Bad Request: Server not initialized"],
+  ] as const
+) {
+  Deno.test(`a 2025 server that refuses a session with ${status}, the ID ${id} and "${message}" is called in a new one`, async () => {
+    await using service = new McpService("2025");
+    service.answer = async (request, path) => {
+      const session = request.headers.get("mcp-session-id");
+      const isOurs = path === "/mcp" && request.headers.has("authorization");
+      if (!isOurs || service.sessions.has(`${session}`)) return undefined;
+      const { method } = await request.clone().json();
+      if (method === "initialize") return undefined;
+      const error = { code, message: "Bad Request: Missing session ID" };
+      if (session === null) {
+        return Response.json({ jsonrpc: "2.0", id, error }, { status: 400 });
+      }
+      error.message = message;
+      return Response.json({ jsonrpc: "2.0", id, error }, { status });
+    };
+    const { server, client } = await started(service);
+    await using _ = server;
+    for (let round = 0; round < 2; round++) {
+      service.sessions.clear();
+      assert.equal(await callThrough(client, "who"), "ada@acme");
+      assert.equal(service.sessions.size, 1);
+    }
+  });
+}
+
 Deno.test("arguments that a 2026 server wants as headers too are sent so, once it has said that they are missing", async () => {
   await using service = new McpService();
   const listed = {
@@ -322,19 +355,28 @@ Deno.test("what is asked for before a call takes nothing of what the call may an
   assert.match(await callThrough(client, "much"), /more than 2000 bytes/);
 });
 
-Deno.test("a 2025 server that refuses with the code of a missing header is called once", async () => {
-  await using service = new McpService("2025");
-  let calls = 0;
-  service.tools.act = ({ id }) => {
-    calls++;
-    const error = { code: -32020, message: "of its own" };
-    return Response.json({ jsonrpc: "2.0", id, error }, { status: 400 });
-  };
-  const { server, client } = await started(service);
-  await using _ = server;
-  assert.match(await callThrough(client, "act"), /of its own/);
-  assert.equal(calls, 1);
-});
+for (
+  const [status, code, message] of [
+    [400, -32020, "a missing header"],
+    [400, -32602, "a session ID of its own"],
+    [400, -32000, "words of its own"],
+    [200, -32000, "a session ID of its own"],
+  ] as const
+) {
+  Deno.test(`a 2025 server that refuses with ${status}, ${code} and ${message} is called once`, async () => {
+    await using service = new McpService("2025");
+    let calls = 0;
+    service.tools.act = ({ id }) => {
+      calls++;
+      const error = { code, message };
+      return Response.json({ jsonrpc: "2.0", id, error }, { status });
+    };
+    const { server, client } = await started(service);
+    await using _ = server;
+    assert.match(await callThrough(client, "act"), new RegExp(message));
+    assert.equal(calls, 1);
+  });
+}
 
 Deno.test("a task of a 2026 server is followed to its end", async () => {
   await using service = new McpService();
