@@ -256,6 +256,7 @@ Deno.test("no listener of a tool ends the process, whoever fires its signal", as
     const stream = new Events(await other.request("tools/call", params));
     await stream.read();
     await other.end();
+    assert.equal((await stream.read()).error.code, -32000);
     assert.equal((await stream.next()).done, true);
     await isLogged();
   });
