@@ -1,7 +1,7 @@
 /**
- * Calls that go on after they were answered. The same call again (a repeat)
- * takes their result. Each process remembers which tools have such calls, so
- * that calls of other tools need no read.
+ * Calls that were answered before their tool had ended. When the client makes
+ * the same call again (a repeat), it gets the result. Each process remembers
+ * which tools have such calls, so that calls of other tools cost no read.
  *
  * @module
  */
@@ -10,22 +10,27 @@ import type { Database, Entry, Expiring } from "../../core/kv/database.ts";
 import { longToolKey, repeatKey } from "../../core/kv/keys.ts";
 import { TASK_SECONDS } from "./task_record.ts";
 
-/** The time for which this process remembers which tools run long. */
+/**
+ * The time for which this process remembers the list of long-running tools.
+ */
 const FRESH_MILLISECONDS = 10_000;
 
 /**
- * The time between the mark of a tool and the first answer that asks to repeat
- * one of its calls: by then every process has read the mark.
+ * The time between marking a tool as long-running and the first answer that
+ * asks a client to repeat a call of it. By then every process has read the
+ * mark.
  */
 export const MARKED_BEFORE_MILLISECONDS = 15_000;
 
 /** The maximum number of tools that are remembered. */
 const MAX_TOOLS = 1000;
 
-/** The maximum number of equal calls among which a repeat looks for its own. */
+/**
+ * The maximum number of identical calls among which a repeat looks for its own.
+ */
 const MAX_EQUAL = 100;
 
-/** The lifetime of a tool's mark: longer than that of any call of the tool. */
+/** The lifetime of a tool's mark, longer than any call of the tool. */
 const MARK_SECONDS = TASK_SECONDS + 60 * 60;
 
 type Tools = ReadonlySet<string>;
@@ -37,8 +42,7 @@ export function callRepeats(database: Database) {
   let reading: Promise<Tools> | undefined;
 
   /**
-   * Reads the marked tools. While the database is away, the last tools read
-   * stay.
+   * Reads the marked tools. If the database is away, returns those last read.
    */
   async function read(): Promise<Tools> {
     // The age of the tools counts from the beginning of the read.
@@ -53,7 +57,8 @@ export function callRepeats(database: Database) {
 
   return {
     /**
-     * Returns the tools that run long: a promise only if they must be read.
+     * Returns the long-running tools. Returns a promise only if they must be
+     * read.
      *
      * @param nowMilliseconds the time, by `performance.now()`
      */
@@ -63,7 +68,7 @@ export function callRepeats(database: Database) {
       return reading = read().finally(() => reading = undefined);
     },
 
-    /** Marks a tool as one that runs long, for a day and an hour. */
+    /** Marks a tool as long-running, for 25 hours. */
     async markLong(tool: string): Promise<void> {
       const expiresAt = database.now() + MARK_SECONDS;
       await database.commit((transaction) =>
@@ -73,7 +78,7 @@ export function callRepeats(database: Database) {
     },
 
     /**
-     * Lists the tasks of earlier calls by the name that their repeats share.
+     * Lists the tasks of earlier calls that a repeat may take the result of.
      */
     async repeatedBy(repeat: string): Promise<string[]> {
       const found = await database

@@ -1,7 +1,7 @@
 /**
- * The members of a context that only durable work has. Each call is entered in
- * the journal: a result that an earlier run stored is returned at once,
- * otherwise the work is done, and its result stored.
+ * The members that only the context of durable work has. Each call of one is
+ * entered in the journal. If an earlier run stored its result, that is returned
+ * at once. Otherwise the work is done, and its result stored.
  *
  * @module
  */
@@ -42,7 +42,7 @@ export class DurableSteps implements DurableContext {
     this.isUnderWay = !steps.every(isApproval);
   }
 
-  /** True as long as the run repeats steps of earlier runs. */
+  /** True until the run has repeated all steps of earlier runs. */
   get isReplay(): boolean {
     return this.#journal.isReplay;
   }
@@ -56,7 +56,7 @@ export class DurableSteps implements DurableContext {
     return this.#step(id, run, { retries, isRepeatable: retries > 0 }, ready);
   }
 
-  /** Does a step that is repeated if its process dies in it. */
+  /** Does a step that may be done again if its process dies during it. */
   repeatableStep<T>(id: string, run: StepFunction<T>): Promise<T> {
     return this.#step(id, run, { retries: 0, isRepeatable: true });
   }
@@ -97,8 +97,9 @@ export class DurableSteps implements DurableContext {
   }
 
   /**
-   * Asks a question once: the answer is stored like the result of a step, and
-   * belongs to the question of the same name and the same content.
+   * Asks a question once, and stores the answer like the result of a step. A
+   * later run gets the stored answer if it asks the same content under the same
+   * name.
    *
    * @param ask opens the question under a key that is the same in every run,
    * and passes the answer on, as JSON, to be stored
@@ -147,8 +148,8 @@ export class DurableSteps implements DurableContext {
   }
 
   /**
-   * Does a step, a sleep or a question in its order. After the end of the run
-   * the promise never settles.
+   * Does a step, a sleep or a question when its turn has come. After the end of
+   * the run the promise never settles.
    */
   #enter<T>(
     kind: "step" | "sleep" | "ask",
@@ -201,14 +202,14 @@ export class DurableSteps implements DurableContext {
 /** The longest pause between two tries. */
 const MAX_PAUSE_SECONDS = 300;
 /**
- * The maximum number of processes that may die during a repeatable step without
+ * The number of processes that may die during a repeatable step without
  * `retries`.
  */
 const MAX_DEATHS = 10;
 
 export type StepFunction<T> = (context: StepContext) => MaybePromise<T>;
 
-/** The ways in which a step may be done more than once. */
+/** The cases in which a step is done again. */
 export interface Repetition {
   /** The maximum number of repetitions after an exception. */
   retries: number;
@@ -225,7 +226,7 @@ export class StepExecutor {
   constructor(private readonly journal: Journal) {}
 
   /**
-   * Does a step that has not ended in an earlier run, and stores its result or
+   * Does a step that no earlier run has ended, and stores its result or
    * exception.
    */
   async do<T>(
@@ -279,7 +280,9 @@ export class StepExecutor {
     }
   }
 
-  /** Counts the tries of earlier runs, and waits for the time of the next. */
+  /**
+   * Counts the tries of earlier runs, and waits until the next try may begin.
+   */
   async #attemptsBefore(
     entry: JournalEntry,
     { retries, isRepeatable }: Repetition,
@@ -373,7 +376,7 @@ export class StepExecutor {
   }
 }
 
-/** Makes the error of a step that cannot be tried again. */
+/** Makes the error for a step that cannot be tried again. */
 function fault({ id }: JournalEntry, what: string): RpcError {
   return new RpcError(RpcCode.internalError, `${titled(id)} ${what}`);
 }

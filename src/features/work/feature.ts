@@ -1,14 +1,14 @@
 /**
  * Work: calls that become tasks, and durable work that outlives its process.
  *
- * - A *task* is a call that goes on after its request; its record can be read,
- *   answered and cancelled at any process.
- * - A *run* is the execution of a durable task's function, from its beginning;
- *   a *step* is done in one run, and its stored result is given in later ones.
- * - The *claim* of a process on a run ends when another process takes it, once
- *   the *lease* was not renewed.
+ * - A *task* is a call that goes on after its request. Any process can read,
+ *   answer and cancel it by its record.
+ * - A *run* is one execution of a durable tool's function, from its beginning.
+ *   A *step* is done in one run; later runs get its stored result.
+ * - A *claim* is the right of one process to do a run. The process renews its
+ *   *lease*; once it does not, another process takes the claim.
  * - A run that only waits is *parked*: it leaves its process. A *wake* is the
- *   time at which a process goes on with it.
+ *   time at which some process goes on with it.
  *
  * @module
  */
@@ -29,7 +29,7 @@ import { followedTasks } from "./task_following.ts";
 import { TaskRegistry } from "./task_registry.ts";
 import { workOf } from "./work_stores.ts";
 
-/** Finds the tasks that this process works on, for the test kit. */
+/** Finds the tasks of this process, for the test kit. */
 export const registryOf = (server: OpenedServer) => registries.get(server)!;
 const registries = new WeakMap<OpenedServer, TaskRegistry>();
 
@@ -92,7 +92,7 @@ const methods = shared(() => import("./task_methods.ts"));
 
 /**
  * Pairs the name of a tasks method with its function, for the table of methods.
- * On a server with this feature every call is a {@linkcode LastingCall}.
+ * The cast is safe: with this feature every call is a {@linkcode LastingCall}.
  */
 function method(
   name: string,

@@ -1,9 +1,8 @@
 /**
  * The journal of durable work: every step, sleep and question, with its result
  * once it has one. Each is matched by its name and content. A later run must
- * come to its entries in the same order as the earlier runs. Another order
- * means that the code has changed, so that stored results would go to the wrong
- * steps.
+ * come to its entries in the same order as earlier runs. If the order differs,
+ * the code has changed, and stored results could go to the wrong steps.
  *
  * @module
  */
@@ -27,17 +26,15 @@ import type { Claim } from "./run_record.ts";
 import { Parked, type Parking } from "./parking.ts";
 
 /**
- * The time for which a step waits for the step that came before it in earlier
- * runs: parallel branches may arrive in another order.
+ * The time for which a step waits for the step before it in earlier runs,
+ * because parallel branches may arrive in another order.
  */
 const PATIENCE_MILLISECONDS = 5000;
 
 /** The maximum number of steps, sleeps and questions of one task. */
 export const MAX_STEPS = 1000;
 
-/**
- * The maximum number of characters that the results of one task have together.
- */
+/** The maximum number of characters of all results of one task. */
 export const MAX_CHARACTERS = 4 * 1024 * 1024;
 
 /** A step, sleep or question as this run asks for it. */
@@ -55,7 +52,7 @@ export interface JournalEntry {
    * seconds.
    */
   startedAt: number;
-  /** The place in the author's code, as the stack of an error. */
+  /** The line in the author's code, as the stack of an error. */
   where: Error;
 }
 
@@ -64,20 +61,22 @@ type StepState =
   & Pick<Step, "state">
   & Partial<Omit<Step, "id" | "number" | "version" | "isAlone" | "startedAt">>;
 
-/** The name of the question for the approval of a run: no author's has it. */
+/**
+ * The name of the question that approves a run. No author's question has it.
+ */
 export const APPROVAL_KEY = "tool-server-approval";
 
 /**
- * True for the approval of the run. The author's code does not ask for it, so
- * it has no place in the order: an operator may want it at any time, or not any
- * more.
+ * True for the step that approves a run. It may come anywhere in the order of
+ * steps, because the author's code does not ask for it, and an operator may
+ * switch it on or off between runs.
  */
 export const isApproval = ({ id }: Pick<Step, "id">) =>
   id.startsWith(`ask:${APPROVAL_KEY}#`);
 
 export class Journal {
   readonly #known: ReadonlyMap<string, Step>;
-  /** The steps of this version that earlier runs began, by their number. */
+  /** The steps that earlier runs of this version began, by their number. */
   readonly #before: readonly Step[];
   readonly #entries = new Map<string, JournalEntry>();
   /** Entries whose work has not ended. */
@@ -106,7 +105,7 @@ export class Journal {
     for (const { text = "" } of steps) this.#characters += text.length;
   }
 
-  /** True as long as steps of earlier runs are still to come. */
+  /** True until this run has entered all steps of earlier runs. */
   get isReplay(): boolean {
     return this.#missing !== undefined;
   }
@@ -163,11 +162,11 @@ export class Journal {
   }
 
   /**
-   * Makes the ID of a question. If the same question comes again, as in a loop,
-   * it gets another ID.
+   * Makes the ID of a question. A question that is asked again, as in a loop,
+   * gets another ID.
    *
-   * @throws {TypeError} while the same question to a person is open: an answer
-   * could be for either
+   * @throws {TypeError} while the same question to a person is open: the answer
+   * could belong to either
    */
   #questionId(
     name: string,
@@ -229,9 +228,9 @@ export class Journal {
   }
 
   /**
-   * Checks a run that has returned a result: it must have awaited all its
-   * steps, and come to all steps of earlier runs. Sleeps and questions may be
-   * left open, such as the one that lost a race with a time limit.
+   * Checks a run that has returned a result. It must have awaited all its
+   * steps, and entered all steps of earlier runs. Sleeps and questions may
+   * still be open, such as one that lost a race with a time limit.
    *
    * @throws {DivergenceError | TypeError}
    */
@@ -260,7 +259,9 @@ export class Journal {
     return { id, number, version, isAlone, startedAt, ...state };
   }
 
-  /** @throws {RangeError} when the results of the task have no room for one more */
+  /**
+   * @throws {RangeError} when the results of the task would become too long
+   */
   checkRoom({ id }: JournalEntry, text = ""): void {
     if (this.#characters + text.length <= MAX_CHARACTERS) return;
     throw new RangeError(
@@ -271,11 +272,11 @@ export class Journal {
 }
 
 /**
- * Serializes the result of a step as JSON; undefined stays undefined. Keys of
- * the person's accounts are cut out of the text.
+ * Serializes the result of a step as JSON; undefined stays undefined. Account
+ * tokens are cut out of its texts.
  *
  * @throws {TypeError} with the step's name, for a value that JSON cannot
- * express, or that has such a key as a member
+ * express, or that has an account token as a member
  */
 export function printKept(
   name: string,
@@ -337,7 +338,7 @@ export function thrownAgain({ name, message }: NonNullable<Step["error"]>) {
   return error;
 }
 
-/** The interruption of a run whose caller may no longer call. */
+/** Interrupts a run whose caller has lost the right to do this work. */
 export class Expelled extends Error {
   override name = "Expelled";
 }
@@ -355,11 +356,11 @@ interface RunParts {
   /** True while the caller is allowed to do this work. */
   isAllowed(): Promise<boolean>;
   interrupt(reason: unknown): Promise<never>;
-  /** The author's code, and the keys that it was given. */
+  /** The author's code, and the account tokens that it was given. */
   code(): Pick<AuthorCode, "given" | "clean">;
 }
 
-/** True while no other process can have taken the claim. */
+/** True if no other process can have taken the claim yet. */
 function isSure({ renewedMilliseconds }: Claim): boolean {
   return performance.now() - renewedMilliseconds < CONFIRM_SECONDS * 1000;
 }
@@ -372,8 +373,8 @@ export function durableRun(parts: RunParts) {
     ...parts,
 
     /**
-     * Interrupts the run unless this process still has the claim and the caller
-     * is allowed. Never settles once the run is to leave its process.
+     * Interrupts the run if this process has lost the claim, or the caller is
+     * no longer allowed. Never settles if the run is being parked.
      */
     async goOn(): Promise<void> {
       if (parking.isReleased) await parking.never();
@@ -387,8 +388,8 @@ export function durableRun(parts: RunParts) {
     },
 
     /**
-     * Interrupts the run unless this process surely has the claim. A process
-     * that was paused may have lost the claim unnoticed.
+     * Interrupts the run if this process has lost the claim. A process that was
+     * paused may have lost it unnoticed, and renews it first.
      */
     async holdOn(): Promise<void> {
       // The process may be paused again before it learns that the claim is
@@ -401,7 +402,7 @@ export function durableRun(parts: RunParts) {
       }
     },
 
-    /** Stores a step. Tries again as long as the database is away. */
+    /** Stores a step. Tries again until the database is back. */
     async save(step: Step): Promise<void> {
       const isSaved = await parking.activity(() =>
         persist(() => store(step), { signal })
@@ -410,7 +411,7 @@ export function durableRun(parts: RunParts) {
       parking.progressAt = parking.now();
     },
 
-    /** Tries to store a step, once. */
+    /** Tries once to store a step. */
     async note(step: Step): Promise<void> {
       await store(step).catch(() => {});
     },

@@ -1,6 +1,5 @@
 /**
- * The part of the account page that shows a person's tasks, and the questions
- * that these ask.
+ * The part of the account page with a person's tasks and the tasks' questions.
  *
  * @module
  */

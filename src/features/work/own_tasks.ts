@@ -1,10 +1,9 @@
 /**
- * The tasks of a signed-in person, begun by any of their clients or under their
- * access tokens.
+ * The tasks of a signed-in person, whichever client or access token began them.
  *
- * Reading a task here needs no scopes: they limit what a client does in a
- * person's name, and this is the person. Tasks whose scopes the operator's
- * permissions deny to the person are hidden here too.
+ * Reading a task here needs no scopes, because scopes limit clients, and this
+ * is the person. A task is hidden if the operator's permissions deny its scopes
+ * to the person.
  *
  * @module
  */
@@ -45,12 +44,15 @@ import type { InputRequest } from "../../core/protocol/question.ts";
 
 const MAX_TASKS = 100;
 
-/** Makes the reader of people's tasks. */
+/** Makes the functions that read people's tasks. */
 export function ownTasks(services: AccountPageServices) {
   const { baseUrl, permissions, grants, titleOf, needsAccount } = services;
   const { tasks } = workOf(services.server);
 
-  /** True if the person may still be granted the scopes of a task's tool. */
+  /**
+   * True if the operator's permissions still allow the person the scopes of a
+   * task's tool.
+   */
   function isWithinReach(
     session: AccountSession,
     { scopes }: Pick<Task, "scopes">,
@@ -61,8 +63,8 @@ export function ownTasks(services: AccountPageServices) {
   }
 
   /**
-   * Lists the bindings of the person's tasks: the one for signing in, and the
-   * one for JWTs if the person may have any.
+   * Lists the bindings (issuer, resource and subject) of the person: the one
+   * for signing in, and the one for JWTs if the person may have any.
    */
   function bindingsOf({ subject }: AccountSession): string[] {
     const ofTokens = jwtBindingOf(subject);
@@ -84,7 +86,7 @@ export function ownTasks(services: AccountPageServices) {
     /**
      * Finds a task of the person.
      *
-     * @throws {HttpError} 404 if the task is someone else's, or gone
+     * @throws {HttpError} 404 if there is none, or it is another person's
      */
     async find(session: AccountSession, taskId: string): Promise<Task> {
       const task = await find(taskId, bindingsOf(session));
@@ -92,7 +94,10 @@ export function ownTasks(services: AccountPageServices) {
       throw new HttpError(404, "There is no such task of yours");
     },
 
-    /** Lists the person's tasks with their open questions, open work first. */
+    /**
+     * Lists the person's tasks with their open questions, unfinished durable
+     * work first.
+     */
     async list(
       session: AccountSession,
     ): Promise<{ tasks: ListedTask[]; count: number }> {
@@ -111,7 +116,7 @@ export function ownTasks(services: AccountPageServices) {
       return { ...listed, tasks: own };
     },
 
-    /** Wakes the person's durable work that may wait for an account. */
+    /** Wakes the person's durable work that may be waiting for an account. */
     async wake(session: AccountSession, service: string): Promise<void> {
       await tasks.wake(
         bindingsOf(session),
@@ -120,8 +125,7 @@ export function ownTasks(services: AccountPageServices) {
     },
 
     /**
-     * Describes the clients that began tasks, in a map by the IDs of the
-     * grants.
+     * Describes the clients that began tasks, keyed by the ID of the grant.
      */
     async clients(
       { subject }: AccountSession,
@@ -156,7 +160,8 @@ const MAX_RESULT_CHARACTERS = 20_000;
 /**
  * Describes the state of a task.
  *
- * @param asked who has to answer on a page of ours, if anyone has
+ * @param asked the people who have to answer on a page of this server;
+ * undefined if no page waits
  */
 export function stateInWords(
   { status, isError, sleepsUntil = 0, inputRequests }: Pick<
@@ -193,7 +198,7 @@ const WAIT = /^(step|sleep):wait (.*): (open|time|end)$/s;
 /**
  * Describes the steps of a task.
  *
- * @param isAsking true if a question of it waits on a page of ours
+ * @param isAsking true if one of its questions waits on a page of this server
  */
 export function stepsInWords(
   steps: readonly OutlinedStep[],
@@ -268,7 +273,7 @@ function stepInWords(
 }
 
 /**
- * Formats the result of a task for its person; undefined before the task ends.
+ * Formats the result of a task for its person. Undefined before the task ends.
  */
 export function resultInWords(
   { status, outcome }: Pick<Task, "status" | "outcome">,
@@ -282,8 +287,8 @@ export function resultInWords(
 }
 
 /**
- * Formats a tool's result: its text blocks, and the types of its other content
- * blocks.
+ * Formats a tool's result: the text of its text blocks, and only the type of
+ * other blocks.
  */
 function printed(
   { content, structuredContent }: NonNullable<Task["outcome"]>,
@@ -324,7 +329,7 @@ export function questionsInWords(
   });
 }
 
-/** Lists the questions that a person can answer, for their account page. */
+/** Lists the questions that a person can answer on their account page. */
 export async function askedInWords(
   session: AccountSession,
   services: AccountPageServices,

@@ -1,6 +1,6 @@
 /**
- * `/account/work`: the tasks of a signed-in person, the page of one of them, and
- * the form that cancels it.
+ * `/account/work`: a signed-in person's tasks, the page of one task, and the
+ * form that cancels it.
  *
  * @module
  */
@@ -32,7 +32,7 @@ export function workPart(services: AccountPageServices): AccountPagePart {
   const { steps } = workOf(services.server);
   const waits = waitsOf(services.server);
 
-  /** Lists what waits on a page of its own for the tasks of a person. */
+  /** Lists the open pages on which a person's tasks wait for an answer. */
   async function pagesOf(
     { subject }: AccountPageVisit["session"],
     now: number,
@@ -111,7 +111,7 @@ export function workPart(services: AccountPageServices): AccountPagePart {
   };
 }
 
-/** Tells who has to answer on pages of a task; undefined if there are none. */
+/** Returns who has to answer on a task's pages. Undefined if it has none. */
 function askedBy(pages: readonly Wait[]): "person" | "others" | undefined {
   if (pages.length === 0) return undefined;
   return pages.every(({ approval }) => approval?.scope !== undefined)

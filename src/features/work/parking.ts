@@ -1,6 +1,6 @@
 /**
- * The parking of a task's work: a run that only waits leaves its process, and
- * goes on in any process once its time or its answer has come.
+ * The parking of a task's work. A run that only waits leaves its process. Any
+ * process goes on with it once its time or its answer has come.
  *
  * @module
  */
@@ -8,11 +8,11 @@ import { pause } from "../../core/clock.ts";
 
 /** The longest wait for which a run stays in its process. */
 const SHORT_SECONDS = 5;
-/** The time without work after which a run that waits leaves its process. */
+/** The time for which a run must only wait before it leaves its process. */
 const QUIET_MILLISECONDS = 200;
 /**
- * The shortest and the longest pause between tries of a run that nothing may
- * wake.
+ * The shortest and the longest pause between tries of a run that no event
+ * wakes.
  */
 const LEAST_AGAIN_SECONDS = 60;
 const MAX_AGAIN_SECONDS = 12 * 60 * 60;
@@ -26,24 +26,26 @@ export class Parked extends Error {
 
 /** A wait during which the run needs no process. */
 interface Waiting {
-  /** The text that tells the client why the run waits; absent for a sleep. */
+  /**
+   * The end of the wait in epoch seconds; undefined if only an answer ends it.
+   */
   until?: number;
   question?: string;
-  /** The key of the record of the wait whose answer ends this one. */
+  /** The database key of the record that gets the answer. */
   wait?: Deno.KvKey;
-  /** The text for the client; why the run waits; absent for a sleep. */
+  /** The text that tells the client why the run waits; absent for a sleep. */
   waitsFor?: string;
 }
 
 export interface ParkedWaits {
   /**
-   * The earliest end of a wait, in epoch seconds; undefined if only answers end
+   * The earliest end of a wait, in epoch seconds. Undefined if only answers end
    * the waits.
    */
   dueSeconds?: number;
   /** The keys of the questions that wait for an answer. */
   questions: readonly string[];
-  /** The keys of the open waits that the run waits for. */
+  /** The database keys of the records that get answers from outside. */
   waits: readonly Deno.KvKey[];
   waitsFor?: string;
 }
@@ -55,9 +57,8 @@ export interface ParkingOptions {
   /** Epoch seconds, to the millisecond. */
   now(): number;
   /**
-   * Gives up the claim, so that any process can go on with the run later. The
-   * claim stays if a question or a wait has its answer by now. Absent for plain
-   * tasks.
+   * Gives up the claim, so that any process can go on with the run later. Keeps
+   * the claim if an answer has come already. Absent for plain tasks.
    */
   park?(waits: ParkedWaits): Promise<"parked" | "answered" | "lost">;
   interrupt(reason: unknown): Promise<never>;
@@ -82,7 +83,7 @@ export class Parking {
     this.progressAt = options.startedAt;
   }
 
-  /** True once the run is to leave its process. */
+  /** True once the run has to leave its process. */
   get isReleased(): boolean {
     return this.#isReleased;
   }
@@ -92,16 +93,16 @@ export class Parking {
     return this.options.now();
   }
 
-  /** Returns the time in so many seconds, on the clock of the run. */
+  /** Returns the time `seconds` from now, on the clock of the run. */
   after(seconds: number): number {
     return Math.round((this.now() + seconds) * 1000) / 1000;
   }
 
   /**
-   * The seconds until a run tries again what has failed and will not wake it,
-   * such as a service that gave no token. They are as many as the run has
-   * waited so far, so that work that waits for weeks costs next to nothing; and
-   * randomly more, so that many runs do not try at once.
+   * The seconds until a run tries again what failed, if no event will wake it,
+   * such as a service that gave no token. The pause is as long as the run has
+   * waited so far, so that long waits cost next to nothing. A random part is
+   * added, so that many runs do not try at once.
    */
   get againSeconds(): number {
     const waited = this.now() - this.progressAt;
@@ -116,8 +117,8 @@ export class Parking {
   }
 
   /**
-   * The time at which the run goes on, in epoch seconds, if it only waits and
-   * stays in this process; otherwise undefined.
+   * The time at which the run goes on, in epoch seconds. Undefined unless it
+   * only waits, and stays in this process.
    */
   get until(): number | undefined {
     if (this.#active > 0 || this.#isLong) return undefined;
@@ -125,12 +126,12 @@ export class Parking {
     return until > this.options.now() ? until : undefined;
   }
 
-  /** True if no wait of the run ends soon. */
+  /** True if the run waits for long: no wait ends within seconds. */
   get #isLong(): boolean {
     return this.#nextUntil > this.options.now() + SHORT_SECONDS;
   }
 
-  /** The earliest end of a wait; infinite if all wait for answers. */
+  /** The earliest end of a wait; infinite if only answers end the waits. */
   get #nextUntil(): number {
     const untils = [...this.#waiting].map(({ until = Infinity }) => until);
     return Math.min(...untils);
@@ -153,7 +154,9 @@ export class Parking {
     if (this.#waiting.size > 0) this.#leaveWhenQuiet();
   }
 
-  /** Parks the run as soon as no step is under way. Never settles. */
+  /**
+   * Parks the run as soon as no step is under way. The promise never settles.
+   */
   async never(): Promise<never> {
     this.#leaveWhenQuiet();
     return await new Promise(() => {});
@@ -179,7 +182,7 @@ export class Parking {
     });
   }
 
-  /** Awaits a function that only waits. Meanwhile the run may be parked. */
+  /** Awaits a function that only waits. During it the run may be parked. */
   async wait<T>(waiting: Waiting, work: () => Promise<T>): Promise<T> {
     this.#waiting.add(waiting);
     this.#leaveWhenQuiet();
@@ -192,7 +195,7 @@ export class Parking {
   }
 
   /**
-   * Awaits a function that needs this process. Meanwhile the run is not parked.
+   * Awaits a function that needs this process. During it the run is not parked.
    */
   async activity<T>(work: () => Promise<T>): Promise<T> {
     this.#active++;

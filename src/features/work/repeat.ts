@@ -1,7 +1,8 @@
 /**
- * The repeats of a call that was answered before its tool had ended. If no
- * listed tool can ask for the result, the same call again gets it, once. Loaded
- * with the first call that takes long.
+ * The repeats of a call that was answered before its tool had ended. If the
+ * server lists no tool that returns results of tasks, the client gets the
+ * result, once, by making the same call again. Loaded with the first call that
+ * takes long.
  *
  * @module
  */
@@ -34,9 +35,8 @@ export function repeatOf(
 
 /**
  * Finds the task of the earlier call that this call repeats, and waits for its
- * end; undefined if there is none. Of two repeats at once, each takes the task
- * of another equal call; if there is only one such task, both repeats may get
- * its result.
+ * end. Undefined if there is none. If several tasks match, two repeats at once
+ * take different ones; if only one does, both repeats may get its result.
  */
 export async function pickUp(
   call: LastingCall,

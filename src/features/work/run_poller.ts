@@ -1,6 +1,6 @@
 /**
- * Polls for durable work whose time has come, or whose process is gone, and
- * claims it for this process as long as there is room.
+ * Polls for durable work whose time has come, or whose process has died. Claims
+ * it for this process, within limits.
  *
  * @module
  */
@@ -17,9 +17,9 @@ const MAX_RUNS_PER_ROUND = 32;
 /** The maximum number of taken-over runs at a time in this process. */
 const MAX_TAKEN = 200;
 /**
- * The maximum number of taken-over runs of one caller, so that a few callers
- * leave room for others. At most half of the free places; twice as many for a
- * caller that may be many people.
+ * The maximum number of taken-over runs of one caller, and at most half of the
+ * places still free in this process, so that others get some. A caller that may
+ * be many people may have twice as many.
  */
 export const MAX_TAKEN_PER_CALLER = 50;
 const FREE_SHARE = 1 / 2;
@@ -33,14 +33,13 @@ const BUSY_SECONDS = 60;
  */
 const AGAIN_SECONDS = 30;
 /**
- * The maximum number of runs without room that are tried again in the same
- * second.
+ * The maximum number of postponed runs that are tried again in the same second.
  */
 const MAX_NO_ROOM_PER_SECOND = 8;
 /**
- * The seconds for which this process leaves a due run to others, after it had
- * to leave the run because it does not know its tool or steps. Otherwise the
- * process that polls first would take the run each time.
+ * The seconds for which this process leaves a run to others after it found that
+ * it does not know the run's tool or steps. Without them the process that polls
+ * first would take the run each time.
  */
 const LEFT_SECONDS = 3;
 /** The maximum number of remembered runs that were left to others. */
@@ -52,18 +51,18 @@ const MAX_LEFT = 1000;
 const MAX_CHARACTERS = 32 * 1024 * 1024;
 const POLL_MILLISECONDS = 1000;
 
-/** The parts of a process that take work over. */
+/** The parts that a process needs to take work over. */
 export interface Poller
   extends Pick<TaskParts, "database" | "runs" | "steps" | "log" | "stopping"> {
   /**
-   * The server addresses whose work is taken over. The empty address is for work
-   * of callers who are the same at every address.
+   * The server addresses whose work is taken over. The empty address means
+   * callers who are the same at every address.
    */
   addresses(): readonly string[];
   /**
-   * Goes on with a run, and returns its end in this process. Otherwise returns
-   * `no room` if the tool has no free place, `left` if another process may do
-   * the work, and undefined if there is nothing more to do here.
+   * Goes on with a run, and returns a promise of its end in this process.
+   * Returns `no room` if the tool has no free place, and `left` if another
+   * process may do the work. Returns undefined if nothing is left to do here.
    */
   takeOver(
     claim: Claim,
@@ -74,7 +73,7 @@ export class RunPoller {
   readonly #bound = new CallerBound(MAX_TAKEN_PER_CALLER, "tasks", 2);
   readonly #wakes;
   /**
-   * Runs whose process may have died. The next round reads that many runs more,
+   * Runs whose process may have died. The next round reads as many runs more,
    * so that these do not keep others waiting.
    */
   readonly #watched = new Set<string>();
@@ -82,9 +81,11 @@ export class RunPoller {
   readonly #left = new Set<string>();
   #taken = 0;
   #characters = 0;
-  /** The number of runs in this poll for which there was no room. */
+  /** The number of runs in this poll that were postponed in turn. */
   #withoutRoom = 0;
-  /** The latest measurement of a run's results: only one runs at a time. */
+  /**
+   * The latest measurement of a run's results. Measurements run one by one.
+   */
   #measuring: Promise<unknown> = Promise.resolve();
   #hasEnded = false;
   #timer?: ReturnType<typeof setInterval>;
@@ -114,7 +115,9 @@ export class RunPoller {
     return this.#alone(() => this.#claimDue());
   }
 
-  /** Moves the clock of a test, and then polls. No poll runs meanwhile. */
+  /**
+   * Moves the clock of a test, and then polls. No poll runs during the move.
+   */
   async jumpThenPoll(jump: () => Promise<void>): Promise<void> {
     while (this.#polling) await this.#polling;
     await this.#alone(jump);
@@ -141,8 +144,8 @@ export class RunPoller {
   }
 
   /**
-   * Claims due runs, in rounds. Each pause is as long as the round before it,
-   * so that the calls of this process get their turn.
+   * Claims due runs, in rounds. After each round it pauses for as long as the
+   * round took, so that calls in this process get their turn.
    */
   async #claimDue(): Promise<void> {
     this.#withoutRoom = 0;
@@ -195,7 +198,7 @@ export class RunPoller {
     if (because === "ended" || because === "held") await this.#wakes.drop(wake);
   }
 
-  /** Goes on with a claimed run, or puts it off if there is no place for it. */
+  /** Goes on with a claimed run, or postpones it if a limit is reached. */
   async #takeOver(claim: Claim): Promise<void> {
     const { database, runs, log, takeOver } = this.parts;
     const { taskId, run: { tool, limitKey, deaths, characters } } = claim;

@@ -27,18 +27,18 @@ import {
 import { saveText, type TextRef } from "../../core/kv/texts.ts";
 
 /**
- * The age from which a lease is watched, in seconds. If it is not renewed for
+ * The age in seconds at which a lease looks overdue. If it is not renewed for
  * two more heartbeats, it has lapsed.
  */
 export const LEASE_WATCH_SECONDS = 20;
 /**
- * The maximum length in characters of a {@linkcode RunBeginning} within the
- * run's own record.
+ * The length in characters up to which a {@linkcode RunBeginning} is stored in
+ * the run's own record.
  */
 const MAX_INLINE_CHARACTERS = 4000;
 /**
- * The maximum length in characters of a {@linkcode RunBeginning}: clients may
- * send anything.
+ * The maximum length in characters of a {@linkcode RunBeginning}, because
+ * clients may send anything.
  */
 export const MAX_BEGINNING_CHARACTERS = 256 * 1024;
 
@@ -51,7 +51,7 @@ export interface RunBeginning {
   meta: JsonObject;
 }
 
-/** Durable work that is begun. */
+/** Durable work that is about to begin. */
 export interface NewRun {
   tool: string;
   /** The version of the tool's steps; 1 by default. */
@@ -62,7 +62,7 @@ export interface NewRun {
   /** The seconds for which the task is stored after its end. */
   keep: number;
   /**
-   * The server address that the caller is bound to; servers at other addresses
+   * The server address at which the caller is known. Servers at other addresses
    * leave the run alone. Empty for callers who are the same at any address.
    */
   address: string;
@@ -71,8 +71,8 @@ export interface NewRun {
 }
 
 /**
- * The stored results of a run, measured after a death. `characters` is also
- * stored when the run is parked.
+ * The stored results of a run, measured after its process died. `characters` is
+ * also stored when the run is parked.
  */
 export interface RunSize {
   /** The number of steps that had ended. */
@@ -86,11 +86,11 @@ export interface RunRecord extends Expiring, NewRun, RunSize {
   createdMilliseconds: number;
   /** True if no process works on the run. */
   isParked: boolean;
-  /** The number of processes in a row that died before a step had ended. */
+  /** The number of processes in a row that died before they ended a step. */
   deaths: number;
   /**
-   * The time since which only processes without the run's tool or steps have
-   * claimed it.
+   * The time since when every process that claimed the run lacked its tool or
+   * steps.
    */
   missingSince?: number;
 }
@@ -99,11 +99,15 @@ export interface RunRecord extends Expiring, NewRun, RunSize {
 export interface Claim {
   readonly taskId: string;
   readonly run: Readonly<RunRecord>;
-  /** The version of the run that every commit under this claim checks. */
+  /**
+   * The version of the run's record; every commit under this claim checks it.
+   */
   readonly term: Deno.AtomicCheck;
   /** The time at which the task's records expire. */
   readonly expiresAt: number;
-  /** The time of the wake that finds the run when its process dies. */
+  /**
+   * The time at which other processes find the run if its process has died.
+   */
   dueSeconds: number;
   /** A time just before the latest renewal, by `performance.now()`. */
   renewedMilliseconds: number;
@@ -152,7 +156,9 @@ export async function newRun(
   };
 }
 
-/** Makes the claim of the process that wrote this version of a run. */
+/**
+ * Makes the claim of the process that wrote this version of a run's record.
+ */
 export function claimOf(
   taskId: string,
   run: RunRecord,
@@ -164,7 +170,7 @@ export function claimOf(
   return { taskId, run, term, expiresAt, characters, ...renewal };
 }
 
-/** Returns the time of a renewal that is about to be written. */
+/** Returns the time of a lease renewal that is about to be written. */
 export function renewalAt(
   now: number,
 ): Pick<Claim, "dueSeconds" | "renewedMilliseconds"> {
@@ -174,7 +180,7 @@ export function renewalAt(
   };
 }
 
-/** Returns the name of the list by which the waits of a run are limited. */
+/** Returns the name of the list that limits how many waits a run has. */
 export function listOfWaits(
   { caller: { subject }, limitKey }: Pick<NewRun, "caller" | "limitKey">,
 ): string {
@@ -182,7 +188,9 @@ export function listOfWaits(
   return limitKey?.isMany ? JSON.stringify(["many", limitKey.name]) : subject;
 }
 
-/** The key of the wake that finds a run when its process dies. */
+/**
+ * The database key by which other processes find a run whose process has died.
+ */
 export function wakeOf({ run, dueSeconds, taskId }: Claim): Deno.KvKey {
   return wakeKey(run.address, dueSeconds, taskId);
 }
@@ -215,8 +223,8 @@ export function wakeStore(database: Database) {
 
   return {
     /**
-     * Lists the oldest wakes that are due: one bounded read for each address.
-     * Work of other addresses is left to the servers there.
+     * Lists the oldest wakes whose time has come, with one bounded read for
+     * each address. Work of other addresses is left to the servers there.
      *
      * @param until epoch seconds
      */
@@ -231,7 +239,9 @@ export function wakeStore(database: Database) {
       return oldestFirst(lists.flat()).slice(0, limit);
     },
 
-    /** Lists the oldest wakes of all addresses, due or not. */
+    /**
+     * Lists the oldest wakes of all addresses, including those in the future.
+     */
     async all(limit: number): Promise<Wake[]> {
       let oldest: Wake[] = [];
       let last: Deno.KvKey | undefined;
@@ -258,7 +268,7 @@ function oldestFirst(wakes: Wake[]): Wake[] {
   return wakes.sort((a, b) => a.dueSeconds - b.dueSeconds);
 }
 
-/** Durable work that goes on, for operators. Times are epoch seconds. */
+/** Unfinished durable work, for operators. Times are epoch seconds. */
 export interface WorkAhead
   extends Pick<RunRecord, "tool" | "isParked" | "deaths" | "missingSince"> {
   taskId: string;
@@ -268,8 +278,8 @@ export interface WorkAhead
 }
 
 /**
- * Lists the durable work of everyone by the times of its next wakes, the most
- * overdue first, without inputs and results.
+ * Lists everyone's durable work by the time of its next wake, the most overdue
+ * first, without inputs and results.
  *
  * @param most the maximum number of wakes that are read, each with its run
  * @returns `hasMore` when there may be more

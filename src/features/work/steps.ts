@@ -1,6 +1,6 @@
 /**
  * The steps of durable work. Each is stored in one commit that checks the claim
- * on the run: a process that has lost its claim stores nothing any more.
+ * on the run, so that a process that has lost its claim stores nothing.
  *
  * @module
  */
@@ -28,7 +28,7 @@ const MAX_INLINE_CHARACTERS = 28_000;
 /** The maximum number of steps that one commit rewrites or deletes. */
 const STEPS_PER_COMMIT = MAX_CHECKS;
 
-/** The state of a step: at work, between two tries, or over. */
+/** The state of a step: running, between two tries, or ended. */
 type StepState = "begun" | "waiting" | "kept" | "failed";
 
 export interface Step {
@@ -49,7 +49,7 @@ export interface Step {
   endedAt?: number;
   /** The number of tries that have failed. */
   attempts?: number;
-  /** The maximum number of tries, if there may be several. */
+  /** The maximum number of tries; absent if there is one. */
   most?: number;
   /** The end of a sleep, or of the pause before the next try. */
   until?: number;
@@ -77,7 +77,7 @@ export function nameOfStep(id: string): string {
   return id.startsWith("ask:") ? name.replace(/#[\w-]+(\.\d+)?$/, "") : name;
 }
 
-/** True if a write stores the end of the step with this name. */
+/** True if a database write stores the end of the step with this name. */
 export function endsStep(
   { key, value }: Pick<Deno.KvEntry<unknown>, "key" | "value">,
   taskId: string,
@@ -225,8 +225,8 @@ export function checkName(name: unknown): void {
 }
 
 /**
- * Returns the line of the author's code in the stack of an error, after a
- * space; empty if there is none.
+ * Returns the line of the author's code from the stack of an error, after a
+ * space. Empty if there is none.
  */
 export function placeOf({ stack = "" }: Error): string {
   const line = stack.split("\n").slice(1)
@@ -237,7 +237,10 @@ export function placeOf({ stack = "" }: Error): string {
   return line === undefined ? "" : ` ${line.trim()}`;
 }
 
-/** A step, sleep or question that came where earlier runs had another one. */
+/**
+ * A step, sleep or question in the place of the one that earlier runs had
+ * there.
+ */
 interface Interlude {
   id: string;
   number: number;
@@ -245,12 +248,12 @@ interface Interlude {
   where: Error;
 }
 
-/** Thrown if the author's code was changed while its work was under way. */
+/** Thrown if the author's code was changed before its work had ended. */
 export class DivergenceError extends Error {
   override name = "DivergenceError";
 
   /**
-   * @param before the step that earlier runs asked for
+   * @param before the step that earlier runs came to
    * @param instead the step that came instead; absent if the run ended
    */
   constructor(before: Step, instead?: Interlude) {
@@ -270,8 +273,8 @@ export class DivergenceError extends Error {
 /** The time for which a step's failures are remembered after the last one. */
 export const STEP_FAILURES_SECONDS = 7 * 24 * 60 * 60;
 /**
- * The maximum number of steps whose failures are counted. Beyond it, the steps
- * that failed least often are dropped.
+ * The maximum number of steps whose failures are counted. If there are more,
+ * those that failed least often are dropped.
  */
 export const MAX_STEPS_COUNTED = 100;
 const MAX_NAME_CHARACTERS = 100;
@@ -290,8 +293,7 @@ export interface StepFailure {
 export type StepFailureStore = ReturnType<typeof stepFailureStore>;
 
 /**
- * Merges counts, the most frequent first, and drops the rarest and those that
- * are too old.
+ * Merges counts, the most frequent first. Drops those too old, then the rarest.
  */
 export function addStepFailures(
   known: readonly StepFailure[],
@@ -317,8 +319,8 @@ export function addStepFailures(
 }
 
 /**
- * Cuts a name, and writes its numbers as `#`, so that the steps of a loop count
- * as one.
+ * Cuts a name, and writes its numbers as `#`, so that the steps of a loop are
+ * counted as one.
  */
 function shortened(name: string): string {
   return name.replaceAll(/\d+/g, "#").slice(0, MAX_NAME_CHARACTERS)
