@@ -122,7 +122,7 @@ export class McpService extends TokenService {
   #ids = 0;
 
   constructor(
-    readonly generation: "2025" | "2026" = "2026",
+    public generation: "2025" | "2026" = "2026",
     name?: string,
   ) {
     super(name);

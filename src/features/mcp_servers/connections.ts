@@ -79,7 +79,7 @@ export class McpConnections {
     });
   }
 
-  /** Forgets a session that the server no longer knows. */
+  /** Forgets a session that the server no longer knows, and its revision. */
   forget(service: string, connection: string): void {
     this.#sessions.delete(connection);
     this.#speaks.delete(service);

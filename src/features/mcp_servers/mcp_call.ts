@@ -29,7 +29,11 @@ import { type GivenKeys, givenTo } from "../../core/mcp/exchange/given_keys.ts";
 import { countHeldBytes } from "../../core/mcp/exchange/held_answers.ts";
 import { MAY_HAVE_SUCCEEDED } from "../../core/provider/account_fetch.ts";
 import type { McpCallAccount } from "../accounts/mcp_port.ts";
-import { httpStatusOf, type McpConnections } from "./connections.ts";
+import {
+  type ConnectionOptions,
+  httpStatusOf,
+  type McpConnections,
+} from "./connections.ts";
 import { inPlainText, parseResult } from "./mcp_result.ts";
 
 /**
@@ -142,11 +146,12 @@ class Call {
         return parseResult(result, this.#title, this.given);
       } catch (error) {
         if (isAgain) throw error;
-        // Nothing was executed: a header is missing, or the session has ended.
+        // Nothing was executed: a header is missing, the session has ended, or
+        // the revision is no longer spoken.
         const { code } = error as Partial<ServerError>;
         const isNew = way.revision === STATELESS_REVISION;
         const isMismatch = isNew && code === RpcCode.headerMismatch;
-        const isOver = way.sessionId && isSessionRefusal(error);
+        const isOver = isConnectionRefusal(error, way);
         if (!isMismatch && !isOver) throw error;
         this.#left = allowance();
         this.#isSent = false;
@@ -310,16 +315,21 @@ class Call {
 }
 
 /**
- * True if the server refused the session of a request: by the 404 of the
- * standard, or by the 400 of common servers.
+ * True if the server refused the session or the revision of a request, and so
+ * did not execute it: as the standard says, or by the 400 of common servers.
  */
-function isSessionRefusal(error: unknown): boolean {
-  const { code, message } = error as Partial<ServerError>;
+function isConnectionRefusal(
+  error: unknown,
+  { sessionId }: ConnectionOptions,
+): boolean {
+  const { code, message, data } = error as Partial<ServerError>;
   const status = httpStatusOf(error);
-  return status === 404 ||
-    status === 400 &&
-      (code === RpcCode.badRequest || code === RpcCode.invalidRequest) &&
-      /session id|not initialized/i.test(`${message}`);
+  if (status === 404) return Boolean(sessionId);
+  if (status !== 400) return false;
+  return code === RpcCode.unsupportedVersion
+    ? Array.isArray(Object(data).supported)
+    : (code === RpcCode.badRequest || code === RpcCode.invalidRequest) &&
+      /session id|not initialized|protocol version/i.test(`${message}`);
 }
 
 /**

@@ -264,6 +264,49 @@ for (
   });
 }
 
+for (
+  const [before, after, error] of [
+    ["2025", "2026", {
+      code: -32022,
+      message: "Unsupported protocol version",
+      data: { supported: ["2026-07-28"] },
+    }],
+    ["2026", "2025", {
+      code: -32000,
+      message: "Bad Request: Server not initialized",
+    }],
+    ["2026", "2025", {
+      code: -32600,
+      message: "Bad Request: Unsupported protocol version: 2026-07-28",
+    }],
+  ] as const
+) {
+  Deno.test(`a server that went from ${before} to ${after} and says "${error.message}" is called in that generation`, async () => {
+    await using service = new McpService(before);
+    let refusals = 0;
+    service.answer = (request, path) => {
+      const revision = request.headers.get("mcp-protocol-version");
+      const isNew = revision === "2026-07-28";
+      const isOurs = path === "/mcp" && request.headers.has("authorization");
+      if (!isOurs || isNew === (service.generation === "2026")) {
+        return undefined;
+      }
+      refusals++;
+      return Response.json({ jsonrpc: "2.0", id: null, error }, {
+        status: 400,
+      });
+    };
+    const { server, client } = await started(service);
+    await using _ = server;
+    assert.equal(await callThrough(client, "who"), "ada@acme");
+    service.generation = after;
+    refusals = 0;
+    assert.equal(await callThrough(client, "who"), "ada@acme");
+    assert.equal(await callThrough(client, "who"), "ada@acme");
+    assert.equal(refusals, after === "2026" ? 1 : 2);
+  });
+}
+
 Deno.test("arguments that a 2026 server wants as headers too are sent so, once it has said that they are missing", async () => {
   await using service = new McpService();
   const listed = {
