@@ -1,7 +1,7 @@
 /**
- * A task as the answer to a request: by the tasks extension if the client
- * declared it, else as text for the model. The work goes on after the request
- * was answered, and any process can return its status.
+ * The answer to a request whose work goes on as a task: in the form of the
+ * tasks extension if the client declared it, else as text for the model. Any
+ * process can then return the task's status.
  *
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks
@@ -24,7 +24,9 @@ import type { McpClient } from "../../authoring/context.ts";
 import { RpcCode, RpcError } from "../../core/errors.ts";
 import { TASKS_EXTENSION } from "../../core/catalogue/printed_lists.ts";
 
-/** The maximum number of characters of a question that the state repeats. */
+/**
+ * The maximum number of characters of a question's text within a task's state.
+ */
 const MAX_QUESTION_CHARACTERS = 500;
 
 /** Answers a call with the task that goes on after it. */
@@ -80,16 +82,18 @@ export function stillWorkingResult(
   return { ...resultOf(text), ...notYetMeta({ taskId, state }, link) };
 }
 
-/** The beginning of the advice to a model, if the state has a link. */
+/** The beginning of the advice to a model when the task has a link. */
 const SHOW_LINK =
   "Show the person the link as it is. Once it is answered there, the work goes on. Then call";
 
-/** Joins a state, which may end with a link in a line of its own, and words. */
+/**
+ * Puts a task's state before other words. A link stays in a line of its own.
+ */
 function before(state: string, words: string): string {
   return state.endsWith("\n") ? state + words : `${state} ${words}`;
 }
 
-/** Finds the link, and its message, in what a task waits for. */
+/** Finds the link and its message in the text of what a task waits for. */
 function linkIn({ status, waitsFor = "" }: Task) {
   const [, message, url] = /^(.*)\n(https?:\S+)$/s.exec(waitsFor) ?? [];
   return url && !isTerminal(status) ? { url, message } : undefined;
@@ -107,8 +111,8 @@ export function unknownTaskResult(): CallToolResult {
  * Returns the result of a task's tool, as the call itself would have returned
  * it.
  *
- * @param stateless false for clients with sessions, which accept only objects
- * as structured content
+ * @param stateless false for a client with a session, which accepts only
+ * objects as structured content
  */
 export function resultOfTask(
   { status, outcome = {} }: Task,
@@ -124,9 +128,9 @@ export function resultOfTask(
 }
 
 /**
- * Describes the state of a task in words.
+ * Describes the state of a task.
  *
- * @param page the page on which the task's person answers, instead of a client
+ * @param page the page on which the person answers instead of in the client
  */
 export function stateOf(task: Task, page?: string): string {
   const { status, inputRequests, waitsFor } = task;
@@ -154,8 +158,8 @@ export function stateOf(task: Task, page?: string): string {
 }
 
 /**
- * Returns the text for what a task waits for, or else for its sleep and
- * progress.
+ * Returns the text of what a task waits for. Otherwise returns the end of its
+ * sleep and its progress.
  */
 function messageOf(task: Task): string | undefined {
   const { statusMessage, waitsFor } = task;
@@ -168,17 +172,14 @@ function messageOf(task: Task): string | undefined {
 }
 
 /**
- * Formats the time until which a tool sleeps; undefined if the tool does not
- * sleep.
+ * Formats the time until which a tool sleeps. Undefined if it does not sleep.
  */
 function endOfSleep({ status, sleepsUntil }: Task): string | undefined {
   if (sleepsUntil === undefined || status !== "working") return undefined;
   return new Date(sleepsUntil * 1000).toISOString().replace(".000", "");
 }
 
-/**
- * Returns a question's message, and the URL to open if the question has one.
- */
+/** Returns a question's message, and the URL that it asks to open, if any. */
 function questionOf({ message, url }: JsonObject): string {
   if (typeof message !== "string") return "";
   const words = ` to “${shortened(message, MAX_QUESTION_CHARACTERS)}”`;
@@ -186,8 +187,8 @@ function questionOf({ message, url }: JsonObject): string {
 }
 
 /**
- * Returns the URL of the page on which the task's person answers, if there is
- * one.
+ * Returns the URL of the page on which the person answers. Undefined if the
+ * task has no page.
  */
 function addressOfTask(
   { taskId }: Task,
@@ -198,7 +199,7 @@ function addressOfTask(
 
 const REQUIRED = { extensions: { [TASKS_EXTENSION]: {} } };
 
-/** True if the client declared the extension on this request. */
+/** True if this request declares the tasks extension. */
 export function knowsTasks(
   { capabilities: { extensions } }: McpClient,
 ): boolean {
@@ -223,8 +224,8 @@ export function checkKnowsTasks(client: McpClient): void {
 }
 
 /**
- * The seconds between two polls of a client, by the seconds since the last
- * change: the longer a task has not changed, the less often it is polled.
+ * The seconds between two polls of a client. They grow with the seconds since
+ * the task last changed.
  */
 const POLLS: readonly (readonly [quiet: number, poll: number])[] = [
   [600, 30],

@@ -1,6 +1,6 @@
 /**
- * Calls that outlast their requests: calls whose tool runs in a task, and
- * repeats of such calls.
+ * Calls that outlast their requests: calls whose tool runs as a task, and calls
+ * that a client makes again to get the result (repeats).
  *
  * @module
  */
@@ -64,8 +64,8 @@ import { reportRun } from "../../core/mcp/exchange/report.ts";
 import type { QuestionPages } from "../../core/mcp/exchange/work.ts";
 
 /**
- * The handling of long calls. Every call that reaches it has the {@linkcode
- * TaskEngine}.
+ * The handling of long calls. The casts are safe: every call that gets here has
+ * the {@linkcode TaskEngine}.
  */
 export const taskCalls: LongCalls = {
   repeat(call, tool) {
@@ -103,7 +103,10 @@ export const taskCalls: LongCalls = {
   needsTools: (call) => !hasTasks(call),
 };
 
-/** Answers a repeat with the task of the earlier call, if there is one. */
+/**
+ * Answers a repeat with the task of the earlier call. Undefined if there is
+ * none.
+ */
 async function repeat(
   call: LastingCall,
   tool: CompiledTool,
@@ -114,8 +117,9 @@ async function repeat(
 }
 
 /**
- * Begins a task for a client without tasks, and waits for its end. If that
- * takes longer than the tool allows, the answer says that the task goes on.
+ * Begins a task for a client without the tasks extension, and waits for its
+ * end. If that takes longer than the tool allows, answers that the task goes
+ * on.
  */
 async function runAsTask(
   toolCall: PreparedCall,
@@ -145,7 +149,10 @@ function answerWith(call: Call, task: Task): Answer {
     : goesOn(call, task);
 }
 
-/** Begins a task. Its end frees the call's place in the tool's limit. */
+/**
+ * Begins a task. When it ends, the place that the call took in the tool's limit
+ * becomes free.
+ */
 async function startTask(
   toolCall: PreparedCall,
   call: LastingCall,
@@ -176,10 +183,9 @@ async function startTask(
 }
 
 /**
- * Returns the value of `prepare` without the keys of accounts that `prepare`
- * got.
+ * Returns the value of `prepare` without the account tokens that `prepare` got.
  *
- * @throws {TypeError} if the value itself is such a key
+ * @throws {TypeError} if the value itself is such a token
  */
 function keptWithout(given: GivenKeys | undefined, prepared: unknown): unknown {
   if (!given) return prepared;
@@ -190,8 +196,8 @@ function keptWithout(given: GivenKeys | undefined, prepared: unknown): unknown {
 }
 
 /**
- * Begins durable work. The place of the call in the tool's limit is freed when
- * the work ends or leaves this process.
+ * Begins durable work. The place that the call took in the tool's limit becomes
+ * free when the work ends or leaves this process.
  */
 async function startDurable(
   toolCall: PreparedCall,
@@ -225,11 +231,10 @@ const UNDECLARED =
   "A call was answered before its tool had ended: give the tool `task` or `handOver`, so that clients are listed tools that ask for its result";
 
 /**
- * Turns the call of a running tool into a task, once it has lasted for
- * `handOverMilliseconds`.
+ * Turns the call of a running tool into a task after `handOverMilliseconds`.
  *
  * @param result the result of the running tool
- * @returns a function to call on each beat
+ * @returns a function to call repeatedly, which checks the time
  */
 export function handOverInTime(
   call: LastingCall,
@@ -241,8 +246,8 @@ export function handOverInTime(
   let notBefore = isMarked ? due : due - MARKED_BEFORE_MILLISECONDS;
 
   /**
-   * Marks the tool as one whose calls go on after their answer, so that all
-   * processes know it before the client can repeat the call.
+   * Marks the tool as long-running, so that all processes know it before a
+   * client can repeat the call.
    */
   async function mark(): Promise<void> {
     await call.engine.tasks.markLong(tool.name);
@@ -265,7 +270,7 @@ export function handOverInTime(
   };
 }
 
-/** Logs why a call was not handed over. */
+/** Logs why a running call did not become a task. */
 function complain(
   { engine: { log }, requestId: reference }: LastingCall,
   error: unknown,
@@ -277,7 +282,7 @@ function complain(
   } else log.warning("A call could not be handed over", { reference, error });
 }
 
-/** True if a call may be answered with a task now. */
+/** True if a running call may be answered with a task now. */
 function isFree(call: LastingCall, tool: CompiledTool): boolean {
   const { context, execution: { hasEnded, isStopped } } = call;
   if (hasEnded || isStopped || CallContext.isAsking(context)) return false;
@@ -287,7 +292,8 @@ function isFree(call: LastingCall, tool: CompiledTool): boolean {
 }
 
 /**
- * True if the result of a long call can be had only by a repeat of the call.
+ * True if the client can get the result of a long call only by making the same
+ * call again.
  */
 export function isRepeatable(call: Call, tool: CompiledTool): boolean {
   return call.catalogue.taskTools.size === 0 && mayOutlast(tool) &&
@@ -295,8 +301,8 @@ export function isRepeatable(call: Call, tool: CompiledTool): boolean {
 }
 
 /**
- * True if only this client can get the result of a call. Many people may share
- * a credential or a network: only their sessions tell their repeats apart.
+ * True if no other client can get the result of a call. If many people share a
+ * credential or a network, only sessions tell their calls apart.
  */
 function hasOneClient(call: LastingCall, tool: CompiledTool): boolean {
   const { sessionId, limitKey } = call;
@@ -388,9 +394,9 @@ export function durableWorkOf(
 }
 
 /**
- * Returns the server address that a caller's work belongs to: people are known
- * only at the address where they signed in. Empty for callers who are the same
- * at every address.
+ * Returns the server address that a caller's work belongs to, because people
+ * are known only at the address where they signed in. Empty for callers who are
+ * the same at every address.
  */
 export function addressOfWork(
   { door }: Pick<Caller, "door">,
@@ -399,14 +405,14 @@ export function addressOfWork(
   return door === "oauth" || door === "token" ? pages?.baseUrl ?? "" : "";
 }
 
-/** Makes the function that finds the present tool and caller of a run. */
+/** Makes the function that finds a run's tool and caller as they are now. */
 export function resumeBy(
   engine: Omit<TaskEngine, "gate">,
   siteOf: (address: string) => Pick<Engine, "gate" | "waitPages">,
 ): Resume {
   /**
-   * Finds the caller by the grant of the call, or else by the last grant that
-   * used the task.
+   * Finds the caller by the grant of the call. If that has ended, by the grant
+   * that used the task last.
    */
   async function findCaller(
     taskId: string,
@@ -452,11 +458,11 @@ export function resumeBy(
   };
 }
 
-/** The reason, for the author, why taken-over work has no `upstream`. */
+/** The reason, shown to the author, why taken-over work has no `upstream`. */
 export const LACKS_UPSTREAM =
   "The provider's API is out of reach: this work goes on without the request that began it, and so without its sign-in.";
 
-/** Restores from a run's record the call that began the work. */
+/** Restores the call that began the work from the run's record. */
 function restoredOrigin(
   engine: Omit<Engine, "gate">,
   { taskId, run }: Claim,

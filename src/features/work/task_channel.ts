@@ -1,6 +1,6 @@
 /**
- * A task's channel to its client, once the request that began the task is over:
- * progress, questions and answers go through the task's record.
+ * A task's channel to its client after the request that began it has ended.
+ * Progress, questions and answers go through the task's record.
  *
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks
@@ -38,7 +38,7 @@ interface Surroundings extends Pick<TaskParts, "tasks" | "questions" | "log"> {
   signal: AbortSignal;
   parking: Parking;
   call?: OriginCall;
-  /** False if the task may ask no one. */
+  /** False if the task must not ask questions. */
   mayAsk: boolean;
   /** The steps of durable work, and its waits for a webhook. */
   durable?: {
@@ -65,7 +65,7 @@ export class TaskChannel implements Work {
   readonly lacksUpstream?: string;
   readonly keepAnswer?: Work["keepAnswer"];
   readonly parking?: Work["parking"];
-  /** The keys of the questions of a plain task. */
+  /** The keys of questions of a task that is not durable. */
   readonly #keys = new Set<string>();
   readonly #links = new Set<string>();
 
@@ -120,7 +120,7 @@ export class TaskChannel implements Work {
     );
   }
 
-  /** Fires once the task can give no result any more. */
+  /** Fires when nothing can use the task's result any more. */
   get overSignal(): AbortSignal {
     return this.signal;
   }
@@ -137,7 +137,7 @@ export class TaskChannel implements Work {
   }
 
   /**
-   * Shows a link in the task's status, for the model, without waiting for the
+   * Shows a link in the task's status, for the model, and does not wait for the
    * person. Returns a function that removes the link.
    */
   async showLink({ message, address }: Link): Promise<() => Promise<void>> {
@@ -151,7 +151,7 @@ export class TaskChannel implements Work {
     };
   }
 
-  /** The link that the status shows, if any. */
+  /** The link in the task's status. Undefined if it shows none. */
   get link(): string | undefined {
     return [...this.#links].at(-1);
   }
@@ -178,7 +178,7 @@ export class TaskChannel implements Work {
 
   /**
    * Writes progress into the task's status, because a task sends no
-   * notifications. Also sends it to a call that waits for the task.
+   * notifications. Also sends it to a call that is waiting for the task.
    */
   async notify(method: string, params: JsonObject): Promise<void> {
     if (method !== "notifications/progress") return;

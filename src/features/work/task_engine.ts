@@ -1,5 +1,5 @@
 /**
- * The engine of calls, with the tasks of this server.
+ * The request engine, with the tasks of this server.
  *
  * @module
  */

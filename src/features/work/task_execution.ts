@@ -1,6 +1,6 @@
 /**
- * A task that this process works on, from its beginning to its end here. When
- * the process stops, a plain task fails; durable work is left to another
+ * A task that runs in this process, from its beginning to its end here. When
+ * the process stops, a plain task fails, and durable work goes on in another
  * process.
  *
  * @module
@@ -60,8 +60,8 @@ export class TaskExecution {
   readonly #abort = new AbortController();
   readonly #steps?: DurableSteps;
   /**
-   * The end of the task if the signal fires; undefined if the work then goes on
-   * elsewhere.
+   * The end that the task gets when the signal fires. Undefined for durable
+   * work, which then goes on in another process.
    */
   #onAbort?: SettledTask;
 
@@ -122,7 +122,7 @@ export class TaskExecution {
     return this.#abort.signal;
   }
 
-  /** Fires the signal that the tool got. */
+  /** Fires the abort signal of the tool. */
   fire(reason: string): void {
     const { log } = this.parts;
     fire(this.#abort, reason, {
@@ -177,7 +177,9 @@ export class TaskExecution {
     }
   }
 
-  /** True while the grant of the task, or the last one to use it, is alive. */
+  /**
+   * True while the grant that began the task, or that used it last, is alive.
+   */
   async #isAllowed(): Promise<boolean> {
     const { taskId, origin: { authenticated, caller } } = this;
     // The session of a 2025 client is not checked: its task outlives it.
@@ -188,7 +190,7 @@ export class TaskExecution {
 
   /**
    * Watches the lease of the task, the rights of its caller, and its record,
-   * because the client may end the task at any process. Returns the function
+   * because a client may end the task through any process. Returns the function
    * that ends the watch.
    *
    * @param end ends the task in this process
@@ -229,7 +231,7 @@ export class TaskExecution {
     };
   }
 
-  /** Leaves durable work to other processes. A plain task ends here. */
+  /** Leaves durable work to other processes. Ends a plain task. */
   async leave(): Promise<void> {
     const { claim, parts: { runs, database } } = this;
     if (claim) {
@@ -243,7 +245,7 @@ export class TaskExecution {
     this.fire(STOPPING);
   }
 
-  /** Stores the end of the task, and reports it. */
+  /** Stores the end of the task, and reports it to the log. */
   async end(settled: SettledTask, statusMessage?: string): Promise<void> {
     const { taskId, claim } = this;
     const { tasks, stopping: signal } = this.parts;
@@ -279,7 +281,7 @@ export class TaskExecution {
     report(found?.status === "cancelled" ? { outcome: "cancelled" } : ending);
   }
 
-  /** Stores a step, and counts a try that has failed. */
+  /** Stores a step, and counts its failed try if it has one. */
   async #store(claim: Claim, step: Step): Promise<boolean> {
     const { steps, failures } = this.parts;
     const isSaved = await steps.save(claim, step);
@@ -298,7 +300,7 @@ function progressOf({ claim, steps }: DurableState): number {
   return Math.max(claim.run.createdMilliseconds / 1000, ...ends);
 }
 
-/** Does work, but stops waiting for it once the signal has fired. */
+/** Awaits work, but only until the signal fires. */
 async function orAborted<T>(
   signal: AbortSignal,
   work: () => Promise<T>,

@@ -1,5 +1,6 @@
 /**
- * Finds the tasks that a caller may see, and follows them for subscriptions.
+ * Finds the tasks that a caller may see, and reports their changes to
+ * subscriptions.
  *
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks
@@ -46,9 +47,10 @@ export const followedTasks: FollowedKind = {
 };
 
 /**
- * Calls `onState` with a task now and after every change, until it has ended.
+ * Calls `onState` with a task now and after every change, until the task has
+ * ended.
  *
- * @param binding the binding of the task's caller
+ * @param binding the issuer, resource and subject of the task's caller
  * @throws the signal's reason when it fires first
  */
 export async function followTask(
@@ -67,10 +69,11 @@ export async function followTask(
 }
 
 /**
- * Finds a caller's task, if they could be granted the scopes of its tool.
+ * Finds a caller's task, if the caller may be granted the scopes of its tool.
  *
  * @throws {ChallengeError} 403 when the scopes were not granted, but could be
- * @throws {ToolError} when the task acts with accounts, and the caller may not
+ * @throws {ToolError} when the task uses the person's accounts, and the caller
+ * may not
  */
 export async function findTask(
   tasks: Pick<TaskStore, "find">,
@@ -91,8 +94,8 @@ export async function findTask(
 }
 
 /**
- * Finds the caller's task, and records the grant of this call as the task's
- * last user: the task goes on under that grant.
+ * Finds the caller's task, and records this call's grant as the one that used
+ * it last. The task ends when that grant ends.
  */
 export async function useTask(
   { caller, engine: { tasks } }: Pick<LastingCall, "caller" | "engine">,

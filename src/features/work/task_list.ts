@@ -1,7 +1,7 @@
 /**
- * The lists of tasks: a person's tasks in all their clients. The lists also
- * limit the number of stored tasks. Each entry has the grant that used the task
- * last.
+ * The lists of tasks: one list has a person's tasks of all clients. The lists
+ * also limit the number of stored tasks. Each entry names the grant that used
+ * the task last.
  *
  * @module
  */
@@ -46,11 +46,13 @@ import { persist } from "../../core/kv/persist.ts";
 
 /** A task of a list, without its result. */
 export interface ListedTask extends Omit<Task, "outcome"> {
-  /** True for a plain task without a lease: its process may have died. */
+  /** True for a plain task without a lease. Its process may have died. */
   isUnattended: boolean;
 }
 
-/** Reads the lists of a person's tasks, by the person's bindings. */
+/**
+ * Reads the entries of a person's lists of tasks: one list for each binding.
+ */
 export async function listedOf(
   database: Database,
   ...bindings: readonly string[]
@@ -67,7 +69,7 @@ export function idOf({ key }: Pick<Found<TaskOfPerson>, "key">): string {
 }
 
 export function taskLists(database: Database) {
-  /** Reads which grant of a person used a task last. */
+  /** Reads which grant used a task last. */
   function readUse(
     taskId: string,
     { binding }: Pick<TaskOwner, "binding">,
@@ -95,9 +97,9 @@ export function taskLists(database: Database) {
     readUse,
 
     /**
-     * Records that a grant of the same person uses a task.
+     * Records that a grant of the task's person uses the task.
      *
-     * @param reading the last use, if reading it has begun
+     * @param reading the last use, if a read of it has begun
      */
     async use(
       taskId: string,
@@ -124,8 +126,8 @@ export function taskLists(database: Database) {
     },
 
     /**
-     * Lists the tasks of a person, for the copy of their data. The copy of
-     * durable work has the steps, and until the work ends also the input.
+     * Lists the tasks of a person, for the copy of their data. Durable work
+     * comes with its steps, and with its input until it has ended.
      */
     async listOf(binding: string) {
       const ids = (await listedOf(database, binding)).map(idOf);
@@ -137,7 +139,7 @@ export function taskLists(database: Database) {
       );
     },
 
-    /** Wakes a person's durable work of the tools that `isWanted` accepts. */
+    /** Wakes a person's durable work whose tool `isWanted` accepts. */
     async wake(
       bindings: readonly string[],
       isWanted: (tool: string) => boolean,
@@ -154,9 +156,10 @@ export function taskLists(database: Database) {
     },
 
     /**
-     * Lists the tasks of a person: durable work that goes on, then the newest.
+     * Lists the tasks of a person: unfinished durable work, then the newest
+     * others.
      *
-     * @param bindings the person's bindings
+     * @param bindings the person's issuers, resources and subject
      * @param most the maximum number of tasks to read
      * @returns `count`: the number of all tasks
      */
@@ -196,7 +199,7 @@ export function taskLists(database: Database) {
   };
 }
 
-/** Ranks an entry: open durable work first, then by its beginning. */
+/** Ranks an entry: unfinished durable work first, then the newest. */
 function rank({ isOpen, createdMilliseconds }: TaskOfPerson): number {
   return createdMilliseconds + (isOpen ? Number.MAX_SAFE_INTEGER / 2 : 0);
 }
@@ -204,15 +207,15 @@ function rank({ isOpen, createdMilliseconds }: TaskOfPerson): number {
 /** The binding of a task's caller, and the grant that uses the task. */
 export type TaskOwner = Pick<Caller, "binding" | "grantId">;
 
-/** The members of a new task; `list` is its person's by default. */
+/** The members of a new task. `list` is by default the list of its caller. */
 type NewTask = Partial<
   Pick<TaskRecord, "tool" | "scopes" | "needsAccounts" | "list" | "repeat">
 >;
 
 export function taskBeginnings(database: Database) {
   /**
-   * Stores a task in one commit with `extraWrites`; undefined if a check of
-   * that commit failed.
+   * Stores a task in one commit with `extraWrites`. Undefined if a check of the
+   * commit failed.
    */
   async function save(
     taskId: string,
@@ -270,7 +273,9 @@ export function taskBeginnings(database: Database) {
   }
 
   return {
-    /** Stores a new task. Every process can find it once this resolves. */
+    /**
+     * Stores a new task. Once the promise resolves, every process can find it.
+     */
     async create(
       taskId: string,
       owner: TaskOwner,

@@ -1,9 +1,9 @@
 /**
- * The methods of the tasks extension, and the server's own tools for clients
- * without tasks: they ask for the result of a call that became a task.
+ * The methods of the tasks extension: `tasks/get`, `tasks/update`,
+ * `tasks/cancel`. Also the server's own tools by which clients without the
+ * extension get the result of a call that became a task.
  *
  * @module
- * @see MCP extension io.modelcontextprotocol/tasks
  */
 import type { Task } from "./tasks.ts";
 import { useTask } from "./task_following.ts";
@@ -51,7 +51,7 @@ export async function updateTask(call: LastingCall): Promise<Answer> {
   return { result: printedLists.printer.result({}) };
 }
 
-/** Answers `tasks/cancel`: the process that works on the task notices soon. */
+/** Answers `tasks/cancel`. The process that runs the task notices soon. */
 export async function cancelTask(call: LastingCall): Promise<Answer> {
   const { taskId } = await findOwnTask(call);
   await call.engine.tasks.end(taskId, { status: "cancelled" });
@@ -70,7 +70,10 @@ async function findOwnTask(call: LastingCall): Promise<Task> {
   return task;
 }
 
-/** The time for which `task_status` waits for news: models poll rarely. */
+/**
+ * The time for which `task_status` waits for a change, because models poll
+ * rarely.
+ */
 const PATIENCE_MILLISECONDS = 25_000;
 
 /** Answers a call of one of the server's own tools. */

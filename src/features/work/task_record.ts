@@ -1,5 +1,5 @@
 /**
- * The record of a task, and the task as its client gets it.
+ * The stored record of a task, and the task as clients get it.
  *
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks
@@ -31,7 +31,7 @@ export const TASK_SECONDS = 24 * 60 * 60;
 
 /**
  * The lifetime of the records of a running task, in seconds. They are renewed
- * once half an hour has passed, so that the end of a task need not renew them.
+ * after half an hour, so that they always outlast the task's end by a day.
  */
 export const RUNNING_SECONDS = TASK_SECONDS + 60 * 60;
 const RENEWED_SECONDS = 30 * 60;
@@ -52,61 +52,59 @@ export type TaskStatus =
   | "failed"
   | "cancelled";
 
-/** A stored task. Its answers and its lease have keys of their own. */
+/** A stored task. Its answers and its lease are separate records. */
 export interface TaskRecord extends Expiring {
   binding: string;
-  /** The name of the list by which the number of stored tasks is limited. */
+  /** The name of the list that limits how many tasks are stored. */
   list: string;
-  /** The name of the tool that works. */
+  /** The name of the tool that runs. */
   tool?: string;
-  /** The grant under which the task began. It names the client that asked. */
+  /** The grant under which the task began. It names the client. */
   grantId?: string;
   /** The scopes that the task's tool needed; absent if none. */
   scopes?: readonly string[];
-  /** True if the task's tool acts with its person's accounts. */
+  /** True if the task's tool uses the person's accounts. */
   needsAccounts?: true;
   status: TaskStatus;
   /** The last progress message of the tool. */
   statusMessage?: string;
-  /**
-   * The `progress` that came with that message. A later run may only raise it.
-   */
+  /** The `progress` value of that message. A later run may only raise it. */
   progress?: number;
   /**
-   * The text for the client that says why a parked task waits, or that has the
-   * link of the page that a task waits for.
+   * The text for the client: why a parked task waits, or the link of a page
+   * that the task waits for.
    */
   waitsFor?: string;
-  /** The end of the tool's sleep in epoch seconds, while it is parked. */
+  /**
+   * The end of the tool's sleep in epoch seconds; absent unless it is parked.
+   */
   sleepsUntil?: number;
-  /** Epoch milliseconds: they are printed as timestamps. */
+  /** Epoch milliseconds, because clients get a timestamp. */
   createdMilliseconds: number;
   updatedMilliseconds: number;
-  /** Questions that wait for an answer, by key. */
+  /** Open questions, by key. */
   questions: Record<string, TextRef>;
-  /** The result or the error, once there is one. */
+  /** The result or the error. Absent until the task ends. */
   outcome?: TextRef;
   /** True if the result says that the tool has failed. */
   isError?: true;
   /**
-   * The name by which repeats of the call find the task, absent if none may.
+   * The name by which repeats of the call find the task. Absent if they may
+   * not.
    */
   repeat?: string;
   /** Present if the task's work survives its process. */
   durable?: {
     /** The seconds for which the task is stored after its end. */
     keep: number;
-    /** The address of the run. */
+    /** The server address that the run belongs to. */
     address: string;
-    /**
-     * The versionstamp of the run's record under whose claim the task was
-     * ended.
-     */
+    /** The version of the run's record when the run ended the task. */
     endedBy?: string;
   };
 }
 
-/** The messages of a task that goes on. */
+/** The messages of a running task. */
 export type TaskMessages = Pick<
   TaskRecord,
   "statusMessage" | "progress" | "waitsFor"
@@ -132,11 +130,11 @@ export interface Task extends
    * For durable work: the seconds for which the task is stored after its end.
    */
   keep?: number;
-  /** If `completed`: the method's result; if `failed`: a JSON-RPC error. */
+  /** If `completed`: the method's result. If `failed`: a JSON-RPC error. */
   outcome?: JsonObject;
 }
 
-/** The list entry of a person's task. */
+/** A person's list entry for a task. */
 export interface TaskOfPerson extends Expiring {
   /** The grant that used the task last. The task ends with this grant. */
   grantId?: string;
@@ -145,7 +143,7 @@ export interface TaskOfPerson extends Expiring {
   isOpen?: true;
 }
 
-/** True if nothing more happens to a task. */
+/** True for the status of a task that has ended. */
 export function isTerminal(status: TaskStatus): boolean {
   return status !== "working" && status !== "input_required";
 }
@@ -159,16 +157,13 @@ export async function isAsking(
   return Object.keys(value?.questions ?? {}).length > 0;
 }
 
-/**
- * Cuts a status message to the room that a record has for it; undefined if
- * empty.
- */
+/** Cuts a status message to its maximum length. Undefined if empty. */
 export function shortMessage(message: string): string | undefined {
   return message.slice(0, MAX_MESSAGE_CHARACTERS).toWellFormed() || undefined;
 }
 
 /**
- * Reads the task of a record, with the texts that the record refers to.
+ * Reads a task with the texts that its record refers to.
  *
  * @throws {import("../../core/kv/texts.ts").TextExpiredError} when one of these
  * texts has just expired
@@ -198,7 +193,7 @@ export async function readTask(
   };
 }
 
-/** Computes the time of an update, always later than the one before. */
+/** Returns the time of an update, always later than the previous update. */
 export function nextUpdate(
   { clock }: Database,
   { updatedMilliseconds }: TaskRecord,
@@ -207,11 +202,11 @@ export function nextUpdate(
 }
 
 /**
- * Changes a live task, and tries again if another change comes between. Returns
- * false if the task has ended, or `change` returns undefined.
+ * Changes a task that has not ended. Tries again if another change comes first.
+ * Returns false if the task has ended, or if `change` returns undefined.
  *
  * @param change gets `isUnchanged` true if a commit failed although the task is
- * as it was: then a check of `extraWrites` has failed
+ * the same: then a check of `extraWrites` has failed
  */
 export function changeTask(
   database: Database,
@@ -244,13 +239,13 @@ export function changeTask(
 }
 
 /**
- * The maximum length in characters of one question: a record may have several.
+ * The maximum length in characters of one question. A record may have several.
  */
 const MAX_QUESTION_CHARACTERS = 1000;
 
 /**
- * The maximum length in characters of all open questions in a record, as JSON.
- * A value in the database has 64 KiB, and a character takes two bytes at most.
+ * The maximum length in characters of all open questions of a record, as JSON.
+ * The database allows 64 KiB, and a character takes at most two bytes.
  */
 const MAX_OPEN_CHARACTERS = 24_000;
 
@@ -272,9 +267,9 @@ interface AnswerRecord extends Expiring {
 interface Asking {
   signal: AbortSignal;
   /**
-   * For durable work: stores the answer, as JSON, before the answer's own
-   * record is deleted. An earlier run may already have asked the question, and
-   * had the answer.
+   * For durable work: stores the answer, as JSON, before the record of the
+   * answer is deleted. If an earlier run asked the same question, it may have
+   * got the answer already.
    */
   keep?(answer: string): Promise<void>;
 }
@@ -303,8 +298,8 @@ export function taskQuestions(database: Database) {
 
   return {
     /**
-     * Opens a question and waits for its answer. If too many questions are
-     * open, first waits until others are answered.
+     * Opens a question and waits for its answer. If the record has no room for
+     * it, first waits until other questions are answered.
      */
     async ask(
       taskId: string,
@@ -376,8 +371,8 @@ export function taskQuestions(database: Database) {
     },
 
     /**
-     * Accepts answers, and ignores answers to questions that are not open.
-     * Returns true if one was accepted.
+     * Accepts answers to open questions, and ignores others. Returns true if it
+     * accepted one.
      *
      * @param extraWrites further checks and writes of an answer's commit
      */

@@ -1,7 +1,7 @@
 /**
- * The tasks that this process works on: begun by a call here, handed over by a
- * running call, or taken over because their time has come or their process is
- * gone.
+ * The tasks that run in this process. A task begins with a call here, is made
+ * of a running call, or is taken over because its time has come or its process
+ * has died.
  *
  * @module
  */
@@ -31,10 +31,10 @@ import {
 } from "../../core/mcp/exchange/long_messages.ts";
 import type { Claim } from "./run_record.ts";
 
-/** The time for which `wake` waits for the work that it began. */
+/** The time for which `wake` waits until the work that it claimed is done. */
 const WAKE_MILLISECONDS = 50_000;
 
-/** A task that has begun, and its end in this process. */
+/** A task that has begun, and a promise of its end in this process. */
 export interface Started {
   task: Task;
   done: Promise<void>;
@@ -81,8 +81,8 @@ export class TaskRegistry {
   }
 
   /**
-   * The time at which the first durable run of this process goes on, in epoch
-   * seconds; infinite if there are no runs, undefined while one is at work.
+   * The time in epoch seconds at which the first durable run of this process
+   * goes on. Infinite if there are no runs. Undefined if a run is not waiting.
    */
   get waitsUntil(): number | undefined {
     const untils = this.#durable.map(({ parking }) => parking.until);
@@ -124,8 +124,8 @@ export class TaskRegistry {
   }
 
   /**
-   * Turns a running call into a task. The task is stored before the call is
-   * answered, and deleted again if the call has ended meanwhile.
+   * Turns a running call into a task. Stores the task before the call is
+   * answered. Deletes it again if the call has ended by then.
    *
    * @throws what {@linkcode start} throws; the call then goes on without a task
    */
@@ -157,7 +157,10 @@ export class TaskRegistry {
     });
   }
 
-  /** Claims due work, and waits until it is done here, at most 50 seconds. */
+  /**
+   * Claims work whose time has come, and waits at most 50 seconds for its end
+   * here.
+   */
   async wake(): Promise<void> {
     const before = new Set(this.#here.values());
     await this.poller.poll();
@@ -166,8 +169,8 @@ export class TaskRegistry {
   }
 
   /**
-   * Moves the clock of a test. Work in this process keeps its claims, and work
-   * that is due afterwards is claimed.
+   * Moves the clock of a test. Running work keeps its claims. Then claims the
+   * work whose time has come.
    */
   async jump(move: () => void): Promise<void> {
     await this.poller.jumpThenPoll(async () => {
@@ -182,8 +185,8 @@ export class TaskRegistry {
   }
 
   /**
-   * Refuses new tasks from now on, parks durable work between two steps, and ends
-   * plain tasks that wait for a person.
+   * From now on refuses new tasks. Parks durable work between two steps, and
+   * ends plain tasks that wait for a person.
    */
   refuse(): void {
     this.#room.isClosed = true;
@@ -206,7 +209,7 @@ export class TaskRegistry {
     await this.#parts.failures.close();
   }
 
-  /** Goes on with a claimed run, gives its claim up, or ends its task. */
+  /** Goes on with a claimed run, gives up its claim, or ends its task. */
   async takeOver(claim: Claim): ReturnType<Poller["takeOver"]> {
     const parts = this.#parts;
     const { runs, database, stopping: signal } = parts;
@@ -253,7 +256,7 @@ export class TaskRegistry {
     return { done: this.#execute(execution, work.run).finally(free) };
   }
 
-  /** Creates a task if its caller has room for one. */
+  /** Creates a task unless its caller has too many. */
   async #create(
     origin: TaskOrigin,
     begin: (taskId: string, list: string) => Promise<Started>,
@@ -271,7 +274,9 @@ export class TaskRegistry {
     }
   }
 
-  /** Runs a task here. When it ends, its caller has room for another. */
+  /**
+   * Runs a task in this process. When it ends, its caller may begin another.
+   */
   #execute(execution: TaskExecution, work: TaskWork["run"]): Promise<void> {
     if (this.#room.isClosed) execution.parking.release();
     if (this.#stopping.signal.aborted) execution.leave();
@@ -284,21 +289,19 @@ export class TaskRegistry {
   }
 }
 
-/**
- * The maximum number of tasks that one caller may have running in one process.
- */
+/** The maximum number of running tasks of one caller in one process. */
 export const MAX_TASKS_PER_CALLER = 100;
 
 /**
- * The maximum number of tasks that are stored for a person or a list within a
- * day, in any state.
+ * The maximum number of tasks that are stored within a day for a person or a
+ * list, in any state.
  */
 export const MAX_TASKS_KEPT = 1000;
 
-/** The seconds after which to try again: stored tasks expire one by one. */
+/** The `Retry-After` in seconds: stored tasks expire one by one. */
 const KEPT_RETRY_SECONDS = 600;
 
-/** The tasks that are at work in this process, by their callers. */
+/** The running tasks of this process. Limits how many each caller may have. */
 export class TaskRoom extends CallerBound {
   /** True once the server stops: new tasks are refused. */
   isClosed = false;
@@ -308,7 +311,7 @@ export class TaskRoom extends CallerBound {
   }
 
   /**
-   * Takes a place for a new task, and counts the memory of its message.
+   * Counts a new task for its caller, and the memory of its message.
    *
    * @throws {HttpError} 503 when the server stops, 429 when the caller has too
    * many tasks
@@ -319,16 +322,16 @@ export class TaskRoom extends CallerBound {
     longMessageBudget.add(origin);
   }
 
-  /** Frees the place of a task that has ended here. */
+  /** Stops counting a task that has ended here. */
   leave(origin: MessageHolder): void {
     this.release(origin.limitKey);
     longMessageBudget.delete(origin);
   }
 
   /**
-   * Chooses the list of a new task: it limits the stored tasks. A caller that
-   * may be many people has many lists, filled evenly, so that none takes longer
-   * to count than a person's.
+   * Chooses the list in which a new task counts against the limit of stored
+   * tasks. A caller that may be many people has many lists, filled evenly, so
+   * that none takes longer to count than a person's.
    *
    * @throws {LimitError} when that list is full
    */
@@ -346,25 +349,25 @@ export class TaskRoom extends CallerBound {
 }
 
 /**
- * The time after which a run is tried again if this process does not know the
- * run's tool or steps, the provider of the run's caller, or the keys of the
+ * The time after which a run is tried again if this process lacks the run's
+ * tool or steps, the provider of its caller, or the encryption keys of the
  * caller's accounts.
  */
 const MISSING_SECONDS = 30;
 /**
- * The time for which work is left to processes that may know the run's tool,
- * steps, provider or keys.
+ * The time for which work is left to other processes that may know the run's
+ * tool, steps, provider or keys.
  */
 const MISSED_SECONDS = 60 * 60;
 /**
  * The time for which a claim waits for the database. It is shorter than the
- * lease, because a claim that begins no work counts as the death of a process.
+ * lease, because a claimed run that does not begin counts as a process's death.
  */
 const CLAIM_MILLISECONDS = 20_000;
 
 /**
- * Leaves a run to processes that may have the tool, steps or settings that this
- * one lacks. Returns false once the run has been left for an hour.
+ * Leaves a run to other processes, which may have the tool, steps or settings
+ * that this one lacks. Returns false once that has lasted for an hour.
  */
 async function leave(
   { runs, database }: TaskParts,
@@ -379,8 +382,8 @@ async function leave(
 }
 
 /**
- * Leaves a run if this process lacks its tool, steps or settings; ends it with
- * an error once it was left for too long.
+ * Leaves a run if this process lacks its tool, steps or settings. Ends it with
+ * an error if no process had them for too long.
  */
 async function leaveOrFail(
   parts: TaskParts,

@@ -1,8 +1,8 @@
 /**
  * The runs of durable work, and the claims on them. A process claims a run by
- * writing the run's record. Everything that it then writes for the work checks
- * that the record still has this version. So a process that was paused while
- * another took over its work writes nothing any more.
+ * writing the run's record. Each later write for the work checks that the
+ * record still has this version. So if another process takes over, a process
+ * that was paused can write nothing.
  *
  * @module
  */
@@ -54,13 +54,13 @@ export type Taking =
   | { claim: Claim }
   | {
     /**
-     * `held`: another process works on the run. `watched`: that process may
-     * have died, which will be known in a while.
+     * `held`: another process does the run. `watched`: that process may have
+     * died, which will be known soon.
      */
     because: "ended" | "held" | "watched" | "lost";
   };
 
-/** True if a task's record was not changed since it was made. */
+/** True if a task's record was never changed. */
 function isUntouched(task: TaskRecord): boolean {
   return task.updatedMilliseconds === task.createdMilliseconds;
 }
@@ -71,7 +71,7 @@ export type TaskRunStore = ReturnType<typeof taskRunStore>;
  * Opens the runs of a database.
  *
  * @param options `confirmSeconds`: the time for which an overdue lease is
- * watched before its run is taken
+ * watched before its run is taken over
  */
 export function taskRunStore(
   database: Database,
@@ -79,7 +79,9 @@ export function taskRunStore(
 ) {
   const leases = new WatchedTaskLeases(database, confirmSeconds);
 
-  /** Returns the reason for which a run is not taken now, if there is one. */
+  /**
+   * Returns the reason not to take a run now. Undefined if it may be taken.
+   */
   async function reasonToLeave(
     wake: Wake,
     task: Entry<TaskRecord>,
@@ -96,7 +98,10 @@ export function taskRunStore(
     return isHeld(held) || !hasLapsed ? "watched" : undefined;
   }
 
-  /** Writes into the task's record that the task waits, or that it goes on. */
+  /**
+   * Writes into the task's record that the task waits. With no reason, writes
+   * that it goes on.
+   */
   function setWait(
     transaction: Transaction,
     task: Entry<TaskRecord>,
@@ -201,8 +206,8 @@ export function taskRunStore(
      * @param more see {@linkcode RunRecord} and {@linkcode TaskRecord};
      * `deaths` is set for a run that is put off as soon as it was taken;
      * `waits`: the keys of the open waits that the run waits for
-     * @returns `answered` if one of the questions or waits has its answer, so
-     * that the run goes on; `lost` if the claim is lost
+     * @returns `answered` if an answer has come, so that the run goes on;
+     * `lost` if the claim is lost
      */
     async park(
       claim: Claim,

@@ -1,6 +1,7 @@
 /**
- * A call waits for a task until the task ends or needs a person, but no longer
- * than a client waits. Meanwhile the client is asked the task's questions.
+ * A call waits until a task ends or needs a person, but no longer than clients
+ * wait for a response. During the wait the client is asked the task's
+ * questions.
  *
  * @module
  */
@@ -22,25 +23,29 @@ import {
  * stored for the task, which may run in another process.
  */
 export class TaskRelay {
-  /** The end of the wait after an answer, by `performance.now()`. */
+  /**
+   * The time until which an answer prolongs the wait, by `performance.now()`.
+   */
   untilMilliseconds = -Infinity;
   /**
-   * The questions that the client was asked, by key, each with a controller
-   * that withdraws the question once its answer is not needed any more.
+   * The questions that the client was asked, by key. Each has a controller that
+   * withdraws the question if its answer is no longer needed.
    */
   #asked = new Map<string, AbortController>();
   /** Questions that the client did not answer. */
   #unanswered = new Set<string>();
 
-  /** @param patienceMilliseconds the time to wait after an answer */
+  /**
+   * @param patienceMilliseconds the time by which an answer prolongs the wait
+   */
   constructor(
     private readonly call: LastingCall,
     private readonly patienceMilliseconds: number,
   ) {}
 
   /**
-   * Asks the client a task's open questions. Returns true if one is open at the
-   * client.
+   * Asks the client a task's open questions. Returns true if the client has
+   * any.
    */
   ask({ taskId, inputRequests = {} }: Task): boolean {
     for (const [key, asked] of this.#asked) {
@@ -58,7 +63,7 @@ export class TaskRelay {
     return isAsked;
   }
 
-  /** Withdraws the questions that have no answer. */
+  /** Withdraws the questions that are not answered. */
   end(): void {
     for (const asked of this.#asked.values()) {
       asked.abort(new Error("The call has ended"));
@@ -103,8 +108,8 @@ function forGeneration(
 }
 
 /**
- * Waits for a task as long as a call of its tool may take, as
- * {@linkcode waitForTask} does. A client that cancels the call ends the task.
+ * Waits for a task like {@linkcode waitForTask}, as long as a call of its tool
+ * may take. If the client cancels the call, the task ends.
  */
 export async function waitAsCall(
   call: LastingCall,
@@ -126,11 +131,11 @@ export async function waitAsCall(
 }
 
 /**
- * Waits until a task has ended, has another status, or sends its person to a
- * page, or until the time is over. While a person is asked, and after each
- * answer, the wait is prolonged. Returns the task, or undefined if it is gone.
+ * Waits until a task has ended, has another status, sends its person to a page,
+ * or the time is over. Open questions and each answer prolong the wait. Returns
+ * the task; undefined if it is gone.
  *
- * @param relay asks the client; without one a question ends the wait
+ * @param relay asks the client; if absent, a question ends the wait
  * @throws the reason for which the call was stopped
  */
 export async function waitForTask(

@@ -1,6 +1,6 @@
 /**
- * The work of a tool in a task, the call that the task came from, and the parts
- * that all tasks of a process share.
+ * The work of a tool in a task, the call that began the task, and what all
+ * tasks of a process share.
  *
  * @module
  */
@@ -39,7 +39,7 @@ import {
 import { Expelled } from "./journal.ts";
 import { Parked } from "./parking.ts";
 
-/** The parts that all tasks of a process share. */
+/** The stores and settings that all tasks of a process share. */
 export interface TaskParts {
   database: Database;
   tasks: TaskStore;
@@ -47,21 +47,21 @@ export interface TaskParts {
   steps: StepStore;
   failures: StepFailureStore;
   waits: WaitStore;
-  /** The bound on open questions of plain tasks. */
+  /** Limits the open questions of plain tasks. */
   questions: CallerBound;
   log: Logger;
-  /** True in development: clients are given the causes of internal errors. */
+  /** True in development: clients get the causes of internal errors. */
   showsCauses?: boolean;
-  /** The class of contexts, where features add members. */
+  /** The class of contexts, with the members that features add. */
   Context?: typeof CallContext;
   /**
-   * Fires when the process stops. Then no end of a task waits until it can be
-   * stored.
+   * Fires when the process stops. From then on nothing waits to store the end
+   * of a task.
    */
   stopping: AbortSignal;
 }
 
-/** The call that began a task, as far as this process knows it. */
+/** The call that began a task. In another process some members are unknown. */
 export interface TaskOrigin extends
   MessageHolder,
   Pick<
@@ -82,7 +82,7 @@ export interface TaskOrigin extends
   endTask(taskId: string, outcome: Outcome): void;
 }
 
-/** The request of a call that becomes a task while its tool runs. */
+/** The request of a running call that becomes a task. */
 export interface OriginCall extends Pick<Call, "authorCode" | "recall"> {
   readonly execution: Pick<Call["execution"], "interrupt">;
 }
@@ -92,18 +92,19 @@ export interface CallInProgress {
   readonly request: TaskOrigin & OriginCall;
   readonly result: Promise<CallToolResult>;
   /**
-   * The name by which repeats of the call find its task; undefined if no repeat
-   * gets the result.
+   * The name by which repeats of the call find its task. Undefined if none may.
    */
   readonly repeat?: string;
-  /** False if someone else may get the result: then the tool may ask no one. */
+  /**
+   * False if another caller may get the result. Then the tool must not ask the
+   * client.
+   */
   readonly mayAsk: boolean;
   /** The latest progress of the call's tool. */
   readonly statusMessage?: string;
   /**
-   * Answers the call with the task, and connects the tool's context to it.
-   * Returns false if the call has ended meanwhile, or must not become a task
-   * now.
+   * Answers the call with the task, and connects the tool's context to the
+   * task. Returns false if the call has ended, or must not become a task now.
    */
   take(task: Task, work: Work): boolean;
 }
@@ -113,12 +114,12 @@ export interface TaskWork {
   tool: string;
   /** The scopes that the tool needs. Reading the task later needs them too. */
   scopes?: readonly string[];
-  /** True if the tool acts with its person's accounts. */
+  /** True if the tool uses the person's accounts. */
   needsAccounts?: true;
   run(context: Context): Promise<CallToolResult>;
 }
 
-/** The stored start of durable work. */
+/** The start of durable work, as it is stored. */
 export interface DurableStart
   extends Pick<NewRun, "keep" | "version" | "address"> {
   beginning: RunBeginning;
@@ -128,8 +129,8 @@ export interface DurableStart
 export interface DurableWork extends TaskWork {
   version: number;
   /**
-   * Takes one of the `callsAtOnce` places of a tool. Returns the function that
-   * frees it, or undefined if all are taken.
+   * Takes one of the tool's `callsAtOnce` places. Returns the function that
+   * frees it. Undefined if none is free.
    */
   enter?(limitKey: LimitKey | undefined): (() => void) | undefined;
 }
@@ -137,29 +138,31 @@ export interface DurableWork extends TaskWork {
 /** Durable work that another process began. */
 export interface ClaimedWork {
   /**
-   * The work; undefined if this process does not know its tool, or if `lacks`
-   * is set.
+   * Undefined if this process does not know the tool, or if `lacks` is set.
    */
   work?: DurableWork;
-  /** A setting that the tool needs for accounts, and that is missing here. */
+  /**
+   * The name of a setting that the tool needs for accounts, and that is not
+   * set.
+   */
   lacks?: string;
   origin: TaskOrigin;
   /** True if the caller may still do the work. */
   isAllowed: boolean;
   /**
-   * False if this process does not know the caller's provider or issuer, and
-   * another process may.
+   * False if this process does not know the provider or issuer of the caller,
+   * but another process may.
    */
   isConfigured: boolean;
 }
 
-/** Finds the tool of a claimed run, and the present rights of its caller. */
+/** Finds a claimed run's tool, and the rights that its caller has now. */
 export type Resume = (
   claim: Claim,
   beginning: RunBeginning,
 ) => Promise<ClaimedWork>;
 
-/** The claim on a durable run, and the steps that it goes on from. */
+/** The claim on a run, and the steps with which it goes on. */
 export interface DurableState {
   claim: Claim;
   /** The steps of earlier runs. */
@@ -185,7 +188,7 @@ export const EXPELLED: SettledTask = {
   },
 };
 
-/** The parts that log exceptions, and choose the errors that clients get. */
+/** The log for exceptions, and the choice of the errors that clients get. */
 type Told = Pick<TaskParts, "log" | "showsCauses">;
 
 export function resultEnding(result: CallToolResult): SettledTask {
@@ -203,7 +206,7 @@ export function failedEnding(
 }
 
 /**
- * Makes the end of a task from an exception; undefined if the work goes on in
+ * Makes the end of a task from an exception. Undefined if the work goes on in
  * another process.
  */
 export function endingOf(

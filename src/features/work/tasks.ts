@@ -1,7 +1,7 @@
 /**
- * Tasks: long work as records that any process can read, answer and cancel. One
- * process works on a task, and has a lease on it. When the lease has lapsed,
- * any process that reads the task marks it as failed.
+ * Tasks: records of long work that any process can read, answer and cancel. One
+ * process runs the task, and has a lease on it. If the lease has lapsed, any
+ * process that reads the task marks it as failed.
  *
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks
@@ -61,7 +61,7 @@ import { waitStore } from "../questions/waits.ts";
 
 export type { Task };
 
-/** Functions that are called when a task ends other than by its own work. */
+/** Functions that are called when anything but its own work ends a task. */
 export interface TaskEvents {
   onCancelled?: OnCancelled;
   /** Called when a task has failed because its process died. */
@@ -110,7 +110,7 @@ export function taskStore(
     }
   }
 
-  /** Fails a task, unless its process renews the lease meanwhile. */
+  /** Fails a task, unless its process renews the lease in time. */
   async function fail(
     taskId: string,
     task: Entry<TaskRecord>,
@@ -130,7 +130,7 @@ export function taskStore(
     if (hasFailed) events.onDied?.(taskId, failed);
   }
 
-  /** Reads a task; undefined if its texts have just expired. */
+  /** Reads a task. Undefined if its texts have just expired. */
   async function read(
     taskId: string,
     record: TaskRecord,
@@ -142,7 +142,9 @@ export function taskStore(
     }
   }
 
-  /** Checks a task again until its lease is renewed, or the task has failed. */
+  /**
+   * Checks a task repeatedly until its lease is renewed or the task has failed.
+   */
   function watchLease(taskId: string, binding: string): void {
     database.background(async () => {
       while (leases.isWatched(taskId)) {
@@ -163,8 +165,7 @@ export function taskStore(
     find,
 
     /**
-     * Waits until a caller's task differs from the one `seen`; undefined if it
-     * is gone.
+     * Waits until a caller's task differs from `seen`. Undefined if it is gone.
      *
      * @throws the signal's reason when it fires first
      */
@@ -189,7 +190,7 @@ export function taskStore(
     },
 
     /**
-     * Renews a running task's lease, and its records before they expire.
+     * Renews a running task's lease, and its records if they expire soon.
      * Returns false if the task has ended.
      */
     renewLease(taskId: string): Promise<boolean> {
@@ -235,7 +236,7 @@ export function taskStore(
       }));
     },
 
-    /** Resolves when the task has ended, in any process. */
+    /** Resolves when the task has ended, whichever process ran it. */
     async ended(taskId: string, signal: AbortSignal): Promise<void> {
       await database.waitFor<TaskRecord>(
         taskKey(taskId),
@@ -262,17 +263,20 @@ export const DIED = {
   message: "The process that ran this task has stopped",
 };
 
-/** The run and the list entry of durable work, and its new `expiresAt`. */
+/**
+ * The run's record, the list entry, and the time at which the entry shall
+ * expire.
+ */
 type WorkRecords = Awaited<ReturnType<typeof readWork>>;
 
-/** Called when durable work was ended by something other than its own run. */
+/** Called when something other than its own run has ended durable work. */
 export type OnCancelled = (taskId: string, run: RunRecord) => void;
 
 export function taskEnds(database: Database, onCancelled?: OnCancelled) {
   /**
-   * Ends a task, once. Returns false when it had ended already, or when `claim`
-   * is lost. Also returns true if an earlier try under this claim has ended the
-   * task without learning it.
+   * Ends a task, once. Returns false if it had ended already, or if `claim` is
+   * lost. Returns true if an earlier try with this claim ended the task without
+   * learning it.
    *
    * @param claim the claim of a durable run that ends its own task
    */
@@ -340,10 +344,10 @@ export function taskEnds(database: Database, onCancelled?: OnCancelled) {
     end,
 
     /**
-     * Finds every task that one of these grants used last. Returns a function
-     * that ends them in the background, once the grants are closed. If that
-     * function never runs, the process that works on a task notices within a
-     * second that the grant has ended, and ends the task.
+     * Finds the tasks that these grants used last. Returns a function that ends
+     * the tasks in the background; call it once the grants are closed. If it is
+     * never called, the process of each task notices within a second that the
+     * grant has ended, and ends the task.
      */
     async cancelAllOf(
       binding: string,
@@ -364,9 +368,9 @@ export function taskEnds(database: Database, onCancelled?: OnCancelled) {
     },
 
     /**
-     * Ends the tasks of a person, and deletes them with their results. A task,
-     * its result and its place in the list go last, so that anything left by a
-     * process that dies on the way can be found and deleted again.
+     * Ends the tasks of a person, and deletes them with their results. Each
+     * task's record, result and list entry are deleted last. If the process
+     * dies before, the rest can still be found and deleted.
      */
     async forgetAllOf(binding: string): Promise<void> {
       for (const entry of await listedOf(database, binding)) {
@@ -415,8 +419,8 @@ function endWork(
 }
 
 /**
- * Deletes, in the background, everything that is stored of durable work that
- * has ended, except the outline of its steps, which stays as long as the task.
+ * Deletes in the background what is stored of durable work that has ended. The
+ * outline of its steps stays as long as the task.
  */
 function forgetWork(
   database: Database,

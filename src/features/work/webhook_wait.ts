@@ -1,6 +1,6 @@
 /**
- * `context.wait`: durable work waits for a webhook. The wait needs no process,
- * and is answered at most once.
+ * `context.wait`: durable work waits for a webhook. During the wait it needs no
+ * process. The wait is answered at most once.
  *
  * @module
  */
@@ -35,9 +35,9 @@ interface WaitingWork {
 type WaitingSteps = Pick<DurableSteps, "repeatableStep" | "sleep" | "hasKept">;
 
 /**
- * Waits for a webhook in durable work. Returns the webhook's data; undefined if
- * no webhook came in time. The steps of the wait have the same names in every
- * run, and the answer is stored as one of them.
+ * Waits for a webhook in durable work. Returns the webhook's data. Undefined if
+ * none came in time. The steps of the wait have the same names in every run,
+ * and the answer is stored as one of them.
  */
 export async function waitForWebhook(
   run: WaitingSteps,

@@ -109,7 +109,7 @@ export function WorkPage(props: WorkPageProps) {
   );
 }
 
-/** The open questions, with the way to answer each. */
+/** The open questions, each with its form, link or button. */
 function Questions(
   { base, csrf, back, taskId, questions, state }: Pick<
     WorkPageProps,

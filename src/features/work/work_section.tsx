@@ -35,7 +35,7 @@ const WORDS = {
   cancelled: ["Cancelled", ""],
 } as const;
 
-/** The state of a task as a badge, and until when it sleeps. */
+/** The state of a task as a badge, and the end of its sleep. */
 export function WorkStateBadge(
   { state, until, now }: WorkStateInWords & { now: number },
 ) {
@@ -56,7 +56,7 @@ export function WorkStateBadge(
 /** A task in a list. Times are epoch seconds. */
 export interface WorkInWords extends WorkStateInWords, Partial<ToolInWords> {
   taskId: string;
-  /** The client's name; absent if its connection is gone. */
+  /** The client's name. Absent if its connection is gone. */
   client?: string;
   createdAt: number;
 }
@@ -70,7 +70,7 @@ export function AskedBy({ client }: Pick<WorkInWords, "client">) {
 
 export function WorkSection(
   { base = "", work, count, now }: Pick<FormPage, "base"> & {
-    /** The tasks that are shown: open durable work first, then the newest. */
+    /** The tasks that are shown: unfinished durable work, then the newest. */
     work: readonly WorkInWords[];
     /** The number of all tasks. */
     count: number;

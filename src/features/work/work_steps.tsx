@@ -9,7 +9,7 @@ import { shownMessage } from "../../core/pages/names.tsx";
 
 /**
  * A state in words, and the tone of its badge. If the step goes on, also the
- * words before its time, and the form of a time in the future.
+ * words before its time, and the form of a future time.
  */
 type StateWords = readonly [
   words: string,
@@ -20,7 +20,7 @@ type StateWords = readonly [
 
 /**
  * The states of a step. `tried`: it failed and is tried again later.
- * `uncertain`: the task ended while it ran. `left`: the task ended before it.
+ * `uncertain`: the task ended during it. `left`: the task ended before it.
  * `awaiting`, `waited`: it waits, or has waited, for a webhook.
  */
 const STATES = {
@@ -42,8 +42,8 @@ export interface StepInWords {
   name: string;
   state: keyof typeof STATES;
   /**
-   * The time of the state, in epoch seconds: for `tried`, `sleeping` and
-   * `awaiting` the known time at which it ends.
+   * The time of the state, in epoch seconds. For `tried`, `sleeping` and
+   * `awaiting`, the time at which the state ends.
    */
   at: number;
   /** The tries so far, and the maximum number. */

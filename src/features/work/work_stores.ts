@@ -1,5 +1,5 @@
 /**
- * The stores of work of a server: one set for calls, pages and the end of grants.
+ * The stores of a server's work. Calls, pages and the end of grants share them.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { stepFailureStore, stepStore } from "./steps.ts";
 import { type TaskEvents, taskStore } from "./tasks.ts";
 
 export const workOf = ofServer(({ database, log }) => {
-  /** Set once calls are served. */
+  /** Filled once calls are served. */
   const events: TaskEvents = {};
   return {
     events,
