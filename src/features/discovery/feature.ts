@@ -1,6 +1,7 @@
 /**
- * Documents by which machines find a server: its card, the catalogue of its
- * host, `llms.txt`, and the challenge of a directory.
+ * Documents by which clients and directories find a server: its server card,
+ * the AI catalogue of its host, `llms.txt`, and the token by which a directory
+ * verifies its owner.
  *
  * @module
  */

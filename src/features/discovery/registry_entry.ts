@@ -8,12 +8,12 @@ import { REGISTRY_NAME } from "../../authoring/about.ts";
 import { isLoopback } from "../../core/net/url.ts";
 import type { ServerCard } from "./server_card.ts";
 
-/** The entry, as `mcp-publisher publish` takes it. */
+/** The entry in the form that `mcp-publisher publish` takes. */
 interface RegistryEntry extends Omit<ServerCard, "remotes"> {
   remotes: readonly { type: "streamable-http"; url: string }[];
 }
 
-/** Makes the entry of a server that publishes a card. */
+/** Makes the registry entry from a server's card. */
 export function registryEntry(card: ServerCard): RegistryEntry {
   return {
     ...card,
@@ -23,7 +23,7 @@ export function registryEntry(card: ServerCard): RegistryEntry {
   };
 }
 
-/** Lists everything that the registry would refuse, each with its fix. */
+/** Lists everything that the registry would refuse, each with a remedy. */
 export function registryComplaints(entry: RegistryEntry): string[] {
   const { name, version, description, title, websiteUrl, icons = [] } = entry;
   const complaints: string[] = [];

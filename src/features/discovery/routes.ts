@@ -1,5 +1,6 @@
 /**
- * The documents by which a server is found: public, and the same for everyone.
+ * The routes of the documents by which a server is found. The documents are
+ * public, and the same for everyone.
  *
  * @module
  * @see https://llmstxt.org
@@ -20,7 +21,7 @@ import {
 
 const MAX_AGE_SECONDS = 3600;
 
-/** Makes the routes of these documents, below the server's own path. */
+/** Makes the routes that are below the server's own path. */
 export function discoveryRoutes(
   { config, about, baseUrl, catalogue }: PublicSite,
 ): Hono {
@@ -60,8 +61,7 @@ function sendJson(document: unknown, type: string) {
 }
 
 /**
- * Makes the handler that sends a text. Clients may cache and revalidate the
- * text.
+ * Makes the handler that sends a text, which clients may cache and revalidate.
  */
 function send(body: string, type: string): (c: Context) => Response {
   const etag = `"${fingerprint(body)}"`;

@@ -1,5 +1,5 @@
 /**
- * The server card, which directories read before anyone connects, and the AI
+ * The server card, which directories read without connecting, and the AI
  * catalogue of a host, which lists the cards of its servers.
  *
  * @see SEP-2127; `SERVER_CARD=false` takes both away
@@ -16,7 +16,7 @@ export const CARD_TYPE = "application/mcp-server-card+json";
 /** A server's description for clients that do not know it yet. */
 export interface ServerCard {
   $schema: string;
-  /** Reverse DNS, one slash: `com.example.tools/mail`. */
+  /** In reverse DNS, with one slash: `com.example.tools/mail`. */
   name: string;
   version: string;
   /** A description of at most 100 characters. */
@@ -67,7 +67,7 @@ function namespaceOf(baseUrl: string): string {
     : hostname.split(".").reverse().join(".");
 }
 
-/** Replaces characters that may not follow the slash. */
+/** Replaces characters that the name may not have after its slash. */
 function suffixOf(name: string): string {
   return name.replaceAll(/[^A-Za-z0-9._-]+/g, "-");
 }

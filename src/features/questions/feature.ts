@@ -1,9 +1,10 @@
 /**
  * Questions: pages of this server on which people answer, and waits.
  *
- * - A *wait* is for one answer, of a person on a page or of a webhook, and
- *   is used once.
- * - Its *asker* is the call or task that waits: a repeat finds the same wait.
+ * - A *wait* is a record for one answer: of a person on a page, or of a
+ *   webhook. The answer is used once.
+ * - The *asker* of a wait is the call or task that waits. A repeat of the call
+ *   finds the same wait.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * The links of one run, for a client that opens no pages. They end the run with
- * a result that gives the links to the model.
+ * Links for a client that cannot open pages. They end the run of its call, and
+ * the result gives them to the model.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { codeOfStatus } from "../../core/protocol/messages.ts";
 import { LINKS } from "../../core/protocol/not_yet.ts";
 import { errorResult } from "../../core/protocol/tool_result.ts";
 
-/** Formats links for the person who has picked a prompt, or a resource. */
+/** Formats links for a person who asked for a prompt or a resource. */
 function personText(links: readonly Link[]): string {
   return [
     "Open this first, then try again:",
@@ -20,8 +20,8 @@ function personText(links: readonly Link[]): string {
 }
 
 /**
- * Formats links for a model. Links are short, because models copy them letter
- * by letter.
+ * Formats links for a model. The links are short, because models copy them
+ * letter by letter.
  */
 function linkText(links: readonly Link[], tool: unknown): string {
   const isForOthers = links.every(({ isForOthers }) => isForOthers);
@@ -39,7 +39,7 @@ function linkText(links: readonly Link[], tool: unknown): string {
   ].join("\n\n");
 }
 
-/** The links of one run, which end it together. */
+/** The links that end one run together. */
 export class Links {
   #links: Link[] = [];
   #ending = false;
@@ -50,7 +50,7 @@ export class Links {
     private readonly opened: () => Promise<void>,
   ) {}
 
-  /** Ends the run with a link. Never settles: the run ends there. */
+  /** Ends the run with a link. The promise never settles. */
   add(link: Link): Promise<never> {
     this.#links.push(link);
     if (!this.#ending) {

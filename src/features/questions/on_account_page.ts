@@ -1,6 +1,6 @@
 /**
- * The part of questions on the account page: the pages of waits, and the list of
- * open ones.
+ * The part of the account page with a person's open questions, and the pages on
+ * which they are answered.
  *
  * @module
  */

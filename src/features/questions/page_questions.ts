@@ -1,6 +1,6 @@
 /**
- * Questions that a signed-in person answers on a page of this server, not in
- * their client. The next run of the same call takes the answer.
+ * Questions that a signed-in person answers on a page of this server instead of
+ * in their client. The client makes the same call again, which gets the answer.
  *
  * @module
  */
@@ -26,9 +26,11 @@ import type { Links } from "./links.ts";
 
 export interface WaitPages extends QuestionPages {
   waits: WaitStore;
-  /** The subject prefixes of the people who can sign in to these pages. */
+  /**
+   * The provider IDs that begin the subjects of people who can sign in here.
+   */
   providerIds: readonly string[];
-  /** True in a test, which presses on pages in place of its callers. */
+  /** True in a test, which answers pages in place of people. */
   isTest?: boolean;
 }
 
@@ -43,7 +45,7 @@ interface WaitPage extends OpenPage {
 const OVER =
   "No one answered on the page in time, or the connection has ended: ask again if it is still wanted";
 
-/** True if the person behind a caller can sign in to a page here. */
+/** True if the caller is a person who can sign in to a page here. */
 export function hasPage(
   { door, subject }: Caller,
   { providerIds }: Pick<WaitPages, "providerIds">,
@@ -57,7 +59,7 @@ export const addressOf = (
   id: string,
 ) => `${baseUrl}/wait/${id}`;
 
-/** Makes the functions by which calls and tasks ask on pages. */
+/** Makes the functions by which calls and tasks ask people on pages. */
 export function waitPagesOf(
   given: Pick<WaitPages, "waits" | "baseUrl" | "providerIds" | "isTest">,
 ): WaitPages {
@@ -89,7 +91,7 @@ export const connectAddress = (
   service: string,
 ) => `${baseUrl}/connect/${service}`;
 
-/** True if a text sends a person to the page of a wait. */
+/** True if a text has the link to a page that waits for a person. */
 export function sendsToPage(
   text: string | undefined,
   pages: Pick<WaitPages, "baseUrl"> | undefined,
@@ -98,18 +100,20 @@ export function sendsToPage(
     .some((page) => text?.includes(`${pages.baseUrl}/${page}/`));
 }
 
-/** The questions of one call, or of one task, that have pages. */
+/** The questions of one call or task that are asked on pages. */
 export class PageQuestions implements PersonPages {
   #count = 0;
   #taken: TakenWait[] = [];
-  /** The waits whose answers durable work is storing, by key. */
+  /**
+   * The waits whose answers durable work has read and is still storing, by key.
+   */
   readonly #read = new Map<string, Wait>();
   #opening = new Set<Promise<unknown>>();
   #links?: Promise<Links>;
 
   /**
-   * @param asker identifies the call with its arguments, or the task: a repeat
-   * finds the same questions
+   * @param asker identifies the call with its arguments, or the task, so that a
+   * repeat finds the same questions
    * @param call the call; undefined for a task
    * @param task the task; undefined for a call
    */
@@ -123,7 +127,7 @@ export class PageQuestions implements PersonPages {
   ) {}
 
   /**
-   * Makes the questions of a caller; undefined if the caller cannot sign in to
+   * Makes the questions of a caller. Undefined if the caller cannot sign in to
    * a page.
    */
   static of(
@@ -149,12 +153,14 @@ export class PageQuestions implements PersonPages {
     return await (await links).add(link);
   }
 
-  /** Runs an operation; for a task, repeats it while the database is away. */
+  /** Runs an operation. A task tries again until the database is back. */
   #do<T>(operation: () => Promise<T>): Promise<T> {
     return this.task ? persist(operation, this.task) : operation();
   }
 
-  /** Opens a question, or takes its answer if someone has answered it. */
+  /**
+   * Opens a question. If someone has answered it already, takes the answer.
+   */
   async open(
     question: AskedQuestion,
     key = `page-${++this.#count}`,
@@ -210,9 +216,8 @@ export class PageQuestions implements PersonPages {
   }
 
   /**
-   * Takes an answer, once. Durable work only reads the answer here, because its
-   * process may die before the answer is stored: it takes the answer
-   * afterwards.
+   * Takes an answer, once. Durable work only reads it here, and takes it once
+   * the answer is stored, because its process may die before that.
    */
   async #take(
     key: string,
@@ -236,8 +241,7 @@ export class PageQuestions implements PersonPages {
   }
 
   /**
-   * Waits for the answer, up to a time limit. Returns undefined when the time
-   * is over.
+   * Waits for the answer, up to a time limit. Undefined if none came in time.
    *
    * @throws {ToolError} when the wait ended without an answer
    * @throws the signal's reason when it fires first
@@ -255,17 +259,14 @@ export class PageQuestions implements PersonPages {
     throw new ToolError(OVER);
   }
 
-  /**
-   * Takes the answer that durable work has read. Called once the work has
-   * stored that answer.
-   */
+  /** Takes an answer that durable work has read and stored. */
   async kept(key: string): Promise<void> {
     const wait = this.#read.get(key);
     this.#read.delete(key);
     if (wait) await tidy(() => this.pages.waits.take(wait));
   }
 
-  /** Ends a question that the client has turned down. */
+  /** Ends a question that the client declined. */
   async withdraw({ wait }: WaitPage): Promise<void> {
     await this.pages.waits.withdraw(wait);
   }
@@ -275,7 +276,7 @@ export class PageQuestions implements PersonPages {
     while (this.#opening.size > 0) await Promise.allSettled(this.#opening);
   }
 
-  /** Puts taken answers back, for a run that begins again. */
+  /** Puts taken answers back, because the run will begin again. */
   async release(): Promise<void> {
     await Promise.all(this.#taken.splice(0).map((taken) => taken.release()));
   }

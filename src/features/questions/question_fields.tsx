@@ -1,6 +1,6 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The fields of a question's form, each in the kind that suits it best.
+ * The fields of a question's form, each as the input element that suits it.
  *
  * @module
  */
@@ -13,10 +13,10 @@ import { shownMessage } from "../../core/pages/names.tsx";
 const MAX_TITLE_CHARACTERS = 200;
 /** The maximum length in characters of a field's description. */
 const MAX_DESCRIPTION_CHARACTERS = 500;
-/** The maximum length in characters of a text whose field has one line. */
+/** The maximum length in characters of a text that gets a one-line field. */
 const MAX_LINE_CHARACTERS = 200;
 
-/** A text of the author's, which may repeat what strangers wrote. */
+/** A text of the author's, which may contain a stranger's words. */
 function Said({ children }: { children: string }) {
   return <bdi>{shownMessage(children, MAX_TITLE_CHARACTERS)}</bdi>;
 }

@@ -1,7 +1,7 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * An open question of a task, with the form by which the person answers it
- * here, in place of the app that asked.
+ * An open question of a task, with the form by which the person answers it here
+ * instead of in the client.
  *
  * @module
  */
@@ -11,23 +11,27 @@ import { Field } from "./question_fields.tsx";
 import { shownMessage } from "../../core/pages/names.tsx";
 import { OpenButton } from "./wait_page.tsx";
 
-/** An open question of a task, in the author's words, and how it is answered. */
+/**
+ * An open question of a task, in the author's words, and the way to answer it.
+ */
 export type QuestionInWords = { message: string } & QuestionWay;
 
 type QuestionWay =
-  /** The question has a page of its own. */
+  /** On a page of its own. */
   | { way: "page"; path: string; isForOthers?: boolean }
-  /** The fields of the question's form, if this page can show them. */
+  /**
+   * In a form on this page. `fields` are absent if the page cannot show them.
+   */
   | { way: "form"; key: string; fields?: readonly FormField[] }
-  /** The person is to open an address. */
+  /** By opening a URL. */
   | { way: "address"; key: string; url: string }
-  /** The client itself answers the question, and no person. */
+  /** In the client only, which answers without a person. */
   | { way: "client" };
 
 interface QuestionProps extends FormPage {
   question: QuestionInWords;
   taskId: string;
-  /** The id of the element with the question's text, which names its form. */
+  /** The ID of the element with the question's text, which labels its form. */
   id: string;
 }
 

@@ -1,6 +1,7 @@
 /**
- * The answer of a wait, and the end of a wait. An answer is accepted once, from
- * a person or from anyone who has the id of a webhook's wait, and taken once.
+ * The answer to a wait, and the end of a wait. An answer is accepted once: from
+ * a person, or from anyone who has the ID of a webhook's wait. It is taken
+ * once.
  *
  * @module
  */
@@ -32,15 +33,17 @@ import {
 import { wakeTwice } from "../../core/store/waiting_work.ts";
 
 /**
- * The time for which the page of a used wait still says that it was answered,
- * in seconds.
+ * The time in seconds for which the page of a used wait still says that it was
+ * answered.
  */
 const USED_SECONDS = 5 * 60;
 
 /** An answer that was taken, and can be put back until the wait expires. */
 export interface TakenWait {
   answer: JsonObject;
-  /** Puts the answer back; false if the person or a later call was faster. */
+  /**
+   * Puts the answer back. Returns false if a person or a later call was faster.
+   */
   release(): Promise<boolean>;
 }
 
@@ -49,12 +52,11 @@ export function waitAnswers(
   { sealPart, openPart, readWait }: WaitSeals,
 ) {
   /**
-   * Accepts an answer, once. If the request that brings an answer gets 503, the
-   * answer may be given again, until it is taken. Returns the wait as it is
-   * then; undefined if there is none, or if a check of `extraWrites` fails.
+   * Accepts an answer, once. If the request with the answer got status 503, the
+   * answer may be given again until it is taken. Returns the wait as it is
+   * then. Undefined if there is none, or if a check of `extraWrites` fails.
    *
-   * @param replaced the sealed answer that this one takes the place of: any
-   * other that was given meanwhile stays
+   * @param replaced the sealed answer that this one replaces; any other stays
    */
   async function accept(
     id: string,
@@ -110,8 +112,8 @@ export function waitAnswers(
 
     /**
      * Accepts the answer of a signed-in person. Returns the wait with the
-     * answer that was accepted first; undefined if no such wait of the person
-     * is open.
+     * answer that was accepted first. Undefined if the person has no such open
+     * wait.
      *
      * @param extraWrites a check of the browser's session
      */
@@ -128,8 +130,8 @@ export function waitAnswers(
     },
 
     /**
-     * Accepts the answer of a webhook's wait, from anyone who has its id.
-     * Returns false if nothing waits for it, or if the id is not a string.
+     * Accepts the answer of a webhook from anyone who has the wait's ID.
+     * Returns false if nothing waits for it, or if the ID is not a string.
      *
      * @throws {TypeError} when the data is no JSON
      * @throws {HttpError} 413 when the data is too long
@@ -151,9 +153,8 @@ export function waitAnswers(
     },
 
     /**
-     * Takes the answer of a wait, once. Returns undefined if there is none to
-     * take. If the request is answered with 503, the next request may take the
-     * answer again.
+     * Takes the answer of a wait, once. Undefined if there is none. If the
+     * request that took it gets status 503, the next request may take it again.
      *
      * @param use makes the record of the used wait
      */
@@ -199,9 +200,9 @@ export function waitAnswers(
     },
 
     /**
-     * Accepts no answer from now on. Returns the answer that came before, if
-     * any; it stays until the wait is withdrawn. Returns null if the wait was
-     * gone already.
+     * From now on accepts no answer. Returns the answer that came before; it
+     * stays until the wait is withdrawn. Undefined if none came, null if the
+     * wait was gone.
      */
     close(
       { key }: Pick<Wait, "key">,
@@ -221,8 +222,8 @@ export function waitAnswers(
 }
 
 /**
- * True if the answer of a wait may be taken: no one has taken it yet, or only a
- * request that was answered with 503.
+ * True if the answer of a wait may be taken. A request that took it and was
+ * then answered with status 503 does not count.
  */
 export async function isToBeTaken(
   database: Database,
@@ -232,8 +233,8 @@ export async function isToBeTaken(
 }
 
 /**
- * True if the run of an approval has begun and its end is not known, or its
- * result was not collected.
+ * True if an approved run has begun and its end is not known, or if its result
+ * was not collected.
  */
 export async function needsLook(
   database: Database,

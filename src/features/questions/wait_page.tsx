@@ -1,7 +1,7 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The page of a question that waits for a person: who asks it, where the
- * question's URL leads, and the person's answer.
+ * The page of a question that waits for a person: the asker, the question's
+ * URL, and the person's answer.
  *
  * @module
  */
@@ -78,7 +78,7 @@ export function WaitPage(props: WaitProps) {
   );
 }
 
-/** The button that opens an author's address, in a row of its own. */
+/** The button that opens a URL of the author's, in a row of its own. */
 export function OpenButton(
   { url, isQuiet = false }: { url: string; isQuiet?: boolean },
 ) {
@@ -106,7 +106,7 @@ export function SignedInLine({ person }: { person: string }) {
 }
 
 /**
- * The page after the answer; `answer` is undefined once the tool has read it.
+ * The page after the answer. `answer` is undefined once the tool has read it.
  */
 export function WaitAnsweredPage(
   { client, answer, ...page }: PageProps & {
@@ -140,7 +140,7 @@ export function WaitAnsweredPage(
 }
 
 /**
- * The page for a link of someone else, or one that has ended; it does not say
+ * The page for a link that has ended or is someone else's. It does not say
  * which. Send it with `forms: "self"`.
  */
 export function NoWaitPage(

@@ -1,7 +1,6 @@
 /**
  * `/wait/:id`: the page of a question that waits for one person, and its form.
- * The link alone opens nothing: only the person who is asked sees the question,
- * once they have signed in.
+ * Only that person sees the question, once they have signed in.
  *
  * @module
  */
@@ -23,8 +22,8 @@ import type { SignedIn } from "../account_page/signed_in.ts";
 import { clientInWords } from "../account_page/client_words.ts";
 
 /**
- * Returns the name of the service for which a wait needs an account; undefined
- * for any other wait.
+ * Returns the name of the service for which a wait needs an account. Undefined
+ * if the wait is for something else.
  */
 export function connectsAt(
   { payload }: Pick<Wait, "payload">,
@@ -42,7 +41,7 @@ function pathOf(wait: Wait, baseUrl: string): string {
     : `/connect/${service}?w=${wait.id}`;
 }
 
-/** Answers with the page for a link that is someone else's, or over. */
+/** Answers with the page for a link that has ended or is someone else's. */
 export function noWait(
   c: Context,
   { id, session }: SignedIn,
@@ -56,7 +55,7 @@ export function noWait(
 }
 
 /**
- * Answers with the page on which a person signs in, to see a page of theirs.
+ * Answers with the page on which a person signs in, to see a page of their own.
  */
 export function signInFor(
   c: Context,
@@ -86,7 +85,7 @@ export function askingClient(
   return clientId === "" ? { ...client, isKnown: true } : client;
 }
 
-/** Lists the open questions to a person, for their account page. */
+/** Lists a person's open questions, for their account page. */
 export async function waitsInWords(
   subject: string,
   services: AccountPageServices,

@@ -1,5 +1,5 @@
 /**
- * The receipt of an approval, as durable work that ends finds it.
+ * The receipt of an approval of durable work, when the work ends.
  *
  * @module
  */
@@ -14,8 +14,8 @@ import { expireWait } from "./wait_answer.ts";
 import type { ApprovalState, WaitRecord } from "./wait_record.ts";
 
 /**
- * A number larger than any epoch second. Receipt IDs begin with the difference
- * to it, so that lists begin with the newest receipt.
+ * A number larger than any epoch second. Receipt IDs begin with this number
+ * minus the time, so that lists begin with the newest receipt.
  */
 const LAST_SECOND = 99_999_999_999;
 
@@ -30,11 +30,11 @@ export function receiptIdOf(at: number, unique: string): string {
 export type Progress =
   & Pick<ApprovalState, "begunAt" | "endedAt" | "outcome">
   & {
-    /** The reference of the run in the log. */
+    /** The request ID of the run in the log. */
     reference?: string;
   };
 
-/** Records the progress of a receipt, if it is still there. */
+/** Records the progress of a run in its receipt, unless that was deleted. */
 export function progressReceipt(
   database: Database,
   id: string,
@@ -49,8 +49,8 @@ export function progressReceipt(
 }
 
 /**
- * Ends a wait of durable work that has ended. The work may have ended while
- * none of its runs was under way, such as in a sleep: its receipt says so.
+ * Ends a wait of durable work that has ended. If none of its runs was under way
+ * then, such as in a sleep, the receipt still gets the end.
  */
 export async function endWait(
   database: Database,

@@ -1,7 +1,7 @@
 /**
- * The record of a wait, its sealed parts and its basis. The parts are sealed to
- * their record, so that no one who can write the database can move them to
- * another.
+ * The record of a wait, its encrypted parts and its basis. Each part is
+ * encrypted for its record, so that someone who can write to the database
+ * cannot move it to another record.
  *
  * @module
  */
@@ -25,17 +25,17 @@ import { userOfRun } from "../../core/store/waiting_work.ts";
 import { secretStore } from "../../core/store/secrets.ts";
 
 /**
- * The maximum size in bytes of a question, and of an answer, as JSON in UTF-8:
- * a record has room for both once they are sealed.
+ * The maximum size in bytes of a question, and of an answer, as JSON in UTF-8.
+ * A record can hold both in encrypted form.
  */
 export const MAX_WAIT_BYTES = 20_000;
 
-/** The maximum number of waits of each kind that one person has at a time. */
+/** The maximum number of waits of one kind that a person has at a time. */
 export const MAX_WAITS_PER_PERSON = 100;
 
 /**
- * The maximum number of pages of one client for a person, to leave room for
- * others.
+ * The maximum number of pages that one client may have wait for a person, so
+ * that other clients can ask too.
  */
 export const MAX_WAITS_PER_CLIENT = 25;
 
@@ -44,36 +44,40 @@ export function bytesOf(text: string): number {
   return new TextEncoder().encode(text).length;
 }
 
-/** The origin of a wait: its person, and the call or task that waits. */
+/** The person for whom a wait is, and the call or task that waits. */
 export interface Waiting {
   subject: string;
   /**
-   * The list by which the wait is limited, if that is not its subject's: many
-   * people may share a subject, such as all callers without credentials.
+   * The list that limits the wait, if it is not the subject's list. Many people
+   * may share a subject, such as all callers without credentials.
    */
   list?: string;
   /**
-   * A page and an approval are answered by a person, a webhook by anyone who has
-   * the id.
+   * A person answers a page or an approval. Anyone who has the ID answers a
+   * webhook.
    */
   kind: "page" | "webhook" | "approval";
   /**
-   * The identity of the question of a call or task: a repeat finds the same
-   * wait.
+   * Identifies the question of a call or task, so that a repeat finds its wait.
    */
   asker: string;
-  /** The fingerprint of what is asked: another question is another wait. */
+  /**
+   * The fingerprint of the question's content. Other content makes another
+   * wait.
+   */
   question: string;
   tool: string;
   clientId?: string;
   /**
-   * The grant of the call, or the grant that by now uses the task: the wait
-   * ends with it.
+   * The grant of the call, or the grant that used the task last. The wait ends
+   * with it.
    */
   grantId?: string;
-  /** The durable work that waits: an answer wakes it, its end ends the wait. */
+  /**
+   * The durable work that waits. An answer wakes it, and its end ends the wait.
+   */
   taskId?: string;
-  /** The address of the work's run. */
+  /** The server address that the work's run belongs to. */
   taskAddress?: string;
   /** The task, durable or not, that asks on a page. */
   pageTask?: string;
@@ -83,49 +87,57 @@ export interface Waiting {
 
 /** The progress of an approval. Times are epoch seconds. */
 export interface ApprovalState {
-  /** The scope of those who approve; undefined if the caller does. */
+  /**
+   * The scope of the people who may approve. Undefined if the caller approves.
+   */
   scope?: string;
-  /** The passkey that the press needs. */
+  /** The passkey that an approval needs. */
   passkey?: "wanted" | "required";
   /** The seconds for which the answer stays until the run begins. */
   seconds: number;
-  /** The end of the time to press; the record stays longer. */
+  /** The time until which a person can approve. The record stays longer. */
   closesAt?: number;
   /** The beginning of the run. */
   begunAt?: number;
   endedAt?: number;
   /**
-   * The end of the run; `unknown` if it never came, and a person has closed the
-   * run instead.
+   * The end of the run. `unknown` if it was never stored, and a person has
+   * closed the run instead.
    */
   outcome?: "ok" | "tool_error" | "failed" | "cancelled" | "unknown";
-  /** True if the answer holds the run's result, because the client had left. */
+  /**
+   * True if the answer holds the run's result, because the client had
+   * disconnected.
+   */
   hasResult?: boolean;
 }
 
 export interface WaitRecord extends Expiring, Omit<Waiting, "asker"> {
-  /** The index entry from the asking call or task to this wait. */
+  /**
+   * The key of the index entry that leads from the asking call or task to this
+   * wait.
+   */
   askerKey: Deno.KvKey;
-  /** The client's name in its grant. */
+  /** The name of the client in the grant. */
   clientName?: string;
   createdAt: number;
   state: "open" | "answered" | "used";
-  /** The wait's id and payload, sealed to this record. */
+  /** The wait's ID and payload, encrypted for this record. */
   sealed?: string;
   /** The answer, encrypted like `sealed`. */
   sealedAnswer?: string;
 }
 
-/** A wait as it was read. */
+/** A wait with its encrypted parts in clear. */
 export interface Wait extends
   Omit<
     WaitRecord,
     "askerKey" | "question" | "taskId" | "sealed" | "sealedAnswer"
   > {
   key: Deno.KvKey;
-  /** In a list: true while its connection is paused. */
+  /** In a list: true if the client's connection is paused. */
   isPaused?: boolean;
-  /** The id that opens the page, or answers for a webhook. */
+  /** The ID that opens the page, or with which a webhook answers. */
   id?: string;
   /** The question. */
   payload?: JsonObject;
@@ -137,7 +149,7 @@ export interface ListedWait
   extends
     Expiring,
     Pick<WaitRecord, "kind" | "clientId" | "grantId" | "taskId" | "state"> {
-  /** True once the run of an approval has ended. */
+  /** True once the approved run has ended. */
   hasEnded?: boolean;
 }
 
@@ -146,8 +158,9 @@ export interface Pointer extends Expiring {
 }
 
 /**
- * True if two waits are of one client: by its ID, or by the access token that
- * its person made. All waits with neither count as one client's.
+ * True if two waits have the same client: the same client ID, or else the same
+ * personal access token. All waits that have neither are treated as one
+ * client's.
  */
 export function isSameClient(
   one: Pick<Waiting, "clientId" | "grantId">,
@@ -157,7 +170,7 @@ export function isSameClient(
     (one.clientId !== undefined || one.grantId === other.grantId);
 }
 
-/** Returns the name of the list by which a wait is limited. */
+/** Returns the name of the list that limits a wait. */
 export function listOfWait(
   { list, subject }: Pick<Waiting, "list" | "subject">,
 ): string {
@@ -171,7 +184,10 @@ export function approvalListName(scope: string): string {
   return JSON.stringify(["approve", scope]);
 }
 
-/** Names the place of an approval in its queue: what ends first is first. */
+/**
+ * Makes an approval's key in the queue of its scope. The approval that ends
+ * first comes first.
+ */
 function placeInQueue(
   [word, wait]: Deno.KvKey,
   { scope, closesAt }: ApprovalState,
@@ -182,12 +198,12 @@ function placeInQueue(
   ]);
 }
 
-/** The time for which a page waits for its person, in seconds. */
+/** The time in seconds for which a page waits for its person. */
 export const WAIT_SECONDS = 60 * 60;
 
 /**
- * Changes the record at the head of a wait's list. A commit that checks the
- * head fails if a wait of the list was opened or answered meanwhile.
+ * Writes the record at the head of a wait's list. A commit that checks the head
+ * then fails if a wait of the list was opened or answered before.
  */
 export function touchList(
   transaction: Transaction,
@@ -198,7 +214,7 @@ export function touchList(
   transaction.set(head, { expiresAt: now + WAIT_SECONDS });
 }
 
-/** Writes a wait, with its places in the lists. */
+/** Writes a wait and its entries in the lists. */
 export function putWait(
   transaction: Transaction,
   key: Deno.KvKey,
@@ -221,7 +237,7 @@ export function putWait(
     );
 }
 
-/** Removes a wait, with its places in the lists. */
+/** Removes a wait and its entries in the lists. */
 export function dropWait(
   transaction: Transaction,
   found: Found<WaitRecord>,
@@ -240,12 +256,12 @@ export type ReadWait = Pick<Found<WaitRecord>, "key" | "value">;
 
 type Member = "payload" | "answer";
 
-/** The members that a seal is bound to. */
+/** The members of a record that its encrypted parts are bound to. */
 type Sealing = Pick<WaitRecord, "subject" | "kind" | "askerKey">;
 
 /**
- * Makes the text that ties a seal to its record, so that no text opens in
- * another record.
+ * Makes the additional authenticated data for encrypting a part, so that it
+ * cannot be decrypted in another record.
  */
 function contextOf(
   { subject, kind, askerKey }: Sealing,
@@ -281,7 +297,9 @@ export function waitSeals(database: Database) {
     return JSON.parse(await unseal(await secrets.find("wait"), text, context));
   }
 
-  /** Reads a wait; undefined if a part of it was sealed for another wait. */
+  /**
+   * Reads a wait. Undefined if one of its parts was encrypted for another wait.
+   */
   async function readWait(found: ReadWait): Promise<Wait | undefined> {
     const { askerKey: _, question: __, taskId: ___, ...own } = found.value;
     const { sealed: _id, sealedAnswer: _answer, ...plain } = own;
@@ -302,12 +320,12 @@ export function waitSeals(database: Database) {
 }
 
 /**
- * The basis of a wait: the grant of the call that waits, or the run of the
- * task. A wait is opened only while its basis exists, and ends with it.
+ * The basis of a wait: the grant of the call, or the run of the task. A wait is
+ * opened only while its basis exists, and ends with it.
  */
 type Basis = Pick<Waiting, "grantId" | "taskId">;
 
-/** True unless the task of a wait, or the grant of its call, has ended. */
+/** True until the task of a wait, or the grant of its call, has ended. */
 export async function isLive(
   database: Database,
   { grantId, taskId }: Basis,

@@ -1,6 +1,6 @@
 /**
- * The room for waits: the maximum number of each kind that a person, and a
- * client for a person, has at a time. Loaded when the first wait is opened.
+ * The limits on waits: for each kind, how many a person may have at a time, and
+ * how many of those one client. Loaded when the first wait is opened.
  *
  * @module
  */
@@ -15,15 +15,18 @@ import {
   type Waiting,
 } from "./wait_record.ts";
 
-/** The `Retry-After` of one wait too many: pages end within an hour. */
+/**
+ * The `Retry-After` in seconds when there are too many waits. Pages end within
+ * an hour.
+ */
 const RETRY_SECONDS = 600;
 
-/** The time for which a list that was full is not read again. */
+/** The time for which a full list is not read again. */
 const FULL_MILLISECONDS = 1000;
 
 /** A wait that is about to be opened. */
 type Opener = Pick<Waiting, "kind" | "clientId" | "grantId"> & {
-  /** The list by which the wait is limited. */
+  /** The name of the list that limits the wait. */
   list: string;
   /** The maximum number of waits of its kind in that list. */
   most?: number;
@@ -36,8 +39,8 @@ export function waitRoom(
   /** The latest opening in this process, by list. */
   const openings = new Map<string, Promise<unknown>>();
   /**
-   * The openers that found their lists full a moment ago: reading a long list
-   * costs more than being refused.
+   * The openers that found their lists full a moment ago. They are refused at
+   * once, because reading a long list is costly.
    */
   const full = new LatestMap<true>();
 
@@ -52,7 +55,8 @@ export function waitRoom(
 
   return {
     /**
-     * Opens the waits of a list one after another: at once they would compete.
+     * Opens the waits of a list one after another, so that they do not
+     * conflict.
      */
     inTurn<T>(list: string, open: () => Promise<T>): Promise<T> {
       const turn = (openings.get(list) ?? Promise.resolve()).then(open, open);
@@ -62,13 +66,13 @@ export function waitRoom(
       });
     },
 
-    /** Reads a list; undefined if it was full for the opener a moment ago. */
+    /** Reads a list. Undefined if the opener found it full a moment ago. */
     async read(opener: Opener): Promise<Found<ListedWait>[] | undefined> {
       return full.get(nameOf(opener)) ? undefined : await readList(opener.list);
     },
 
     /**
-     * Checks that there is room in a list as it was read.
+     * Checks a list for room for one more wait.
      *
      * @throws {LimitError}
      */

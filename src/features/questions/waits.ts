@@ -1,6 +1,6 @@
 /**
- * Waits: each is for one answer of one person, or of one webhook, and is
- * used once. A person answers on a page, a webhook by the id of its wait.
+ * Waits: each is for one answer, and is used once. A person answers on a page,
+ * a webhook by the ID of its wait.
  *
  * @module
  */
@@ -47,7 +47,7 @@ import type { waitRoom } from "./wait_room.ts";
 export { MAX_WAITS_PER_CLIENT, MAX_WAITS_PER_PERSON, WAIT_SECONDS };
 export type { TakenWait, Wait, Waiting };
 
-/** The longest pause between polls: a person who answered is back soon. */
+/** The longest pause between polls, so that a person's answer is seen soon. */
 const MAX_POLL_MILLISECONDS = 2000;
 
 export type WaitStore = ReturnType<typeof waitStore>;
@@ -56,7 +56,7 @@ export function waitStore(database: Database) {
   const seals = waitSeals(database);
   const { sealPart, readWait } = seals;
 
-  /** The room for waits, once one was opened. */
+  /** The limits on waits. Loaded when the first wait is opened. */
   let room: Promise<ReturnType<typeof waitRoom>> | undefined;
   const lists = new OwnerList<WaitRecord, ListedWait>(
     database,
@@ -64,7 +64,7 @@ export function waitStore(database: Database) {
     listedWaitKey,
   );
 
-  /** Reads the waits in a list, by default in a person's list. */
+  /** Reads the waits in a list, such as a person's. */
   async function listed(
     list: string,
     isWanted?: (listed: Found<ListedWait>) => boolean,
@@ -73,7 +73,7 @@ export function waitStore(database: Database) {
     return parts.flat().filter(({ value }) => listOfWait(value) === list);
   }
 
-  /** Reads the wait of an asker, if it still waits for the same question. */
+  /** Reads an asker's wait, if it is still for the same question. */
   async function readSame(
     { subject, question }: Pick<Waiting, "subject" | "question">,
     known: Found<WaitRecord> | undefined,
@@ -99,7 +99,10 @@ export function waitStore(database: Database) {
       .sort((one, other) => other.createdAt - one.createdAt);
   }
 
-  /** Reads the waits in some states whose connection has not ended. */
+  /**
+   * Reads the waits that have one of these states and whose grant or task has
+   * not ended.
+   */
   async function readOpen(
     found: readonly Found<WaitRecord>[],
     states: readonly WaitRecord["state"][] = ["open"],
@@ -115,8 +118,8 @@ export function waitStore(database: Database) {
     ...waitAnswers(database, seals),
 
     /**
-     * Opens the wait of an asker, or finds the existing one. A wait of the same
-     * asker for another question ends.
+     * Opens an asker's wait, or finds the existing one. If the asker has a wait
+     * for another question, that wait ends.
      *
      * @throws {LimitError} when the person has too many waits
      * @throws {ChallengeError} when the grant has ended
@@ -186,18 +189,21 @@ export function waitStore(database: Database) {
       return await inTurn(list, () => database.change(head, opening));
     },
 
-    /** Finds the wait that {@linkcode open} would find; undefined if none. */
+    /**
+     * Finds the wait that {@linkcode open} would find. Undefined if there is
+     * none.
+     */
     async findSame({ asker, ...own }: Waiting): Promise<Wait | undefined> {
       return await readSame(own, await findKnown(asker));
     },
 
-    /** Reads a wait again; undefined if it is gone. */
+    /** Reads a wait again. Undefined if it is gone. */
     async read({ key }: Pick<Wait, "key">): Promise<Wait | undefined> {
       const found = await database.find<WaitRecord>(key);
       return found && await readWait(found);
     },
 
-    /** Finds the wait of a person's page; undefined if it is someone else's. */
+    /** Finds a page by its ID. Undefined if it is someone else's. */
     async find(id: string, subject: string): Promise<Wait | undefined> {
       const found = await database.find<WaitRecord>(waitKey(id));
       const isTheirs = found?.value.kind === "page" &&
@@ -206,8 +212,8 @@ export function waitStore(database: Database) {
     },
 
     /**
-     * Lists the pages, or approvals, that wait for a person, newest first; of
-     * approvals whose run has begun, those whose run has not ended.
+     * Lists the pages, or approvals, that wait for a person, newest first.
+     * Leaves out approvals whose run has ended.
      *
      * @param states by default those that are open
      */
@@ -232,7 +238,10 @@ export function waitStore(database: Database) {
       return await readAll(await listed(subject));
     },
 
-    /** Finds the wait of an asker; undefined if there is none. */
+    /**
+     * Finds an asker's wait, for whichever question. Undefined if there is
+     * none.
+     */
     async findByAsker({ asker, subject }: Waiting): Promise<Wait | undefined> {
       const found = await findKnown(asker);
       return found?.value.subject === subject
@@ -240,13 +249,13 @@ export function waitStore(database: Database) {
         : undefined;
     },
 
-    /** Ends a wait that no one needs any more. */
+    /** Ends a wait that is no longer needed. */
     withdraw: ({ key }: Pick<Wait, "key">): Promise<void> =>
       expireWait(database, key),
 
     /**
-     * Waits until a wait is answered, or is as it is wanted, or gone. Returns
-     * false if it is still open after so many milliseconds.
+     * Waits until a wait is not open any more, or `isWanted` accepts it.
+     * Returns false if that has not happened after `milliseconds`.
      *
      * @throws the signal's reason when it fires first
      */

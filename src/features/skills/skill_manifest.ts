@@ -1,5 +1,5 @@
 /**
- * A skill as clients list it, and its files as the resources that they read.
+ * A skill as it is listed for clients, and its files as resources.
  *
  * @module
  * @see https://modelcontextprotocol.io/seps/2640-skills-extension
@@ -12,14 +12,17 @@ import { isObject, type JsonObject } from "../../core/json.ts";
 import { listResource } from "../../core/catalogue/descriptions.ts";
 import { MAX_URI_CHARACTERS } from "../../core/catalogue/uri_template.ts";
 
-/** The extension, as servers declare it. */
+/** The name by which servers declare the skills extension. */
 export const SKILLS_EXTENSION = "io.modelcontextprotocol/skills";
 
-/** The limits that every client accepts: SEP-2640, Limits. */
+/** The limits that every client accepts (SEP-2640, Limits). */
 const FILES = 512;
 const BYTES = 16 * 1024 * 1024;
 
-/** The largest page of the list, in bytes; some clients read it whole. */
+/**
+ * The maximum size in bytes of a page of the list. Some clients read a page as
+ * a whole.
+ */
 const MAX_PAGE_BYTES = 512 * 1024;
 
 /** A skill, ready to be listed and read. */
@@ -90,7 +93,10 @@ export function compileSkill(
   };
 }
 
-/** Computes the number of skills on a page that every client can read. */
+/**
+ * Returns the number of skills on a page of the list that every client can
+ * read.
+ */
 export function skillsPerPage(entries: readonly JsonObject[]): number {
   const largest = Math.max(
     1,
@@ -136,7 +142,7 @@ function checkFrontmatter(
   return { name, description };
 }
 
-/** Checks that a path means the same in Markdown and in an address. */
+/** Checks that a path means the same in Markdown and in a URI. */
 function checkPath(path: string): void {
   const isPlain = path.split("/").every((name) =>
     /^[A-Za-z0-9._-]+$/.test(name) && name !== "." && name !== ".."
@@ -148,7 +154,7 @@ function checkPath(path: string): void {
   );
 }
 
-/** Checks that every file that `SKILL.md` links to is in `files`. */
+/** Checks that `files` has every file that `SKILL.md` links to. */
 function checkLinks(manual: string, paths: readonly string[]): void {
   const prose = manual.replaceAll(/^(```|~~~)[\s\S]*?^\1/gm, "")
     .replaceAll(/`[^`\n]*`/g, "");
@@ -183,7 +189,7 @@ function directoriesOf(
   const directories = new Map<string, Directory>([
     [root, { resources: [], scopes }],
   ]);
-  /** Finds a directory; a new one is added to its parent. */
+  /** Finds a directory. If it is new, adds it to its parent. */
   function directoryAt(uri: string): Directory {
     const known = directories.get(uri);
     if (known) return known;
@@ -208,7 +214,9 @@ function splitPath(uri: string): [parent: string, name: string] {
   return [uri.slice(0, slash), uri.slice(slash + 1)];
 }
 
-/** Media types of usual files; of other files the client sees only the name. */
+/**
+ * The media types of common files. For other files clients get only the name.
+ */
 const MEDIA_TYPES: Readonly<Record<string, string | undefined>> = {
   __proto__: null as never,
   css: "text/css",

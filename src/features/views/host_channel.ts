@@ -22,9 +22,9 @@ interface Message {
 /**
  * Opens the channel. The source text of this function is put into a page.
  *
- * @param heard handlers of the host's notifications, by the last word of the
- * method
- * @param end finishes the view, before the host removes it
+ * @param heard handlers of the host's notifications, keyed by the last part of
+ * the method's name
+ * @param end finishes the view before the host removes it
  */
 export function hostChannel(
   page: PageWindow,
@@ -77,7 +77,7 @@ export function hostChannel(
   return { post, ask };
 }
 
-/** An element of the page. */
+/** The members of an HTML element that are used. */
 export interface PageElement {
   id: string;
   href?: string;
@@ -88,7 +88,7 @@ export interface PageElement {
   getBoundingClientRect(): { height: number };
 }
 
-/** The part of a browser's `EventTarget` that is used. */
+/** The members of a browser's `EventTarget` that are used. */
 interface PageTarget {
   // deno-lint-ignore no-explicit-any
   addEventListener(type: string, listener: (event: any) => unknown): void;

@@ -1,5 +1,5 @@
 /**
- * The script of a view: it speaks with the host around the page, JSON-RPC over
+ * The script of a view. It talks to the host around the page by JSON-RPC over
  * `postMessage`.
  *
  * @module
@@ -22,9 +22,8 @@ import type {
 } from "./view.ts";
 
 /**
- * Makes the view of a page. The source text of this function is put into that
- * page, so it uses nothing from outside: the functions that it calls come as
- * arguments.
+ * Makes the view of a page. The source text of this function is put into the
+ * page, so it uses only its arguments.
  */
 export function makeView<I, O>(
   window: object,
@@ -68,7 +67,7 @@ export function makeView<I, O>(
     measure();
   }
 
-  /** Reports the height of the content, so that the host shows all of it. */
+  /** Reports the height of the content to the host. */
   function measure(): void {
     if (!isConnected) return;
     const { height: before } = root.style;
@@ -82,8 +81,8 @@ export function makeView<I, O>(
   }
 
   /**
-   * Sends a request once the host has answered the first one. Throws a result
-   * with `isError`: some hosts refuse in this way.
+   * Sends a request after the host has answered `ui/initialize`. Throws if the
+   * result has `isError`, because some hosts refuse that way.
    */
   async function request(method: string, params: Loose): Promise<Loose> {
     await ready;
@@ -141,7 +140,10 @@ export function makeView<I, O>(
     });
   }
 
-  /** Handlers of the host's notifications, by the last word of the method. */
+  /**
+   * Handlers of the host's notifications, keyed by the last part of the
+   * method's name.
+   */
   const heard: Record<string, (params: Loose) => unknown> = {
     "tool-input-partial": (params) => begin("arriving", params),
     "tool-input": (params) => begin("running", params),

@@ -17,7 +17,7 @@ import {
   VIEWS_EXTENSION,
 } from "./view_resource.ts";
 
-/** Compiled views by the `view` of their tools. */
+/** Compiled views, keyed by the `view` option of their tools. */
 export type ToolViews = ReadonlyMap<Tool["view"], CompiledView>;
 
 /** Compiles the views of tools. Tools with the same view share one resource. */

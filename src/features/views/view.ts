@@ -1,11 +1,12 @@
 /**
- * A view's side of the conversation, and a tool's result as the view gets it.
+ * The view's end of the channel to its host, and a tool's result as views get
+ * it.
  *
  * @module
  */
 import type { Loose } from "./host_channel.ts";
 
-/** The progress of the call that a view was opened for. */
+/** The progress of the tool call that opened a view. */
 export type ViewStatus =
   /** The host has not answered yet. */
   | "connecting"
@@ -15,11 +16,11 @@ export type ViewStatus =
   | "running"
   /** There is a result. */
   | "done"
-  /** The tool failed, or the host did; `text` says why. */
+  /** The tool or the host failed. `text` says why. */
   | "failed"
-  /** The call was cancelled; `text` may say why. */
+  /** The call was cancelled. `text` may say why. */
   | "cancelled"
-  /** The page was opened without a host around it. */
+  /** The page has no host around it. */
   | "alone";
 
 /** The way in which a host shows a view. */
@@ -28,27 +29,27 @@ export type DisplayMode = "inline" | "fullscreen" | "pip";
 /** A tool's result as its view gets it. */
 export interface ViewResult<O = Record<string, unknown>> {
   /**
-   * The tool's output. If the host drops it, it is read from the text; absent
+   * The tool's output. If the host drops it, it is parsed from the text. Absent
    * if the text is not JSON.
    */
   data?: O;
   /** The text of the content blocks, which the model reads too. */
   text: string;
-  /** The content as the wire has it. */
+  /** The content blocks as the protocol has them. */
   content: readonly { type: string; [member: string]: unknown }[];
-  /** The `meta` that the tool gave to the view alone. */
+  /** The `meta` that the tool gave to the view only. */
   meta: Readonly<Record<string, unknown>>;
 }
 
-/** The abilities of the host around a view. */
+/** The capabilities of the host. */
 export interface ViewAbilities {
   /** True if the host can call tools. */
   call: boolean;
   /** True if the host can read resources. */
   read: boolean;
-  /** True if the host can send a message in the person's name. */
+  /** True if the host can send a message as the person. */
   say: boolean;
-  /** True if the host can give the model context. */
+  /** True if the host can add to the model's context. */
   tell: boolean;
   /** True if the host can save files. */
   download: boolean;
@@ -56,28 +57,28 @@ export interface ViewAbilities {
   modes: readonly DisplayMode[];
 }
 
-/** The state from which a view is drawn. */
+/** The state that a view renders. */
 export interface ViewState<
   I = Record<string, unknown>,
   O = Record<string, unknown>,
 > extends ViewResult<O> {
-  /** The progress of the call. */
+  /** The progress of the tool call. */
   status: ViewStatus;
-  /** The arguments; members may be missing while they are `arriving`. */
+  /** The arguments. While they are `arriving`, members may be missing. */
   input?: Partial<I>;
-  /** The theme; also the attribute `data-theme` of the document's root. */
+  /** The theme. It is also set as `data-theme` of the document's root. */
   theme: "light" | "dark";
   /** The current display mode. */
   mode: DisplayMode;
-  /** The abilities of the host. */
+  /** The capabilities of the host. */
   can: ViewAbilities;
   /** The host's name and version, if it gives them. */
   host?: { name: string; version: string };
-  /** Everything else that the host says about itself, such as `locale`. */
+  /** The other members of the host's context, such as `locale`. */
   context: Readonly<Record<string, unknown>>;
 }
 
-/** A view's side of the conversation with its host. */
+/** The view's end of the channel to its host. */
 export interface View<
   I = Record<string, unknown>,
   O = Record<string, unknown>,
@@ -104,17 +105,20 @@ export interface View<
   read(uri: string): Promise<
     readonly { uri: string; mimeType?: string; text?: string; blob?: string }[]
   >;
-  /** Opens a URL outside the view. Links in the page do so by themselves. */
+  /** Opens a URL outside the view. Links in the page do this by themselves. */
   open(url: string): Promise<void>;
   /** Sends a message to the conversation, as the person. */
   say(text: string): Promise<void>;
-  /** Gives the model context from now on, in place of the last context. */
+  /**
+   * Sets what the view adds to the model's context, in place of what it added
+   * before.
+   */
   tell(text: string, data?: Record<string, unknown>): Promise<void>;
-  /** Asks for another display mode and returns the one that the host chose. */
+  /** Asks for another display mode. Returns the mode that the host chose. */
   display(mode: DisplayMode): Promise<DisplayMode>;
   /** Saves a text as a file. */
   download(name: string, text: string, mimeType?: string): Promise<void>;
-  /** Sets a function that runs before the host removes the view. */
+  /** Sets a function to run before the host removes the view. */
   beforeEnd(finish: () => void | Promise<void>): void;
 }
 

@@ -1,5 +1,5 @@
 /**
- * A tool's view: its HTML document, and the resource that clients read.
+ * A tool's view: its HTML document, and the resource by which clients get it.
  *
  * @module
  * @see MCP Apps 2026-01-26, UI Resource Format and Resource Discovery
@@ -14,14 +14,14 @@ import { hostChannel } from "./host_channel.ts";
 import { makeView } from "./make_view.ts";
 import { viewResult } from "./view.ts";
 
-/** The extension, as clients and servers declare it. */
+/** The name by which clients and servers declare the MCP Apps extension. */
 export const VIEWS_EXTENSION = "io.modelcontextprotocol/ui";
 
 /** The media type of every view. */
 export const VIEW_TYPE = "text/html;profile=mcp-app";
 
 /**
- * The time for which a client may keep a view, in seconds; the view's URI
+ * The time in seconds for which a client may cache a view. The view's URI
  * changes with its content.
  */
 const TTL_SECONDS = 3600;
@@ -29,29 +29,29 @@ const TTL_SECONDS = 3600;
 /** A view, ready to be served. */
 export interface CompiledView {
   resource: Resource;
-  /** The beginning of the view's address, before the digest of its content. */
+  /** The part of the view's URI before the digest of its content. */
   prefix: string;
-  /** The document that clients get. */
+  /** The HTML document that clients get. */
   html: string;
-  /** The origins that the view may reach, as the standard names them. */
+  /** The origins that the view may reach, in the names of MCP Apps. */
   csp: ViewPolicy;
 }
 
-/** The origins that a view may reach: none where a list is empty. */
+/** The origins that a view may reach. An empty list allows none. */
 export interface ViewPolicy {
   connectDomains: readonly string[];
   resourceDomains: readonly string[];
   frameDomains?: readonly string[];
 }
 
-/** Returns the part of a view's address that all its versions share. */
+/** Returns the part of a view's URI that all its versions share. */
 export function viewPrefix(uri: string): string {
   return uri.slice(0, uri.lastIndexOf("/") + 1);
 }
 
 /**
- * Compiles the view of a tool. The address has a digest in it, because clients
- * cache by address.
+ * Compiles the view of a tool. Its URI contains a digest, because clients cache
+ * by URI.
  *
  * @throws {Error} for a page that no client could show
  */
@@ -90,7 +90,10 @@ export function compileView(
   return { resource, prefix, html, csp };
 }
 
-/** Makes the metadata of a tool's list entry about its view and its callers. */
+/**
+ * Makes the metadata for a tool's list entry: its view, and who may call it
+ * (the model, views).
+ */
 export function viewMetaOf(
   tool: Tool,
   uri: string | undefined,
@@ -108,7 +111,7 @@ export function viewMetaOf(
   };
 }
 
-/** Makes a view's metadata, in the standard's names and in ChatGPT's. */
+/** Makes a view's metadata, with the names of MCP Apps and of ChatGPT. */
 function metaOf(
   { border, permissions = [], domain }: Omit<ToolView, "html">,
   csp: ViewPolicy,
@@ -140,12 +143,15 @@ function metaOf(
 
 const SCRIPT_PLACE = /<script\s+src="tool-server\/view"\s*>\s*<\/script>/gi;
 
-/** Inserts the script that speaks with the client into a document. */
+/** Inserts into an HTML document the script that talks to the host. */
 export function withViewScript(html: string): string {
   return html.replace(SCRIPT_PLACE, () => `<script>${viewScript()}</script>`);
 }
 
-/** Returns the script in one line, so that errors name the author's lines. */
+/**
+ * Returns the script as one line, so that the line numbers of errors stay the
+ * author's.
+ */
 function viewScript(): string {
   const source = `(${makeView})(globalThis,${hostChannel},${viewResult})`
     .replaceAll(/^\s*\/\*\*[\s\S]*?\*\/\s*/gm, "")
@@ -156,14 +162,14 @@ function viewScript(): string {
   return `globalThis.view=((__name)=>${source})((f)=>f);`;
 }
 
-/** The addresses that a document loads, outside of its scripts. */
+/** Matches the URLs that the elements of a document load. */
 const LOADED =
   /<(script|img|link|iframe|video|audio|source|embed)\b[^>]*?\s(?:src|href)\s*=\s*["']?([^"'\s>]+)/gi;
 
 /**
  * Checks that clients can show a document.
  *
- * @throws {Error} for a path in place of a document, for a file next to the
+ * @throws {Error} for a path instead of a document, for a file beside the
  * document, and for an origin that the view does not list
  */
 export function checkViewDocument(
