@@ -70,7 +70,7 @@ export async function runProgram(
 }
 
 /** True for an error of the operating system, or of SQLite. */
-function isOfSystem(error: unknown): error is Error {
+export function isOfSystem(error: unknown): error is Error {
   return error instanceof Error && "code" in error &&
     /^(E[A-Z]+|ERR_SQLITE_ERROR)$/.test(`${error.code}`);
 }

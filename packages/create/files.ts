@@ -36,6 +36,20 @@ export async function writeFiles(
 }
 
 /**
+ * Writes a file in one step: if the program is stopped, or the disk is full,
+ * either the old or the new file is there.
+ */
+export async function replaceFile(path: string, text: string): Promise<void> {
+  try {
+    await Deno.writeTextFile(`${path}.new`, text);
+    await Deno.rename(`${path}.new`, path);
+  } catch (error) {
+    await Deno.remove(`${path}.new`).catch(() => {});
+    throw error;
+  }
+}
+
+/**
  * Makes a git repository without a commit, unless there is one already, or no
  * git.
  */
@@ -86,9 +100,14 @@ export async function formatted(text: string): Promise<string> {
  * Reserves a path for one command, until the returned object is disposed of. If
  * the process dies, the system lifts the lock.
  *
+ * @param doing the words for others that want the path meanwhile
+ *
  * @throws {CreateError} when another process has reserved it
  */
-export async function reserve(path: string): Promise<AsyncDisposable> {
+export async function reserve(
+  path: string,
+  doing = `making ${path}`,
+): Promise<AsyncDisposable> {
   const name = `${path}.lock`;
   const file = await Deno.open(name, { write: true, create: true, mode: 0o600 })
     .catch(explain(`There is no folder ${dirname(path)}`));
@@ -99,7 +118,7 @@ export async function reserve(path: string): Promise<AsyncDisposable> {
       (await file.stat()).ino;
   if (isTaken) {
     file.close();
-    throw new CreateError(`Another command is making ${path}`);
+    throw new CreateError(`Another command is ${doing}`);
   }
   return {
     async [Symbol.asyncDispose]() {
@@ -108,6 +127,13 @@ export async function reserve(path: string): Promise<AsyncDisposable> {
     },
   };
 }
+
+/** Reserves a project for a command that changes it. @throws {CreateError} */
+export const reserveProject = (root = ".") =>
+  reserve(
+    `${root}/server.ts`,
+    "changing this project: wait until it has ended",
+  );
 
 /**
  * Reads the `server.ts` of a project or of a clone.

@@ -26,6 +26,8 @@ import {
   formatFiles,
   initializeGit,
   readServer,
+  replaceFile,
+  reserveProject,
   writeFiles,
 } from "./files.ts";
 import { guide } from "./guide.ts";
@@ -152,6 +154,7 @@ async function hasContent(directory: string): Promise<boolean> {
 /** Adds a definition of a kind, its test, and its place in the list. */
 async function addDefinition(kind: Kind, given: string): Promise<void> {
   const name = parseDefinitionName(kind, given);
+  await using _reserved = await reserveProject();
   const server = await readServer();
   const folder = await isClone(".") ? `src/${kind}s` : `${kind}s`;
   const files = definitionFiles(kind, name, folder);
@@ -164,11 +167,11 @@ async function addDefinition(kind: Kind, given: string): Promise<void> {
   const listed = listDefinition(kind, list, name);
   const served = isListed ? server : serveList(kind, server);
   await writeFiles(".", files);
-  if (listed !== undefined) await Deno.writeTextFile(path, listed);
+  if (listed !== undefined) await replaceFile(path, listed);
   else print(`List it in ${path}: its list was changed by hand.`);
   if (served === undefined) {
     print(`Serve the list of ${path} in server.ts, which was changed by hand.`);
-  } else if (served !== server) await Deno.writeTextFile("server.ts", served);
+  } else if (served !== server) await replaceFile("server.ts", served);
   await formatFiles(".", [...Object.keys(files), path, "server.ts"]);
   print(`Made ${Object.keys(files).join(" and ")}.`);
 }

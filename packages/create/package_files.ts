@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { CreateError, reserve } from "./files.ts";
+import { CreateError, replaceFile, reserve } from "./files.ts";
 import { PACKAGE, VENDOR } from "./source.ts";
 
 /** The members of a package's `deno.json` that matter here. */
@@ -99,8 +99,7 @@ export async function updatePackage(
         /(jsr:@tool-server\/tool-server@)[^"/]*/g,
         (all, name) => version === undefined ? all : name + version,
       );
-    await Deno.writeTextFile(`${configuration}.new`, text);
-    await Deno.rename(`${configuration}.new`, configuration);
+    await replaceFile(configuration, text);
   };
   const settle = async () => {
     await remove(VENDOR);

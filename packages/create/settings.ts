@@ -26,7 +26,7 @@ import {
 } from "../../src/core/settings/setting.ts";
 import { oneLine } from "../../src/core/settings/complaint.ts";
 import { print } from "../call/standard_output.ts";
-import { CreateError, formatFiles } from "./files.ts";
+import { CreateError, formatFiles, replaceFile } from "./files.ts";
 
 /** The schemas of declared settings, by the name of their variable. */
 type DeclaredSettings = ReadonlyMap<string, z.ZodType>;
@@ -298,7 +298,7 @@ export async function updateSettings(
       `Settings changed: run deno task ts settings, which updates ${named}.`,
     );
   }
-  for (const path of outdated) await Deno.writeTextFile(path, after[path]);
+  for (const path of outdated) await replaceFile(path, after[path]);
   // A file that the project excludes from formatting, as ours does, stays as it
   // is.
   if (outdated.includes("deno.json")) await formatFiles(".", ["deno.json"]);

@@ -5,7 +5,7 @@
  */
 import { parseFrontmatter } from "../../src/authoring/skill.ts";
 import { print } from "../call/standard_output.ts";
-import { CreateError, formatted } from "./files.ts";
+import { CreateError, formatted, replaceFile } from "./files.ts";
 import { PACKAGE } from "./source.ts";
 
 interface SkillFolder {
@@ -99,7 +99,7 @@ export async function updateSkills({ isCheck }: { isCheck: boolean }) {
       `${LIST} must list what is in ${FOLDER}: run deno task ts skills.`,
     );
   }
-  await Deno.writeTextFile(LIST, text);
+  await replaceFile(LIST, text);
   print(
     before === ""
       ? `Wrote ${LIST}. Import skills from it in server.ts, and serve them.`

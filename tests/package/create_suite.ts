@@ -4,6 +4,7 @@
  * @module
  */
 import assert from "node:assert/strict";
+import { reserveProject } from "../../packages/create/files.ts";
 import { PACKAGE } from "../../packages/create/source.ts";
 import { callBoth, PACKAGE_PATH, Project } from "./project.ts";
 
@@ -355,6 +356,10 @@ Deno.test("create tool refuses a name that is taken or none", async () => {
   const none = await project.deno("task", "ts", "tool", "../greet");
   assert.equal(none.code, 2);
   assert.match(none.output, /A tool's name must be/);
+  await using _other = await reserveProject(project.path);
+  const late = await project.deno("task", "ts", "tool", "search");
+  assert.equal(late.code, 1);
+  assert.match(late.output, /^Another command is changing this project/m);
 });
 
 Deno.test("create settings follows what is declared, and says when it is behind", async () => {

@@ -212,6 +212,38 @@ Deno.test("settings are written in a directory of any name", async () => {
   }
 });
 
+Deno.test("settings leaves a file as it was if the disk is full", {
+  ignore: Deno.build.os === "windows",
+}, async () => {
+  const cwd = await Deno.makeTempDir();
+  try {
+    const env = { allow: [] };
+    const text = JSON.stringify({ permissions: { default: { env } } });
+    await Deno.writeTextFile(`${cwd}/deno.json`, text);
+    await Deno.writeTextFile(`${cwd}/.env.example`, "OLD=1\n");
+    await Deno.writeTextFile(
+      `${cwd}/server.ts`,
+      'export default { name: "mine", version: "1" };',
+    );
+    const config = fileURLToPath(new URL("deno.json", ROOT));
+    const create = new URL("packages/create/mod.ts", ROOT).href;
+    // No process of this shell may write into a file.
+    const shell = "trap '' XFSZ; ulimit -f 0; exec \"$@\"";
+    const { code, stderr } = await new Deno.Command("sh", {
+      args: ["-c", shell, "sh", Deno.execPath(), "run", "-A", "--no-check"]
+        .concat("--config", config, create, "settings"),
+      cwd,
+    }).output();
+    assert.match(new TextDecoder().decode(stderr), /File too large/);
+    assert.equal(code, 1);
+    const left = await Array.fromAsync(Deno.readDir(cwd));
+    assert.equal(left.length, 3, Deno.inspect(left));
+    assert.equal(await Deno.readTextFile(`${cwd}/.env.example`), "OLD=1\n");
+  } finally {
+    await Deno.remove(cwd, { recursive: true });
+  }
+});
+
 Deno.test("firstExample() prints the settings of a first day and the declared ones, and says where all are", () => {
   const example = firstExample(declare({ KEY: secret(z.string()) }));
   const names = [...example.matchAll(/^(?:# )?([A-Z_]+)=/gm)];
