@@ -7,8 +7,9 @@
 import type { parseArgs } from "node:util";
 import { print } from "../call/standard_output.ts";
 import { harmless } from "../call/terminal.ts";
-import { parseOptions } from "../call/program.ts";
-import { Failure, usageFailure } from "../call/failure.ts";
+import { isOfSystem, parseOptions } from "../call/program.ts";
+import { Exit, Failure, usageFailure } from "../call/failure.ts";
+import { reserveProject } from "../create/files.ts";
 import { counted } from "../doctor/list_cost.ts";
 import { ImportError } from "./document.ts";
 import { diffOf, printImported } from "./imported_file.ts";
@@ -99,6 +100,7 @@ export async function importTools(
     terminal.print(`${summary(source)}\n${printItems(source.items)}`);
     return 0;
   }
+  await using _reserved = flags.check ? undefined : await reserveProject(root);
   const project = await ImportProject.open(root);
   const before = flags.as === undefined
     ? project.serviceOf(source.name)
@@ -136,10 +138,9 @@ export async function importTools(
     );
   }
   const { made, isPersonal } = plan;
-  const unlisted = await project.unlisted(plan.names);
-  const list = await project.listed(unlisted);
   const path = project.path("tools", "mod.ts");
   if (flags.check) {
+    const { unlisted, list } = await project.listed(plan.names);
     const left = list ? unlisted : [];
     if (left.length > 0) terminal.print(`${path} lacks ${left.join(", ")}.`);
     const absent = await project.absent();
@@ -152,6 +153,8 @@ export async function importTools(
   }
   if (made.length === 0) throw new ImportError("No tool can be made of these.");
   const isOpen = await apply(plan, project, flags, terminal);
+  // The author may have changed the list while the questions stood.
+  const { unlisted, list } = await project.listed(plan.names);
   if (list && unlisted.length > 0) await project.write(list, list.text);
   if (!list) {
     const names = unlisted.join(", ");
@@ -382,9 +385,13 @@ async function apply(
     const isTaken = take ||
       !keep && /^y/i.test(terminal.ask?.(question) ?? "");
     // The text is written with the new fingerprint, so that the next import
-    // does not ask again.
-    const text = isTaken ? file.text : before!;
-    await project.write(file, printImported({ ...file, text }));
+    // does not ask again. The author may have changed it since the question.
+    const text = isTaken
+      ? file.text
+      : (await project.imported(file.path))?.text;
+    if (text !== undefined) {
+      await project.write(file, printImported({ ...file, text }));
+    }
     terminal.print(`${isTaken ? "Changed" : "Kept"} ${file.path}`);
   }
   if (open.length > 0) {
@@ -409,8 +416,11 @@ export async function main(args: readonly string[]): Promise<number> {
       ...isSeen && { ask: (question) => prompt(question) },
     });
   } catch (error) {
-    if (!(error instanceof Failure)) throw error;
-    console.error(harmless(error.message));
-    return args.includes("--check") ? 2 : error.exitCode;
+    const isCheck = args.includes("--check");
+    const isKnown = error instanceof Failure || isOfSystem(error);
+    if (!isKnown && !isCheck) throw error;
+    console.error(harmless(isKnown ? error.message : Deno.inspect(error)));
+    if (isCheck) return 2;
+    return error instanceof Failure ? error.exitCode : Exit.failed;
   }
 }

@@ -4,7 +4,12 @@
  * @module
  */
 import { emptyList, listDefinition } from "../create/definition_files.ts";
-import { CreateError, exists, readServer } from "../create/files.ts";
+import {
+  CreateError,
+  exists,
+  readServer,
+  replaceFile,
+} from "../create/files.ts";
 import { isClone } from "../create/package_files.ts";
 import { usageFailure } from "../call/failure.ts";
 import { ImportError } from "./document.ts";
@@ -27,33 +32,46 @@ export type NewFile = Omit<ImportedFile, "isChanged">;
 
 /** The folders and the imported files of a project. */
 export class ImportProject {
+  /** The imported files, by `service id`. */
+  readonly files = new Map<string, ImportedFile>();
+  /** The paths of all that is in the two folders, in lower case. */
+  readonly #paths = new Set<string>();
+  /** The texts of files, by path, as they were last read. */
+  readonly #texts = new Map<string, string>();
+
   private constructor(
     private readonly root: string,
     private readonly isClone: boolean,
-    /** The imported files, by `service id`. */
-    readonly files: ReadonlyMap<string, ImportedFile>,
-    /** The paths of all that is in the two folders, in lower case. */
-    private readonly paths: ReadonlySet<string>,
   ) {}
 
   /** Reads a project. @throws {CreateError} if there is none */
   static async open(root = "."): Promise<ImportProject> {
     await readServer(root);
-    const clone = await isClone(root);
-    const files = new Map<string, ImportedFile>();
-    const paths = new Set<string>();
-    for (const folder of ["tools", "services"]) {
-      const path = clone ? `src/${folder}` : folder;
+    const project = new ImportProject(root, await isClone(root));
+    for (const folder of ["tools", "services"] as const) {
+      const path = project.path(folder);
       if (!await exists(`${root}/${path}`)) continue;
       for await (const { name, isFile } of Deno.readDir(`${root}/${path}`)) {
-        paths.add(`${path}/${name}`.toLowerCase());
+        project.#paths.add(`${path}/${name}`.toLowerCase());
         if (!isFile || !name.endsWith(".ts")) continue;
-        const text = await Deno.readTextFile(`${root}/${path}/${name}`);
-        const file = parseImported(`${path}/${name}`, text);
-        if (file) files.set(`${file.service} ${file.id}`, file);
+        const file = await project.imported(`${path}/${name}`);
+        if (file) project.files.set(`${file.service} ${file.id}`, file);
       }
     }
-    return new ImportProject(root, clone, files, paths);
+    return project;
+  }
+
+  /** Reads an imported file; undefined if there is none at the path. */
+  async imported(path: string): Promise<ImportedFile | undefined> {
+    return parseImported(path, await this.#read(path) ?? "");
+  }
+
+  async #read(path: string): Promise<string | undefined> {
+    this.#texts.delete(path);
+    if (!await exists(`${this.root}/${path}`)) return undefined;
+    const text = await Deno.readTextFile(`${this.root}/${path}`);
+    this.#texts.set(path, text);
+    return text;
   }
 
   /**
@@ -68,9 +86,9 @@ export class ImportProject {
     throw usageFailure(`It was imported as ${names}: add --as NAME.`);
   }
 
-  /** Returns the path of a file in one of the two folders. */
-  path(folder: "tools" | "services", name: string): string {
-    return `${this.isClone ? "src/" : ""}${folder}/${name}`;
+  /** Returns the path of one of the two folders, or of a file in it. */
+  path(folder: "tools" | "services", name?: string): string {
+    return `${this.isClone ? "src/" : ""}${folder}${name ? `/${name}` : ""}`;
   }
 
   /**
@@ -78,7 +96,7 @@ export class ImportProject {
    * some systems take both for the same.
    */
   has(path: string): boolean {
-    return this.paths.has(path.toLowerCase());
+    return this.#paths.has(path.toLowerCase());
   }
 
   /** Formats files as the project does, all at once. */
@@ -114,22 +132,26 @@ export class ImportProject {
   }
 
   /**
-   * Writes a file in one step: if the program is stopped, either the old or the
-   * new file is there.
+   * Writes a file in one step, unless it is another than was read.
+   *
+   * @throws {CreateError} if someone has changed it since
    */
   async write({ path }: NewFile, text: string): Promise<void> {
     const full = `${this.root}/${path}`;
     await Deno.mkdir(full.replace(/[^/]*$/, ""), { recursive: true });
-    await Deno.writeTextFile(`${full}.new`, text);
-    await Deno.rename(`${full}.new`, full);
+    const before = this.#texts.get(path);
+    if (await this.#read(path) !== before) {
+      throw new CreateError(
+        `${path} was changed meanwhile, and is left as it is. Run this again.`,
+      );
+    }
+    await replaceFile(full, text);
   }
 
   /** Reads the list of tools, or makes it. */
   async #list(): Promise<string> {
-    const path = this.path("tools", "mod.ts");
-    return this.has(path)
-      ? await Deno.readTextFile(`${this.root}/${path}`)
-      : this.#own(emptyList("tool"));
+    return await this.#read(this.path("tools", "mod.ts")) ??
+      this.#own(emptyList("tool"));
   }
 
   /** Finds the modules of tools that the list imports, and that are gone. */
@@ -158,21 +180,20 @@ export class ImportProject {
     }
   }
 
-  /** Finds the tools that are not in the list. */
-  async unlisted(names: readonly string[]): Promise<string[]> {
-    const list = await this.#list();
-    return names.filter((name) => !list.includes(`"./${name}.ts"`));
-  }
-
   /**
-   * Adds tools to the list; undefined if the list does not have the form that
-   * `create` makes.
+   * Finds the tools that are not in the list, and adds them to its text; no list
+   * if it does not have the form that `create` makes.
    */
-  async listed(names: readonly string[]): Promise<NewFile | undefined> {
-    let text: string | undefined = await this.#list();
-    for (const name of names) text &&= listDefinition("tool", text, name);
-    if (text === undefined) return undefined;
+  async listed(
+    names: readonly string[],
+  ): Promise<{ unlisted: string[]; list?: NewFile }> {
+    const before = await this.#list();
+    const unlisted = names.filter((it) => !before.includes(`"./${it}.ts"`));
+    let text: string | undefined = before;
+    for (const name of unlisted) text &&= listDefinition("tool", text, name);
+    if (text === undefined) return { unlisted };
     const path = this.path("tools", "mod.ts");
-    return (await this.formatted([{ path, service: "", id: "", text }]))[0];
+    const draft = { path, service: "", id: "", text };
+    return { unlisted, list: (await this.formatted([draft]))[0] };
   }
 }

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { fileURLToPath } from "node:url";
+import { reserveProject } from "../../create/files.ts";
 import { main } from "../mod.ts";
 import { documentOf, KEYED, Trial } from "./kit.ts";
 
@@ -214,6 +216,85 @@ Deno.test("import leaves alone what its author has changed, unless the document 
   await trial.edit("tools/list_cups.ts", '"List cups"', '"Show cups"');
   assert.equal((await trial.import(other, ["--take"])).code, 0);
   assert.match(await trial.read("tools/list_cups.ts"), /"List cups"/);
+});
+
+Deno.test("import keeps what its author saves while it asks", async () => {
+  await using trial = await Trial.start();
+  await trial.import(TEA, ["--pick", "listCups"]);
+  const [file, list] = ["tools/list_cups.ts", "tools/mod.ts"];
+  await trial.edit(file, '"List cups"', '"Show cups"');
+  const saves = (path: string, from: string, to: string) => {
+    const full = `${trial.root}/${path}`;
+    const text = Deno.readTextFileSync(full);
+    assert(text.includes(from), text);
+    Deno.writeTextFileSync(full, text.replace(from, to));
+  };
+  const changed = described("Lists.");
+  const kept = await trial.import(changed, ["--pick", "pourCup"], [() => {
+    saves(file, '"Show cups"', '"See cups"');
+    saves(list, "import list", 'import mine from "./mine.ts";\nimport list');
+    saves(list, "[list", "[mine, list");
+    return "n";
+  }]);
+  assert.match(kept.said, /\nKept tools\/list_cups\.ts\n/);
+  assert.match(await trial.read(file), /"See cups"/);
+  assert.match(await trial.read(list), /\[mine, listCups, pourCup\]/);
+  await Deno.writeTextFile(`${trial.root}/tools/mine.ts`, "");
+  assert.equal((await trial.import(changed, ["--check"])).code, 0);
+  // The answer was about another text.
+  const newer = described("Lists all.");
+  await assert.rejects(
+    trial.import(newer, [], [() => {
+      saves(file, '"See cups"', '"Find cups"');
+      return "y";
+    }]),
+    { exitCode: 1, message: /^tools\/list_cups\.ts was changed meanwhile/ },
+  );
+  assert.match(await trial.read(file), /"Find cups"/);
+  // The author makes it a file of their own.
+  await trial.import(newer, [], [() => {
+    saves(file, "// Imported:", "// Mine:");
+    return "n";
+  }]);
+  assert.match(await trial.read(file), /^\/\/ Mine: [^]*"Find cups"/);
+});
+
+Deno.test("import lets no two commands change a project at once, and heeds no lock of a process that has died", async () => {
+  await using trial = await Trial.start();
+  await trial.import(TEA, ["--pick", "listCups"]);
+  {
+    await using _other = await reserveProject(trial.root);
+    await assert.rejects(trial.import(TEA), {
+      exitCode: 1,
+      message: /^Another command is changing this project: wait until/,
+    });
+    assert.equal((await trial.import(TEA, ["--check"])).code, 0);
+  }
+  await Deno.writeTextFile(`${trial.root}/server.ts.lock`, "");
+  assert.equal((await trial.import(TEA)).code, 0);
+  await assert.rejects(trial.read("server.ts.lock"), Deno.errors.NotFound);
+});
+
+Deno.test("import leaves no part of a file on a full disk", async () => {
+  await using trial = await Trial.start();
+  await trial.import(TEA);
+  const before = await trial.read("tools/list_cups.ts");
+  const { writeTextFile } = Deno;
+  Deno.writeTextFile = async (path, text, options) => {
+    const isFull = `${path}`.startsWith(`${trial.root}/tools`);
+    const some = isFull ? `${text}`.slice(0, 9) : text;
+    await writeTextFile(path, some, options);
+    if (isFull) throw new Error("No space left");
+  };
+  try {
+    const changed = described("Lists.");
+    await assert.rejects(trial.import(changed, []), /No space left/);
+  } finally {
+    Deno.writeTextFile = writeTextFile;
+  }
+  assert.equal(await trial.read("tools/list_cups.ts"), before);
+  const files = await trial.files("tools");
+  assert.deepEqual(files.filter((name) => name.endsWith(".new")), []);
 });
 
 Deno.test("an import that is cut off at any file is completed by the next, and --check notices it", async () => {
@@ -664,6 +745,41 @@ Deno.test("--check says with 2 that a source cannot be read, and with 1 that a t
   const gone = await trial.import(text, ["--check"]);
   assert.match(gone.said, /is left out: /);
   assert.equal(gone.code, 1);
+});
+
+Deno.test("import says in words that it cannot write, and with 2 that it could not check", async () => {
+  await using trial = await Trial.start();
+  await trial.import(TEA);
+  const url = (path: string) => new URL(`../../../${path}`, import.meta.url);
+  const command = url("packages/cli/mod.ts").href;
+  const config = fileURLToPath(url("deno.json"));
+  const none = `${trial.root}/none`;
+  for (const [flag, code] of [["--check", 2], ["--all", 1]] as const) {
+    const output = await new Deno.Command(Deno.execPath(), {
+      args: ["run", "-A", "--no-check", "--config", config, command, "import"]
+        .concat("openapi.json", flag),
+      cwd: trial.root,
+      env: { TMPDIR: none, TMP: none, TEMP: none, NO_COLOR: "1" },
+    }).output();
+    const said = new TextDecoder().decode(output.stderr);
+    assert.equal(output.code, code, said);
+    assert.match(said, /^[^\n]*\(os error \d+\)[^\n]*\n$/);
+  }
+});
+
+Deno.test("--check says with 2 that it has a fault of its own", async () => {
+  await using trial = await Trial.start();
+  await trial.import(TEA);
+  const { readTextFile } = Deno;
+  Deno.readTextFile = () => Promise.reject(new TypeError("a fault"));
+  try {
+    const said = await complaintsOf(async () => {
+      assert.equal(await main([`${trial.root}/openapi.json`, "--check"]), 2);
+    });
+    assert.match(said, /a fault/);
+  } finally {
+    Deno.readTextFile = readTextFile;
+  }
 });
 
 Deno.test("import refuses a command line that is wrong, with the nearest flag and exit code 2", async (t) => {

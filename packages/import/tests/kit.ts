@@ -30,7 +30,7 @@ export class Trial implements AsyncDisposable {
   async import(
     document: unknown,
     args: readonly string[] = ["--all"],
-    answers?: string[],
+    answers?: (string | (() => string))[],
   ): Promise<{ code: number; said: string }> {
     const path = `${this.root}/openapi.json`;
     const text = typeof document === "string"
@@ -43,7 +43,8 @@ export class Trial implements AsyncDisposable {
       ...answers && {
         ask(question: string) {
           said.push(question);
-          return answers.shift() ?? null;
+          const answer = answers.shift() ?? null;
+          return typeof answer === "function" ? answer() : answer;
         },
       },
     }, { root: this.root });
