@@ -1,6 +1,6 @@
 /**
  * The credentials of the person at the terminal for one server: the stored
- * sign-in, refreshed if need be, or a new sign-in in the person's browser.
+ * sign-in, refreshed if it expires soon, or a new sign-in in the browser.
  *
  * @module
  */

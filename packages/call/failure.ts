@@ -1,6 +1,5 @@
 /**
- * The ways in which a command ends without success, and proposals for names
- * that were misspelt.
+ * The exit codes and failures of a command, and suggestions for misspelt names.
  *
  * @module
  */
@@ -11,19 +10,19 @@ export const Exit = {
   /** The command line is wrong. */
   usage: 2,
   /**
-   * The server cannot be reached, refuses, or answers nonsense, a task has
-   * failed or was cancelled, or the result cannot be printed.
+   * The server cannot be reached, refuses, or sends an invalid answer; or a
+   * task failed or was cancelled; or the result cannot be printed.
    */
   server: 3,
   /** The caller is not signed in, or may not do this. */
   access: 4,
-  /** The server asks, and standard input has no more lines. */
+  /** The server asks a question, and standard input has no more lines. */
   unanswered: 5,
   /** Ctrl+C. */
   cancelled: 130,
 } as const;
 
-/** An end without success, in words for the person. */
+/** A failure with a message for the person. */
 export class Failure extends Error {
   override name = "Failure";
 
@@ -45,8 +44,8 @@ export function usageFailure(message: string): UsageFailure {
 }
 
 /**
- * Adds the address of `/mcp` to an error if the given address does not answer
- * as MCP, because people give the BASE_URL of a server.
+ * If the given URL does not answer as MCP, adds its `/mcp` URL to the error,
+ * because people give a server's BASE_URL.
  */
 export function withAddress(error: unknown, url: string): unknown {
   const { status, message } = error as { status?: number; message?: string };
@@ -60,7 +59,8 @@ export function withAddress(error: unknown, url: string): unknown {
 }
 
 /**
- * Counts the characters to change, add or leave out to make one word the other.
+ * Counts the characters to change, add or leave out to turn one word into the
+ * other.
  */
 function distance(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);
@@ -103,8 +103,7 @@ export function nearest(name: string, names: readonly string[]): string[] {
 }
 
 /**
- * Makes the failure for a word that is not understood, with the known words that
- * are like it.
+ * Makes the failure for an unknown word, with the known words that are like it.
  */
 export function notUnderstood(
   word: string,

@@ -1,7 +1,7 @@
 /**
- * Calls that a server has turned into a task, although the client's revision
- * has no tasks. The result is then requested as models do, by the server's own
- * tools or by the same call again.
+ * Calls that a server has turned into tasks although the client's revision has
+ * none. The client then asks for the result as models do: by the server's own
+ * tools, or by making the same call again.
  *
  * @module
  */
@@ -39,8 +39,8 @@ export function mayGoOn(
 }
 
 /**
- * Returns the result of a call. Waits for the result if the answer says that
- * the call goes on. If the signal fires, the server's work is ended too.
+ * Returns the result of a call. If the answer says that the call goes on, waits
+ * for the result. If the signal fires, also ends the work in the server.
  *
  * @throws {import("../client/mod.ts").ServerError}
  */

@@ -44,8 +44,9 @@ export function parseOptions<O extends NonNullable<ParseArgsConfig["options"]>>(
 }
 
 /**
- * Runs a program and returns its exit code. Prints the usage where it is asked
- * for, and why the program failed, with the usage if the command line is wrong.
+ * Runs a program and returns its exit code. Prints the usage if the person asks
+ * for it. If the program fails, prints why, with the usage if the command line
+ * is wrong.
  */
 export async function runProgram(
   args: readonly string[],

@@ -26,8 +26,8 @@ interface Asking {
 }
 
 /**
- * Answers a question, unless it is answered elsewhere meanwhile. If standard
- * input has no more lines, the question of a task stays open.
+ * Answers a question, unless it is answered elsewhere first. If standard input
+ * has no more lines, the question of a task stays open.
  *
  * @throws {Failure} when there are no more lines
  * @throws {Error} for a kind that this command cannot answer

@@ -1,6 +1,6 @@
 /**
- * The listener on this machine to which the browser returns from a sign-in; and
- * the opening of that browser.
+ * The listener on this machine to which the browser is redirected after a
+ * sign-in, and the function that opens the browser.
  *
  * @module
  */
@@ -17,7 +17,7 @@ const PERSON_MILLISECONDS = 5 * 60_000;
 /** The time for which a close waits for open requests. */
 const CLOSE_MILLISECONDS = 1000;
 
-/** A listener for the browser that comes back. */
+/** A listener for the redirect that ends a sign-in. */
 export class Receiver implements AsyncDisposable {
   readonly redirectUri: string;
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
@@ -33,10 +33,7 @@ export class Receiver implements AsyncDisposable {
     this.redirectUri = `http://127.0.0.1:${this.#server.addr.port}/callback`;
   }
 
-  /**
-   * Waits for a browser that comes back with this `state`, and turns away any
-   * other.
-   */
+  /** Waits for the redirect with this `state`, and turns others away. */
   async response(
     state: string,
     signal?: AbortSignal,

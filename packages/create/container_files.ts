@@ -30,8 +30,8 @@ async function read(path: string): Promise<string> {
 }
 
 /**
- * The makers of files, by the word on the command line: each returns texts by
- * path.
+ * The makers of files, keyed by the word on the command line. Each returns
+ * texts keyed by path.
  */
 export const ADDITIONS: Readonly<
   Record<string, () => Promise<Record<string, string>>>

@@ -129,8 +129,8 @@ export const ${kind}s: ${type}[] = [];
 }
 
 /**
- * Adds a definition to the list of its kind; undefined if the list does not
- * have the form that this module writes.
+ * Adds a definition to the list of its kind. Undefined if the list is not in
+ * the form that this module writes.
  */
 export function listDefinition(
   kind: Kind,
@@ -158,8 +158,8 @@ export function listDefinition(
 }
 
 /**
- * Makes a server serve the list of a kind; undefined if the server's file does
- * not have the form that this module writes.
+ * Makes a server serve the list of a kind. Undefined if the server's file is
+ * not in the form that this module writes.
  */
 export function serveList(kind: Kind, server: string): string | undefined {
   const list = `${kind}s`;

@@ -67,8 +67,8 @@ const FLAGS = USAGE.match(/--[a-z]+/g)!;
 async function run(args: readonly string[]): Promise<void> {
   const [command, name] = args;
   /**
-   * Returns the second argument if it is one of the flags; undefined without
-   * one. Any other is a mistake.
+   * Returns the second argument, which must be one of the flags. Undefined if
+   * there is none.
    */
   const flag = (...flags: string[]): string | undefined => {
     if (args.length < 2) return undefined;

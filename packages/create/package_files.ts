@@ -76,11 +76,11 @@ export async function copyPackage(root: string, to: string): Promise<string> {
 /**
  * Replaces the package of a project by the package of a clone, and returns its
  * version. `links` in `deno.json` always names a complete copy, because without
- * one Deno runs nothing in the project, not even an update. So if an update is
- * stopped, the project still works, and the next update completes it.
+ * one Deno runs nothing in the project. So if an update is stopped, the project
+ * still works, and the next update completes it.
  *
- * @throws {CreateError} if there is no package at `clone`, or none in `project`,
- * or another update is at work
+ * @throws {CreateError} if there is no package at `clone`, or none in
+ * `project`, or another update is running
  */
 export async function updatePackage(
   clone: string,

@@ -1,7 +1,7 @@
 /**
- * The copy of the package that a project is made by, and then uses: the package
- * in the registry, a copy of a clone in the project's own folder, or the
- * sources at a web address.
+ * The copy of the package that makes a project, and that the project then uses:
+ * the package in the registry, a copy of a clone in the project's own folder,
+ * or the sources at a web address.
  *
  * @module
  */
@@ -112,7 +112,7 @@ export function printOrigin(address: string): string | undefined {
 
 /**
  * Makes the source of a project that uses the modules at a web address. These
- * modules import by names that only our own configuration explains.
+ * modules use bare import specifiers, which only our own import map resolves.
  */
 export function addressSource(root: URL, own: OwnConfiguration): Source {
   const imports = Object.entries(own.exports).map(([entry, path]) => [

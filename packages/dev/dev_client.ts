@@ -1,6 +1,6 @@
 /**
- * The MCP client of the page for development: revision 2026-07-28, in a
- * browser, with a sign-in if the server wants one.
+ * The development page's MCP client: revision 2026-07-28, in a browser, with a
+ * sign-in if the server needs one.
  *
  * @module
  */

@@ -77,7 +77,8 @@ export function hostAnswers(
   }
 
   /**
-   * Returns the host's context for a tool's view, by the settings of the page.
+   * Returns the host's context for a tool's view, from the settings of the
+   * page.
    */
   function contextOf(
     tool: Loose,

@@ -1,12 +1,12 @@
 /**
- * The style of the page for development, in addition to that of all pages: its
- * colours are also those that our host offers to a view.
+ * The style of the development page, in addition to the style of all pages. Our
+ * host also offers its colours to views.
  *
  * @module
  * @see MCP Apps 2026-01-26, Theming
  */
 
-/** The variables of the standard that a view may use, by theme. */
+/** The CSS variables of MCP Apps that a view may use, by theme. */
 export type Palette = Record<"light" | "dark", Record<string, string>>;
 
 export const PALETTE: Palette = {

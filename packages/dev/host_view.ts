@@ -1,12 +1,12 @@
 /**
- * The host's side of the conversation with a view: the page for development
- * plays ChatGPT's or Claude's part.
+ * The host's end of the channel to a view. The development page takes the role
+ * of ChatGPT or Claude.
  *
  * @module
  * @see MCP Apps 2026-01-26, Communication Protocol
  */
 
-/** A value of a page, or of the wire, that is not checked. */
+/** An unchecked value of a page or of a message. */
 // deno-lint-ignore no-explicit-any
 export type Loose = any;
 
@@ -64,7 +64,7 @@ export const HOST_OPTIONS = {
   finishMilliseconds: 1000,
 };
 
-/** Speaks with a view. The source text of this function runs in the page. */
+/** Talks to a view. The source text of this function runs in the page. */
 export function hostView(
   { own, view }: Windows,
   { context, answer, resize, watch }: HostSide,

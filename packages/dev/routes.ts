@@ -147,7 +147,7 @@ function shownTools(catalogue: Catalogue): ShownTool[] {
 }
 
 /**
- * Makes the Content-Security-Policy that the standard gives a view, with a
+ * Makes the Content-Security-Policy that MCP Apps prescribes for a view. Adds a
  * sandbox in case the view is opened by itself.
  *
  * @see MCP Apps 2026-01-26, Content Security Policy Enforcement

@@ -1,5 +1,6 @@
 /**
- * The checks of the doctor: for every client, and for the directories.
+ * The checks of the doctor: those that matter to every client, and those that
+ * directories make.
  *
  * @module
  */
@@ -8,8 +9,8 @@ import type { Site } from "./site.ts";
 /** A check of one property of a server. */
 export interface Check {
   /**
-   * The property that is checked and, in brackets, the clients that it matters
-   * to.
+   * The property that is checked and, in brackets, the clients to which it
+   * matters.
    */
   name: string;
   /**

@@ -1,6 +1,6 @@
 /**
- * The rules of the directories for pages and documents of the server: its card,
- * the challenge of its domain, and the pages that it links to.
+ * The directories' rules for a server's pages and documents: its server card,
+ * the token that verifies its domain, and the pages that it links to.
  *
  * @module
  */
@@ -79,8 +79,8 @@ async function checkCard(site: Site): Promise<string> {
 }
 
 /**
- * Makes a check of a link. The start page may have the link, or the metadata
- * may: there the link's kind is part of a member's name.
+ * Makes a check of a link: in the start page, or in the metadata as a member
+ * whose name contains the link's kind.
  */
 function linkCheck(
   name: string,
@@ -115,9 +115,9 @@ function linkCheck(
 }
 
 /**
- * Finds the address of the first link that contains one of the words. Reads
- * each part of the page only once, because a stranger's page may consist of
- * beginnings of links.
+ * Finds the URL of the first link that contains one of the words. Reads each
+ * part of the page only once, because a hostile page may consist of beginnings
+ * of links.
  */
 function findLink(html: string, words: RegExp): string | undefined {
   let start = 0;

@@ -15,8 +15,8 @@ import { Fault, Skipped } from "./finding.ts";
 import { baseUrlFix, OTHER_ORIGIN, type Site } from "./site.ts";
 
 /**
- * The maximum number of reads of `/ready`, which take 11 seconds together: a
- * server waits ten for a provider.
+ * The maximum number of reads of `/ready`. Together they take 11 seconds,
+ * because a server waits ten for a provider.
  */
 const PROVIDER_LOOKS = 44;
 const PROVIDER_PAUSE_MILLISECONDS = 250;
@@ -58,16 +58,19 @@ const PROVIDER_CHECK: Check = {
 };
 
 /**
- * Lists the addresses to register at several providers. If a provider accepts
- * every address that begins with a registered one, it would accept that of
- * another provider: only the operator can see that.
+ * Lists the callback URLs to register at several providers. A provider that
+ * accepts every URL beginning with a registered one would also accept another
+ * provider's callback. Only the operator can see that.
  */
 function exactCallbacks({ base }: Site, names: readonly string[]): string {
   const addresses = names.map((name) => callbackAt(base, name)).join(", ");
   return `; see that exactly these are registered there, one each: ${addresses}`;
 }
 
-/** Reads the state of each provider by its name, empty for a single one. */
+/**
+ * Reads the state of each provider, keyed by its name; by "" if there is only
+ * one.
+ */
 async function askForProviders(site: Site): Promise<Record<string, unknown>> {
   for (let left = PROVIDER_LOOKS;; left--) {
     const { status, text } = await site.send(`${site.base}/ready`);

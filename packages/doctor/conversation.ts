@@ -1,6 +1,6 @@
 /**
- * A client with credentials talks with the server: it reads the server's
- * description of itself, and its tools.
+ * Requests with credentials, by which the doctor reads the server's description
+ * of itself and its tools.
  *
  * @module
  */

@@ -49,8 +49,8 @@ const MARKS: Readonly<Record<Finding["result"], string>> = {
 };
 
 /**
- * Formats a finding in one line, with its fix. Some of its words are the
- * server's: they cannot end the line or control the terminal.
+ * Formats a finding with its fix in one line. Words that come from the server
+ * cannot end the line or control the terminal.
  */
 export function printFinding({ name, result, found, fix }: Finding): string {
   const line = `${MARKS[result]}  ${name}: ${found}`;
@@ -60,9 +60,9 @@ export function printFinding({ name, result, found, fix }: Finding): string {
 const INDENT = " ".repeat(9);
 
 /**
- * Formats all findings as advice: first the faults with their fixes, then the
- * warnings, then what could not be checked, and in one line what is well.
- * Findings with the same fix are joined into one.
+ * Formats all findings as advice: the faults with their fixes, the warnings,
+ * what could not be checked, and in one line what is well. Findings with the
+ * same fix are joined.
  */
 export function printReport(findings: readonly Finding[]): string {
   const parts: string[] = [];

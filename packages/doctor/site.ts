@@ -1,7 +1,6 @@
 /**
- * The server under examination: requests to it, one at a time, its metadata, and
- * a sign-in of a person there. No browser is opened; the person is shown the
- * address.
+ * The server under examination: requests to it, one at a time, its metadata,
+ * and a person's sign-in there. The person is shown the URL, and opens it.
  *
  * @module
  * @see RFC 9728, RFC 8414
@@ -19,7 +18,7 @@ import { type Answer, parseObject, readBody, unreachable } from "./answer.ts";
 import { describe, type ServerDescription } from "./conversation.ts";
 import { Fault, Skipped } from "./finding.ts";
 
-/** An origin other than the server's: that of the Inspector in a browser. */
+/** Another origin than the server's: the Inspector's, in a browser. */
 export const OTHER_ORIGIN = "http://localhost:6274";
 
 const TIMEOUT_MILLISECONDS = 10_000;
@@ -53,7 +52,9 @@ export interface SiteOptions {
    * sent.
    */
   connect?(origin: URL): Promise<Connection>;
-  /** True if the server's settings are known, and name no proxy. */
+  /**
+   * True if the server's settings are known and name no proxy in front of it.
+   */
   namesNoProxy?: boolean;
   /**
    * The longest wait for an answer to an unfinished request; 15,000 by default.
@@ -84,8 +85,8 @@ export class Site {
   }
 
   /**
-   * Finds the address to which clients POST. People give the address of the
-   * server, but servers have their endpoints at different paths below it.
+   * Finds the URL to which clients POST. People give the server's URL, but
+   * servers have their MCP endpoints at different paths below it.
    *
    * @throws {Fault} when nothing answers
    */
@@ -130,8 +131,8 @@ export class Site {
   }
 
   /**
-   * Returns the answer to a request without credentials; its challenge names
-   * the sign-in.
+   * Returns the answer to a request without credentials. Its `WWW-Authenticate`
+   * challenge points to the sign-in.
    *
    * @throws {Fault} when no one may call at this address
    */
@@ -379,17 +380,17 @@ export class Site {
 }
 
 /**
- * Describes the fix of a fault that comes from a `BASE_URL` other than the
- * address that clients use.
+ * Describes the fix of a fault that is caused by a `BASE_URL` other than the
+ * URL that clients use.
  */
 export function baseUrlFix({ base }: Pick<Site, "base">): string {
   return `Set BASE_URL=${base}, or call it by the address that it has now.`;
 }
 
 /**
- * Lists the addresses to which clients may have to POST, the likeliest first.
- * At `/` one of our servers may be the root. A path may be the endpoint itself,
- * or the address of a server whose endpoint is below it.
+ * Lists the URLs to which clients may have to POST, the likeliest first. At `/`
+ * there may be one of our servers. A path may be the MCP endpoint itself, or a
+ * server whose endpoint is below it.
  */
 function endpointsFor(url: string): string[] {
   const { origin, pathname } = new URL(url);
