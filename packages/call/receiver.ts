@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { within } from "../../src/core/clock.ts";
+import { unlessAborted, within } from "../../src/core/clock.ts";
 
 const PAGE = {
   done: "You are signed in. Close this window and go back to the terminal.",
@@ -64,22 +64,6 @@ export class Receiver implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await within(CLOSE_MILLISECONDS, this.#server.shutdown());
-  }
-}
-
-/** Waits for a promise. @throws the signal's reason once it fires */
-export async function unlessAborted<T>(
-  signal: AbortSignal,
-  awaited: Promise<T>,
-): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const stop = () => reject(signal.reason);
-  signal.addEventListener("abort", stop, { once: true });
-  try {
-    signal.throwIfAborted();
-    return await Promise.race([awaited, promise]);
-  } finally {
-    signal.removeEventListener("abort", stop);
   }
 }
 

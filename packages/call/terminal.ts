@@ -6,7 +6,7 @@
  */
 import { visible } from "../../src/core/log/log_line.ts";
 import { Exit, Failure } from "./failure.ts";
-import { unlessAborted } from "./receiver.ts";
+import { unlessAborted } from "../../src/core/clock.ts";
 import { unwritten } from "./standard_output.ts";
 
 /**

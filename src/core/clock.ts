@@ -55,3 +55,19 @@ export async function within<T, L = void>(
     clearTimeout(timer);
   }
 }
+
+/** Waits for a promise. @throws the signal's reason once it fires */
+export async function unlessAborted<T>(
+  signal: AbortSignal,
+  awaited: Promise<T>,
+): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const stop = () => reject(signal.reason);
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    signal.throwIfAborted();
+    return await Promise.race([awaited, promise]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}

@@ -12,6 +12,7 @@ import type {
 } from "../../../packages/client/mod.ts";
 import { Client } from "../../../packages/client/mod.ts";
 import type { ClientOptions } from "../../../packages/client/mod.ts";
+import { unlessAborted } from "../../core/clock.ts";
 import { isObject } from "../../core/json.ts";
 import { LatestMap } from "../../core/latest_map.ts";
 
@@ -54,17 +55,20 @@ export class McpConnections {
    *
    * @param service the name of the server
    * @param connection identifies the account and our client capabilities
+   * @param signal ends the wait for the server
    */
   async find(
     service: string,
     connection: string,
     options: ClientOptions,
+    signal = new AbortController().signal,
   ): Promise<ConnectionOptions> {
     const revision = await this.#once(
       this.#speaks,
       service,
       KNOWN_MILLISECONDS,
       () => generationOf(options),
+      signal,
     );
     if (revision === NEW) return { revision };
     return await this.#once(
@@ -72,6 +76,7 @@ export class McpConnections {
       connection,
       IDLE_MILLISECONDS,
       () => openSession(options),
+      signal,
     ).catch((error) => {
       // The server may have changed its revision.
       this.#speaks.delete(service);
@@ -122,18 +127,23 @@ export class McpConnections {
     name: string,
     milliseconds: number,
     ask: () => Promise<T>,
+    signal: AbortSignal,
   ): Promise<T> {
+    const keep = (asked: Promise<T>) => {
+      map.set(name, asked, milliseconds);
+      asked.catch(() => {
+        if (map.get(name) === asked) map.delete(name);
+      });
+      return unlessAborted(signal, asked);
+    };
     const known = map.get(name);
-    const asked = known ?? ask();
-    map.set(name, asked, milliseconds);
-    try {
-      return await asked;
-    } catch (error) {
-      if (map.get(name) === asked) map.delete(name);
-      // The request was another caller's, who may have left: ask again.
-      if (known === undefined) throw error;
-      return await this.#once(map, name, milliseconds, ask);
-    }
+    if (known === undefined) return await keep(ask());
+    return await keep(known).catch((error) => {
+      if (signal.aborted) throw error;
+      // The request was another caller's, who may have left. Each asks for
+      // itself now: if the server does not answer, no one waits for the others.
+      return keep(ask());
+    });
   }
 }
 

@@ -136,7 +136,8 @@ class Call {
     const { signal } = this;
     let tools = connections.listed(connection, tool);
     for (let isAgain = false;; isAgain = true) {
-      const way = await connections.find(service.name, connection, options);
+      const way = await connections
+        .find(service.name, connection, options, signal);
       const client = new Client({ ...options, ...way, tools });
       // Requests before the call do not reduce its allowance.
       this.#left = allowance(this.asked.options.maxBytes);

@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { heldResponseBudget } from "../../../src/core/mcp/exchange/held_answers.ts";
+import { within } from "../../../src/core/clock.ts";
 import { tool, z } from "../../../src/mod.ts";
 import { startConnected } from "../../kit/connected.ts";
 import { recordLog } from "../../kit/log.ts";
@@ -278,6 +279,39 @@ Deno.test("another server that answers too slowly is given up", async () => {
       "same: check before you repeat it.",
   );
   await until(() => ended);
+});
+
+Deno.test("a call that waits for the generation that another call asks for ends in its own time", async () => {
+  await using service = new McpService();
+  const asked = Promise.withResolvers<void>();
+  const goesOn = Promise.withResolvers<void>();
+  service.answer = async (request, path) => {
+    if (path !== "/mcp" || !request.headers.has("authorization")) return;
+    const { method } = await request.clone().json();
+    if (method !== "server/discover") return;
+    asked.resolve();
+    await goesOn.promise;
+    return;
+  };
+  const times = [600, 0.2];
+  const call = {
+    get seconds() {
+      return times.shift();
+    },
+  };
+  await using server = await startThrough(service, { call });
+  await connectThere(server, service);
+  const client = await hearing(server);
+  const first = callThrough(client, "who");
+  await asked.promise;
+  const late = within(
+    10_000,
+    callThrough(client, "who"),
+    () => "still waits",
+  );
+  assert.equal(await late, "Other gave no result within 0.2 seconds.");
+  goesOn.resolve();
+  assert.equal(await first, "ada@acme");
 });
 
 for (const way of ["call", "fetch"] as const) {
