@@ -36,8 +36,8 @@ function variableOf(name: string): string {
 }
 
 /**
- * Makes the files of a definition, by path. In a clone its folder is below
- * `src/`.
+ * Makes the files of a definition, keyed by path. In a clone its folder is
+ * below `src/`.
  */
 export function definitionFiles(
   kind: Kind,

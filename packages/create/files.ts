@@ -50,8 +50,8 @@ export async function replaceFile(path: string, text: string): Promise<void> {
 }
 
 /**
- * Makes a git repository without a commit, unless there is one already, or no
- * git.
+ * Makes a git repository without a commit. Does nothing if there is one, or if
+ * git is not installed.
  */
 export async function initializeGit(root: string): Promise<void> {
   const git = (...args: string[]) =>

@@ -38,7 +38,7 @@ export function parseProjectName(directory: string): string {
   );
 }
 
-/** Makes the files of a new project, by their path in it. */
+/** Makes the files of a new project, keyed by path. */
 export function projectFiles(options: ProjectOptions): Record<string, string> {
   const { name, source = PUBLISHED } = options;
   return {

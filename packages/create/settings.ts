@@ -28,7 +28,7 @@ import { oneLine } from "../../src/core/settings/complaint.ts";
 import { print } from "../call/standard_output.ts";
 import { CreateError, formatFiles, replaceFile } from "./files.ts";
 
-/** The schemas of declared settings, by the name of their variable. */
+/** The schemas of declared settings, keyed by the name of the variable. */
 type DeclaredSettings = ReadonlyMap<string, z.ZodType>;
 
 /** A setting of the server, or one that the project declares. */

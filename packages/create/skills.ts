@@ -10,7 +10,7 @@ import { PACKAGE } from "./source.ts";
 
 interface SkillFolder {
   name: string;
-  /** The contents of the folder's files, by their path in the folder. */
+  /** The contents of the folder's files, keyed by path in the folder. */
   files: ReadonlyMap<string, Uint8Array>;
 }
 

@@ -10,9 +10,9 @@ export interface Remembered {
   tool?: string;
   theme: "light" | "dark";
   width: string;
-  /** The arguments as written, by tool. */
+  /** The arguments as written, keyed by tool. */
   inputs: Record<string, string>;
-  /** The result shown last, by tool. */
+  /** The result shown last, keyed by tool. */
   shown: Record<string, { input: Loose; result: Loose; isCalled: boolean }>;
 }
 

@@ -36,7 +36,7 @@ export class Fault extends Error {
   }
 }
 
-/** Thrown by a check that has nothing to check, with the reason. */
+/** Thrown by a check that does not apply, with the reason. */
 export class Skipped extends Error {
   override name = "Skipped";
 }

@@ -52,7 +52,7 @@ export function waitAnswers(
   { sealPart, openPart, readWait }: WaitSeals,
 ) {
   /**
-   * Accepts an answer, once. If the request with the answer got status 503, the
+   * Accepts an answer, once. If the answer's request fails with status 503, the
    * answer may be given again until it is taken. Returns the wait as it is
    * then. Undefined if there is none, or if a check of `extraWrites` fails.
    *
@@ -154,7 +154,7 @@ export function waitAnswers(
 
     /**
      * Takes the answer of a wait, once. Undefined if there is none. If the
-     * request that took it gets status 503, the next request may take it again.
+     * request that took it fails with status 503, the next may take it again.
      *
      * @param use makes the record of the used wait
      */

@@ -203,7 +203,8 @@ export const WAIT_SECONDS = 60 * 60;
 
 /**
  * Writes the record at the head of a wait's list. A commit that checks the head
- * then fails if a wait of the list was opened or answered before.
+ * then fails if a wait of the list was opened or answered since the head was
+ * read.
  */
 export function touchList(
   transaction: Transaction,

@@ -31,7 +31,7 @@ import {
 interface Skills extends Record<"session" | "stateless", Pages> {
   /** Skills by the URI of their `SKILL.md`. */
   skills: ReadonlyMap<string, CompiledSkill>;
-  /** The directories of skills, by their URIs. */
+  /** The directories of skills, keyed by URI. */
   directories: ReadonlyMap<string, Directory>;
 }
 

@@ -1,5 +1,6 @@
 /**
- * The tasks of a signed-in person, whichever client or access token began them.
+ * The tasks of a signed-in person, whichever client or personal access token
+ * began them.
  *
  * Reading a task here needs no scopes, because scopes limit clients, and this
  * is the person. A task is hidden if the operator's permissions deny its scopes

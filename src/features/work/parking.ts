@@ -100,9 +100,9 @@ export class Parking {
 
   /**
    * The seconds until a run tries again what failed, if no event will wake it,
-   * such as a service that gave no token. The pause is as long as the run has
-   * waited so far, so that long waits cost next to nothing. A random part is
-   * added, so that many runs do not try at once.
+   * such as a service that gave no token. The pause is at least as long as the
+   * run has waited so far, so that long waits cost next to nothing. A random
+   * part is added, so that many runs do not try at once.
    */
   get againSeconds(): number {
     const waited = this.now() - this.progressAt;

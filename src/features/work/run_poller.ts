@@ -38,7 +38,7 @@ const AGAIN_SECONDS = 30;
 const MAX_NO_ROOM_PER_SECOND = 8;
 /**
  * The seconds for which this process leaves a run to others after it found that
- * it does not know the run's tool or steps. Without them the process that polls
+ * it does not know the run's tool or steps. Otherwise the process that polls
  * first would take the run each time.
  */
 const LEFT_SECONDS = 3;

@@ -224,7 +224,7 @@ export function wakeStore(database: Database) {
   return {
     /**
      * Lists the oldest wakes whose time has come, with one bounded read for
-     * each address. Work of other addresses is left to the servers there.
+     * each address of this process.
      *
      * @param until epoch seconds
      */

@@ -49,7 +49,7 @@ export interface Step {
   endedAt?: number;
   /** The number of tries that have failed. */
   attempts?: number;
-  /** The maximum number of tries; absent if there is one. */
+  /** The maximum number of tries; absent if only one is allowed. */
   most?: number;
   /** The end of a sleep, or of the pause before the next try. */
   until?: number;
@@ -124,7 +124,9 @@ export function stepStore(database: Database) {
       );
     },
 
-    /** Counts the steps of a task that have ended, and their results' length. */
+    /**
+     * Counts the ended steps of a task, and the characters of their results.
+     */
     async sizeOf(taskId: string): Promise<RunSize> {
       const records = await inOrder(taskId);
       const ended = records.filter(({ state }) =>

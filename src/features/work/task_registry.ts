@@ -1,7 +1,7 @@
 /**
- * The tasks that run in this process. A task begins with a call here, is made
- * of a running call, or is taken over because its time has come or its process
- * has died.
+ * The tasks that run in this process. A task begins with a call here, or a
+ * running call becomes a task. Durable work is also taken over from other
+ * processes once its time has come or its process has died.
  *
  * @module
  */
@@ -329,9 +329,9 @@ export class TaskRoom extends CallerBound {
   }
 
   /**
-   * Chooses the list in which a new task counts against the limit of stored
-   * tasks. A caller that may be many people has many lists, filled evenly, so
-   * that none takes longer to count than a person's.
+   * Chooses the list whose limit on stored tasks holds for a new task. A caller
+   * that may be many people has many lists, filled evenly, so that none takes
+   * longer to count than a person's.
    *
    * @throws {LimitError} when that list is full
    */

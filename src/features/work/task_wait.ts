@@ -1,6 +1,6 @@
 /**
- * A call waits until a task ends or needs a person, but no longer than clients
- * wait for a response. During the wait the client is asked the task's
+ * Lets a call wait until its task ends or needs a person, but no longer than
+ * clients wait for a response. During the wait the client is asked the task's
  * questions.
  *
  * @module

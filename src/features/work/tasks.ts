@@ -275,8 +275,8 @@ export type OnCancelled = (taskId: string, run: RunRecord) => void;
 export function taskEnds(database: Database, onCancelled?: OnCancelled) {
   /**
    * Ends a task, once. Returns false if it had ended already, or if `claim` is
-   * lost. Returns true if an earlier try with this claim ended the task without
-   * learning it.
+   * lost. Returns true if an earlier try with this claim ended the task, but
+   * its success was not reported.
    *
    * @param claim the claim of a durable run that ends its own task
    */
