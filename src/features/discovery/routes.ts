@@ -85,7 +85,6 @@ function llmsText(
     about: OperatorInfo;
     baseUrl: string;
     tools: readonly { name: string; title?: string }[];
-    /** True if the card is served. */
     hasCard: boolean;
   },
 ): string {

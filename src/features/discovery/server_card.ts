@@ -76,7 +76,6 @@ function truncate(text: string): string {
   return text.length > 100 ? `${text.slice(0, 99)}…` : text;
 }
 
-/** The media type of the catalogue. */
 export const CATALOG_TYPE = "application/ai-catalog+json";
 
 /** Makes the document at `/.well-known/ai-catalog.json`. */
@@ -85,7 +84,6 @@ export function aiCatalog(
     card: ServerCard;
     /** Without a trailing slash. */
     baseUrl: string;
-    /** The operator of the host. */
     operator?: string;
   },
 ) {

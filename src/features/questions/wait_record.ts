@@ -97,7 +97,6 @@ export interface ApprovalState {
   seconds: number;
   /** The time until which a person can approve. The record stays longer. */
   closesAt?: number;
-  /** The beginning of the run. */
   begunAt?: number;
   endedAt?: number;
   /**
@@ -118,7 +117,6 @@ export interface WaitRecord extends Expiring, Omit<Waiting, "asker"> {
    * wait.
    */
   askerKey: Deno.KvKey;
-  /** The name of the client in the grant. */
   clientName?: string;
   createdAt: number;
   state: "open" | "answered" | "used";
@@ -215,7 +213,6 @@ export function touchList(
   transaction.set(head, { expiresAt: now + WAIT_SECONDS });
 }
 
-/** Writes a wait and its entries in the lists. */
 export function putWait(
   transaction: Transaction,
   key: Deno.KvKey,
@@ -238,7 +235,6 @@ export function putWait(
     );
 }
 
-/** Removes a wait and its entries in the lists. */
 export function dropWait(
   transaction: Transaction,
   found: Found<WaitRecord>,

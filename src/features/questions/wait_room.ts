@@ -24,7 +24,6 @@ const RETRY_SECONDS = 600;
 /** The time for which a full list is not read again. */
 const FULL_MILLISECONDS = 1000;
 
-/** A wait that is about to be opened. */
 type Opener = Pick<Waiting, "kind" | "clientId" | "grantId"> & {
   /** The name of the list that limits the wait. */
   list: string;
@@ -32,7 +31,6 @@ type Opener = Pick<Waiting, "kind" | "clientId" | "grantId"> & {
   most?: number;
 };
 
-/** @param readList reads the entries of a list */
 export function waitRoom(
   readList: (list: string) => Promise<Found<ListedWait>[]>,
 ) {

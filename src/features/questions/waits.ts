@@ -233,7 +233,6 @@ export function waitStore(database: Database) {
 
     readOpen,
 
-    /** Lists all stored waits of a person. */
     async listKept(subject: string): Promise<Wait[]> {
       return await readAll(await listed(subject));
     },
@@ -283,7 +282,6 @@ export function waitStore(database: Database) {
       for (const it of own) await endWait(database, it);
     },
 
-    /** Deletes all stored waits of a person. */
     async forgetAllOf(subject: string): Promise<void> {
       for (const wait of await listed(subject)) {
         await expireWait(database, wait.key, wait);
@@ -295,5 +293,4 @@ export function waitStore(database: Database) {
   };
 }
 
-/** The waits of a server. */
 export const waitsOf = ofServer(({ database }) => waitStore(database));

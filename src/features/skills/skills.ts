@@ -29,9 +29,7 @@ import {
 
 /** The skills that a caller may see. */
 interface Skills extends Record<"session" | "stateless", Pages> {
-  /** Skills by the URI of their `SKILL.md`. */
   skills: ReadonlyMap<string, CompiledSkill>;
-  /** The directories of skills, keyed by URI. */
   directories: ReadonlyMap<string, Directory>;
 }
 

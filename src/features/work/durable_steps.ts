@@ -32,7 +32,6 @@ export class DurableSteps implements DurableContext {
   readonly isUnderWay: boolean;
   readonly isKept: boolean;
 
-  /** @param steps the steps of earlier runs */
   constructor(run: DurableRun, steps: readonly Step[], version: number) {
     this.#run = run;
     this.#journal = new Journal(run, steps, version);
@@ -199,7 +198,6 @@ export class DurableSteps implements DurableContext {
   }
 }
 
-/** The longest pause between two tries. */
 const MAX_PAUSE_SECONDS = 300;
 /**
  * The number of processes that may die during a repeatable step without
@@ -327,7 +325,6 @@ export class StepExecutor {
     return parseKept<T>(text);
   }
 
-  /** Stores the exception of a step, and throws it. */
   async #fail(
     entry: JournalEntry,
     attempt: Attempt,

@@ -33,7 +33,6 @@ import { workOf } from "./work_stores.ts";
 export const registryOf = (server: OpenedServer) => registries.get(server)!;
 const registries = new WeakMap<OpenedServer, TaskRegistry>();
 
-/** Opens the tasks of a server. */
 function open(server: OpenedServer, calls: ServedCalls): OpenFeature {
   const { catalogue, sites } = calls;
   const log = server.log.logger("mcp");

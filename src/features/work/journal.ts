@@ -79,7 +79,6 @@ export class Journal {
   /** The steps that earlier runs of this version began, by their number. */
   readonly #before: readonly Step[];
   readonly #entries = new Map<string, JournalEntry>();
-  /** Entries whose work has not ended. */
   readonly #open = new Set<JournalEntry>();
   /** The keys of the task's questions, in earlier runs and in this one. */
   readonly keys: Set<string>;
@@ -250,7 +249,6 @@ export class Journal {
     this.#characters += state.text?.length ?? 0;
   }
 
-  /** Makes the record of an entry. */
   stepOf(
     { id, number, isAlone, startedAt }: JournalEntry,
     state: StepState,
@@ -411,7 +409,6 @@ export function durableRun(parts: RunParts) {
       parking.progressAt = parking.now();
     },
 
-    /** Tries once to store a step. */
     async note(step: Step): Promise<void> {
       await store(step).catch(() => {});
     },

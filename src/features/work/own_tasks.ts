@@ -148,7 +148,6 @@ export function ownTasks(services: AccountPageServices) {
       );
     },
 
-    /** Returns the name and the title of a task's tool. */
     toolOf({ tool }: Pick<Task, "tool">): Partial<ToolInWords> {
       return tool === undefined ? {} : { tool, toolTitle: titleOf(tool) };
     },
@@ -190,7 +189,6 @@ export function stateInWords(
     : { state: "running" };
 }
 
-/** A step without its result. */
 type OutlinedStep = Omit<Step, "text">;
 
 /** The steps of a wait for a webhook. */
@@ -222,7 +220,6 @@ export function stepsInWords(
   });
 }
 
-/** Describes a wait for a webhook. */
 function waitInWords(
   name: string,
   { until = 0, startedAt }: OutlinedStep,
@@ -314,7 +311,6 @@ function textOf(value: unknown): string {
  */
 const MAX_BYTES = 1024 * 1024;
 
-/** Describes the open questions of a task. */
 export function questionsInWords(
   { inputRequests = {} }: Pick<Task, "inputRequests">,
 ): QuestionInWords[] {

@@ -88,7 +88,6 @@ export class Parking {
     return this.#isReleased;
   }
 
-  /** Epoch seconds, to the millisecond. */
   now(): number {
     return this.options.now();
   }

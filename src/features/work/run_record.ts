@@ -95,7 +95,6 @@ export interface RunRecord extends Expiring, NewRun, RunSize {
   missingSince?: number;
 }
 
-/** The claim of this process on a run. */
 export interface Claim {
   readonly taskId: string;
   readonly run: Readonly<RunRecord>;
@@ -103,7 +102,6 @@ export interface Claim {
    * The version of the run's record; every commit under this claim checks it.
    */
   readonly term: Deno.AtomicCheck;
-  /** The time at which the task's records expire. */
   readonly expiresAt: number;
   /**
    * The time at which other processes find the run if its process has died.

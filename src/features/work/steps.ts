@@ -113,7 +113,6 @@ export function stepStore(database: Database) {
       return isSaved !== undefined;
     },
 
-    /** Lists the steps of a task in their order. */
     async list(taskId: string): Promise<Step[]> {
       const records = await inOrder(taskId);
       return await Promise.all(

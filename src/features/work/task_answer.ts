@@ -206,7 +206,6 @@ export function knowsTasks(
   return isObject(extensions) && isObject(extensions[TASKS_EXTENSION]);
 }
 
-/** True if a call may be answered with a task. */
 export function hasTasks(
   { stateless, client }: Pick<Call, "stateless" | "client">,
 ): boolean {

@@ -48,7 +48,6 @@ interface Surroundings extends Pick<TaskParts, "tasks" | "questions" | "log"> {
   };
 }
 
-/** The {@linkcode Work} behind the context of a task. */
 export class TaskChannel implements Work {
   readonly stateless = true;
   readonly caller: Caller;

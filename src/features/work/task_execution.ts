@@ -46,7 +46,6 @@ interface TaskStart extends Partial<Pick<CallInProgress, "mayAsk">> {
   origin: TaskOrigin;
   /** The call that became the task while it ran. */
   call?: OriginCall;
-  /** Present if the work is durable. */
   durable?: DurableState;
 }
 

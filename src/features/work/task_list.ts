@@ -63,7 +63,6 @@ export async function listedOf(
   return lists.flat();
 }
 
-/** Returns the task ID of a list entry. */
 export function idOf({ key }: Pick<Found<TaskOfPerson>, "key">): string {
   return key[2] as string;
 }
@@ -77,7 +76,6 @@ export function taskLists(database: Database) {
     return database.find(tasksOfKey(binding, taskId));
   }
 
-  /** Copies a task, without its result. */
   async function copyTask(
     taskId: string,
     { tool, status, createdMilliseconds, durable }: TaskRecord,

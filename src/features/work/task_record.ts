@@ -57,7 +57,6 @@ export interface TaskRecord extends Expiring {
   binding: string;
   /** The name of the list that limits how many tasks are stored. */
   list: string;
-  /** The name of the tool that runs. */
   tool?: string;
   /** The grant under which the task began. It names the client. */
   grantId?: string;
@@ -139,7 +138,6 @@ export interface TaskOfPerson extends Expiring {
   /** The grant that used the task last. The task ends with this grant. */
   grantId?: string;
   createdMilliseconds: number;
-  /** True for durable work that has not ended. */
   isOpen?: true;
 }
 

@@ -100,7 +100,6 @@ export interface CallInProgress {
    * client.
    */
   readonly mayAsk: boolean;
-  /** The latest progress of the call's tool. */
   readonly statusMessage?: string;
   /**
    * Answers the call with the task, and connects the tool's context to the
@@ -125,7 +124,6 @@ export interface DurableStart
   beginning: RunBeginning;
 }
 
-/** The work of a durable tool. */
 export interface DurableWork extends TaskWork {
   version: number;
   /**

@@ -83,7 +83,6 @@ export function taskStore(
   const { confirmSeconds = CONFIRM_SECONDS } = events;
   const leases = new WatchedTaskLeases(database, confirmSeconds);
 
-  /** Finds a caller's task; undefined if there is none. */
   async function find(
     taskId: string,
     binding: string,

@@ -27,7 +27,6 @@ export interface WorkPageProps extends FormPage, WorkInWords {
    * For durable work: the seconds for which the task is stored after its end.
    */
   keep?: number;
-  /** True if the task has not ended. */
   isOpen: boolean;
   statusMessage?: string;
   /** The steps; empty if the task has none. */

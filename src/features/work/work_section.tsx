@@ -72,7 +72,6 @@ export function WorkSection(
   { base = "", work, count, now }: Pick<FormPage, "base"> & {
     /** The tasks that are shown: unfinished durable work, then the newest. */
     work: readonly WorkInWords[];
-    /** The number of all tasks. */
     count: number;
     now: number;
   },

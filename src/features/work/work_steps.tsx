@@ -97,7 +97,6 @@ export function WorkSteps(
   );
 }
 
-/** The time of a step, and its tries. */
 function StepTime(
   { state, at, tries = 0, most, now }: StepInWords & { now: number },
 ) {
