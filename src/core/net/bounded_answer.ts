@@ -44,12 +44,15 @@ const dropped = new FinalizationRegistry((hold: ResponseMemory) =>
  *
  * @param refuse makes the error for the reader
  * @param hold counts the bytes until the reader has read all or stops
+ * @param signal ends the body: the runtime may forget the signal of a request
+ * once its headers have come
  */
 export function boundedResponse(
   response: Response,
   most: number,
   refuse: (description: string) => Error,
   hold?: ResponseMemory,
+  signal?: AbortSignal | null,
 ): Response {
   const { body, status, statusText, headers, url, redirected } = response;
   if (body === null) return response;
@@ -62,12 +65,15 @@ export function boundedResponse(
   };
   const bytes = new ReadableStream<Uint8Array>({
     async pull(controller) {
+      const stop = (error: Error) => controller.error(end(error));
       const timer = setTimeout(
-        () =>
-          controller.error(end(refuse(`nothing more for ${STALL_SECONDS} s`))),
+        () => stop(refuse(`nothing more for ${STALL_SECONDS} s`)),
         STALL_SECONDS * 1000,
       );
+      const onAbort = () => stop(signal!.reason);
+      signal?.addEventListener("abort", onAbort);
       try {
+        signal?.throwIfAborted();
         const { done, value } = await reader.read();
         if (done) {
           hold?.release();
@@ -81,6 +87,7 @@ export function boundedResponse(
         throw end(error as Error);
       } finally {
         clearTimeout(timer);
+        signal?.removeEventListener("abort", onAbort);
       }
     },
     async cancel(reason) {

@@ -116,6 +116,7 @@ export function accountFetch(
           maxBytes,
           (what) => new ToolError(`${title} answered with ${what}.`),
           hold?.(),
+          init.signal,
         );
       }
       await response.body?.cancel();

@@ -172,6 +172,7 @@ export function providerTokens(
             maxBytes,
             (what) => new ToolError(`${url.host} answered with ${what}.`),
             hold?.(),
+            init.signal,
           );
         if (response.status !== 401 || !isTheirs) return answer(response);
         const fresh = await renew(provider, key, accessToken)

@@ -222,6 +222,29 @@ Deno.test("an answer that stops in its middle ends after a minute in which it is
   assert.equal(isCancelled, true);
 });
 
+Deno.test("an answer ends with the signal of its request, also where the runtime has forgotten the signal", async () => {
+  let isCancelled = false;
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(new Uint8Array(1)),
+    cancel: () => void (isCancelled = true),
+  });
+  const { fetch } = bind(API, () => new Response(body));
+  const abort = new AbortController();
+  const response = await fetch("/x", { signal: abort.signal });
+  const reader = response.body!.getReader();
+  assert.equal((await reader.read()).value?.length, 1);
+  const next = reader.read();
+  abort.abort(new Error("The call is over"));
+  await assert.rejects(next, /The call is over/);
+  assert.equal(isCancelled, true);
+  // Bytes that came before the signal are not read after it.
+  const { body: full, seen } = endless();
+  const unread = await bind(API, () => new Response(full))
+    .fetch("/x", { signal: abort.signal });
+  await assert.rejects(unread.text(), /The call is over/);
+  assert.equal(seen.isCancelled, true);
+});
+
 Deno.test("a bound that is none is refused before the key goes anywhere", async () => {
   const { fetch, sent } = bind(API, () => new Response());
   for (const maxBytes of [0, -1, NaN, "5" as unknown as number]) {
