@@ -99,17 +99,15 @@ function uriOf(name: string): string {
 function testFile(kind: Kind, name: string): string {
   const variable = variableOf(name);
   const asked = {
-    // By their names: a changed input is then a fault of this test alone, and
-    // none of its types.
-    tool: `call("${name}", { text: "Tea" })`,
+    tool: `call(${variable}, { text: "Tea" })`,
     resource: `read("${uriOf(name)}")`,
-    prompt: `prompt("${name}", { text: "Tea" })`,
+    prompt: `prompt(${variable}, { text: "Tea" })`,
   };
   return `import assert from "node:assert/strict";
 import { testServer } from "${PACKAGE}/testing";
 import ${variable} from "./${name}.ts";
 
-// Change it with the ${kind}.
+// Change it with the ${kind}; "deno task test --no-check" runs the rest.
 Deno.test("${name} answers", async () => {
   await using server = await testServer({ ${kind}s: [${variable}] });
   const { text } = await server.${asked[kind]};

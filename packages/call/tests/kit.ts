@@ -3,6 +3,9 @@
  *
  * @module
  */
+// send_once.ts makes an HTTP client when it is first imported: if that were within
+// a test, the test would be told of a leak.
+import "../../../src/core/net/send_once.ts";
 import { createServer } from "../../../src/server.ts";
 import type { CreateServerOptions } from "../../../src/core/server/server_options.ts";
 import { SILENT } from "../../../tests/kit/log.ts";

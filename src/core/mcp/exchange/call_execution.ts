@@ -77,7 +77,8 @@ export class CallExecution {
 
   /** Ends the call with an error, because its caller's access has ended. */
   expel(): void {
-    const message = "The permission for this call has ended, or is paused";
+    const message =
+      "The session or permission of this call has ended, or is paused";
     const error = { code: RpcCode.badRequest, message };
     const body = printError(this.call.message.id, error);
     this.#endAtOnce(message, { outcome: "stopped", body, status: 403 });

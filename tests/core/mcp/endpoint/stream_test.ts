@@ -398,7 +398,9 @@ Deno.test("a tool that ignores the end of its session is cut off from it", async
     time.tick(2);
     return isAnswered;
   });
-  assert.deepEqual(await messages, []);
+  assert.deepEqual((await messages).map(({ error }) => error.message), [
+    "The session or permission of this call has ended, or is paused",
+  ]);
   assert(slow.signals[0].aborted);
   slow.end.resolve("unheard");
 });

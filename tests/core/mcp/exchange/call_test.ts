@@ -387,7 +387,7 @@ Deno.test("expel() ends a call at once with an error that says why, as JSON and 
     const { error } = JSON.parse(/\{.*\}/.exec(text)![0]);
     assert.deepEqual(error, {
       code: -32000,
-      message: "The permission for this call has ended, or is paused",
+      message: "The session or permission of this call has ended, or is paused",
     });
     assert.equal(call.execution.ending?.outcome, "stopped");
   }
