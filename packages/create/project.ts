@@ -50,7 +50,7 @@ export function projectFiles(options: ProjectOptions): Record<string, string> {
     "tools/greet_test.ts": GREET_TEST,
     ".env.example": firstExample(SETTINGS),
     ".gitignore":
-      "/.env*\n!/.env.example\n/backups/\n/dist/\n/node_modules/\n/coverage/\n/*.tgz\n",
+      "/.env*\n!/.env.example\n/backups/\n/dist/\n/node_modules/\n/coverage/\n/*.tgz\n/*.ts.lock\n",
     // Makes the folder a part of every copy of the project, even before it has
     // files.
     "data/.gitignore": "*\n!.gitignore\n",

@@ -215,10 +215,14 @@ Deno.test("a new project is a repository of its own, with a place for data, and 
   assert.notEqual((await git("rev-parse", "HEAD")).code, 0);
   await project.write("data/issues.db", "");
   await project.write(".env", "");
+  // The lock of a command that was stopped.
+  await project.write("server.ts.lock", "");
   await git("add", "--all");
   const files = (await git("ls-files")).output.split("\n");
   assert(files.includes("data/.gitignore") && files.includes("main.ts"));
-  assert(!files.includes("data/issues.db") && !files.includes(".env"));
+  for (const name of ["data/issues.db", ".env", "server.ts.lock"]) {
+    assert(!files.includes(name), name);
+  }
   // Within a repository it makes none.
   await project.succeed("run", "-A", CREATE, "inner");
   await assert.rejects(Deno.stat(`${project.path}/inner/.git`));
