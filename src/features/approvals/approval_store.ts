@@ -271,7 +271,7 @@ export function callApprovals(
 
     settled: waits.settled,
     close: waits.close,
-    withdraw: waits.withdraw,
+    withdraw: waits.withdrawUnused,
 
     findPage,
 

@@ -202,8 +202,8 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     }
   }
 
-  async withdraw({ wait }: OpenPage): Promise<void> {
-    await this.approvals.withdraw(wait);
+  withdraw({ wait }: OpenPage): Promise<boolean> {
+    return this.approvals.withdraw(wait);
   }
 
   /** Returns false for durable work that goes on with its approval. */

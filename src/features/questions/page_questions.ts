@@ -267,8 +267,8 @@ export class PageQuestions implements PersonPages {
   }
 
   /** Ends a question that the client declined. */
-  async withdraw({ wait }: WaitPage): Promise<void> {
-    await this.pages.waits.withdraw(wait);
+  withdraw({ wait }: WaitPage): Promise<boolean> {
+    return this.pages.waits.withdraw(wait);
   }
 
   /** Waits until no question is being opened. */

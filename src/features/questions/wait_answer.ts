@@ -246,21 +246,29 @@ export async function needsLook(
     !await database.mayRepeat(wait);
 }
 
-/** Ends a wait, if it exists. */
+/**
+ * Ends a wait, if it exists. Returns false if it stays, because its answer is
+ * used.
+ */
 export function expireWait(
   database: Database,
   key: Deno.KvKey,
-  read?: Found<WaitRecord>,
-): Promise<void> {
+  { read, keepsUsed = false }: {
+    read?: Found<WaitRecord>;
+    keepsUsed?: boolean;
+  } = {},
+): Promise<boolean> {
   const ending = async (transaction: Transaction, entry: Entry<WaitRecord>) => {
-    if (!isFound(entry)) return;
+    if (!isFound(entry)) return true;
+    if (keepsUsed && !await isToBeTaken(database, entry)) return false;
     dropWait(transaction, entry);
     const { value: { askerKey, state }, versionstamp } = entry;
-    if (state !== "used") return;
+    if (state !== "used") return true;
     const pointer = await database.get<Pointer>(askerKey);
     // The asker of a used wait may have another wait by now.
     const isOwn = pointer.versionstamp === versionstamp;
     if (isOwn) transaction.check(pointer).expire(askerKey);
+    return true;
   };
   return database.change(key, ending, read);
 }

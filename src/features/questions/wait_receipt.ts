@@ -66,5 +66,5 @@ export async function endWait(
     const endedAt = database.now();
     await progressReceipt(database, id, { endedAt, outcome });
   }
-  await expireWait(database, key, wait);
+  await expireWait(database, key, { read: wait });
 }

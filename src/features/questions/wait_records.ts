@@ -19,7 +19,10 @@ export async function isPaused(
 
 /** The waits of people. */
 export function waitRecords(
-  { listKept, forgetAllOf }: Pick<WaitStore, "listKept" | "forgetAllOf">,
+  { listKept, endAllOf, forgetAllOf }: Pick<
+    WaitStore,
+    "listKept" | "endAllOf" | "forgetAllOf"
+  >,
 ): PersonRecords {
   return {
     name: "waits",
@@ -30,6 +33,7 @@ export function waitRecords(
         return { ...wait, answer: by === subject ? answer : others };
       });
     },
-    endAllOf: forgetAllOf,
+    endAllOf,
+    forgetAllOf,
   };
 }

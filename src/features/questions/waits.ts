@@ -249,8 +249,12 @@ export function waitStore(database: Database) {
     },
 
     /** Ends a wait that is no longer needed. */
-    withdraw: ({ key }: Pick<Wait, "key">): Promise<void> =>
+    withdraw: ({ key }: Pick<Wait, "key">): Promise<boolean> =>
       expireWait(database, key),
+
+    /** Does the same, unless its answer is used: then returns false. */
+    withdrawUnused: ({ key }: Pick<Wait, "key">): Promise<boolean> =>
+      expireWait(database, key, { keepsUsed: true }),
 
     /**
      * Waits until a wait is not open any more, or `isWanted` accepts it.
@@ -282,9 +286,16 @@ export function waitStore(database: Database) {
       for (const it of own) await endWait(database, it);
     },
 
+    /** Ends the waits of a person, but for runs that have begun. */
+    async endAllOf(subject: string): Promise<void> {
+      for (const read of await listed(subject)) {
+        await expireWait(database, read.key, { read, keepsUsed: true });
+      }
+    },
+
     async forgetAllOf(subject: string): Promise<void> {
-      for (const wait of await listed(subject)) {
-        await expireWait(database, wait.key, wait);
+      for (const read of await listed(subject)) {
+        await expireWait(database, read.key, { read });
       }
       await database.commit((transaction) =>
         transaction.delete(waitsOfKey(subject))

@@ -51,8 +51,7 @@ export async function askViaClient<A extends { action: string }>(
       ...answering ? [answering.then(() => ({ opened: "accept" }))] : [],
     ]);
     // `accept` says only that the person opens the page.
-    if (opened !== "accept") {
-      await pages.withdraw(page);
+    if (opened !== "accept" && await pages.withdraw(page)) {
       return { action: opened === "decline" ? opened : "cancel" };
     }
     const answer = await (answering ??

@@ -157,8 +157,11 @@ export interface PagesOf<A> {
     signal: AbortSignal,
     milliseconds?: number,
   ): Promise<A | { action: "cancel" } | undefined>;
-  /** Ends a question that the client has declined or cancelled. */
-  withdraw(page: OpenPage): Promise<void>;
+  /**
+   * Ends a question that the client has declined or cancelled. Returns false if
+   * its answer is used already, and stays.
+   */
+  withdraw(page: OpenPage): Promise<boolean>;
 }
 
 /** Asks on pages for one call or task. */
