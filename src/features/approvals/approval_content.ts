@@ -15,7 +15,7 @@ import { listTool } from "../../core/catalogue/descriptions.ts";
 import { canonicalJson, isObject, type JsonObject } from "../../core/json.ts";
 import { LINKS } from "../../core/protocol/not_yet.ts";
 import { errorResult } from "../../core/protocol/tool_result.ts";
-import type { ApprovalPayload, CallApproval } from "./approval_store.ts";
+import type { ApprovalPayload, CallApproval } from "./call_approval.ts";
 import type { Config } from "../../core/settings/config.ts";
 import type { ApprovalState } from "../questions/wait_record.ts";
 import { factsOf, lineOf, MAX_TITLE_CHARACTERS } from "./approval_words.ts";
@@ -173,14 +173,29 @@ export type Unknown =
   & { action: "unknown"; begunAt: number; address: string }
   & Pick<ApprovalState, "outcome">;
 
+function begunWords(tool: string, begunAt: number): string {
+  const time = new Date(begunAt * 1000).toISOString();
+  return `A run of ${tool} with these arguments was approved and began at ${time}`;
+}
+
+/** Tells the model of a run whose result is too long for a client that left. */
+export function longResult(
+  tool: string,
+  { begunAt, outcome }: ApprovalState,
+): CallToolResult {
+  return errorResult(
+    `${
+      begunWords(tool, begunAt!)
+    }. It has ended (${outcome}), and its result was too long to be kept. It was not run again.`,
+  );
+}
+
 /** Tells the model of a run of an equal call, whose end may not be known. */
 export function unknownResult(
   tool: string,
   { begunAt, outcome, address: url }: Unknown,
 ): CallToolResult {
-  const time = new Date(begunAt * 1000).toISOString();
-  const begun =
-    `A run of ${tool} with these arguments was approved and began at ${time}`;
+  const begun = begunWords(tool, begunAt);
   if (outcome) {
     return errorResult(
       `${begun}. It has ended (${outcome}), and another call like this one got its result. It was not run again.`,

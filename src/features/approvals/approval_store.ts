@@ -26,6 +26,7 @@ import {
 } from "../questions/waits.ts";
 import { progressReceipt, receiptIdOf } from "../questions/wait_receipt.ts";
 import { isPaused } from "../questions/wait_records.ts";
+import { longResult } from "./approval_content.ts";
 import { doneIn, receiptWords } from "./approval_words.ts";
 import { queued } from "./approval_queue.ts";
 import { addressesOf, type Approver, nameOfPerson } from "./approver.ts";
@@ -463,9 +464,10 @@ export function callApprovals(
         return undefined;
       }
       const answer = await openPart({ key, value: record }, "answer");
+      if (!result) return { ...record, approval: ended };
       const whole = { ...answer, result };
-      if (!result || bytesOf(JSON.stringify(whole)) > MAX_WAIT_BYTES) {
-        return { ...record, approval: ended };
+      if (bytesOf(JSON.stringify(whole)) > MAX_WAIT_BYTES) {
+        whole.result = longResult(record.tool, ended);
       }
       return {
         ...record,

@@ -366,42 +366,56 @@ Deno.test("a run without a known end never begins again until its person has loo
   assert.equal(linkOf(await resultOf(call())), next);
 });
 
-Deno.test("a result whose client has left is kept for the same call, once", async () => {
-  const { promise: held, resolve: release } = Promise.withResolvers<void>();
-  const begun = Promise.withResolvers<void>();
-  let runs = 0;
-  await using server = await servers(tool({
-    name: "wipe",
-    approval: {},
-    async run() {
-      runs++;
-      begun.resolve();
-      await held;
-      return "wiped";
-    },
-  }));
-  server.provider.subject = "42";
-  const { headers } = await server.person();
-  const input = { name: "wipe", arguments: {} };
-  const call = (signal?: AbortSignal) =>
-    server.call("tools/call", input, { headers, capabilities: FORMS, signal });
-  const link = linkOf(await resultOf(call()));
-  await approve(server, link);
-  const leaving = new AbortController();
-  const left = call(leaving.signal);
-  await begun.promise;
-  leaving.abort();
-  release();
-  await left.then((response) => response.body?.cancel()).catch(() => {});
-  const texts: string[] = [];
-  await until(async () => {
-    texts.push(await textOf(call()));
-    return !texts.at(-1)!.includes("its end is not known");
+for (
+  const [result, told] of [
+    ["wiped", /^wiped$/],
+    [
+      "w".repeat(20_000),
+      /began at .* has ended \(ok\), and its result was too long/,
+    ],
+  ] as const
+) {
+  Deno.test(`a result of ${result.length} characters whose client has left, or its end, is kept for the same call, once`, async () => {
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    let runs = 0;
+    await using server = await servers(tool({
+      name: "wipe",
+      approval: {},
+      async run() {
+        runs++;
+        begun.resolve();
+        await held;
+        return result;
+      },
+    }));
+    server.provider.subject = "42";
+    const { headers } = await server.person();
+    const input = { name: "wipe", arguments: {} };
+    const call = (signal?: AbortSignal) =>
+      server.call("tools/call", input, {
+        headers,
+        capabilities: FORMS,
+        signal,
+      });
+    const link = linkOf(await resultOf(call()));
+    await approve(server, link);
+    const leaving = new AbortController();
+    const left = call(leaving.signal);
+    await begun.promise;
+    leaving.abort();
+    release();
+    await left.then((response) => response.body?.cancel()).catch(() => {});
+    const texts: string[] = [];
+    await until(async () => {
+      texts.push(await textOf(call()));
+      return !texts.at(-1)!.includes("its end is not known");
+    });
+    assert.match(texts.at(-1)!, told);
+    assert.notEqual(linkOf(await resultOf(call())), link);
+    assert.equal(runs, 1);
   });
-  assert.equal(texts.at(-1), "wiped");
-  assert.notEqual(linkOf(await resultOf(call())), link);
-  assert.equal(runs, 1);
-});
+}
 
 Deno.test("prepare, which acts first, is refused at the start; so are unknown options", () => {
   using kv = memoryKv();
