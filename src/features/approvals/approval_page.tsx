@@ -74,16 +74,23 @@ export function harmlessLine(text: string): string {
 }
 
 /**
+ * The maximum indent in spaces: else deep arguments of 10 KB are a page of 2 MB.
+ */
+const MAX_INDENT = 16;
+
+/**
  * Formats arguments as JSON, with escapes for characters that hide or reorder, and
  * for all spaces of a row but its last.
  */
 export function printArguments(input: unknown): string {
   const text = JSON.stringify(input, undefined, 2).replaceAll(
-    /(?<=\S *) (?= )|(?![\n ])[\p{C}\p{Z}\p{M}\p{Default_Ignorable_Code_Point}\u2800\u{13441}\u{13442}\u{1d159}]/gu,
+    /\n *| (?= )|(?! )[\p{C}\p{Z}\p{M}\p{Default_Ignorable_Code_Point}\u2800\u{13441}\u{13442}\u{1d159}]/gu,
     (sign) =>
-      sign.split("").map((unit) =>
-        `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`
-      ).join(""),
+      sign.startsWith("\n")
+        ? sign.slice(0, 1 + MAX_INDENT)
+        : sign.split("").map((unit) =>
+          `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`
+        ).join(""),
   );
   return isolated(text);
 }
@@ -96,7 +103,8 @@ export function ApprovalPage(props: ApprovalProps) {
   const { payload: { title, facts, input, accounts, before, caller, offer } } =
     approval;
   const isRefused = approval.answer !== undefined;
-  const isCut = [title, ...Object.values(facts)].some((it) => it.endsWith("…"));
+  const isCut = [title, ...Object.entries(facts).flat()]
+    .some((it) => it.endsWith("…"));
   const mayApprove = !passkey || passkey.get !== undefined;
   return (
     <CardPage

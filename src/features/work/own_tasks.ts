@@ -296,9 +296,8 @@ function printed(
     part?.type === "text" ? textOf(part.text) : `[${textOf(part?.type)}]`
   );
   if (texts.length > 0) return texts.join("\n\n");
-  return structuredContent === undefined
-    ? ""
-    : JSON.stringify(structuredContent, null, 2);
+  // Without indents, which make a deep result long.
+  return JSON.stringify(structuredContent) ?? "";
 }
 
 function textOf(value: unknown): string {

@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { tool, z } from "../../../src/mod.ts";
 import { outcome, resultOf } from "../../kit/answer.ts";
+import { printArguments } from "../../../src/features/approvals/approval_page.tsx";
 import { AccountVisitor, csrfOf } from "../../kit/account_visitor.ts";
 import type { Json } from "../../kit/message.ts";
 import { recordLog } from "../../kit/log.ts";
@@ -121,7 +122,24 @@ Deno.test("an argument of any length leaves every fact on the page, and what is 
     const { words } = await open(server, link);
     assert.match(words.split("Who asks")[0], seen);
     if (memo.length > 200) assert.match(words, /wants to: Pay( m{100,}…)? /);
+    const isCut = words.split("Who asks")[0].includes("…");
+    assert.equal(/cut at “…”/.test(words), isCut);
   }
+});
+
+Deno.test("printArguments() gives deep arguments a page in proportion to them, and shows every row of spaces", () => {
+  const list = Array.from({ length: 5000 }, (_, index) => index % 10);
+  let deep: unknown = list;
+  for (let depth = 0; depth < 190; depth++) deep = [deep];
+  const { length } = JSON.stringify(deep);
+  const text = printArguments(deep);
+  assert.ok(text.length < 12 * length, `${text.length} of ${length}`);
+  assert.deepEqual(JSON.parse(text), deep);
+  const rows = { a: { "b  ": " c   d " } };
+  assert.equal(
+    printArguments(rows),
+    `{\n  "a": {\n    "b\\u0020 ": " c\\u0020\\u0020 d "\n  }\n}`,
+  );
 });
 
 Deno.test("a press needs the page's own form, of this session, and one of its answers", async () => {

@@ -108,6 +108,8 @@ Deno.test("resultInWords() takes whatever a tool gave for text", () => {
     resultInWords({ status: "completed", outcome } as never)?.text;
   assert.equal(told({ content: "no list" }), "");
   assert.equal(told({ content: [], structuredContent: 7 }), "7");
+  const deep = { a: [[[1]]] };
+  assert.equal(told({ content: [], structuredContent: deep }), '{"a":[[[1]]]}');
   assert.equal(told({ content: [null, { type: "text", text: 7 }] }), "[]\n\n");
   const failed = { status: "failed", outcome: { message: "No" } } as const;
   assert.equal(resultInWords(failed)?.text, "No");
