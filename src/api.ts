@@ -36,6 +36,7 @@ import {
 } from "./authoring/parameter_style.ts";
 import { isAddress } from "./authoring/personal_key.ts";
 import { ToolError } from "./authoring/tool.ts";
+import { unlessAborted } from "./core/clock.ts";
 import { isObject } from "./core/json.ts";
 import { GivenKeys } from "./core/mcp/exchange/given_keys.ts";
 import { countHeldBytes } from "./core/mcp/exchange/held_answers.ts";
@@ -415,12 +416,14 @@ export function httpApi(options: HttpApiOptions): Api {
   const secrets = [query, headers, cookies].flatMap(Object.values);
   const search = printPairs(query);
   const cookie = printPairs(cookies).replaceAll("&", "; ");
-  const send = accountFetch(own, async () => await tokens?.() ?? key);
   const made: OwnApi = {
     title,
     ownQuery: new Set(Object.keys(query)),
     given: new GivenKeys().addSecrets(secrets),
     async fetch(path, init = {}) {
+      const reveal = async () =>
+        tokens ? await unlessAborted(init.signal, tokens()) : key;
+      const send = accountFetch(own, reveal);
       const all = new Headers(init.headers);
       for (const [name, value] of Object.entries(headers)) all.set(name, value);
       if (cookie !== "") {
@@ -457,23 +460,26 @@ function clientTokens(
   async function exchange(): Promise<string> {
     const body = new URLSearchParams({ grant_type: "client_credentials" });
     if (scopes.length > 0) body.set("scope", scopes.join(" "));
-    const init = { method: "POST", body, maxBytes: MAX_ANSWER };
-    const response = await fetchToken(token, init);
-    const answer: unknown = await response.json().catch(() => undefined);
-    if (
-      response.ok && isObject(answer) &&
-      typeof answer.access_token === "string"
-    ) {
-      const seconds = Number(answer.expires_in ?? 300);
+    // All calls wait for this answer.
+    const signal = AbortSignal.timeout(10_000);
+    const bounds = { maxBytes: MAX_ANSWER, isSafe: true, signal };
+    const init = { method: "POST", body, ...bounds };
+    const response = await fetchToken(token, init).catch((error) => {
+      if (!signal.aborted) throw error;
+    });
+    const answer: unknown = await response?.json().catch(() => undefined);
+    const { access_token: found, expires_in } = Object(answer);
+    if (response?.ok && typeof found === "string") {
+      const seconds = Number(expires_in ?? 300);
       endsAt = performance.now() + (seconds - SPARE_SECONDS) * 1000;
-      const found = answer.access_token;
       // A response may come back with it when there is a newer one.
       GivenKeys.hideOwn(found, {}, Math.max(seconds, 60));
       return found;
     }
-    throw new ToolError(
-      `${title} gave this server no token: it answered ${response.status}.`,
-    );
+    const what = signal.aborted
+      ? "did not answer in time"
+      : `answered ${response?.status}`;
+    throw new ToolError(`${title} gave this server no token: it ${what}.`);
   }
   return (forget = false) => {
     if (forget || performance.now() >= endsAt) current = undefined;

@@ -553,6 +553,53 @@ Deno.test("httpApi() tells that a service gave no token, and asks again", async 
   assert.equal(asked, 3);
 });
 
+Deno.test("httpApi() waits 10 seconds for a token, and a call no longer than its signal", async () => {
+  const { timeout } = AbortSignal;
+  let late = new AbortController();
+  const bad = [
+    // A token that never comes to its end, and none at all.
+    () =>
+      new Response(
+        new ReadableStream({ start: (it) => it.enqueue(new Uint8Array(1)) }),
+      ),
+    () => ended.promise,
+  ];
+  const ended = Promise.withResolvers<Response>();
+  let arrived = Promise.withResolvers<void>();
+  await using api = serveApi((request) => {
+    if (!request.url.endsWith("/token")) return new Response("here");
+    arrived.resolve();
+    return bad.shift()?.() ?? Response.json({ access_token: "t" });
+  });
+  const client = { token: `${api.url}/token`, id: "i", secret: "a-secret" };
+  const tickets = httpApi({ name: "tickets", api: api.url, client });
+  AbortSignal.timeout = (milliseconds) =>
+    milliseconds === 10_000 ? late.signal : timeout(milliseconds);
+  try {
+    while (bad.length > 0) {
+      const first = callApi(tickets, "GET /a");
+      await arrived.promise;
+      const left = AbortSignal.abort(new Error("The caller left"));
+      await assert.rejects(
+        callApi(tickets, "GET /a", { signal: left }),
+        /The caller left/,
+      );
+      late.abort(new DOMException("timeout", "TimeoutError"));
+      await assert.rejects(first, {
+        name: "ToolError",
+        message:
+          "tickets gave this server no token: it did not answer in time.",
+      });
+      late = new AbortController();
+      arrived = Promise.withResolvers();
+    }
+    assert.equal(await callApi(tickets, "GET /a"), "here");
+  } finally {
+    AbortSignal.timeout = timeout;
+    ended.resolve(new Response());
+  }
+});
+
 /** Answers one request on a bare connection, and cuts it. */
 function cutting(answer = "") {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
@@ -608,6 +655,13 @@ Deno.test("callApi() says of a request that may have been done that it may have 
       });
     }
   }
+  // Nothing was sent to a service whose token did not come.
+  await using silent = cutting();
+  const client = { token: silent.url, id: "i", secret: "a-secret" };
+  const closed = { name: "tickets", api: silent.url, client };
+  await assert.rejects(callApi(httpApi(closed), "POST /a"), {
+    message: "tickets did not answer: try again later.",
+  });
   // Nothing was sent to a service that is not there.
   const gone = cutting();
   await gone[Symbol.asyncDispose]();

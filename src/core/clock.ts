@@ -58,16 +58,16 @@ export async function within<T, L = void>(
 
 /** Waits for a promise. @throws the signal's reason once it fires */
 export async function unlessAborted<T>(
-  signal: AbortSignal,
+  signal: AbortSignal | null | undefined,
   awaited: Promise<T>,
 ): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
-  const stop = () => reject(signal.reason);
-  signal.addEventListener("abort", stop, { once: true });
+  const stop = () => reject(signal!.reason);
+  if (signal?.aborted) stop();
+  signal?.addEventListener("abort", stop);
   try {
-    signal.throwIfAborted();
-    return await Promise.race([awaited, promise]);
+    return await Promise.race([promise, awaited]);
   } finally {
-    signal.removeEventListener("abort", stop);
+    signal?.removeEventListener("abort", stop);
   }
 }

@@ -61,7 +61,7 @@ export class McpConnections {
     service: string,
     connection: string,
     options: ClientOptions,
-    signal = new AbortController().signal,
+    signal?: AbortSignal,
   ): Promise<ConnectionOptions> {
     const revision = await this.#once(
       this.#speaks,
@@ -127,7 +127,7 @@ export class McpConnections {
     name: string,
     milliseconds: number,
     ask: () => Promise<T>,
-    signal: AbortSignal,
+    signal?: AbortSignal,
   ): Promise<T> {
     const keep = (asked: Promise<T>) => {
       map.set(name, asked, milliseconds);
@@ -139,7 +139,7 @@ export class McpConnections {
     const known = map.get(name);
     if (known === undefined) return await keep(ask());
     return await keep(known).catch((error) => {
-      if (signal.aborted) throw error;
+      if (signal?.aborted) throw error;
       // The request was another caller's, who may have left. Each asks for
       // itself now: if the server does not answer, no one waits for the others.
       return keep(ask());

@@ -264,9 +264,10 @@ class Call {
     const status = httpStatusOf(error) ?? 0;
     const options = { cause: new Error(plain(300)) };
     if (typeof code === "number" && error instanceof Error) {
-      return new ToolError(
-        `${this.#title} refused the call (${code}): ${plain(1000)}`,
-      );
+      const words = `refused the call (${code}): ${plain(1000)}`;
+      return status >= 500
+        ? this.failure(words)
+        : new ToolError(`${this.#title} ${words}`);
     }
     if (status >= 500) return this.failure(`answered ${status}`, options);
     // A refused request was not executed.

@@ -148,6 +148,13 @@ const ANSWERS: Record<
       }),
     /^Other refused the call \(-1\): \[31mx{990,1000}$/,
   ],
+  "500 and an error": [
+    (id) => {
+      const error = { code: -32603, message: "Internal error" };
+      return Response.json({ jsonrpc: "2.0", id, error }, { status: 500 });
+    },
+    /^Other refused the call \(-32603\): Internal error\. It may have been done /,
+  ],
   "500": [
     () => new Response("broken", { status: 500 }),
     /^Other answered 500\. It may have been done all the same: check before /,
@@ -178,7 +185,7 @@ const ANSWERS: Record<
 };
 
 Deno.test("the table of hostile answers has each of them", () => {
-  assert.equal(Object.keys(ANSWERS).length, 22);
+  assert.equal(Object.keys(ANSWERS).length, 23);
 });
 
 for (const [what, [answer, words]] of Object.entries(ANSWERS)) {
