@@ -1,6 +1,6 @@
 /**
- * The content of an approval: the words for its page, and arguments that can be
- * stored.
+ * The content of an approval: the text for its page, and the arguments in a
+ * form that can be stored.
  *
  * @module
  */
@@ -20,7 +20,6 @@ import type { Config } from "../../core/settings/config.ts";
 import type { ApprovalState } from "../questions/wait_record.ts";
 import { factsOf, lineOf, MAX_TITLE_CHARACTERS } from "./approval_words.ts";
 
-/** The options of {@linkcode ApprovalShown}. */
 const APPROVAL_SHOWN = {
   title: kinds.required(kinds.TEXT),
   facts: kinds.recordOf(
@@ -32,7 +31,6 @@ const APPROVAL_SHOWN = {
   ),
 } satisfies kinds.Members<ApprovalShown>;
 
-/** The options of {@linkcode ApprovalOffer}. */
 const APPROVAL_OFFER = {
   key: kinds.required(kinds.TEXT),
   label: kinds.required(kinds.TEXT),
@@ -42,14 +40,14 @@ const APPROVAL_OFFER = {
 /** The longest time that `when` and `show` may take. */
 const AUTHOR_MILLISECONDS = 5_000;
 
-/** Prints the parts of a server and its tool that an approval is for. */
+/** Prints the parts of a server and its tool that an approval depends on. */
 export function definitionOf(version: string, tool: CompiledTool): string {
   const { scopes = [], needs = {} } = tool;
   const services = Object.values(needs).map(({ name }) => name);
   return canonicalJson([version, listTool(tool), scopes, services]);
 }
 
-/** Waits for an author's function, but not for ever. */
+/** Waits for an author's function, with a time limit. */
 export async function inTime<T>(
   tool: string,
   member: string,
@@ -63,7 +61,7 @@ export async function inTime<T>(
 }
 
 /**
- * Makes the title and the facts of the page.
+ * Makes the title and the facts of an approval's page.
  *
  * @throws {TypeError} for an invalid result of `show`
  */
@@ -88,8 +86,10 @@ export async function shownOf(
 }
 
 /**
- * Gets the author's offer to remember a call; undefined if its label is too
- * long to be shown whole. @throws {TypeError} for an invalid offer
+ * Gets the author's offer to remember the approval of a call. Undefined if its
+ * label is too long to be shown whole.
+ *
+ * @throws {TypeError} for an invalid offer
  */
 export async function offerOf(
   { name, approval }: CompiledTool,
@@ -113,8 +113,8 @@ const TOO_LARGE =
   "These arguments have a number that is too large to be kept for an approval. It was not run.";
 
 /**
- * Checks that arguments are JSON as the author's schema has made them: they are
- * stored, and the run begins with what was stored.
+ * Checks that arguments are JSON after the author's schema has parsed them,
+ * because they are stored until the run begins.
  *
  * @throws {TypeError} for the author
  * @throws {ToolError} for the client
@@ -146,13 +146,15 @@ export function checkJson(
 }
 
 /**
- * The message that tells the model that no one can approve a call of this
- * caller.
+ * The message that tells the model that no one can approve this caller's calls.
  */
 export const NO_PAGE =
   "This waits for the approval of a person on a page of this server, to which this caller cannot sign in. It was not run.";
 
-/** The reason why no call with approval can run; undefined if some can. */
+/**
+ * The reason why no call can be approved at all. Undefined if people can sign
+ * in.
+ */
 export function lacksSignIn({ auth }: Config): string | undefined {
   return auth.oauth || auth.jwt
     ? undefined
@@ -168,7 +170,10 @@ export function askingWords(
     : `Someone else, who has the permission ${scope}, has to approve: ${title}`;
 }
 
-/** A run of an equal call; `outcome` if it has ended since. */
+/**
+ * A run that another call with the same arguments has begun. Its end is not
+ * known unless `outcome` is set.
+ */
 export type Unknown =
   & { action: "unknown"; begunAt: number; address: string }
   & Pick<ApprovalState, "outcome">;
@@ -178,7 +183,7 @@ function begunWords(tool: string, begunAt: number): string {
   return `A run of ${tool} with these arguments was approved and began at ${time}`;
 }
 
-/** Tells the model of a run whose result is too long for a client that left. */
+/** Tells the model that a run has ended, but its result was too long to keep. */
 export function longResult(
   tool: string,
   { begunAt, outcome }: ApprovalState,
@@ -190,7 +195,10 @@ export function longResult(
   );
 }
 
-/** Tells the model of a run of an equal call, whose end may not be known. */
+/**
+ * Tells the model that another call with the same arguments has begun a run,
+ * and how that ended if it is known.
+ */
 export function unknownResult(
   tool: string,
   { begunAt, outcome, address: url }: Unknown,
@@ -217,7 +225,7 @@ export function unknownResult(
 export function refusedWords(
   { isTask, scope, reason = "" }: {
     isTask: boolean;
-    /** The scope of those who approve, if the caller does not. */
+    /** The scope of the people who may approve, if the caller may not. */
     scope?: string;
     reason?: string;
   },

@@ -1,6 +1,6 @@
 /**
- * The gate in front of the runs of tools with `approval`: a run begins from
- * arguments that a person has approved on a page, once, or not at all.
+ * The check before a tool with `approval` runs. A person must have approved the
+ * arguments on a page. One approval begins one run.
  *
  * @module
  */
@@ -43,10 +43,14 @@ import { ApprovalVisit, type Verdict } from "./approval_visit.ts";
 import { receiptSeconds, receiptStore } from "./receipts.ts";
 import { type ApprovalState, bytesOf } from "../questions/wait_record.ts";
 
-/** The maximum size in bytes of arguments and words, kept in one record. */
+/**
+ * The maximum size in bytes of the arguments and texts, which share a record.
+ */
 const MAX_BYTES = 10_000;
 
-/** The same for every release, so that work finds its approval again. */
+/**
+ * Must stay the same in every release, so that durable work finds its approval.
+ */
 const QUESTION = new AskedQuestion(
   "elicitation/create",
   { mode: "url", message: "This has to be approved" },
@@ -62,7 +66,10 @@ export function approvalGate(
   );
   const report = stepReport(log);
 
-  /** @throws {ToolError} in words for the model, unless the call is approved */
+  /**
+   * @throws {ToolError} with a message for the model, unless the call is
+   * approved
+   */
   async function decide(
     toolRun: ToolRun,
     context: Context,
@@ -211,18 +218,20 @@ export function approvalGate(
   };
 }
 
-/** Makes a name of parts; different parts give different names. */
+/** Hashes parts to a name, different for different parts. */
 function nameOf(...parts: unknown[]): Promise<string> {
   return fingerprintOfLong(canonicalJson(parts));
 }
 
-/** Makes the part of an approval by which the approval is found again. */
+/**
+ * Makes the part of an approval's record by which the approval is found again.
+ */
 async function waitingOf(
   { tool }: ToolRun,
   work: Work,
   { arguments_, accounts, definition, state, pages }: {
     arguments_: string;
-    /** The IDs of the accounts that the run acts with. */
+    /** The IDs of the accounts that the run uses. */
     accounts: readonly unknown[];
     definition: string;
     state: ApprovalState;

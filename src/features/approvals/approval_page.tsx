@@ -1,6 +1,6 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The page of an approval: who wants what, and the person's answer.
+ * The page of an approval: who asks for which call, and the person's answer.
  *
  * @module
  */
@@ -31,30 +31,28 @@ import type { CallApproval } from "./approval_store.ts";
 import { PASSKEY_SCRIPT } from "./passkey_script.ts";
 import type { AskedPasskey } from "./passkeys.ts";
 
-/** The maximum length in characters of a reason. */
+/** The maximum length in characters of the reason for a refusal. */
 export const MAX_REASON_CHARACTERS = 500;
 
 interface ApprovalProps extends PageProps, ToolInWords {
   approval: CallApproval;
   person: string;
-  /** The subject of the person. */
   subject: string;
   client: ClientInWords;
   csrf: string;
   /** Epoch seconds. */
   now: number;
-  /** False for the caller, if someone else has to approve. */
+  /** False for the caller if someone else has to approve. */
   mayPress: boolean;
   /**
-   * True if the run has not begun, and the server or the tool has changed since
-   * the call asked.
+   * True if the server or the tool has changed since the call asked, and the
+   * run has not begun.
    */
   isOutdated?: boolean;
-  /** The passkey that the press needs; undefined if a button is enough. */
+  /** The passkey that approving needs. Undefined if a button is enough. */
   passkey?: AskedPasskey;
   /**
-   * True if the person may allow further calls like this to run without a
-   * press.
+   * True if the person may let further calls like this run without approval.
    */
   mayRemember?: boolean;
 }
@@ -64,23 +62,27 @@ const LEFTWARD =
   "[\\u0590-\\u08ff\\ufb1d-\\ufdff\\ufe70-\\ufefc\\u{10800}-\\u{10fff}\\u{1e800}-\\u{1efff}]+";
 const TO_THE_LEFT = new RegExp(`${LEFTWARD}(?: ${LEFTWARD})*`, "gu");
 
-/** Isolates these words, so that what stands around them keeps its order. */
+/** Isolates such words, so that the text around them keeps its order. */
 const isolated = (text: string) =>
   text.replaceAll(TO_THE_LEFT, "\u2068$&\u2069");
 
-/** Turns a text that may repeat a stranger's words into one harmless line. */
+/**
+ * Turns a text that may contain a stranger's words into one line without hidden
+ * or reordering characters.
+ */
 export function harmlessLine(text: string): string {
   return isolated(withoutHidden(text.toWellFormed()));
 }
 
 /**
- * The maximum indent in spaces: else deep arguments of 10 KB are a page of 2 MB.
+ * The maximum indent in spaces. Otherwise deep arguments of 10 KB would fill a
+ * page of 2 MB.
  */
 const MAX_INDENT = 16;
 
 /**
- * Formats arguments as JSON, with escapes for characters that hide or reorder, and
- * for all spaces of a row but its last.
+ * Formats arguments as JSON. Escapes characters that hide or reorder text, and
+ * all but the last of several spaces in a row.
  */
 export function printArguments(input: unknown): string {
   const text = JSON.stringify(input, undefined, 2).replaceAll(
@@ -95,7 +97,7 @@ export function printArguments(input: unknown): string {
   return isolated(text);
 }
 
-/** The page of an approval that waits. Send it with `forms: "self"`. */
+/** The page of an approval that is waiting. Send it with `forms: "self"`. */
 export function ApprovalPage(props: ApprovalProps) {
   const { base, approval, client, csrf, now, passkey } = props;
   const { mayPress, isOutdated } = props;
@@ -247,7 +249,7 @@ export function ApprovalPage(props: ApprovalProps) {
 }
 
 /**
- * The note that says which passkey an approval needs, and where to make one.
+ * The note on the passkey that an approval needs, and on where to make one.
  */
 function PasskeyNote(
   { base = "", approval, passkey, now }: ApprovalProps,
@@ -284,7 +286,7 @@ const ENDS: Readonly<Record<string, string>> = {
 const OUTDATED =
   "The server has changed since the app asked: it may have to ask again, and you to approve it again.";
 
-/** Describes in a sentence what came of an approval. */
+/** Describes in a sentence what became of an approval. */
 function stateInWords(
   { approval, subject, isOutdated }: ApprovalProps,
 ): string {
@@ -305,10 +307,9 @@ function stateInWords(
     : "It has begun, and its end is not known yet.";
 }
 
-/** True for an approval of durable work, which goes on by its steps. */
 const isDurable = ({ taskAddress }: CallApproval) => taskAddress !== undefined;
 
-/** The answer that was given, with the reason of a refusal. */
+/** The person's answer, with the reason if it is a refusal. */
 function AnswerOf(props: ApprovalProps) {
   const { approval: { state, answer, approval }, isOutdated } = props;
   const reason = answer?.action === "decline" ? answer.reason : undefined;
@@ -329,7 +330,7 @@ function AnswerOf(props: ApprovalProps) {
   );
 }
 
-/** The page after the press. Send it with `forms: "self"`. */
+/** The page after the answer. Send it with `forms: "self"`. */
 export function ApprovalAnsweredPage(props: ApprovalProps) {
   const { base = "", approval, client, csrf, now } = props;
   const { payload: { title }, answer } = approval;
@@ -382,8 +383,8 @@ export function ApprovalAnsweredPage(props: ApprovalProps) {
 }
 
 /**
- * Describes an approval in the list of waiting calls. Approvals with the same
- * title differ by their facts or arguments.
+ * Describes an approval in the list of waiting calls. Facts or arguments are
+ * added to tell approvals with the same title apart.
  */
 export function approvalInWords(
   { state, answer, payload }: CallApproval,

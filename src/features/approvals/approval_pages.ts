@@ -1,7 +1,7 @@
 /**
  * `/approve/:id`: the page on which a signed-in person approves or refuses a
- * call: their own, or one that waits for a scope of theirs. The link is of no
- * use to anyone else.
+ * call: their own, or one that someone with their scope may approve. The link
+ * is of no use to anyone else.
  *
  * @module
  */
@@ -41,7 +41,7 @@ import { PASSKEY_SCRIPT } from "./passkey_script.ts";
 import { approvalTools } from "./approval_tools.ts";
 import { receiptsOf } from "./receipts.ts";
 
-/** The step of each button. */
+/** The approval step to report for each button. */
 const STEPS = {
   approve: "approved",
   refuse: "refused",
@@ -54,8 +54,8 @@ export function approvalEndpoints(services: AccountPageServices) {
   const passkeys = passkeysOf(services);
   const report = stepReport(services.log);
   /**
-   * True if the tool of an approval still offers to remember approvals. A page
-   * may show an offer that the tool does not make any more.
+   * True if the approval's tool still offers to remember approvals. The page
+   * may be older than the tool.
    */
   const offers = (it?: CallApproval) => it && toolOf(it)?.approval?.remember;
 
@@ -75,8 +75,8 @@ export function approvalEndpoints(services: AccountPageServices) {
   }
 
   /**
-   * Returns the passkeys for a press, and if one is needed; undefined for a
-   * tool that asks for no passkey.
+   * Returns the passkeys with which a person can approve, and whether one is
+   * needed. Undefined if the tool asks for no passkey.
    */
   async function passkeyFor(
     approval: CallApproval,
@@ -95,7 +95,7 @@ export function approvalEndpoints(services: AccountPageServices) {
   }
 
   /**
-   * Checks the passkey of a press, where one is needed.
+   * Checks the passkey of an answer, if one is needed.
    *
    * @throws {HttpError} 403
    */
@@ -113,7 +113,7 @@ export function approvalEndpoints(services: AccountPageServices) {
   }
 
   return {
-    /** Lists the approvals that wait for a person. */
+    /** Lists the approvals that a person may answer. */
     async waiting(
       session: AccountPageVisit["session"],
     ): Promise<OpenQuestion[]> {

@@ -1,5 +1,5 @@
 /**
- * The approvals that wait for people with a scope.
+ * The queues of approvals, one for each scope whose holders may approve.
  *
  * @module
  */
@@ -8,16 +8,19 @@ import { listedWaitKey, waitsOfKey } from "../../core/kv/keys.ts";
 import { approvalListName, type WaitRecord } from "../questions/wait_record.ts";
 import type { Wait, WaitStore } from "../questions/waits.ts";
 
-/** The number of approvals that are read at once: each may have 60 KB. */
+/** The number of approvals that are read at once. Each may have 60 KB. */
 const QUEUED_PER_READ = 100;
 
-/** Finds the key of an approval from its place in a queue. */
+/** Returns the key of an approval from its key in a queue. */
 function queuedWaitKey(place: Deno.KvKey): Deno.KvKey {
   const [word, name] = listedWaitKey(place);
   return [word, String(name).split(" ")[1]];
 }
 
-/** Yields the approvals for a scope, some at a time: what ends first is first. */
+/**
+ * Yields the approvals for a scope, some at a time. Those that end first come
+ * first.
+ */
 export async function* queued(
   database: Database,
   { readOpen }: Pick<WaitStore, "readOpen">,

@@ -1,5 +1,5 @@
 /**
- * The records that approvals keep about people.
+ * The records about people that approvals store.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Warnings at the start of settings with which no one can approve calls.
+ * Warnings at startup about settings with which no one can approve calls.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * The steps of approvals, in the log and in telemetry: neither has a title, an
- * argument, a reason or the name of a person.
+ * The steps of approvals in the log and in telemetry, without titles,
+ * arguments, reasons and names of people.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { Work } from "../../core/mcp/exchange/work.ts";
 import { telemetry } from "../../core/telemetry/current.ts";
 import type { ApprovalState } from "../questions/wait_record.ts";
 
-/** The event of each step. */
+/** The log message of each step. */
 const EVENTS = {
   asked: "A call waits for an approval",
   approved: "A call was approved",
@@ -24,7 +24,7 @@ export type ApprovalStep = keyof typeof EVENTS;
 
 /**
  * @param of `seconds`: the time since an earlier step; for `expired`, the time
- * in which someone could have pressed
+ * for which the approval was open
  */
 export type ReportStep = (
   step: ApprovalStep,
@@ -42,7 +42,7 @@ export function stepReport(log: Logger): ReportStep {
   };
 }
 
-/** Returns the names of a run and its caller for the log. */
+/** Returns the members by which log entries name a run and its caller. */
 export function whoOf({ requestId, caller: { subject } }: Work) {
   return { reference: requestId, subject };
 }

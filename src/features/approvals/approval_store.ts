@@ -1,6 +1,6 @@
 /**
- * Approvals as records: each is a wait that one press answers, that begins one
- * run, and that then tells how the run ended.
+ * Approvals as records. Each is a wait that one person answers. It begins one
+ * run, and then stores how the run ended.
  *
  * @module
  */
@@ -41,22 +41,23 @@ import { answerRemembered } from "./remembered_work.ts";
 import { type Receipts, receiptStore } from "./receipts.ts";
 
 /**
- * The time for which durable work still finds an approval that no one answered,
- * and for which a call does, in seconds.
+ * The times in seconds for which durable work, or a call, can still find an
+ * approval that no one answered.
  */
 const CLOSED_SECONDS = 7 * 24 * 60 * 60;
 const CLOSED_CALL_SECONDS = 60;
 
 /**
- * The time for which the run of a call or of a plain task is remembered once it
- * has begun, in seconds. That of durable work is until the work has ended.
+ * The time in seconds for which the run of a call or of a plain task is
+ * remembered after it began. A run of durable work is remembered until the work
+ * has ended.
  */
 const BEGUN_SECONDS = 24 * 60 * 60;
 
 /**
- * True if a person may press for a call. Without a scope that is the caller.
- * With a scope, it is anyone who has it but the caller, under whichever
- * provider the caller signs in.
+ * True if a person may approve a call. Without a scope, only the caller may.
+ * With a scope, everyone who has it may, except the caller (under any
+ * provider).
  */
 export function mayPress(
   { subject, approval: { scope }, payload: { caller } }: CallApproval,
@@ -68,7 +69,10 @@ export function mayPress(
     !addresses.some((address) => caller.addresses.includes(address));
 }
 
-/** True if a press counts: the call waits, or was refused and is not a task. */
+/**
+ * True if an approval can still be answered: it is open, or was refused and no
+ * task ended with the refusal.
+ */
 export function isToBePressed(
   { state, answer, pageTask }: CallApproval,
 ): boolean {
@@ -77,8 +81,8 @@ export function isToBePressed(
 }
 
 /**
- * Returns the ID of an approval's receipt. Its refusal has one of its own,
- * which stays if it is approved after all, perhaps by someone else.
+ * Returns the ID of an approval's receipt. A refusal has a receipt of its own,
+ * which stays if the call is approved after all.
  */
 function receiptOf(
   { key, createdAt }: Pick<Wait, "key" | "createdAt">,
@@ -106,7 +110,7 @@ export function callApprovals(
       : undefined;
   }
 
-  /** True if the time to press is over, or the task that waits. */
+  /** True if the time for an answer is over, or the waiting task has ended. */
   async function isOver(
     wait: Pick<WaitRecord, "state" | "approval" | "pageTask" | "taskAddress">,
   ): Promise<boolean> {
@@ -137,8 +141,8 @@ export function callApprovals(
   }
 
   /**
-   * Finds the approval of a page, for the caller or for someone who may press;
-   * undefined for anyone else.
+   * Finds the approval of a page. Undefined unless the person is the caller or
+   * may approve.
    */
   async function findPage(
     id: string,
@@ -150,7 +154,7 @@ export function callApprovals(
     return isTheirs ? approval : undefined;
   }
 
-  /** Changes a run that has begun. */
+  /** Changes the record of a run that has begun. */
   async function changeBegun(
     { key }: Pick<Wait, "key">,
     change: (
@@ -171,10 +175,13 @@ export function callApprovals(
   }
 
   return {
-    /** Finds the approval that a call waits for, or has got. */
+    /** Finds a call's approval, if it is for the same arguments. */
     find: async (it: Waiting) => approvalOf(await waits.findSame(it)),
 
-    /** Finds the approval that work asked for, whatever would be asked now. */
+    /**
+     * Finds the approval that work asked for, even if it would ask differently
+     * now.
+     */
     findAsked: async (it: Waiting) => approvalOf(await waits.findByAsker(it)),
 
     /**
@@ -196,12 +203,12 @@ export function callApprovals(
       return approvalOf(wait)!;
     },
 
-    /** True if an offer may be made to a person. */
+    /** True if a person may have one more remembered approval. */
     mayOffer: remembered.hasRoom,
 
     /**
-     * Begins a run that needs no press, because its person has allowed it
-     * before; undefined if the person has not.
+     * Begins a run that its person has allowed before with a remembered
+     * approval. Undefined if there is none.
      *
      * @param run `unique`: stays the same if the run is begun again
      */
@@ -233,8 +240,8 @@ export function callApprovals(
     },
 
     /**
-     * Approves durable work whose person has allowed it before; undefined if
-     * they have not. Done again it changes nothing, unlike `beginRemembered`.
+     * Approves durable work that its person has allowed before. Undefined if
+     * they have not. A second call changes nothing, unlike `beginRemembered`.
      */
     acceptRemembered: (
       { name }: Offer,
@@ -258,11 +265,13 @@ export function callApprovals(
 
     receiptOf: (it: CallApproval) => receiptOf(it),
 
-    /** Notes the end of a run that has no approval, or none any more. */
+    /** Stores the end of a run whose approval is gone or never existed. */
     endReceipt: (receipt: string, outcome: ApprovalState["outcome"]) =>
       progressReceipt(database, receipt, { endedAt: database.now(), outcome }),
 
-    /** Forgets a run that needed no press, because it is begun again. */
+    /**
+     * Forgets a run under a remembered approval, because it will begin again.
+     */
     releaseRemembered: receipts.drop,
 
     /** Epoch seconds. */
@@ -277,11 +286,12 @@ export function callApprovals(
     findPage,
 
     /**
-     * Lists the approvals for which a person may press, and the person's own
-     * calls that they have refused, or whose end is long not known, newest
-     * first.
+     * Lists the approvals that a person may answer, newest first. Also lists
+     * the person's own calls that they refused, or that should have ended long
+     * ago.
      *
-     * @param most of each scope, at least this number of those that end first
+     * @param most for each scope, stops after this number of those that end
+     * first
      */
     async listOpen(person: Approver, most = Infinity): Promise<CallApproval[]> {
       const { subject } = person;
@@ -313,11 +323,11 @@ export function callApprovals(
     },
 
     /**
-     * Accepts the press of a person, once. Returns the approval as it is then;
-     * undefined if the person may not press, or it is over.
+     * Stores a person's answer, once. Returns the approval as it is then.
+     * Undefined if the person may not answer, or the approval is over.
      *
-     * @param seen the approval that was signed with a passkey: no answer that
-     * was given since is replaced
+     * @param seen the approval that was signed with a passkey; no later answer
+     * is replaced
      */
     async press(
       id: string,
@@ -366,8 +376,8 @@ export function callApprovals(
 
     /**
      * Closes a run whose end is not known, once a person says that they have
-     * looked: then the same call may ask again. Returns the approval; undefined
-     * if it is not the person's.
+     * looked. Then the same call may ask again. Undefined if the approval is
+     * not the person's.
      */
     async look(
       id: string,
@@ -380,8 +390,8 @@ export function callApprovals(
     },
 
     /**
-     * Begins the run of an approval, once. Returns undefined if another call
-     * was faster.
+     * Begins the run of an approval, once. Undefined if another call was
+     * faster.
      */
     async begin(
       approval: CallApproval,
@@ -412,12 +422,14 @@ export function callApprovals(
       };
     },
 
-    /** Notes the end of a run; `result` is for a client that has left. */
+    /**
+     * Stores the end of a run. `result` is for a client that has disconnected.
+     */
     end: endRun,
 
     noteEnd,
 
-    /** Collects the result of a run whose client had left, once. */
+    /** Returns the result of a run whose client had disconnected, once. */
     async collect(
       { key }: Pick<Wait, "key">,
     ): Promise<CallToolResult | undefined> {
@@ -437,7 +449,9 @@ export function callApprovals(
     },
   };
 
-  /** Notes an end; in the background while the database is away. */
+  /**
+   * Stores an end. If the database is away, goes on trying in the background.
+   */
   async function noteEnd(note: () => Promise<void>): Promise<void> {
     const again = () => persist(note, { signal: database.closing });
     await note().catch(() => database.background(again));

@@ -1,7 +1,7 @@
 /**
- * The plain task that waits for an approval, and runs whose end is not known. A
- * task may have ended in another process. Durable work, whose approvals have a
- * `taskAddress`, ends them itself.
+ * Approvals that a plain task waits for, and runs whose end is not known. A
+ * task may have ended in another process. Durable work (with a `taskAddress`)
+ * ends its approvals itself.
  *
  * @module
  */
@@ -11,10 +11,13 @@ import { taskKey } from "../../core/kv/keys.ts";
 import type { WaitRecord } from "../questions/wait_record.ts";
 import { isTerminal, type TaskRecord } from "../work/task_record.ts";
 
-/** The part of a wait that names its task. */
+/** The members of a wait that name its task. */
 type OfTask = Pick<WaitRecord, "pageTask" | "taskAddress">;
 
-/** Finds the task; false if it has ended, undefined if no plain task waits. */
+/**
+ * Finds the task of a wait. False if the task has ended, undefined if no plain
+ * task waits.
+ */
 async function findTask(
   database: Database,
   { pageTask, taskAddress }: OfTask,
@@ -32,7 +35,7 @@ export async function hasTaskEnded(
 }
 
 /**
- * Makes the check of a commit that the task has not ended.
+ * Makes the commit check that the task has not ended.
  *
  * @throws {ToolError} when it has ended
  */
@@ -45,12 +48,12 @@ export async function taskCheck(
   throw new ToolError("The task has ended, and nothing was run.");
 }
 
-/** The time after which a run without a known end is listed, in seconds. */
+/** The time in seconds after which a run without a known end is listed. */
 const LOOK_SECONDS = 5 * 60;
 
 /**
- * True for the run of a call or of a plain task that should have ended by now,
- * and has no known end.
+ * True if the run of a call or of a plain task should have ended by now, and
+ * its end is not known.
  */
 export function isToBeLookedAt(
   { state, taskAddress, approval: { begunAt = 0, endedAt } = { seconds: 0 } }:

@@ -1,6 +1,5 @@
 /**
- * The tools of each server, for pages that are there only if a tool needs them,
- * and its version.
+ * The tools and the version of each server, for the pages of approvals.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * The approval of one run, as its call or its task sees it: asked for, waited
- * for, and used.
+ * The approval of one run, as its call or task uses it: asks for it, waits for
+ * it, and begins the run.
  *
  * @module
  */
@@ -24,7 +24,7 @@ import type {
 import { type ReportStep, whoOf } from "./approval_steps.ts";
 import type { Offer } from "./remembered.ts";
 
-/** The answer that a run gets; durable work stores it. */
+/** The answer for a run. Durable work stores it. */
 export type Verdict =
   | {
     action: "accept";
@@ -34,19 +34,21 @@ export type Verdict =
   }
   | { action: "decline"; reason?: string }
   | { action: "cancel" }
-  /** The run has ended already, after its client had left. */
+  /** The run has ended already, after its client had disconnected. */
   | { action: "collected"; result: CallToolResult }
-  /** An equal call has begun the run. */
+  /** Another call with the same arguments has begun the run. */
   | Unknown;
 
-/** True once the run of an approval has ended. */
 const hasEnded = (run?: WaitRecord) =>
   !run || run.approval?.endedAt !== undefined;
 
-/** The longest time that an equal call waits for the end of a run. */
+/**
+ * The longest time for which a call waits for the end of a run that another
+ * call with the same arguments has begun.
+ */
 const END_MILLISECONDS = 20_000;
 
-/** The approval of one run, as its call or its task sees it. */
+/** The approval of one run, as its call or task uses it. */
 export class ApprovalVisit implements PagesOf<Verdict> {
   #begun?: Pick<TakenWait, "release">;
   #approval?: CallApproval;
@@ -59,12 +61,13 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     private readonly of: {
       pages: WaitPages;
       waiting: Waiting & { approval: ApprovalState };
-      /** False for work that asked once, and need not ask by now. */
+      /**
+       * False for work that asked for approval once, but would not ask now.
+       */
       isWanted: boolean;
-      /** @throws {ToolError} if an account of the run is gone */
+      /** @throws {ToolError} if an account that the run uses is gone */
       checkAccounts(): Promise<void>;
       offer?: Offer;
-      /** Makes the content of a new approval. */
       payload(): Promise<ApprovalPayload>;
     },
   ) {}
@@ -112,7 +115,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     }
   }
 
-  /** Opens the approval, or finds the one that is open. */
+  /** Opens an approval, or finds the open one. */
   async #opened(): Promise<CallApproval> {
     const { approvals, of: { waiting, offer } } = this;
     const content = await this.#content();
@@ -131,7 +134,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     return approval;
   }
 
-  /** Refuses presses from now on. Returns true if one came before. */
+  /** Accepts no answer from now on. Returns true if one came before. */
   async #close(approval: CallApproval): Promise<boolean> {
     const closed = await this.#do(() => this.approvals.close(approval));
     const { tool, approval: { seconds } } = approval;
@@ -146,7 +149,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     return this.#made ??= this.of.payload();
   }
 
-  /** Begins a run that its person has allowed before. */
+  /** Begins a run that its person has allowed with a remembered approval. */
   async #rememberedRun(): Promise<Verdict | undefined> {
     const { approvals, work, of: { waiting, offer } } = this;
     if (!offer) return undefined;
@@ -206,7 +209,10 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     return this.approvals.withdraw(wait);
   }
 
-  /** Returns false for durable work that goes on with its approval. */
+  /**
+   * Marks the run as begun. Returns false for durable work that goes on with an
+   * approval from an earlier run.
+   */
   async isBeginning(): Promise<boolean> {
     const { approvals, work: { requestId } } = this;
     // Durable work needs no mark of its beginning, because its steps are
@@ -223,7 +229,6 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     return this.#approval !== undefined;
   }
 
-  /** Notes the end of the run. */
   async end(
     receipt: string,
     ...end: [ApprovalState["outcome"], CallToolResult?]
@@ -240,7 +245,10 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     });
   }
 
-  /** Gives the verdict; begins the run of a call with it. */
+  /**
+   * Returns the verdict. Begins the run if it is approved, except for durable
+   * work.
+   */
   async #verdictOf(approval: CallApproval): Promise<Verdict | undefined> {
     const { approvals, work } = this;
     const { state, answer, payload } = approval;
@@ -280,8 +288,8 @@ export class ApprovalVisit implements PagesOf<Verdict> {
   }
 
   /**
-   * Checks the accounts of a run that is about to begin. Durable work does so
-   * before each step, and may wait for them.
+   * Checks the accounts of a run that is about to begin. Durable work checks
+   * them before each step instead, and may wait for them.
    */
   async #checkAccounts(): Promise<void> {
     if (this.#isDurable) return;
@@ -292,7 +300,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     return `${this.of.pages.baseUrl}/approve/${id}`;
   }
 
-  /** Does an operation; for a task, repeats it while the database is away. */
+  /** Runs an operation. A task tries again until the database is back. */
   #do<T>(operation: () => Promise<T>): Promise<T> {
     const { work } = this;
     return this.#isTask ? persist(operation, work) : operation();

@@ -1,6 +1,6 @@
 /**
- * The words of an act, for its page and its receipt: each is bounded, and on one
- * line.
+ * The texts about an approved act, for its page and its receipt. Each has a
+ * maximum length and is on one line.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { withoutHidden } from "../../core/pages/names.tsx";
 import type { JsonObject } from "../../core/json.ts";
 import type { ReceiptWords } from "./receipts.ts";
 
-/** The act that is approved. */
+/** The act that is approved or refused. */
 interface Act {
   title: string;
   facts: Readonly<Record<string, string>>;
@@ -19,7 +19,6 @@ interface Act {
   caller: { name: string };
 }
 
-/** The answer of a person. */
 type Decision =
   & { passkey?: string }
   & ({ action: "accept" } | { action: "decline"; reason: string });
@@ -33,13 +32,13 @@ const MAX_NAME_CHARACTERS = 40;
 const MAX_FACTS_CHARACTERS = 2400;
 
 /**
- * The maximum number of facts that a page shows: facts may repeat a client's
+ * The maximum number of facts on a page, because facts may contain a client's
  * words.
  */
 const MAX_FACTS = 30;
 
 /**
- * Turns a text into one line without hidden characters; if it is cut, it ends
+ * Turns a text into one line without hidden characters. If it is cut, it ends
  * with "…".
  */
 export function lineOf(text: string, most: number): string {
@@ -51,8 +50,8 @@ export function lineOf(text: string, most: number): string {
 const isNumber = (name: string) => /^\d+$/.test(name);
 
 /**
- * Returns the act in the words of its page; without facts of the author's, with
- * its arguments.
+ * Returns the act in the words of its page. If the author gave no facts, the
+ * arguments take their place.
  */
 export function doneIn(
   { title, facts, input, accounts, caller }: Act,
@@ -62,7 +61,7 @@ export function doneIn(
   return { title, facts: told, caller: caller.name };
 }
 
-/** Makes the words of a press's receipt. */
+/** Makes the words of the receipt for an answer. */
 export function receiptWords(
   payload: Act,
   pressed: Decision,
@@ -77,7 +76,7 @@ export function receiptWords(
   };
 }
 
-/** Makes facts for people of an author's facts, or of arguments. */
+/** Formats the author's facts, or arguments, for people. */
 export function factsOf(given: JsonObject): Record<string, string> {
   const all = Object.entries(given)
     .filter(([, fact]) => fact !== undefined)

@@ -1,5 +1,5 @@
 /**
- * The people before the pages of approvals, and the callers whose calls wait.
+ * The people who open the pages of approvals, and the callers whose calls wait.
  *
  * @module
  */
@@ -10,16 +10,15 @@ import {
 } from "../../core/oauth/allowed_users.ts";
 import { personName } from "../../core/oauth/person.ts";
 
-/** A person before the page of an approval. */
+/** A signed-in person on the page of an approval. */
 export interface Approver {
   subject: string;
-  /** The person as their provider knows them. */
+  /** The identity that the provider reported. */
   identity?: Identity;
-  /** The scopes that they hold now. */
+  /** The scopes that the person may have now. */
   scopes: readonly string[];
 }
 
-/** A person, if their provider has named them. */
 type Named = Pick<Approver, "subject" | "identity">;
 
 export const nameOfPerson = ({ subject, identity }: Named) =>

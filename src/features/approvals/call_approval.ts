@@ -1,5 +1,5 @@
 /**
- * The approval of one call: its sealed content, and the answer of a person.
+ * The approval of one call: its encrypted content, and the answer of a person.
  *
  * @module
  */
@@ -9,48 +9,46 @@ import type { ApprovalState } from "../questions/wait_record.ts";
 import type { Wait } from "../questions/waits.ts";
 import type { Offer } from "./remembered.ts";
 
-/** The sealed content of an approval. */
+/** The encrypted content of an approval. */
 export interface ApprovalPayload {
-  /** The idempotency key of the run, for other services. */
+  /** The idempotency key of the run, to be sent to other services. */
   id: string;
   /** The arguments with which the run begins. */
   input: JsonObject;
-  /** The services and names of the accounts that the run acts with. */
+  /** The services and names of the accounts that the run uses. */
   accounts: readonly (readonly [service: string, name: string])[];
   /** The fingerprint of the server's version and the tool's definition. */
   definition?: string;
   title: string;
   facts: Readonly<Record<string, string>>;
-  /** The author's offer to remember the approval. */
   offer?: Offer;
   /**
-   * The caller's name, and each known email address of the caller, verified or
-   * not: no one with such an address may approve.
+   * The caller's name and known email addresses, verified or not. If someone
+   * else has to approve, no one with one of these addresses may.
    */
   caller: { name: string; addresses: readonly string[] };
   /** The last run of the same call, remembered for a day. */
   before?: Pick<ApprovalState, "begunAt" | "outcome">;
 }
 
-/** The answer of a person. */
 export type Pressed =
   & {
     by: string;
     at: number;
-    /** The name of the passkey that signed the press. */
+    /** The name of the passkey that signed the answer. */
     passkey?: string;
     /** True if the person ticked the box of the author's offer to remember. */
     remembers?: boolean;
-    /** True if the person allowed it before, with another press. */
+    /** True if a remembered approval gave the answer. */
     remembered?: true;
   }
   & ({ action: "accept" } | { action: "decline"; reason: string });
 
-/** An approval as it was read. */
+/** An approval with its content in clear. */
 export interface CallApproval extends Omit<Wait, "payload" | "answer"> {
   payload: ApprovalPayload;
   approval: ApprovalState;
   answer?: Pressed & { result?: CallToolResult };
-  /** The answer as it is stored, on the approval of a page. */
+  /** The encrypted answer as it is stored. Only on the approval of a page. */
   sealedAnswer?: string;
 }

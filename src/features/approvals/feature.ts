@@ -1,5 +1,6 @@
 /**
- * Approvals: tools whose run waits for a person on a page of the server.
+ * Approvals: tools that run only once a person has approved on a page of the
+ * server.
  *
  * @module
  */
@@ -7,7 +8,9 @@ import type { CatalogueAddition } from "../../core/catalogue/compiled_definition
 import type { OnAccountPage } from "../account_page/feature.ts";
 import { approvalTools } from "./approval_tools.ts";
 
-/** The member of a tool's `_meta` that says if its calls wait for approval. */
+/**
+ * The member of a tool's `_meta` that says whether its calls need approval.
+ */
 const APPROVAL = "tool-server/approval";
 
 function addition(): CatalogueAddition {

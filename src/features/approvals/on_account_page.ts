@@ -1,6 +1,6 @@
 /**
- * The part of approvals on the account page: their pages, and the list of those
- * that wait.
+ * The part of the account page with the list of waiting approvals, and their
+ * pages.
  *
  * @module
  */

@@ -1,7 +1,7 @@
 /**
- * The check of the responses of passkeys, as browsers send them (WebAuthn Level
- * 3 §7). This file alone loads `@simplewebauthn/server`, once someone makes or
- * uses a passkey.
+ * Checks the responses of passkeys, as browsers send them (WebAuthn Level 3
+ * §7). Only this file loads `@simplewebauthn/server`, when someone first makes
+ * or uses a passkey.
  *
  * @module
  */
@@ -18,12 +18,14 @@ import { isObject } from "../../core/json.ts";
 import { ALGORITHMS, type Passkey } from "./passkey_store.ts";
 
 /**
- * The maximum length in characters of a response: one with a long certificate
+ * The maximum length in characters of a response. One with a long certificate
  * has 10,000.
  */
 const MAX_CHARACTERS = 20_000;
 
-/** The expected origin and RP ID, and if the person must be verified. */
+/**
+ * The expected origin and RP ID, and whether user verification is required.
+ */
 type Site = Pick<
   VerifyAuthenticationResponseOpts,
   "expectedOrigin" | "expectedRPID" | "requireUserVerification"
@@ -49,7 +51,7 @@ function parse(text: string): { id: string } {
 }
 
 /**
- * Checks the response of a new passkey (§7.1).
+ * Checks the response for a new passkey (§7.1).
  *
  * @throws {HttpError} 403
  */
@@ -73,7 +75,7 @@ export async function checkMade(
 }
 
 /**
- * Checks the signature of a passkey under a challenge (§7.2).
+ * Checks a passkey's signature of a challenge (§7.2).
  *
  * @returns the passkey's ID and name, and its signature counter
  * @throws {HttpError} 403

@@ -5,10 +5,9 @@
  */
 
 /**
- * The script that, before a form is sent, takes the steps (`create`, `get`)
- * that its button names in `data-passkey`, with the options in the form's
- * `data-create` and `data-get`. It puts each response into a field with the
- * name of the step.
+ * The script that runs before a form is sent. The button's `data-passkey` names
+ * its steps (`create`, `get`). Their options are in the form's `data-create`
+ * and `data-get`. Each response goes into the field with the step's name.
  */
 export const PASSKEY_SCRIPT = `
 for (const form of document.querySelectorAll("form[data-get], form[data-create]")) {

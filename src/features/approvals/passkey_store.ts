@@ -1,7 +1,7 @@
 /**
- * The passkeys of people, with which they approve calls (WebAuthn Level 3). All
- * passkeys of a person are in one record, so that of a press and a change of
- * the passkeys at the same time only one succeeds.
+ * People's passkeys, with which they approve calls (WebAuthn Level 3). All
+ * passkeys of a person are in one record. So if an approval and a change of the
+ * passkeys come at the same time, only one succeeds.
  *
  * @module
  */
@@ -10,39 +10,35 @@ import type { Database, Expiring } from "../../core/kv/database.ts";
 import { passkeysGoneKey, passkeysKey } from "../../core/kv/keys.ts";
 import type { Write } from "../../core/kv/transaction.ts";
 
-/** The seconds after their last use for which passkeys are kept. */
+/** The time in seconds for which passkeys are kept after their last use. */
 export const PASSKEYS_SECONDS = 366 * 24 * 60 * 60;
 
 /**
- * The delay in seconds before a further passkey counts, and during which a
- * removed one still counts as there, so that someone who gets hold of a browser
- * cannot take over at once.
+ * The time in seconds before a further passkey can approve. A removed passkey,
+ * too, still makes approvals need a passkey for that time. So someone who gets
+ * hold of a browser cannot take over at once.
  */
 const DELAY_SECONDS = 24 * 60 * 60;
 
 /**
- * The maximum number of passkeys of a person, with those removed in the last
- * day.
+ * The maximum number of a person's passkeys, including those removed in the
+ * last day.
  */
 const MAX_PASSKEYS = 20;
 
 /** The COSE algorithms that are offered: EdDSA, ES256 and RS256. */
 export const ALGORITHMS = [-8, -7, -257];
 
-/** A passkey. Times are epoch seconds. */
+/** Times are epoch seconds. */
 export interface Passkey {
   /** The credential ID, in base64url. */
   id: string;
-  /** The public key as COSE (RFC 9052), in base64url. */
+  /** The public key in COSE (RFC 9052), in base64url. */
   publicKey: string;
-  /**
-   * The signature counter of the authenticator; 0 if the authenticator has
-   * none.
-   */
+  /** The authenticator's signature counter; 0 if it has none. */
   counter: number;
   name: string;
   createdAt: number;
-  /** The time from which the passkey can approve. */
   countsFrom: number;
   usedAt?: number;
   removedAt?: number;
@@ -52,7 +48,6 @@ interface PasskeysRecord extends Expiring {
   passkeys: readonly Passkey[];
 }
 
-/** True if the person has not removed the passkey. */
 function isThere({ removedAt }: Passkey): boolean {
   return removedAt === undefined;
 }
@@ -64,31 +59,32 @@ function counts(passkey: Passkey, now: number): boolean {
 
 /** The passkeys of a person, all from one read of the database. */
 export interface OwnPasskeys {
-  /** The passkeys that are there, the newest last. */
+  /** The passkeys that were not removed, the newest last. */
   own: Passkey[];
   /** The passkeys with which the person can approve now. */
   usable: Passkey[];
   /**
-   * True if the person has a passkey, even one that does not count yet, or if
+   * True if the person has a passkey, even one that cannot approve yet, or if
    * the last one was removed or erased within a day.
    */
   hasAny: boolean;
-  /** The time from which the first of the passkeys counts, in epoch seconds. */
+  /**
+   * The time from which the first of the passkeys can approve, in epoch
+   * seconds.
+   */
   from?: number;
-  /** Makes a commit fail if the passkeys were changed meanwhile. */
+  /** Makes a commit fail if the passkeys have changed since they were read. */
   stays: Write;
   /**
    * Makes the write that records the use of a passkey. Like `stays`, it makes
-   * its commit fail if the passkeys were changed. Undefined if the passkey does
-   * not count now, or was used with this counter before.
+   * its commit fail if the passkeys have changed. Undefined if the passkey
+   * cannot approve now, or its signature counter did not increase.
    */
   noting(use: { id: string; counter: number }): Write | undefined;
 }
 
 export function passkeyStore(database: Database) {
-  /**
-   * Returns the passkeys without those that were removed more than a day ago.
-   */
+  /** Returns the passkeys, except those removed more than a day ago. */
   function remaining(record?: PasskeysRecord): readonly Passkey[] {
     const since = database.now() - DELAY_SECONDS;
     return record?.passkeys.filter(({ removedAt = Infinity }) =>
@@ -96,7 +92,9 @@ export function passkeyStore(database: Database) {
     ) ?? [];
   }
 
-  /** Reads the passkeys of a person, and the mark of those that were erased. */
+  /**
+   * Reads a person's passkeys, and the mark that remains when they were erased.
+   */
   async function read(subject: string) {
     const [own, gone] = await database.getMany<[PasskeysRecord, Expiring]>([
       passkeysKey(subject),
@@ -138,7 +136,6 @@ export function passkeyStore(database: Database) {
   }
 
   return {
-    /** Reads the passkeys of a person. */
     async find(subject: string): Promise<OwnPasskeys> {
       const { all, hasAny, own: record, gone } = await read(subject);
       const now = database.now();
@@ -163,11 +160,11 @@ export function passkeyStore(database: Database) {
     },
 
     /**
-     * Stores a new passkey. A person's first passkey counts at once, a further
-     * one after a day.
+     * Stores a new passkey. A person's first passkey can approve at once, a
+     * further one after a day.
      *
-     * @returns the passkey; undefined if it is there already, if there is no
-     * room, or a check of `extraWrites` failed
+     * @returns the passkey; undefined if it is there already, if there are too
+     * many, or a check of `extraWrites` failed
      */
     async add(
       subject: string,
@@ -189,8 +186,7 @@ export function passkeyStore(database: Database) {
     },
 
     /**
-     * Makes a waiting passkey count at once, by the use of one that counts
-     * already.
+     * Lets a new passkey approve at once, because an older one was used.
      *
      * @returns the passkey; undefined if there is no such passkey, or a check
      * failed
@@ -213,7 +209,7 @@ export function passkeyStore(database: Database) {
       });
     },
 
-    /** Removes a passkey. Returns it; undefined if it is not there. */
+    /** Removes a passkey, and returns it. Undefined if there is none. */
     async remove(
       subject: string,
       id: string,
@@ -228,9 +224,9 @@ export function passkeyStore(database: Database) {
     },
 
     /**
-     * Deletes all passkeys of a person. For a day a mark stays, which makes a
-     * new passkey wait: so someone who erases in the person's place gains
-     * nothing.
+     * Deletes all passkeys of a person. A mark stays for a day, and a new
+     * passkey has to wait that long. So someone who erases in the person's
+     * place gains nothing.
      */
     async forgetAllOf(subject: string): Promise<void> {
       const { own, all } = await read(subject);
@@ -245,9 +241,10 @@ export function passkeyStore(database: Database) {
     },
 
     /**
-     * Deletes all passkeys of a person, for an operator: the next counts at once.
+     * Deletes all passkeys of a person, for an operator. The next one can
+     * approve at once.
      *
-     * @returns the number of those that were not removed before
+     * @returns the number of passkeys that the person had
      */
     async reset(subject: string): Promise<number> {
       const { all } = await read(subject);
@@ -260,11 +257,14 @@ export function passkeyStore(database: Database) {
   };
 }
 
-/** Puts a changed passkey in its place. */
+/** Replaces the passkey that has the same ID. */
 const withOne = (all: readonly Passkey[], changed: Passkey) =>
   all.map((it) => it.id === changed.id ? changed : it);
 
-/** Notes a use. Returns undefined for a passkey or a counter that is no good. */
+/**
+ * Records a use. Undefined if the passkey cannot approve now, or its signature
+ * counter did not increase.
+ */
 function used(
   all: readonly Passkey[],
   { id, counter }: { id: string; counter: number },

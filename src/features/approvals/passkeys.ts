@@ -1,6 +1,6 @@
 /**
- * The passkeys of people at one server: the requests to a browser, and its
- * responses (WebAuthn Level 3 §5).
+ * People's passkeys at one server: requests to the browser, and its responses
+ * (WebAuthn Level 3 §5).
  *
  * @module
  */
@@ -20,15 +20,15 @@ import {
   passkeyStore,
 } from "./passkey_store.ts";
 
-/** True if a tool of a server has this option in its approval. */
+/** True if a tool of the server uses this option of `approval`. */
 export function hasOption(server: OpenedServer, it: "passkey" | "remember") {
   return [...approvalTools.get(server)?.tools.values() ?? []]
     .some(({ approval }) => approval?.[it]);
 }
 
 /**
- * True for an address that is a number, where browsers make no passkeys: it can
- * be no RP ID (WebAuthn Level 3 §5.1.2).
+ * True if the server's host is an IP address, which can be no RP ID (WebAuthn
+ * Level 3 §5.1.2), so that browsers make no passkeys.
  */
 export function isNumeric(baseUrl: string): boolean {
   return /^\[|^[\d.]+$/.test(new URL(baseUrl).hostname);
@@ -37,13 +37,16 @@ export function isNumeric(baseUrl: string): boolean {
 /** The time that a person has to make or use a passkey. */
 const GESTURE_MILLISECONDS = 5 * 60 * 1000;
 
-/** The person's passkeys, for a page that asks for one. */
+/** A person's passkeys, for a page that asks for one. */
 export interface AskedPasskey
   extends Pick<OwnPasskeys, "hasAny" | "from" | "stays"> {
-  /** The options of `navigator.credentials.get`; undefined if none counts. */
+  /**
+   * The options of `navigator.credentials.get`. Undefined if no passkey can
+   * approve now.
+   */
   get?: object;
   /**
-   * Checks the response of a passkey that counts now.
+   * Checks the response of a passkey that can approve now.
    *
    * @returns the passkey's name, and the write that records its use
    * @throws {HttpError} 403
@@ -51,14 +54,14 @@ export interface AskedPasskey
   use(response: string | undefined): Promise<{ name: string; write: Write }>;
 }
 
-/** The passkey store of a server. */
 export const passkeyStoreOf = ofServer(({ database }) =>
   passkeyStore(database)
 );
 
 /**
- * Makes the challenge of a press: a hash of the page's contents and its reader.
- * The page also shows a refusal, so no signature from before it counts after it.
+ * Makes the challenge for an approval: a hash of the page's contents and its
+ * reader. A refusal changes the page, so that no earlier signature is valid
+ * after it.
  */
 export function challengeOf(
   { id, tool, clientId, clientName, payload, answer }: CallApproval,
@@ -98,12 +101,10 @@ export function passkeysOf(
 
   return {
     store,
-    /** False at an address at which browsers make no passkeys. */
+    /** False if browsers make no passkeys at the server's address. */
     isPossible,
 
-    /**
-     * Reads a person's passkeys, and makes what a page needs to ask for one.
-     */
+    /** Reads a person's passkeys, and makes the request for one of them. */
     async ask(subject: string, challenge: string): Promise<AskedPasskey> {
       const { usable, hasAny, from, stays, noting } = await store.find(subject);
       return {
@@ -125,10 +126,9 @@ export function passkeysOf(
     creation(
       { subject, name, challenge, own }: {
         subject: string;
-        /** The name of the person in the list of their authenticator. */
+        /** The name of the person in the authenticator's list. */
         name: string;
         challenge: string;
-        /** The passkeys that the person has. */
         own: readonly Passkey[];
       },
     ): object {
@@ -153,8 +153,8 @@ export function passkeysOf(
     /**
      * Stores a new passkey.
      *
-     * @throws {HttpError} 403 for an invalid response, 409 if the passkey is
-     * there already, or there are too many
+     * @throws {HttpError} 403 for an invalid response, 409 if there is the same
+     * or too many
      */
     async make(
       subject: string,
@@ -174,7 +174,10 @@ export function passkeysOf(
       );
     },
 
-    /** Makes the request for the signature that lets a passkey count at once. */
+    /**
+     * Makes the request for an older passkey, which lets a new one approve at
+     * once.
+     */
     confirmation(
       subject: string,
       waiting: Passkey,
@@ -184,8 +187,7 @@ export function passkeysOf(
     },
 
     /**
-     * Makes a waiting passkey count, with the response of one that counts
-     * already.
+     * Lets a new passkey approve at once, with the response of an older one.
      *
      * @throws {HttpError} 403
      */
@@ -208,8 +210,8 @@ export function passkeysOf(
   };
 
   /**
-   * Makes a challenge for one waiting passkey, so that the response confirms no
-   * other, nor the same once it was removed and made again.
+   * Makes a challenge for confirming one new passkey. The response confirms no
+   * other, and not the same one after it was removed and made again.
    */
   function confirmChallenge(
     subject: string,

@@ -1,8 +1,8 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
  * `/account/passkeys`: the passkeys with which a person approves calls, and the
- * forms that make and remove them. Making and removing need a sign-in of the
- * last minutes.
+ * forms that make and remove them. For these the person must have signed in
+ * within the last minutes.
  *
  * @module
  */
@@ -108,10 +108,7 @@ function PasskeyRow({ passkey, form, now, isFresh, confirmation }: {
   form: AccountPageVisit["form"];
   now: number;
   isFresh: boolean;
-  /**
-   * The request to another passkey, whose signature makes this one count at
-   * once.
-   */
+  /** The request for another passkey, which lets this one approve at once. */
   confirmation?: object;
 }) {
   const { id, name, createdAt, countsFrom, usedAt } = passkey;
@@ -196,10 +193,9 @@ function PasskeyForm({ form, creation, hasAny }: {
   );
 }
 
-/** The longest form: a name and two responses. */
+/** The maximum size in bytes of a form: a name and two responses. */
 const MAX_FORM_BYTES = 64 * 1024;
 
-/** Makes the endpoints of the forms. */
 export function passkeyEndpoints(services: FormServices) {
   const { clock, log, returnPaths, signedIn } = services;
   const passkeys = passkeysOf(services);

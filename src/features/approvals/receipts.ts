@@ -1,7 +1,7 @@
 /**
- * Receipts: each says what was approved or refused, by whom, and how the run
- * ended. The caller, the person who pressed and operators see it. When a
- * connection ends, its receipts stay for as long as the ledger keeps calls.
+ * Receipts: each tells which call was approved or refused, by whom, and how the
+ * run ended. The caller, the person who answered and operators see it. Receipts
+ * stay after their connection has ended, for as long as the ledger keeps calls.
  *
  * @module
  */
@@ -28,42 +28,40 @@ import { secretStore } from "../../core/store/secrets.ts";
 import type { Config } from "../../core/settings/config.ts";
 import type { Progress } from "../questions/wait_receipt.ts";
 
-/** The words of a receipt, which are sealed. */
+/** The texts of a receipt, which are encrypted. */
 export interface ReceiptWords {
   title: string;
   facts: Readonly<Record<string, string>>;
   /** The name of the person whose call it was. */
   caller: string;
   /**
-   * The name of the person who pressed, absent once that person has erased
-   * their data.
+   * The name of the person who answered. Absent once they have erased their
+   * data.
    */
   approver?: string;
-  /** The name of the passkey that the press was made with. */
+  /** The name of the passkey that signed the answer. */
   passkey?: string;
-  /** The reason of a refusal. */
   reason?: string;
   /**
-   * The author's label of the remembered approval, if the run needed no press
-   * of its own.
+   * The author's label of the remembered approval, if that approved the run.
    */
   remembered?: string;
 }
 
-/** The facts about a press. Times are epoch seconds. */
+/** The facts about an answer. Times are epoch seconds. */
 interface Press {
   /** The subject of the caller. */
   subject: string;
   /**
-   * The subject of the person who pressed; absent once that person has erased
-   * their data.
+   * The subject of the person who answered. Absent once they have erased their
+   * data.
    */
   by?: string;
   tool: string;
   clientName?: string;
   /**
-   * The time of the press; if there was none for this run, the time at which
-   * the run began.
+   * The time of the answer. For a remembered approval, the time at which the
+   * run began.
    */
   at: number;
   isRefused?: true;
@@ -75,20 +73,19 @@ interface ReceiptRecord extends Expiring, Press, Progress {
 
 export type Receipt = Press & Progress & ReceiptWords & { id: string };
 
-/** The words on a page in place of those that cannot be read. */
+/** The text on a page in place of texts that cannot be decrypted. */
 export const NO_WORDS = "Words that cannot be read";
 
 /**
- * The number of receipts after which a page shows no more, and after which it
- * reads no more.
+ * The numbers of receipts after which a page shows no more, and reads no more.
  */
 const MAX_RECEIPTS = 200;
 const MAX_READ = 2000;
 
-/** The name of the list of everyone's receipts. No subject looks like this. */
+/** The name of the list of everyone's receipts. No subject has this form. */
 const EVERYONE = JSON.stringify(["everyone"]);
 
-/** Translates the state of an approval into the outcome of a call. */
+/** Returns the outcome of a call for the state of its approval. */
 export function outcomeOfReceipt(
   { isRefused, begunAt, outcome }: Receipt,
 ): Outcome {
@@ -100,10 +97,7 @@ export function outcomeOfReceipt(
 
 export type Receipts = ReturnType<typeof receiptStore>;
 
-/**
- * @param keepSeconds the time for which a receipt is stored; 0 if none is
- * stored
- */
+/** @param keepSeconds the time for which a receipt is stored; 0 stores none */
 export function receiptStore(database: Database, keepSeconds: number) {
   const secrets = secretStore(database);
   const lists = new OwnerList<ReceiptRecord>(
@@ -149,7 +143,6 @@ export function receiptStore(database: Database, keepSeconds: number) {
   return {
     isKept: keepSeconds > 0,
 
-    /** Makes the write of a new receipt. */
     async writing(
       id: string,
       press: Press & Progress,
@@ -170,7 +163,10 @@ export function receiptStore(database: Database, keepSeconds: number) {
       };
     },
 
-    /** Makes the write of the progress of a receipt, if it is still there. */
+    /**
+     * Makes the write of a run's progress into its receipt, unless that was
+     * deleted.
+     */
     async progressing(id: string, progress: Progress): Promise<Write> {
       const found = keepSeconds > 0 &&
         await database.find<ReceiptRecord>(receiptKey(id));
@@ -181,18 +177,18 @@ export function receiptStore(database: Database, keepSeconds: number) {
       };
     },
 
-    /** Deletes the receipt of a run that was put back. */
+    /** Deletes the receipt of a run that will begin again. */
     async drop(id: string): Promise<void> {
       const found = await database.find<ReceiptRecord>(receiptKey(id));
       if (found) await forget(found, found.value.subject);
     },
 
     /**
-     * Lists the newest receipts of a person, by default of everyone, that are
-     * wanted.
+     * Lists a person's newest receipts that `isWanted` accepts. Without a
+     * person, lists everyone's.
      *
-     * @param before the ID of a receipt: those before it are listed
-     * @returns `next`: the ID to go on before, if there may be more
+     * @param before the ID of a receipt: lists only older ones
+     * @returns `next`: the `before` of the next page, if there may be one
      */
     async list(
       subject: string = EVERYONE,
@@ -221,7 +217,7 @@ export function receiptStore(database: Database, keepSeconds: number) {
       return { receipts, hasAny: read > 0 };
     },
 
-    /** The receipts of people, which stay when their connections end. */
+    /** People's receipts, which stay when their connections end. */
     records: {
       name: "receipts",
       async listOf(subject) {
@@ -248,8 +244,8 @@ export function receiptStore(database: Database, keepSeconds: number) {
   };
 
   /**
-   * Deletes a receipt for its caller; for the person who pressed, deletes only
-   * their name in it.
+   * Deletes a receipt for its caller. For the person who answered, deletes only
+   * their name.
    */
   async function forget(
     found: Found<ReceiptRecord>,
@@ -280,12 +276,10 @@ export function receiptStore(database: Database, keepSeconds: number) {
 /** True for a text that may be the ID of a receipt. */
 const isId = (text: string) => /^[\w-]{1,100}$/.test(text);
 
-/** Returns the seconds for which a server keeps receipts. */
 export function receiptSeconds({ auth: { oauth } }: Config): number {
   return (oauth?.ledgerDays ?? 0) * 86_400;
 }
 
-/** The receipts of a server. */
 export const receiptsOf = ofServer(({ config, database }) =>
   receiptStore(database, receiptSeconds(config))
 );

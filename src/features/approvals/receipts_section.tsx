@@ -1,6 +1,6 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The receipts of approvals, shown below the latest calls, with the same
+ * The receipts of approvals, below the list of latest calls and with the same
  * filter.
  *
  * @module
@@ -23,7 +23,6 @@ import type {
 import { harmlessLine } from "./approval_page.tsx";
 import { outcomeOfReceipt, type Receipt, receiptsOf } from "./receipts.ts";
 
-/** The badge of each outcome that a receipt can have. */
 const OUTCOMES: Readonly<Partial<Record<Outcome, Child>>> = {
   ok: <span class="badge good">Done</span>,
   tool_error: <span class="badge bad">Failed</span>,
@@ -34,8 +33,8 @@ const OUTCOMES: Readonly<Partial<Record<Outcome, Child>>> = {
 };
 
 /**
- * Makes the section of a visitor: the calls that they asked for or decided on;
- * for an operator, everyone's.
+ * Makes the section with the calls that a person asked for or decided on. For
+ * an operator it has everyone's.
  */
 export async function receiptsSection(
   { session: { subject }, isOperator, form, now }: AccountPageVisit,
@@ -83,7 +82,7 @@ export async function receiptsSection(
   );
 }
 
-/** Prints the query of the page that goes on before a receipt. */
+/** Prints the query of the page with the receipts before this one. */
 function queryOf(filter: CallFilter, before: string): URLSearchParams {
   const given = Object.entries({ ...filter, before }).filter(([, it]) => it);
   return new URLSearchParams(given as [string, string][]);

@@ -1,6 +1,6 @@
 /**
- * Remembered approvals: with the press for one call, a person can allow calls
- * like it to run without a press for a while. The author words this offer.
+ * Remembered approvals: a person who approves a call can let calls like it run
+ * without approval for a while. The author words this offer.
  *
  * @module
  */
@@ -18,22 +18,28 @@ import type { Grant } from "../../core/oauth/grant.ts";
 import { findGrant } from "../questions/wait_record.ts";
 import { secretStore } from "../../core/store/secrets.ts";
 
-/** The maximum number of entries of one person: more are not offered. */
+/**
+ * The maximum number of remembered approvals of one person. Beyond it none are
+ * offered.
+ */
 const MAX_REMEMBERED = 50;
 
-/** The maximum number of runs of one entry: the next call asks again. */
+/**
+ * The maximum number of runs under one remembered approval. The next call asks
+ * again.
+ */
 const MAX_RUNS = 100;
 
-/** The longest time, in seconds, by which clocks of two processes differ. */
+/** The longest time in seconds by which the clocks of two processes differ. */
 const CLOCK_SECONDS = 60;
 
 const NAME = /^[\w-]{43}$/;
 
-/** The offer of an author for one call. */
+/** An author's offer to remember the approval of a call. */
 export interface Offer {
   /**
-   * The name of the entry, made of the client, the tool's definition and the
-   * offer's key.
+   * The name of the remembered approval, made of the client, the tool's
+   * definition and the offer's key.
    */
   name: string;
   label: string;
@@ -43,21 +49,21 @@ export interface Offer {
 interface RememberedRecord extends Expiring {
   tool: string;
   clientName?: string;
-  /** The connection with which the entry ends. */
+  /** The grant with which the remembered approval ends. */
   grantId?: string;
-  /** The time of the press, in epoch seconds. */
+  /** The time of the approval, in epoch seconds. */
   at: number;
   runs: number;
   /** The author's label, sealed. */
   sealed: string;
 }
 
-/** An entry as its person sees it. */
+/** A remembered approval as its person sees it. */
 export type Remembered = Omit<RememberedRecord, "sealed"> & {
   name: string;
   /**
-   * Undefined if the label cannot be unsealed: then the entry counts for no
-   * call.
+   * Undefined if the label cannot be decrypted. Then no call can use the
+   * remembered approval.
    */
   label?: string;
 };
@@ -80,7 +86,9 @@ export function rememberedStore(database: Database) {
     return JSON.stringify(["remembered", subject, name]);
   }
 
-  /** Finds the connection of an entry, unless it has ended or is paused. */
+  /**
+   * Finds the grant of a remembered approval, unless it has ended or is paused.
+   */
   async function findLive(grantId: string): Promise<Found<Grant> | undefined> {
     const grant = await findGrant(database, grantId);
     return grant?.value.pausedAt === undefined ? grant : undefined;
@@ -89,7 +97,10 @@ export function rememberedStore(database: Database) {
   const listAll = (subject: string) =>
     database.list<RememberedRecord>(rememberedKey(subject));
 
-  /** Makes the write of one more run, if an entry counts for it now. */
+  /**
+   * Makes the write for one more run. Undefined if the remembered approval
+   * cannot be used now.
+   */
   async function usable(
     { key, value, versionstamp }: Entry<RememberedRecord>,
     subject: string,
@@ -115,7 +126,7 @@ export function rememberedStore(database: Database) {
   }
 
   return {
-    /** Finds an entry for one run, and the write that uses it. */
+    /** Finds a remembered approval for one run, and the write that uses it. */
     async find(
       subject: string,
       { name, grantId }: Pick<Offer, "name"> & { grantId?: string },
@@ -126,11 +137,10 @@ export function rememberedStore(database: Database) {
       return await usable(entry, subject, grantId);
     },
 
-    /** True if a person may have one more entry. */
+    /** True if a person may have one more remembered approval. */
     hasRoom: async (subject: string): Promise<boolean> =>
       (await listAll(subject)).length < MAX_REMEMBERED,
 
-    /** Makes the write of a new entry, as its person presses. */
     async writing(
       subject: string,
       { name, label, seconds }: Offer,
@@ -150,8 +160,8 @@ export function rememberedStore(database: Database) {
     },
 
     /**
-     * Uses an entry for one run. Returns undefined if there is none that counts
-     * for a call of this connection now.
+     * Uses a remembered approval for one run. Undefined if there is none that a
+     * call under this grant can use now.
      *
      * @param receipt makes the write of the run's receipt
      */
@@ -173,8 +183,8 @@ export function rememberedStore(database: Database) {
     },
 
     /**
-     * Lists the person's entries, without those whose connection has ended or
-     * is paused.
+     * Lists a person's remembered approvals, except those whose grant has ended
+     * or is paused.
      */
     async list(subject: string): Promise<Remembered[]> {
       const all = await listAll(subject);
@@ -185,7 +195,10 @@ export function rememberedStore(database: Database) {
       return await Promise.all(shown.map((found) => open(subject, found)));
     },
 
-    /** Ends an entry of a person. Returns false if there is none. */
+    /**
+     * Forgets one remembered approval of a person. Returns false if there is
+     * none.
+     */
     async end(subject: string, name: string): Promise<boolean> {
       if (!NAME.test(name)) return false;
       return await database.change(

@@ -23,7 +23,9 @@ import { rememberedStore } from "./remembered.ts";
 
 const ACTION = "/account/remembered";
 
-/** Makes the section of a visitor; nothing if every call waits for a press. */
+/**
+ * Makes the section of a signed-in person. Null if there is nothing to show.
+ */
 export async function rememberedSection(
   { session: { subject }, form, now }: AccountPageVisit,
   { server, database, titleOf }: AccountPageServices,
@@ -71,7 +73,6 @@ export async function rememberedSection(
   );
 }
 
-/** Makes the endpoint that ends an entry. */
 export function rememberedEnd(
   { signedIn, database, returnPaths, log }: FormServices,
 ): (c: Context) => Promise<Response> {

@@ -1,6 +1,6 @@
 /**
- * Durable work that its person has allowed before: its approval is answered in
- * the person's name, once, so that the work has one receipt, however often it
+ * Durable work under a remembered approval. Its approval is answered in the
+ * person's name, once, so that the work has one receipt, however often it
  * begins again.
  *
  * @module
@@ -10,11 +10,11 @@ import type { Wait, WaitStore } from "../questions/waits.ts";
 import type { Remembered } from "./remembered.ts";
 
 /**
- * Answers the approval of durable work.
+ * Answers the approval of durable work. Undefined if no remembered approval
+ * allows the work.
  *
- * @param with `find`: finds the entry that allows it; `opened`: opens the
- * approval, or finds it
- * @returns the answered approval; undefined if there is no entry
+ * @param with `find` finds the remembered approval; `opened` opens the approval
+ * of the work, or finds it
  */
 export async function answerRemembered<
   A extends Pick<Wait, "key" | "id" | "subject">,
