@@ -25,11 +25,11 @@ export function harmlessLine(text: string): string {
 export class Terminal {
   /** True if standard error is a terminal, where a person sees it. */
   readonly isSeen = Deno.stderr.isTerminal();
-  /** True if a person is there, and can sign in at an address that is shown. */
+  /** True if a person is at the terminal, and can open a URL that is shown. */
   readonly hasPerson = this.isSeen && Deno.stdin.isTerminal();
   readonly #encoder = new TextEncoder();
   #lines?: AsyncGenerator<string, void>;
-  /** The line that is being read: a question may end before the line comes. */
+  /** The read of a line that is under way. It may outlast the question. */
   #line?: Promise<IteratorResult<string, void>>;
   #hasProgress = false;
 

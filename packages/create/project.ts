@@ -16,8 +16,8 @@ interface ProjectOptions {
   /** The name for programs: `my-tools`. */
   name: string;
   /**
-   * The copy of the package that the project uses; by default the published
-   * one.
+   * The copy of the package that the project uses. By default the published
+   * package.
    */
   source?: Source;
 }

@@ -46,7 +46,7 @@ export function tokensOfTool(tool: CostlyTool): number {
   );
 }
 
-/** Describes the cost of a list of tools, and its dearest tool. */
+/** Describes the cost of a list of tools, and its most expensive tool. */
 export function costWords(tools: readonly CostlyTool[]): string {
   const costs = tools.map((tool) => ({
     name: `${tool.name}`,

@@ -97,13 +97,12 @@ export class DurableSteps implements DurableContext {
 
   /**
    * Asks a question once, and stores the answer like the result of a step. A
-   * later run gets the stored answer if it asks the same content under the same
-   * name.
+   * later run that asks the same under the same name gets the stored answer.
    *
    * @param ask opens the question under a key that is the same in every run,
    * and passes the answer on, as JSON, to be stored
-   * @param how `isOnPage`: the answer is given on a page, and `ask` itself has
-   * the run parked while it waits for the answer
+   * @param how `isOnPage`: the answer is given on a page, and `ask` itself
+   * parks the run until it comes
    */
   question<T>(
     question: AskedQuestion,

@@ -386,8 +386,8 @@ export function durableRun(parts: RunParts) {
     },
 
     /**
-     * Interrupts the run if this process has lost the claim. A process that was
-     * paused may have lost it unnoticed, and renews it first.
+     * Renews the claim if this process may have lost it, as after a long pause.
+     * Interrupts the run if the claim is lost.
      */
     async holdOn(): Promise<void> {
       // The process may be paused again before it learns that the claim is

@@ -45,8 +45,8 @@ const LEFT_SECONDS = 3;
 /** The maximum number of remembered runs that were left to others. */
 const MAX_LEFT = 1000;
 /**
- * The maximum length in characters of stored results in all taken-over runs at
- * a time.
+ * The maximum number of characters of stored results that all taken-over runs
+ * have together.
  */
 const MAX_CHARACTERS = 32 * 1024 * 1024;
 const POLL_MILLISECONDS = 1000;

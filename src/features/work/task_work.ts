@@ -290,7 +290,7 @@ export class StatusMessage {
 }
 
 /**
- * Formats progress as `3 of 9: indexing`, or the part of that which is known.
+ * Formats progress as `3 of 9: indexing`, without the parts that are unknown.
  */
 export function printProgress(
   { message, progress, total }: JsonObject,
