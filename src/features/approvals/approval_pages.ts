@@ -107,8 +107,8 @@ export function approvalEndpoints(services: AccountPageServices) {
     const asked = approval && await passkeyFor(approval, subject);
     if (!asked) return undefined;
     if (asked.isNeeded) return await asked.use(response);
-    // The press fails if a passkey is made meanwhile: it would then need that
-    // passkey.
+    // If a passkey is made at the same time, the answer fails, because it would
+    // need that passkey.
     return { name: undefined, write: asked.stays };
   }
 
@@ -205,8 +205,8 @@ export function approvalEndpoints(services: AccountPageServices) {
           remembers: form.get("remember") === "on" && !!offers(toApprove),
         }
         : { action: "decline", ...by, reason };
-      // A press that was asked for no passkey counts for no approval, also if
-      // its connection is resumed meanwhile.
+      // If no approval was found above, no passkey was checked. Then nothing is
+      // approved, even if the connection is resumed just then.
       const mayCount = said !== "approve" || toApprove;
       const approval = said === "looked"
         ? await approvals.look(id, approver)
@@ -216,7 +216,7 @@ export function approvalEndpoints(services: AccountPageServices) {
             used?.write(transaction);
           }, toApprove);
       const { action, by: who } = approval && approval.answer || {};
-      // A later press does not change the first.
+      // A later answer does not change the first.
       const isFirst = action === pressed.action && who === subject;
       if (approval && (said === "looked" || isFirst)) {
         const { createdAt, tool, subject: owner, clientName: client } =

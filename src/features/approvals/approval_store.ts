@@ -346,8 +346,8 @@ export function callApprovals(
       const clientName = approval.clientName ?? approval.clientId;
       const of = { tool, clientName };
       const isRefused = pressed.action === "decline";
-      // Every press changes the head, so that two at once cannot both be the
-      // last that is remembered.
+      // Every answer changes the head, so that two at once cannot both become
+      // the last remembered approval.
       const head = await database.get(waitsOfKey(subject));
       const writeEntry = !isRefused && pressed.remembers && offer &&
         await remembered.hasRoom(subject) &&

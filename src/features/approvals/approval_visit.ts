@@ -110,7 +110,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
         };
       }
       const answer = await this.#verdictOf(approval);
-      // Undefined if an equal call has begun its run meanwhile.
+      // Undefined if another call has just begun the run.
       if (answer) return { answer };
     }
   }
@@ -127,7 +127,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
   async #openNew(): Promise<CallApproval> {
     const content = await this.#content();
     const approval = await this.#do(() => this.#opened());
-    // An equal call may have opened the approval meanwhile.
+    // Another call may have just opened the approval.
     if (approval.payload.id === content.id) {
       this.report("asked", { tool: approval.tool }, whoOf(this.work));
     }
@@ -138,7 +138,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
   async #close(approval: CallApproval): Promise<boolean> {
     const closed = await this.#do(() => this.approvals.close(approval));
     const { tool, approval: { seconds } } = approval;
-    // Null if an equal call has told it.
+    // Null if another call has reported it.
     if (closed === undefined) {
       this.report("expired", { tool, seconds }, whoOf(this.work));
     }
@@ -190,7 +190,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     const most = Math.min(left, milliseconds ?? Infinity);
     if (!await approvals.settled(open, signal, most)) {
       if (most < left) return undefined;
-      // A press at the last moment counts.
+      // The person may have answered at the last moment.
       if (!await this.#close(open)) return { action: "cancel" };
     }
     for (let isLast = false;;) {
@@ -198,7 +198,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
       if (!approval) return { action: "cancel" };
       const verdict = await this.#verdictOf(approval);
       if (verdict?.action === "unknown" && !isLast) {
-        // An equal call has begun its run just now.
+        // Another call has begun the run just now.
         isLast = true;
         await approvals.settled(open, signal, END_MILLISECONDS, hasEnded);
       } else if (verdict) return verdict;
@@ -215,9 +215,8 @@ export class ApprovalVisit implements PagesOf<Verdict> {
    */
   async isBeginning(): Promise<boolean> {
     const { approvals, work: { requestId } } = this;
-    // Durable work needs no mark of its beginning, because its steps are
-    // stored: this one is for the page. The process that got the press may have
-    // died before it made the mark.
+    // Durable work goes on by its stored steps, so its mark is only for the
+    // page. The process that got the answer may have died before the mark.
     if (!this.#begun) {
       await tidy(async () => {
         const approval = this.#approval ??
