@@ -82,7 +82,7 @@ export async function receiptsSection(
   );
 }
 
-/** Prints the query of the page with the receipts before this one. */
+/** Prints the query of the next page, with older receipts. */
 function queryOf(filter: CallFilter, before: string): URLSearchParams {
   const given = Object.entries({ ...filter, before }).filter(([, it]) => it);
   return new URLSearchParams(given as [string, string][]);

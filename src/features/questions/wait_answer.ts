@@ -222,8 +222,8 @@ export function waitAnswers(
 }
 
 /**
- * True if the answer of a wait may be taken. A request that took it and was
- * then answered with status 503 does not count.
+ * True if the answer of a wait may be taken: it was not taken yet, or only by a
+ * request that failed with status 503.
  */
 export async function isToBeTaken(
   database: Database,

@@ -257,7 +257,7 @@ export function waitStore(database: Database) {
       expireWait(database, key, { keepsUsed: true }),
 
     /**
-     * Waits until a wait is not open any more, or `isWanted` accepts it.
+     * Waits until `isWanted` accepts a wait, by default until it is not open.
      * Returns false if that has not happened after `milliseconds`.
      *
      * @throws the signal's reason when it fires first

@@ -186,7 +186,7 @@ export const EXPELLED: SettledTask = {
   },
 };
 
-/** The log for exceptions, and the choice of the errors that clients get. */
+/** The log of exceptions, and the setting for the errors that clients get. */
 type Told = Pick<TaskParts, "log" | "showsCauses">;
 
 export function resultEnding(result: CallToolResult): SettledTask {
