@@ -211,7 +211,8 @@ export class Connection {
       // The error is reported below, like any other text that is no message.
     }
     if (!message) {
-      throw Connection.#unanswered(response, "is no JSON-RPC message");
+      const error = Connection.#unanswered(response, "is no JSON-RPC message");
+      throw Object.assign(error, { text: text.slice(0, 500) });
     }
     // Code that walks or prints a schema recurses once for each level.
     if (Connection.#isTooDeep(text)) {

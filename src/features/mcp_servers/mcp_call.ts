@@ -324,14 +324,17 @@ function isConnectionRefusal(
   error: unknown,
   { sessionId }: ConnectionOptions,
 ): boolean {
-  const { code, message, data } = error as Partial<ServerError>;
+  const { code, message, data, text = message } = error as
+    & Partial<ServerError>
+    & { text?: string };
   const status = httpStatusOf(error);
   if (status === 404) return Boolean(sessionId);
   if (status !== 400) return false;
   return code === RpcCode.unsupportedVersion
     ? Array.isArray(Object(data).supported)
-    : (code === RpcCode.badRequest || code === RpcCode.invalidRequest) &&
-      /session id|not initialized|protocol version/i.test(`${message}`);
+    : (code === undefined || code === RpcCode.badRequest ||
+      code === RpcCode.invalidRequest) &&
+      /session id|not initialized|protocol version/i.test(`${text}`);
 }
 
 /**

@@ -237,6 +237,7 @@ for (
     [400, -32600, "server-error", "Bad Request: No valid session ID provided"],
     [400, -32000, null, "Bad Request: No valid session ID provided"],
     [400, -32000, null, "Bad Request: Server not initialized"],
+    [400, 0, undefined, "Bad Request: No valid session ID provided"],
   ] as const
 ) {
   Deno.test(`a 2025 server that refuses a session with ${status}, the ID ${id} and "${message}" is called in a new one`, async () => {
@@ -251,6 +252,7 @@ for (
       if (session === null) {
         return Response.json({ jsonrpc: "2.0", id, error }, { status: 400 });
       }
+      if (code === 0) return new Response(message, { status });
       error.message = message;
       return Response.json({ jsonrpc: "2.0", id, error }, { status });
     };
