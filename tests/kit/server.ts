@@ -4,8 +4,6 @@
  * @module
  */
 import { createServer } from "../../src/server.ts";
-// Keeps connections as long as the process: no test closes them.
-import "../../src/core/net/send_once.ts";
 import type {
   CreateServerOptions,
   Server,

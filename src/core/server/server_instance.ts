@@ -9,6 +9,9 @@ import type { OpenedServer } from "../store/opened_server.ts";
 import type { AuthConfig } from "../settings/auth.ts";
 import { ConfigError } from "../settings/complaint.ts";
 import { checkLayoutOf } from "../kv/layout.ts";
+// Makes an HTTP client when it is first imported. Imported late, within a test
+// of an author's, it would be a leak of that test.
+import "../net/send_once.ts";
 import type { Plan } from "./plan.ts";
 import type { ServerCore, ServerDependencies } from "./server_core.ts";
 import type { Server } from "./server_options.ts";

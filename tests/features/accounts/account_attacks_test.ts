@@ -92,7 +92,7 @@ Deno.test("a link that was made for one person is no use to another, and fills n
   // Eve sends it to Ada, who is signed in here.
   at.visitor.page = await at.visitor.browser.open(link);
   assert.equal(at.visitor.page.status, 404);
-  assert.match(at.visitor.words, /This link is not yours/);
+  assert.match(at.visitor.words, /this link is for someone else/);
   // Without the name of the call it connects Ada's own.
   at.service.accounts.set("lin_second", "ada@second");
   at.visitor.page = await at.visitor.browser.open(link.split("?")[0]);
