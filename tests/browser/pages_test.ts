@@ -51,35 +51,37 @@ Deno.test("every field to type in looks like the others", () =>
 
 Deno.test("every page has its picture, and axe finds nothing in it, in light and in dark, on a screen and on a phone", () =>
   withGallery(async (browser, origin) => {
-    for (const { look, colorScheme, width, height } of LOOKS) {
-      const context = await browser.newContext({
-        colorScheme,
-        viewport: { width, height },
-        // The pages' policy would block axe.
-        bypassCSP: true,
-      });
-      const page = await context.newPage();
-      for (const name of Object.keys(GALLERY)) {
-        await page.goto(`${origin}/${name}`);
-        await page.screenshot({
-          path: `screenshots/${name}-${look}.png`,
-          fullPage: true,
+    await Promise.all(
+      LOOKS.map(async ({ look, colorScheme, width, height }) => {
+        const context = await browser.newContext({
+          colorScheme,
+          viewport: { width, height },
+          // The pages' policy would block axe.
+          bypassCSP: true,
         });
-        await page.addScriptTag({ content: axe.source });
-        const { passes, violations } = await page.evaluate(() =>
-          // deno-lint-ignore no-explicit-any
-          (globalThis as any).axe.run()
-        );
-        assert.ok(passes.length > 5);
-        assert.deepEqual(
-          violations.map((
-            { id, nodes }: { id: string; nodes: { html: string }[] },
-          ) => [name, id, nodes[0].html]),
-          [],
-        );
-      }
-      await context.close();
-    }
+        const page = await context.newPage();
+        for (const name of Object.keys(GALLERY)) {
+          await page.goto(`${origin}/${name}`);
+          await page.screenshot({
+            path: `screenshots/${name}-${look}.png`,
+            fullPage: true,
+          });
+          await page.addScriptTag({ content: axe.source });
+          const { passes, violations } = await page.evaluate(() =>
+            // deno-lint-ignore no-explicit-any
+            (globalThis as any).axe.run()
+          );
+          assert.ok(passes.length > 5);
+          assert.deepEqual(
+            violations.map((
+              { id, nodes }: { id: string; nodes: { html: string }[] },
+            ) => [name, id, nodes[0].html]),
+            [],
+          );
+        }
+        await context.close();
+      }),
+    );
   }));
 
 /** Sizes in CSS pixels: a page at 200 % has half of the window. */

@@ -1,40 +1,18 @@
 /**
- * The generator's projects, as a stranger finds them.
+ * The generator's projects, as a stranger finds them. Their checks are tried in
+ * `checks_suite.ts`.
  *
  * @module
  */
 import assert from "node:assert/strict";
 import { reserveProject } from "../../packages/create/files.ts";
-import { PACKAGE } from "../../packages/create/source.ts";
-import { callBoth, PACKAGE_PATH, Project } from "./project.ts";
-
-const CREATE = `${PACKAGE_PATH}/packages/create/mod.ts`;
-
-/** Creates a new project, in a directory of its own. */
-async function createProject(): Promise<Project> {
-  const project = new Project();
-  await project.succeed("run", "-A", CREATE, "my-tools");
-  project.path += "/my-tools";
-  return project;
-}
-
-Deno.test("a new project passes its own ci, and so does one with another tool", async () => {
-  await using project = await createProject();
-  assert.match(await project.succeed("task", "ci"), /2 passed/);
-  for (const kind of ["tool", "resource", "prompt"]) {
-    await project.succeed("task", "ts", kind, "searchMail");
-  }
-  assert.match(await project.succeed("task", "ci"), /5 passed/);
-  await using server = project.start(Deno.execPath(), ["task", "start"]);
-  const url = await server.url();
-  const listed = ["task", "-q", "ts", "list", "--all", "--url", url];
-  const list = await project.succeed(...listed);
-  // The answer begins at the first line.
-  assert.doesNotMatch(list, /deno run/);
-  assert.match(list, /search_mail[^]*data:\/\/search-mail[^]*search_mail/);
-  server.kill("SIGTERM");
-  await server.end();
-});
+import {
+  callBoth,
+  CREATE,
+  createProject,
+  PACKAGE_PATH,
+  Project,
+} from "./project.ts";
 
 /** Moves a project to another place, with a home that has no caches. */
 async function moveAway(project: Project): Promise<Project> {
@@ -194,17 +172,6 @@ Deno.test("a project that was made from an address uses the sources there, and p
   await server.end();
 });
 
-Deno.test("a new project is woken by no cron, and has the line for one", async () => {
-  await using project = await createProject();
-  const main = await project.read("main.ts");
-  assert.match(main, /^\/\/ Deno\.cron\?\.\("work"/m);
-  assert.doesNotMatch(main, /^Deno\.cron/m);
-  const woken = main.replace("// Deno.cron", "Deno.cron")
-    .replace("{ serve }", "{ serve, wake }");
-  await project.write("main.ts", woken);
-  await project.succeed("check", "main.ts");
-});
-
 Deno.test("a new project is a repository of its own, with a place for data, and nothing committed", async () => {
   await using project = await createProject();
   const git = async (...args: string[]) => {
@@ -226,39 +193,6 @@ Deno.test("a new project is a repository of its own, with a place for data, and 
   // Within a repository it makes none.
   await project.succeed("run", "-A", CREATE, "inner");
   await assert.rejects(Deno.stat(`${project.path}/inner/.git`));
-});
-
-Deno.test("the files that the guide shows are a project that passes its ci", async () => {
-  await using project = await createProject();
-  const words = await project.succeed("task", "-q", "ts", "guide");
-  const blocks = [
-    ...words.matchAll(/^```\w+\n(?:\/\/|<!--) (\S+)(?: -->)?\n([^]*?)^```/gm),
-  ];
-  assert.equal(blocks.length, words.match(/^```\w/gm)!.length);
-  for (const [, path, text] of blocks) await project.write(path, text);
-  await project.succeed("task", "ts", "settings");
-  assert.match(await project.succeed("task", "ci"), /3 passed/);
-});
-
-Deno.test("a generated tool's test tells what to change with its input, and prints what it logs", async () => {
-  await using project = await createProject();
-  await project.succeed("task", "ts", "tool", "search");
-  const tool = await project.read("tools/search.ts");
-  await project.write(
-    "tools/search.ts",
-    tool.replace("text: z", "query: z")
-      .replace("run: ({ text }) => text", "run: ({ query }) => query"),
-  );
-  const { code, output } = await project.deno("task", "test");
-  assert.equal(code, 1);
-  assert.match(output, /'text' does not exist in type '\{ query: string/);
-  const test = await project.read("tools/search_test.ts");
-  await project.write(
-    "tools/search_test.ts",
-    test.replace('{ text: "Tea"', '{ query: "Tea"')
-      .replace("  assert.", "  console.log(`found: ${text}`);\n  assert."),
-  );
-  assert.match(await project.succeed("task", "test"), /found: Tea/);
 });
 
 Deno.test("a new project serves real clients, under its own name and settings", async () => {
@@ -298,43 +232,6 @@ Deno.test("a new project's dev task starts again when a tool changes", async () 
   assert.deepEqual(greeted, Array(2).fill("Hello Ada"));
   server.kill("SIGTERM");
   await server.end();
-});
-
-Deno.test("a new project lists the folders of its skills, and serves them", async () => {
-  await using project = await createProject();
-  const folder = "skills/tea";
-  await project.write(
-    `${folder}/SKILL.md`,
-    "---\nname: tea\ndescription: Makes tea.\n---\n\nSee [leaves](leaves.md).\n",
-  );
-  await project.write(`${folder}/leaves.md`, "Green, black\n");
-  await assert.rejects(
-    project.succeed("task", "-q", "ts", "skills", "--check"),
-    /run deno task ts skills/,
-  );
-  assert.match(await project.succeed("task", "ts", "skills"), /Wrote skills/);
-  const server = await project.read("server.ts");
-  await project.write(
-    "server.ts",
-    'import { skills } from "./skills/mod.ts";\n' +
-      server.replace("tools,", "tools,\n  skills,"),
-  );
-  await project.succeed("fmt");
-  await project.succeed("task", "ci");
-  await project.write(
-    "skills/tea_test.ts",
-    `import assert from "node:assert/strict";
-import { testServer } from "${PACKAGE}/testing";
-import { skills } from "./mod.ts";
-
-Deno.test("tea", async () => {
-  await using server = await testServer({ skills });
-  const [{ uri }] = await server.skills();
-  assert.match((await server.read(uri)).text, /leaves/);
-});
-`,
-  );
-  assert.match(await project.succeed("task", "test"), /tea \.\.\. ok/);
 });
 
 Deno.test("create refuses a directory that has something in it, but for .git", async () => {

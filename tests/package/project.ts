@@ -69,6 +69,17 @@ export class Project implements AsyncDisposable {
   }
 }
 
+/** The generator. */
+export const CREATE = `${PACKAGE_PATH}/packages/create/mod.ts`;
+
+/** Creates a new project, in a directory of its own. */
+export async function createProject(): Promise<Project> {
+  const project = new Project();
+  await project.succeed("run", "-A", CREATE, "my-tools");
+  project.path += "/my-tools";
+  return project;
+}
+
 /** Calls a tool as a real client, in either generation of the protocol. */
 export async function callBoth(
   url: string,
