@@ -112,7 +112,10 @@ export function notUnderstood(
   return usageFailure(`Not understood: ${word}${didYouMean(word, known)}`);
 }
 
-/** Returns a proposal for the end of a complaint: `. Did you mean greet?` */
+/**
+ * Returns a suggestion to append to an error message, such as `. Did you mean
+ * greet?`; empty if no name is similar.
+ */
 export function didYouMean(name: string, names: readonly string[]): string {
   const found = nearest(name, names);
   return found.length === 0 ? "" : `. Did you mean ${found.join(" or ")}?`;

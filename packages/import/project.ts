@@ -132,9 +132,9 @@ export class ImportProject {
   }
 
   /**
-   * Writes a file in one step, unless it is another than was read.
+   * Writes a file in one step, unless it has changed since it was read.
    *
-   * @throws {CreateError} if someone has changed it since
+   * @throws {CreateError} if it has changed
    */
   async write({ path }: NewFile, text: string): Promise<void> {
     const full = `${this.root}/${path}`;

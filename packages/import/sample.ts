@@ -187,7 +187,9 @@ function parsePattern(pattern: string): string {
   );
 }
 
-/** The characters in a sample for the classes of a pattern, such as `\d`. */
+/**
+ * The character that a sample uses for each class of a pattern, such as `\d`.
+ */
 const CLASSES = new Map(Object.entries({ d: "1", w: "a", s: " ", W: "-" }))
   .set("D", "a").set("S", "a").set("b", "").set("B", "");
 

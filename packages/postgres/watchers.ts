@@ -33,7 +33,10 @@ class Watch {
     this.emit();
   }
 
-  /** Reads the keys if they may have changed and someone waits for them. */
+  /**
+   * Reads the watched keys if they may have changed and the reader of the
+   * stream is ready for more.
+   */
   async emit(): Promise<void> {
     const { controller } = this;
     if (!this.#isStale || this.#isReading || controller.desiredSize! <= 0) {

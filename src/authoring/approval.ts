@@ -71,9 +71,9 @@ export interface ToolApproval<I = any> {
    */
   passkey?: "wanted" | "required";
   /**
-   * Offers to run calls of the same client and `key` without asking for a
-   * while; undefined for calls that always wait. Only if the approver is the
-   * caller.
+   * Lets the approver skip later approvals for a while: those of calls of the
+   * same client with the same `key` of the offer. Return undefined to ask every
+   * time. Ignored unless the caller approves.
    */
   remember?(input: I): MaybePromise<ApprovalOffer | undefined>;
   /**

@@ -125,8 +125,8 @@ export interface Context<
   /** The services that the definition declares, started. */
   readonly services: ServiceValues<V>;
   /**
-   * Fires when the client cancels, ends its stream, or the server stops, and
-   * when the run ends to wait for an answer.
+   * Fires when the client cancels or closes its stream, when the server stops,
+   * and when the run ends until an answer comes.
    */
   readonly signal: AbortSignal;
   /** The name of this request in the log. */

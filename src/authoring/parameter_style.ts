@@ -31,7 +31,7 @@ export interface StyleOptions {
   allowReserved?: boolean;
 }
 
-/** A value with the style in which it is sent, from {@linkcode styled}. */
+/** A parameter's value with its OpenAPI style, made by {@linkcode styled}. */
 export class Styled {
   /** Stores what {@linkcode styled} was given. */
   constructor(

@@ -75,8 +75,8 @@ function literal(text: string): string {
 }
 
 /**
- * Returns the values of the variables. Each variable takes as much as the later
- * ones leave. Works from the end, with one pass over the URI for each variable:
+ * Returns the values of the variables. Greedy: each variable takes all that the
+ * later ones do not need. Works from the end, with one pass over the URI for each variable:
  * a regular expression would try every way to divide the URI among them.
  */
 function matchSteps(

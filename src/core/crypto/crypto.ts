@@ -22,7 +22,7 @@ export function randomId(bytes = 32): string {
 
 /** Encodes bytes as base64 with padding (RFC 4648 §4). */
 export function base64(bytes: Uint8Array): string {
-  // // Deno loads `btoa()` at its first call; Node.js 24 lacks `toBase64()`.
+  // Deno loads `btoa()` at its first call; Node.js 24 lacks `toBase64()`.
   if (typeof bytes.toBase64 === "function") return bytes.toBase64();
   let binary = "";
   for (const byte of bytes) binary += String.fromCharCode(byte);

@@ -58,7 +58,7 @@ export async function unseal(
     throw new Error("Not as it was sealed, or for another context");
   }
   const [iv, text, tag] = parts.map(fromBase64url);
-  // // Node.js accepts a shorter tag, which can be guessed. Deno refuses it,
+  // Node.js accepts a shorter tag, which can be guessed. Deno refuses it,
   // but never frees the decipher then.
   if (tag.length !== TAG_BYTES) throw new Error("Not as it was sealed");
   const { createDecipheriv } = await ciphers();

@@ -148,7 +148,7 @@ export function checkDocument({ headers }: Pick<Request, "headers">): void {
 export function redirect(c: Context, location: string): Response {
   c.header("Cache-Control", "no-store");
   c.header("Referrer-Policy", "no-referrer");
-  // // Not `c.redirect()`, which would encode the URL again.
+  // Not `c.redirect()`, which would encode the URL again.
   c.header("Location", location);
   return c.body(null, c.req.method === "POST" ? 303 : 302);
 }

@@ -146,7 +146,7 @@ export class SharedBuckets {
 
   /** Takes a token. Returns 0, or the milliseconds to wait. Never rejects. */
   take(name: string, time = wholeMilliseconds()): MaybePromise<number> {
-    // // A bucket that is full again starts over, without its old credit.
+    // A bucket that is full again starts over, without its old credit.
     if (this.#own.missing(name, time) === 0) this.#shares.delete(name);
     const wait = this.#own.take(name, time);
     if (wait > 0) return wait;
@@ -206,7 +206,7 @@ export class SharedBuckets {
   async #ask(share: Share, name: string, time: number): Promise<void> {
     const { owed } = share;
     const begun = wholeMilliseconds();
-    // // Tokens that have refilled are not subtracted. The local bucket also
+    // Tokens that have refilled are not subtracted. The local bucket also
     // lacks the token of this request, which is not used yet.
     const missing = this.#own.missing(name, time) - 1;
     const spent = Math.min(owed, Math.max(0, missing));

@@ -159,7 +159,10 @@ export class Operations {
     });
   }
 
-  /** Runs several operations with pauses; `idle()` waits for all of it. */
+  /**
+   * Runs work that consists of several operations. {@linkcode idle} waits until
+   * all of the work has ended, pauses between its operations included.
+   */
   async whole<T>(work: () => Promise<T>): Promise<T> {
     this.#awaited++;
     try {

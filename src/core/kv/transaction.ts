@@ -83,7 +83,7 @@ export class Transaction {
     return this;
   }
 
-  /** Writes a record. The commit fails if its key has one. */
+  /** Writes a record; the commit fails if the key already exists. */
   create<T extends Expiring>(key: KvKey, record: T): this {
     return this.check(absent(key)).set(key, record);
   }

@@ -171,7 +171,7 @@ export class Log {
         properties,
       });
     } catch {
-      // // There is nowhere else to report this.
+      // There is nowhere else to report this.
     }
   }
 }

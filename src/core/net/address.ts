@@ -38,7 +38,7 @@ export function parseNetwork(text: string): Network | undefined {
   const address = parseAddress(before);
   if (address === undefined || more.length > 0) return undefined;
   if (after === undefined) return { ...address, length: address.width };
-  // // An IPv4-mapped range counts its bits from the start of the IPv6 address.
+  // An IPv4-mapped range counts its bits from the start of the IPv6 address.
   const skipped = address.width === 32 && before.includes(":") ? 96 : 0;
   const length = Number(after) - skipped;
   const isLength = /^\d{1,3}$/.test(after) && length >= 0 &&

@@ -159,7 +159,7 @@ export class BodyClock {
     this.begin(body);
     arriving.set(body, { sender, size: 1 });
     if (arriving.size <= MAX_ARRIVING_BODIES) return;
-    // // No timer fires during a burst.
+    // No timer fires during a burst.
     if (arriving.size >= 2 * MAX_ARRIVING_BODIES) return thinOut(true);
     thinning ??= outsideTrace(() => setTimeout(thinOut, WHOLE_MILLISECONDS));
   }

@@ -52,7 +52,7 @@ function chunkReader(body: ReadableStream<Uint8Array<ArrayBuffer>>) {
   try {
     reader = body.getReader({ mode: "byob" });
   } catch {
-    // // Not a byte stream: other runtimes and tests make such bodies.
+    // Not a byte stream: other runtimes and tests make such bodies.
     return body.getReader();
   }
   return {
@@ -125,7 +125,7 @@ export class BoundedBody {
         throw new HttpError(400, "Send the body in larger chunks");
       }
       hold(this.#giveUp, sender, this.#size);
-      // // Copied: a chunk of one byte would keep its whole buffer.
+      // Copied: a chunk of one byte would keep its whole buffer.
       if (!this.#hasEnded) this.#controller.enqueue(chunk.slice());
     } catch (cause) {
       this.#fail(cause instanceof HttpError ? cause : bodyNotArrived(cause));

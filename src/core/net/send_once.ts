@@ -23,13 +23,13 @@ const kept = globalThis.Deno?.createHttpClient({ poolIdleTimeout: 1000 });
 export const sendOnce: typeof fetch = async (input, init) => {
   const method = init?.method ??
     (input instanceof Request ? input.method : undefined);
-  // // Node.js does not repeat requests.
+  // Node.js does not repeat requests.
   if (isSafeMethod(method) || !globalThis.Deno) return await fetch(input, init);
   if (init?.body && !(init.body instanceof ReadableStream)) {
     const request = new Request(input, init);
     const body = await request.blob();
     const { headers } = request;
-    // // The length of a Blob is known, so it is sent without chunks, except if
+    // The length of a Blob is known, so it is sent without chunks, except if
     // it is empty.
     if (body.size > 0) {
       return await fetch(input, { ...init, headers, body, client: kept! });

@@ -67,7 +67,7 @@ export function isAbout(
     case "address":
       return verifiedAddresses(identity).includes(entry.address);
     case "domain":
-      // // An address with a second @ matches no domain: mail software
+      // An address with a second @ matches no domain: mail software
       // disagrees about it.
       return verifiedAddresses(identity).some((address) =>
         address.match(/^[^@]+(@[^@]+)$/)?.[1] === entry.domain

@@ -65,7 +65,7 @@ export function parsePrompts(parameters: Parameters): string[] {
 function parseProviderHints(parameters: Parameters): ProviderHints | undefined {
   const loginHint = parameters.get("login_hint");
   const asked = parsePrompts(parameters);
-  // // `max_age=0` accepts no earlier sign-in, so the person must sign in
+  // `max_age=0` accepts no earlier sign-in, so the person must sign in
   // again.
   if (parameters.get("max_age") === "0") asked.push("login");
   const prompts = PROVIDER_PROMPTS.filter((prompt) => asked.includes(prompt));

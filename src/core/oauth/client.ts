@@ -74,10 +74,10 @@ function makeSchema() {
     // Machines need no redirect URI.
     redirect_uris: z.array(z.string()).max(20).default([]),
     client_name: words.optional(),
-    // // Most clients here are public and use PKCE, so `none` is the default.
+    // Most clients here are public and use PKCE, so `none` is the default.
     // The registration response says so (RFC 7591 §3.2.1 allows that).
     token_endpoint_auth_method: z.enum(AUTH_METHODS).default("none"),
-    // // Further methods for a client with a metadata document.
+    // Further methods for a client with a metadata document.
     token_endpoint_auth_methods_supported: choices.optional(),
     grant_types: choices.default([...GRANT_TYPES]),
     response_types: choices.default(["code"]),
@@ -182,7 +182,7 @@ export function parseClientMetadata(
   if (metadata.response_types.length === 0) {
     refuse("response_types must include code");
   }
-  // // A client has either a secret or keys, so a secret cannot be a further
+  // A client has either a secret or keys, so a secret cannot be a further
   // method.
   metadata.token_endpoint_auth_methods_supported &&= metadata
     .token_endpoint_auth_methods_supported.filter((method) =>

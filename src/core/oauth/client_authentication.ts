@@ -119,7 +119,7 @@ export function checkClientSecret(
       if (!acceptedAuthMethods(client.metadata).includes("none")) refuse();
       return;
     case "secret":
-      // // The secret may be in the header or the body, whatever method the
+      // The secret may be in the header or the body, whatever method the
       // client registered: libraries choose by themselves.
       if (
         client.secretFingerprint === undefined ||
@@ -173,7 +173,7 @@ export async function verifyClientAssertion(
       },
     );
     const { jti, exp = Infinity, aud } = payload;
-    // // If an assertion had a second audience, that audience could use it here
+    // If an assertion had a second audience, that audience could use it here
     // (RFC 7523 §3).
     const isGood = [aud].flat().length === 1 && typeof jti === "string" &&
       exp <= now + ASSERTION_MAX_TTL_SECONDS &&

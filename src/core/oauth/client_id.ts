@@ -40,7 +40,7 @@ export function documentUrl(text: string): URL | undefined {
   const plain = url !== null && url.href === text && !text.includes("#") &&
     url.protocol === "https:" && url.port === "" && url.pathname !== "/" &&
     url.username === "" && url.password === "";
-  // // No IP address: people read the host name, and a certificate proves it.
+  // No IP address: people read the host name, and a certificate proves it.
   // No quotes, which URL parsers accept in a host.
   return plain && /^[\w.-]*[a-z_-]$/.test(url.hostname) ? url : undefined;
 }

@@ -45,7 +45,7 @@ function isOfApp(uri: string): boolean {
 }
 
 function isAllowedRedirect(uri: string, hosts: readonly string[]): boolean {
-  // // Parsed like the browser that will follow the URI.
+  // Parsed like the browser that will follow the URI.
   const url = URL.parse(uri);
   switch (redirectKind(uri)) {
     case "https":
@@ -97,7 +97,7 @@ export function isTrustedWithErrors(
 ): boolean {
   return client.isConfigured === true ||
     redirectKind(redirectUri) === "loopback" ||
-    // // If this list is not empty, an earlier check found the redirect URI in
+    // If this list is not empty, an earlier check found the redirect URI in
     // it.
     policy.redirectHosts.length > 0 ||
     skipsConsent(client, redirectUri, policy);
@@ -128,7 +128,7 @@ export function skipsConsent(
     !acceptedAuthMethods(metadata).includes("none");
   return isProven &&
     (trusted.includes(clientId) ||
-      // // Otherwise anyone with a metadata document on the domain could have
+      // Otherwise anyone with a metadata document on the domain could have
       // codes sent to another host.
       domain !== undefined && trusted.includes(domain) &&
         `.${hostname}`.endsWith(`.${domain}`));

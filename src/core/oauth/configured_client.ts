@@ -50,7 +50,7 @@ function parseArray(text: string): unknown[] {
   try {
     parsed = JSON.parse(text);
   } catch {
-    // // The message of `JSON.parse` would quote the setting, which may have
+    // The message of `JSON.parse` would quote the setting, which may have
     // secrets.
     throw new Error("it is not JSON");
   }

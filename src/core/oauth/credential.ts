@@ -126,7 +126,7 @@ function randomDigits(count: number): string {
   let digits = "";
   while (digits.length < count) {
     const [byte] = crypto.getRandomValues(new Uint8Array(1));
-    // // 248 is 4 × 62: with higher bytes, some digits would be more likely.
+    // 248 is 4 × 62: with higher bytes, some digits would be more likely.
     if (byte < 248) digits += DIGITS[byte % 62];
   }
   return digits;
@@ -180,7 +180,7 @@ export function isMinted(refreshToken: string, refreshKey?: string): boolean {
   if (refreshKey === undefined) return false;
   const secret = refreshToken.slice(-SECRET_CHARACTERS);
   const random = fromBase64url(secret).subarray(0, RANDOM_BYTES);
-  // // Compared as text, because base64url can write the same bytes
+  // Compared as text, because base64url can write the same bytes
   // differently.
   return isSameSecret(secret, taggedSecret(random, refreshKey));
 }

@@ -94,7 +94,7 @@ export function effectiveScopesBy(
   return (grant, scopes = grant.scopes) => {
     if (!isGrantOf(grant, here)) return undefined;
     if (isBlocked(grant, rules.blocked)) return undefined;
-    // // An access token issued before the person revoked scopes still names
+    // An access token issued before the person revoked scopes still names
     // them.
     if (scopes !== grant.scopes) scopes = scopesWithin(scopes, grant.scopes);
     if (grant.kind === "client") {
@@ -103,7 +103,7 @@ export function effectiveScopesBy(
       if (!effective || !permissions) {
         return effective && { scopes: effective.scopes };
       }
-      // // The operator set the scopes of the machine, so they are its ceiling.
+      // The operator set the scopes of the machine, so they are its ceiling.
       return { ...effective, ceiling: scopesWithin(grant.scopes, allowed) };
     }
     if (!isVouchedFor(grant) || !isAllowed(grant, rules.allowedUsers)) {

@@ -53,7 +53,7 @@ function covers(given: string, asked: string): boolean {
   // Microsoft may answer `https://graph.microsoft.com/Mail.Read` for
   // `Mail.Read`.
   if (isAddress[0] !== isAddress[1]) return lastPart(given) === lastPart(asked);
-  // // GitHub omits a scope that another includes: `user:email` with `user`,
+  // GitHub omits a scope that another includes: `user:email` with `user`,
   // `read:org` with `admin:org`, `public_repo` with `repo`.
   const [verb, noun] = asked.split(":");
   if (noun === undefined) return given === "repo" && asked === "public_repo";

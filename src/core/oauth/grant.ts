@@ -73,8 +73,8 @@ export interface Grant {
    */
   confirmedAt?: number;
   /**
-   * The time of the last token response. Of a `token`, the minute of its last
-   * use.
+   * The time of the last token response. For a personal access token
+   * (`kind: "token"`) the time of its last use, rounded to the minute.
    */
   usedAt: number;
   /** The time at which the grant ends even if it is refreshed. */

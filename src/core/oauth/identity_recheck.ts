@@ -68,7 +68,7 @@ export function identityRecheck(
   const usesAddresses = [...allowedUsers, ...blocked].some(isAddressEntry) ||
     permissions?.usesAddresses === true;
   const keepsAddresses = usesAddresses || admins.some(isAddressEntry);
-  // // If two people share an address, even an unverified one, they may not
+  // If two people share an address, even an unverified one, they may not
   // approve each other's calls.
   const usesUnverified = permissions?.usesAddresses ||
     blocked.some(isAddressEntry);

@@ -154,7 +154,7 @@ export function grantOfSignIn(
   if (isBlocked({ subject, identity, clientId }, rules.blocked)) {
     throw refusedByBlock();
   }
-  // // A rule for a person of another issuer must not match this one.
+  // A rule for a person of another issuer must not match this one.
   const { subjectIds, allowedUsers } = rules;
   const isWelcome = isAllowed({ subject, identity }, allowedUsers) &&
     !isSubjectOfOther(identity.subject, subjectIds, providerId);

@@ -74,7 +74,7 @@ export function personTerms({ identity, subject }: Person): string[] {
   const place = subject.replace(/^https?:\/\//, "");
   const texts = [subject, place, identity.subject, login, name, email, domain];
   const terms = new Set([...texts, ...words].map(foldText));
-  // // A term that begins another term is found through that one.
+  // A term that begins another term is found through that one.
   return [...terms].filter((term) =>
     term !== "" &&
     ![...terms].some((other) => other !== term && other.startsWith(term))

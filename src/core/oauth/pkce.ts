@@ -23,7 +23,7 @@ export function parseCodeChallenge(parameters: Parameters): string {
   if (challenge === undefined) {
     throw invalidRequest("PKCE is required: code_challenge is missing");
   }
-  // // Without a method, it would be `plain` (RFC 7636 §4.3).
+  // Without a method, it would be `plain` (RFC 7636 §4.3).
   if (parameters.get("code_challenge_method") !== "S256") {
     throw invalidRequest("code_challenge_method must be S256");
   }

@@ -125,7 +125,7 @@ export function isRegisteredRedirectUri(
   requested: string,
   registered: readonly string[],
 ): boolean {
-  // // Otherwise the requested URI could have a port above 65535.
+  // Otherwise the requested URI could have a port above 65535.
   if (!URL.canParse(requested)) return false;
   const portless = withoutLoopbackPort(requested);
   return registered.some((uri) => withoutLoopbackPort(uri) === portless);

@@ -88,7 +88,7 @@ export function stateOfToken(
   const { refreshToken: last, replayUntil = Infinity } =
     refreshTokens?.exchange ?? {};
   if (token === last && now < replayUntil) return "exchanged";
-  // // A valid tag proves that it was issued for this grant. Used tokens are
+  // A valid tag proves that it was issued for this grant. Used tokens are
   // not stored.
   return isMinted(refreshToken, refreshKey) ? "reused" : undefined;
 }

@@ -60,7 +60,7 @@ export function grantableScopes(
   const specific = requested.filter((scope) =>
     scope !== OFFLINE_ACCESS && !GENERIC.includes(scope)
   );
-  // // A server whose tools need no scopes accepts any.
+  // A server whose tools need no scopes accepts any.
   if (known.length === 0 && specific.length > 0 && supported.length > 0) {
     throw new OAuthError(
       "invalid_scope",

@@ -27,7 +27,7 @@ export function printTokenResponse(
     token_type: "Bearer",
     expires_in: expiresAt - now,
     ...refreshToken !== undefined && { refresh_token: refreshToken },
-    // // Sent even if empty: the client may have requested other scopes (§5.1).
+    // Sent even if empty: the client may have requested other scopes (§5.1).
     scope: printScope(scopes),
   };
 }

@@ -65,7 +65,10 @@ interface ChooserProps extends PageProps {
   action: string;
 }
 
-/** The page to choose a provider, one form. Send it with `forms: "any"`. */
+/**
+ * The page on which a person chooses a sign-in provider. Send it with `forms:
+ * "any"`, because its form ends in a redirect to the provider.
+ */
 export function ChooserPage(
   { options, fields, action, ...page }: ChooserProps,
 ) {

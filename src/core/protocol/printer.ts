@@ -11,7 +11,7 @@ import { Meta } from "./request_meta.ts";
 import { fingerprint } from "../crypto/crypto.ts";
 import { invalidParams, shown } from "./messages.ts";
 
-/** The time for which a 2026 result may be cached, and by which caches. */
+/** The seconds for which caches may keep a result, and which caches may. */
 export interface CacheHint {
   ttlMs: number;
   cacheScope: "public" | "private";
@@ -22,7 +22,7 @@ export interface Printer {
   result(result: object, cache?: CacheHint): string;
 }
 
-/** The printer for 2025, which sends a result as it is. */
+/** Prints results for the 2025 revisions, which have sessions: unchanged. */
 export const sessionPrinter: Printer = {
   result: (result) => JSON.stringify(result),
 };

@@ -167,8 +167,8 @@ const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 
 /**
- * The number of bytes that are checked without a pause, for about a
- * millisecond.
+ * The bytes that are checked, in about a millisecond, before other requests get
+ * a turn.
  */
 export const SLICE_BYTES = 256 * 1024;
 

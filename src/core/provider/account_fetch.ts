@@ -64,7 +64,7 @@ export function accountFetch(
     const own: RequestInit = { ...init, redirect: "manual", signal };
     // The constructor throws if `init` is invalid.
     const request = new Request(url, own);
-    // // The time-out ends with the headers: a body may take longer.
+    // The time-out ends with the headers: a body may take longer.
     const timer = setTimeout(() => abort.abort(), TIMEOUT_MILLISECONDS);
     try {
       return await send(request, own);

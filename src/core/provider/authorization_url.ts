@@ -69,7 +69,7 @@ export function buildAuthorizationUrl(
     ...prompt === undefined ? [] : [prompt],
     ...hintName === undefined ? [] : prompts,
   ];
-  // // `extra` replaces this `prompt`: not every provider accepts two values.
+  // `extra` replaces this `prompt`: not every provider accepts two values.
   if (asked.length > 0) query.set("prompt", asked.join(" "));
   for (const [name, value] of Object.entries(extra)) query.set(name, value);
   if (isFresh && freshPrompt !== undefined) {

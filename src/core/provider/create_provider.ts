@@ -54,7 +54,7 @@ const PRESETS: Readonly<
     name: "Google",
     issuer: GOOGLE_ISSUER,
     scopes: ["openid", "email", "profile"],
-    // // Google issues a refresh token at every sign-in only with both
+    // Google issues a refresh token at every sign-in only with both
     // parameters.
     extraAuthParams: { access_type: "offline" },
     prompt: "consent",
@@ -63,7 +63,7 @@ const PRESETS: Readonly<
     apiUrl: "https://www.googleapis.com",
     isTokenIssuer: (named, issuer) =>
       issuer === named || issuer === "accounts.google.com",
-    // // The claim `hd` proves the Workspace domain; the parameter `hd` is only
+    // The claim `hd` proves the Workspace domain; the parameter `hd` is only
     // a hint.
     claims: {
       isOwnAddress: isGoogleAddress,
@@ -79,20 +79,20 @@ const PRESETS: Readonly<
     apiUrl: "https://graph.microsoft.com/v1.0",
     isMetadataIssuer: isMicrosoftIssuer,
     isTokenIssuer: isTenantIssuer,
-    // // The administrator of any tenant can write any address into `email`.
+    // The administrator of any tenant can write any address into `email`.
     // This optional claim says that the tenant owns the address's domain.
     claims: {
       emailVerified: "xms_edov",
       memberships: { roles: ["roles"], groups: ["groups"] },
     },
-    // // The administrator of any tenant can choose the names of roles. The
+    // The administrator of any tenant can choose the names of roles. The
     // object ID of a group is chosen by Microsoft, and unique.
     sharedMemberships: {
       memberships: { groups: ["groups"] },
       isUnique: (name) => ENTRA_ID.test(name),
     },
     readGroups: fetchOverageGroups,
-    // // Microsoft's userinfo endpoint accepts only tokens for Graph, and has
+    // Microsoft's userinfo endpoint accepts only tokens for Graph, and has
     // no claims beyond those of the `id_token`.
     userinfo: false,
     // Error AADSTS901002: the v2.0 endpoint takes scopes instead.
@@ -179,11 +179,11 @@ function applyPreset(
     issuer,
     scopes: settings.scopes ?? preset.scopes,
     claims: { ...preset.claims, ...own },
-    // // With a scope of our own API, Graph refuses the access token.
+    // With a scope of our own API, Graph refuses the access token.
     readGroups: asksForOwnScope(settings)
       ? async (claims) => await preset.readGroups?.(claims)
       : preset.readGroups,
-    // // A self-hosted instance has its API at its own URL.
+    // A self-hosted instance has its API at its own URL.
     apiUrl: preset.apiUrl.replace(preset.issuer, issuer.replace(/\/$/, "")),
   };
 }

@@ -27,7 +27,7 @@ export function customProvider(
     issuer: new URL(options.authorizationUrl).origin,
     token_endpoint: options.tokenUrl,
     revocation_endpoint: revocationUrl,
-    // // `client_secret_basic`, which every server must support, then the other
+    // `client_secret_basic`, which every server must support, then the other
     // common one.
     token_endpoint_auth_methods_supported: [
       "client_secret_basic",
@@ -57,7 +57,7 @@ export function customProvider(
     async redeem(response) {
       const { tokens } = await client.redeem(server, {
         ...response,
-        // // The issuer of a custom provider is not known.
+        // The issuer of a custom provider is not known.
         issuer: undefined,
       });
       const identity = await withSpentCode(

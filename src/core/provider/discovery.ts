@@ -106,7 +106,7 @@ async function fetchMetadata(
     const response = await discoveryRequest(url, {
       algorithm,
       [customFetch]: fetchUpstream,
-      // // The settings' URL was checked before; endpoints are checked below.
+      // The settings' URL was checked before; endpoints are checked below.
       [allowInsecureRequests]: true,
     });
     if (response.status === 404) continue;
@@ -158,7 +158,7 @@ function parseMetadata(
     token_endpoint_auth_methods_supported: AUTH_METHODS.filter((it) =>
       offered.includes(it)
     ),
-    // // Without `none` and HMAC: with these, oauth4webapi would accept forged
+    // Without `none` and HMAC: with these, oauth4webapi would accept forged
     // claims.
     id_token_signing_alg_values_supported: SIGNATURE_ALGORITHMS.filter((it) =>
       signed.includes(it)

@@ -89,7 +89,7 @@ export function gitHubProvider(
     };
   }
 
-  // // Enterprise instances send a wrong `iss` (RFC 9207), so it is not
+  // Enterprise instances send a wrong `iss` (RFC 9207), so it is not
   // checked.
   const checkable = (issuer: string | undefined) =>
     origin === PUBLIC_ORIGIN ? issuer : undefined;
@@ -241,7 +241,7 @@ async function parsePage(response: Response) {
   const link = response.headers.get("link");
   return {
     items: await response.json().catch(() => undefined) as unknown,
-    // // For example `<https://…>; rel="next"`.
+    // For example `<https://…>; rel="next"`.
     next: link?.match(/<([^>]+)>;[^,]*\brel="next"/)?.[1],
   };
 }

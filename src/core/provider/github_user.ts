@@ -18,7 +18,7 @@ export async function gitHubUser(
   const user = await requestUserinfo(ask, `${apiUrl}/user`);
   const addresses = await readEmails(ask, apiUrl);
   const { verified: [email, ...otherEmails], unverified } = addresses ?? NONE;
-  // // The number, because a login may pass to another person.
+  // The number, because a login may pass to another person.
   const identity = parseIdentity({
     ...user,
     sub: user.id,

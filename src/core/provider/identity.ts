@@ -61,7 +61,7 @@ export function parseIdentity(
 }
 
 function parseSubject(value: unknown): string {
-  // // Providers without OpenID often identify accounts by numbers.
+  // Providers without OpenID often identify accounts by numbers.
   const subject = Number.isSafeInteger(value) ? String(value) : value;
   if (typeof subject === "string" && subject !== "" && subject.length <= 255) {
     return subject;

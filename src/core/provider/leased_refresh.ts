@@ -149,7 +149,7 @@ export function leasedRefresh<F extends StoredTokens>(
       if (!taken) {
         await store.waitForLease(
           found,
-          // // A little longer than a lease, so that the lease of a dead
+          // A little longer than a lease, so that the lease of a dead
           // process has expired.
           AbortSignal.timeout((REFRESH_LEASE_SECONDS + 1) * 1000),
         ).catch((error) => {
@@ -195,7 +195,7 @@ export function leasedRefresh<F extends StoredTokens>(
       failures.note(leased.id, leased.tokens, error);
       throw new NotRefreshed(undefined, { cause: error });
     }
-    // // A server that does not rotate refresh tokens sends none (RFC 6749 §6).
+    // A server that does not rotate refresh tokens sends none (RFC 6749 §6).
     // The `id_token` is stored, too: another process that waits for this
     // refresh may need it to identify the person.
     const tokens = { ...refreshed };
@@ -240,7 +240,7 @@ export function leasedRefresh<F extends StoredTokens>(
         const again = await store.find(leased);
         if (again?.tokens === text) return { tokens };
         if (!again) await issuer.discard?.(tokens);
-        // // Retry if another process has leased the same old tokens: ours are
+        // Retry if another process has leased the same old tokens: ours are
         // newer.
         if (again?.tokens !== leased.tokens) return undefined;
         current = again;

@@ -60,7 +60,7 @@ export function oauthClient(
       },
       options: {
         [oauth.customFetch]: fetchUpstream,
-        // // The settings' and metadata's URLs were checked before.
+        // The settings' and metadata's URLs were checked before.
         [oauth.allowInsecureRequests]: true,
       } satisfies RevocationRequestOptions,
     };
@@ -218,7 +218,7 @@ export function oauthClient(
         const { iss = "", tid = "" } = decodeJwt(id_token);
         if (!isIssuer(iss, tid)) throw new Error("iss");
         const named = { ...server, issuer: iss };
-        // // oauth4webapi only reads an `id_token` in a token response, so one
+        // oauth4webapi only reads an `id_token` in a token response, so one
         // is made here. The real response was handled before: it has ended the
         // old tokens, even if the `id_token` is invalid.
         const answer = Response.json({
@@ -234,7 +234,7 @@ export function oauthClient(
             answer,
             { expectedNonce: nonce },
           );
-        // // `server` and not `named`: oauth4webapi caches the JWKS for this
+        // `server` and not `named`: oauth4webapi caches the JWKS for this
         // object.
         await oauth.validateApplicationLevelSignature(server, answer, options);
         const claims = oauth.getValidatedIdTokenClaims(result)!;

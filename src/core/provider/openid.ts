@@ -219,7 +219,7 @@ export function openIdProvider(
       const endpoint = userinfoOf(metadata);
       if (endpoint === undefined) return undefined;
       const claims = await requestUserinfo(ask, endpoint);
-      // // The sign-in's `id_token` may have had more claims than userinfo.
+      // The sign-in's `id_token` may have had more claims than userinfo.
       const unknown = unknownIn(claims, options);
       const identity = await identityIn(claims, ask);
       return unknown.length > 0 ? { ...identity, unknown } : identity;
@@ -250,7 +250,7 @@ function scopesToRequest(
     return { scopes: [...new Set(["openid", ...scopes])], prompt };
   }
   const usual = ["openid", "profile", "email"];
-  // // Many providers send groups only if this scope is requested.
+  // Many providers send groups only if this scope is requested.
   if (
     named?.has("groups") &&
     claims?.memberships?.groups?.includes("groups") &&

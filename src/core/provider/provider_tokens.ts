@@ -116,7 +116,7 @@ export function providerTokens(
         ? refresh()
         : renewals.renew(id, rejected, refresh));
     }
-    // // It may still be valid, so the grant does not end.
+    // It may still be valid, so the grant does not end.
     if (!isKnown) return undefined;
     throw await endGrant(id);
   }
@@ -132,7 +132,7 @@ export function providerTokens(
       const current = parseTokens(found);
       const rejected = current.accessToken;
       const fresh = current.refreshToken === undefined
-        // // The old `id_token` does not say who the person is today.
+        // The old `id_token` does not say who the person is today.
         ? { ...current, idToken: undefined }
         : (await valid(provider, found, { rejected })).tokens;
       if (!provider.identify || !isAlive(fresh)) return undefined;
@@ -145,7 +145,7 @@ export function providerTokens(
       );
     },
 
-    // // Makes the provider's API, which throws when used without a provider.
+    // Makes the provider's API, which throws when used without a provider.
     upstream: (key: GrantWithKey): Upstream => ({
       async token() {
         return (await validOf(key)).accessToken;
@@ -162,7 +162,7 @@ export function providerTokens(
         const url = providerRequestUrl(provider, input);
         const { accessToken } = await validOf(key);
         const response = await sendWithToken(url, init, accessToken);
-        // // Only a 401 of the provider's own API says that the access token is
+        // Only a 401 of the provider's own API says that the access token is
         // invalid.
         const isTheirs = provider.apiUrl !== undefined &&
           url.origin === new URL(provider.apiUrl).origin;
@@ -180,12 +180,12 @@ export function providerTokens(
             await response.body?.cancel();
             throw error;
           });
-        // // The access token is still valid: the API refuses just this
+        // The access token is still valid: the API refuses just this
         // request.
         if (!fresh) return answer(response);
         await response.body?.cancel();
         if (init.body instanceof ReadableStream) {
-          // // The first request has consumed the body, so only the tool can
+          // The first request has consumed the body, so only the tool can
           // repeat it.
           throw new HttpError(503, "The provider's token was renewed", {
             headers: { "retry-after": "1" },

@@ -72,12 +72,12 @@ export function watchProvider(
   ): Promise<T> {
     try {
       const result = await observed(verb, key, converse);
-      // // Many providers make this URL without a request, so it proves
+      // Many providers make this URL without a request, so it proves
       // nothing.
       if (verb !== "authorization_url") reachability = "ok";
       return result;
     } catch (error) {
-      // // Any other error is a response, so the provider is reachable.
+      // Any other error is a response, so the provider is reachable.
       const kind = kindOf(error);
       reachability = kind === "unavailable" ? kind : "ok";
       throw error;
@@ -98,10 +98,10 @@ export function watchProvider(
       const own = isTheirs ? { ...request, loginHint } : request;
       return noted("authorization_url", () => watched.authorizationUrl(own));
     },
-    // // Not recorded: most providers check `iss` without a request.
+    // Not recorded: most providers check `iss` without a request.
     checkIssuer: watched.checkIssuer?.bind(watched),
     async redeem(response) {
-      // // Against mix-up attacks (RFC 9700 §4.4): another provider's `iss` is
+      // Against mix-up attacks (RFC 9700 §4.4): another provider's `iss` is
       // refused here, because this provider may have no `iss` to compare it
       // with.
       const { issuer } = response;

@@ -37,7 +37,7 @@ export class Renewals<T> {
     try {
       return await token;
     } catch (error) {
-      // // Forgotten, so that it can be tried again: the server may have been
+      // Forgotten, so that it can be tried again: the server may have been
       // down.
       this.#latest.delete(id);
       throw error;

@@ -28,10 +28,10 @@ const KINDS: Readonly<Record<string, UpstreamError["kind"]>> = {
   invalid_grant: "dead",
   bad_verification_code: "dead",
   bad_refresh_token: "dead",
-  // // Slack's code.
+  // Slack's code.
   invalid_code: "dead",
   invalid_refresh_token: "dead",
-  // // Other codes for an invalid refresh token.
+  // Other codes for an invalid refresh token.
   invalid_token: "dead",
   expired_token: "dead",
   token_expired: "dead",
@@ -77,7 +77,7 @@ export async function errorInTokenAnswer(
     return misbehaved(`${host} answered ${response.status}`);
   }
   const kind = Object.hasOwn(KINDS, code) ? KINDS[code] : "misbehaved";
-  // // Without `error_description`, which may repeat a secret. Microsoft's
+  // Without `error_description`, which may repeat a secret. Microsoft's
   // error numbers help an operator.
   const numbers = [answer.error_codes].flat().filter(Number.isInteger);
   const more = numbers.length > 0 ? ` (${numbers.slice(0, 5).join()})` : "";

@@ -61,10 +61,10 @@ export function tokenExchanges() {
         } catch (error) {
           if (!isRefusedSubject(error)) throw error;
           const other = await subject.renew?.(accessToken);
-          // // Some providers return the same token again; this call would then
+          // Some providers return the same token again; this call would then
           // wait for itself.
           if (other === undefined || other === accessToken) throw error;
-          // // If the provider refuses this token, too, its error is
+          // If the provider refuses this token, too, its error is
           // remembered: no third token is tried.
           return await kept.get(keyOf(other), () => ask(other));
         }
@@ -101,7 +101,7 @@ async function exchange(
   if (isTooLong(tokens.accessToken)) {
     throw misbehaved(`${provider.name} gave a token that is too long`);
   }
-  // // Without a refresh token: the sign-in's token is exchanged again instead.
+  // Without a refresh token: the sign-in's token is exchanged again instead.
   return { ...tokens, refreshToken: undefined };
 }
 
@@ -192,7 +192,7 @@ export class KeptTokens {
       if (tokens.accessToken !== refused) return tokens;
       const freshSince = performance.now() - PAUSE_MILLISECONDS;
       if (kept.replacedMilliseconds > freshSince) return undefined;
-      // // Another call may have replaced the token in the meantime.
+      // Another call may have replaced the token in the meantime.
       if (this.#kept.get(key) !== kept) return await this.get(key, ask);
     }
     const tokens = await this.#ask(key, ask, performance.now()).tokens;

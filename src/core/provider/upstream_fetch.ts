@@ -96,7 +96,7 @@ async function readBody(
   { body, status }: Response,
   host: string,
 ): Promise<Blob | null> {
-  // // `new Response` allows no body with these statuses, not even an empty
+  // `new Response` allows no body with these statuses, not even an empty
   // one.
   if (body === null || status === 204 || status === 205) {
     await body?.cancel();
@@ -142,7 +142,7 @@ export async function readObject(
     const value = JSON.parse(text);
     if (isObject(value)) return value;
   } catch {
-    // // Reported below, without the body, which may contain anything.
+    // Reported below, without the body, which may contain anything.
   }
   throw misbehaved(`${host} answered ${response.status} without a JSON object`);
 }

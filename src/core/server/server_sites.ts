@@ -43,7 +43,10 @@ export class ServerSites {
     return telemetry ? telemetry.serve(request.method, answer) : answer();
   }
 
-  /** Finds the site at an address of the server; by default at its home. */
+  /**
+   * Returns the server's site at one of its public base URLs; without an
+   * address, the one at `BASE_URL`, or else at the first known.
+   */
   site(address = ""): ServerSite {
     return this.#site(address === "" ? this.#home : address);
   }

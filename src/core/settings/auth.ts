@@ -246,8 +246,8 @@ function complainOfTelltales(settings: Settings): void {
 }
 
 /**
- * Requires `BASE_URL` if other machines can call: they would be sent to
- * loopback.
+ * Requires `BASE_URL` if other machines can reach the server. Without it,
+ * clients would be told to sign in at a loopback address.
  */
 function requireBaseUrl(
   settings: Settings,

@@ -100,10 +100,11 @@ export function codeStore(database: Database, lifetimes: Lifetimes) {
     },
 
     /**
-     * Returns the response to a used code once more, if the first one was
-     * replaced by a 503.
+     * Returns the stored response to a code that was redeemed in a request
+     * answered with 503, so that its client can retry. Undefined if there is
+     * none.
      *
-     * @throws {StorageError} if another process may still have to record the
+     * @throws {StorageError} if it is not yet known whether that request got a
      * 503
      */
     async replayResponse(

@@ -75,7 +75,7 @@ export function findBegun(
 /**
  * Finds the account that the person approved.
  *
- * @throws {ToolError} if another account stands in for it
+ * @throws {ToolError} if another account has replaced it since
  */
 export function findApproved(
   own: readonly Found<AccountRecord>[],

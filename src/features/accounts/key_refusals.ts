@@ -20,8 +20,9 @@ export class KeyRefusalWatch {
   constructor(private readonly vault: Pick<AccountVault, "noteRefusalLater">) {}
 
   /**
-   * Records a refusal of the key, or its end, from a response's status. A 401
-   * is ignored if the service accepted the key earlier in this call.
+   * Records, from a response's status, that the service refused the key, or
+   * that it accepts the key again. A 401 is ignored if the service accepted the
+   * key earlier in this call.
    */
   note(found: Found<AccountRecord>, status: number): void {
     const { service, refusedAt } = found.value;

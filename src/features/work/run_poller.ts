@@ -28,9 +28,7 @@ const FREE_SHARE = 1 / 2;
  * in this process.
  */
 const BUSY_SECONDS = 60;
-/**
- * The seconds after which a run is tried again if it could not be taken over.
- */
+/** The seconds until the next attempt to take over a run. */
 const AGAIN_SECONDS = 30;
 /**
  * The maximum number of postponed runs that are tried again in the same second.

@@ -72,8 +72,8 @@ export async function followTask(
  * Finds a caller's task, if the caller may be granted the scopes of its tool.
  *
  * @throws {ChallengeError} 403 when the scopes were not granted, but could be
- * @throws {ToolError} when the task uses the person's accounts, and the caller
- * may not
+ * @throws {ToolError} when the task uses the caller's accounts, which this
+ * access token does not allow
  */
 export async function findTask(
   tasks: Pick<TaskStore, "find">,

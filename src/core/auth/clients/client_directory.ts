@@ -55,7 +55,7 @@ export function clientDirectory(
       return await document;
     } catch (cause) {
       if (cause instanceof HttpError) throw cause;
-      // // Without details: a stranger could use them to map this server's
+      // Without details: a stranger could use them to map this server's
       // network.
       throw cause instanceof DocumentError && cause.isPermanent
         ? new OAuthError(

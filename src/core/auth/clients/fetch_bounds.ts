@@ -77,7 +77,7 @@ export function rateLimitedFetch(
       bounds.push([domains, registeredDomain(hostname)], [all, ALL]);
     }
     const isAllowed = !bounds.some(([bound, name]) => bound.isBusy(name)) &&
-      // // `every` stops at the network's limit: a network over its limit uses
+      // `every` stops at the network's limit: a network over its limit uses
       // nothing of the other limits.
       bounds.every(([bound, name]) => bound.take(name));
     if (!isAllowed) {

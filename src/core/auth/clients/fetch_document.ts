@@ -139,7 +139,7 @@ function get(
       servername: target.hostname,
       path: target.pathname + target.search,
       headers: { host: target.host, accept: "application/json" },
-      // // Documents are fetched too rarely to keep connections open.
+      // Documents are fetched too rarely to keep connections open.
       agent: false,
       signal,
     }, resolve).on("error", reject).end();
@@ -152,7 +152,7 @@ function parseDocument(
 ): unknown {
   if (statusCode !== 200) {
     const says = `The answer was ${statusCode}`;
-    // // A redirect is a permanent error: a document must be at its own URL
+    // A redirect is a permanent error: a document must be at its own URL
     // (§5).
     throw isTemporary(statusCode) ? new Error(says) : new NoDocument(says);
   }

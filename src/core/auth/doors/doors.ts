@@ -72,7 +72,7 @@ export function gateOfDoors(doors: Doors): Gate {
     isConfigured: (caller) =>
       caller.door !== undefined &&
       (byDoor[caller.door]?.isConfigured(caller) ?? false),
-    // // Bearer comes first, because the TypeScript SDK reads only the first
+    // Bearer comes first, because the TypeScript SDK reads only the first
     // scheme. Its resource metadata lists every authorization server.
     challenge: (refusal, sid) =>
       [takesTokens, apiKey].filter((gate) => gate !== undefined)
@@ -106,7 +106,7 @@ function staticDoor(
       if (presented === undefined) {
         throw new ChallengeError("Credentials are needed");
       }
-      // // Compares every secret, even after a match: the time taken must not
+      // Compares every secret, even after a match: the time taken must not
       // reveal which secret was nearly right.
       const matches = accepted.filter((it) => isSameSecret(presented, it));
       if (matches.length > 0) return holder;

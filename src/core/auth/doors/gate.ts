@@ -67,7 +67,7 @@ export function lateGate(load: () => Promise<Gate>): Gate {
         : loaded().then((gate) => gate.authenticate(headers)),
     restore: async (caller) => await (await loaded()).restore(caller),
     isConfigured: async (caller) => await (await loaded()).isConfigured(caller),
-    // // A challenge always follows `authenticate()`, which has loaded the
+    // A challenge always follows `authenticate()`, which has loaded the
     // gate.
     challenge: (refusal, sid) => gate!.challenge(refusal, sid),
   };

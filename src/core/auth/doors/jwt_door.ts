@@ -147,7 +147,7 @@ export function jwtDoor(
           [],
           { cause },
         )
-        // // Not 401: clients would discard valid tokens.
+        // Not 401: clients would discard valid tokens.
         : new HttpError(503, "The token issuer's keys cannot be read", {
           cause,
         });
@@ -170,7 +170,7 @@ export function jwtDoor(
     if (!found || found.expiresAt <= now(clock)) {
       throw new ChallengeError("The access token has expired", "invalid_token");
     }
-    // // Not 401: another token for the same person would be refused, too.
+    // Not 401: another token for the same person would be refused, too.
     if (found.isBlocked) throw new HttpError(403, BLOCKED_TEXT);
     return found.authenticated;
   }
@@ -181,7 +181,7 @@ export function jwtDoor(
       return found instanceof Promise ? found.then(admit) : admit(found);
     },
 
-    // // JWTs of other issuers cannot be revoked here, so a caller is accepted
+    // JWTs of other issuers cannot be revoked here, so a caller is accepted
     // while their issuer is trusted.
     async restore(caller) {
       if (caller.door !== "jwt") return undefined;
@@ -189,7 +189,7 @@ export function jwtDoor(
       const person = personOf(caller);
       if (!isTrusted(id) || await isShutOut(person)) return undefined;
       return {
-        // // The subject may change: `JWT_ISSUER` may now list another issuer
+        // The subject may change: `JWT_ISSUER` may now list another issuer
         // first.
         caller: { ...caller, subject: subjectIn(id, sub) },
         isLive: () => isUnblocked(person.subject),

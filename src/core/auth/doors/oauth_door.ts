@@ -125,7 +125,7 @@ export function oauthDoor(
   function admit(found: Verified | undefined): Authenticated {
     if (found && found.expiresAt > now(clock)) {
       if (!found.isPaused) return found.authenticated;
-      // // Not 401: the client would discard tokens that become valid again
+      // Not 401: the client would discard tokens that become valid again
       // when the person resumes the connection.
       throw new HttpError(
         403,
@@ -148,7 +148,7 @@ export function oauthDoor(
       return found.then(admit);
     },
 
-    // // Without `upstream`: only the access token decrypts the provider's
+    // Without `upstream`: only the access token decrypts the provider's
     // tokens.
     async restore({ grantId = "", scopes }) {
       const found = await find(grantId, scopes === "all" ? [] : scopes);

@@ -93,7 +93,7 @@ export function hostCheck(
   let acceptedUrl = "";
 
   return ({ headers, url }) => {
-    // // With HTTP/2, the host is in `:authority`, and so in the request's URL.
+    // With HTTP/2, the host is in `:authority`, and so in the request's URL.
     // If there is also a `Host`, both must be accepted.
     const name = headers.get("host");
     if (name === accepted && url.startsWith(acceptedUrl)) return;

@@ -47,7 +47,7 @@ export function grantsEnd(
       sessions.closeAllOf(binding, ids),
       tasks?.cancelAllOf(binding, ids),
     ]);
-    // // The sessions end in the same commit as the first grant. If they ended
+    // The sessions end in the same commit as the first grant. If they ended
     // later and that failed, a retry would find the grant closed and leave them
     // open. Tasks of an ended grant end by themselves.
     const { write: extraWrites } = endSessions;
@@ -137,7 +137,7 @@ export async function endSubject(
   const { records, grants, endGrants } = stores;
   await endOfTokens(subject, stores);
   const counts: EndedCounts = { grants: 0 };
-  // // Repeated until no grant is open: a client may get another one in the
+  // Repeated until no grant is open: a client may get another one in the
   // meantime.
   for (let round = 0; round < MAX_ROUNDS; round++) {
     for (const { name, endAllOf } of records) {

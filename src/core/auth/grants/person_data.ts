@@ -165,7 +165,7 @@ export function personData(stores: PersonStores) {
     const bindings = await bindingsOf(subject);
     for await (const kept of grants.kept(subject)) {
       for (const grant of kept) bindings.add(bindingOf(grant));
-      // // From here on, running calls of these grants store nothing.
+      // From here on, running calls of these grants store nothing.
       await markErased(database, kept.map(({ id }) => id));
     }
     for (const binding of bindings) {
@@ -177,7 +177,7 @@ export function personData(stores: PersonStores) {
     await accessTokens.forget(subject);
     await grants.unlist([{ subject }]);
     await grants.forget(subject);
-    // // The person may have signed in again in the meantime.
+    // The person may have signed in again in the meantime.
     await records.at(0)?.endAllOf(subject);
     return counts;
   }

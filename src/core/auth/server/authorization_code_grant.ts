@@ -32,11 +32,11 @@ export function authorizationCodeGrant(
   ): Promise<IssuedTokens> {
     const code = parameters.require("code");
     const codeVerifier = parameters.require("code_verifier");
-    // // `redirect_uri` must exactly match the one in the authorization
+    // `redirect_uri` must exactly match the one in the authorization
     // request. It may be absent, because PKCE protects the code then.
     const redirectUri = parameters.get("redirect_uri");
     for (;; reading = undefined) {
-      // // The code must be this client's. Another client's attempt changes
+      // The code must be this client's. Another client's attempt changes
       // nothing.
       const read = await (reading ?? codes.read(code));
       const record = read?.code.value;
@@ -57,7 +57,7 @@ export function authorizationCodeGrant(
         throw invalidGrant("The code was used before");
       }
 
-      // // The present settings must still allow the grant.
+      // The present settings must still allow the grant.
       const { grant: { value: pending }, upstream: { value: upstream } } = read;
       if (pending?.status !== "pending" || !upstream) throw unknown();
       const grant = extendGrant(pending, {

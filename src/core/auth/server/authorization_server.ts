@@ -52,7 +52,7 @@ export function authorizationServer(
   ) => rateLimit(services, endpoint, perSecond, listShown);
   const shown = shownCredentials(services, () => pages);
   const authorizing = limit("authorize", 10, shown.authorizing);
-  // // A generous limit: a failed token request costs little, and other people
+  // A generous limit: a failed token request costs little, and other people
   // in the same network must be able to refresh.
   const issuing = limit("token", 200, shown.token);
   const pages: SignedInPages | undefined = makePages?.(
@@ -94,7 +94,7 @@ export function authorizationServer(
     waiveRate(c);
     return response;
   };
-  // // A single provider redirects to the first path, each of several to its
+  // A single provider redirects to the first path, each of several to its
   // own.
   for (const path of [CALLBACK_PATH, `${CALLBACK_PATH}/:provider`]) {
     app.get(path, opened, recorded, returning, providerCallback);
@@ -177,7 +177,7 @@ export const STEPS: readonly string[] = [
 /** Makes the routes for a server without an authorization server. */
 function closedServer(auth: AuthConfig, baseUrl: string): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
-  // // 404 for metadata means "no sign-in" to clients; a 5xx would mean an
+  // 404 for metadata means "no sign-in" to clients; a 5xx would mean an
   // outage.
   const missing = refusal(404, auth);
   for (const path of serverMetadataPaths(baseUrl)) app.get(path, missing);

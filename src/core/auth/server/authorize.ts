@@ -82,7 +82,7 @@ export function authorizeEndpoint(
     },
   ): string {
     const states = query.filter(([name]) => name === "state");
-    // // With two `state` parameters, it is unclear which is the client's: none
+    // With two `state` parameters, it is unclear which is the client's: none
     // is returned.
     const state = states.length === 1 ? states[0][1] : undefined;
     const redirect = { redirectUri, state: state || undefined };
@@ -90,7 +90,7 @@ export function authorizeEndpoint(
   }
 
   return async function authorize(c) {
-    // // First the client, and at the same time what was approved for it
+    // First the client, and at the same time what was approved for it
     // before.
     const query = [...new URL(c.req.url).searchParams];
     const target = new Parameters(
@@ -111,7 +111,7 @@ export function authorizeEndpoint(
 
     // Then its redirect URI.
     const redirectUri = parseRedirectUri(target, client);
-    // // The client's registration, or its metadata document, may be older than
+    // The client's registration, or its metadata document, may be older than
     // the operator's rule.
     if (!client.isConfigured) checkRedirectHosts([redirectUri], policy);
     const browser = keepBrowser(c, baseUrl);
@@ -119,7 +119,7 @@ export function authorizeEndpoint(
       ? await findApproved(c, { clientId, redirectUri })
       : await approving;
 
-    // // Then the request. An error is sent to the client (RFC 6749 §4.1.2.1).
+    // Then the request. An error is sent to the client (RFC 6749 §4.1.2.1).
     // Before that the person sees a page, unless the operator trusts the
     // redirect URI, or it was approved in this browser before.
     let parameters: Parameters;
@@ -141,7 +141,7 @@ export function authorizeEndpoint(
       throw new OAuthError(code, description, { situation, responseUrl: url });
     }
 
-    // // Then the scopes. A step-up, a request for one more scope, keeps the
+    // Then the scopes. A step-up, a request for one more scope, keeps the
     // scopes approved before. A scope that the person has revoked is offered
     // only if the request names it. The person who signs in may not be the one
     // who is signed in to the account page.
@@ -198,7 +198,7 @@ export function authorizeEndpoint(
       return redirect(c, url.href);
     }
 
-    // // Any other client gets the consent page.
+    // Any other client gets the consent page.
     const handle = await requests.save(browser, pending);
     const reached = services.servicesWithin(scopes)
       .filter(({ kind }) => kind !== "openMcpServer");

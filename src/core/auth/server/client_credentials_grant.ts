@@ -44,7 +44,7 @@ export function clientCredentialsGrant(
       now: now(clock),
     }, lifetimes);
     if (!effectiveScopes(grant)) throw refusedByBlock("unauthorized_client");
-    // // This commit fails only if an operator blocks the machine. If the block
+    // This commit fails only if an operator blocks the machine. If the block
     // is lifted at the same moment, the next try succeeds.
     for (;;) {
       const tokens = await accessTokens.issue(grant);

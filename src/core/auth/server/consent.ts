@@ -57,7 +57,7 @@ export function consentEndpoint(
   ): Promise<void> {
     for (;;) {
       if (await requests.approve(found, consent)) return;
-      // // The person clicked twice, or the provider has already redirected
+      // The person clicked twice, or the provider has already redirected
       // back.
       ({ found } = await findBrowserRequest(c, found.handle, services));
       if (found.value.phase === "done") throw answeredAlready();
@@ -65,7 +65,7 @@ export function consentEndpoint(
   }
 
   return async function consent(c) {
-    // // Only this server's page may send this form. The handle and the cookie
+    // Only this server's page may send this form. The handle and the cookie
     // would protect the request anyway.
     checkSameSite(c.req.raw, baseUrl);
     const form = await readParameters(c, ["resource", "scope"]);
@@ -75,7 +75,7 @@ export function consentEndpoint(
       found.value;
     if (phase === "done") throw answeredAlready();
 
-    // // First the decision. The page for choosing a provider comes after it,
+    // First the decision. The page for choosing a provider comes after it,
     // and sends its form here, too.
     const key = form.get("provider");
     const decision = form.get("decision") ?? (key && "approve");
@@ -89,7 +89,7 @@ export function consentEndpoint(
     // Then the provider that the person chose, or the only one.
     const chosen = choice.find({ key, providerHints });
     if (!chosen) {
-      // // Nothing is stored yet: the next form has the approved scopes in
+      // Nothing is stored yet: the next form has the approved scopes in
       // hidden fields.
       return choice.ask(c, [
         ["request", handle],
@@ -97,7 +97,7 @@ export function consentEndpoint(
         ...scopes.map((scope) => ["scope", scope] as const),
       ]);
     }
-    // // Then the provider's URL, before anything is written: if the provider
+    // Then the provider's URL, before anything is written: if the provider
     // cannot be reached, the person can click again.
     const url = await askProvider(
       chosen.provider,

@@ -109,7 +109,7 @@ export function providerCallbackEndpoint(
     return {
       code: error === "temporarily_unavailable" ? error : code,
       description,
-      // // Logged only if it looks like an error code: a stranger may send
+      // Logged only if it looks like an error code: a stranger may send
       // anything.
       facts: { providerError: /^\w{1,40}$/.test(error) ? error : "unreadable" },
     };
@@ -127,7 +127,7 @@ export function providerCallbackEndpoint(
       if (!(error instanceof UpstreamError)) throw error;
       const { kind, isCodeSpent } = error;
       if (kind === "denied") return deniedAt(provider);
-      // // The code may be of another sign-in. The request stays open only the
+      // The code may be of another sign-in. The request stays open only the
       // first time, because each try costs a request to the provider.
       if (kind === "dead" && !isCodeSpent && !leased.value.hasDeadCode) {
         await requests.release(leased, true);
@@ -138,7 +138,7 @@ export function providerCallbackEndpoint(
         return { code, description, facts: { error } };
       }
       if (isCodeSpent) throw signInInterrupted(error);
-      // // The request stays open: the provider's code is unused, so reloading
+      // The request stays open: the provider's code is unused, so reloading
       // the page may help.
       await requests.release(leased);
       throw providerUnavailable(provider.name, error);
@@ -146,14 +146,14 @@ export function providerCallbackEndpoint(
   }
 
   return async function providerCallback(c) {
-    // // First the authorization request, which must have begun in this
+    // First the authorization request, which must have begun in this
     // browser.
     const parameters = new Parameters(new URL(c.req.url).searchParams);
     const handle = parameters.require("state");
     const { found, browser } = await findBrowserRequest(c, handle, services);
     const { phase, provider: sentTo } = found.value;
     if (phase === "done") {
-      // // An earlier try may have succeeded, but got a 503 as its response.
+      // An earlier try may have succeeded, but got a 503 as its response.
       const code = await requests.replayCode(found);
       if (code === undefined) throw requestAnswered(found);
       waiveRate(c);
@@ -162,7 +162,7 @@ export function providerCallbackEndpoint(
     if (phase === "consent") {
       throw invalidRequest("This sign-in was not approved", "not approved");
     }
-    // // The response must come from the provider to which the browser was
+    // The response must come from the provider to which the browser was
     // sent. Each provider has its own redirect URI, against mix-up attacks (RFC
     // 9700 §4.4.2.2).
     const from = providers.find(c.req.param("provider"));
@@ -182,11 +182,11 @@ export function providerCallbackEndpoint(
     if (refusal) return await refuse(c, found, refusal);
     const providerCode = parameters.require("code");
 
-    // // Then a lease, so that only one request redeems the provider's code.
+    // Then a lease, so that only one request redeems the provider's code.
     const leased = await requests.lease(found);
     if (!leased) throw requestAnswered(found);
 
-    // // Then the person and the provider's tokens.
+    // Then the person and the provider's tokens.
     const signedIn = await redeem(c, leased, from, {
       code: providerCode,
       ...upstreamSecrets(handle, browser, from),
@@ -195,7 +195,7 @@ export function providerCallbackEndpoint(
     if (!("identity" in signedIn)) return await refuse(c, leased, signedIn);
     const { identity } = signedIn;
 
-    // // Then the grant and its code, if the present settings allow them.
+    // Then the grant and its code, if the present settings allow them.
     let completed: Awaited<ReturnType<typeof complete>>;
     try {
       completed = await complete(leased, {

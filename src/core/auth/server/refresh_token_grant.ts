@@ -75,7 +75,7 @@ export function refreshTokenGrant(
   ): boolean {
     if (grant.refreshTokens?.exchange?.isRevoked) return false;
     const effective = effectiveScopes(grant, requested);
-    // // No scope is left, so the refresh below is refused.
+    // No scope is left, so the refresh below is refused.
     if (!effective) return false;
     if (!isSameScopes(effective.scopes, response.scopes)) return false;
     const time = now(clock);
@@ -89,12 +89,12 @@ export function refreshTokenGrant(
     reading?: Promise<ReadRefreshToken | undefined>,
   ): Promise<IssuedTokens> {
     const refreshToken = parameters.require("refresh_token");
-    // // The time of arrival: the client may get its tokens from another
+    // The time of arrival: the client may get its tokens from another
     // process while this one is stalled, and that must not look like reuse.
     const came = now(clock);
     const scopes = parseScope(parameters.get("scope"));
     for (;; reading = undefined) {
-      // // First the refresh token. It must be of an active grant of this
+      // First the refresh token. It must be of an active grant of this
       // client.
       const read = await (reading ?? refreshTokens.read(refreshToken));
       const stored = read?.grant.value;
@@ -108,7 +108,7 @@ export function refreshTokenGrant(
         throw invalidGrant("The refresh token was used before");
       }
 
-      // // A token that was already exchanged gets the same response again, as
+      // A token that was already exchanged gets the same response again, as
       // long as that may be repeated. After that, the client gets a new access
       // token, with the refresh token of the earlier response.
       const { scopes: own, grantedScopes = own } = stored;
@@ -121,7 +121,7 @@ export function refreshTokenGrant(
       if (replayed && mayReplay(replayed, stored, requested)) return replayed;
       const { refreshToken: successor } = replayed ?? {};
 
-      // // Then the person's current identity, if a rule depends on it.
+      // Then the person's current identity, if a rule depends on it.
       // `identify` stores the provider's new tokens before it returns.
       let grant = withinLifetimes(stored, lifetimes);
       if (!isGrantOf(grant, here) || grant.expiresAt <= time) throw ended();
@@ -137,17 +137,17 @@ export function refreshTokenGrant(
         const confirm = (known: Grant) =>
           identityRecheck.confirm(known, identity, time);
         grant = confirm(grant);
-        // // From now on the grant's access token is refused, even before it
+        // From now on the grant's access token is refused, even before it
         // expires.
         if (!effectiveScopes(grant)) await grants.change(read.grant, confirm);
       }
 
-      // // Then the scopes that the present settings allow.
+      // Then the scopes that the present settings allow.
       const effective = effectiveScopes(grant, requested);
       if (!effective) throw ended();
       refuseIfLimited(refreshes.take(grant.id));
 
-      // // Last the tokens. The provider's tokens are refreshed before, or in
+      // Last the tokens. The provider's tokens are refreshed before, or in
       // the same commit: if the provider does not respond, the client's refresh
       // token still works.
       const issuance = await refreshTokens.exchange(refreshToken, read, {

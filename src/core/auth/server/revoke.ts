@@ -67,12 +67,12 @@ export function revokeEndpoint(
     const { value: grant } = found;
     const state = stateOfToken(refreshToken, grant, now(clock));
     if (state === undefined) return;
-    // // An exchanged refresh token decrypts only its response. The refresh
+    // An exchanged refresh token decrypts only its response. The refresh
     // token in that response decrypts the grant's data key.
     const current = state === "exchanged"
       ? (await replayResponse(refreshToken, grant)).refreshToken!
       : refreshToken;
-    // // Read first, because the provider's tokens are deleted with the grant.
+    // Read first, because the provider's tokens are deleted with the grant.
     const revokeAtProvider = state === "reused"
       ? undefined
       : await providerTokens.revocation({
@@ -91,7 +91,7 @@ export function revokeEndpoint(
     try {
       await revokeAtProvider?.();
     } catch (error) {
-      // // The tokens stay valid at the provider, but can no longer be
+      // The tokens stay valid at the provider, but can no longer be
       // decrypted here.
       log.warning("The provider did not revoke", { reference, grantId, error });
     }
@@ -126,7 +126,7 @@ export function revokeEndpoint(
     const isNamed = headers.has("authorization") ||
       parameters.get("client_id") !== undefined ||
       parameters.get("client_assertion") !== undefined;
-    // // Read in parallel with the client, because both may take a round trip.
+    // Read in parallel with the client, because both may take a round trip.
     const finding = find(token);
     finding.catch(() => {});
     const revokeFor = async (client?: Client) => {

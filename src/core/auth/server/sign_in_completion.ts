@@ -62,7 +62,7 @@ export function signInCompletion(services: AuthServices) {
     { value: { request, consented } }: FoundRequest,
     browser: string,
   ): Promise<Write | undefined> {
-    // // The client was trusted, so nobody approved it.
+    // The client was trusted, so nobody approved it.
     if (!consented) return undefined;
     const approved = { ...request, scopes: consented };
     return await approvals.add(browser, approved, request.scopes);
@@ -170,7 +170,7 @@ export function signInCompletion(services: AuthServices) {
       const outcome = { grant, upstreamTokens, extraWrites };
       const code = await storeSignIn(() => requests.complete(leased, outcome));
       if (code !== undefined) {
-        // // Only after the commit, so that a failed sign-in ends no other. If
+        // Only after the commit, so that a failed sign-in ends no other. If
         // this process dies here, the next sign-in does it.
         database.background(() => makeRoom(connection, reference));
         return { grant, code };

@@ -58,7 +58,7 @@ export function tokenEndpoint(
         ? undefined
         : refreshTokens.read(refreshToken),
     };
-    // // Prevents an unhandled rejection: the grant type that awaits the read
+    // Prevents an unhandled rejection: the grant type that awaits the read
     // gets its error.
     Promise.all(Object.values(ahead)).catch(() => {});
     return ahead;
@@ -88,14 +88,14 @@ export function tokenEndpoint(
     }
     const type = added.find(({ name }) => name === grantType);
     if (!type) {
-      // // Telemetry must get known values only, so an unknown one is removed.
+      // Telemetry must get known values only, so an unknown one is removed.
       c.set("grantType", undefined);
       throw new OAuthError(
         "unsupported_grant_type",
         "grant_type must be one of grant_types_supported in the metadata",
       );
     }
-    // // Only authenticated clients count, because anyone can name a client.
+    // Only authenticated clients count, because anyone can name a client.
     if (isProven) refuseIfLimited(withoutPage.take(client.clientId));
     const { tokens, grant } = await type.redeem(parameters, client, isProven);
     log.audit(type.signedIn, {
@@ -117,7 +117,7 @@ export function tokenEndpoint(
       async (client, isProven) => {
         c.set("client", clientName(client));
         c.set("clientId", shortClientId(client.clientId));
-        // // Nothing may fail after this: the code or refresh token is used up.
+        // Nothing may fail after this: the code or refresh token is used up.
         const known = { client, isProven, parameters, ahead };
         const tokens = await issue(c, known);
         c.set("grantId", parseCredential(tokens.accessToken)?.grantId);

@@ -70,8 +70,8 @@ interface Form {
 }
 
 /**
- * The forms of a key: in the original text, and in one that {@linkcode
- * readText} decoded.
+ * The spellings of a person's key that are hidden: in a text as received, and
+ * in a text that `readText` has decoded.
  */
 interface Forms {
   asItIs: readonly Form[];

@@ -66,7 +66,7 @@ export function devProvider(
     if (!isOurs((name) => request[name], redirectUri)) return refuse(c);
     const action = `${basePathOf(baseUrl)}${DEV_PATH}/authorize`;
     const shown = DevSignInPage({ serverTitle, action, fields: request });
-    // // `forms: "any"`: the redirects after the form may end at any redirect
+    // `forms: "any"`: the redirects after the form may end at any redirect
     // URI.
     return page(c, shown, { forms: "any" });
   });
@@ -137,7 +137,7 @@ export function devProvider(
         const isOurs = code !== undefined &&
           response.redirectUri === redirectUri &&
           fingerprint(response.codeVerifier) === code.code_challenge;
-        // // A code is redeemed once, even if several requests try at the same
+        // A code is redeemed once, even if several requests try at the same
         // time.
         if (!isOurs || !await codes.spend(code.jti, { expiresAt: code.exp })) {
           throw refusal("dead", "invalid_grant");
