@@ -11,7 +11,7 @@ import { Meta } from "./request_meta.ts";
 import { fingerprint } from "../crypto/crypto.ts";
 import { invalidParams, shown } from "./messages.ts";
 
-/** The seconds for which caches may keep a result, and which caches may. */
+/** The time for which caches may keep a result, and which caches may. */
 export interface CacheHint {
   ttlMs: number;
   cacheScope: "public" | "private";
