@@ -1,3 +1,5 @@
+// Makes an HTTP client, which would be a leak of the test that imports it.
+import "../../src/mod.ts";
 import assert from "node:assert/strict";
 import { VERSION } from "../../src/core/version.ts";
 

@@ -447,7 +447,7 @@ Deno.test("wake() starts the services of a process that has had no request", asy
     await second.app.wake();
     const { result } = await reached(second, taskId, "completed");
     assert.equal(result.content[0].text, "Hello, Ada");
-    await beginTask(second, "greet");
+    await reached(second, await beginTask(second, "greet"), "completed");
   });
 });
 

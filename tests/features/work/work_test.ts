@@ -256,7 +256,7 @@ Deno.test("a result that is long is cut and says so, and one without texts is it
   assert.match(visitor.words, /Cut here/);
   assert(visitor.page.text.length < 60_000);
   assert.match(visitor.words, /A tool .*a connection that is gone/);
-  assert.match(await visitor.look(at("data")), /&quot;n&quot;: 7/);
+  assert.match(await visitor.look(at("data")), /&quot;n&quot;:7/);
   assert.match(await visitor.look(at("picture")), /\[image\]/);
   assert.doesNotMatch(visitor.words, /AAAA/);
 });
