@@ -714,7 +714,9 @@ Deno.test("a log that is not captured is written, with the ids of its trace", as
   });
   await using _ = collector;
   assert.deepEqual(collector.records, []);
-  assert.doesNotMatch(output, /"WARNING"/);
+  // One of its tools waits for approvals, which no one can give here.
+  const warnings = output.match(/"WARNING","logger":"[^"]+"/g);
+  assert.deepEqual(warnings, ['"WARNING","logger":"tool-server.start"']);
   const line = output.split("\n").find((line) => line.includes("tools/call"))!;
   const { traceId, spanId } = JSON.parse(line);
   const [span] = collector.named("tools/call fail");

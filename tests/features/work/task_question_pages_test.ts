@@ -359,6 +359,7 @@ Deno.test("a question of a call of 2025 is answered on the page while its client
   assert.equal(cancelled.params.requestId, question.id);
   const { result } = await events.read();
   assert.match(result.content[0].text, /^2 of blue/);
+  await untilSays(visitor, taskId, /Result 2 of blue/);
 });
 
 Deno.test("an answer of 100,000 characters arrives whole, and one beyond a mebibyte is refused", async () => {
