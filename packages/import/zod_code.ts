@@ -186,7 +186,7 @@ export class ZodCode {
     const other = this.#target(another);
     return [...required].some((name) => {
       const given = other.properties?.get(name);
-      // What fits both does not fit `oneOf`, though it may fit `anyOf`.
+      // A value that fits both does not fit `oneOf`, though it may fit `anyOf`.
       if (!given) return isOneOf && !other.others && !other.union && !other.all;
       const [a, b] = [
         this.#target(properties!.get(name)!),

@@ -25,7 +25,7 @@ export interface Approved {
   readonly by: string;
   /** The time of the approval, in epoch seconds. */
   readonly at: number;
-  /** True if nobody was asked about this call, thanks to `remember`. */
+  /** True if no one was asked about this call, because of `remember`. */
   readonly remembered?: true;
 }
 

@@ -124,7 +124,7 @@ export class StrictService extends TokenRules {
         code === used || before === used
       )!;
       const issued = { process: process!, at: this.world.seconds };
-      // What is connected again is not ended by what was disconnected before.
+      // An earlier disconnection does not end an account that is connected anew.
       if (form!.has("code")) this.#expectNoEnd(grant);
       const last = this.#issued.get(grant);
       this.#issued.set(grant, issued);

@@ -80,7 +80,7 @@ export class BoundedBody {
   constructor(
     private readonly request: Request,
     private readonly parts: {
-      /** The clock for a body without another time-out. */
+      /** The clock that ends slow bodies which nothing else ends in time. */
       clock?: BodyClock;
       /** Returns the sender's name, for the limit on arriving bodies. */
       sender(): string;

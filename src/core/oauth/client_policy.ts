@@ -103,7 +103,7 @@ export function isTrustedWithErrors(
     skipsConsent(client, redirectUri, policy);
 }
 
-/** True if nobody but the client itself says who it is. */
+/** True if no one but the client itself says who it is. */
 export function isSelfRegistered({ domain, isConfigured }: Client): boolean {
   return domain === undefined && isConfigured !== true;
 }

@@ -24,7 +24,7 @@ export interface Grant {
    */
   subject: string;
   identity: Identity;
-  /** The id of the person's provider; absent if nobody signed in. */
+  /** The ID of the person's provider; absent if no one signed in. */
   provider?: string;
   clientId: string;
   /**

@@ -19,8 +19,8 @@ export interface Person {
 /** An identity from one response of a provider, which may be incomplete. */
 export interface ProviderIdentity extends Identity {
   /**
-   * The parts missing in the response: unknown, not removed. `email` stands for
-   * all addresses.
+   * The parts missing in the response: unknown, not removed. `email` means all
+   * addresses.
    */
   unknown?: readonly (
     | "groups"

@@ -98,8 +98,8 @@ export class InputRounds {
 const MAX_REOPENED = 6;
 
 /**
- * Stands for the fingerprint of any question with the key: the answer came
- * without a state.
+ * In place of a question's fingerprint: the answer came without a state, and is
+ * that of any question with its key.
  */
 const ANY = "*";
 

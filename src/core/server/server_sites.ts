@@ -53,7 +53,7 @@ export class ServerSites {
 
   /**
    * Lists the addresses whose durable work runs in this process. The empty
-   * address stands for callers who are the same person at every address.
+   * address is that of callers who are the same person at every address.
    */
   addresses(): readonly string[] {
     const { config: { baseUrl, auth } } = this.core.plan;

@@ -1,7 +1,7 @@
 /**
  * Sessions of the 2025 revisions. Every process serves all sessions; one that
  * has ended is unknown everywhere within a second. Each session is in the list
- * of its person, or of a network whose callers cannot be told apart.
+ * of its person, or of a network whose callers have no identity.
  *
  * @module
  * @see MCP 2025-11-25, Transports, Session Management
@@ -119,7 +119,7 @@ const SLIDE_SECONDS = 24 * 60 * 60;
 
 /**
  * The maximum number of sessions of a person, and of a network whose callers
- * cannot be told apart. No one needs that many, but a client may run wild.
+ * have no identity. No one needs that many, but a client may run wild.
  */
 const MAX_SESSIONS = 1000;
 const MAX_SESSIONS_OF_NETWORK = 10_000;

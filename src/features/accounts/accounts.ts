@@ -15,7 +15,7 @@ import type { Write } from "../../core/kv/transaction.ts";
 /** The number of records that are read at a time. */
 const BATCH = 200;
 
-/** The maximum number of other accounts that one account stands in for. */
+/** The maximum number of other accounts that one account replaces. */
 const MAX_STANDS_IN_FOR = 5;
 
 /** The last call that used an account. */
@@ -43,8 +43,8 @@ export interface AccountRecord extends Leasable, Sealed {
    */
   accountId?: string;
   /**
-   * The accounts that this one stands in for, as the person chose. Calls and
-   * tasks that began earlier with one of them use this account.
+   * The accounts that this one replaces, as the person chose. Calls and tasks
+   * that began earlier with one of them use this account.
    */
   standsInFor?: readonly BegunNeeds[string][];
   /** The requested scopes; undefined for a pasted key. */
@@ -195,8 +195,8 @@ export function accountStore(
       ),
 
     /**
-     * Records that an account stands in for another: calls and tasks that began
-     * with the other use this one.
+     * Records that an account replaces another: calls and tasks that began with
+     * the other use this one.
      *
      * @returns as `noteRefusal`
      */

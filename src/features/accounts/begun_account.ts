@@ -55,7 +55,7 @@ export function idToApprove(
 }
 
 /**
- * Finds the account that a call began with, or the one that stands in for it.
+ * Finds the account that a call began with, or the one that has replaced it.
  */
 export function findBegun(
   own: readonly Found<AccountRecord>[],

@@ -1,6 +1,6 @@
 /**
  * `/connect/:name`: the page on which people connect an account at a service,
- * by pasting a key or by OAuth. The URL is not secret: whoever opens it signs
+ * by pasting a key or by OAuth. The URL is not secret: anyone who opens it signs
  * in and connects their own account. `?w=` names a waiting call, and works only
  * for that call's person.
  *

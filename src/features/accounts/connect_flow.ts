@@ -172,7 +172,7 @@ export function missingSetting(
     : undefined;
 }
 
-/** Returns the account's known name, or else the typed one. */
+/** Returns the account's name at the service, or else the typed one. */
 export function labelOf(
   { service }: ConnectVisit,
   { label, key }: CheckedKey,

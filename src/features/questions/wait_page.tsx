@@ -152,7 +152,7 @@ export function NoWaitPage(
       <p>
         Either it is over: it was answered or done, or its time is up. Then your
         account says what came of it. Or this link is for someone else: then it
-        is of no use to you, and whoever sent it to you gets nothing from you.
+        is of no use to you, and its sender gets nothing from you.
       </p>
       <SignedInLine person={person} />
       <AccountForm base={base} csrf={csrf} action="/account/sign-out">

@@ -16,7 +16,7 @@ const CLOSED_AT_ONCE = 10;
 /** Cancels tasks of a person (`binding`: issuer, resource and subject). */
 export interface TaskCanceller {
   /**
-   * @param ids the ids of grants; undefined stands for tasks without a grant
+   * @param ids the IDs of grants; undefined selects tasks without a grant
    */
   cancelAllOf(
     binding: string,

@@ -49,8 +49,8 @@ function printCopied(value: unknown): string {
 const MAX_ROUNDS = 5;
 
 /**
- * Finds and ends people's tasks. `binding` stands for issuer, resource and
- * subject.
+ * Finds and ends the tasks of the person with a `binding`, which names issuer,
+ * resource and subject.
  */
 export interface PersonTasks extends TaskCanceller {
   forgetAllOf(binding: string): Promise<void>;

@@ -62,7 +62,7 @@ export function signInCompletion(services: AuthServices) {
     { value: { request, consented } }: FoundRequest,
     browser: string,
   ): Promise<Write | undefined> {
-    // The client was trusted, so nobody approved it.
+    // The client is trusted, so no one was asked to approve it.
     if (!consented) return undefined;
     const approved = { ...request, scopes: consented };
     return await approvals.add(browser, approved, request.scopes);

@@ -106,7 +106,7 @@ function prefetch(engine: Engine, incoming: Incoming): Prefetch | undefined {
       ? engine.replies.read(sessionId, value.id)
       : undefined
   );
-  // Marks errors as handled: whoever awaits the read gets them, too.
+  // Marks errors as handled: a caller that awaits the read gets them, too.
   reply.catch(() => {});
   return { body, reply };
 }

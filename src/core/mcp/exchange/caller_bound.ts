@@ -1,6 +1,6 @@
 /**
- * Limit keys, by which callers are told apart for limits, and bounds on each
- * caller's running calls, open questions and bytes.
+ * Limit keys, which name callers for limits, and bounds on each caller's running
+ * calls, open questions and bytes.
  *
  * @module
  */
