@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { unlessAborted } from "../clock.ts";
 
 /** The maximum bytes of a response to a tool; the default of `maxBytes`. */
 export const MAX_TOOL_ANSWER_BYTES = 10 * 1024 * 1024;
@@ -65,16 +66,13 @@ export function boundedResponse(
   };
   const bytes = new ReadableStream<Uint8Array>({
     async pull(controller) {
-      const stop = (error: Error) => controller.error(end(error));
       const timer = setTimeout(
-        () => stop(refuse(`nothing more for ${STALL_SECONDS} s`)),
+        () =>
+          controller.error(end(refuse(`nothing more for ${STALL_SECONDS} s`))),
         STALL_SECONDS * 1000,
       );
-      const onAbort = () => stop(signal!.reason);
-      signal?.addEventListener("abort", onAbort);
       try {
-        signal?.throwIfAborted();
-        const { done, value } = await reader.read();
+        const { done, value } = await unlessAborted(signal, reader.read());
         if (done) {
           hold?.release();
           return controller.close();
@@ -87,7 +85,6 @@ export function boundedResponse(
         throw end(error as Error);
       } finally {
         clearTimeout(timer);
-        signal?.removeEventListener("abort", onAbort);
       }
     },
     async cancel(reason) {
