@@ -238,6 +238,7 @@ export function occurrences(
 /** Lists the ranges of a text that contain a form of a key. */
 function placesIn(all: string, keys: FormsOfKeys): [number, number][] {
   const places: [number, number][] = [];
+  if (keys.size === 0) return places;
   const place: ReadText["place"] = (at, isEnd) => at + (isEnd ? 1 : 0);
   const asItIs: ReadText = { text: all, place };
   const isPlain = !/[\\\r\n%&]/.test(all);
