@@ -121,8 +121,7 @@ export async function callApi(
   if (template === undefined) {
     throw new TypeError(`callApi: ${route} must be a method and a path`);
   }
-  const own: Partial<OwnApi> = api;
-  const { title = "The service" } = own;
+  const { title = "The service", given, ownQuery }: Partial<OwnApi> = api;
   const { body, type } = bodyOf(request);
   const address = addressOf(template, request);
   const response = await api.fetch(address, {
@@ -132,10 +131,10 @@ export async function callApi(
     signal: request.signal,
   });
   // Keys are hidden before a text is cut: half a key is found by no one.
-  const hide = (text: string) => own.given?.hide(text) ?? text;
+  const hide = (text: string) => given?.hide(text) ?? text;
   const unsure = isSafeMethod(method) ? "" : ` ${MAY_HAVE_SUCCEEDED}`;
   if (!response.ok) throw await refusalOf(title, response, hide, unsure);
-  const next = nextOf(response, address, own.ownQuery);
+  const next = nextOf(response, address, ownQuery);
   const whole = await response.text().catch((cause) => {
     if (cause instanceof ToolError || request.signal?.aborted) throw cause;
     throw new ToolError(`${title} broke off its answer.${unsure}`, { cause });
@@ -470,9 +469,10 @@ function clientTokens(
     const answer: unknown = await response?.json().catch(() => undefined);
     const { access_token: found, expires_in } = Object(answer);
     if (response?.ok && typeof found === "string") {
-      const seconds = Number(expires_in ?? 300);
+      const lifetime = Number(expires_in ?? NaN);
+      const seconds = Number.isNaN(lifetime) ? 300 : lifetime;
       endsAt = performance.now() + (seconds - SPARE_SECONDS) * 1000;
-      // A response may come back with it when there is a newer one.
+      // A late response may repeat this token after it was replaced.
       GivenKeys.hideOwn(found, {}, Math.max(seconds, 60));
       return found;
     }

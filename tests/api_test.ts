@@ -398,7 +398,7 @@ Deno.test("callApi() hides the keys and tokens of httpApi() in answers", async (
   await using api = serveApi((request) => {
     const { pathname, href } = new URL(request.url);
     if (pathname === "/token") {
-      return Response.json({ access_token: token, expires_in: 60 });
+      return Response.json({ access_token: token, expires_in: "soon" });
     }
     const sent = request.headers.get("authorization");
     return pathname === "/long"
