@@ -441,7 +441,7 @@ export function httpApi(options: HttpApiOptions): Api {
   return made;
 }
 
-/** The last seconds of a token, in which it is no longer used. */
+/** A token is replaced this many seconds before it expires. */
 const SPARE_SECONDS = 30;
 
 /** Makes a function that returns a token of the client that has not expired. */

@@ -17,8 +17,8 @@ export const isSafeMethod = (method = "GET") =>
 const kept = globalThis.Deno?.createHttpClient({ poolIdleTimeout: 1000 });
 
 /**
- * Sends a request. Unless its method is safe, its body is sent as a stream; if
- * it has no body, it gets a new connection.
+ * Sends a request. If its method is not safe, its body is sent as a stream, or
+ * without a body it gets a new connection.
  */
 export const sendOnce: typeof fetch = async (input, init) => {
   const method = init?.method ??

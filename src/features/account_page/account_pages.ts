@@ -135,7 +135,7 @@ export interface CallFilter {
   /** Part of a client's name. */
   client?: string;
   outcome?: Outcome;
-  /** The name of the entry of a further list before which that list goes on. */
+  /** The ID of a receipt: the list of approvals has only older ones. */
   before?: string;
 }
 

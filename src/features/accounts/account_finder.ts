@@ -218,7 +218,7 @@ class CallAccounts {
   readonly #labels = new Map<ConnectableService, string | undefined>();
   readonly #begun: Map<string, AccountOfCall>;
   readonly #refusals: KeyRefusalWatch;
-  /** True if the person has to approve the accounts. */
+  /** True if the call may use only the accounts that are approved with it. */
   #isApproved = false;
 
   readonly #vault: AccountVault;

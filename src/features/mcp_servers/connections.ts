@@ -140,8 +140,8 @@ export class McpConnections {
     if (known === undefined) return await keep(ask());
     return await keep(known).catch((error) => {
       if (signal?.aborted) throw error;
-      // The request was another caller's, who may have left. Each asks for
-      // itself now: if the server does not answer, no one waits for the others.
+      // The request was another caller's, whose call may have ended. Each caller
+      // sends its own now, so that a silent server ends all waits together.
       return keep(ask());
     });
   }

@@ -318,7 +318,7 @@ class Call {
 
 /**
  * True if the server refused the session or the revision of a request, and so
- * did not execute it: as the standard says, or by the 400 of common servers.
+ * did not execute it. Many servers say so only in the text of a 400.
  */
 function isConnectionRefusal(
   error: unknown,

@@ -366,9 +366,9 @@ export class GivenKeys {
   static readonly #own = new LatestMap<GivenKeys>(MAX_OWN_KEYS);
 
   /**
-   * Hides a key or token of `httpApi()` in whatever a call with keys returns or
-   * throws, because any author's code may have read the response that quotes
-   * it.
+   * Hides a key or token of `httpApi()` in the results and errors of all calls
+   * that have {@linkcode GivenKeys}: any of them may have read a response that
+   * repeats it.
    */
   static hideOwn(key: string, service = {}, seconds = Infinity): void {
     const given = new GivenKeys().addSecrets([key], service);

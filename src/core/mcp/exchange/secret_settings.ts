@@ -25,6 +25,7 @@ export class SecretSettings {
    */
   hide(definition: HasNeeds, context: object): void {
     const secrets = this.#of(definition);
+    // A service may have keys of `httpApi()`.
     const hasKeys = secrets.length > 0 || definition.services !== undefined;
     const code = hasKeys && CallContext.codeOf(context as Context);
     if (code) givenTo(code).addSecrets(secrets);
