@@ -128,7 +128,6 @@ export function approvalGate(
         id: randomId(),
         input,
         accounts: accounts.map(({ service, name }) => [service, name]),
-        account,
         definition: await fingerprintOfLong(definition),
         caller: { name: nameOfPerson(caller), addresses: addressesOf(caller) },
         ...await shownOf(tool, input),
