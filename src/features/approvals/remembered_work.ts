@@ -6,7 +6,8 @@
  * @module
  */
 import type { Write } from "../../core/kv/transaction.ts";
-import type { Wait, WaitStore } from "../questions/waits.ts";
+import type { WaitStore } from "../questions/waits.ts";
+import type { CallApproval } from "./call_approval.ts";
 import type { Remembered } from "./remembered.ts";
 
 /**
@@ -16,22 +17,20 @@ import type { Remembered } from "./remembered.ts";
  * @param with `find` finds the remembered approval; `opened` opens the approval
  * of the work, or finds it
  */
-export async function answerRemembered<
-  A extends Pick<Wait, "key" | "id" | "subject">,
->(
+export async function answerRemembered(
   { accept, read }: Pick<WaitStore, "accept" | "read">,
   { find, opened, receipt }: {
     find(): Promise<{ remembered: Remembered; write: Write } | undefined>;
-    opened(): Promise<A>;
-    receipt(approval: A, entry: Remembered): Promise<Write>;
+    opened(): Promise<CallApproval>;
+    receipt(approval: CallApproval, entry: Remembered): Promise<Write>;
   },
-): Promise<A | undefined> {
-  let approval: A | undefined;
+): Promise<CallApproval | undefined> {
+  let approval: CallApproval | undefined;
   for (;;) {
     const found = await find();
     if (!found) return undefined;
     approval ??= await opened();
-    const { key, id, subject: by } = approval;
+    const { id, subject: by } = approval;
     const { remembered, write } = found;
     const writeReceipt = await receipt(approval, remembered);
     const answer = {
@@ -50,7 +49,7 @@ export async function answerRemembered<
       },
     );
     // Without an answer another run may have used the entry at the same time.
-    const now = await read({ key });
-    if (accepted || !now) return now as unknown as A | undefined;
+    const now = await read(approval);
+    if (accepted || !now) return now as unknown as CallApproval | undefined;
   }
 }
