@@ -15,7 +15,7 @@ import type { Remembered } from "./remembered.ts";
  * allows the work.
  *
  * @param with `find` finds the remembered approval; `opened` opens the approval
- * of the work, or finds it
+ * of the work, or finds it, and throws if the work has ended
  */
 export async function answerRemembered(
   { accept, read }: Pick<WaitStore, "accept" | "read">,
@@ -25,11 +25,10 @@ export async function answerRemembered(
     receipt(approval: CallApproval, entry: Remembered): Promise<Write>;
   },
 ): Promise<CallApproval | undefined> {
-  let approval: CallApproval | undefined;
   for (;;) {
     const found = await find();
     if (!found) return undefined;
-    approval ??= await opened();
+    const approval = await opened();
     const { id, subject: by } = approval;
     const { remembered, write } = found;
     const writeReceipt = await receipt(approval, remembered);

@@ -6,7 +6,13 @@ import {
   callApprovals,
   isToBePressed,
 } from "../../../src/features/approvals/approval_store.ts";
+import { answerRemembered } from "../../../src/features/approvals/remembered_work.ts";
 import { receiptStore } from "../../../src/features/approvals/receipts.ts";
+import { taskRunKey } from "../../../src/core/kv/keys.ts";
+import {
+  type Waiting,
+  waitStore,
+} from "../../../src/features/questions/waits.ts";
 import { tool, z } from "../../../src/mod.ts";
 import { testServer } from "../../../packages/testing/mod.ts";
 import { resultOf } from "../../kit/answer.ts";
@@ -79,6 +85,38 @@ Deno.test("approved durable work goes on although `when` or `remember` throws by
     await server.advance(3601);
     assert.equal((await task.result()).text, "moved", hook);
   }
+});
+
+Deno.test("answerRemembered() ends when its work ends just before the answer", async () => {
+  await using kv = await openTestKv();
+  const database = new Database(kv);
+  const waits = waitStore(database);
+  const expiresAt = database.now() + 60;
+  await kv.set(taskRunKey("work"), { expiresAt });
+  const waiting: Waiting = {
+    subject: "ada",
+    kind: "approval",
+    tool: "move",
+    asker: "work",
+    question: "move",
+    taskId: "work",
+    approval: { seconds: 60, closesAt: expiresAt },
+  };
+  const entry = { tool: "move", name: "k", at: 0, runs: 0, expiresAt };
+  let tries = 0;
+  const answered = answerRemembered(waits, {
+    find() {
+      assert.ok(++tries < 3, "it goes on for ever");
+      return Promise.resolve({ remembered: entry, write: () => {} });
+    },
+    async opened() {
+      const approval = await waits.open(waiting, {});
+      await kv.delete(taskRunKey("work"));
+      return approval as unknown as CallApproval;
+    },
+    receipt: () => Promise.resolve(() => {}),
+  });
+  await assert.rejects(answered, /The task has ended/);
 });
 
 Deno.test("the receipt of an approved run that is cancelled says so", async () => {
