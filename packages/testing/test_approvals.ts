@@ -12,7 +12,7 @@ import { fingerprint } from "../../src/core/crypto/crypto.ts";
 import type { OpenedServer } from "../../src/core/store/opened_server.ts";
 import { SoftwarePasskey } from "./software_passkey.ts";
 import { Database } from "../../src/core/kv/database.ts";
-import type { CallApproval } from "../../src/features/approvals/approval_store.ts";
+import type { CallApproval } from "../../src/features/approvals/call_approval.ts";
 import type { Approver } from "../../src/features/approvals/approver.ts";
 
 /** An approval as its page shows it. */

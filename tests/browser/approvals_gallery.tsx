@@ -19,7 +19,7 @@ import {
   ApprovalAnsweredPage,
   ApprovalPage,
 } from "../../src/features/approvals/approval_page.tsx";
-import type { CallApproval } from "../../src/features/approvals/approval_store.ts";
+import type { CallApproval } from "../../src/features/approvals/call_approval.ts";
 import { ACCOUNT_SESSION_SECONDS } from "../../src/features/account_page/account_sessions.ts";
 import { PASSKEY_SCRIPT } from "../../src/features/approvals/passkey_script.ts";
 import { approvalTools } from "../../src/features/approvals/approval_tools.ts";

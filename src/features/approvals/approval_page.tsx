@@ -27,7 +27,7 @@ import {
 } from "../../core/pages/times.tsx";
 import { SignedInLine } from "../questions/wait_page.tsx";
 import { doneIn } from "./approval_words.ts";
-import type { CallApproval } from "./approval_store.ts";
+import type { CallApproval } from "./call_approval.ts";
 import { PASSKEY_SCRIPT } from "./passkey_script.ts";
 import type { AskedPasskey } from "./passkeys.ts";
 

@@ -28,13 +28,8 @@ import {
 } from "./approval_page.tsx";
 import { isPaused } from "../questions/wait_records.ts";
 import type { Approver } from "./approver.ts";
-import {
-  type CallApproval,
-  callApprovals,
-  isToBePressed,
-  mayPress,
-  type Pressed,
-} from "./approval_store.ts";
+import { callApprovals, isToBePressed, mayPress } from "./approval_store.ts";
+import type { CallApproval, Pressed } from "./call_approval.ts";
 import { type AskedPasskey, challengeOf, passkeysOf } from "./passkeys.ts";
 import { stepReport } from "./approval_steps.ts";
 import { PASSKEY_SCRIPT } from "./passkey_script.ts";

@@ -92,8 +92,6 @@ function receiptOf(
   return receiptIdOf(createdAt, isRefused ? `${unique}-refused` : unique);
 }
 
-export type { ApprovalPayload, CallApproval, Pressed };
-
 export type CallApprovals = ReturnType<typeof callApprovals>;
 
 export function callApprovals(
@@ -263,7 +261,7 @@ export function callApprovals(
         },
       }),
 
-    receiptOf: (it: CallApproval) => receiptOf(it),
+    receiptOf,
 
     /** Stores the end of a run whose approval is gone or never existed. */
     endReceipt: (receipt: string, outcome: ApprovalState["outcome"]) =>

@@ -16,11 +16,8 @@ import type { WaitPages } from "../questions/page_questions.ts";
 import type { ApprovalState, WaitRecord } from "../questions/wait_record.ts";
 import type { TakenWait, Waiting } from "../questions/waits.ts";
 import { askingWords, type Unknown } from "./approval_content.ts";
-import type {
-  ApprovalPayload,
-  CallApproval,
-  CallApprovals,
-} from "./approval_store.ts";
+import type { CallApprovals } from "./approval_store.ts";
+import type { ApprovalPayload, CallApproval } from "./call_approval.ts";
 import { type ReportStep, whoOf } from "./approval_steps.ts";
 import type { Offer } from "./remembered.ts";
 

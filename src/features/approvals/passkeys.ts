@@ -9,7 +9,7 @@ import { approvalTools } from "./approval_tools.ts";
 import type { AccountPageServices } from "../account_page/account_pages.ts";
 import { fingerprint } from "../../core/crypto/crypto.ts";
 import { canonicalJson } from "../../core/json.ts";
-import type { CallApproval } from "./approval_store.ts";
+import type { CallApproval } from "./call_approval.ts";
 import { HttpError } from "../../core/errors.ts";
 import type { Write } from "../../core/kv/transaction.ts";
 import { ofServer } from "../../core/store/opened_server.ts";

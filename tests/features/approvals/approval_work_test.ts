@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { Database } from "../../../src/core/kv/database.ts";
 import {
-  type CallApproval,
   callApprovals,
   isToBePressed,
 } from "../../../src/features/approvals/approval_store.ts";
+import type { CallApproval } from "../../../src/features/approvals/call_approval.ts";
 import { answerRemembered } from "../../../src/features/approvals/remembered_work.ts";
 import { receiptStore } from "../../../src/features/approvals/receipts.ts";
 import { taskRunKey } from "../../../src/core/kv/keys.ts";
