@@ -303,7 +303,7 @@ export function callApprovals(
         const are = await Promise.all(all.map(isTheirs));
         return all.filter((_, index) => are[index]);
       };
-      const own = waits.listOf(subject, "approval", [
+      const own = waits.listOf(subject, ["approval"], [
         "open",
         "answered",
         "used",

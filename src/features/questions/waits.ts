@@ -212,20 +212,18 @@ export function waitStore(database: Database) {
     },
 
     /**
-     * Lists the pages, or approvals, that wait for a person, newest first.
-     * Leaves out approvals whose run has ended.
-     *
-     * @param states by default those that are open
+     * Lists the pages, or also the approvals, that wait for a person, newest
+     * first. Leaves out approvals whose run has ended.
      */
     async listOf(
       subject: string,
-      kind: Waiting["kind"] = "page",
+      kinds: readonly Waiting["kind"][] = ["page"],
       states: readonly WaitRecord["state"][] = ["open"],
     ): Promise<Wait[]> {
       const found = await listed(
         subject,
         ({ value }) =>
-          value.kind === kind && states.includes(value.state) &&
+          kinds.includes(value.kind) && states.includes(value.state) &&
           !value.hasEnded,
       );
       return await readOpen(found, states);
@@ -252,7 +250,7 @@ export function waitStore(database: Database) {
     withdraw: ({ key }: Pick<Wait, "key">): Promise<boolean> =>
       expireWait(database, key),
 
-    /** Does the same, unless its answer is used: then returns false. */
+    /** Ends a wait. Returns false, and keeps the wait, if its answer is used. */
     withdrawUnused: ({ key }: Pick<Wait, "key">): Promise<boolean> =>
       expireWait(database, key, { keepsUsed: true }),
 

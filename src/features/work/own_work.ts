@@ -37,14 +37,8 @@ export function workPart(services: AccountPageServices): AccountPagePart {
     { subject }: AccountPageVisit["session"],
     now: number,
   ) {
-    const [asking, approvals] = await Promise.all([
-      waits.listOf(subject),
-      waits.listOf(subject, "approval"),
-    ]);
-    return [
-      ...asking,
-      ...approvals.filter(({ approval }) => approval!.closesAt! > now),
-    ];
+    const open = await waits.listOf(subject, ["page", "approval"]);
+    return open.filter(({ approval }) => !approval || approval.closesAt! > now);
   }
 
   async function showAll({ session, form: { base }, now }: AccountPageVisit) {
