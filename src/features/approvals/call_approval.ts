@@ -18,7 +18,7 @@ export interface ApprovalPayload {
   /** The services and names of the accounts that the run uses. */
   accounts: readonly (readonly [service: string, name: string])[];
   /** The fingerprint of the server's version and the tool's definition. */
-  definition?: string;
+  definition: string;
   title: string;
   facts: Readonly<Record<string, string>>;
   offer?: Offer;

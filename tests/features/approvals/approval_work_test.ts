@@ -261,6 +261,7 @@ Deno.test("a plain task that has ended, also elsewhere, takes no press and begin
       title: "Pay",
       facts: {},
       accounts: [],
+      definition: "",
       caller: { name: "ann", addresses: [] },
     });
     return { key, link: link! };
@@ -330,6 +331,7 @@ Deno.test("a press that is under way changes no answer that was given meanwhile,
         title: "Pay",
         facts: {},
         accounts: [],
+        definition: "",
         caller: { name: "ann", addresses: [] },
       });
       const press = (by: typeof store, action: string, at: number) =>
@@ -369,6 +371,7 @@ Deno.test("press() with a signature changes no answer that was given since it wa
     title: "Pay",
     facts: {},
     accounts: [],
+    definition: "",
     caller: { name: "ann", addresses: [] },
   });
   const seen = await store.findPage(id!, person);
