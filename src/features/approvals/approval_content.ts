@@ -104,7 +104,7 @@ export async function offerOf(
   if (fault) throw new TypeError(fault);
   const label = lineOf(offer.label, Infinity);
   if (label === "") throw new TypeError(`${path} gave an empty label`);
-  // The end of a label may name the bound.
+  // A label is not cut, because a limit may stand at its end.
   if (label.length > MAX_TITLE_CHARACTERS) return undefined;
   return { ...offer, label };
 }

@@ -288,8 +288,8 @@ export function callApprovals(
      * the person's own calls that they refused, or that should have ended long
      * ago.
      *
-     * @param most for each scope, stops after this number of those that end
-     * first
+     * @param most the number of approvals after which the list of a scope
+     * stops; those that end first come first
      */
     async listOpen(person: Approver, most = Infinity): Promise<CallApproval[]> {
       const { subject } = person;

@@ -146,7 +146,10 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     return this.#made ??= this.of.payload();
   }
 
-  /** Begins a run that its person has allowed with a remembered approval. */
+  /**
+   * Begins a run if a remembered approval allows it. For durable work, answers
+   * its approval instead.
+   */
   async #rememberedRun(): Promise<Verdict | undefined> {
     const { approvals, work, of: { waiting, offer } } = this;
     if (!offer) return undefined;

@@ -80,7 +80,7 @@ export function receiptWords(
 export function factsOf(given: JsonObject): Record<string, string> {
   const all = Object.entries(given)
     .filter(([, fact]) => fact !== undefined)
-    // An object begins with its numbers, which are hardly the author's names.
+    // JavaScript lists numeric names first, but the author's names matter more.
     .sort(([one], [other]) => Number(isNumber(one)) - Number(isNumber(other)));
   const lines = all.slice(0, MAX_FACTS).map(([name, fact]) => [
     lineOf(isNumber(name) ? `#${name}` : name, MAX_NAME_CHARACTERS),

@@ -14,8 +14,8 @@ import type { Write } from "../../core/kv/transaction.ts";
 export const PASSKEYS_SECONDS = 366 * 24 * 60 * 60;
 
 /**
- * The time in seconds before a further passkey can approve. A removed passkey,
- * too, still makes approvals need a passkey for that time. So someone who gets
+ * The time in seconds before a further passkey can approve. For the same time
+ * after a passkey was removed, approvals still need one. So someone who gets
  * hold of a browser cannot take over at once.
  */
 const DELAY_SECONDS = 24 * 60 * 60;

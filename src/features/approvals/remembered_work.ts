@@ -47,7 +47,8 @@ export async function answerRemembered(
         writeReceipt(transaction);
       },
     );
-    // Without an answer another run may have used the entry at the same time.
+    // If the answer was not accepted, another run may have just used the same
+    // remembered approval. Then this one tries again.
     const now = await read(approval);
     if (accepted || !now) return now as unknown as CallApproval | undefined;
   }

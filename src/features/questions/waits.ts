@@ -284,7 +284,7 @@ export function waitStore(database: Database) {
       for (const it of own) await endWait(database, it);
     },
 
-    /** Ends the waits of a person, but for runs that have begun. */
+    /** Ends a person's waits, except those whose approved run has begun. */
     async endAllOf(subject: string): Promise<void> {
       for (const read of await listed(subject)) {
         await expireWait(database, read.key, { read, keepsUsed: true });
