@@ -63,11 +63,11 @@ export class Conversation {
   readonly #keys = new Map<string, string>();
   #begun = Promise.withResolvers<void>();
   #isHandedOver = false;
-  /** True if the test itself presses, with `approve()`, while the work waits. */
+  /** True if the test calls `approve()` itself while the task waits. */
   isPressedLater = false;
-  /** Fires if the press for work that waits has failed. */
+  /** Fires if the decision on a task's approval has failed. */
   readonly #failing = new AbortController();
-  /** The presses for work, by the ids of the approvals. */
+  /** The decisions on a task's approvals, by the ID of the approval. */
   readonly #presses = new Map<string, Promise<unknown>>();
 
   /**
@@ -183,7 +183,11 @@ export class Conversation {
     }
   }
 
-  /** Waits for work. @throws {Error} when the press for it fails */
+  /**
+   * Waits for a task, and for the decisions on its approvals.
+   *
+   * @throws {Error} when a decision fails
+   */
   async #whilePressing<T>(
     given: AbortSignal | undefined,
     wait: (signal: AbortSignal) => Promise<T>,
@@ -200,7 +204,7 @@ export class Conversation {
     }
   }
 
-  /** Presses once on the page whose link is in the state of work. */
+  /** Decides once on the approval whose link is in the status of a task. */
   #pressFor(state: string | undefined): void {
     const id = TestApprovals.idOf(state?.trimEnd());
     if (id === undefined || this.#presses.has(id)) return;

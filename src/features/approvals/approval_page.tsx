@@ -62,7 +62,7 @@ const LEFTWARD =
   "[\\u0590-\\u08ff\\ufb1d-\\ufdff\\ufe70-\\ufefc\\u{10800}-\\u{10fff}\\u{1e800}-\\u{1efff}]+";
 const TO_THE_LEFT = new RegExp(`${LEFTWARD}(?: ${LEFTWARD})*`, "gu");
 
-/** Isolates such words, so that the text around them keeps its order. */
+/** Isolates right-to-left words, so that the text around them keeps its order. */
 const isolated = (text: string) =>
   text.replaceAll(TO_THE_LEFT, "\u2068$&\u2069");
 

@@ -49,8 +49,8 @@ export function progressReceipt(
 }
 
 /**
- * Ends a wait of durable work that has ended. If none of its runs was under way
- * then, such as in a sleep, the receipt still gets the end.
+ * Ends a wait of durable work that has ended. The receipt gets the end even if
+ * no run was under way, as during a sleep.
  */
 export async function endWait(
   database: Database,
