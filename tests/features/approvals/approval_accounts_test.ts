@@ -1,7 +1,10 @@
 /** Approvals of calls that act with an account of their caller. */
 import assert from "node:assert/strict";
 import { tool, z } from "../../../src/mod.ts";
-import type { AccountService } from "../../../src/authoring/account.ts";
+import type {
+  Account,
+  AccountService,
+} from "../../../src/authoring/account.ts";
 import { AccountVisitor } from "../../kit/account_visitor.ts";
 import { resultOf } from "../../kit/answer.ts";
 import { connect, openConnect, startConnected } from "../../kit/connected.ts";
@@ -23,6 +26,7 @@ import {
 function paying(linear: AccountService) {
   const input = z.object({ to: z.string() });
   const needs = { linear };
+  const pay = async (account: Account) => (await account.fetch("/pay")).text();
   return [
     tool({
       name: "pay",
@@ -31,8 +35,7 @@ function paying(linear: AccountService) {
       approval: {
         remember: () => ({ key: "all", label: "payments", seconds: 3600 }),
       },
-      run: async (_, { needs }) =>
-        await (await needs.linear.fetch("/pay")).text(),
+      run: (_, { needs }) => pay(needs.linear),
     }),
     tool({
       name: "task",
@@ -40,8 +43,7 @@ function paying(linear: AccountService) {
       needs,
       task: "required",
       approval: {},
-      run: async (_, { needs }) =>
-        await (await needs.linear.fetch("/pay")).text(),
+      run: (_, { needs }) => pay(needs.linear),
     }),
     tool({
       name: "work",
@@ -50,10 +52,9 @@ function paying(linear: AccountService) {
       task: { durable: true },
       approval: {},
       async run(_, { needs, step, sleep }) {
-        const pay = async () => (await needs.linear.fetch("/pay")).text();
-        const first = await step("first", pay);
+        const first = await step("first", () => pay(needs.linear));
         await sleep("rest", 60);
-        return `${first}, ${await step("second", pay)}`;
+        return `${first}, ${await step("second", () => pay(needs.linear))}`;
       },
     }),
   ];

@@ -41,6 +41,29 @@ const archive = tool({
 
 const TOOLS = { tools: [archive] };
 
+type Store = ReturnType<typeof callApprovals>;
+
+/** Opens an approval of a call of `pay`. */
+function openPay(store: Store, own: Partial<Parameters<Store["open"]>[0]>) {
+  return store.open({
+    subject: "ann",
+    kind: "approval",
+    tool: "pay",
+    asker: "a",
+    question: "q",
+    approval: { seconds: 600 },
+    ...own,
+  }, {
+    id: "x",
+    input: {},
+    title: "Pay",
+    facts: {},
+    accounts: [],
+    definition: "",
+    caller: { name: "ann", addresses: [] },
+  });
+}
+
 Deno.test("durable work runs with the kept arguments and one key, over its sleeps and deaths", async () => {
   ran = [];
   await using server = await testServer(TOOLS);
@@ -247,22 +270,10 @@ Deno.test("a plain task that has ended, also elsewhere, takes no press and begin
   );
   const asked = async (asker: string) => {
     await setStatus("working");
-    const { key, id: link } = await store.open({
+    const { key, id: link } = await openPay(store, {
       subject: person.subject,
-      kind: "approval",
-      tool: "pay",
       asker,
-      question: "q",
       pageTask: "t",
-      approval: { seconds: 600 },
-    }, {
-      id: asker,
-      input: {},
-      title: "Pay",
-      facts: {},
-      accounts: [],
-      definition: "",
-      caller: { name: "ann", addresses: [] },
     });
     return { key, link: link! };
   };
@@ -317,23 +328,8 @@ Deno.test("a press that is under way changes no answer that was given meanwhile,
   const person = { subject: "ann", scopes: [] };
   for (const pageTask of [undefined, "t"]) {
     for (const first of ["decline", "accept"] as const) {
-      const { id: link } = await store.open({
-        subject: "ann",
-        kind: "approval",
-        tool: "pay",
-        asker: `${pageTask} ${first}`,
-        question: "q",
-        pageTask,
-        approval: { seconds: 600 },
-      }, {
-        id: "x",
-        input: {},
-        title: "Pay",
-        facts: {},
-        accounts: [],
-        definition: "",
-        caller: { name: "ann", addresses: [] },
-      });
+      const asker = `${pageTask} ${first}`;
+      const { id: link } = await openPay(store, { asker, pageTask });
       const press = (by: typeof store, action: string, at: number) =>
         by.press(link!, { action, by: "ann", at, reason: "" } as never, person);
       const stopped = new Promise<void>((resolve) => reached = resolve);
@@ -358,21 +354,8 @@ Deno.test("press() with a signature changes no answer that was given since it wa
   await using kv = await openTestKv();
   const store = callApprovals(new Database(kv));
   const person = { subject: "ann", scopes: [] };
-  const { id } = await store.open({
-    subject: "ann",
-    kind: "approval",
-    tool: "pay",
-    asker: "a",
-    question: "q",
+  const { id } = await openPay(store, {
     approval: { seconds: 600, passkey: "required" },
-  }, {
-    id: "x",
-    input: {},
-    title: "Pay",
-    facts: {},
-    accounts: [],
-    definition: "",
-    caller: { name: "ann", addresses: [] },
   });
   const seen = await store.findPage(id!, person);
   const by = { by: "ann", at: 1 };
