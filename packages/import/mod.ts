@@ -155,8 +155,8 @@ export async function importTools(
   const isOpen = await apply(plan, project, flags, terminal);
   // The author may have changed the list while the questions stood.
   const { unlisted, list } = await project.listed(plan.names);
-  if (list && unlisted.length > 0) await project.write(list, list.text);
-  if (!list) {
+  if (list) await project.write(list, list.text);
+  else if (unlisted.length > 0) {
     const names = unlisted.join(", ");
     terminal.print(`List ${names} in ${path}: its list was changed by hand.`);
   }

@@ -181,8 +181,8 @@ export class ImportProject {
   }
 
   /**
-   * Finds the tools that are not in the list, and adds them to its text; no list
-   * if it does not have the form that `create` makes.
+   * Finds the tools that are not in the list, and adds them to its text. No list
+   * if there are none, or if it does not have the form that `create` makes.
    */
   async listed(
     names: readonly string[],
@@ -191,7 +191,7 @@ export class ImportProject {
     const unlisted = names.filter((it) => !before.includes(`"./${it}.ts"`));
     let text: string | undefined = before;
     for (const name of unlisted) text &&= listDefinition("tool", text, name);
-    if (text === undefined) return { unlisted };
+    if (text === undefined || unlisted.length === 0) return { unlisted };
     const path = this.path("tools", "mod.ts");
     const draft = { path, service: "", id: "", text };
     return { unlisted, list: (await this.formatted([draft]))[0] };

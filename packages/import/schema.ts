@@ -402,10 +402,8 @@ const QUOTES = /^ {0,3}> ?/gm;
  */
 export function sentence(text: unknown, most = MAX_DESCRIPTION): string {
   const words = typeof text === "string" ? text.slice(0, 8 * most) : "";
-  const line = shown(words.replaceAll(QUOTES, ""), 4 * most).replaceAll(
-    BREAKS,
-    " ",
-  ).replaceAll(MARKS, "$1$2").trim();
+  const line = shown(words.replaceAll(QUOTES, ""), 4 * most)
+    .replaceAll(BREAKS, " ").replaceAll(MARKS, "$1$2").trim();
   if (line.length <= most) return line;
   const cut = line.slice(0, most);
   const end = Math.max(cut.lastIndexOf(". "), cut.lastIndexOf("! "));
