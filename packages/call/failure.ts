@@ -28,7 +28,7 @@ export class Failure extends Error {
 
   constructor(
     message: string,
-    readonly exitCode: number,
+    readonly exitCode: number = Exit.failed,
     options?: ErrorOptions,
   ) {
     super(message, options);

@@ -4,15 +4,11 @@
  * @module
  */
 import { dirname } from "node:path";
-import { Exit, Failure } from "../call/failure.ts";
+import { Failure } from "../call/failure.ts";
 
 /** A failure that the person who typed the command can fix. */
 export class CreateError extends Failure {
   override name = "CreateError";
-
-  constructor(message: string, exitCode: number = Exit.failed) {
-    super(message, exitCode);
-  }
 }
 
 /** True if a file or a folder exists at the path. */

@@ -6,7 +6,7 @@
 import { Log, type Logger } from "../../src/core/log/log.ts";
 import { jsonLine, visibleLines } from "../../src/core/log/log_line.ts";
 import { isPostgres, isRemote } from "../../src/core/settings/server.ts";
-import { Exit, Failure } from "../call/failure.ts";
+import { Failure } from "../call/failure.ts";
 
 /**
  * True unless the file of a database is missing: opening it would create it.
@@ -28,5 +28,5 @@ export function commandLog(name: string): Logger {
  * cannot control a terminal.
  */
 export function refusal(words: string): Failure {
-  return new Failure(visibleLines(words), Exit.failed);
+  return new Failure(visibleLines(words));
 }
