@@ -111,8 +111,8 @@ async function readAddress(
 }
 
 /**
- * Fetches a URL, or where it leads: not by http, and not into a private network,
- * unless the first address is in one.
+ * Fetches a URL, and follows its redirects. None may lead to http, except on
+ * this machine, or into a private network, unless the first URL is in one.
  *
  * @throws {ImportError}
  */

@@ -98,7 +98,10 @@ export function diffOf(before: string, after: string): string {
 
 const same = (line: string) => `  ${line}`;
 
-/** Compares lines, by the longest common ones unless there are too many. */
+/**
+ * Compares lines: keeps as many common ones as can be, but none if there are too
+ * many lines.
+ */
 function changesOf(a: readonly string[], b: readonly string[]): string[] {
   if (a.length * b.length > MAX_PAIRS) {
     return [...a.map((it) => `- ${it}`), ...b.map((it) => `+ ${it}`)];

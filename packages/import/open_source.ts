@@ -51,7 +51,7 @@ export async function openSource(
 const SECONDS = 30;
 const SIGN_IN_SECONDS = 600;
 
-/** The time after which requests are ended, unless it is set anew. */
+/** A limit to the time of requests, counted anew from each call of `set()`. */
 class TimeLeft implements Disposable {
   readonly #end = new AbortController();
   readonly signal = this.#end.signal;

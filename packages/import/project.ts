@@ -163,8 +163,8 @@ export class ImportProject {
   }
 
   /**
-   * Checks that no other service has a setting of this name: `a_b` and `URL`,
-   * or `a` and `B_URL`.
+   * Checks that no other service has a setting of the same name, as `A_B_URL` may
+   * be the `URL` of `a_b` and the `B_URL` of `a`.
    *
    * @throws {ImportError}
    */

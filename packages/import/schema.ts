@@ -37,7 +37,7 @@ export interface Plain {
   others?: Plain | true;
   /** A value has to fit one of these. */
   union?: readonly Plain[];
-  /** True if a value that fits two variants of the union does not fit it. */
+  /** True for `oneOf`: a value that fits two variants is not valid. */
   isOneOf?: boolean;
   /** A value has to fit all of these. */
   all?: readonly Plain[];
@@ -410,7 +410,7 @@ export function sentence(text: unknown, most = MAX_DESCRIPTION): string {
   return end > most / 3 ? cut.slice(0, end + 1) : `${cut.slice(0, -1).trim()}…`;
 }
 
-/** A schema counts once more for each such number of characters of its own. */
+/** The number of its own characters for which a schema counts once more. */
 const MAX_LENGTH = 400;
 
 /** Counts the characters of a schema that no other limit bounds. */

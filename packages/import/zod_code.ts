@@ -158,9 +158,9 @@ export class ZodCode {
   }
 
   /**
-   * Orders the variants of a union so that an object that is meant for one does
-   * not fit an earlier one, which would drop its other members. Undefined if
-   * there is no such order.
+   * Orders the variants of a union so that no object of one variant fits an
+   * earlier variant, which would drop the members that it does not know.
+   * Undefined if there is no such order.
    */
   #apart(union: readonly Plain[], isOneOf: boolean): Plain[] | undefined {
     const isObject = (it: Plain) => {
@@ -180,7 +180,7 @@ export class ZodCode {
     return [...union.filter((it) => !isObject(it)), ...ordered];
   }
 
-  /** True if no object of what another schema describes fits a schema. */
+  /** True if no object that `another` describes fits `schema`. */
   #takesNo(schema: Plain, another: Plain, isOneOf: boolean): boolean {
     const { required = new Set(), properties } = this.#target(schema);
     const other = this.#target(another);

@@ -19,8 +19,8 @@ Copies a database file while servers write to it. An older copy is not replaced.
  * before the backup begins are in the copy. Only the owner of the copy may read
  * it. The copy is compact, unlike the database.
  *
- * @throws {CreateError} when the database cannot be read, the copy already exists, or
- * another command is making it
+ * @throws {CreateError} when the database cannot be read, the copy already
+ * exists, or another command is making it
  */
 export async function backUp(path: string, copy: string): Promise<void> {
   // Opening a missing database would make an empty one.

@@ -1,5 +1,6 @@
 /**
- * The browser of a file's tests: each has its own pages and cookies in it.
+ * The browser of a file's tests, in which each test has its own pages and
+ * cookies.
  *
  * @module
  */
@@ -9,7 +10,7 @@ import { startChromium } from "../kit/chromium.ts";
 let started: Promise<Browser> | undefined;
 Deno.test.afterAll(async () => await (await started)?.close());
 
-/** The browser for the time of a test, whose pages are closed with it. */
+/** The browser during one test, at whose end its pages are closed. */
 export class TestBrowser implements AsyncDisposable {
   private constructor(readonly browser: Browser) {}
 

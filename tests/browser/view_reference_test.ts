@@ -49,7 +49,7 @@ Deno.test("our view is shown by the reference implementation's host", async () =
       content: [{ type: "text", text: "Why 20?" }],
     }],
   ]);
-  // As high as its content.
+  // The frame is as high as its content.
   const height = await root.evaluate("document.documentElement.scrollHeight");
   const style = await page.locator("iframe").getAttribute("style");
   assert.equal(style, `height: ${height}px;`);

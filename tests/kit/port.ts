@@ -4,7 +4,7 @@
  * @module
  */
 
-/** A port that no one has, and that the system gives to no one. */
+/** A port on which no one listens, and which the system never picks. */
 export const NO_PORT = 9;
 
 /** Finds a free port, for a server that must know it beforehand. */

@@ -131,7 +131,7 @@ export function needing(program: string, name: string) {
   return { name: name + reason, ignore };
 }
 
-/** Times for which a test that waits until they are over has no patience. */
+/** Changes that shorten the time limits for which tests wait, by program. */
 export const SHORT: Record<string, Changes> = {
   nginx: [
     ["client_header_timeout 10s", "client_header_timeout 1s"],

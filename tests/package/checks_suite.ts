@@ -23,7 +23,7 @@ Deno.test("a new project with another of everything, and with the line that a cr
   const url = await server.url();
   const listed = ["task", "-q", "ts", "list", "--all", "--url", url];
   const list = await project.succeed(...listed);
-  // The answer begins at the first line.
+  // The list is not preceded by the task's command.
   assert.doesNotMatch(list, /deno run/);
   assert.match(list, /search_mail[^]*data:\/\/search-mail[^]*search_mail/);
   server.kill("SIGTERM");

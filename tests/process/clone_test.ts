@@ -36,7 +36,7 @@ Deno.test("deno task dev serves a clean clone with an empty home, and goes on af
   await server.prints(/TS2322[\s\S]*tools\/mod\.ts/)
     .finally(() => clearInterval(again));
   await server.prints(/listens on[\s\S]*listens on/);
-  // The last change may still be at work.
+  // The last change may still restart the server.
   await until(async () => {
     const session = await openSession(url).catch(() => "");
     return await callHealth(url, session).catch(() => 0) === 200;
@@ -91,7 +91,7 @@ Deno.test("dist/main.js serves what deno task ts bundle made", async () => {
 
 Deno.test("deno task dev:oauth signs a person in, its provider answers a tool, and the sign-in outlives a restart", async () => {
   await using clone = await Clone.make();
-  // With another port it would be another server for a client.
+  // At another port it would be another server to the client.
   await using server = clone.run(["deno", "task", "dev:oauth"], {
     env: { PORT: `${freePort()}` },
   });

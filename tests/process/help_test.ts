@@ -5,7 +5,7 @@ const { tasks }: { tasks: Record<string, string> } = JSON.parse(
   await Deno.readTextFile(new URL("deno.json", REPOSITORY)),
 );
 
-/** The programs that are no server of a person's and no command of Deno's. */
+/** The programs in bench, scripts and tests that tasks run. */
 const PROGRAMS = Object.values(tasks).flatMap((command) =>
   /^deno run .*?((?:bench|scripts|tests)\/\S+\.ts)$/.exec(command)?.[1] ?? []
 );

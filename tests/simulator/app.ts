@@ -25,9 +25,9 @@ const capabilities = { ...TASKS, elicitation: {} };
 /** An access token is used for so long, and then refreshed: it lives for an hour. */
 const TOKEN_SECONDS = 1800;
 
-/** No more work is begun while so much goes on. */
+/** The number of pieces of work beyond which no more is begun. */
 const MOST_WORKS = 30;
-/** The most work that is looked at in one go while there are faults. */
+/** The most pieces of work that are looked at in one go while there are faults. */
 const MOST_LOOKED_AT = 4;
 
 /** One sign-in, with all its tokens. */
@@ -214,7 +214,7 @@ export class App {
         if (!arrival.url.startsWith(client.redirectUri)) return;
         return new URL(arrival.url).searchParams.get("code") ?? undefined;
       });
-      // One that a lost answer named first may be old by now.
+      // A code that was named by a lost answer first may have expired.
       const { value } = await world.database.kv.get(codeKey(code));
       const { expiresAt, usedAt } = value as Json;
       // A thief has the code too.
@@ -480,7 +480,7 @@ export class App {
     this.#works.push({ order, id: taskId });
   }
 
-  /** Looks at work, by default at all, and answers what it asks. */
+  /** Looks at pieces of work, by default at all, and answers what they ask. */
   async #look(most = Infinity): Promise<void> {
     const works = this.#works;
     const from = this.random.below(Math.max(1, works.length - most + 1));

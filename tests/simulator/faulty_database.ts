@@ -39,7 +39,7 @@ export class FaultyDatabase {
   stalledUntil = 0;
   /** The holder of each lease of a task, and the time at which it was renewed. */
   readonly #leases = new Map<string, { name: string; at: number }>();
-  /** The process that took the lease of an account last, by the account's key. */
+  /** The last process to take the lease of an account, by the account's key. */
   readonly #refreshing = new Map<string, { owner: Owner; at: number }>();
 
   constructor(
@@ -123,8 +123,8 @@ export class FaultyDatabase {
   }
 
   /**
-   * True if a process has died with the lease of an account of a person, which
-   * has not lapsed, or for which a call still waited lately.
+   * True if a process has died with the lease of one of a person's accounts, so
+   * lately that the lease, or a call that waits for it, may not have ended.
    */
   isLeftLeased(subject: string): boolean {
     const prefix = accountKey(subject).join();

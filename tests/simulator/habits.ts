@@ -1,14 +1,14 @@
 /**
- * The habits of clients and people in a simulation: all that they do, and how
- * often. A seed decides that as it decides the faults: some simulations are
- * nearly all durable work, and in some people come and go.
+ * The habits of clients and people in a simulation: their acts, and how often
+ * they do each. The seed decides that, as it decides the faults: some simulations
+ * are nearly all durable work, and in others people come and go.
  *
  * @module
  */
 import type { Simulation } from "./faults.ts";
 import { Random } from "./random.ts";
 
-/** All that they do, with its usual share. */
+/** All acts, each with its usual share. */
 const ACTS = {
   work: 2,
   look: 2,
@@ -33,9 +33,9 @@ const ACTS = {
 
 export type Act = keyof typeof ACTS;
 
-/** Durable work, and what it needs. */
+/** The acts of durable work. */
 const WORK: readonly string[] = ["work", "look"];
-/** The share of all else where durable work is what matters. */
+/** The factor of all other shares where nearly all is durable work. */
 const REST = 0.1;
 
 export class Habits {
@@ -54,7 +54,7 @@ export class Habits {
     }));
   }
 
-  /** Picks what is done next. */
+  /** Picks the next act. */
   pick(random: Random): Act {
     const all = this.#shares.reduce((sum, { share }) => sum + share, 0);
     let left = random.next() * all;

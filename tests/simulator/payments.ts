@@ -48,7 +48,7 @@ export interface Payment {
   /** The page that the call named last, and the time before which it was not open. */
   link?: string;
   linkedAt: number;
-  /** The time of the first call since one that named a page. */
+  /** The time of the first call after the last answer that named a page. */
   askedAt?: number;
   /** The times that its person said that they have looked. */
   looks: number;
@@ -179,7 +179,7 @@ export class Payments {
       if (isNew && isBound && approved.size > runs.size + payment.looks) {
         world.breaks(`an approval of ${name} was lost: ${text}`);
       }
-      // A call whose answer was lost may have opened it.
+      // A call whose answer was lost may have opened the page.
       if (isNew) payment.linkedAt = payment.askedAt ?? since;
       payment.askedAt = undefined;
       return payment.link = link;

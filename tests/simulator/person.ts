@@ -136,7 +136,8 @@ export class Person {
     act: (browser: Browser) => Promise<T | undefined>,
   ): Promise<T> {
     for (let tries = 0; tries < TRIES; tries++) {
-      // A new one knows no one; a kept one may know who is signed in no more.
+      // In a new browser no one is signed in; in a kept one the sign-in may have
+      // ended.
       const isKept = tries === 0 && this.world.random.chance(0.8);
       if (!isKept) this.#browser = this.browser();
       const done = await act(this.#browser).catch((error) => {

@@ -61,8 +61,8 @@ export class StrictService extends TokenRules {
   }
 
   /**
-   * Expects no more that grants of an account are revoked: it is connected
-   * again, and many services end all tokens of an account with one.
+   * Ends the expectation that old grants of an account are revoked, because the
+   * account is connected again: many services end all its tokens with one.
    */
   #expectNoEnd({ account }: ServiceGrant): void {
     for (const grant of this.#ending.keys()) {
@@ -155,7 +155,7 @@ export class StrictService extends TokenRules {
     const age = world.seconds - (this.#issued.get(grant!)?.at ?? -Infinity);
     if (!world.isQuiet(RENEWED_SECONDS) || grant?.isEnded) return;
     if (world.processes.some(isAhead) || this.isLost(account)) return;
-    // The lease of a process that has died lapses.
+    // No one refreshes before the lease of a process that has died lapses.
     if (world.database.isLeftLeased(`github:${account}`)) return;
     if (world.seconds - (world.lostAt.get(this.origin) ?? -Infinity) < 5) {
       return;

@@ -84,7 +84,7 @@ export interface Order {
   taskId?: string;
   /** The processes that answered its call with 503, and when. */
   readonly refusals: Issued[];
-  /** True if an answer was lost, or the call was sent twice: both may be done. */
+  /** True if an answer was lost, or the call was sent twice: it may have two tasks. */
   mayBeSeveral: boolean;
 }
 
@@ -203,11 +203,11 @@ export class Orders {
     for (const work of this.works.values()) this.#checkWanted(work);
   }
 
-  /** Checks that work is not done whose call was answered with 503. */
+  /** Checks that no work is done for a try of a call that was answered with 503. */
   #checkWanted({ id, order }: Work): void {
     const { name, taskId = id, refusals, mayBeSeveral } = order;
     if (taskId === id || mayBeSeveral) return;
-    // It could not write down that it had given the call up.
+    // Such a process could not write down that it had given the call up.
     const isExcused = refusals.some(({ process, at }) =>
       process.isDead || process.isEnding ||
       process.stoppedUntil > at * 1000

@@ -77,7 +77,7 @@ export class World implements Disposable {
   wellSince = Infinity;
   /** The time of the last death or end of a process. */
   #troubledAt = 0;
-  /** The most by which the clock of any process was ever ahead. */
+  /** The greatest lead that the clock of any process has had. */
   #mostAheadMilliseconds = 0;
   #count = 0;
   #release = 1;
@@ -164,7 +164,7 @@ export class World implements Disposable {
     this.breaks(`${process.name} ${did} ${passed.toFixed(2)} s after ${end}`);
   }
 
-  /** True if a time, in epoch seconds, may be over by any clock so far. */
+  /** True if a time, in epoch seconds, may have passed by the clock of a process. */
   mayBePast(expiresAt: number): boolean {
     const latest = this.scheduler.clock + this.#mostAheadMilliseconds;
     return latest >= expiresAt * 1000;

@@ -353,7 +353,7 @@ for (
     await assert.rejects(toolOf(body, { one: schema }), {
       message: /more than 5000 parts/,
     });
-    // 180 currencies at 20 places are no such thing.
+    // A list of 180 currencies may be written out at 20 places.
     const currencies = Array.from({ length: 180 }, (_, at) => `A${at}`);
     const few = Object.fromEntries(
       names.slice(0, 20).map((name) => [name, one]),

@@ -361,7 +361,8 @@ Deno.test("a run without a known end never begins again until its person has loo
   assert.equal(ran.length, 1);
   release();
   assert.equal(await textOf(dying), "wiped");
-  // Its page tells its end, and the approval that was opened since stays.
+  // The page of the run tells its end, and the approval opened since then
+  // stays.
   assert.match((await visitor.browser.open(link)).text, /It was done/);
   assert.equal(linkOf(await resultOf(call())), next);
 });
@@ -551,7 +552,7 @@ Deno.test(
         else if (/its end is not known/.test(text)) seen.unknown++;
         else {
           seen.asked++;
-          // Asked again only after a run that has ended.
+          // A call asks again only after its run has ended.
           if (/\/approve\//.test(text)) assert.equal(runs.get(id), 1, text);
         }
         assert.ok((runs.get(id) ?? 0) <= 1, `${id}: twice`);

@@ -241,8 +241,8 @@ for (const [what, end] of Object.entries(ENDS)) {
           /It was not run|connection has ended|inputRequests|permission .* has ended, or is paused/,
         );
       }
-      // Tasks stay until what can be taken back is; durable work leaves the
-      // process meanwhile.
+      // A task stays through a pause or a block, which may end; durable work
+      // leaves the process meanwhile.
       const stays = !held && /paused|blocked/.test(what);
       if (stays && name !== "wipe_durable") return;
       await until(() => server.app.running === 0);

@@ -222,7 +222,7 @@ test.onDatabases("a copy has a person's receipts; their erasure takes the calls 
   );
   const copy = JSON.stringify(receipts);
   assert.doesNotMatch(copy, /"(sealed|id)":/);
-  // The other is there by name, and not by the ID at their provider.
+  // The copy has the other person's name, not their ID at the provider.
   assert.match(copy, /"approver":"boss"/);
   assert.doesNotMatch(jo.page.text, /github:1"/);
   await boss.look("/data");
@@ -329,7 +329,7 @@ Deno.test("a filter reads on behind the newest 200 receipts, and says when there
   assert.match(root.words, /There may be more/);
   assert.equal((await rowsOf(root, older())).length, 1);
   assert.doesNotMatch(root.words, /There may be more/);
-  // Anything may stand in an address.
+  // An address may have any text.
   const long = `?before=${"x".repeat(5000)}`;
   assert.equal((await rowsOf(root, long)).length, 200);
 });
