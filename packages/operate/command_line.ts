@@ -18,7 +18,8 @@ deno task ts clients end|unblock CLIENT
 deno task ts clients block CLIENT [--reason TEXT]
 deno task ts clients blocked
 WHO is a subject (github:583231), or a whole name, short name or e-mail address
-that only one person has. --json prints JSON.`;
+that only one person has. --json prints JSON. Write -- before a name that begins
+with "-".`;
 
 /** The verbs of each noun. */
 const VERBS = {

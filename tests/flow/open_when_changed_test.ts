@@ -137,7 +137,9 @@ const CHANGES: Readonly<Record<string, Change>> = {
     cells: all("1 s", MACHINE_GOES_ON),
   },
   "`deno task ts clients block`, of an app": {
-    happen: onCommandLine(({ client }) => `clients block ${client.clientId}`),
+    happen: onCommandLine(({ client }) =>
+      `clients block -- ${client.clientId}`
+    ),
     cells: all("1 s", { ...KEPT_BY_PERSON, ...MACHINE_GOES_ON }),
   },
   "… before it has found the app's connections": {

@@ -94,12 +94,13 @@ test.onDatabases("clients list, end, block and unblock are about every person of
   const { clients } = JSON.parse(await it.run("clients list --json"));
   assert.equal(clients.length, 2);
   assert(clients.some((one: { clientId: string }) => one.clientId === id));
-  assert.match(await it.run(`clients end ${id}`), /^1 conn/);
+  // An ID may begin with "-".
+  assert.match(await it.run(`clients end -- ${id}`), /^1 conn/);
   assert.equal((await jo.client.refresh(jo.tokens.refresh_token)).status, 400);
   await it.run(`clients block client:${id}`);
   await assert.rejects(jo.client.connect());
   assert.match(await it.run("clients blocked"), new RegExp(`client:${id}`));
-  await it.run(`clients unblock ${id}`);
+  await it.run(`clients unblock -- ${id}`);
   server.provider.subject = "42";
   assert(await jo.client.connect());
   assert.equal(
