@@ -67,6 +67,14 @@ const paidAt = ({ seen }: KeyService) =>
   seen.filter(([path]) => path === "/api/pay").map(([, key]) => key);
 const bearer = (name: string) => `Bearer ${keyOf(name)}`;
 
+/** Starts a server whose person has connected an account, `ada@work`. */
+async function startPaying(service: KeyService, check = {}) {
+  const linear = service.key("linear", check);
+  const server = await startConnected(linear, { tools: paying(linear) });
+  await connect(await openConnect(server), keyOf("ada@work"));
+  return server;
+}
+
 /** Replaces the account of the person, a second later. */
 async function swap(server: OAuthServer, name: string, time: FakeTime) {
   time.tick(1);
@@ -95,11 +103,7 @@ for (const isNamed of [true, false]) {
     Deno.test(`${generation}: a call runs with the account that its page names (${who}), and asks anew once another is there`, async () => {
       using time = new FakeTime();
       await using service = new KeyService("ada@work", "ada@home");
-      const linear = service.key("linear", check);
-      await using server = await startConnected(linear, {
-        tools: paying(linear),
-      });
-      await connect(await openConnect(server), keyOf("ada@work"));
+      await using server = await startPaying(service, check);
       const call = await clientOf(server, generation);
       const link = linkOf(await resultOf(call("pay", INPUT)));
       const visitor = await open(server, link);
@@ -126,11 +130,7 @@ for (const isNamed of [true, false]) {
   Deno.test(`calls that run without a press do so with the account that the person has allowed (${who})`, async () => {
     using time = new FakeTime();
     await using service = new KeyService("ada@work", "ada@home");
-    const linear = service.key("linear", check);
-    await using server = await startConnected(linear, {
-      tools: paying(linear),
-    });
-    await connect(await openConnect(server), keyOf("ada@work"));
+    await using server = await startPaying(service, check);
     const call = await clientOf(server, "2026");
     const visitor = await open(
       server,
@@ -150,11 +150,7 @@ for (const isNamed of [true, false]) {
   Deno.test(`a task that waits for its approval begins nothing once its account (${who}) is gone`, async () => {
     using time = new FakeTime();
     await using service = new KeyService("ada@work", "ada@home");
-    const linear = service.key("linear", check);
-    await using server = await startConnected(linear, {
-      tools: paying(linear),
-    });
-    await connect(await openConnect(server), keyOf("ada@work"));
+    await using server = await startPaying(service, check);
     const { link, status } = await begin(server, "task");
     await swap(server, "ada@home", time);
     const visitor = await open(server, link);
@@ -173,9 +169,7 @@ for (const isNamed of [true, false]) {
 Deno.test("approved durable work goes on with no other account, also if its person lets another take the place", async () => {
   using time = new FakeTime();
   await using service = new KeyService("ada@work", "ada@home");
-  const linear = service.key();
-  await using server = await startConnected(linear, { tools: paying(linear) });
-  await connect(await openConnect(server), keyOf("ada@work"));
+  await using server = await startPaying(service);
   const { link, status } = await begin(server, "work");
   await press(await open(server, link), "approve");
   await until(() => paidAt(service).length === 1);
