@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { unlessAborted } from "../clock.ts";
+import { unlessAborted, within } from "../clock.ts";
 
 /** The maximum bytes of a response to a tool; the default of `maxBytes`. */
 export const MAX_TOOL_ANSWER_BYTES = 10 * 1024 * 1024;
@@ -66,13 +66,14 @@ export function boundedResponse(
   };
   const bytes = new ReadableStream<Uint8Array>({
     async pull(controller) {
-      const timer = setTimeout(
-        () =>
-          controller.error(end(refuse(`nothing more for ${STALL_SECONDS} s`))),
-        STALL_SECONDS * 1000,
-      );
       try {
-        const { done, value } = await unlessAborted(signal, reader.read());
+        const { done, value } = await within(
+          STALL_SECONDS * 1000,
+          unlessAborted(signal, reader.read()),
+          () => {
+            throw refuse(`nothing more for ${STALL_SECONDS} s`);
+          },
+        );
         if (done) {
           hold?.release();
           return controller.close();
@@ -83,8 +84,6 @@ export function boundedResponse(
         controller.enqueue(value);
       } catch (error) {
         throw end(error as Error);
-      } finally {
-        clearTimeout(timer);
       }
     },
     async cancel(reason) {
