@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { unlessAborted } from "../clock.ts";
 import { outsideTrace } from "../telemetry/current.ts";
 import { StorageError } from "../errors.ts";
 
@@ -188,13 +189,11 @@ export async function waitFor<T>(
 ): Promise<T | undefined> {
   signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<T | undefined>();
-  const onAbort = () => reject(signal.reason);
   const onValue = (value: T | undefined) => {
     if (isWanted(value)) resolve(value);
   };
   const stops: (() => Promise<void>)[] = [];
   try {
-    signal.addEventListener("abort", onAbort, { once: true });
     stops.push(database.watch<T>(key, onValue));
     stops.push(database.poll<T>(key, {
       onValue,
@@ -204,10 +203,8 @@ export async function waitFor<T>(
       },
       slowestMilliseconds,
     }));
-    return await promise;
+    return await unlessAborted(signal, promise);
   } finally {
-    // Also if the watch has failed: else the promise rejects, and no one hears.
-    signal.removeEventListener("abort", onAbort);
     await Promise.all(stops.map((stop) => stop()));
   }
 }
