@@ -376,7 +376,7 @@ export class GivenKeys {
   }
 
   static #withOwn(keys: FormsOfKeys): FormsOfKeys {
-    const own = [...GivenKeys.#own.values()].flatMap((it) => [...it.#inData]);
+    const own = GivenKeys.#own.values().flatMap((it) => [...it.#inData]);
     return own.length === 0 ? keys : new Map([...keys, ...own]);
   }
 
@@ -435,7 +435,8 @@ export class GivenKeys {
 
   /** True if a value is a key that is hidden in data. */
   isKey(value: unknown): boolean {
-    return GivenKeys.#withOwn(this.#inData).has(value as string);
+    return [this, ...GivenKeys.#own.values()]
+      .some((it) => it.#inData.has(value as string));
   }
 
   /**
