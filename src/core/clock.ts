@@ -39,8 +39,8 @@ export function pause(
 }
 
 /**
- * Awaits a promise, but at most this long: then returns, or throws, what `late`
- * does.
+ * Awaits a promise for at most this time. After that, calls `late` and returns
+ * its result.
  */
 export async function within<T, L = void>(
   milliseconds: number,
@@ -56,7 +56,11 @@ export async function within<T, L = void>(
   }
 }
 
-/** Waits for a promise. @throws the signal's reason once it fires */
+/**
+ * Awaits a promise, unless the signal is aborted first.
+ *
+ * @throws the signal's reason
+ */
 export async function unlessAborted<T>(
   signal: AbortSignal | null | undefined,
   awaited: Promise<T>,

@@ -5,8 +5,8 @@
  */
 
 /**
- * Finds the first index below `count` for which `isBefore` is false; `count` if
- * it is true for all. After an index for which it is false, it must stay false.
+ * Finds the first index for which `isBefore` is false. Returns `count` if there
+ * is none. `isBefore` must be false for all later indexes, too.
  */
 export function findPlace(
   count: number,

@@ -4,7 +4,7 @@
  * @module
  */
 
-/** Returns the first value that `find` finds in an item. */
+/** Calls `find` for each item until it returns a value, and returns that. */
 export function firstOf<T, R>(
   items: readonly T[],
   find: (item: T) => R | undefined,

@@ -35,8 +35,8 @@ export function recordLeases(database: Database, seconds: number) {
      * Takes the lease of a record. Returns undefined if another process may
      * hold it.
      *
-     * @param isVoid true if taking the present lease ended in a 503, so that
-     * its process never began
+     * @param isVoid returns true if the request that took the present lease
+     * was answered with 503, so that no process works under that lease
      */
     async lease<F extends Found<Leasable>>(
       found: F,
