@@ -108,7 +108,7 @@ export interface Catalogue {
    * the whole catalogue.
    */
   within(ceiling: readonly string[] | undefined): Catalogue;
-  /** The whole catalogue; undefined if this is it. */
+  /** The whole catalogue; undefined if this one is whole. */
   whole?: Catalogue;
 }
 

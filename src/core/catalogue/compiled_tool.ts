@@ -19,7 +19,7 @@ import {
 
 /** A tool whose context has the settings and services that it declared. */
 export interface ProvidedTool extends Tool {
-  /** The tool as its author declared it; undefined if this is it. */
+  /** The tool as its author declared it; undefined if nothing was added. */
   author?: Tool;
   /** Adds the tool's settings and services to a context, if it declares any. */
   provide?(context: Context): Context;

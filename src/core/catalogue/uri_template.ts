@@ -76,8 +76,8 @@ function literal(text: string): string {
 
 /**
  * Returns the values of the variables. Greedy: each variable takes all that the
- * later ones do not need. Works from the end, with one pass over the URI for each variable:
- * a regular expression would try every way to divide the URI among them.
+ * later ones do not need. Works from the end, with one pass over the URI for
+ * each variable: a regular expression would try every way to divide the URI.
  */
 function matchSteps(
   head: string,

@@ -147,9 +147,9 @@ export class BodyClock {
   }
 
   /**
-   * Starts the time-out of a request's body. Beyond {@linkcode MAX_ARRIVING_BODIES},
-   * drops the oldest bodies of the senders who have the most: a body held open
-   * on purpose is older than one that is arriving.
+   * Starts the time-out of a request's body. Beyond {@linkcode
+   * MAX_ARRIVING_BODIES}, drops the oldest bodies of the senders who have the
+   * most: a body held open on purpose is older than one that is arriving.
    *
    * @param sender returns the sender's name; called only beyond the limit
    * @throws {HttpError} 503 if the sender {@linkcode mustPause}

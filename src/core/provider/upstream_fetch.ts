@@ -150,7 +150,7 @@ export async function readObject(
 /** Sends a GET request with a person's access token. */
 export type AuthorizedFetch = (url: string) => Promise<Response>;
 
-/** Makes the function that makes an {@linkcode AuthorizedFetch} for an access token. */
+/** Returns a function that turns an access token into its `fetch`. */
 export function authorizedFetches(
   fetchUpstream: UpstreamFetch,
 ): (accessToken: string) => AuthorizedFetch {

@@ -109,8 +109,8 @@ export const longMessageBudget = new MemoryBudget();
 export const unreadBudget = new MemoryBudget("unread long answers");
 
 /**
- * Makes the {@linkcode ResponseSending} of a response, whose unread bytes count for its
- * caller.
+ * Makes the {@linkcode ResponseSending} of a response. The response's unread
+ * bytes count for its caller.
  */
 export function sendingTo(
   limitKey: LimitKey,

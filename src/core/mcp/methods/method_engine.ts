@@ -16,8 +16,8 @@ import type { Method } from "../exchange/run.ts";
 export interface PreparedCall extends ToolRun {
   readonly call: EngineCall;
   /**
-   * Ends the call for its tool's limit on concurrent calls; undefined without
-   * such a limit.
+   * Ends counting the call as one of its tool's concurrent calls. Undefined if
+   * the tool has no limit on them.
    */
   readonly leave?: () => void;
   /** True once the call is a task, which then calls `leave` when it ends. */

@@ -23,8 +23,8 @@ import type { ToolRun } from "../exchange/engine.ts";
 /** A call of a tool, with its parsed input. */
 class ToolCall implements PreparedCall {
   /**
-   * Ends the call for its tool's limit on concurrent calls; undefined without
-   * such a limit.
+   * Ends counting the call as one of its tool's concurrent calls. Undefined if
+   * the tool has no limit on them.
    */
   leave?: () => void;
   prepared?: unknown;
