@@ -161,7 +161,7 @@ export class Plan {
         got: env[variable]?.trim() || "nothing",
         wants: `people who may approve, by the scope ${orphan}`,
         fix:
-          `Name them in OAUTH_PERMISSIONS: jo@example.com=${orphan}. The caller is meant by caller`,
+          `Name them in OAUTH_PERMISSIONS: jo@example.com=${orphan}. If the caller may approve, write caller`,
       });
     }
     faults.throwAll(features);
