@@ -9,10 +9,10 @@ import { filesBelow } from "./kit/files.ts";
 
 /** The most lines below each folder, and in all of them with the rest. */
 const LIMITS: Record<string, number> = {
-  "src/core/": 27_155,
-  "src/features/": 18_576,
-  "packages/": 14_659,
-  "": 62_898,
+  "src/core/": 27_149,
+  "src/features/": 18_558,
+  "packages/": 14_655,
+  "": 62_870,
 };
 
 const COUNTED = ["src", "packages", "main.ts", "server.ts", "health.ts"];

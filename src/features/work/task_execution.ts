@@ -6,6 +6,7 @@
  * @module
  */
 import type { CallToolResult } from "@modelcontextprotocol/server";
+import { unlessAborted } from "../../core/clock.ts";
 import { HttpError } from "../../core/errors.ts";
 import { persist } from "../../core/kv/persist.ts";
 import type { Claim } from "./run_record.ts";
@@ -152,12 +153,14 @@ export class TaskExecution {
       this.#onAbort = ending;
       this.fire("The task has ended");
     });
+    const run = async () => {
+      signal.throwIfAborted();
+      const result = await authorCode.wait(work());
+      this.#steps?.end();
+      return authorCode.cleanData(result);
+    };
     try {
-      const ending = await orAborted(signal, async () => {
-        const result = await authorCode.wait(work());
-        this.#steps?.end();
-        return authorCode.cleanData(result);
-      }).then(
+      const ending = await unlessAborted(signal, run()).then(
         resultEnding,
         (error) =>
           signal.aborted
@@ -297,17 +300,6 @@ function progressOf({ claim, steps }: DurableState): number {
     state === "kept" ? endedAt ?? until ?? startedAt : startedAt
   );
   return Math.max(claim.run.createdMilliseconds / 1000, ...ends);
-}
-
-/** Awaits work, but only until the signal fires. */
-async function orAborted<T>(
-  signal: AbortSignal,
-  work: () => Promise<T>,
-): Promise<T> {
-  signal.throwIfAborted();
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  signal.addEventListener("abort", () => reject(signal.reason));
-  return await Promise.race([work(), aborted]);
 }
 
 const UNRENEWED = "A task's lease could not be renewed";
